@@ -1,0 +1,2 @@
+//! The packet engine.
+pub mod network;

@@ -1,0 +1,296 @@
+//! The compiled network: plain numbers and indices, the contract between language and engines.
+//!
+//! The scenario language compiles to this; `trunkline compile` prints it; its canonical JSON is
+//! what provenance hashes. Every default is written out, so nothing here is optional for
+//! convenience: an `Option` means that absence has a meaning of its own.
+
+use serde::{Deserialize, Serialize};
+use trunkline_agent::{tcp::TcpConfig, udp::UdpConfig};
+use trunkline_port::{aqm::AqmConfig, sched::ClassShare};
+
+/// A whole network and its run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// Version of this format: 1.
+    pub format: u32,
+    /// Name of the scenario.
+    pub name: String,
+    /// Nodes, by index.
+    pub nodes: Vec<Node>,
+    /// One-way links, by index.
+    pub links: Vec<Link>,
+    /// Port configurations that links refer to.
+    pub ports: Vec<PortConfig>,
+    /// Flows, by index.
+    pub flows: Vec<Flow>,
+    /// Label-switched paths, by index (for results; forwarding reads the tables below).
+    pub paths: Vec<Path>,
+    /// FTN: at an ingress LSR, which NHLFE a forwarding equivalence class takes (RFC 3031 3.11).
+    pub ftn: Vec<Ftn>,
+    /// ILM: at an LSR, which NHLFE an incoming label takes (RFC 3031 3.11).
+    pub ilm: Vec<Ilm>,
+    /// Next hop label forwarding entries (RFC 3031 3.10), by index.
+    pub nhlfe: Vec<Nhlfe>,
+    /// What to record.
+    pub probes: Vec<Probe>,
+    /// The run.
+    pub run: Run,
+}
+
+/// A node.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+}
+
+/// A one-way link with the port that feeds it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// `from->to`, or the scenario's name and direction.
+    pub name: String,
+    /// Node that sends.
+    pub from: u32,
+    /// Node that receives.
+    pub to: u32,
+    /// Capacity [bit/s, > 0].
+    pub rate_bit_s: u64,
+    /// Propagation delay [ns].
+    pub delay_ns: u64,
+    /// Link-layer bytes added to each packet [B].
+    pub header_bytes: u32,
+    /// Largest packet, label stack included, link header not [B].
+    pub mtu_bytes: u32,
+    /// Cost for shortest-path routing.
+    pub metric: u64,
+    /// Probability that a packet is lost on the wire [0..1].
+    pub loss: f64,
+    /// Index into `ports`.
+    pub port: u32,
+}
+
+/// Configuration of a port: classifier, classes with their queues, scheduler.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortConfig {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Which class a packet joins.
+    pub classifier: Classifier,
+    /// Classes, by index; at least one.
+    pub classes: Vec<Class>,
+    /// Which class sends next.
+    pub scheduler: Scheduler,
+}
+
+/// Maps a packet to a class and a drop precedence by two array look-ups.
+///
+/// The row is that of the NHLFE the packet was forwarded by, else of its flow, else row 0. The
+/// column is the DSCP for an IP packet, 64 + TC for a labelled one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Classifier {
+    /// Rows of 72 `[class, precedence]` pairs: DSCP 0..64, then TC 0..8. Empty: all is class 0.
+    pub rows: Vec<Vec<[u16; 2]>>,
+    /// Row by direction of flow: `2 * flow` forward, `2 * flow + 1` acknowledgements. Empty: row 0.
+    pub flow_rows: Vec<u16>,
+}
+
+/// A class of a port: a queue and what the scheduler owes it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// Its name.
+    pub name: String,
+    /// Its queue.
+    pub queue: Queue,
+    /// Its share.
+    pub share: ClassShare,
+}
+
+/// A queue.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queue {
+    /// Most packets it holds; none = no such limit.
+    pub limit_packets: Option<u32>,
+    /// Most bytes on the wire it holds; none = no such limit.
+    pub limit_bytes: Option<u64>,
+    /// Whether limit and AQM count the packet being transmitted too.
+    pub counts_in_service: bool,
+    /// Who judges arrivals.
+    pub aqm: AqmConfig,
+}
+
+/// Which class sends next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// One class, in order of arrival.
+    Fifo,
+    /// Strict priority, non-preemptive.
+    Priority,
+    /// Deficit round robin.
+    Drr,
+    /// Weighted fair queueing.
+    Wfq,
+}
+
+/// A flow: an agent at `src`, its counterpart at `dst`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// Node of the source.
+    pub src: u32,
+    /// Node of the sink.
+    pub dst: u32,
+    /// When the source starts [ns].
+    pub start_ns: u64,
+    /// When it stops sending new data [ns]; none = at the end of the run.
+    pub stop_ns: Option<u64>,
+    /// The start is delayed by a uniform random time below this [ns].
+    pub start_jitter_ns: u64,
+    /// DSCP of its packets, both ways.
+    pub dscp: u8,
+    /// IP time to live at the source.
+    pub ttl: u8,
+    /// Forwarding equivalence class of the data packets; 0 = none.
+    pub fec: u16,
+    /// Forwarding equivalence class of the acknowledgements; 0 = none.
+    pub fec_reverse: u16,
+    /// What sends.
+    pub agent: Agent,
+}
+
+/// Kinds of agent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "protocol", rename_all = "kebab-case")]
+pub enum Agent {
+    /// A TCP sender and its receiver.
+    Tcp(TcpConfig),
+    /// A UDP source and its sink.
+    Udp(UdpConfig),
+}
+
+/// A label-switched path.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Path {
+    /// Its name.
+    pub name: String,
+    /// Links it crosses, in order.
+    pub links: Vec<u32>,
+}
+
+/// FEC to NHLFE.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ftn {
+    /// Ingress LSR.
+    pub node: u32,
+    /// Forwarding equivalence class, 1 or more.
+    pub fec: u16,
+    /// Index into `nhlfe`.
+    pub nhlfe: u32,
+}
+
+/// Incoming label map.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ilm {
+    /// LSR.
+    pub node: u32,
+    /// Incoming label.
+    pub label: u32,
+    /// Index into `nhlfe`.
+    pub nhlfe: u32,
+}
+
+/// What to do with the label stack, and where the packet goes next.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nhlfe {
+    /// Link to send on; none = look at the packet again here (after a pop).
+    pub link: Option<u32>,
+    /// Whether the top label is taken off first.
+    pub pop: bool,
+    /// Labels put on, the one nearest the bottom first.
+    pub push: Vec<u32>,
+    /// How TTL passes between the layers (RFC 3443).
+    pub ttl: Ttl,
+    /// Row of the out-port's classifier for packets this entry forwards; none = by flow.
+    pub row: Option<u16>,
+    /// Path it belongs to.
+    pub path: u32,
+}
+
+/// TTL models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ttl {
+    /// TTL counts every hop, labelled or not (RFC 3443 section 3.1).
+    Uniform,
+    /// The tunnel is one hop to the inner header (RFC 3443 sections 3.2, 3.3).
+    Pipe,
+}
+
+/// Something to record in steps of time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    /// What.
+    pub measure: Measure,
+    /// Index of the flow or the link (by `measure`).
+    pub target: u32,
+    /// Class of the port, for queues; none = the whole port.
+    pub class: Option<u16>,
+    /// Step [ns, > 0].
+    pub step_ns: u64,
+}
+
+/// Measures of a probe. Rates are means over the step that ends at the sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// Flow: bits of IP packets delivered per second.
+    Throughput,
+    /// Flow: bits of new application data delivered per second.
+    Goodput,
+    /// Flow (TCP): congestion window [segments].
+    Cwnd,
+    /// Flow (TCP): slow-start threshold [segments].
+    Ssthresh,
+    /// Flow (TCP): smoothed round-trip time [s].
+    Srtt,
+    /// Link: packets in the port, the one in service included.
+    QueuePackets,
+    /// Link: bytes in the port, the one in service included.
+    QueueBytes,
+    /// Link: average kept by the class's AQM.
+    QueueAverage,
+    /// Link: share of its capacity used.
+    Utilisation,
+    /// Link: packets dropped at its port per second.
+    Drops,
+}
+
+/// Length and seed of the run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Simulated time [ns].
+    pub duration_ns: u64,
+    /// Counters start here [ns].
+    pub warmup_ns: u64,
+    /// Seed.
+    pub seed: u64,
+    /// Whether to record every packet's events.
+    pub trace: bool,
+    /// Most events at one instant before the run is stopped as a zero-time loop.
+    pub events_per_instant: u64,
+}

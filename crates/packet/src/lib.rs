@@ -1,0 +1,176 @@
+//! What travels: the packet, its label stack, the arena that stores packets, and why one died.
+
+pub mod arena;
+pub mod cause;
+pub mod label;
+
+pub use arena::{Arena, PacketId};
+pub use cause::Cause;
+pub use label::{LabelStack, StackEntry, MAX_DEPTH};
+
+use trunkline_units::Time;
+
+/// Explicit Congestion Notification field of the IP header (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// 00: the transport does not react to marks.
+    NotCapable = 0,
+    /// 01: capable, ECT(1).
+    Ect1 = 1,
+    /// 10: capable, ECT(0).
+    Ect0 = 2,
+    /// 11: congestion experienced.
+    Ce = 3,
+}
+
+/// Colour a meter gave the packet (RFC 2697, 2698, 2859).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum Colour {
+    /// Conforms.
+    #[default]
+    Green = 0,
+    /// Exceeds.
+    Yellow = 1,
+    /// Violates.
+    Red = 2,
+}
+
+/// Flag bits of [`Packet::flags`].
+pub mod flag {
+    /// Travels from the flow's destination back to its source (an acknowledgement).
+    pub const REVERSE: u8 = 1;
+    /// A TCP segment sent before.
+    pub const RETRANSMISSION: u8 = 2;
+    /// TCP ECN-Echo (RFC 3168 section 6.1).
+    pub const ECE: u8 = 4;
+    /// TCP Congestion Window Reduced (RFC 3168 section 6.1).
+    pub const CWR: u8 = 8;
+}
+
+/// One packet: a cache line, in an [`Arena`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Packet {
+    /// When the source handed it to the network.
+    pub sent_at: Time,
+    /// Acknowledgement: `sent_at` of the segment that caused it (RFC 7323 TSecr).
+    pub echo: Time,
+    /// When it joined the queue it is in (ports with a scheduler).
+    pub queued_at: Time,
+    /// Segment or datagram number within the flow, from 0.
+    pub seq: u32,
+    /// Acknowledgement: the next segment expected.
+    pub ack: u32,
+    /// Index of the flow.
+    pub flow: u32,
+    /// Index of the node it is for.
+    pub dst: u32,
+    /// MPLS label stack words below the top, bottom first (RFC 3032 section 2.1).
+    pub labels: LabelStack,
+    /// IP header and everything above it [B].
+    pub ip_bytes: u16,
+    /// Forwarding equivalence class (RFC 3031 section 2.1): what an ingress LSR's FTN is asked for.
+    pub fec: u16,
+    /// Differentiated Services codepoint, 0..64.
+    pub dscp: u8,
+    /// IP time to live.
+    pub ttl: u8,
+    /// Bits of [`flag`].
+    pub flags: u8,
+    /// Low two bits [`Ecn`], next two [`Colour`].
+    mark: u8,
+}
+
+impl Packet {
+    /// A fresh packet with an empty label stack.
+    #[must_use]
+    pub fn new(flow: u32, dst: u32, seq: u32, ip_bytes: u16, now: Time) -> Self {
+        Self {
+            sent_at: now,
+            echo: 0,
+            queued_at: now,
+            seq,
+            ack: 0,
+            flow,
+            dst,
+            labels: LabelStack::EMPTY,
+            ip_bytes,
+            fec: 0,
+            dscp: 0,
+            ttl: 64,
+            flags: 0,
+            mark: 0,
+        }
+    }
+
+    /// Bytes of the label stack and the IP packet [B]; the link adds its own header.
+    #[inline(always)]
+    #[must_use]
+    pub fn labelled_bytes(&self) -> u32 {
+        u32::from(self.ip_bytes) + 4 * u32::from(self.labels.depth())
+    }
+
+    /// Whether it is an acknowledgement on its way back.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_reverse(&self) -> bool {
+        self.flags & flag::REVERSE != 0
+    }
+
+    /// ECN field.
+    #[inline]
+    #[must_use]
+    pub fn ecn(&self) -> Ecn {
+        match self.mark & 3 {
+            0 => Ecn::NotCapable,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    /// Writes the ECN field.
+    #[inline]
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        self.mark = self.mark & !3 | ecn as u8;
+    }
+
+    /// Colour of the last meter passed; green before the first.
+    #[inline]
+    #[must_use]
+    pub fn colour(&self) -> Colour {
+        match (self.mark >> 2) & 3 {
+            0 => Colour::Green,
+            1 => Colour::Yellow,
+            _ => Colour::Red,
+        }
+    }
+
+    /// Writes the colour.
+    #[inline]
+    pub fn set_colour(&mut self, colour: Colour) {
+        self.mark = self.mark & !12 | (colour as u8) << 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_one_cache_line() {
+        assert_eq!(std::mem::size_of::<Packet>(), 64);
+    }
+
+    #[test]
+    fn ecn_and_colour_do_not_disturb_each_other() {
+        let mut packet = Packet::new(0, 0, 0, 40, 0);
+        packet.set_ecn(Ecn::Ce);
+        packet.set_colour(Colour::Red);
+        assert_eq!((packet.ecn(), packet.colour()), (Ecn::Ce, Colour::Red));
+        packet.set_ecn(Ecn::NotCapable);
+        assert_eq!((packet.ecn(), packet.colour()), (Ecn::NotCapable, Colour::Red));
+    }
+}

@@ -1,0 +1,31 @@
+//! Drop-tail: every packet passes; only the limit of the queue drops.
+
+use super::{Arrival, Invalid, Policy, Verdict};
+use serde::{Deserialize, Serialize};
+use trunkline_units::Stream;
+
+/// Drop-tail has no parameters.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DropTailConfig {}
+
+/// The policy that never judges.
+#[derive(Clone, Copy, Debug)]
+pub struct DropTail;
+
+impl DropTail {
+    /// Cannot fail; the signature is that of every AQM.
+    ///
+    /// # Errors
+    /// None.
+    pub fn new(_config: &DropTailConfig, _rate_bit_s: u64) -> Result<Self, Invalid> {
+        Ok(Self)
+    }
+}
+
+impl Policy for DropTail {
+    #[inline(always)]
+    fn on_arrival(&mut self, _arrival: &Arrival, _random: &mut Stream) -> Verdict {
+        Verdict::Pass
+    }
+}

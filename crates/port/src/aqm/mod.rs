@@ -1,0 +1,115 @@
+//! Active queue management: judges each arrival. A queue stores, a scheduler chooses; an AQM only
+//! says pass, signal or refuse.
+
+use serde::{Deserialize, Serialize};
+use trunkline_packet::Cause;
+use trunkline_units::{Stream, Time};
+
+mod droptail;
+
+pub use droptail::DropTail;
+
+/// What is in the queue, as its limit counts it (with or without the packet in service: the
+/// queue's `counts_in_service`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: u32,
+    /// Bytes on the wire.
+    pub bytes: u64,
+}
+
+/// A packet at the door of a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Now.
+    pub now: Time,
+    /// Its bytes on this wire.
+    pub bytes: u32,
+    /// Its drop precedence, 0 (dropped last) upward.
+    pub precedence: u8,
+    /// What is in the queue before it.
+    pub backlog: Backlog,
+}
+
+/// An AQM's judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Let it in (if the queue has room).
+    Pass,
+    /// Congestion: mark an ECN-capable packet, drop any other, for this cause.
+    Signal(Cause),
+    /// Drop it whether ECN-capable or not.
+    Refuse(Cause),
+}
+
+/// A judge of arrivals.
+pub trait Policy {
+    /// Judges a packet before it is queued.
+    fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict;
+    /// A packet that was let in has been stored.
+    fn on_enqueue(&mut self, _bytes: u32, _precedence: u8) {}
+    /// A packet left the queue at `at`; `left` is what remains. Calls come in time order.
+    fn on_departure(&mut self, _at: Time, _bytes: u32, _precedence: u8, _left: Backlog) {}
+    /// The average the policy steers by [packets or bytes, its own unit], if it keeps one.
+    fn average(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// A parameter or a relation between parameters that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid {
+    /// The key at fault.
+    pub key: &'static str,
+    /// What must hold.
+    pub why: String,
+}
+
+macro_rules! aqms {
+    ($($(#[$doc:meta])* $variant:ident($policy:ty, $config:ty)),+ $(,)?) => {
+        /// Configuration of an AQM: the `kind` key names the variant.
+        #[derive(Clone, Debug, Serialize, Deserialize)]
+        #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+        pub enum AqmConfig { $($(#[$doc])* $variant($config)),+ }
+
+        /// Any AQM, dispatched by one match.
+        #[derive(Clone, Debug)]
+        pub enum Aqm { $($(#[$doc])* $variant($policy)),+ }
+
+        impl Aqm {
+            /// Builds the policy for a port that drains at `rate_bit_s`.
+            ///
+            /// # Errors
+            /// The parameter that is out of range.
+            pub fn new(config: &AqmConfig, rate_bit_s: u64) -> Result<Self, Invalid> {
+                Ok(match config {
+                    $(AqmConfig::$variant(config) => Self::$variant(<$policy>::new(config, rate_bit_s)?)),+
+                })
+            }
+        }
+
+        impl Policy for Aqm {
+            #[inline]
+            fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
+                match self { $(Self::$variant(policy) => policy.on_arrival(arrival, random)),+ }
+            }
+            #[inline]
+            fn on_enqueue(&mut self, bytes: u32, precedence: u8) {
+                match self { $(Self::$variant(policy) => policy.on_enqueue(bytes, precedence)),+ }
+            }
+            #[inline]
+            fn on_departure(&mut self, at: Time, bytes: u32, precedence: u8, left: Backlog) {
+                match self { $(Self::$variant(policy) => policy.on_departure(at, bytes, precedence, left)),+ }
+            }
+            fn average(&self) -> Option<f64> {
+                match self { $(Self::$variant(policy) => policy.average()),+ }
+            }
+        }
+    };
+}
+
+aqms! {
+    /// No judgement: the queue's limit alone drops.
+    DropTail(DropTail, droptail::DropTailConfig),
+}

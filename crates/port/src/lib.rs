@@ -1,0 +1,7 @@
+//! Parts of a DiffServ port (RFC 2475, RFC 3290): classifier, meter, AQM, queue and scheduler.
+//!
+//! Each part is a plain state machine: time and randomness are arguments, packets are sizes and
+//! indices. `crates/engine` composes them into the port of a link.
+
+pub mod aqm;
+pub mod sched;
