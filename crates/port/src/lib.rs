@@ -4,4 +4,7 @@
 //! indices. `crates/engine` composes them into the port of a link.
 
 pub mod aqm;
+mod invalid;
 pub mod sched;
+
+pub use invalid::Invalid;

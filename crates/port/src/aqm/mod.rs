@@ -7,6 +7,7 @@ use trunkline_units::{Stream, Time};
 
 mod droptail;
 
+pub use crate::Invalid;
 pub use droptail::DropTail;
 
 /// What is in the queue, as its limit counts it (with or without the packet in service: the
@@ -55,15 +56,6 @@ pub trait Policy {
     fn average(&self) -> Option<f64> {
         None
     }
-}
-
-/// A parameter or a relation between parameters that cannot be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invalid {
-    /// The key at fault.
-    pub key: &'static str,
-    /// What must hold.
-    pub why: String,
 }
 
 macro_rules! aqms {

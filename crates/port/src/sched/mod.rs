@@ -3,6 +3,20 @@
 use serde::{Deserialize, Serialize};
 use trunkline_units::Time;
 
+#[cfg(test)]
+pub(crate) mod bench;
+mod drr;
+mod fifo;
+mod heap;
+mod priority;
+mod wfq;
+
+pub use crate::Invalid;
+pub use drr::{Drr, BASE_QUANTUM_BYTES};
+pub use fifo::Fifo;
+pub use priority::Priority;
+pub use wfq::Wfq;
+
 /// A scheduler's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
@@ -31,7 +45,7 @@ pub trait Discipline {
 }
 
 /// What each class is due, whatever the scheduler; schedulers read the keys they know.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClassShare {
     /// Strict priority: 0 is served first.
@@ -52,4 +66,103 @@ pub struct ClassShare {
     pub parent: Option<u16>,
     /// May use more than its rate when others leave some.
     pub borrow: bool,
+}
+
+impl Default for ClassShare {
+    fn default() -> Self {
+        Self {
+            priority: 0,
+            weight: 1,
+            quantum_bytes: 0,
+            rate_bit_s: 0,
+            ceil_bit_s: 0,
+            burst_bytes: 0,
+            cburst_bytes: 0,
+            parent: None,
+            borrow: false,
+        }
+    }
+}
+
+/// Kinds of scheduler, by their names in a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SchedulerKind {
+    /// One class, in order of arrival.
+    Fifo,
+    /// Strict priority, non-preemptive.
+    Priority,
+    /// Deficit round robin.
+    Drr,
+    /// Weighted fair queueing: packet GPS.
+    Wfq,
+}
+
+/// Any scheduler, dispatched by one match.
+#[derive(Clone, Debug)]
+pub enum Sched {
+    /// One class, in order of arrival.
+    Fifo(Fifo),
+    /// Strict priority, non-preemptive.
+    Priority(Priority),
+    /// Deficit round robin.
+    Drr(Drr),
+    /// Weighted fair queueing: packet GPS.
+    Wfq(Wfq),
+}
+
+impl Sched {
+    /// The scheduler of a port that sends at `rate_bit_s`, over classes `0..shares.len()`.
+    ///
+    /// # Errors
+    /// The parameter that is out of range.
+    pub fn new(
+        kind: SchedulerKind,
+        shares: &[ClassShare],
+        rate_bit_s: u64,
+    ) -> Result<Self, Invalid> {
+        Ok(match kind {
+            SchedulerKind::Fifo => Self::Fifo(Fifo::new(shares)?),
+            SchedulerKind::Priority => Self::Priority(Priority::new(shares)?),
+            SchedulerKind::Drr => Self::Drr(Drr::new(shares)?),
+            SchedulerKind::Wfq => Self::Wfq(Wfq::new(shares, rate_bit_s)?),
+        })
+    }
+}
+
+macro_rules! each {
+    ($sched:expr, $inner:ident => $call:expr) => {
+        match $sched {
+            Sched::Fifo($inner) => $call,
+            Sched::Priority($inner) => $call,
+            Sched::Drr($inner) => $call,
+            Sched::Wfq($inner) => $call,
+        }
+    };
+}
+
+impl Discipline for Sched {
+    #[inline]
+    fn on_enqueue(&mut self, class: u16, bytes: u32, was_empty: bool, now: Time) {
+        each!(self, sched => sched.on_enqueue(class, bytes, was_empty, now));
+    }
+    #[inline]
+    fn choose(&mut self, heads: &impl Heads, now: Time) -> Choice {
+        each!(self, sched => sched.choose(heads, now))
+    }
+    #[inline]
+    fn on_dequeue(&mut self, class: u16, bytes: u32, now_empty: bool, now: Time) {
+        each!(self, sched => sched.on_dequeue(class, bytes, now_empty, now));
+    }
+}
+
+fn at_least_one_class(shares: &[ClassShare]) -> Result<(), Invalid> {
+    Invalid::unless(!shares.is_empty(), "classes", || "must be at least one".into())?;
+    Invalid::unless(shares.len() < usize::from(u16::MAX), "classes", || {
+        "must be below 65535".into()
+    })
+}
+
+fn rate_above_zero(rate_bit_s: u64) -> Result<(), Invalid> {
+    Invalid::unless(rate_bit_s > 0, "rate", || "must be above 0".into())
 }

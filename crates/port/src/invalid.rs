@@ -1,0 +1,35 @@
+//! A parameter that cannot be, as data: the scenario language adds the place.
+
+use std::fmt;
+
+/// A parameter or a relation between parameters that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid {
+    /// The key at fault.
+    pub key: &'static str,
+    /// What must hold.
+    pub why: String,
+}
+
+impl Invalid {
+    /// Fails with `why` unless `holds`.
+    pub(crate) fn unless(
+        holds: bool,
+        key: &'static str,
+        why: impl FnOnce() -> String,
+    ) -> Result<(), Self> {
+        if holds {
+            Ok(())
+        } else {
+            Err(Self { key, why: why() })
+        }
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {}", self.key, self.why)
+    }
+}
+
+impl std::error::Error for Invalid {}

@@ -1,0 +1,34 @@
+//! First in, first out: one class.
+
+use super::{Choice, ClassShare, Discipline, Heads, Invalid};
+use trunkline_units::Time;
+
+/// One queue, served in order of arrival. The queue keeps the order, so there is no state.
+#[derive(Clone, Copy, Debug)]
+pub struct Fifo;
+
+impl Fifo {
+    /// A FIFO over exactly one class.
+    ///
+    /// # Errors
+    /// If there is another number of classes.
+    pub fn new(shares: &[ClassShare]) -> Result<Self, Invalid> {
+        Invalid::unless(shares.len() == 1, "scheduler", || {
+            format!("fifo serves exactly one class, not {}", shares.len())
+        })?;
+        Ok(Self)
+    }
+}
+
+impl Discipline for Fifo {
+    #[inline(always)]
+    fn on_enqueue(&mut self, _class: u16, _bytes: u32, _was_empty: bool, _now: Time) {}
+
+    #[inline(always)]
+    fn choose(&mut self, heads: &impl Heads, _now: Time) -> Choice {
+        heads.head(0).map_or(Choice::Idle, |_| Choice::Class(0))
+    }
+
+    #[inline(always)]
+    fn on_dequeue(&mut self, _class: u16, _bytes: u32, _now_empty: bool, _now: Time) {}
+}
