@@ -1,0 +1,79 @@
+"""Trunkline: a laboratory for quality of service and traffic engineering in MPLS networks.
+
+A scenario (YAML or Python objects) is compiled to a network of plain numbers, run by the packet
+engine, and answered with tables::
+
+    import trunkline as tl
+
+    scenario = tl.load("hello.yaml")
+    results = tl.run(scenario, seed=1)
+    results.flows.to_polars()
+
+Names are imported when first used, so ``import trunkline`` itself costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trunkline.api import run, run_many
+    from trunkline.engine import simulate
+    from trunkline.network import Network, compile
+    from trunkline.results import Results, Table
+    from trunkline.scenario import Diagnostic, Scenario, ScenarioError, load, schema
+    from trunkline.study import Reproduction, reproduce
+
+__all__ = [
+    "Diagnostic",
+    "Network",
+    "Reproduction",
+    "Results",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "__version__",
+    "compile",
+    "load",
+    "reproduce",
+    "run",
+    "run_many",
+    "schema",
+    "simulate",
+]
+
+_HOMES = {
+    "Diagnostic": "trunkline.scenario",
+    "Network": "trunkline.network",
+    "Reproduction": "trunkline.study",
+    "Results": "trunkline.results",
+    "Scenario": "trunkline.scenario",
+    "ScenarioError": "trunkline.scenario",
+    "Table": "trunkline.results",
+    "compile": "trunkline.network",
+    "load": "trunkline.scenario",
+    "reproduce": "trunkline.study",
+    "run": "trunkline.api",
+    "run_many": "trunkline.api",
+    "schema": "trunkline.scenario",
+    "simulate": "trunkline.engine",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from trunkline import _core
+
+        return _core.version()
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'trunkline' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,64 @@
+"""A scenario in, results out: the two calls that most programs need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from trunkline.results import Results
+    from trunkline.scenario import Scenario
+
+
+def run(scenario: Scenario, *, seed: int | None = None) -> Results:
+    """Run a scenario once.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What to run.
+    seed : int, optional
+        Seed of all random streams [0 .. 2^64 - 1]; the scenario's own (default 1) when left out.
+
+    Returns
+    -------
+    Results
+        The tables of this run.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario contradicts itself; every fault is listed.
+    """
+    return run_many(scenario, seeds=[scenario.run.seed if seed is None else seed])[0]
+
+
+def run_many(
+    scenario: Scenario, *, seeds: Sequence[int], threads: int | None = None
+) -> list[Results]:
+    """Run a scenario once for each seed, over the machine's cores.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What to run.
+    seeds : sequence of int
+        One run each [0 .. 2^64 - 1].
+    threads : int, optional
+        Runs at a time [1 or more]; as many as there are cores when left out.
+
+    Returns
+    -------
+    list of Results
+        In the order of the seeds, whatever the number of threads.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario contradicts itself; every fault is listed.
+    """
+    from trunkline.engine import simulate
+    from trunkline.network import compile
+
+    return simulate(compile(scenario), seeds=seeds, threads=threads)

@@ -1,0 +1,114 @@
+"""What several commands share: the scenario argument, its options, and JSON output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trunkline.scenario import Scenario
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+SEED = click.IntRange(0, 2**64 - 1)
+
+
+def scenario_options(function: F) -> F:
+    """Add the FILE argument and the options that change what is loaded.
+
+    Parameters
+    ----------
+    function : callable
+        Command that takes ``file``, ``overrides`` and ``strict``.
+
+    Returns
+    -------
+    callable
+    """
+    function = click.option(
+        "--strict", is_flag=True, help="Take every warning about the scenario for an error."
+    )(function)
+    function = click.option(
+        "--set",
+        "overrides",
+        multiple=True,
+        metavar="PATH=VALUE",
+        help="Set a parameter or any value, e.g. udp_rate='8 Mbit/s' or run.duration='20 s'; "
+        "repeatable.",
+    )(function)
+    return click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True))(
+        function
+    )
+
+
+def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenario:
+    """Load what the options of `scenario_options` name; warnings go to standard error.
+
+    Parameters
+    ----------
+    file : str
+        Path; ``-`` is standard input.
+    overrides : tuple of str
+        ``path=value`` each.
+    strict : bool
+        Warnings are errors.
+
+    Returns
+    -------
+    Scenario
+
+    Raises
+    ------
+    ScenarioError
+        The scenario is invalid.
+    click.UsageError
+        An override has no ``=``, or one path is set twice.
+    """
+    from pathlib import Path
+
+    values: dict[str, str] = {}
+    for item in overrides:
+        path, sign, value = item.partition("=")
+        if not sign or not path.strip():
+            raise click.UsageError(f"--set takes PATH=VALUE, not {item!r}.")
+        if path.strip() in values:
+            raise click.UsageError(f"--set gives {path.strip()!r} twice.")
+        values[path.strip()] = value.strip()
+
+    from trunkline.scenario import load
+
+    source = click.get_text_stream("stdin").read() if file == "-" else Path(file)
+    scenario = load(source, overrides=values, strict=strict)
+    for warning in scenario.warnings:
+        click.echo(warning.render(), err=True)
+    return scenario
+
+
+def echo_json(value: Any, *, pretty: bool = False) -> None:
+    """Print a value as JSON, one line unless it is to be read by people.
+
+    Parameters
+    ----------
+    value : JSON value
+        What to print; infinities and NaN are refused.
+    pretty : bool, default False
+        Indent it.
+    """
+    import json
+
+    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2 if pretty else None))
+
+
+def progress_wanted() -> bool:
+    """Whether somebody sees standard error.
+
+    Returns
+    -------
+    bool
+    """
+    import sys
+
+    return sys.stderr.isatty()

@@ -1,0 +1,40 @@
+"""Which exceptions are the user's or the machine's, how they read and how the program ends."""
+
+from __future__ import annotations
+
+import errno
+
+from trunkline.cli.status import Status
+
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+
+
+def known(error: Exception) -> tuple[str, int] | None:
+    """Text and exit status of a foreseen fault.
+
+    Parameters
+    ----------
+    error : Exception
+        What was raised.
+
+    Returns
+    -------
+    (str, int) or None
+        None for what nobody foresaw: a bug.
+    """
+    from trunkline.scenario import ScenarioError
+
+    if isinstance(error, ScenarioError):
+        return error.render(), Status.USAGE
+    if isinstance(error, ModuleNotFoundError) and error.name == "trunkline._core":
+        return (
+            "error[engine]: the packet engine is not built; build it with ./dev setup",
+            Status.UNABLE,
+        )
+    if isinstance(error, OSError):
+        place = f": {error.filename}" if error.filename else ""
+        status = Status.UNABLE if error.errno in _NO_SPACE else Status.USAGE
+        return f"error[file]: {error.strerror or error}{place}", status
+    if isinstance(error, MemoryError):
+        return "error[memory]: this machine has not enough memory for the run", Status.UNABLE
+    return None

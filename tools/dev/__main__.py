@@ -1,0 +1,97 @@
+"""`./dev COMMAND`: set up the working environment and run things in it.
+
+Only the standard library is used, and little of it on the way to a second call, which has to
+start at once.
+"""
+
+import os
+import sys
+
+import setup_steps as steps
+from shell import Failed, say
+
+USAGE = """\
+Usage: ./dev [--plain] COMMAND [ARGS...]
+
+  setup      build the engine and the Python environment (the other commands do it by themselves)
+  demo       reproduce a published study and draw it; pictures and tables go to results/demo
+  test       run every Rust and Python test; ARGS go to pytest
+  check      run every gate: format, lint, types, import arrows, forbidden words, docs, schema
+  bench      packet-hops per CPU second beside ns-2; ARGS: [--json] [W1 W2 W3] [--rounds N]
+  package    build the wheel, install it into an empty environment and try it there
+  run        the trunkline command line in the prepared environment, e.g. ./dev run --help
+  python     Python in the prepared environment
+  clean      remove what the commands above made (.boot .venv .stamps target)
+
+  --plain    show every command that is run, with its output
+"""
+
+
+def python(*arguments: str) -> None:
+    """Replace this process by the environment's Python.
+
+    Parameters
+    ----------
+    *arguments : str
+        Its arguments.
+    """
+    sys.stdout.flush()
+    os.execv(steps.VENV_PYTHON, [steps.VENV_PYTHON, *arguments])
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : list of str
+        The command line without the program's name.
+
+    Returns
+    -------
+    int
+        Exit status: 0 done, 1 failed, 2 wrong usage, 4 a tool is missing.
+    """
+    if arguments and arguments[0] == "--plain":
+        os.environ["TRUNKLINE_DEV_PLAIN"] = "1"
+        arguments = arguments[1:]
+    if not arguments or arguments[0] in {"help", "-h", "--help"}:
+        print(USAGE, end="")
+        return 0 if arguments else 2
+    command, rest = arguments[0], arguments[1:]
+    if command == "run":
+        steps.prepare("run")
+        python("-m", "trunkline", *rest)
+    elif command == "python":
+        steps.prepare("run")
+        python(*rest)
+    elif command == "setup":
+        steps.prepare(rest[0] if rest else "run")
+        say(f"ready: ./dev run --help, or source {steps.relative(steps.VENV)}/bin/activate")
+    elif command == "demo":
+        steps.prepare("run")
+        out = os.path.join("results", "demo")
+        os.chdir(steps.ROOT)
+        python("-m", "trunkline", "reproduce", "bhani1999", "--out", out, "--overwrite", *rest)
+    elif command in {"test", "check", "bench", "package"}:
+        import gates
+
+        return gates.COMMANDS[command](rest)
+    elif command == "clean":
+        steps.clean()
+    else:
+        print(USAGE, end="", file=sys.stderr)
+        say(f"there is no command {command!r}")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Failed as failure:
+        say(str(failure))
+        sys.exit(failure.status)
+    except KeyboardInterrupt:
+        say("interrupted")
+        sys.exit(130)

@@ -1,0 +1,149 @@
+"""The commands that judge: ``test``, ``check``, ``bench`` and ``package``."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+
+import setup_steps as steps
+from shell import Clock, Failed, plain, run, say
+
+
+def test(arguments: list[str]) -> int:
+    """Run the Rust tests, then the Python tests; arguments go to pytest.
+
+    With arguments the Rust tests are left out, as pytest's names mean nothing to them.
+    """
+    steps.prepare("test")
+    clock = Clock()
+    failed = []
+    if not arguments:
+        say("Rust tests (compiling takes about 30 s the first time)")
+        command = ["cargo", "test", "--workspace", "--locked", "--quiet"]
+        if attempt(command, steps.CARGO_ENVIRONMENT):
+            failed.append("Rust")
+    say("Python tests")
+    if attempt([steps.VENV_PYTHON, "-m", "pytest", *arguments]):
+        failed.append("Python")
+    say(f"{' and '.join(failed)} tests failed" if failed else f"all tests passed in {clock}")
+    return 1 if failed else 0
+
+
+def attempt(command: list[str], environment: dict[str, str] | None = None) -> int:
+    """Run a program in the open and give its exit status.
+
+    Parameters
+    ----------
+    command : list of str
+        The program and its arguments.
+    environment : dict, optional
+        Variables to add.
+
+    Returns
+    -------
+    int
+    """
+    if plain():
+        say("$ " + " ".join(command))
+    return subprocess.call(command, cwd=steps.ROOT, env={**os.environ, **(environment or {})})
+
+
+def gates() -> list[tuple[str, list[str], dict[str, str]]]:
+    """The gates of ``./dev check``: name, command, variables to add.
+
+    Returns
+    -------
+    list of (str, list of str, dict)
+    """
+    python = steps.VENV_PYTHON
+    cargo = steps.CARGO_ENVIRONMENT
+    lint = ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--quiet"]
+    document = ["cargo", "doc", "--workspace", "--no-deps", "--locked", "--quiet"]
+    return [
+        ("python format", [python, "-m", "ruff", "format", "--check", "--quiet", "."], {}),
+        ("python lint", [python, "-m", "ruff", "check", "--quiet", "."], {}),
+        ("python types", [python, "-m", "mypy"], {}),
+        ("tools types", [python, "-m", "mypy", "tools/dev"], {"MYPYPATH": "tools/dev"}),
+        ("rust format", ["cargo", "fmt", "--all", "--check"], cargo),
+        ("rust lint", [*lint, "--", "-D", "warnings"], cargo),
+        ("rust docs", document, {**cargo, "RUSTDOCFLAGS": "-D warnings"}),
+        ("import arrows", [python, "tools/arrows.py"], {}),
+        ("forbidden words", [python, "tools/words.py"], {}),
+        ("requirements", [python, "tools/requirements.py"], {}),
+        ("schema", [python, "tools/schema.py"], {}),
+        ("docs", [python, "tools/docs.py"], {}),
+    ]
+
+
+def check(arguments: list[str]) -> int:
+    """Run every gate, or those whose name holds one of the words given, and say which failed."""
+    steps.prepare("check")
+    clock = Clock()
+    failed = []
+    chosen = [g for g in gates() if not arguments or any(word in g[0] for word in arguments)]
+    if not chosen:
+        raise Failed(f"no such gate; there are {', '.join(g[0] for g in gates())}", 2)
+    for name, command, environment in chosen:
+        gate = Clock()
+        try:
+            log = steps.stamp_path(f"check-{name.replace(' ', '-')}.log")
+            run(command, cwd=steps.ROOT, log=log, environment=environment)
+        except Failed as failure:
+            say(f"{name}: FAILED, {failure}")
+            failed.append(name)
+        else:
+            say(f"{name}: ok ({gate})")
+    if failed:
+        say(f"{len(failed)} of {len(chosen)} gates failed: {', '.join(failed)}")
+        return 1
+    say(f"all {len(chosen)} gates passed in {clock}")
+    return 0
+
+
+def bench(arguments: list[str]) -> int:
+    """Build the plain engine program and run the benchmarks."""
+    steps.prepare("run")
+    say("compiling the benchmark program")
+    command = ["cargo", "build", "--release", "--locked", "-p", "trunkline-engine", "--bins"]
+    log = steps.stamp_path("bench.log")
+    run(command, cwd=steps.ROOT, log=log, environment=steps.CARGO_ENVIRONMENT)
+    program = os.path.join(steps.TARGET, "release", "trunkline-sim")
+    return attempt([steps.VENV_PYTHON, "bench/bench.py", "--engine", program, *arguments])
+
+
+def package(arguments: list[str]) -> int:
+    """Build the wheel as ``pip install .`` does and try it in an environment of its own."""
+    if arguments:
+        raise Failed("package takes no arguments", 2)
+    steps.check_rust()
+    program = steps.uv()
+    clock = Clock()
+    say("building the wheel and installing it into an empty environment (about 60 s)")
+    folder = tempfile.mkdtemp(prefix="trunkline-package-")
+    try:
+        venv = os.path.join(folder, "venv")
+        python = os.path.join(venv, "bin", "python")
+        log = steps.stamp_path("package.log")
+        environment = {"UV_PYTHON_DOWNLOADS": "never", "VIRTUAL_ENV": venv}
+        # The build shares the compiled dependencies; the environment shares nothing.
+        build = {**environment, "CARGO_TARGET_DIR": steps.TARGET}
+        make = [program, "venv", "--quiet", "--python", os.path.realpath(steps.sys.executable), venv]
+        run(make, cwd=folder, log=log, environment=environment)
+        install = [program, "pip", "install", "--quiet", "--no-cache", steps.ROOT]
+        run(install, cwd=folder, log=log, environment=build)
+        for words in (["version"], ["examples", "list"], ["schema"]):
+            run([os.path.join(venv, "bin", "trunkline"), *words], cwd=folder, log=log)
+        run([python, "-c", "import trunkline._core"], cwd=folder, log=log)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    say(f"the package installs and answers; {clock}")
+    return 0
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "test": test,
+    "check": check,
+    "bench": bench,
+    "package": package,
+}

@@ -1,0 +1,95 @@
+"""Running other programs: quietly with a log, or in the open with ``--plain``."""
+
+import os
+import subprocess
+import sys
+import time
+
+
+class Failed(Exception):
+    """A step that failed, with the exit status to end with."""
+
+    def __init__(self, message: str, status: int = 1) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def say(text: str) -> None:
+    """Talk to the user, on standard error.
+
+    Parameters
+    ----------
+    text : str
+        What to say.
+    """
+    print(f"dev: {text}", file=sys.stderr, flush=True)
+
+
+def plain() -> bool:
+    """Whether every command is to be shown.
+
+    Returns
+    -------
+    bool
+    """
+    return bool(os.environ.get("TRUNKLINE_DEV_PLAIN"))
+
+
+def run(
+    command: list[str],
+    *,
+    cwd: str,
+    log: str | None = None,
+    environment: dict[str, str] | None = None,
+) -> None:
+    """Run a program to its end.
+
+    Parameters
+    ----------
+    command : list of str
+        The program and its arguments.
+    cwd : str
+        Where it runs.
+    log : str, optional
+        File that takes its output; without it, or with ``--plain``, the output is shown.
+    environment : dict, optional
+        Variables to add.
+
+    Raises
+    ------
+    Failed
+        It could not be started or did not end with 0; the end of the log is shown.
+    """
+    if plain():
+        words = [f"{key}={value}" for key, value in (environment or {}).items()]
+        say("$ " + " ".join(words + command))
+    everything = {**os.environ, **(environment or {})}
+    name = os.path.basename(command[0])
+    try:
+        if log is None or plain():
+            status = subprocess.call(command, cwd=cwd, env=everything)
+        else:
+            os.makedirs(os.path.dirname(log), exist_ok=True)
+            with open(log, "wb") as stream:
+                status = subprocess.call(
+                    command, cwd=cwd, env=everything, stdout=stream, stderr=subprocess.STDOUT
+                )
+    except OSError as error:
+        raise Failed(f"{name} cannot be started: {error.strerror}", 4) from error
+    if status == 0:
+        return
+    if log is not None and not plain():
+        with open(log, encoding="utf-8", errors="replace") as stream:
+            print("".join(stream.readlines()[-40:]), file=sys.stderr, end="")
+        raise Failed(f"{name} ended with {status}; all it said is in {log}")
+    raise Failed(f"{name} ended with {status}", 130 if status in {-2, 130} else 1)
+
+
+class Clock:
+    """Wall seconds since it was made."""
+
+    def __init__(self) -> None:
+        self.start = time.monotonic()
+
+    def __str__(self) -> str:
+        return f"{time.monotonic() - self.start:.1f} s"
