@@ -1,0 +1,201 @@
+"""Results as tables for a terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trunkline.results.table import Scalar, Table
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+    from trunkline.results.results import Results
+
+SHOWN_ROWS = 40
+
+
+def render(results: Results, *, width: int | None = None, colour: bool = False) -> str:
+    """Write a run as tables.
+
+    Parameters
+    ----------
+    results : Results
+        The run.
+    width : int, optional
+        Columns of the terminal; found out by itself if left out.
+    colour : bool, default False
+        Whether to use the escape codes of a terminal.
+
+    Returns
+    -------
+    str
+        The tables, each cut to its busiest rows if it is long.
+    """
+    shown = [_flows(results.flows), _ports(results.ports)]
+    if len(results.paths):
+        shown.append(_paths(results.paths))
+    if len(results.drops):
+        shown.append(_drops(results.drops))
+    summary = results.summary
+    last = (
+        f"seed {results.seed}, {quantity(summary['measured_s'], 's')} measured, "
+        f"{count(summary['packet_hops'])} packet-hops, results hash {results.hash()[:16]}"
+    )
+    return draw(shown, last, width=width, colour=colour)
+
+
+def draw(
+    tables: Sequence[RichTable], last: str = "", *, width: int | None = None, colour: bool = False
+) -> str:
+    """Write rich tables and a closing line as text."""
+    from rich.console import Console
+
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    for table in tables:
+        console.print(table)
+    if last:
+        console.print(last)
+    return out.getvalue()
+
+
+def frame(title: str, columns: Sequence[str], *, names: int = 1) -> RichTable:
+    """Begin a table; the first ``names`` columns hold names, the others numbers."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    table = RichTable(
+        title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
+    )
+    for index, column in enumerate(columns):
+        if index < names:
+            table.add_column(Text(column), justify="left", overflow="fold")
+        else:
+            table.add_column(Text(column), justify="right", no_wrap=True)
+    return table
+
+
+def add(table: RichTable, cells: Sequence[str]) -> None:
+    """Add a row of plain text: no markup, nothing that steers a terminal."""
+    from rich.text import Text
+
+    table.add_row(*(Text(printable(cell)) for cell in cells))
+
+
+def printable(text: str) -> str:
+    """Spell out what is not printable, so that a name cannot steer the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def quantity(value: Scalar, unit: str) -> str:
+    """Write a number with its unit and a metric prefix, four significant digits."""
+    if value is None:
+        return "–"
+    number = float(value)
+    if number == 0:
+        return f"0 {unit}"
+    steps = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")]
+    if unit == "s":
+        steps = steps[3:]
+    for factor, prefix in [*steps, (1e-9, "n")]:
+        if abs(number) >= factor * 0.99995:
+            return f"{number / factor:.4g} {prefix}{unit}"
+    return f"{number:.4g} {unit}"
+
+
+def percent(value: Scalar) -> str:
+    """Write a ratio in per cent."""
+    return "–" if value is None else f"{100 * float(value):.3g} %"
+
+
+def count(value: Scalar) -> str:
+    """Write an integer with its thousands apart."""
+    return "–" if value is None else f"{int(value):,}".replace(",", " ")
+
+
+def _busiest(table: Table, by: str) -> tuple[list[dict[str, Scalar]], int]:
+    """Rows in their order, the busiest only if there are many, and how many are left out."""
+    rows = list(table.rows())
+    if len(rows) <= SHOWN_ROWS:
+        return rows, 0
+    ranked = sorted(range(len(rows)), key=lambda i: -float(rows[i][by] or 0))
+    kept = sorted(ranked[:SHOWN_ROWS])
+    return [rows[i] for i in kept], len(rows) - SHOWN_ROWS
+
+
+def _title(name: str, left_out: int) -> str:
+    return f"{name} (the {SHOWN_ROWS} busiest; {left_out} more)" if left_out else name
+
+
+def _flows(table: Table) -> RichTable:
+    rows, left_out = _busiest(table, "packets_sent")
+    columns = ["flow", "DSCP", "goodput", "throughput", "loss", "delay", "p99", "jitter", "again"]
+    drawn = frame(_title("Flows", left_out), columns, names=2)
+    for row in rows:
+        cells = [
+            str(row["flow"]),
+            str(row["dscp"]),
+            quantity(row["goodput_bit_s"], "bit/s"),
+            quantity(row["throughput_bit_s"], "bit/s"),
+            percent(row["loss_ratio"]),
+            quantity(row["delay_mean_s"], "s"),
+            quantity(row["delay_p99_s"], "s"),
+            quantity(row["jitter_s"], "s"),
+            count(row["retransmissions"]) if row["protocol"] == "tcp" else "–",
+        ]
+        add(drawn, cells)
+    drawn.caption = "again: segments retransmitted; delay: mean one way"
+    return drawn
+
+
+def _ports(table: Table) -> RichTable:
+    busy = [row for row in table.rows() if row["packets_offered"]]
+    total = len(busy)
+    busy = sorted(busy, key=lambda row: -float(row["utilisation"] or 0))[:SHOWN_ROWS]
+    columns = ["link", "class", "use", "offered", "dropped", "loss", "wait", "queue", "max"]
+    drawn = frame(_title("Ports", total - len(busy)), columns, names=2)
+    for row in busy:
+        cells = [
+            str(row["link"]),
+            str(row["class"]),
+            percent(row["utilisation"]),
+            count(row["packets_offered"]),
+            count(row["packets_dropped"]),
+            percent(row["loss_ratio"]),
+            quantity(row["wait_mean_s"], "s"),
+            f"{float(row['queue_mean_packets'] or 0):.3g}",
+            count(row["queue_max_packets"]),
+        ]
+        add(drawn, cells)
+    drawn.caption = "offered, dropped, queue (mean, max): packets; wait: mean"
+    return drawn
+
+
+def _paths(table: Table) -> RichTable:
+    drawn = frame("Paths", ["path", "packets", "throughput"])
+    for row in table.rows():
+        throughput = quantity(row["throughput_bit_s"], "bit/s")
+        add(drawn, [str(row["path"]), count(row["packets"]), throughput])
+    return drawn
+
+
+def _drops(table: Table) -> RichTable:
+    rows, left_out = _busiest(table, "packets")
+    columns = ["flow", "direction", "at", "class", "cause", "packets"]
+    drawn = frame(_title("Drops", left_out), columns, names=5)
+    for row in rows:
+        place = row["link"] if row["link"] is not None else row["node"]
+        names = [row["flow"], row["direction"], place, row["class"] or "–", row["cause"]]
+        add(drawn, [*(str(name) for name in names), count(row["packets"])])
+    return drawn

@@ -1,0 +1,183 @@
+"""The results of one run."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from trunkline.results.decode import Raw, decode
+from trunkline.results.table import Scalar, Table
+from trunkline.results.tables import SCHEMAS
+
+JSON_SCHEMA = 1
+JSON_TABLES = ("flows", "classes", "ports", "paths", "drops")
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What to know to get the same results again.
+
+    Parameters
+    ----------
+    scenario : str
+        Text of the scenario; empty if it was built in Python and never written.
+    scenario_hash : str
+        SHA-256 of that text in UTF-8, hexadecimal.
+    network_hash : str
+        SHA-256 of the compiled network's canonical JSON, hexadecimal.
+    version : str
+        Version of Trunkline.
+    seed : int
+        Seed of the run.
+    platform : str
+        Operating system and machine.
+    """
+
+    scenario: str
+    scenario_hash: str
+    network_hash: str
+    version: str
+    seed: int
+    platform: str
+
+    @classmethod
+    def of(cls, *, scenario: str, network_json: str, version: str, seed: int) -> Provenance:
+        """Provenance of a run on this machine, now."""
+        return cls(
+            scenario=scenario,
+            scenario_hash=sha256(scenario),
+            network_hash=sha256(network_json),
+            version=version,
+            seed=seed,
+            platform=f"{platform.system()} {platform.machine()}",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a dictionary of strings and one integer."""
+        return asdict(self)
+
+
+def sha256(written: str) -> str:
+    """SHA-256 of a text in UTF-8, hexadecimal."""
+    return hashlib.sha256(written.encode()).hexdigest()
+
+
+class Results:
+    """The tables of one run and how to get them again.
+
+    Parameters
+    ----------
+    tables : mapping of str to Table
+        A table for each entry of ``trunkline.results.SCHEMAS``.
+    provenance : Provenance
+        Scenario, network, version, seed and platform.
+    """
+
+    def __init__(self, tables: Mapping[str, Table], provenance: Provenance) -> None:
+        self.tables = {name: tables[name] for name in SCHEMAS}
+        self.provenance = provenance
+
+    @classmethod
+    def from_raw(
+        cls,
+        raw: Raw,
+        network: Mapping[str, Any],
+        causes: Sequence[str],
+        provenance: Provenance,
+    ) -> Results:
+        """Results of what an engine returned; see :func:`trunkline.results.decode.decode`."""
+        return cls(decode(raw, network, causes), provenance)
+
+    @property
+    def seed(self) -> int:
+        """Seed of the run."""
+        return self.provenance.seed
+
+    @property
+    def flows(self) -> Table:
+        """One row a flow."""
+        return self.tables["flows"]
+
+    @property
+    def classes(self) -> Table:
+        """One row a DSCP in use: the flows that send with it, together."""
+        return self.tables["classes"]
+
+    @property
+    def ports(self) -> Table:
+        """One row a link and class."""
+        return self.tables["ports"]
+
+    @property
+    def paths(self) -> Table:
+        """One row a label-switched path."""
+        return self.tables["paths"]
+
+    @property
+    def drops(self) -> Table:
+        """One row a flow, direction, place, class, precedence and cause of loss."""
+        return self.tables["drops"]
+
+    @property
+    def series(self) -> Table:
+        """One row a probe and step."""
+        return self.tables["series"]
+
+    @property
+    def summary(self) -> dict[str, Scalar]:
+        """Totals of the run."""
+        return next(self.tables["summary"].rows())
+
+    def hash(self) -> str:
+        """Results hash: SHA-256, hexadecimal, over the names and the integers of all tables.
+
+        Tables and columns go in the order of ``SCHEMAS``, each headed by its name and length.
+        Integers are hashed as 64-bit little-endian, null as -1; names as UTF-8, each followed by
+        a zero byte. Floats are left out: they may differ in the last bit between platforms, and
+        each is an average of, or derived from, something the integers hold. The number of events
+        and the peak of packets are left out too: they are the engine's business.
+        """
+        digest = hashlib.sha256()
+        for name, table in self.tables.items():
+            for field in table.fields:
+                if not field.in_hash:
+                    continue
+                column = table.column(field.name)
+                digest.update(f"{name}.{field.name}:{len(column)}\n".encode())
+                if isinstance(column.values, list):
+                    for item in column.values:
+                        digest.update((item or "").encode() + b"\0")
+                elif column.valid is None:
+                    digest.update(column.values.astype("<i8").tobytes())
+                else:
+                    filled = np.where(column.valid, column.values, -1)
+                    digest.update(filled.astype("<i8").tobytes())
+        return digest.hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """As the object ``trunkline run --json`` prints: base units in the keys, null as None."""
+        tables: dict[str, Any] = {}
+        for name in JSON_TABLES:
+            table = self.tables[name]
+            kept = [field.name for field in table.fields if field.in_json]
+            lists = [table[column] for column in kept]
+            tables[name] = [dict(zip(kept, row, strict=True)) for row in zip(*lists, strict=True)]
+        return {"schema": JSON_SCHEMA, "hash": self.hash(), **tables}
+
+    def render(self, *, width: int | None = None, colour: bool = False) -> str:
+        """As tables for a terminal; see :func:`trunkline.results.render.render`."""
+        from trunkline.results.render import render
+
+        return render(self, width=width, colour=colour)
+
+    def __repr__(self) -> str:
+        return f"<Results seed {self.seed}: {len(self.flows)} flows, {len(self.ports)} ports>"
+
+    def _repr_html_(self) -> str:
+        shown = (self.flows, self.ports, self.paths, self.drops)
+        return "".join(table._repr_html_() for table in shown if len(table))

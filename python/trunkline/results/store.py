@@ -1,0 +1,187 @@
+"""Results on disk: a folder of Parquet tables and ``run.json``, whole or not there at all.
+
+A run is written beside its place, flushed to the disk, then renamed, so that a reader, a crash
+or a full disk never leaves half of it. Nothing in the files tells the time: the same runs give
+the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from trunkline.results.results import Provenance, Results
+from trunkline.results.table import Column, Table
+from trunkline.results.tables import SCHEMAS, Field
+
+FORMAT = 1
+RUN = "run.json"
+NETWORK = "network.json"
+
+
+def write(
+    runs: Sequence[Results],
+    directory: str | Path,
+    *,
+    network_json: str | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write runs of one scenario into a new folder.
+
+    Parameters
+    ----------
+    runs : sequence of Results
+        One or more replications, in the order wanted.
+    directory : str or Path
+        Folder to make; its parents are made too.
+    network_json : str, optional
+        The compiled network, kept beside the tables.
+    overwrite : bool, default False
+        Replace the folder if it holds earlier results.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    FileExistsError
+        The folder exists and ``overwrite`` is off, or it holds something else than results.
+    """
+    target = Path(directory)
+    if not runs:
+        msg = "no run to write"
+        raise ValueError(msg)
+    if target.exists():
+        _refuse_unless_replaceable(target, overwrite=overwrite)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        made.chmod(0o755)
+        _fill(made, runs, network_json)
+        _flush(made)
+        if target.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+            target.rename(old / "old")
+            made.rename(target)
+            shutil.rmtree(old)
+        else:
+            made.rename(target)
+        _flush(target.parent)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    return target
+
+
+def read(directory: str | Path) -> list[Results]:
+    """Read runs back.
+
+    Parameters
+    ----------
+    directory : str or Path
+        Folder that :func:`write` made.
+
+    Returns
+    -------
+    list of Results
+        In the order written; their hashes are checked.
+
+    Raises
+    ------
+    FileNotFoundError
+        It holds no results.
+    ValueError
+        The format is newer than this version, or a table does not have the hash it was written
+        with.
+    """
+    import polars as pl
+
+    folder = Path(directory)
+    about = json.loads((folder / RUN).read_text(encoding="utf-8"))
+    if about.get("format") != FORMAT:
+        msg = f"{folder / RUN}: format {about.get('format')!r} is not {FORMAT}"
+        raise ValueError(msg)
+    frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in SCHEMAS}
+    scenario = about["provenance"]
+    runs = []
+    for number, run in enumerate(about["runs"]):
+        tables = {}
+        for name, fields in SCHEMAS.items():
+            frame = frames[name].filter(pl.col("run") == number)
+            tables[name] = Table(name, fields, {f.name: _column(frame, f) for f in fields})
+        results = Results(tables, Provenance(**scenario, seed=run["seed"]))
+        if results.hash() != run["hash"]:
+            msg = f"{folder}: run {number} (seed {run['seed']}) is not as it was written"
+            raise ValueError(msg)
+        runs.append(results)
+    return runs
+
+
+def _refuse_unless_replaceable(target: Path, *, overwrite: bool) -> None:
+    if not overwrite:
+        msg = f"{target} exists; choose another folder or ask to overwrite it"
+        raise FileExistsError(msg)
+    if not (target / RUN).is_file():
+        msg = f"{target} holds no results, so it is not overwritten"
+        raise FileExistsError(msg)
+
+
+def _fill(folder: Path, runs: Sequence[Results], network_json: str | None) -> None:
+    import polars as pl
+
+    for name in SCHEMAS:
+        frames = [
+            run.tables[name]
+            .to_polars()
+            .select(
+                pl.lit(number, dtype=pl.Int64).alias("run"),
+                pl.lit(run.seed, dtype=pl.UInt64).alias("seed"),
+                pl.all(),
+            )
+            for number, run in enumerate(runs)
+        ]
+        path = folder / f"{name}.parquet"
+        pl.concat(frames, rechunk=True).write_parquet(
+            path, compression="zstd", compression_level=3, statistics=True
+        )
+        _flush(path)
+    provenance = runs[0].provenance.to_dict()
+    del provenance["seed"]
+    about: dict[str, Any] = {
+        "format": FORMAT,
+        "provenance": provenance,
+        "runs": [{"seed": run.seed, "hash": run.hash()} for run in runs],
+    }
+    _write_text(folder / RUN, json.dumps(about, indent=2, sort_keys=True) + "\n")
+    if network_json is not None:
+        _write_text(folder / NETWORK, network_json + "\n")
+
+
+def _column(frame: Any, field: Field) -> Column:
+    series = frame[field.name]
+    if field.kind == "str":
+        return Column(series.to_list())
+    filled = series.fill_null(-1).to_numpy()
+    valid = None if series.null_count() == 0 else series.is_not_null().to_numpy()
+    return Column(filled, valid)
+
+
+def _write_text(path: Path, content: str) -> None:
+    path.write_text(content, encoding="utf-8", newline="\n")
+    _flush(path)
+
+
+def _flush(path: Path) -> None:
+    """Wait until the disk has a file, or the entries of a folder."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,192 @@
+"""A table of results: columns held once, shown to any data frame library without a copy."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trunkline.results.tables import Field
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+Scalar = str | int | float | None
+
+SHOWN_ROWS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The values of one column.
+
+    Parameters
+    ----------
+    values : ndarray of int64 or float64, or list of str or None
+        One value a row.
+    valid : ndarray of bool, or None
+        Which numbers are not null; None = all. Strings carry their own None.
+    """
+
+    values: NDArray[Any] | list[str | None]
+    valid: NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def to_list(self) -> list[Scalar]:
+        """Values as Python objects, None where null."""
+        if isinstance(self.values, list):
+            return list(self.values)
+        items: list[Scalar] = self.values.tolist()
+        if self.valid is None:
+            return items
+        return [x if ok else None for x, ok in zip(items, self.valid.tolist(), strict=True)]
+
+
+class Table:
+    """A table of results.
+
+    It offers the Arrow PyCapsule interface, so ``pyarrow.table(t)``, ``polars.DataFrame(t)`` and
+    DuckDB read it without copying numbers.
+
+    Parameters
+    ----------
+    name : str
+        Its name, e.g. ``"flows"``.
+    fields : sequence of Field
+        Names and types of the columns, in order.
+    columns : mapping of str to Column
+        A column for each field, all of one length.
+    """
+
+    def __init__(self, name: str, fields: Sequence[Field], columns: Mapping[str, Column]) -> None:
+        self.name = name
+        self.fields = tuple(fields)
+        self._columns = {field.name: columns[field.name] for field in fields}
+        lengths = {len(column) for column in self._columns.values()}
+        if len(lengths) > 1:
+            msg = f"columns of {name} differ in length: {sorted(lengths)}"
+            raise ValueError(msg)
+        self._height = lengths.pop() if lengths else 0
+        self._frame: pl.DataFrame | None = None
+
+    def __len__(self) -> int:
+        return self._height
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return tuple(self._columns)
+
+    def column(self, name: str) -> Column:
+        """One column.
+
+        Raises
+        ------
+        KeyError
+            No such column; the message lists those there are.
+        """
+        if name not in self._columns:
+            msg = f"{self.name} has no column {name!r}; it has {', '.join(self._columns)}"
+            raise KeyError(msg)
+        return self._columns[name]
+
+    def __getitem__(self, name: str) -> list[Scalar]:
+        return self.column(name).to_list()
+
+    def rows(self) -> Iterator[dict[str, Scalar]]:
+        """Rows as dictionaries, null as None."""
+        names = self.columns
+        for values in zip(*(self[name] for name in names), strict=True):
+            yield dict(zip(names, values, strict=True))
+
+    def where(self, **values: Scalar) -> dict[str, Scalar]:
+        """Find the one row whose columns have these values.
+
+        Raises
+        ------
+        KeyError
+            No such row, or more than one.
+        """
+        wanted = [self[name] for name in values]
+        found = [
+            index
+            for index, row in enumerate(zip(*wanted, strict=True))
+            if row == tuple(values.values())
+        ]
+        if len(found) != 1:
+            what = ", ".join(f"{name}={value!r}" for name, value in values.items())
+            msg = f"{self.name} has {len(found)} rows with {what}"
+            raise KeyError(msg)
+        return {name: self[name][found[0]] for name in self.columns}
+
+    def to_polars(self) -> pl.DataFrame:
+        """As a polars data frame; numbers without nulls are not copied."""
+        if self._frame is None:
+            import polars as pl
+
+            types: dict[str, Any] = {"str": pl.String, "i64": pl.Int64, "f64": pl.Float64}
+            series = []
+            for field in self.fields:
+                column = self._columns[field.name]
+                dtype = types[field.kind]
+                made = pl.Series(field.name, column.values, dtype=dtype)
+                if column.valid is not None:
+                    mask = pl.Series(column.valid)
+                    kept = pl.when(mask).then(pl.col(field.name))
+                    made = made.to_frame().select(kept).to_series()
+                series.append(made)
+            self._frame = pl.DataFrame(series)
+        return self._frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """As a pandas data frame; needs pandas and pyarrow."""
+        return self.to_polars().to_pandas()
+
+    def to_numpy(self) -> dict[str, NDArray[Any]]:
+        """As a numpy array a column; null integers become not-a-number doubles."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, column in self._columns.items():
+            if isinstance(column.values, list):
+                arrays[name] = np.array(column.values, dtype=object)
+            elif column.valid is None:
+                arrays[name] = column.values
+            else:
+                arrays[name] = np.where(column.valid, column.values, np.nan)
+        return arrays
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_polars().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"<Table {self.name}: {self._height} rows, {len(self._columns)} columns>"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        body = []
+        for index, row in enumerate(self.rows()):
+            if index == SHOWN_ROWS:
+                break
+            cells = "".join(f"<td>{html.escape(text(value))}</td>" for value in row.values())
+            body.append(f"<tr>{cells}</tr>")
+        more = self._height - len(body)
+        note = f"<p>and {more} more rows</p>" if more > 0 else ""
+        return (
+            f"<table><caption>{html.escape(self.name)}: {self._height} rows</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{note}"
+        )
+
+
+def text(value: Scalar) -> str:
+    """Write a value for people: four significant digits for a double, a dash for null."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)

@@ -1,0 +1,215 @@
+"""The tables of a run: names, types and units of every column, in one place.
+
+Every engine fills these tables and everything after them reads nothing else. Integers are what
+was counted; floats are averages or are derived from the integers. A name says its unit: ``_ns``
+nanoseconds, ``_s`` seconds, ``_bit_s`` bits per second, ``bytes_`` bytes, ``packets_`` packets.
+How each measure is defined is in ``docs/reference/measures.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Kind = Literal["str", "i64", "f64"]
+Origin = Literal["name", "counted", "averaged", "derived"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One column.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column; ends in the unit where there is one.
+    kind : {"str", "i64", "f64"}
+        Arrow type: string, int64 or double.
+    origin : {"name", "counted", "averaged", "derived"}
+        A name from the scenario, an integer of the engine, an average of the engine, or computed
+        here from the others.
+    about : str
+        What it holds; when it is null.
+    """
+
+    name: str
+    kind: Kind
+    origin: Origin
+    about: str
+
+    @property
+    def in_json(self) -> bool:
+        """Whether JSON carries it: base units only, so nanoseconds are left to the tables."""
+        return not self.name.endswith("_ns")
+
+    @property
+    def in_hash(self) -> bool:
+        """Whether the results hash covers it: names and integers, never floats."""
+        return self.origin in ("name", "counted")
+
+
+def _name(name: str, about: str) -> Field:
+    return Field(name, "str", "name", about)
+
+
+def _count(name: str, about: str) -> Field:
+    return Field(name, "i64", "counted", about)
+
+
+def _mean(name: str, about: str) -> Field:
+    return Field(name, "f64", "averaged", about)
+
+
+def _derived(name: str, about: str) -> Field:
+    return Field(name, "f64", "derived", about)
+
+
+_NONE_ARRIVED = "null where no packet arrived"
+
+FLOWS: Final = (
+    _name("flow", "flow"),
+    _name("source", "node that sends"),
+    _name("destination", "node that receives"),
+    _name("protocol", "`tcp` or `udp`"),
+    _name("dscp", "DSCP of the source by its name in the RFCs, else its number"),
+    _count("packets_sent", "data packets the source sent, retransmissions included"),
+    _count("bytes_sent", "IP bytes of those"),
+    _count("packets_delivered", "data packets that reached the destination"),
+    _count("bytes_delivered", "IP bytes of those"),
+    _count("goodput_bytes", "application bytes handed over in order, each once"),
+    _count("packets_dropped", "data packets lost anywhere"),
+    _count("retransmissions", "segments sent again"),
+    _count("timeouts", "expiries of the retransmission timer"),
+    _count("fast_retransmits", "entries into fast retransmit"),
+    _count("acks_sent", "acknowledgements the destination sent"),
+    _count("acks_dropped", "acknowledgements lost anywhere"),
+    _count("reordered", "packets that arrived after one sent later"),
+    _mean("delay_mean_ns", f"mean one-way delay; {_NONE_ARRIVED}"),
+    _count("delay_min_ns", f"least one-way delay; {_NONE_ARRIVED}"),
+    _count("delay_max_ns", f"greatest one-way delay; {_NONE_ARRIVED}"),
+    _count("delay_p50_ns", f"median one-way delay; {_NONE_ARRIVED}"),
+    _count("delay_p90_ns", f"90th percentile; {_NONE_ARRIVED}"),
+    _count("delay_p95_ns", f"95th percentile; {_NONE_ARRIVED}"),
+    _count("delay_p99_ns", f"99th percentile; {_NONE_ARRIVED}"),
+    _count("delay_p999_ns", f"99.9th percentile; {_NONE_ARRIVED}"),
+    _mean("jitter_ns", f"interarrival jitter (RFC 3550 section 6.4.1); {_NONE_ARRIVED}"),
+    _count("finished_ns", "when a finite transfer was acknowledged in full; null if it was not"),
+    _derived("offered_bit_s", "`bytes_sent` over the measured time"),
+    _derived("throughput_bit_s", "`bytes_delivered` over the measured time"),
+    _derived("goodput_bit_s", "`goodput_bytes` over the measured time"),
+    _derived("loss_ratio", "`packets_dropped` over `packets_sent`; null where none was sent"),
+    _derived("delay_mean_s", f"mean one-way delay; {_NONE_ARRIVED}"),
+    _derived("delay_min_s", f"least one-way delay; {_NONE_ARRIVED}"),
+    _derived("delay_max_s", f"greatest one-way delay; {_NONE_ARRIVED}"),
+    _derived("delay_p50_s", f"median one-way delay; {_NONE_ARRIVED}"),
+    _derived("delay_p90_s", f"90th percentile; {_NONE_ARRIVED}"),
+    _derived("delay_p95_s", f"95th percentile; {_NONE_ARRIVED}"),
+    _derived("delay_p99_s", f"99th percentile; {_NONE_ARRIVED}"),
+    _derived("delay_p999_s", f"99.9th percentile; {_NONE_ARRIVED}"),
+    _derived("delay_range_s", f"greatest less least one-way delay; {_NONE_ARRIVED}"),
+    _derived("jitter_s", f"interarrival jitter (RFC 3550 section 6.4.1); {_NONE_ARRIVED}"),
+    _derived("finished_s", "when a finite transfer was acknowledged in full; null if it was not"),
+)
+
+CLASSES: Final = (
+    _name("class", "DSCP of the flows it gathers, by its name in the RFCs"),
+    _count("flows", "flows gathered"),
+    _count("packets_sent", "sum over the flows"),
+    _count("bytes_sent", "sum over the flows"),
+    _count("packets_delivered", "sum over the flows"),
+    _count("bytes_delivered", "sum over the flows"),
+    _count("goodput_bytes", "sum over the flows"),
+    _count("packets_dropped", "sum over the flows"),
+    _count("delay_min_ns", f"least of the flows; {_NONE_ARRIVED}"),
+    _count("delay_max_ns", f"greatest of the flows; {_NONE_ARRIVED}"),
+    _derived("offered_bit_s", "`bytes_sent` over the measured time"),
+    _derived("throughput_bit_s", "`bytes_delivered` over the measured time"),
+    _derived("goodput_bit_s", "`goodput_bytes` over the measured time"),
+    _derived("loss_ratio", "`packets_dropped` over `packets_sent`; null where none was sent"),
+    _derived("delay_mean_s", f"mean over all packets of the flows; {_NONE_ARRIVED}"),
+    _derived("delay_min_s", f"least of the flows; {_NONE_ARRIVED}"),
+    _derived("delay_max_s", f"greatest of the flows; {_NONE_ARRIVED}"),
+)
+
+PORTS: Final = (
+    _name("link", "link the port feeds"),
+    _name("class", "class of the port"),
+    _count("packets_offered", "packets that reached the port"),
+    _count("bytes_offered", "wire bytes of those"),
+    _count("packets_sent", "packets sent on the link"),
+    _count("bytes_sent", "wire bytes of those: labels and link header included"),
+    _count("packets_dropped", "packets dropped at the port"),
+    _mean("wait_mean_ns", "mean time from arrival to the start of transmission; null if none sent"),
+    _count("wait_max_ns", "greatest such time; null if none was sent"),
+    _mean("queue_mean_packets", "time average of packets waiting, the one being sent left out"),
+    _count("queue_max_packets", "most packets waiting at once"),
+    _derived("throughput_bit_s", "`bytes_sent` over the measured time"),
+    _derived("utilisation", "`throughput_bit_s` over the rate of the link"),
+    _derived("loss_ratio", "`packets_dropped` over `packets_offered`; null where none came"),
+    _derived("wait_mean_s", "mean time from arrival to the start of transmission; null if none"),
+    _derived("wait_max_s", "greatest such time; null if none was sent"),
+)
+
+DROPS: Final = (
+    _name("flow", "flow the packet belonged to"),
+    _name("direction", "`forward` (data) or `reverse` (acknowledgements)"),
+    _name("link", "link it was lost at; null if at a node"),
+    _name("node", "node it was lost at"),
+    _name("class", "class of the port; null if not at a port"),
+    _count("precedence", "drop precedence, 0 is dropped last"),
+    _name("cause", "why"),
+    _count("packets", "packets lost"),
+    _count("bytes", "IP bytes of those"),
+)
+
+SERIES: Final = (
+    _count("probe", "number of the probe, in the order of the scenario"),
+    _name("target", "flow or link it watches"),
+    _name("class", "class of the port; null for a flow or a whole port"),
+    _name("measure", "what it records"),
+    _count("time_ns", "end of the step"),
+    _derived("time_s", "end of the step"),
+    _mean("value", "value at the end of the step; for a rate, its mean over the step"),
+)
+
+PATHS: Final = (
+    _name("path", "label-switched path"),
+    _count("packets", "labelled packets carried, counted at the head of the path"),
+    _count("bytes", "IP bytes of those"),
+    _derived("throughput_bit_s", "`bytes` over the measured time"),
+)
+
+SUMMARY: Final = (
+    _mean("measured_s", "measured time: duration less warm-up"),
+    # How many events an engine needs, and how many packets it holds, are no result of the
+    # network: a faster engine may change them.
+    Field("events", "i64", "derived", "events the engine handled"),
+    _count("packet_hops", "packets sent on links, summed over links"),
+    _count("packets_created", "packets made by the agents"),
+    _count("packets_delivered", "packets that reached their destination"),
+    _count("packets_dropped", "packets lost"),
+    _count("packets_inside", "packets still in the network at the end"),
+    Field("peak_packets", "i64", "derived", "most packets in the network at once"),
+)
+
+SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
+    "flows": FLOWS,
+    "classes": CLASSES,
+    "ports": PORTS,
+    "paths": PATHS,
+    "drops": DROPS,
+    "series": SERIES,
+    "summary": SUMMARY,
+}
+"""Every table by name, in the order of the results hash and of the files."""
+
+
+def reference() -> str:
+    """Write the tables as Markdown, for the reference page of the documentation."""
+    lines: list[str] = []
+    for table, fields in SCHEMAS.items():
+        lines += [f"### `{table}`", "", "| column | type | what |", "|---|---|---|"]
+        types = {"str": "string", "i64": "int64", "f64": "double"}
+        lines += [f"| `{f.name}` | {types[f.kind]} | {f.about} |" for f in fields]
+        lines.append("")
+    return "\n".join(lines)

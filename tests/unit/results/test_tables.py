@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import json
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from trunkline.results import SCHEMAS, Results
+from trunkline.results import dscp as code_points
+
+from .raw import CAUSES, column, network, tables
+
+
+def test_names_stand_in_place_of_indices(results: Results) -> None:
+    assert results.flows["flow"] == ["call", "web", "idle"]
+    assert results.flows["source"] == ["A", "B", "B"]
+    assert results.flows["dscp"] == ["EF", "DF", "DF"]
+    ports = results.ports
+    assert list(zip(ports["link"], ports["class"], strict=True)) == [
+        ("A->B", "voice"),
+        ("A->B", "rest"),
+        ("B->A", "all"),
+    ]
+    assert results.drops["link"] == ["A->B", "A->B", None]
+    assert results.drops["class"] == ["voice", "rest", None]
+    assert results.drops["cause"] == ["queue_full", "early", "queue_full"]
+    assert results.drops["direction"] == ["forward", "reverse", "forward"]
+    assert results.series["target"] == ["web", "A->B", "web", "A->B"]
+    assert results.series["class"] == [None, "rest", None, "rest"]
+
+
+def test_rates_are_over_the_measured_time(results: Results) -> None:
+    # 10 s less 2 s of warm-up: 18000 B * 8 / 8 s = 18 kbit/s; payload 15480 * 8 / 8 = 15.48 kbit/s.
+    call = results.flows.where(flow="call")
+    assert call["throughput_bit_s"] == 18_000.0
+    assert call["goodput_bit_s"] == 15_480.0
+    assert call["offered_bit_s"] == 20_000.0
+    assert call["loss_ratio"] == 0.1
+    # 20000 B * 8 / 8 s = 20 kbit/s of 1 Mbit/s.
+    assert results.ports.where(link="A->B", **{"class": "voice"})["utilisation"] == 0.02
+
+
+def test_delays_of_a_flow_without_packets_are_null(results: Results) -> None:
+    idle = results.flows.where(flow="idle")
+    assert idle["delay_mean_s"] is None
+    assert idle["delay_min_ns"] is None
+    assert idle["loss_ratio"] is None
+    web = results.flows.where(flow="web")
+    assert web["delay_mean_s"] == 0.004
+    assert web["delay_range_s"] == 0.006
+    assert web["finished_s"] == 7.5
+    assert results.flows["finished_ns"] == [None, 7_500_000_000, None]
+
+
+def test_classes_gather_flows_by_dscp(results: Results) -> None:
+    best_effort = results.classes.where(**{"class": "DF"})
+    assert best_effort["flows"] == 2
+    assert best_effort["packets_delivered"] == 49
+    # Only `web` delivered, so the means are its own.
+    assert best_effort["delay_mean_s"] == 0.004
+    assert best_effort["delay_min_ns"] == 3_000_000
+    assert best_effort["delay_max_ns"] == 9_000_000
+
+
+def test_mean_delay_of_a_class_weighs_packets(results: Results) -> None:
+    raw = tables()
+    raw["flows"]["packets_delivered"] = column("i64", 90, 30, 10)
+    raw["flows"]["delay_mean_ns"] = column("f64", 2e6, 4e6, 8e6)
+    made = Results.from_raw(raw, network(), CAUSES, results.provenance)
+    # (30 * 4 ms + 10 * 8 ms) / 40 = 5 ms.
+    assert made.classes.where(**{"class": "DF"})["delay_mean_s"] == pytest.approx(0.005)
+
+
+def test_rfc2597_and_rfc2474_names_of_code_points() -> None:
+    # RFC 2597 section 6: AF11 = 001010, AF43 = 100110. RFC 2474 section 4.2.2.2: CS6 = 110000.
+    assert code_points.name(0b001010) == "AF11"
+    assert code_points.name(0b100110) == "AF43"
+    assert code_points.name(0b110000) == "CS6"
+    assert code_points.name(0b101110) == "EF"
+    assert code_points.name(63) == "63"
+
+
+def test_arrow_readers_take_the_tables(results: Results) -> None:
+    table = pa.table(results.flows)
+    assert table.schema.field("flow").type in (pa.string(), pa.large_string(), pa.string_view())
+    assert table.schema.field("bytes_sent").type == pa.int64()
+    assert table.schema.field("delay_mean_s").type == pa.float64()
+    assert table.column("delay_mean_s").null_count == 1
+    flows = results.flows.to_polars()  # noqa: F841 - read by name in the query
+    query = "select flow from flows where loss_ratio > 0.05"
+    assert duckdb.sql(query).fetchall() == [("call",)]
+    assert pl.DataFrame(results.flows).equals(results.flows.to_polars())
+
+
+def test_numbers_reach_numpy_without_a_copy() -> None:
+    raw = tables()
+    data = raw["flows"]["bytes_sent"][1]
+    made = Results.from_raw(raw, network(), CAUSES, None)  # type: ignore[arg-type]
+    array = made.flows.to_numpy()["bytes_sent"]
+    assert array.__array_interface__["data"][0] == _address(data)
+
+
+def _address(data: bytes) -> int:
+    import numpy as np
+
+    address: int = np.frombuffer(data, dtype="u1").__array_interface__["data"][0]
+    return address
+
+
+def test_every_table_has_the_columns_of_its_schema(results: Results) -> None:
+    for name, fields in SCHEMAS.items():
+        frame = results.tables[name].to_polars()
+        types = {"str": pl.String, "i64": pl.Int64, "f64": pl.Float64}
+        assert dict(frame.schema) == {field.name: types[field.kind] for field in fields}
+
+
+def test_json_has_base_units_and_no_nanoseconds(results: Results) -> None:
+    written = json.loads(json.dumps(results.to_json(), allow_nan=False))
+    assert written["schema"] == 1
+    assert written["hash"] == results.hash()
+    assert set(written) == {"schema", "hash", "flows", "classes", "ports", "paths", "drops"}
+    assert written["flows"][0]["goodput_bit_s"] == 15_480.0
+    assert written["flows"][2]["delay_mean_s"] is None
+    keys = {key for table in ("flows", "ports") for key in written[table][0]}
+    assert not [key for key in keys if key.endswith("_ns")]
+
+
+def test_hash_covers_integers_and_names_but_no_floats(results: Results) -> None:
+    def hash_with(table: str, name: str, value: tuple[str, bytes]) -> str:
+        raw = tables()
+        raw[table][name] = value
+        return Results.from_raw(raw, network(), CAUSES, results.provenance).hash()
+
+    same = hash_with("flows", "delay_mean_ns", column("f64", 2e6 + 1e-9, 4e6, float("nan")))
+    assert same == results.hash()
+    assert hash_with("summary", "events", column("i64", 999)) == results.hash()
+    assert hash_with("drops", "bytes", column("i64", 2_001, 80, 1_500)) != results.hash()
+    assert hash_with("drops", "cause", column("u8", 1, 1, 0)) != results.hash()
+
+
+def test_hostile_names_stay_text(results: Results) -> None:
+    hostile = network()
+    hostile["flows"][0]["name"] = "<script>[red]\x1b[31m\u202e"
+    made = Results.from_raw(tables(), hostile, CAUSES, results.provenance)
+    page = made._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    shown = made.render(width=200)
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "<script>[red]\\x1b[31m\\u202e" in shown
+
+
+def test_terminal_tables_show_each_busy_port_and_drop(results: Results) -> None:
+    shown = results.render(width=160)
+    assert "15.48 kbit/s" in shown
+    assert "10 %" in shown
+    assert "queue_full" in shown
+    assert "B->A" not in shown  # nothing was offered to it
+    assert results.hash()[:16] in shown
+
+
+def test_unknown_column_names_those_there_are(results: Results) -> None:
+    with pytest.raises(KeyError, match="flows has no column 'goodput'; it has flow, source"):
+        results.flows.column("goodput")
