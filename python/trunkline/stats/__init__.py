@@ -1,0 +1,16 @@
+"""Statistics over replications. Nothing here knows which engine made a number."""
+
+from trunkline.stats.across import across
+from trunkline.stats.error import mean_absolute_percentage, mean_log_ratio
+from trunkline.stats.interval import Interval, mean_interval, paired_difference
+from trunkline.stats.quantile import quantile
+
+__all__ = [
+    "Interval",
+    "across",
+    "mean_absolute_percentage",
+    "mean_interval",
+    "mean_log_ratio",
+    "paired_difference",
+    "quantile",
+]
