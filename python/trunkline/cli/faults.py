@@ -22,19 +22,18 @@ def known(error: Exception) -> tuple[str, int] | None:
     (str, int) or None
         None for what nobody foresaw: a bug.
     """
-    from trunkline.scenario import ScenarioError
-
-    if isinstance(error, ScenarioError):
-        return error.render(), Status.USAGE
-    if isinstance(error, ModuleNotFoundError) and error.name == "trunkline._core":
-        return (
-            "error[engine]: the packet engine is not built; build it with ./dev setup",
-            Status.UNABLE,
-        )
+    if isinstance(error, ImportError) and "_core" in str(error):
+        text = f"error[engine]: the packet engine cannot be loaded: {error}; build it: ./dev setup"
+        return text, Status.UNABLE
     if isinstance(error, OSError):
         place = f": {error.filename}" if error.filename else ""
         status = Status.UNABLE if error.errno in _NO_SPACE else Status.USAGE
         return f"error[file]: {error.strerror or error}{place}", status
     if isinstance(error, MemoryError):
         return "error[memory]: this machine has not enough memory for the run", Status.UNABLE
+
+    from trunkline.scenario import ScenarioError
+
+    if isinstance(error, ScenarioError):
+        return error.render(), Status.USAGE
     return None

@@ -1,0 +1,26 @@
+"""``trunkline compile``: print what the engine is given."""
+
+from __future__ import annotations
+
+import click
+
+from trunkline.cli.common import SEED, echo_json, load_scenario, scenario_options
+
+
+@click.command("compile")
+@scenario_options
+@click.option("--seed", type=SEED, help="Seed to write into it.")
+@click.option("--pretty", is_flag=True, help="Indent it; the network's hash is of the other form.")
+def command(
+    file: str, overrides: tuple[str, ...], strict: bool, seed: int | None, pretty: bool
+) -> None:
+    """Print the compiled network of FILE: canonical JSON, every default written out."""
+    from trunkline.network import compile
+
+    written = compile(load_scenario(file, overrides, strict), seed=seed).to_json()
+    if pretty:
+        import json
+
+        echo_json(json.loads(written), pretty=True)
+    else:
+        click.echo(written)

@@ -1,0 +1,26 @@
+"""``trunkline completion``: scripts that complete commands in a shell."""
+
+from __future__ import annotations
+
+import click
+
+_HOW = {
+    "bash": 'eval "$(trunkline completion bash)"   # in ~/.bashrc',
+    "zsh": 'eval "$(trunkline completion zsh)"   # in ~/.zshrc',
+    "fish": "trunkline completion fish | source   # in ~/.config/fish/config.fish",
+}
+
+
+@click.command("completion", epilog="For example: " + _HOW["bash"])
+@click.argument("shell", type=click.Choice(list(_HOW)))
+@click.pass_context
+def command(context: click.Context, shell: str) -> None:
+    """Print the script that makes SHELL complete commands, options and values."""
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    completion = kind(context.find_root().command, {}, "trunkline", "_TRUNKLINE_COMPLETE")
+    # bash: click looks for the shell's version; a script can be printed without the shell at hand
+    click.echo(completion.source_template % completion.source_vars())
+    click.echo(f"to install: {_HOW[shell]}", err=True)

@@ -1,0 +1,74 @@
+"""``trunkline doctor``: what this machine has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from trunkline.cli.common import echo_json
+from trunkline.cli.status import Status
+
+NEEDED = (
+    "click",
+    "jinja2",
+    "matplotlib",
+    "numpy",
+    "polars",
+    "pydantic",
+    "pyyaml",
+    "rich",
+    "scipy",
+)
+OPTIONAL = ("duckdb", "pandas", "pyarrow")
+
+
+@click.command("doctor")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def command(as_json: bool) -> int:
+    """Say what this machine has, what is missing and what that would be for."""
+    about = examine()
+    if as_json:
+        echo_json({"schema": 1, **about})
+    else:
+        for part in about["parts"]:
+            mark = "ok     " if part["found"] else "MISSING" if part["needed"] else "absent "
+            click.echo(f"{mark} {part['name']:<12} {part['detail']}".rstrip())
+    return Status.DONE if about["able"] else Status.UNABLE
+
+
+def examine() -> dict[str, Any]:
+    """Look at Python, the engine, packages and programs.
+
+    Returns
+    -------
+    dict
+        ``able`` (everything needed is there) and ``parts``: name, found, needed, detail.
+    """
+    import os
+    import platform
+    import shutil
+    from importlib.metadata import PackageNotFoundError, version
+
+    parts: list[dict[str, Any]] = []
+
+    def add(name: str, found: bool, needed: bool, detail: str) -> None:
+        parts.append({"name": name, "found": found, "needed": needed, "detail": detail})
+
+    add("python", True, True, f"{platform.python_version()} on {platform.platform(terse=True)}")
+    add("processors", True, True, f"{os.cpu_count()}; replications run on all of them")
+    try:
+        from trunkline import _core
+    except ImportError as error:
+        add("engine", False, True, f"{error}; build it with ./dev setup or pip install .")
+    else:
+        add("engine", True, True, _core.version())
+    for name in (*NEEDED, *OPTIONAL):
+        needed = name in NEEDED
+        try:
+            add(name, True, needed, version(name))
+        except PackageNotFoundError:
+            add(name, False, needed, f"pip install {name}")
+    ns2 = shutil.which("ns")
+    add("ns-2", ns2 is not None, False, ns2 or "for the benchmark only: apt-get install ns2")
+    return {"able": all(p["found"] for p in parts if p["needed"]), "parts": parts}

@@ -1,0 +1,50 @@
+"""``trunkline reproduce``: a published study as one command."""
+
+from __future__ import annotations
+
+import click
+
+from trunkline.cli.common import echo_json, progress_wanted
+from trunkline.cli.run_command import check_folder
+from trunkline.cli.status import Status
+
+
+@click.command("reproduce")
+@click.argument("name")
+@click.option("--seeds", type=click.IntRange(1, 100_000), help="Replications of each point.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    help="Write tables and pictures into this new folder.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an earlier reproduction in --out.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@click.option("--judge", is_flag=True, help="End with 3 when a claim does not hold.")
+def command(
+    name: str, seeds: int | None, out: str | None, overwrite: bool, as_json: bool, judge: bool
+) -> int:
+    """Run the study NAME and compare with what was published.
+
+    Prints our value with its 95 % interval beside each published one, whether each claim holds,
+    and what had to be fitted because the publication leaves it unsaid.
+    """
+    if out is not None:
+        check_folder(out, overwrite=overwrite)
+
+    from trunkline.cli.interrupt import interruptible
+    from trunkline.study import reproduce
+
+    done = interruptible(lambda: reproduce(name, seeds=seeds, progress=progress_wanted()))
+    if as_json:
+        echo_json(done.to_json())
+    else:
+        import shutil
+        import sys
+
+        width = shutil.get_terminal_size((100, 24)).columns
+        click.echo(done.render(width=width, colour=sys.stdout.isatty()), nl=False)
+    if out is not None:
+        folder = done.write(out, overwrite=overwrite)
+        click.echo(f"tables and pictures written to {folder}", err=True)
+    broken = [claim for claim in done.to_json()["claims"] if not claim["held"]]
+    return Status.NOT_HELD if judge and broken else Status.DONE

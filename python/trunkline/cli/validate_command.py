@@ -1,0 +1,61 @@
+"""``trunkline validate``: check a scenario without running it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from trunkline.cli.common import echo_json, load_scenario, scenario_options
+from trunkline.cli.status import Status
+
+
+@click.command("validate")
+@scenario_options
+@click.option("--json", "as_json", is_flag=True, help="Print the diagnostics as JSON.")
+def command(file: str, overrides: tuple[str, ...], strict: bool, as_json: bool) -> int:
+    """Check the scenario in FILE; all errors are listed at once."""
+    from trunkline.network import compile
+    from trunkline.scenario import ScenarioError
+
+    try:
+        scenario = load_scenario(file, overrides, strict)
+        network = compile(scenario)
+    except ScenarioError as error:
+        if not as_json:
+            raise
+        echo_json({"schema": 1, "valid": False, "diagnostics": as_data(error.diagnostics)})
+        return Status.USAGE
+    if as_json:
+        echo_json({"schema": 1, "valid": True, "diagnostics": as_data(scenario.warnings)})
+        return Status.DONE
+    import json
+
+    about: dict[str, Any] = json.loads(network.to_json())
+    parts = ", ".join(
+        f"{len(about[key])} {word if len(about[key]) != 1 else word[:-1]}"
+        for key, word in (
+            ("nodes", "nodes"),
+            ("links", "one-way links"),
+            ("flows", "flows"),
+            ("paths", "paths"),
+        )
+    )
+    click.echo(f"{scenario.name}: valid; {parts}")
+    return Status.DONE
+
+
+def as_data(diagnostics: Any) -> list[dict[str, Any]]:
+    """Diagnostics as JSON values.
+
+    Parameters
+    ----------
+    diagnostics : iterable of Diagnostic
+        Errors or warnings.
+
+    Returns
+    -------
+    list of dict
+    """
+    keys = ("file", "line", "column", "severity", "code", "message", "path", "given", "allowed")
+    return [{key: getattr(d, key) for key in (*keys, "hint")} for d in diagnostics]

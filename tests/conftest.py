@@ -1,0 +1,51 @@
+"""Shared by all tests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The same examples in every run here; a wider search is a matter of HYPOTHESIS_PROFILE=wide.
+settings.register_profile(
+    "ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("wide", max_examples=2000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def root() -> Path:
+    """The repository."""
+    return ROOT
+
+
+@pytest.fixture
+def trunkline(tmp_path: Path) -> Command:
+    """Runs the command line in a process of its own, in an empty folder."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("TRUNKLINE_")}
+    environment |= {"COLUMNS": "100", "NO_COLOR": "1"}
+
+    def call(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+        extra = options.pop("env", {})
+        return subprocess.run(
+            [sys.executable, "-m", "trunkline", *words],
+            cwd=options.pop("cwd", tmp_path),
+            env={**environment, **extra},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            **options,
+        )
+
+    return call

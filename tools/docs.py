@@ -1,0 +1,211 @@
+"""Run what the documentation shows: its commands, its Python and its scenarios.
+
+In README.md, ARCHITECTURE.md and docs/**/*.md:
+
+- ``console`` blocks: lines after ``$ `` are run by sh; the lines below, if any, must be what is
+  printed, where ``...`` stands for anything.
+- ``python`` blocks of a page are run one after the other in one namespace.
+- ``yaml`` blocks that begin a scenario (``trunkline: 1``) must load and compile.
+
+A block right below ``<!-- not run: why -->`` is left out. Each page has a folder of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FENCE = re.compile(r"^(?P<mark>`{3,})(?P<kind>[\w-]*)[^\n]*\n(?P<body>.*?)^(?P=mark)\s*$", re.M | re.S)
+SKIP = re.compile(r"<!--\s*not run: \S.*?-->\s*$", re.S)
+LONGEST_S = 120
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of a page."""
+
+    page: Path
+    line: int
+    kind: str
+    body: str
+
+    @property
+    def place(self) -> str:
+        """Page and line."""
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def pages(names: list[str]) -> list[Path]:
+    """The pages to look at.
+
+    Parameters
+    ----------
+    names : list of str
+        Paths; all pages if there are none.
+
+    Returns
+    -------
+    list of Path
+    """
+    if names:
+        return [Path(name).resolve() for name in names]
+    return [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(page: Path) -> list[Block]:
+    """The blocks of a page that are to be run.
+
+    Parameters
+    ----------
+    page : Path
+        The page.
+
+    Returns
+    -------
+    list of Block
+    """
+    text = page.read_text("utf-8")
+    return [
+        Block(page, text.count("\n", 0, found.start("body")) + 1, found["kind"], found["body"])
+        for found in FENCE.finditer(text)
+        if not SKIP.search(text[: found.start()])
+    ]
+
+
+def run_console(block: Block, folder: str) -> str | None:
+    """Run the commands of a block.
+
+    Parameters
+    ----------
+    block : Block
+        The block.
+    folder : str
+        Where they run.
+
+    Returns
+    -------
+    str or None
+        What is wrong.
+    """
+    steps: list[tuple[str, list[str]]] = []
+    for line in block.body.splitlines():
+        if line.startswith("$ "):
+            steps.append((line[2:], []))
+        elif steps and steps[-1][0].endswith("\\") and line.startswith("> "):
+            steps[-1] = (steps[-1][0][:-1] + line[2:], [])
+        elif steps:
+            steps[-1][1].append(line)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1"}
+    for command, expected in steps:
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_S,
+            check=False,
+        )
+        printed = done.stdout + done.stderr
+        if expected:
+            wanted = ".*".join(map(re.escape, "\n".join(expected).strip().split("...")))
+            if not re.fullmatch(wanted, "\n".join(map(str.rstrip, printed.strip().splitlines())), re.S):
+                return f"$ {command}\nprinted:\n{printed}"
+        elif done.returncode:
+            return f"$ {command}\nended with {done.returncode}:\n{printed}"
+    return None
+
+
+def run_python(block: Block, folder: str, before: list[str]) -> str | None:
+    """Run a block after those before it on the page.
+
+    Parameters
+    ----------
+    block : Block
+        The block.
+    folder : str
+        Where it runs.
+    before : list of str
+        The page's earlier blocks; this one is added.
+
+    Returns
+    -------
+    str or None
+        What is wrong.
+    """
+    before.append(block.body)
+    command = [sys.executable, "-c", "\n".join(before)]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=LONGEST_S, check=False
+    )
+    return done.stderr if done.returncode else None
+
+
+def check_scenario(block: Block) -> str | None:
+    """Load and compile a scenario.
+
+    Parameters
+    ----------
+    block : Block
+        The block.
+
+    Returns
+    -------
+    str or None
+        What is wrong.
+    """
+    from trunkline.network import compile
+    from trunkline.scenario import ScenarioError, load
+
+    if not re.search(r"^trunkline:\s", block.body, re.M):
+        return None
+    try:
+        compile(load(block.body))
+    except ScenarioError as error:
+        return error.render()
+    return None
+
+
+def main(names: list[str]) -> int:
+    """Run every block and print what is wrong.
+
+    Parameters
+    ----------
+    names : list of str
+        Pages; all if there are none.
+
+    Returns
+    -------
+    int
+        1 if anything is wrong.
+    """
+    faults = count = 0
+    for page in pages(names):
+        before: list[str] = []
+        with tempfile.TemporaryDirectory() as folder:
+            for block in blocks(page):
+                if block.kind == "console":
+                    fault = run_console(block, folder)
+                elif block.kind == "python":
+                    fault = run_python(block, folder, before)
+                elif block.kind in {"yaml", "yml"}:
+                    fault = check_scenario(block)
+                else:
+                    continue
+                count += 1
+                if fault:
+                    print(f"{block.place}: {fault}")
+                    faults += 1
+    print(f"{count} blocks, {faults} wrong")
+    return 1 if faults or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

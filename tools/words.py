@@ -1,0 +1,76 @@
+"""Check for words that must not stand in the tree: unsafe calls, unfinished work, machine paths."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Endings it holds for, what is looked for, why. Written so that no pattern finds itself.
+RULES: list[tuple[tuple[str, ...], str, str]] = [
+    ((".py",), r"(?<![\w.])(eval|exec)\(", "input is parsed, never executed"),
+    ((".py",), r"\b(c?p[i]ckle|shelve|marshal|dill)\b(?!\w)", "results are data, not objects"),
+    ((".py",), r"allow_pickle\s*=\s*True", "arrays are data, not objects"),
+    ((".py",), r"shell\s*=\s*True|os\.system\(|os\.popen\(", "programs start without a shell"),
+    ((".py",), r"yaml\.(safe_|full_|unsafe_)?load(_all)?\(", "the scenario loader reads YAML"),
+    ((".py",), r"\b(random\.(random|seed)|np\.random\.(seed|rand))\b", "streams are named"),
+    ((".js", ".html", ".j2"), r"\.(inner|outer)HTML\b|document\.write", "text is set as text"),
+    ((".rs",), r"\b(todo|unimplemented|dbg)!", "unfinished"),
+    ((".rs",), r"\.(ln|exp|powf|log10|log2)\(\)?", "maths goes through trunkline_units::math"),
+    ((".py", ".rs", ".md", ".yaml", ".toml"), r"\b(TO[D]O|FIX[M]E|XX[X])\b", "unfinished"),
+    ((), r"(?<![\w.])/(home|root|Users)/\w", "a path of one machine"),
+]
+# Where a rule does not hold, with the reason.
+EXCEPTIONS = {
+    ("crates/units/src/math.rs", "maths goes through trunkline_units::math"),  # it is the module
+}
+BINARY = {".png", ".pdf", ".parquet", ".so", ".gz", ".ico", ".woff2"}
+GENERATED = {"Cargo.lock"}
+
+
+def tracked() -> list[Path]:
+    """Files of the tree: tracked, or new and not ignored.
+
+    Returns
+    -------
+    list of Path
+    """
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
+    return [ROOT / name for name in sorted(set(names.decode().split("\0"))) if name]
+
+
+def main() -> int:
+    """Print every place a forbidden word stands.
+
+    Returns
+    -------
+    int
+        1 if there is any.
+    """
+    rules = [(endings, re.compile(pattern), why) for endings, pattern, why in RULES]
+    faults = 0
+    for file in tracked():
+        place = file.relative_to(ROOT).as_posix()
+        if not file.is_file() or file.suffix in BINARY or file.name in GENERATED:
+            continue
+        holding = [
+            (pattern, why)
+            for endings, pattern, why in rules
+            if (not endings or file.suffix in endings) and (place, why) not in EXCEPTIONS
+        ]
+        text = file.read_text("utf-8")
+        for number, line in enumerate(text.splitlines(), 1):
+            for pattern, why in holding:
+                found = pattern.search(line)
+                if found:
+                    print(f"{place}:{number}: {found[0]!r}: {why}")
+                    faults += 1
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
