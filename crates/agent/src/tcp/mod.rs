@@ -1,1 +1,91 @@
-//! TCP.
+//! TCP in whole segments: a sender, a receiver, and what travels between them.
+//!
+//! Sequence numbers count segments from 0; congestion window and threshold are in segments too.
+//! `config.rs` holds the parameters, `sender.rs` what all variants share, `tahoe.rs`, `reno.rs`,
+//! `newreno.rs` and `sack.rs` what each does about a loss, `rto.rs` the timer, `receiver.rs` the
+//! other end.
+//!
+//! Absent: connection set-up and release, flow control by a slow reader, the persist timer, more
+//! than 2^32 segments a connection.
+
+mod config;
+mod newreno;
+mod receiver;
+mod reno;
+pub mod rto;
+mod sack;
+mod scoreboard;
+mod sender;
+mod tahoe;
+#[cfg(test)]
+mod tests;
+
+pub use config::{DelayedAck, TcpConfig, Variant};
+pub use receiver::Receiver;
+pub use sender::Sender;
+
+use trunkline_packet::arena::SackBlocks;
+use trunkline_units::Time;
+
+/// A data segment to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its number, from 0.
+    pub seq: u32,
+    /// IP datagram that carries it [B].
+    pub ip_bytes: u16,
+    /// Whether it was sent before.
+    pub retransmission: bool,
+    /// Congestion Window Reduced (RFC 3168 section 6.1).
+    pub cwr: bool,
+}
+
+/// An acknowledgement as the sender sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Ack {
+    /// Next segment the receiver expects.
+    pub ack: u32,
+    /// When the segment that caused it was sent (RFC 7323 TSecr).
+    pub echo: Time,
+    /// ECN-Echo (RFC 3168 section 6.1).
+    pub ece: bool,
+    /// SACK blocks `[start, end)`; `[0, 0)` is none.
+    pub sack: SackBlocks,
+}
+
+/// What a receiver puts into an acknowledgement, its SACK blocks apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckFields {
+    /// Next segment expected.
+    pub ack: u32,
+    /// `sent_at` of the segment it answers (RFC 7323 TSecr).
+    pub echo: Time,
+    /// ECN-Echo.
+    pub ece: bool,
+}
+
+/// What a sender is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Window below the threshold: one segment more per acknowledgement.
+    SlowStart,
+    /// One segment more per round trip.
+    CongestionAvoidance,
+    /// Repairing a loss that duplicate acknowledgements told of.
+    FastRecovery,
+    /// Repairing after the retransmission timer ran out.
+    Timeout,
+}
+
+/// What a sender has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Data segments sent again.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Losses inferred from duplicate or selective acknowledgements.
+    pub fast_retransmits: u64,
+}

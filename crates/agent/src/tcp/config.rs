@@ -1,0 +1,98 @@
+//! Parameters of a TCP connection, every default written out by whoever compiles a scenario.
+
+use serde::{Deserialize, Serialize};
+
+/// What a sender does about a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// Slow start after every loss (Jacobson 1988).
+    Tahoe,
+    /// Fast recovery until the first new acknowledgement (RFC 2581).
+    Reno,
+    /// Fast recovery until all that was outstanding is acknowledged (RFC 6582).
+    NewReno,
+    /// Recovery by selective acknowledgements (RFC 2018, RFC 6675).
+    Sack,
+}
+
+/// When a receiver may hold an acknowledgement back (RFC 5681 section 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DelayedAck {
+    /// Longest delay of an acknowledgement [ns; RFC 1122 section 4.2.3.2: under 500 ms].
+    pub timeout_ns: u64,
+    /// In-order segments that are acknowledged at once [>= 1; RFC 1122: 2].
+    pub every: u32,
+}
+
+/// A TCP connection: sender, receiver, sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TcpConfig {
+    /// What the sender does about a loss.
+    pub variant: Variant,
+    /// `new-reno`: restart the retransmission timer on the first partial acknowledgement only
+    /// ("impatient"), not on each ("slow-but-steady") (RFC 6582 section 4).
+    pub new_reno_impatient: bool,
+    /// Payload of a full segment [B, > 0].
+    pub mss_bytes: u32,
+    /// IP and TCP headers of a data segment [B].
+    pub header_bytes: u32,
+    /// IP datagram that carries a pure acknowledgement [B].
+    pub ack_bytes: u32,
+    /// Application bytes to transfer [B]; none = endless.
+    pub size_bytes: Option<u64>,
+    /// Window the receiver advertises [segments, >= 1].
+    pub window_packets: u32,
+    /// Congestion window at the start [segments, >= 1] (RFC 5681 section 3.1, RFC 6928).
+    pub initial_window: f64,
+    /// Slow-start threshold at the start [segments]; none = the advertised window.
+    pub initial_ssthresh: Option<f64>,
+    /// Retransmission timeout before the first sample [ns] (RFC 6298 (2.1): 1 s).
+    pub rto_initial_ns: u64,
+    /// Least retransmission timeout [ns] (RFC 6298 (2.4): 1 s).
+    pub rto_min_ns: u64,
+    /// Largest retransmission timeout [ns] (RFC 6298 (2.5): at least 60 s).
+    pub rto_max_ns: u64,
+    /// Granularity G of the clock that times segments [ns, >= 1] (RFC 6298 section 4).
+    pub tick_ns: u64,
+    /// Time every acknowledgement by its echoed time stamp (RFC 7323); else time one segment per
+    /// window and none that was retransmitted (Karn's rule, RFC 6298 section 3).
+    pub timestamps: bool,
+    /// Delayed acknowledgements; none = one per segment.
+    pub delayed_ack: Option<DelayedAck>,
+    /// Send one new segment on each of the first two duplicate acknowledgements (RFC 3042).
+    pub limited_transmit: bool,
+    /// Duplicate acknowledgements that mean a loss [>= 1] (RFC 5681 section 3.2: 3).
+    pub dup_acks: u32,
+    /// Each burst of segments is held back by a uniform random time below this [ns]; 0 = off. It
+    /// stands for the sender's own processing and breaks phase effects of equal flows.
+    pub send_overhead_ns: u64,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+}
+
+impl TcpConfig {
+    /// Whether acknowledgements carry SACK blocks.
+    #[must_use]
+    pub fn uses_sack(&self) -> bool {
+        self.variant == Variant::Sack
+    }
+
+    /// Segments of a finite transfer; `u32::MAX` for an endless one.
+    pub(super) fn segments(&self) -> u32 {
+        self.size_bytes.map_or(u32::MAX, |size| {
+            u32::try_from(size.div_ceil(u64::from(self.mss_bytes))).unwrap_or(u32::MAX)
+        })
+    }
+
+    /// Payload of the last segment of a finite transfer [B].
+    pub(super) fn last_payload(&self) -> u32 {
+        let mss = u64::from(self.mss_bytes);
+        match self.size_bytes.map(|size| size % mss) {
+            Some(rest) if rest > 0 => rest as u32,
+            _ => self.mss_bytes,
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! NewReno: fast recovery lasts until all that was outstanding at the loss is acknowledged; each
+//! partial acknowledgement names the next lost segment.
+//!
+//! Source: RFC 6582 section 3.2; ns-2's `Agent/TCP/Newreno` where that leaves room: at most two new
+//! segments per acknowledgement in recovery (`sender.rs`), a partial acknowledgement first takes
+//! from the inflation and only then from the window, and recovery ends with the halved window
+//! (step 3's second choice). Absent: the two optional tests of section 4 against needless
+//! retransmits.
+
+use super::reno::enter_fast_recovery;
+use super::sender::{Phase, Sender};
+use super::Ack;
+use trunkline_units::Time;
+
+#[inline]
+pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
+    if sender.phase == Phase::FastRecovery {
+        if ack.ack < sender.recover {
+            return on_partial_ack(sender, ack, now);
+        }
+        sender.phase = Phase::Open;
+        sender.inflation = 0;
+        sender.partial_seen = false;
+        sender.cwnd = sender.cwnd.max(sender.ssthresh);
+    }
+    sender.accept(ack, now);
+    if sender.phase == Phase::Timeout && sender.una >= sender.recover {
+        sender.phase = Phase::Open;
+    }
+    sender.grow(ack);
+}
+
+pub(super) fn on_dup_ack(sender: &mut Sender, now: Time) {
+    if sender.phase == Phase::FastRecovery {
+        sender.inflation += 1;
+    } else if sender.dup_acks == sender.threshold && sender.past_recovery() {
+        enter_fast_recovery(sender, now);
+    }
+}
+
+/// Resends the next hole and deflates by what was acknowledged, less the segment resent.
+fn on_partial_ack(sender: &mut Sender, ack: &Ack, now: Time) {
+    let acked = ack.ack - sender.una;
+    if sender.inflation > acked {
+        sender.inflation -= acked - 1;
+    } else {
+        sender.cwnd = (sender.cwnd - f64::from(acked - sender.inflation)).max(1.0);
+        sender.inflation = 1;
+    }
+    sender.slide(ack.ack);
+    // RFC 6582 section 4: "impatient" lets the timer run from the first partial one on.
+    if !(sender.impatient && sender.partial_seen) {
+        sender.rearm(now);
+    }
+    sender.partial_seen = true;
+    sender.resend = true;
+}

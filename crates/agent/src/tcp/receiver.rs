@@ -1,0 +1,190 @@
+//! TCP receiver: cumulative and selective acknowledgements, delayed acknowledgements, ECN echo.
+//!
+//! Source: RFC 5681 section 4.2 (when to acknowledge), RFC 2018 section 4 (SACK blocks), RFC 3168
+//! section 6.1.3 (ECN-Echo), RFC 7323 section 4.3 (which time stamp is echoed).
+//! Differs: a delayed acknowledgement is due a fixed time after the first segment it covers, where
+//! BSD waits for the next beat of a common timer. Absent: D-SACK (RFC 2883); reneging.
+
+use super::{AckFields, TcpConfig};
+use crate::ring::BitRing;
+use trunkline_packet::arena::SackBlocks;
+use trunkline_units::{Span, Time, NEVER};
+
+/// Blocks remembered: more than three fit no acknowledgement, but a block may be swallowed.
+const RECENT: usize = 8;
+
+/// Receiving end of a TCP connection.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    next: u32,     // the next segment expected
+    high: u32,     // one past the highest segment received
+    last_ack: u32, // cumulative acknowledgement sent last
+    unacked: u32,  // in-order segments since then
+    every: u32,    // acknowledge at once from this many on
+    timer: Time,
+    timeout: Span,
+    echo: Time,
+    ece: bool,
+    ecn: bool,
+    sack: bool,
+    recent_len: u8,
+    recent: [[u32; 2]; RECENT], // blocks above `next`, the one changed last first
+    above: BitRing,             // segments received above `next`
+    mss: u32,
+    size: u64,
+}
+
+impl Receiver {
+    /// A receiver that has received nothing.
+    #[must_use]
+    pub fn new(config: &TcpConfig) -> Self {
+        let (every, timeout) =
+            config.delayed_ack.map_or((1, 0), |delayed| (delayed.every.max(1), delayed.timeout_ns));
+        Self {
+            next: 0,
+            high: 0,
+            last_ack: 0,
+            unacked: 0,
+            every,
+            timer: NEVER,
+            timeout,
+            echo: 0,
+            ece: false,
+            ecn: config.ecn,
+            sack: config.uses_sack(),
+            recent_len: 0,
+            recent: [[0; 2]; RECENT],
+            above: BitRing::default(),
+            mss: config.mss_bytes,
+            size: config.size_bytes.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// A segment arrived, congestion experienced or window reduced as marked. True: acknowledge
+    /// now.
+    #[inline]
+    pub fn on_segment(
+        &mut self,
+        seq: u32,
+        _ip_bytes: u16,
+        sent_at: Time,
+        ce: bool,
+        cwr: bool,
+        now: Time,
+    ) -> bool {
+        // RFC 7323 section 4.3 (2): the echo is of the segment that will move the acknowledgement,
+        // so a delayed one reports the oldest segment it covers.
+        if seq <= self.last_ack {
+            self.echo = sent_at;
+        }
+        if self.ecn {
+            self.ece = (self.ece && !cwr) || ce;
+        }
+        if seq == self.next && self.high <= seq {
+            self.next = seq + 1;
+            self.high = seq + 1;
+            return self.acknowledge_in_order(now);
+        }
+        self.on_disorder(seq);
+        true
+    }
+
+    #[inline]
+    fn acknowledge_in_order(&mut self, now: Time) -> bool {
+        self.unacked += 1;
+        if self.unacked >= self.every {
+            return true;
+        }
+        if self.timer == NEVER {
+            self.timer = now + self.timeout;
+        }
+        false
+    }
+
+    /// A segment that leaves, fills or repeats a gap: acknowledged at once (RFC 5681 section 4.2).
+    fn on_disorder(&mut self, seq: u32) {
+        if seq < self.next {
+            return;
+        }
+        if seq == self.next {
+            let next = self.above.next_absent(seq + 1, self.high);
+            for filled in seq + 1..next {
+                self.above.remove(filled);
+            }
+            self.next = next;
+            self.forget_below(next);
+            return;
+        }
+        self.above.reserve(self.next, seq + 1);
+        self.above.insert(seq);
+        self.high = self.high.max(seq + 1);
+        if self.sack {
+            let start = self.above.run_start(seq, self.next + 1);
+            let end = self.above.next_absent(seq + 1, self.high);
+            self.report([start, end]);
+        }
+    }
+
+    /// Puts a block first and drops those it swallowed (RFC 2018 section 4).
+    fn report(&mut self, block: [u32; 2]) {
+        let mut kept = 0;
+        let mut recent = [[0; 2]; RECENT];
+        recent[0] = block;
+        for old in &self.recent[..usize::from(self.recent_len)] {
+            if (old[0] < block[0] || old[1] > block[1]) && kept + 1 < RECENT {
+                kept += 1;
+                recent[kept] = *old;
+            }
+        }
+        self.recent = recent;
+        self.recent_len = kept as u8 + 1;
+    }
+
+    fn forget_below(&mut self, next: u32) {
+        let mut kept = 0;
+        for index in 0..usize::from(self.recent_len) {
+            let block = self.recent[index];
+            if block[0] > next {
+                self.recent[kept] = block;
+                kept += 1;
+            }
+        }
+        self.recent[kept..].fill([0; 2]);
+        self.recent_len = kept as u8;
+    }
+
+    /// When a delayed acknowledgement falls due; [`NEVER`] if none is held back.
+    #[inline]
+    #[must_use]
+    pub fn timer(&self) -> Time {
+        self.timer
+    }
+
+    /// The timer may have fallen due. True: acknowledge now.
+    pub fn on_timer(&mut self, now: Time) -> bool {
+        now >= self.timer
+    }
+
+    /// What the acknowledgement about to be sent carries; nothing is held back after it.
+    #[inline]
+    pub fn ack(&mut self, _now: Time) -> AckFields {
+        self.last_ack = self.next;
+        self.unacked = 0;
+        self.timer = NEVER;
+        AckFields { ack: self.next, echo: self.echo, ece: self.ece }
+    }
+
+    /// SACK blocks for the acknowledgement: the block of the segment that came last first, then
+    /// those reported most recently (RFC 2018 section 4). All `[0, 0)` without SACK.
+    #[inline]
+    #[must_use]
+    pub fn sack_blocks(&self) -> SackBlocks {
+        [self.recent[0], self.recent[1], self.recent[2]]
+    }
+
+    /// Application bytes delivered in order, each once [B].
+    #[must_use]
+    pub fn goodput_bytes(&self) -> u64 {
+        (u64::from(self.next) * u64::from(self.mss)).min(self.size)
+    }
+}

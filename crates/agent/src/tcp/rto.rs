@@ -1,0 +1,213 @@
+//! Retransmission timeout: how long an acknowledgement may take before its segment is sent again.
+//!
+//! Source: RFC 6298 (alpha 1/8, beta 1/4, K 4); scaled integers after Jacobson & Karels 1988,
+//! appendix A, as ns-2 keeps them: 8 SRTT and 4 RTTVAR in whole ticks of the clock.
+//! Differs: a timeout is never under two ticks, so that a coarse clock that is about to tick does
+//! not fire at once; after the fourth doubling the next sample counts as the first (RFC 6298
+//! section 5 allows it: the path may be a new one).
+
+use trunkline_units::{Span, Time};
+
+/// Estimator and back-off of one connection.
+#[derive(Clone, Debug)]
+pub struct Rto {
+    current: Span,
+    tick: Span,
+    srtt_8: i64,   // 8 SRTT [ticks]
+    rttvar_4: i64, // 4 RTTVAR [ticks]
+    base: Span,    // before back-off and upper limit
+    min: Span,
+    max: Span,
+    doublings: u32,
+    next_is_first: bool,
+}
+
+impl Rto {
+    /// An estimator without a sample: `initial`, `min`, `max` and clock granularity `tick` [ns].
+    #[must_use]
+    pub fn new(initial: Span, min: Span, max: Span, tick: Span) -> Self {
+        let tick = tick.max(1);
+        let mut rto = Self {
+            current: 0,
+            tick,
+            srtt_8: 0,
+            rttvar_4: 0,
+            base: initial.max(min),
+            min,
+            max,
+            doublings: 0,
+            next_is_first: true,
+        };
+        rto.settle();
+        rto
+    }
+
+    /// Timeout to arm a timer with [ns].
+    #[inline]
+    #[must_use]
+    pub fn current(&self) -> Span {
+        self.current
+    }
+
+    /// Smoothed round-trip time [ns]; none before the first sample.
+    #[must_use]
+    pub fn srtt(&self) -> Option<f64> {
+        (self.srtt_8 > 0).then(|| self.srtt_8 as f64 * self.tick as f64 / 8.0)
+    }
+
+    /// A segment sent at `sent` was acknowledged at `now`, both read off a clock of whole ticks.
+    #[inline]
+    pub fn sample_timed(&mut self, sent: Time, now: Time) {
+        let ticks = if self.tick == 1 { now - sent } else { now / self.tick - sent / self.tick };
+        self.update(ticks);
+    }
+
+    /// A time stamp of `sent` came back at `now`: rounded to the nearest tick, as ns-2 does.
+    #[inline]
+    pub fn sample_echoed(&mut self, sent: Time, now: Time) {
+        let span = now.saturating_sub(sent);
+        let ticks = if self.tick == 1 { span } else { (span + self.tick / 2) / self.tick };
+        self.update(ticks);
+    }
+
+    /// RFC 6298 (2.2) and (2.3). A sample ends the back-off (section 5, last paragraph).
+    fn update(&mut self, ticks: u64) {
+        let sample = ticks.max(1) as i64;
+        if self.next_is_first {
+            self.next_is_first = false;
+            self.srtt_8 = sample * 8;
+            self.rttvar_4 = sample * 2;
+        } else {
+            let error = sample - self.srtt_8 / 8;
+            self.srtt_8 = (self.srtt_8 + error).max(1);
+            // At least one tick: max(G, K * RTTVAR) of (2.3).
+            self.rttvar_4 = (self.rttvar_4 + error.abs() - self.rttvar_4 / 4).max(1);
+        }
+        self.base = ((self.rttvar_4 + self.srtt_8 / 8) as u64 * self.tick).max(self.min);
+        self.end_back_off();
+    }
+
+    /// RFC 6298 (5.5): the timer ran out.
+    pub fn back_off(&mut self) {
+        if self.current < self.max {
+            self.doublings += 1;
+        }
+        self.next_is_first |= self.doublings > 3;
+        self.settle();
+    }
+
+    /// Data that were sent once were acknowledged.
+    #[inline]
+    pub fn end_back_off(&mut self) {
+        self.doublings = 0;
+        self.settle();
+    }
+
+    #[inline]
+    fn settle(&mut self) {
+        let backed_off = u128::from(self.base) << self.doublings.min(63);
+        let limited = backed_off.min(u128::from(self.max)) as u64;
+        self.current = limited.max(2 * self.tick);
+    }
+}
+
+#[cfg(test)]
+mod rfc6298 {
+    use super::*;
+    use trunkline_units::SECOND;
+
+    const MS: u64 = 1_000_000;
+
+    fn exact(min: Span) -> Rto {
+        Rto::new(SECOND, min, 60 * SECOND, 1)
+    }
+
+    #[test]
+    fn s2_1_before_a_sample_the_timeout_is_the_initial_one() {
+        assert_eq!(exact(200 * MS).current(), SECOND);
+        assert_eq!(exact(200 * MS).srtt(), None);
+    }
+
+    /// R = 100 ms: SRTT = 100, RTTVAR = 50, RTO = 100 + 4 * 50 = 300 ms.
+    #[test]
+    fn s2_2_first_sample_sets_srtt_and_half_rttvar() {
+        let mut rto = exact(0);
+        rto.sample_timed(5, 5 + 100 * MS);
+        assert_eq!(rto.srtt(), Some(100e6));
+        assert_eq!(rto.current(), 300 * MS);
+    }
+
+    /// After R = 100 ms, R' = 180 ms: RTTVAR = 3/4 * 50 + 1/4 * |100 - 180| = 57.5 ms (with the
+    /// old SRTT), SRTT = 7/8 * 100 + 1/8 * 180 = 110 ms, RTO = 110 + 4 * 57.5 = 340 ms.
+    #[test]
+    fn s2_3_rttvar_is_updated_before_srtt() {
+        let mut rto = exact(0);
+        rto.sample_echoed(0, 100 * MS);
+        rto.sample_echoed(0, 180 * MS);
+        assert_eq!(rto.srtt(), Some(110e6));
+        assert_eq!(rto.current(), 340 * MS);
+    }
+
+    /// A constant 40 ms: RTTVAR shrinks by 3/4 a sample, from 20 ms; after 60 samples 4 RTTVAR is
+    /// 80 ms * 0.75^59 < 4 ns, so RTO would be 40 ms: the minimum holds.
+    #[test]
+    fn s2_4_the_minimum_holds_on_a_steady_path() {
+        let mut rto = exact(SECOND);
+        let mut free = exact(0);
+        for _ in 0..60 {
+            rto.sample_timed(0, 40 * MS);
+            free.sample_timed(0, 40 * MS);
+        }
+        assert_eq!(rto.current(), SECOND);
+        assert!((40 * MS..40 * MS + 10).contains(&free.current()), "{}", free.current());
+    }
+
+    #[test]
+    fn s5_5_each_expiry_doubles_up_to_the_maximum() {
+        let mut rto = exact(SECOND);
+        let mut seen = vec![];
+        for _ in 0..8 {
+            seen.push(rto.current() / SECOND);
+            rto.back_off();
+        }
+        assert_eq!(seen, [1, 2, 4, 8, 16, 32, 60, 60]);
+        rto.sample_timed(0, 100 * MS);
+        assert_eq!(rto.current(), SECOND, "a sample ends the back-off");
+    }
+
+    /// After four doublings the old average is void: SRTT is the new sample itself.
+    #[test]
+    fn s5_after_many_doublings_the_next_sample_counts_as_the_first() {
+        let mut rto = exact(0);
+        rto.sample_timed(0, 100 * MS);
+        for _ in 0..4 {
+            rto.back_off();
+        }
+        rto.sample_timed(0, 900 * MS);
+        assert_eq!(rto.srtt(), Some(900e6));
+        assert_eq!(rto.current(), 2700 * MS);
+    }
+
+    /// G = 10 ms. Sent at 14 ms, acknowledged at 96 ms: the clock went from 1 to 9, 8 ticks;
+    /// RTO = 80 + 4 * 40 = 240 ms. The span of 82 ms rounds to 8 ticks too; 86 ms rounds to 9.
+    #[test]
+    fn s4_a_coarse_clock_counts_whole_ticks() {
+        let mut timed = Rto::new(SECOND, 0, 60 * SECOND, 10 * MS);
+        timed.sample_timed(14 * MS, 96 * MS);
+        assert_eq!((timed.srtt(), timed.current()), (Some(80e6), 240 * MS));
+        let mut echoed = Rto::new(SECOND, 0, 60 * SECOND, 10 * MS);
+        echoed.sample_echoed(14 * MS, 100 * MS);
+        assert_eq!(echoed.srtt(), Some(90e6));
+    }
+
+    /// A steady 5 ms on a clock of 100 ms: one tick, RTTVAR at its floor of max(G, ...): SRTT + G
+    /// = 200 ms, which is also two ticks.
+    #[test]
+    fn s2_3_the_variance_term_is_at_least_one_tick() {
+        let mut rto = Rto::new(SECOND, 0, 60 * SECOND, 100 * MS);
+        for k in 0..50 {
+            rto.sample_echoed(k * SECOND, k * SECOND + 5 * MS);
+        }
+        assert_eq!(rto.current(), 200 * MS);
+    }
+}

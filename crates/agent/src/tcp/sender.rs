@@ -1,0 +1,457 @@
+//! TCP sender: what every variant shares. Window, timers, and the order of sending.
+//!
+//! Source: RFC 5681 (slow start, congestion avoidance, loss recovery), RFC 6298 (timer), RFC 3042
+//! (limited transmit), RFC 3168 section 6.1.2 (ECN).
+//! Differs: Tahoe, Reno and NewReno do as ns-2 2.35 does wherever the RFCs leave room, since the
+//! documents of 1999 to 2003 measured that: the window grows once per acknowledgement whatever it
+//! covers; a loss halves the window, not the flight size of RFC 5681 (4), at every timeout anew;
+//! a timeout goes back to the first unacknowledged segment and sends on from there. SACK halves
+//! the flight size, once per loss episode. Absent: congestion window validation (RFC 7661).
+
+use super::scoreboard::Scoreboard;
+use super::{newreno, reno, rto::Rto, sack, tahoe};
+use super::{Ack, Counters, Segment, State, TcpConfig, Variant};
+use trunkline_units::{Span, Stream, Time, NEVER};
+
+/// No segment is being timed.
+const NONE: u32 = u32::MAX;
+
+/// Where the sender stands between losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// No loss is being repaired.
+    Open,
+    /// Duplicate acknowledgements told of a loss; until `recover` is acknowledged.
+    FastRecovery,
+    /// The timer ran out; until `recover` is acknowledged.
+    Timeout,
+}
+
+/// Sending end of a TCP connection.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    pub(super) cwnd: f64,
+    pub(super) ssthresh: f64,
+    pub(super) una: u32,  // first segment not acknowledged (SND.UNA)
+    pub(super) next: u32, // next to send; below `max` when going back after a timeout
+    pub(super) max: u32,  // one past the highest sent (SND.MAX)
+    pub(super) end: u32,  // one past the last to send
+    limit: u32,           // one past the last that window and transfer allow
+    burst: u32,           // segments the last event lets go at once
+    pub(super) dup_acks: u32,
+    pub(super) inflation: u32, // segments that left the network during fast recovery
+    pub(super) recover: u32,   // `max` at the last loss: RFC 6582's "recover", plus one
+    pub(super) reduced: u32,   // `max` at the last reduction of the window
+    timed: u32,
+    timed_at: Time,
+    pub(super) rtx_at: Time,
+    release_at: Time,
+    pub(super) rto: Rto,
+    pub(super) phase: Phase,
+    variant: Variant,
+    /// The first unacknowledged segment goes next, whatever the window.
+    pub(super) resend: bool,
+    pub(super) impatient: bool,
+    pub(super) partial_seen: bool,
+    pub(super) limited_transmit: bool,
+    released: bool,
+    timestamps: bool,
+    ecn: bool,
+    cwr: bool,
+    pub(super) window: u32,
+    pub(super) threshold: u32,
+    full_bytes: u16,
+    last_bytes: u16,
+    total: u32,
+    overhead: Span,
+    finished_at: Option<Time>,
+    counters: Counters,
+    pub(super) scoreboard: Scoreboard,
+}
+
+impl Sender {
+    /// A sender that has sent nothing and waits for [`Sender::start`].
+    #[must_use]
+    pub fn new(config: &TcpConfig) -> Self {
+        let bytes = |payload: u32| (payload + config.header_bytes).min(u32::from(u16::MAX)) as u16;
+        let cap = f64::from(config.window_packets);
+        Self {
+            cwnd: config.initial_window.min(cap),
+            ssthresh: config.initial_ssthresh.unwrap_or(cap).min(cap),
+            una: 0,
+            next: 0,
+            max: 0,
+            end: config.segments(),
+            limit: 0,
+            burst: 0,
+            dup_acks: 0,
+            inflation: 0,
+            recover: 0,
+            reduced: 0,
+            timed: NONE,
+            timed_at: 0,
+            rtx_at: NEVER,
+            release_at: NEVER,
+            rto: Rto::new(
+                config.rto_initial_ns,
+                config.rto_min_ns,
+                config.rto_max_ns,
+                config.tick_ns,
+            ),
+            phase: Phase::Open,
+            variant: config.variant,
+            resend: false,
+            impatient: config.new_reno_impatient,
+            partial_seen: false,
+            limited_transmit: config.limited_transmit,
+            released: false,
+            timestamps: config.timestamps,
+            ecn: config.ecn,
+            cwr: false,
+            window: config.window_packets,
+            threshold: config.dup_acks,
+            full_bytes: bytes(config.mss_bytes),
+            last_bytes: bytes(config.last_payload()),
+            total: config.segments(),
+            overhead: config.send_overhead_ns,
+            finished_at: None,
+            counters: Counters::default(),
+            scoreboard: Scoreboard::default(),
+        }
+    }
+
+    /// Opens the window. The first burst is not held back: the flow's own start may be random.
+    pub fn start(&mut self, now: Time) {
+        if self.total == 0 {
+            self.finished_at = Some(now);
+        }
+        self.limit = self.window_end();
+        self.burst = u32::MAX;
+        self.released = true;
+    }
+
+    /// No new data after this; what was sent is still made good.
+    pub fn stop(&mut self, _now: Time) {
+        self.end = self.max;
+        self.limit = self.limit.min(self.end);
+    }
+
+    /// An acknowledgement arrived. Poll [`Sender::next_segment`] after it.
+    #[inline]
+    pub fn on_ack(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
+        if ack.ack < self.una || ack.ack > self.max {
+            return; // older than one seen before (RFC 9293 section 3.10.7.4), or for nothing sent
+        }
+        if ack.ece && self.ecn {
+            self.on_ecn_echo(ack.ack, now);
+        }
+        match self.variant {
+            Variant::Sack => sack::on_ack(self, ack, now),
+            _ if ack.ack > self.una => match self.variant {
+                Variant::Reno => reno::on_new_ack(self, ack, now),
+                Variant::NewReno => newreno::on_new_ack(self, ack, now),
+                _ => tahoe::on_new_ack(self, ack, now),
+            },
+            // Nothing outstanding: not a duplicate (RFC 5681 section 2).
+            _ if self.max == self.una => {}
+            _ => {
+                self.dup_acks += 1;
+                match self.variant {
+                    Variant::Reno => reno::on_dup_ack(self, now),
+                    Variant::NewReno => newreno::on_dup_ack(self, now),
+                    _ => tahoe::on_dup_ack(self, now),
+                }
+            }
+        }
+        self.allow(now, random);
+    }
+
+    /// The instant [`Sender::timer`] named may have come. Poll [`Sender::next_segment`] after it.
+    pub fn on_timer(&mut self, now: Time, random: &mut Stream) {
+        if now >= self.rtx_at {
+            self.on_timeout(now);
+            self.allow(now, random);
+        }
+        if now >= self.release_at {
+            self.release_at = NEVER;
+            self.released = true;
+            self.burst = u32::MAX;
+        }
+    }
+
+    /// The next segment to send now, if any.
+    #[inline]
+    pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if self.resend {
+            self.resend = false;
+            if self.variant == Variant::Sack {
+                self.scoreboard.on_resend(self.una);
+            }
+            return Some(self.emit(self.una, now));
+        }
+        if self.overhead == 0 || self.released {
+            if let Some(seq) = self.choose() {
+                self.burst -= 1;
+                if seq == self.next {
+                    self.next += 1;
+                }
+                return Some(self.emit(seq, now));
+            }
+            self.released = false;
+        }
+        None
+    }
+
+    #[inline]
+    fn choose(&mut self) -> Option<u32> {
+        if self.burst == 0 {
+            return None;
+        }
+        if self.variant == Variant::Sack {
+            return sack::choose(self, true);
+        }
+        (self.next < self.limit).then_some(self.next)
+    }
+
+    #[inline]
+    fn emit(&mut self, seq: u32, now: Time) -> Segment {
+        let fresh = seq >= self.max;
+        if fresh {
+            self.max = seq + 1;
+            if !self.timestamps && self.timed == NONE {
+                self.timed = seq;
+                self.timed_at = now;
+            }
+        } else {
+            self.counters.retransmissions += 1;
+        }
+        self.counters.segments_sent += 1;
+        if self.rtx_at == NEVER {
+            self.rtx_at = now + self.rto.current();
+        }
+        let ip_bytes = if seq + 1 == self.total { self.last_bytes } else { self.full_bytes };
+        // RFC 3168 section 6.1.2: on the first new data after the reduction.
+        let cwr = fresh && std::mem::take(&mut self.cwr);
+        Segment { seq, ip_bytes, retransmission: !fresh, cwr }
+    }
+
+    /// Works out what the event allows to be sent and, with a send overhead, when.
+    #[inline]
+    fn allow(&mut self, now: Time, random: &mut Stream) {
+        self.limit = self.window_end();
+        self.burst = u32::MAX;
+        if self.dup_acks > 0 && self.variant != Variant::Sack {
+            self.limit_burst();
+        }
+        if self.overhead > 0 && !self.released && self.release_at == NEVER {
+            let ready = match self.variant {
+                Variant::Sack => sack::choose(self, false).is_some(),
+                _ => self.burst > 0 && self.next < self.limit,
+            };
+            if ready {
+                self.release_at = now + random.below(self.overhead);
+            }
+        }
+    }
+
+    #[inline]
+    fn window_end(&self) -> u32 {
+        let window = (self.cwnd as u32).saturating_add(self.inflation).min(self.window);
+        self.una.saturating_add(window).min(self.end)
+    }
+
+    /// How much may follow a duplicate acknowledgement.
+    fn limit_burst(&mut self) {
+        if self.dup_acks >= self.threshold {
+            // ns-2's NewReno lets two segments go per duplicate or partial acknowledgement.
+            if self.variant == Variant::NewReno {
+                self.burst = 2;
+            }
+        } else if self.limited_transmit {
+            // RFC 3042 section 2: one new segment each, cwnd plus two outstanding at most.
+            let window = (self.cwnd as u32).saturating_add(self.dup_acks).min(self.window);
+            self.limit = self.una.saturating_add(window).min(self.end);
+            self.burst = 1;
+        } else if self.variant != Variant::Tahoe {
+            self.burst = 0;
+        }
+    }
+
+    /// Takes a new acknowledgement into account: RTT, timer, end of the transfer.
+    #[inline]
+    pub(super) fn accept(&mut self, ack: &Ack, now: Time) {
+        if self.timestamps {
+            self.rto.sample_echoed(ack.echo, now);
+        } else if self.timed < ack.ack {
+            self.timed = NONE;
+            self.rto.sample_timed(self.timed_at, now);
+        }
+        self.slide(ack.ack);
+        self.dup_acks = 0;
+        self.rearm(now);
+    }
+
+    /// Moves the window's left edge.
+    #[inline]
+    pub(super) fn slide(&mut self, ack: u32) {
+        self.una = ack;
+        self.next = self.next.max(ack);
+    }
+
+    /// RFC 6298 (5.2), (5.3). A window held shut by ECN waits for the timer too.
+    #[inline]
+    pub(super) fn rearm(&mut self, now: Time) {
+        if self.una == self.total {
+            self.finished_at = Some(now);
+            self.rtx_at = NEVER;
+        } else if self.una < self.max || self.cwnd < 1.0 {
+            self.rtx_at = now + self.rto.current();
+        } else {
+            self.rtx_at = NEVER;
+        }
+    }
+
+    /// RFC 5681 section 3.1: one segment more per new acknowledgement in slow start, 1 / cwnd in
+    /// congestion avoidance. One that carries ECN-Echo opens nothing (RFC 3168 section 6.1.2).
+    #[inline]
+    pub(super) fn grow(&mut self, ack: &Ack) {
+        if ack.ece && self.ecn {
+            return;
+        }
+        let more = if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
+        self.cwnd = (self.cwnd + more).min(f64::from(self.window));
+    }
+
+    /// Whether a fast retransmit is allowed: all that was outstanding at the last loss is
+    /// acknowledged and one segment more (RFC 6582 section 3.2 step 2, the careful form).
+    pub(super) fn past_recovery(&self) -> bool {
+        self.una > self.recover || self.recover == 0
+    }
+
+    /// Halves the window for a loss, unless an ECN-Echo did so for the same window of data
+    /// (RFC 3168 section 6.1.2); marks the point up to which this counts.
+    pub(super) fn halve(&mut self, size: f64) {
+        let done_by_ecn = self.ecn && self.una < self.reduced && self.phase == Phase::Open;
+        if !done_by_ecn {
+            self.ssthresh = (size / 2.0).trunc().max(2.0);
+            self.cwnd = (size / 2.0).max(1.0);
+        }
+        self.mark_reduced();
+    }
+
+    fn mark_reduced(&mut self) {
+        self.reduced = self.max;
+        self.cwr = self.ecn;
+    }
+
+    /// Duplicate acknowledgements told of a loss: Karn's rule, timer, count.
+    pub(super) fn on_loss(&mut self, now: Time) {
+        self.counters.fast_retransmits += 1;
+        self.recover = self.max;
+        self.timed = NONE;
+        self.rtx_at = now + self.rto.current();
+    }
+
+    /// RFC 3168 section 6.1.2: as a loss, but at most once per window of data. At a window of one
+    /// segment nothing goes until the timer runs out.
+    fn on_ecn_echo(&mut self, ack: u32, now: Time) {
+        if ack <= self.reduced && self.reduced > 0 {
+            return;
+        }
+        self.ssthresh = (self.cwnd / 2.0).trunc().max(2.0);
+        if self.cwnd <= 1.0 {
+            self.cwnd = 0.5;
+            self.rtx_at = now + self.rto.current();
+        } else {
+            self.cwnd = (self.cwnd / 2.0).max(1.0);
+        }
+        self.mark_reduced();
+    }
+
+    /// RFC 6298 (5.4) to (5.7), RFC 5681 section 3.1.
+    #[cold]
+    fn on_timeout(&mut self, now: Time) {
+        self.rtx_at = NEVER;
+        if self.una == self.max {
+            self.cwnd = self.cwnd.max(1.0); // the window was shut by ECN, nothing is lost
+            return;
+        }
+        let again = self.phase == Phase::Timeout && self.una < self.recover;
+        if self.variant != Variant::Sack {
+            self.ssthresh = (self.cwnd / 2.0).trunc().max(2.0);
+            self.next = self.una;
+        } else {
+            // RFC 5681 section 3.1: held when the timer resends the same segment.
+            if !(again && self.scoreboard.timed_out_at() == Some(self.una)) {
+                self.ssthresh = (f64::from(self.max - self.una) / 2.0).trunc().max(2.0);
+            }
+            self.scoreboard.on_timeout(self.una, self.max);
+        }
+        self.counters.timeouts += 1;
+        self.phase = Phase::Timeout;
+        self.cwnd = 1.0;
+        self.recover = self.max;
+        self.dup_acks = 0;
+        self.inflation = 0;
+        self.partial_seen = false;
+        self.resend = false;
+        self.timed = NONE;
+        self.mark_reduced();
+        self.rto.back_off();
+        self.rtx_at = now + self.rto.current();
+    }
+
+    /// The earliest instant at which [`Sender::on_timer`] has something to do, or [`NEVER`].
+    #[inline]
+    #[must_use]
+    pub fn timer(&self) -> Time {
+        self.rtx_at.min(self.release_at)
+    }
+
+    /// Congestion window, fast recovery's inflation left out [segments].
+    #[must_use]
+    pub fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// Slow-start threshold [segments].
+    #[must_use]
+    pub fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    /// Smoothed round-trip time [ns]; none before the first sample.
+    #[must_use]
+    pub fn srtt(&self) -> Option<f64> {
+        self.rto.srtt()
+    }
+
+    /// Retransmission timeout, back-off included [ns].
+    #[must_use]
+    pub fn rto(&self) -> Span {
+        self.rto.current()
+    }
+
+    /// What the sender is doing.
+    #[must_use]
+    pub fn state(&self) -> State {
+        match self.phase {
+            Phase::FastRecovery => State::FastRecovery,
+            Phase::Timeout => State::Timeout,
+            Phase::Open if self.cwnd < self.ssthresh => State::SlowStart,
+            Phase::Open => State::CongestionAvoidance,
+        }
+    }
+
+    /// What the sender has done.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// When all of a finite transfer was acknowledged.
+    #[must_use]
+    pub fn finished_at(&self) -> Option<Time> {
+        self.finished_at
+    }
+}

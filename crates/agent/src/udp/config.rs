@@ -1,0 +1,87 @@
+//! Parameters of a UDP source.
+
+use serde::{Deserialize, Serialize};
+
+/// A UDP source.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UdpConfig {
+    /// When datagrams leave.
+    pub arrivals: Arrivals,
+    /// Mean rate, of the on periods for `on-off` [bit/s of IP packets, > 0]; a schedule has none.
+    pub rate_bit_s: u64,
+    /// How long they are.
+    pub size: Size,
+    /// IP and UDP headers inside each datagram's size [B]; the rest is application data.
+    pub header_bytes: u32,
+}
+
+/// When datagrams leave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Arrivals {
+    /// Constant bit rate: each datagram is followed by its size over the rate, exactly in the long
+    /// run.
+    Cbr {
+        /// Each datagram is late by a uniform random part of its own gap below this [0..=1]; the
+        /// delays do not add up and never reorder.
+        jitter: f64,
+    },
+    /// Poisson: exponential gaps of mean size over rate.
+    Poisson,
+    /// Constant bit rate during exponential on periods, silence during exponential off periods;
+    /// it starts on. Time spent on carries over from one period to the next, so the mean rate is
+    /// `rate_bit_s * mean_on / (mean_on + mean_off)`.
+    OnOff {
+        /// Mean on period [ns, > 0].
+        mean_on_ns: u64,
+        /// Mean off period [ns].
+        mean_off_ns: u64,
+    },
+    /// Replay of a list.
+    Schedule {
+        /// Times after the flow's start, not decreasing [ns].
+        times_ns: Vec<u64>,
+        /// IP bytes of each datagram [B, 1..=65535]; as many as times.
+        sizes: Vec<u32>,
+    },
+}
+
+/// How long a datagram is, IP header included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Size {
+    /// All alike.
+    Fixed {
+        /// Size [B, 1..=65535].
+        bytes: u32,
+    },
+    /// Exponential, rounded to whole bytes and limited to 1..=65535.
+    Exponential {
+        /// Mean before rounding and limits [B, > 0].
+        mean_bytes: f64,
+    },
+    /// One of a list.
+    Choice {
+        /// Sizes [B, 1..=65535].
+        bytes: Vec<u32>,
+        /// Their relative weights [>= 0, one above 0].
+        weights: Vec<f64>,
+    },
+}
+
+impl Size {
+    /// Mean size [B].
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        match self {
+            Self::Fixed { bytes } => f64::from(*bytes),
+            Self::Exponential { mean_bytes } => *mean_bytes,
+            Self::Choice { bytes, weights } => {
+                let total: f64 = weights.iter().sum();
+                let sum: f64 = bytes.iter().zip(weights).map(|(b, w)| f64::from(*b) * w).sum();
+                sum / total
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! UDP: sources that send datagrams by a process of arrivals and a law of sizes.
+//!
+//! `config.rs` holds the parameters and defines what they mean; `arrivals.rs` draws the gaps,
+//! `sizes.rs` the sizes. Sizes and rates count IP bytes, headers included.
+
+mod arrivals;
+mod config;
+mod sizes;
+#[cfg(test)]
+mod tests;
+
+pub use config::{Arrivals, Size, UdpConfig};
+
+use arrivals::Process;
+use sizes::Sizes;
+use trunkline_units::{Stream, Time, NEVER};
+
+/// Sending end of a UDP flow.
+#[derive(Clone, Debug)]
+pub struct Source {
+    next_at: Time,
+    process: Process,
+    sizes: Sizes,
+}
+
+impl Source {
+    /// A source whose first datagram is due at `start`; a schedule's times count from `start`.
+    #[must_use]
+    pub fn new(config: &UdpConfig, start: Time) -> Self {
+        let process = Process::new(config, start);
+        let next_at = process.first(start);
+        Self { next_at, process, sizes: Sizes::new(&config.size) }
+    }
+
+    /// When the next datagram is due; [`NEVER`] after a schedule's last.
+    #[inline]
+    #[must_use]
+    pub fn next_at(&self) -> Time {
+        self.next_at
+    }
+
+    /// Emits the datagram due now and schedules the next. Returns its size [B], IP header
+    /// included. The gap counts from when the datagram was due, so a late caller causes no drift.
+    #[inline]
+    pub fn take(&mut self, _now: Time, random: &mut Stream) -> u16 {
+        let bytes = match self.process.scheduled_size() {
+            Some(bytes) => bytes,
+            None => self.sizes.draw(random),
+        };
+        if self.next_at != NEVER {
+            self.next_at = self.process.after(self.next_at, bytes, random);
+        }
+        bytes
+    }
+}

@@ -1,0 +1,51 @@
+//! Laws of datagram sizes.
+
+use super::Size;
+use trunkline_units::Stream;
+
+#[derive(Clone, Debug)]
+pub(super) enum Sizes {
+    Fixed(u16),
+    Exponential(f64),
+    /// Sizes with the upper end of each one's share of `[0, 1)`.
+    Choice(Vec<(f64, u16)>),
+}
+
+impl Sizes {
+    pub(super) fn new(size: &Size) -> Self {
+        match size {
+            Size::Fixed { bytes } => Self::Fixed(limit(*bytes)),
+            Size::Exponential { mean_bytes } => Self::Exponential(*mean_bytes),
+            Size::Choice { bytes, weights } => {
+                let total: f64 = weights.iter().sum();
+                let mut sum = 0.0;
+                let shares = bytes.iter().zip(weights).map(|(bytes, weight)| {
+                    sum += weight;
+                    (sum / total, limit(*bytes))
+                });
+                Self::Choice(shares.collect())
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn draw(&self, random: &mut Stream) -> u16 {
+        match self {
+            Self::Fixed(bytes) => *bytes,
+            Self::Exponential(mean) => {
+                // A cast from a float saturates, so the upper limit needs no test of its own.
+                ((random.exponential(*mean) + 0.5) as u16).max(1)
+            }
+            Self::Choice(shares) => {
+                let uniform = random.uniform();
+                let index = shares.partition_point(|(upper, _)| *upper <= uniform);
+                shares[index.min(shares.len() - 1)].1
+            }
+        }
+    }
+}
+
+/// A size as the packet's field can hold it.
+pub(super) fn limit(bytes: u32) -> u16 {
+    bytes.clamp(1, u32::from(u16::MAX)) as u16
+}
