@@ -1,2 +1,61 @@
-//! The packet engine.
+//! The packet engine: a deterministic, event-driven simulation of an MPLS and DiffServ network.
+//!
+//! [`run`] takes a compiled [`network::Network`] and a seed and returns tables. Everything below
+//! it is a state machine: no clock, no file, no thread, no global.
+
+mod build;
+pub mod calendar;
+mod classful;
+mod classifier;
+mod counters;
+pub mod histogram;
+mod link;
+mod mpls;
 pub mod network;
+pub mod observer;
+mod probe;
+pub mod results;
+pub mod ring;
+pub mod route;
+pub mod simulation;
+pub mod tables;
+
+pub use network::Network;
+pub use simulation::{Failure, Simulation};
+pub use tables::{Column, Table};
+
+/// Runs `network` with `seed` to its end; `interrupted` is asked now and then.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn run(
+    network: &Network,
+    seed: u64,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Vec<Table>, Failure> {
+    let mut simulation = Simulation::new(network, seed, observer::Blind)?;
+    simulation.run(interrupted)?;
+    simulation.finish().map(|(tables, _)| tables)
+}
+
+/// Next hops of a network: (node, destination, link) for every node and every end of a flow;
+/// link -1 where there is no route, and no row where the node is the destination.
+#[must_use]
+pub fn routes(network: &Network) -> Vec<(u32, u32, i64)> {
+    let mut ends: Vec<u32> = network.flows.iter().flat_map(|flow| [flow.src, flow.dst]).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    let edges: Vec<route::Edge> = network.links.iter().map(build::edge).collect();
+    let fib = route::Fib::new(network.nodes.len(), &edges, &ends);
+    let mut rows = Vec::new();
+    for node in 0..network.nodes.len() as u32 {
+        for (&end, column) in ends.iter().zip(0..) {
+            match fib.next(node, column) {
+                route::LOCAL => {}
+                route::UNREACHABLE => rows.push((node, end, -1)),
+                link => rows.push((node, end, i64::from(link))),
+            }
+        }
+    }
+    rows
+}

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use trunkline_agent::{tcp::TcpConfig, udp::UdpConfig};
-use trunkline_port::{aqm::AqmConfig, sched::ClassShare};
+use trunkline_port::{aqm::AqmConfig, sched::ClassShare, sched::SchedulerKind};
 
 /// A whole network and its run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ pub struct PortConfig {
     /// Classes, by index; at least one.
     pub classes: Vec<Class>,
     /// Which class sends next.
-    pub scheduler: Scheduler,
+    pub scheduler: SchedulerKind,
 }
 
 /// Maps a packet to a class and a drop precedence by two array look-ups.
@@ -123,20 +123,6 @@ pub struct Queue {
     pub counts_in_service: bool,
     /// Who judges arrivals.
     pub aqm: AqmConfig,
-}
-
-/// Which class sends next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scheduler {
-    /// One class, in order of arrival.
-    Fifo,
-    /// Strict priority, non-preemptive.
-    Priority,
-    /// Deficit round robin.
-    Drr,
-    /// Weighted fair queueing.
-    Wfq,
 }
 
 /// A flow: an agent at `src`, its counterpart at `dst`.
@@ -293,4 +279,12 @@ pub struct Run {
     pub trace: bool,
     /// Most events at one instant before the run is stopped as a zero-time loop.
     pub events_per_instant: u64,
+}
+
+impl Measure {
+    /// Whether the probe's target is a flow; otherwise it is a link.
+    #[must_use]
+    pub fn is_of_flow(self) -> bool {
+        matches!(self, Self::Throughput | Self::Goodput | Self::Cwnd | Self::Ssthresh | Self::Srtt)
+    }
 }

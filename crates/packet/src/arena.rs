@@ -58,6 +58,13 @@ impl Arena {
         self.packets.len()
     }
 
+    /// Whether it keeps SACK blocks.
+    #[inline(always)]
+    #[must_use]
+    pub fn keeps_sack(&self) -> bool {
+        self.with_sack
+    }
+
     /// SACK blocks of an acknowledgement; empty ones if the arena keeps none.
     #[inline]
     #[must_use]

@@ -41,7 +41,12 @@ impl Serializer {
     pub fn new(rate_bit_s: u64) -> Self {
         assert!(rate_bit_s > 0, "a link's rate is above zero");
         let per_byte = 8 * SECOND;
-        Self { whole: per_byte / rate_bit_s, part: per_byte % rate_bit_s, rate: rate_bit_s, carry: 0 }
+        Self {
+            whole: per_byte / rate_bit_s,
+            part: per_byte % rate_bit_s,
+            rate: rate_bit_s,
+            carry: 0,
+        }
     }
 
     /// Transmission time of the next `bytes` on the wire [ns].

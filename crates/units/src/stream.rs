@@ -66,7 +66,9 @@ mod tests {
         let first = |seed, element, purpose| Stream::new(seed, element, purpose).bits();
         let base = first(1, "flows[a]", "arrivals");
         assert_eq!(base, first(1, "flows[a]", "arrivals"));
-        for other in [(2, "flows[a]", "arrivals"), (1, "flows[b]", "arrivals"), (1, "flows[a]", "sizes")] {
+        for other in
+            [(2, "flows[a]", "arrivals"), (1, "flows[b]", "arrivals"), (1, "flows[a]", "sizes")]
+        {
             assert_ne!(base, first(other.0, other.1, other.2));
         }
     }

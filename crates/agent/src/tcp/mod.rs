@@ -17,8 +17,6 @@ mod sack;
 mod scoreboard;
 mod sender;
 mod tahoe;
-#[cfg(test)]
-mod tests;
 
 pub use config::{DelayedAck, TcpConfig, Variant};
 pub use receiver::Receiver;

@@ -1,0 +1,338 @@
+//! From a compiled network to a simulation that has not started.
+
+use crate::calendar::Calendar;
+use crate::classful::{ClassQueue, Classful};
+use crate::classifier::Classifier;
+use crate::counters::{Delay, Drops, Totals};
+use crate::histogram::Pool;
+use crate::link::{Fifo, Limit, Link, Port};
+use crate::mpls::Tables;
+use crate::network::{Agent, Class, Network, PortConfig};
+use crate::observer::Observer;
+use crate::probe::Sampler;
+use crate::route::{Edge, Fib};
+use crate::simulation::{Agents, Baseline, Failure, FlowPlan, Simulation, Sources, END, WARM_UP};
+use std::collections::BTreeMap;
+use trunkline_agent::{tcp, udp};
+use trunkline_packet::{Arena, Ecn, MAX_DEPTH};
+use trunkline_port::aqm::Aqm;
+use trunkline_port::sched::{Sched, SchedulerKind};
+use trunkline_units::{Serializer, Span, Stream, Time, NEVER};
+
+/// Bytes of a typical packet, to guess how often a loaded link has an event.
+const TYPICAL_BYTES: u128 = 600;
+
+impl<O: Observer> Simulation<O> {
+    /// Prepares a run of `network` with `seed`.
+    ///
+    /// # Errors
+    /// [`Failure::Invalid`] names the first index or parameter that cannot be.
+    pub fn new(network: &Network, seed: u64, observer: O) -> Result<Self, Failure> {
+        check_indices(network)?;
+        let links = network
+            .links
+            .iter()
+            .map(|link| build_link(network, link, seed))
+            .collect::<Result<Vec<_>, _>>()?;
+        let classifiers = network.links.iter().map(|link| fifo_classifier(network, link)).collect();
+        let ends = Destinations::of(network);
+        let edges: Vec<Edge> = network.links.iter().map(edge).collect();
+        let fib = Fib::new(network.nodes.len(), &edges, &ends.nodes);
+        let mut agents = AgentArrays::default();
+        let flows: Vec<FlowPlan> =
+            network.flows.iter().map(|flow| agents.add(flow, seed, &ends)).collect();
+        let sources = number_sources(network);
+        let mut simulation = Self {
+            now: 0,
+            calendar: new_calendar(network, &sources),
+            sources,
+            links,
+            capacity: network.links.iter().map(|link| link.rate_bit_s).collect(),
+            classifiers,
+            link_from: network.links.iter().map(|link| link.from).collect(),
+            tables: Tables::new(network),
+            fib,
+            arena: Arena::new(agents.with_sack),
+            totals: vec![Totals::default(); flows.len()],
+            delays: vec![Delay::default(); flows.len()],
+            flows,
+            senders: agents.senders,
+            receivers: agents.receivers,
+            datagrams: agents.datagrams,
+            streams: agents.streams,
+            pool: Pool::default(),
+            drops: Drops::new(),
+            sampler: Sampler::new(&network.probes),
+            observer,
+            at_warm_up: Baseline::default(),
+            events: 0,
+            events_per_instant: network.run.events_per_instant,
+            node_names: network.nodes.iter().map(|node| node.name.clone()).collect(),
+        };
+        simulation.arm(network);
+        Ok(simulation)
+    }
+
+    /// Schedules the first event of every source that has one.
+    fn arm(&mut self, network: &Network) {
+        self.calendar.schedule(END, network.run.duration_ns);
+        self.calendar.schedule(WARM_UP, network.run.warmup_ns);
+        for (index, probe) in network.probes.iter().enumerate() {
+            self.calendar.schedule(self.sources.probes + index as u32, probe.step_ns);
+        }
+        for (index, plan) in self.flows.iter().enumerate() {
+            let first = match plan.agents {
+                Agents::Tcp(_) => plan.start,
+                Agents::Udp(agent) => self.datagrams[agent as usize].next_at(),
+            };
+            if first != NEVER {
+                self.calendar.schedule(self.sources.senders + index as u32, first);
+            }
+        }
+    }
+}
+
+/// A link as routing sees it.
+pub(crate) fn edge(link: &crate::network::Link) -> Edge {
+    Edge { from: link.from, to: link.to, metric: Some(link.metric) }
+}
+
+/// The nodes where packets end, numbered densely for the routing table.
+struct Destinations {
+    nodes: Vec<u32>,
+    column: BTreeMap<u32, u32>,
+}
+
+impl Destinations {
+    fn of(network: &Network) -> Self {
+        let mut nodes: Vec<u32> =
+            network.flows.iter().flat_map(|flow| [flow.src, flow.dst]).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let column = nodes.iter().zip(0..).map(|(&node, column)| (node, column)).collect();
+        Self { nodes, column }
+    }
+}
+
+#[derive(Default)]
+struct AgentArrays {
+    senders: Vec<tcp::Sender>,
+    receivers: Vec<tcp::Receiver>,
+    datagrams: Vec<udp::Source>,
+    streams: Vec<Stream>,
+    with_sack: bool,
+}
+
+impl AgentArrays {
+    fn add(&mut self, flow: &crate::network::Flow, seed: u64, ends: &Destinations) -> FlowPlan {
+        let element = format!("flows[{}]", flow.name);
+        let start = flow.start_ns + start_delay(flow.start_jitter_ns, seed, &element);
+        let (agents, overhead, ecn) = match &flow.agent {
+            Agent::Tcp(config) => {
+                self.senders.push(tcp::Sender::new(config));
+                self.receivers.push(tcp::Receiver::new(config));
+                self.with_sack |= config.uses_sack();
+                let ecn = if config.ecn { Ecn::Ect0 } else { Ecn::NotCapable };
+                (Agents::Tcp(self.senders.len() as u32 - 1), config.ack_bytes, ecn)
+            }
+            Agent::Udp(config) => {
+                self.datagrams.push(udp::Source::new(config, start));
+                (Agents::Udp(self.datagrams.len() as u32 - 1), config.header_bytes, Ecn::NotCapable)
+            }
+        };
+        self.streams.push(Stream::new(seed, &element, "agent"));
+        FlowPlan {
+            agents,
+            src: flow.src,
+            dst: flow.dst,
+            src_column: ends.column[&flow.src],
+            dst_column: ends.column[&flow.dst],
+            fec: flow.fec,
+            fec_reverse: flow.fec_reverse,
+            dscp: flow.dscp,
+            ttl: flow.ttl,
+            ecn,
+            overhead: overhead as u16,
+            start,
+            stop: flow.stop_ns.unwrap_or(NEVER),
+            stream: self.streams.len() as u32 - 1,
+        }
+    }
+}
+
+fn start_delay(below: Span, seed: u64, element: &str) -> Time {
+    if below == 0 {
+        return 0;
+    }
+    Stream::new(seed, element, "start").below(below)
+}
+
+fn number_sources(network: &Network) -> Sources {
+    let (links, flows) = (network.links.len() as u32, network.flows.len() as u32);
+    let probes = WARM_UP + 1;
+    let transmitters = probes + network.probes.len() as u32;
+    let arrivals = transmitters + links;
+    let senders = arrivals + links;
+    Sources { probes, transmitters, arrivals, senders, receivers: senders + flows }
+}
+
+fn new_calendar(network: &Network, sources: &Sources) -> Calendar {
+    let total = sources.receivers as usize + network.flows.len();
+    let bits: u128 = network.links.iter().map(|link| u128::from(link.rate_bit_s)).sum();
+    let gap = TYPICAL_BYTES * 8 * 1_000_000_000 / bits.max(1);
+    let gap = Span::try_from(gap).unwrap_or(Span::MAX).clamp(1, 1 << 20);
+    Calendar::new(total, network.links.len().max(64), gap)
+}
+
+fn build_link(network: &Network, link: &crate::network::Link, seed: u64) -> Result<Link, Failure> {
+    let config = &network.ports[link.port as usize];
+    let element = format!("links[{}]", link.name);
+    let port = build_port(config, link.rate_bit_s, seed, &element)?;
+    let loss = (link.loss > 0.0).then(|| (link.loss, Stream::new(seed, &element, "loss")));
+    let serializer = Serializer::new(link.rate_bit_s);
+    Ok(Link::new(link.to, link.delay_ns, serializer, link.header_bytes, link.mtu_bytes, loss, port))
+}
+
+fn is_fifo(config: &PortConfig) -> bool {
+    config.scheduler == SchedulerKind::Fifo && config.classes.len() == 1
+}
+
+fn fifo_classifier(network: &Network, link: &crate::network::Link) -> Option<Classifier> {
+    let config = &network.ports[link.port as usize];
+    (is_fifo(config) && !config.classifier.rows.is_empty())
+        .then(|| Classifier::new(&config.classifier))
+}
+
+fn build_port(config: &PortConfig, rate: u64, seed: u64, element: &str) -> Result<Port, Failure> {
+    if is_fifo(config) {
+        let (limit, aqm, random) = build_queue(&config.classes[0], rate, seed, element)?;
+        return Ok(Port::Fifo(Fifo::new(limit, aqm, random)));
+    }
+    let classes = config
+        .classes
+        .iter()
+        .map(|class| {
+            let (limit, aqm, random) = build_queue(class, rate, seed, element)?;
+            Ok(ClassQueue::new(limit, aqm, random))
+        })
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let shares: Vec<_> = config.classes.iter().map(|class| class.share.clone()).collect();
+    let scheduler = Sched::new(config.scheduler, &shares, rate).map_err(|bad| {
+        invalid(format!("{element}, port {}: {}: {}", config.name, bad.key, bad.why))
+    })?;
+    let classifier = Classifier::new(&config.classifier);
+    Ok(Port::Classful(Box::new(Classful::new(classifier, classes, scheduler))))
+}
+
+fn build_queue(
+    class: &Class,
+    rate: u64,
+    seed: u64,
+    element: &str,
+) -> Result<(Limit, Aqm, Stream), Failure> {
+    let queue = &class.queue;
+    let limit = Limit {
+        packets: queue.limit_packets.unwrap_or(u32::MAX),
+        bytes: queue.limit_bytes.unwrap_or(u64::MAX),
+        counts_in_service: queue.counts_in_service,
+    };
+    let path = format!("{element}.classes[{}]", class.name);
+    let aqm = Aqm::new(&queue.aqm, rate)
+        .map_err(|bad| invalid(format!("{path}.aqm.{}: {}", bad.key, bad.why)))?;
+    Ok((limit, aqm, Stream::new(seed, &path, "aqm")))
+}
+
+fn invalid(why: String) -> Failure {
+    Failure::Invalid(why)
+}
+
+/// The language compiles valid indices; a network written by hand may not have them.
+fn check_indices(network: &Network) -> Result<(), Failure> {
+    let inside = |what: &str, index: u32, count: usize| {
+        if (index as usize) < count {
+            Ok(())
+        } else {
+            Err(invalid(format!("{what} {index} does not exist, there are {count}")))
+        }
+    };
+    let (nodes, links) = (network.nodes.len(), network.links.len());
+    for link in &network.links {
+        inside("node", link.from, nodes)?;
+        inside("node", link.to, nodes)?;
+        inside("port", link.port, network.ports.len())?;
+        if link.rate_bit_s == 0 || link.rate_bit_s > 10_000_000_000_000 {
+            return Err(invalid(format!("link {}: rate must be in 1..=10^13 bit/s", link.name)));
+        }
+    }
+    for flow in &network.flows {
+        inside("node", flow.src, nodes)?;
+        inside("node", flow.dst, nodes)?;
+    }
+    for port in &network.ports {
+        check_port(port, network.flows.len())?;
+    }
+    for entry in &network.ilm {
+        inside("node", entry.node, nodes)?;
+        inside("nhlfe", entry.nhlfe, network.nhlfe.len())?;
+        if entry.label > trunkline_packet::label::LAST {
+            return Err(invalid(format!("label {} is above 1048575", entry.label)));
+        }
+    }
+    for entry in &network.ftn {
+        inside("node", entry.node, nodes)?;
+        inside("nhlfe", entry.nhlfe, network.nhlfe.len())?;
+    }
+    for entry in &network.nhlfe {
+        inside("link", entry.link.unwrap_or(0), links)?;
+        inside("path", entry.path, network.paths.len())?;
+        if entry.push.len() > MAX_DEPTH {
+            return Err(invalid(format!("an NHLFE pushes {} labels, at most 4", entry.push.len())));
+        }
+        if let (Some(link), Some(row)) = (entry.link, entry.row) {
+            let port = &network.ports[network.links[link as usize].port as usize];
+            inside("classifier row", row.into(), port.classifier.rows.len())?;
+        }
+    }
+    for probe in &network.probes {
+        let flows = probe.measure.is_of_flow();
+        let count = if flows { network.flows.len() } else { links };
+        inside(if flows { "flow" } else { "link" }, probe.target, count)?;
+        if probe.step_ns == 0 {
+            return Err(invalid("a probe's step must be above 0".into()));
+        }
+        if let (false, Some(class)) = (flows, probe.class) {
+            let port = &network.ports[network.links[probe.target as usize].port as usize];
+            inside("class", class.into(), port.classes.len())?;
+        }
+    }
+    if network.run.warmup_ns >= network.run.duration_ns {
+        return Err(invalid("the warm-up must end before the run".into()));
+    }
+    Ok(())
+}
+
+fn check_port(port: &PortConfig, flows: usize) -> Result<(), Failure> {
+    let fail = |what: &str| Err(invalid(format!("port {}: {what}", port.name)));
+    if port.classes.is_empty() {
+        return fail("needs a class");
+    }
+    if port.scheduler == SchedulerKind::Fifo && port.classes.len() > 1 {
+        return fail("a fifo has one class");
+    }
+    for row in &port.classifier.rows {
+        if row.len() != crate::classifier::COLUMNS {
+            return fail("a classifier row has 72 columns");
+        }
+        if row.iter().any(|cell| usize::from(cell[0]) >= port.classes.len()) {
+            return fail("the classifier names a class that does not exist");
+        }
+    }
+    let rows = port.classifier.rows.len();
+    if !port.classifier.flow_rows.is_empty() && port.classifier.flow_rows.len() != 2 * flows {
+        return fail("flow_rows has two entries per flow");
+    }
+    if port.classifier.flow_rows.iter().any(|&row| usize::from(row) >= rows) {
+        return fail("flow_rows names a row that does not exist");
+    }
+    Ok(())
+}

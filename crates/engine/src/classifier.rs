@@ -1,0 +1,59 @@
+//! Behaviour-aggregate and multi-field classification by two array look-ups (RFC 2475 section 2.3.1).
+
+use crate::network;
+use trunkline_packet::Packet;
+
+/// Columns of a row: 64 DSCPs, then 8 traffic classes.
+pub const COLUMNS: usize = 72;
+/// "The NHLFE names no row."
+pub const NO_ROW: u16 = u16::MAX;
+
+/// Class and drop precedence of a packet at one port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Assignment {
+    /// Class of the port.
+    pub class: u16,
+    /// Drop precedence, 0 dropped last.
+    pub precedence: u8,
+}
+
+/// A port's classifier.
+#[derive(Clone, Debug)]
+pub struct Classifier {
+    cells: Vec<Assignment>,
+    flow_rows: Vec<u16>,
+}
+
+impl Classifier {
+    /// Builds the tables.
+    #[must_use]
+    pub fn new(config: &network::Classifier) -> Self {
+        let cells = config
+            .rows
+            .iter()
+            .flatten()
+            .map(|&[class, precedence]| Assignment { class, precedence: precedence as u8 })
+            .collect();
+        Self { cells, flow_rows: config.flow_rows.clone() }
+    }
+
+    /// Classifies a packet that an NHLFE with this `row` forwarded ([`NO_ROW`]: by its flow).
+    #[inline]
+    #[must_use]
+    pub fn assign(&self, packet: &Packet, row: u16) -> Assignment {
+        if self.cells.is_empty() {
+            return Assignment::default();
+        }
+        let row = if row != NO_ROW {
+            row
+        } else {
+            let direction = packet.flow as usize * 2 + usize::from(packet.is_reverse());
+            self.flow_rows.get(direction).copied().unwrap_or(0)
+        };
+        let column = match packet.labels.top() {
+            Some(entry) => 64 + usize::from(entry.tc()),
+            None => usize::from(packet.dscp),
+        };
+        self.cells[usize::from(row) * COLUMNS + column]
+    }
+}

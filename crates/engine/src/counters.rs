@@ -1,0 +1,118 @@
+//! Counters by flow, and drops by place and cause.
+
+use crate::histogram::{Histogram, Pool};
+use std::collections::BTreeMap;
+use trunkline_packet::{Cause, Packet};
+use trunkline_units::Time;
+
+/// Packets and bytes (IP) that only ever grow; a warm-up cut is a difference of two copies.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Packets the source sent (retransmissions included).
+    pub sent_packets: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Packets that reached the sink.
+    pub delivered_packets: u64,
+    /// Their bytes.
+    pub delivered_bytes: u64,
+    /// Application bytes of a UDP flow that reached the sink.
+    pub datagram_bytes: u64,
+    /// Packets lost on the way.
+    pub dropped_packets: u64,
+    /// Acknowledgements sent.
+    pub acks_sent: u64,
+    /// Acknowledgements that arrived.
+    pub acks_delivered: u64,
+    /// Acknowledgements lost on the way.
+    pub acks_dropped: u64,
+}
+
+/// One-way delay of the packets delivered since the warm-up.
+#[derive(Clone, Debug)]
+pub struct Delay {
+    /// Packets measured.
+    pub count: u64,
+    /// Sum [ns].
+    pub sum: u64,
+    /// Least [ns]; meaningless while `count` is 0.
+    pub min: u64,
+    /// Greatest [ns].
+    pub max: u64,
+    /// Interarrival jitter of RFC 3550 section 6.4.1 [ns].
+    pub jitter: f64,
+    last: Option<u64>,
+    /// Packets that arrived after one sent later (RFC 4737 type-P-reordered).
+    pub reordered: u64,
+    next_seq: u32,
+    /// Distribution.
+    pub histogram: Histogram,
+}
+
+impl Default for Delay {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            sum: 0,
+            min: u64::MAX,
+            max: 0,
+            jitter: 0.0,
+            last: None,
+            reordered: 0,
+            next_seq: 0,
+            histogram: Histogram::default(),
+        }
+    }
+}
+
+impl Delay {
+    /// Measures a data packet at its sink.
+    #[inline]
+    pub fn measure(&mut self, packet: &Packet, now: Time, pool: &mut Pool) {
+        let delay = now - packet.sent_at;
+        self.count += 1;
+        self.sum += delay;
+        self.min = self.min.min(delay);
+        self.max = self.max.max(delay);
+        if let Some(last) = self.last {
+            // RFC 3550 section 6.4.1: J += (|D| - J) / 16, D the difference of transit times.
+            self.jitter += (delay.abs_diff(last) as f64 - self.jitter) / 16.0;
+        }
+        self.last = Some(delay);
+        if packet.seq >= self.next_seq {
+            self.next_seq = packet.seq + 1;
+        } else if packet.flags & trunkline_packet::flag::RETRANSMISSION == 0 {
+            self.reordered += 1;
+        }
+        self.histogram.add(pool, delay);
+    }
+
+    /// Starts afresh at the end of the warm-up.
+    pub fn restart(&mut self, pool: &mut Pool) {
+        self.histogram.clear(pool);
+        let histogram = std::mem::take(&mut self.histogram);
+        *self = Self { histogram, last: self.last, next_seq: self.next_seq, ..Self::default() };
+    }
+}
+
+/// Where, what and why a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DropKey {
+    /// Flow.
+    pub flow: u32,
+    /// Acknowledgement.
+    pub reverse: bool,
+    /// Link, or `u32::MAX` where a node lost it.
+    pub link: u32,
+    /// Node.
+    pub node: u32,
+    /// Class of the port.
+    pub class: u16,
+    /// Drop precedence.
+    pub precedence: u8,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// Drops since the warm-up: packets and IP bytes by key, in key order.
+pub type Drops = BTreeMap<DropKey, (u64, u64)>;

@@ -1,0 +1,130 @@
+//! Log-linear histograms of delays: relative error below 1/64, memory only where values fall.
+//!
+//! Each octave (power of two) that was met has 64 buckets of equal width, taken from one pool, so
+//! a flow whose delays span four octaves costs 1 KiB. Histograms of equal layout merge by addition.
+
+const SUB_BITS: u32 = 6;
+const SUB: usize = 1 << SUB_BITS;
+/// Octaves of a 64-bit value; the first holds the values below 64 exactly.
+const OCTAVES: usize = 64 - SUB_BITS as usize + 1;
+const ABSENT: u32 = u32::MAX;
+
+/// Buckets of all histograms.
+#[derive(Clone, Debug, Default)]
+pub struct Pool {
+    blocks: Vec<[u32; SUB]>,
+}
+
+/// One histogram; its counts live in a [`Pool`].
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    octaves: [u32; OCTAVES],
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { octaves: [ABSENT; OCTAVES] }
+    }
+}
+
+impl Histogram {
+    /// Counts a value.
+    #[inline]
+    pub fn add(&mut self, pool: &mut Pool, value: u64) {
+        let (octave, sub) = place(value);
+        let block = self.octaves[octave];
+        let block = if block == ABSENT { self.open(pool, octave) } else { block };
+        pool.blocks[block as usize][sub] += 1;
+    }
+
+    #[cold]
+    fn open(&mut self, pool: &mut Pool, octave: usize) -> u32 {
+        let block = pool.blocks.len() as u32;
+        pool.blocks.push([0; SUB]);
+        self.octaves[octave] = block;
+        block
+    }
+
+    /// Forgets every value, keeping the memory.
+    pub fn clear(&mut self, pool: &mut Pool) {
+        for &block in self.octaves.iter().filter(|block| **block != ABSENT) {
+            pool.blocks[block as usize] = [0; SUB];
+        }
+    }
+
+    /// The `share` quantile (0 < share <= 1): the upper end of the bucket in which the value of
+    /// rank `ceil(share * n)` lies. `None` if nothing was counted.
+    #[must_use]
+    pub fn quantile(&self, pool: &Pool, share: f64) -> Option<u64> {
+        let count: u64 = self.buckets(pool).map(|(_, n)| u64::from(n)).sum();
+        let rank = ((share * count as f64).ceil() as u64).clamp(1, count.max(1));
+        let mut seen = 0;
+        for (upper, n) in self.buckets(pool) {
+            seen += u64::from(n);
+            if n > 0 && seen >= rank {
+                return Some(upper);
+            }
+        }
+        None
+    }
+
+    /// Buckets as (upper end, count), ascending.
+    pub fn buckets<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = (u64, u32)> + 'a {
+        self.octaves.iter().enumerate().filter(|(_, block)| **block != ABSENT).flat_map(
+            move |(octave, &block)| {
+                pool.blocks[block as usize]
+                    .iter()
+                    .enumerate()
+                    .map(move |(sub, &n)| (upper_end(octave, sub), n))
+            },
+        )
+    }
+}
+
+#[inline(always)]
+fn place(value: u64) -> (usize, usize) {
+    if value < SUB as u64 {
+        return (0, value as usize);
+    }
+    let top = 63 - value.leading_zeros();
+    let sub = (value >> (top - SUB_BITS)) as usize & (SUB - 1);
+    ((top - SUB_BITS + 1) as usize, sub)
+}
+
+fn upper_end(octave: usize, sub: usize) -> u64 {
+    if octave == 0 {
+        return sub as u64;
+    }
+    let shift = octave as u32 - 1;
+    ((((SUB + sub) as u64) + 1) << shift) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_value_lies_in_its_bucket_within_one_part_in_64(value in 0u64..1 << 50) {
+            let (octave, sub) = place(value);
+            let upper = upper_end(octave, sub);
+            prop_assert!(upper >= value);
+            prop_assert!((upper - value) as f64 <= value as f64 / 64.0);
+        }
+
+        #[test]
+        fn quantiles_match_a_sorted_list_within_a_bucket(
+            mut values in proptest::collection::vec(0u64..1 << 40, 1..400),
+            share in 0.01f64..1.0,
+        ) {
+            let mut pool = Pool::default();
+            let mut histogram = Histogram::default();
+            for &value in &values { histogram.add(&mut pool, value); }
+            values.sort_unstable();
+            let exact = values[(share * values.len() as f64).ceil() as usize - 1];
+            let found = histogram.quantile(&pool, share).expect("values were added");
+            prop_assert!(found >= exact && found as f64 <= exact as f64 * (1.0 + 1.0 / 64.0) + 1.0);
+        }
+    }
+}

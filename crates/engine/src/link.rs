@@ -1,0 +1,331 @@
+//! A one-way link: a port that queues and transmits, and the packets on the wire behind it.
+//!
+//! Two kinds of port feed the wire. A **FIFO** port knows each packet's departure when it arrives,
+//! so a hop costs one event, the arrival at the far end; its queue is read off the ring of
+//! departures. A **classful** port lets later packets overtake, so the end of each transmission
+//! is an event of its own.
+
+use crate::classful::Classful;
+use crate::ring::Ring;
+use trunkline_packet::{Cause, PacketId};
+use trunkline_port::aqm::{Aqm, Arrival, Backlog, Policy, Verdict};
+use trunkline_units::{Serializer, Span, Stream, Time};
+
+/// A packet from the moment a FIFO accepts it (or a classful port has sent it) until it arrives.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Departure {
+    /// When its last bit leaves.
+    pub at: Time,
+    /// The packet.
+    pub packet: PacketId,
+    /// Bytes on the wire (low 24 bits) and drop precedence (high 8).
+    packed: u32,
+}
+
+impl Departure {
+    /// An entry.
+    #[inline(always)]
+    #[must_use]
+    pub fn new(at: Time, packet: PacketId, bytes: u32, precedence: u8) -> Self {
+        Self { at, packet, packed: bytes | u32::from(precedence) << 24 }
+    }
+    /// Bytes on the wire.
+    #[inline(always)]
+    #[must_use]
+    pub fn bytes(&self) -> u32 {
+        self.packed & 0x00ff_ffff
+    }
+    /// Drop precedence.
+    #[inline(always)]
+    #[must_use]
+    pub fn precedence(&self) -> u8 {
+        (self.packed >> 24) as u8
+    }
+}
+
+/// How much a queue may hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Packets.
+    pub packets: u32,
+    /// Bytes on the wire.
+    pub bytes: u64,
+    /// Whether the packet in service counts.
+    pub counts_in_service: bool,
+}
+
+/// Counters of one queue since the warm-up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct QueueCounters {
+    /// Packets let in.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+    /// Packets refused.
+    pub dropped_packets: u64,
+    /// Their bytes.
+    pub dropped_bytes: u64,
+    /// Packets let in but lost with the link before they were sent.
+    pub lost_packets: u64,
+    /// Their bytes.
+    pub lost_bytes: u64,
+    /// Sum of the times from joining to first bit sent [ns].
+    pub wait: u64,
+    /// Longest such time [ns].
+    pub wait_max: Span,
+    /// Most packets waiting at once.
+    pub waiting_max: u32,
+}
+
+/// The only queue of a FIFO port.
+#[derive(Clone, Debug)]
+pub struct Fifo {
+    /// Departures from `in_port` on are still in the port (waiting or being sent).
+    in_port: u32,
+    bytes_in_port: u64,
+    free_at: Time,
+    limit: Limit,
+    judged: bool,
+    aqm: Aqm,
+    random: Stream,
+}
+
+/// What feeds the wire.
+#[derive(Clone, Debug)]
+pub enum Port {
+    /// One queue in order of arrival.
+    Fifo(Fifo),
+    /// Classes and a scheduler.
+    Classful(Box<Classful>),
+}
+
+/// A link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// From acceptance (FIFO) or departure (classful) to arrival.
+    pub wire: Ring<Departure>,
+    /// Node at the far end.
+    pub to: u32,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Transmission times.
+    pub serializer: Serializer,
+    /// Link-layer bytes per packet.
+    pub header: u32,
+    /// Largest packet with its labels.
+    pub mtu: u32,
+    /// Random loss on the wire, if any.
+    pub loss: Option<(f64, Stream)>,
+    /// Counters of a FIFO's queue.
+    pub counters: QueueCounters,
+    /// Integral of the packets waiting over time [packet ns], for the mean queue.
+    pub waiting_area: u64,
+    area_at: Time,
+    /// Classes of packets, for classful ports.
+    pub port: Port,
+}
+
+impl Fifo {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(limit: Limit, aqm: Aqm, random: Stream) -> Self {
+        let judged = !matches!(aqm, Aqm::DropTail(_));
+        Self { in_port: 0, bytes_in_port: 0, free_at: 0, limit, judged, aqm, random }
+    }
+}
+
+/// What became of a packet offered to a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// Queued; `true`: it also bears a congestion signal to be marked.
+    Queued {
+        /// Mark it CE.
+        mark: bool,
+    },
+    /// Refused.
+    Dropped(Cause),
+}
+
+impl Link {
+    /// A link that has carried nothing.
+    #[allow(clippy::too_many_arguments)]
+    #[must_use]
+    pub fn new(
+        to: u32,
+        delay: Span,
+        serializer: Serializer,
+        header: u32,
+        mtu: u32,
+        loss: Option<(f64, Stream)>,
+        port: Port,
+    ) -> Self {
+        Self {
+            wire: Ring::new(16),
+            to,
+            delay,
+            serializer,
+            header,
+            mtu,
+            loss,
+            counters: QueueCounters::default(),
+            waiting_area: 0,
+            area_at: 0,
+            port,
+        }
+    }
+
+    /// Offers a packet to a FIFO port.
+    #[inline(always)]
+    pub fn offer_fifo(
+        &mut self,
+        now: Time,
+        packet: PacketId,
+        bytes: u32,
+        precedence: u8,
+        ecn_capable: bool,
+    ) -> Offer {
+        self.drain(now);
+        let Port::Fifo(fifo) = &mut self.port else { unreachable!("a FIFO port was asked for") };
+        let in_port = self.wire.tail().wrapping_sub(fifo.in_port);
+        let waiting = in_port.saturating_sub(1);
+        let backlog = if fifo.limit.counts_in_service {
+            Backlog { packets: in_port, bytes: fifo.bytes_in_port }
+        } else if in_port > 0 {
+            let in_service = self.wire.get(fifo.in_port).bytes();
+            Backlog { packets: waiting, bytes: fifo.bytes_in_port - u64::from(in_service) }
+        } else {
+            Backlog::default()
+        };
+        let mut mark = false;
+        if fifo.judged {
+            let arrival = Arrival { now, bytes, precedence, backlog };
+            match fifo.aqm.on_arrival(&arrival, &mut fifo.random) {
+                Verdict::Pass => {}
+                Verdict::Signal(_) if ecn_capable => mark = true,
+                Verdict::Signal(cause) | Verdict::Refuse(cause) => {
+                    return self.refuse(bytes, cause);
+                }
+            }
+        }
+        // A limit that counts only waiting packets never holds back one that is sent at once.
+        let at_once = in_port == 0 && !fifo.limit.counts_in_service;
+        let room = backlog.packets < fifo.limit.packets
+            && backlog.bytes + u64::from(bytes) <= fifo.limit.bytes;
+        if !room && !at_once {
+            return self.refuse(bytes, Cause::QueueFull);
+        }
+        let start = fifo.free_at.max(now);
+        let depart = start + self.serializer.span(bytes);
+        fifo.free_at = depart;
+        fifo.bytes_in_port += u64::from(bytes);
+        if in_port > 0 {
+            self.waiting_area =
+                self.waiting_area.wrapping_add(u64::from(waiting) * (now - self.area_at));
+            self.area_at = now;
+            self.counters.waiting_max = self.counters.waiting_max.max(waiting + 1);
+        }
+        self.wire.push(Departure::new(depart, packet, bytes, precedence));
+        let wait = start - now;
+        self.counters.packets += 1;
+        self.counters.bytes += u64::from(bytes);
+        self.counters.wait += wait;
+        self.counters.wait_max = self.counters.wait_max.max(wait);
+        if fifo.judged {
+            fifo.aqm.on_enqueue(bytes, precedence);
+            if in_port == 0 && !fifo.limit.counts_in_service {
+                fifo.aqm.on_departure(now, bytes, precedence, Backlog::default());
+            }
+        }
+        Offer::Queued { mark }
+    }
+
+    #[cold]
+    fn refuse(&mut self, bytes: u32, cause: Cause) -> Offer {
+        self.counters.dropped_packets += 1;
+        self.counters.dropped_bytes += u64::from(bytes);
+        Offer::Dropped(cause)
+    }
+
+    /// Brings a FIFO's queue up to `now`: what has been sent by then is no longer in the port.
+    /// At one instant a departure comes before an arrival.
+    #[inline(always)]
+    pub fn drain(&mut self, now: Time) {
+        let Port::Fifo(fifo) = &mut self.port else { return };
+        let tail = self.wire.tail();
+        while fifo.in_port != tail {
+            let entry = *self.wire.get(fifo.in_port);
+            if entry.at > now {
+                return;
+            }
+            fifo.in_port = fifo.in_port.wrapping_add(1);
+            fifo.bytes_in_port -= u64::from(entry.bytes());
+            let left = tail.wrapping_sub(fifo.in_port);
+            if left > 0 {
+                // One packet went from waiting to being sent: `left` were waiting until now.
+                self.waiting_area =
+                    self.waiting_area.wrapping_add(u64::from(left) * (entry.at - self.area_at));
+                self.area_at = entry.at;
+            }
+            if fifo.judged {
+                tell_departure(fifo, &self.wire, entry, left);
+            }
+        }
+    }
+
+    /// Packets in the port, the one in service included, after `drain(now)`.
+    #[must_use]
+    pub fn in_port(&self) -> Backlog {
+        match &self.port {
+            Port::Fifo(fifo) => Backlog {
+                packets: self.wire.tail().wrapping_sub(fifo.in_port),
+                bytes: fifo.bytes_in_port,
+            },
+            Port::Classful(port) => port.in_port(),
+        }
+    }
+
+    /// Average kept by the AQM of a class, if it keeps one.
+    #[must_use]
+    pub fn average(&self, class: u16) -> Option<f64> {
+        match &self.port {
+            Port::Fifo(fifo) => fifo.aqm.average(),
+            Port::Classful(port) => port.average(class),
+        }
+    }
+
+    /// Brings the integral of waiting packets up to `now`, after `drain(now)`.
+    pub fn close_area(&mut self, now: Time) {
+        let waiting = match &self.port {
+            Port::Fifo(_) => self.in_port().packets.saturating_sub(1),
+            Port::Classful(_) => return,
+        };
+        self.waiting_area =
+            self.waiting_area.wrapping_add(u64::from(waiting) * (now - self.area_at.min(now)));
+        self.area_at = now;
+    }
+
+    /// Departures of a FIFO that are still to come at `now`, after `drain(now)`.
+    pub fn undeparted(&self) -> impl Iterator<Item = &Departure> + '_ {
+        let first = match &self.port {
+            Port::Fifo(fifo) => fifo.in_port,
+            Port::Classful(_) => self.wire.tail(),
+        };
+        let skip = first.wrapping_sub(self.wire.head()) as usize;
+        self.wire.iter().skip(skip)
+    }
+}
+
+/// Tells a FIFO's AQM what left "the queue" as its limit counts it: the packet itself when its
+/// last bit is gone, or the next one when its first bit is sent.
+#[inline]
+fn tell_departure(fifo: &mut Fifo, wire: &Ring<Departure>, gone: Departure, left: u32) {
+    if fifo.limit.counts_in_service {
+        let rest = Backlog { packets: left, bytes: fifo.bytes_in_port };
+        fifo.aqm.on_departure(gone.at, gone.bytes(), gone.precedence(), rest);
+    } else if left > 0 {
+        let next = wire.get(fifo.in_port);
+        let bytes = fifo.bytes_in_port - u64::from(next.bytes());
+        let rest = Backlog { packets: left - 1, bytes };
+        fifo.aqm.on_departure(gone.at, next.bytes(), next.precedence(), rest);
+    }
+}

@@ -1,0 +1,231 @@
+//! Label switching tables: FTN, ILM and NHLFE, and what an NHLFE does to a packet.
+//!
+//! Source: RFC 3031 sections 3.10 to 3.13 (the tables), RFC 3032 section 2.4 (TTL),
+//! RFC 3443 (TTL of uniform and pipe tunnels), RFC 3032 section 2.1 (explicit null).
+
+use crate::classifier::NO_ROW;
+use crate::network;
+use trunkline_packet::label::EXPLICIT_NULL;
+use trunkline_packet::{Cause, Packet, StackEntry};
+
+const NONE: u32 = u32::MAX;
+/// Labels in a page of an ILM.
+const PAGE: usize = 256;
+
+/// TTL of a fresh label in the pipe model: the tunnel's length does not show in it.
+const PIPE_TTL: u8 = 255;
+
+/// Where an NHLFE sends a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hop {
+    /// Out on this link, to be classified there by this row.
+    Link(u32, u16),
+    /// The label is off: look at the packet again here. `true`: its TTL has been counted down.
+    Again(bool),
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    link: u32,
+    pop: bool,
+    pushes: u8,
+    ttl: network::Ttl,
+    row: u16,
+    path: u32,
+    push: [u32; trunkline_packet::MAX_DEPTH],
+}
+
+/// Packets and bytes that entered each path.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PathCounters {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes, labels included.
+    pub bytes: u64,
+}
+
+/// One node's incoming label map: two array look-ups, pages of 256 labels.
+#[derive(Clone, Debug, Default)]
+struct LabelMap {
+    pages: Vec<u32>,
+    entries: Vec<u32>,
+}
+
+impl LabelMap {
+    fn insert(&mut self, label: u32, nhlfe: u32) {
+        let page = label as usize / PAGE;
+        if page >= self.pages.len() {
+            self.pages.resize(page + 1, NONE);
+        }
+        if self.pages[page] == NONE {
+            self.pages[page] = self.entries.len() as u32;
+            self.entries.resize(self.entries.len() + PAGE, NONE);
+        }
+        self.entries[self.pages[page] as usize + label as usize % PAGE] = nhlfe;
+    }
+
+    #[inline(always)]
+    fn get(&self, label: u32) -> Option<u32> {
+        let page = *self.pages.get(label as usize / PAGE)?;
+        if page == NONE {
+            return None;
+        }
+        let nhlfe = self.entries[page as usize + label as usize % PAGE];
+        (nhlfe != NONE).then_some(nhlfe)
+    }
+}
+
+/// The tables of every node.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    ilm: Vec<LabelMap>,
+    ftn: Vec<Vec<u32>>,
+    nhlfe: Vec<Entry>,
+    /// Traffic by path.
+    pub paths: Vec<PathCounters>,
+}
+
+impl Tables {
+    /// Builds the tables of a network whose indices are valid.
+    #[must_use]
+    pub fn new(network: &network::Network) -> Self {
+        let nodes = network.nodes.len();
+        let mut ilm = vec![LabelMap::default(); nodes];
+        for entry in &network.ilm {
+            ilm[entry.node as usize].insert(entry.label, entry.nhlfe);
+        }
+        let mut ftn: Vec<Vec<u32>> = vec![Vec::new(); nodes];
+        for entry in &network.ftn {
+            let row = &mut ftn[entry.node as usize];
+            if row.len() <= usize::from(entry.fec) {
+                row.resize(usize::from(entry.fec) + 1, NONE);
+            }
+            row[usize::from(entry.fec)] = entry.nhlfe;
+        }
+        let nhlfe = network.nhlfe.iter().map(Entry::new).collect();
+        Self { ilm, ftn, nhlfe, paths: vec![PathCounters::default(); network.paths.len()] }
+    }
+
+    /// The NHLFE an IP packet of a forwarding equivalence class takes at `node`, if it is bound
+    /// to a label there.
+    #[inline(always)]
+    #[must_use]
+    pub fn ftn(&self, node: u32, fec: u16) -> Option<u32> {
+        let nhlfe = *self.ftn[node as usize].get(usize::from(fec))?;
+        (nhlfe != NONE).then_some(nhlfe)
+    }
+
+    /// Puts the first label(s) on an IP packet whose TTL has been counted down.
+    ///
+    /// # Errors
+    /// The cause of the packet's end.
+    #[inline]
+    pub fn enter(&mut self, nhlfe: u32, packet: &mut Packet) -> Result<Hop, Cause> {
+        let entry = &self.nhlfe[nhlfe as usize];
+        entry.push_all(packet)?;
+        let path = &mut self.paths[entry.path as usize];
+        path.packets += 1;
+        path.bytes += u64::from(packet.labelled_bytes());
+        Ok(entry.hop(false))
+    }
+
+    /// Switches a labelled packet at `node`. `counted`: this node has already counted its TTL
+    /// down, when it took an outer label off.
+    ///
+    /// # Errors
+    /// The cause of the packet's end: no entry for the label, or its TTL ran out.
+    #[inline]
+    pub fn switch(&self, node: u32, packet: &mut Packet, counted: bool) -> Result<Hop, Cause> {
+        let Some(top) = packet.labels.top() else { return Ok(Hop::Again(counted)) };
+        let ttl = if counted { top.ttl() } else { top.ttl().saturating_sub(1) };
+        if ttl == 0 {
+            return Err(Cause::TtlExpired);
+        }
+        let Some(nhlfe) = self.ilm[node as usize].get(top.label()) else {
+            if top.label() == EXPLICIT_NULL {
+                // RFC 3032 section 2.1: pop, and forward by what is below.
+                packet.labels.pop();
+                return Ok(Hop::Again(reveal(packet, ttl, network::Ttl::Uniform)));
+            }
+            return Err(Cause::NoLabel);
+        };
+        let entry = &self.nhlfe[nhlfe as usize];
+        if !entry.pop {
+            packet.labels.replace_top(StackEntry::new(top.label(), top.tc(), ttl));
+            entry.push_all(packet)?;
+            return Ok(entry.hop(true));
+        }
+        if entry.pushes == 0 {
+            packet.labels.pop();
+            return Ok(entry.hop(reveal(packet, ttl, entry.ttl)));
+        }
+        // Swap: the label changes, TC stays, TTL goes down by one (RFC 3443 section 3).
+        packet.labels.replace_top(StackEntry::new(entry.push[0], top.tc(), ttl));
+        entry.push_more(packet, 1)?;
+        Ok(entry.hop(true))
+    }
+
+}
+
+/// After a pop: the uniform model writes the outer TTL into what is now on top; the pipe model
+/// leaves it (RFC 3443 sections 3.1 to 3.3). True if the packet's TTL has thereby been counted.
+#[inline]
+fn reveal(packet: &mut Packet, ttl: u8, model: network::Ttl) -> bool {
+    if model == network::Ttl::Pipe {
+        return false;
+    }
+    match packet.labels.top() {
+        Some(inner) => {
+            packet.labels.replace_top(StackEntry::new(inner.label(), inner.tc(), ttl));
+        }
+        None => packet.ttl = ttl,
+    }
+    true
+}
+
+impl Entry {
+    fn new(config: &network::Nhlfe) -> Self {
+        let mut push = [0; trunkline_packet::MAX_DEPTH];
+        push[..config.push.len()].copy_from_slice(&config.push);
+        Self {
+            link: config.link.unwrap_or(NONE),
+            pop: config.pop,
+            pushes: config.push.len() as u8,
+            ttl: config.ttl,
+            row: config.row.unwrap_or(NO_ROW),
+            path: config.path,
+            push,
+        }
+    }
+
+    #[inline(always)]
+    fn hop(&self, counted: bool) -> Hop {
+        if self.link == NONE {
+            Hop::Again(counted)
+        } else {
+            Hop::Link(self.link, self.row)
+        }
+    }
+
+    #[inline(always)]
+    fn push_all(&self, packet: &mut Packet) -> Result<(), Cause> {
+        self.push_more(packet, 0)
+    }
+
+    /// Pushes labels from the `from`th on. TC: of the label below, or the DSCP's class selector
+    /// bits on the first label; TTL by the model.
+    #[inline(always)]
+    fn push_more(&self, packet: &mut Packet, from: usize) -> Result<(), Cause> {
+        for &label in &self.push[from..usize::from(self.pushes)] {
+            let (tc, below) = match packet.labels.top() {
+                Some(inner) => (inner.tc(), inner.ttl()),
+                None => (packet.dscp >> 3, packet.ttl),
+            };
+            let ttl = if self.ttl == network::Ttl::Uniform { below } else { PIPE_TTL };
+            if !packet.labels.push(StackEntry::new(label, tc, ttl)) {
+                return Err(Cause::TooBig);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! Probes: reads counters and states in steps of time. A run without probes has no such events.
+
+use crate::link::Port;
+use crate::network::{self, Measure};
+use crate::observer::Observer;
+use crate::simulation::{Agents, Simulation};
+use trunkline_units::SECOND;
+
+/// Probes of a run and what they recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Sampler {
+    probes: Vec<network::Probe>,
+    /// Value of each probe's counter at its last sample.
+    last: Vec<u64>,
+    /// Probe of each sample.
+    pub probe: Vec<i64>,
+    /// Time of each sample [ns].
+    pub time: Vec<i64>,
+    /// Value of each sample.
+    pub value: Vec<f64>,
+}
+
+impl Sampler {
+    /// Nothing recorded yet.
+    #[must_use]
+    pub fn new(probes: &[network::Probe]) -> Self {
+        Self { probes: probes.to_vec(), last: vec![0; probes.len()], ..Self::default() }
+    }
+}
+
+impl<O: Observer> Simulation<O> {
+    /// Takes one sample and arms the next.
+    pub(crate) fn sample(&mut self, index: u32) {
+        let probe = self.sampler.probes[index as usize].clone();
+        let value = self.read(&probe, index as usize);
+        self.sampler.probe.push(i64::from(index));
+        self.sampler.time.push(self.now as i64);
+        self.sampler.value.push(value);
+        self.calendar.schedule(self.sources.probes + index, self.now + probe.step_ns);
+    }
+
+    fn read(&mut self, probe: &network::Probe, index: usize) -> f64 {
+        let target = probe.target as usize;
+        match probe.measure {
+            Measure::Throughput => {
+                let bytes = self.totals[target].delivered_bytes;
+                self.rate(index, 8 * bytes, probe.step_ns)
+            }
+            Measure::Goodput => {
+                let bytes = self.goodput_bytes(target);
+                self.rate(index, 8 * bytes, probe.step_ns)
+            }
+            Measure::Cwnd | Measure::Ssthresh | Measure::Srtt => self.tcp_state(probe),
+            Measure::QueuePackets | Measure::QueueBytes => {
+                let link = &mut self.links[target];
+                link.drain(self.now);
+                let backlog = match (&link.port, probe.class) {
+                    (Port::Classful(port), Some(class)) => port.in_class(class),
+                    _ => link.in_port(),
+                };
+                if probe.measure == Measure::QueuePackets {
+                    f64::from(backlog.packets)
+                } else {
+                    backlog.bytes as f64
+                }
+            }
+            Measure::QueueAverage => {
+                self.links[target].average(probe.class.unwrap_or(0)).unwrap_or(f64::NAN)
+            }
+            Measure::Utilisation => {
+                let (_, bytes) = self.departed(target);
+                let rate = self.rate(index, 8 * bytes, probe.step_ns);
+                rate / self.capacity[target] as f64
+            }
+            Measure::Drops => {
+                let dropped = self.dropped_at(target);
+                self.rate(index, dropped, probe.step_ns)
+            }
+        }
+    }
+
+    /// The counters of links restart from zero now: keeps the step under way whole.
+    pub(crate) fn rebase_probes(&mut self) {
+        for index in 0..self.sampler.probes.len() {
+            let target = self.sampler.probes[index].target as usize;
+            let counter = match self.sampler.probes[index].measure {
+                Measure::Utilisation => 8 * self.departed(target).1,
+                Measure::Drops => self.dropped_at(target),
+                _ => continue,
+            };
+            self.sampler.last[index] = self.sampler.last[index].wrapping_sub(counter);
+        }
+    }
+
+    /// Mean rate of a growing counter over the step that ends now [1/s].
+    fn rate(&mut self, index: usize, counter: u64, step: u64) -> f64 {
+        let before = std::mem::replace(&mut self.sampler.last[index], counter);
+        counter.wrapping_sub(before) as f64 * SECOND as f64 / step as f64
+    }
+
+    fn tcp_state(&self, probe: &network::Probe) -> f64 {
+        let Agents::Tcp(agent) = self.flows[probe.target as usize].agents else { return f64::NAN };
+        let sender = &self.senders[agent as usize];
+        match probe.measure {
+            Measure::Cwnd => sender.cwnd(),
+            Measure::Ssthresh => sender.ssthresh(),
+            _ => sender.srtt().map_or(f64::NAN, |srtt| srtt / SECOND as f64),
+        }
+    }
+}
