@@ -1,0 +1,171 @@
+"""A workload as a scenario of ours, and what the engine program prints."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from workloads import Link, Workload
+
+
+def scenario(workload: Workload, seconds: float) -> str:
+    """The workload as a scenario file; JSON is YAML too.
+
+    Its TCP does as ns-2's NewReno: 40 B of headers, an initial window of two segments, limited
+    transmit, RTO of 3 s at first and 0.2 s at least on a clock of 10 ms.
+
+    Parameters
+    ----------
+    workload : Workload
+        What to simulate.
+    seconds : float
+        Simulated time [s].
+
+    Returns
+    -------
+    str
+    """
+    ports: dict[str, Any] = {}
+    links = {f"{link.a}-{link.b}": link_keys(link, ports) for link in workload.links}
+    flows: dict[str, Any] = {
+        f"udp{i}": {
+            "agent": "udp",
+            "from": cbr.source,
+            "to": cbr.destination,
+            "arrivals": "cbr",
+            "rate": f"{cbr.rate_bit_s} bit/s",
+            "size": f"{cbr.packet_bytes} B",
+        }
+        for i, cbr in enumerate(workload.cbr)
+    }
+    flows |= {
+        f"tcp{i}": {
+            "agent": "tcp",
+            "from": tcp.source,
+            "to": tcp.destination,
+            "mss": f"{tcp.mss_bytes} B",
+            "start": f"{tcp.start_ns} ns",
+        }
+        for i, tcp in enumerate(workload.tcp)
+    }
+    document: dict[str, Any] = {
+        "trunkline": 1,
+        "name": workload.name.lower(),
+        "defaults": {
+            "tcp": {
+                "variant": "new-reno",
+                "header": "40 B",
+                "window": "100000 packets",
+                "initial_window": "2 packets",
+                "limited_transmit": True,
+                "rto": {"initial": "3 s", "min": "200 ms", "max": "60 s", "tick": "10 ms"},
+            }
+        },
+        "nodes": list(workload.nodes),
+        "links": links,
+        "ports": ports,
+        "flows": flows,
+        "run": {"duration": f"{round(seconds * 1e9)} ns"},
+    }
+    if workload.core:
+        document["paths"] = {
+            "up": {"route": list(workload.core)},
+            "down": {"route": list(workload.core[::-1])},
+        }
+        document["trunks"] = {"all": {"path": "up", "reverse": "down", "flows": list(flows)}}
+    return json.dumps(document)
+
+
+def link_keys(link: Link, ports: dict[str, Any]) -> dict[str, Any]:
+    """A link of the scenario; the ports it needs are added.
+
+    Parameters
+    ----------
+    link : Link
+        The link.
+    ports : dict
+        Port configurations by name.
+
+    Returns
+    -------
+    dict
+    """
+    name = f"tail-{link.limit_packets}"
+    ports.setdefault(name, {"queue": {"limit": f"{link.limit_packets} packets"}})
+    keys: dict[str, Any] = {
+        "rate": f"{link.rate_bit_s} bit/s",
+        "delay": f"{link.delay_ns} ns",
+        "mtu": "2000 B",
+        "port": name,
+    }
+    if link.red:
+        red = link.red
+        aqm = {
+            "kind": "red",
+            "min_th": red.min_th,
+            "max_th": red.max_th,
+            "max_p": red.max_p,
+            "w_q": red.w_q,
+            "mean_packet": f"{red.mean_bytes} B",
+            "gentle": False,
+        }
+        ports["red"] = {"queue": {"limit": f"{link.red_limit_packets} packets", "aqm": aqm}}
+        keys["forward"] = {"port": "red"}
+    return keys
+
+
+def compiled(workload: Workload, seconds: float) -> str:
+    """The compiled network.
+
+    Parameters
+    ----------
+    workload : Workload
+        What to simulate.
+    seconds : float
+        Simulated time [s].
+
+    Returns
+    -------
+    str
+        Canonical JSON.
+    """
+    from trunkline.network import compile
+    from trunkline.scenario import load
+
+    return compile(load(scenario(workload, seconds))).to_json()
+
+
+def parse(printed: str, network: str, workload: Workload) -> dict[str, float]:
+    """What the engine counted, in the words of the ns-2 driver.
+
+    Parameters
+    ----------
+    printed : str
+        Output of ``trunkline-sim``.
+    network : str
+        The compiled network.
+    workload : Workload
+        What was simulated.
+
+    Returns
+    -------
+    dict of str to float
+    """
+    tables = json.loads(printed)
+    about = json.loads(network)
+    index = {node["name"]: i for i, node in enumerate(about["nodes"])}
+    a, b = (index[name] for name in workload.bottleneck)
+    place = next(i for i, k in enumerate(about["links"]) if (k["from"], k["to"]) == (a, b))
+    ports, flows = tables["ports"], tables["flows"]
+    is_tcp = [flow["agent"]["protocol"] == "tcp" for flow in about["flows"]]
+    goodput = zip(flows["flow"], flows["goodput_bytes"], strict=True)
+    delivered = zip(flows["flow"], flows["bytes_delivered"], strict=True)
+    here = [row for row, link in enumerate(ports["link"]) if link == place]
+    return {
+        "tcp_bytes": sum(count for flow, count in goodput if is_tcp[flow]),
+        "udp_bytes": sum(count for flow, count in delivered if not is_tcp[flow]),
+        "packet_hops": tables["summary"]["packet_hops"][0],
+        "drops": sum(ports["packets_dropped"]),
+        "bottleneck_bytes": sum(ports["bytes_sent"][row] for row in here),
+        "bottleneck_drops": sum(ports["packets_dropped"][row] for row in here),
+    }
