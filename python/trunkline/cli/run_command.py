@@ -139,6 +139,6 @@ def show(results: list[Results]) -> None:
     if len(results) == 1:
         click.echo(results[0].render(width=width, colour=colour), nl=False)
         return
-    from trunkline.results.render import render_many
+    from trunkline.stats.render import render_many
 
     click.echo(render_many(results, width=width, colour=colour), nl=False)

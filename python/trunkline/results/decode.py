@@ -104,6 +104,7 @@ def _flows(
     finished = raw["finished_ns"] >= 0
     columns["finished_ns"] = Column(raw["finished_ns"], _mask(finished))
     columns["finished_s"] = Column(raw["finished_ns"] / 1e9, _mask(finished))
+    columns["start_s"] = Column(raw["start_ns"] / 1e9)
     columns |= _rates(raw, measured_s)
     for which in _DELAYS:
         columns[f"delay_{which}_s"] = Column(raw[f"delay_{which}_ns"] / 1e9, arrived)
@@ -193,7 +194,7 @@ def _ports(
     link, classes = raw.pop("link"), raw.pop("class")
     class_name = _class_names(network)
     rate = np.array([item["rate_bit_s"] for item in network["links"]], dtype=np.float64)[link]
-    sent = _mask(raw["packets_sent"] > 0)
+    sent = _mask(~np.isnan(raw["wait_mean_ns"]))
     columns = {name: Column(array) for name, array in raw.items()}
     columns["link"] = _names([item["name"] for item in network["links"]], link)
     columns["class"] = Column(

@@ -1,20 +1,16 @@
 """Results on disk: a folder of Parquet tables and ``run.json``, whole or not there at all.
 
-A run is written beside its place, flushed to the disk, then renamed, so that a reader, a crash
-or a full disk never leaves half of it. Nothing in the files tells the time: the same runs give
-the same bytes.
+Nothing in the files tells the time: the same runs give the same bytes.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from trunkline.results import folder as folders
 from trunkline.results.results import Provenance, Results
 from trunkline.results.table import Column, Table
 from trunkline.results.tables import SCHEMAS, Field
@@ -54,30 +50,14 @@ def write(
     FileExistsError
         The folder exists and ``overwrite`` is off, or it holds something else than results.
     """
-    target = Path(directory)
     if not runs:
         msg = "no run to write"
         raise ValueError(msg)
-    if target.exists():
-        _refuse_unless_replaceable(target, overwrite=overwrite)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        made.chmod(0o755)
-        _fill(made, runs, network_json)
-        _flush(made)
-        if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-            target.rename(old / "old")
-            made.rename(target)
-            shutil.rmtree(old)
-        else:
-            made.rename(target)
-        _flush(target.parent)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
-    return target
+
+    def fill(folder: Path) -> None:
+        _fill(folder, runs, network_json)
+
+    return folders.replace(directory, fill, marker=RUN, overwrite=overwrite)
 
 
 def read(directory: str | Path) -> list[Results]:
@@ -124,15 +104,6 @@ def read(directory: str | Path) -> list[Results]:
     return runs
 
 
-def _refuse_unless_replaceable(target: Path, *, overwrite: bool) -> None:
-    if not overwrite:
-        msg = f"{target} exists; choose another folder or ask to overwrite it"
-        raise FileExistsError(msg)
-    if not (target / RUN).is_file():
-        msg = f"{target} holds no results, so it is not overwritten"
-        raise FileExistsError(msg)
-
-
 def _fill(folder: Path, runs: Sequence[Results], network_json: str | None) -> None:
     import polars as pl
 
@@ -151,7 +122,6 @@ def _fill(folder: Path, runs: Sequence[Results], network_json: str | None) -> No
         pl.concat(frames, rechunk=True).write_parquet(
             path, compression="zstd", compression_level=3, statistics=True
         )
-        _flush(path)
     provenance = runs[0].provenance.to_dict()
     del provenance["seed"]
     about: dict[str, Any] = {
@@ -159,9 +129,9 @@ def _fill(folder: Path, runs: Sequence[Results], network_json: str | None) -> No
         "provenance": provenance,
         "runs": [{"seed": run.seed, "hash": run.hash()} for run in runs],
     }
-    _write_text(folder / RUN, json.dumps(about, indent=2, sort_keys=True) + "\n")
+    folders.write_text(folder / RUN, json.dumps(about, indent=2, sort_keys=True) + "\n")
     if network_json is not None:
-        _write_text(folder / NETWORK, network_json + "\n")
+        folders.write_text(folder / NETWORK, network_json + "\n")
 
 
 def _column(frame: Any, field: Field) -> Column:
@@ -171,17 +141,3 @@ def _column(frame: Any, field: Field) -> Column:
     filled = series.fill_null(-1).to_numpy()
     valid = None if series.null_count() == 0 else series.is_not_null().to_numpy()
     return Column(filled, valid)
-
-
-def _write_text(path: Path, content: str) -> None:
-    path.write_text(content, encoding="utf-8", newline="\n")
-    _flush(path)
-
-
-def _flush(path: Path) -> None:
-    """Wait until the disk has a file, or the entries of a folder."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -93,6 +93,7 @@ FLOWS: Final = (
     _count("delay_p99_ns", f"99th percentile; {_NONE_ARRIVED}"),
     _count("delay_p999_ns", f"99.9th percentile; {_NONE_ARRIVED}"),
     _mean("jitter_ns", f"interarrival jitter (RFC 3550 section 6.4.1); {_NONE_ARRIVED}"),
+    _count("start_ns", "when the source started, jitter included"),
     _count("finished_ns", "when a finite transfer was acknowledged in full; null if it was not"),
     _derived("offered_bit_s", "`bytes_sent` over the measured time"),
     _derived("throughput_bit_s", "`bytes_delivered` over the measured time"),
@@ -108,6 +109,7 @@ FLOWS: Final = (
     _derived("delay_p999_s", f"99.9th percentile; {_NONE_ARRIVED}"),
     _derived("delay_range_s", f"greatest less least one-way delay; {_NONE_ARRIVED}"),
     _derived("jitter_s", f"interarrival jitter (RFC 3550 section 6.4.1); {_NONE_ARRIVED}"),
+    _derived("start_s", "when the source started, jitter included"),
     _derived("finished_s", "when a finite transfer was acknowledged in full; null if it was not"),
 )
 
@@ -175,7 +177,7 @@ SERIES: Final = (
 PATHS: Final = (
     _name("path", "label-switched path"),
     _count("packets", "labelled packets carried, counted at the head of the path"),
-    _count("bytes", "IP bytes of those"),
+    _count("bytes", "IP bytes and label stack of those"),
     _derived("throughput_bit_s", "`bytes` over the measured time"),
 )
 
@@ -185,11 +187,12 @@ SUMMARY: Final = (
     # network: a faster engine may change them.
     Field("events", "i64", "derived", "events the engine handled"),
     _count("packet_hops", "packets sent on links, summed over links"),
-    _count("packets_created", "packets made by the agents"),
+    _count("packets_sent", "packets the agents sent, acknowledgements included"),
     _count("packets_delivered", "packets that reached their destination"),
     _count("packets_dropped", "packets lost"),
-    _count("packets_inside", "packets still in the network at the end"),
-    Field("peak_packets", "i64", "derived", "most packets in the network at once"),
+    _count("packets_inside_before", "packets in the network when the counters started"),
+    _count("packets_inside_after", "packets in the network at the end"),
+    Field("packets_peak", "i64", "derived", "most packets in the network at once, from the start"),
 )
 
 SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {

@@ -1,0 +1,146 @@
+"""Ours against published: lines with their intervals, the published values as marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from trunkline.plot.figure import COLOURS, MARKERS, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One column of a table.
+
+    Parameters
+    ----------
+    name : str
+        Name, written at the line.
+    ours : sequence of float
+        Our means, one a row.
+    low, high : sequence of float
+        Ends of their intervals; equal to ``ours`` where there is none.
+    published : sequence of float or None
+        Published values, None where there is none.
+    doubtful : sequence of bool
+        Which of those are judged apart.
+    """
+
+    name: str
+    ours: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+    published: Sequence[float | None]
+    doubtful: Sequence[bool]
+
+
+def against_published(
+    title: str, x: Sequence[float], lines: Sequence[Line], *, x_label: str, y_label: str
+) -> Figure:
+    """Draw one table.
+
+    Parameters
+    ----------
+    title : str
+        Heading.
+    x : sequence of float
+        Where the rows stand on the horizontal axis.
+    lines : sequence of Line
+        The columns, at most seven.
+    x_label, y_label : str
+        Names of the axes with their units.
+    """
+    from matplotlib.figure import Figure
+
+    with style():
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        axes = figure.add_subplot()
+        for number, line in enumerate(lines):
+            _draw(axes, x, line, COLOURS[number], MARKERS[number])
+        axes.set_title(title)
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(y_label)
+        axes.set_xticks(list(x))
+        axes.set_ylim(bottom=0)
+        axes.margins(x=0.04)
+        _name_lines(axes, x, lines)
+        _explain(axes, any(any(line.doubtful) for line in lines))
+    return figure
+
+
+def _draw(axes: Any, x: Sequence[float], line: Line, colour: str, marker: str) -> None:
+    axes.fill_between(x, line.low, line.high, color=colour, alpha=0.18, linewidth=0)
+    axes.plot(x, line.ours, color=colour, linewidth=1.8)
+    said = zip(x, line.published, line.doubtful, strict=True)
+    for at, value, doubtful in said:
+        if value is not None:
+            axes.plot(
+                [at],
+                [value],
+                marker=marker,
+                markersize=7,
+                markeredgewidth=1.5,
+                linestyle="none",
+                color=colour,
+                markerfacecolor="white" if doubtful else colour,
+                markeredgecolor=colour if doubtful else "white",
+                zorder=3,
+            )
+
+
+def _name_lines(axes: Any, x: Sequence[float], lines: Sequence[Line]) -> None:
+    """Write each name at the right end of its line, kept apart from the others."""
+    bottom, top = axes.get_ylim()
+    least = 0.06 * (top - bottom)
+    ends = sorted((line.ours[-1], number) for number, line in enumerate(lines))
+    height = float("-inf")
+    for end, number in ends:
+        height = max(end, height + least)
+        axes.annotate(
+            lines[number].name,
+            xy=(x[-1], height),
+            xytext=(12, 0),
+            textcoords="offset points",
+            va="center",
+            color=COLOURS[number],
+            fontweight="bold",
+            annotation_clip=False,
+        )
+
+
+def _explain(axes: Any, doubtful: bool) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    grey = "#555555"
+    handles: list[Any] = [
+        Line2D([], [], color=grey, linewidth=1.8, label="ours (mean over seeds)"),
+        Patch(color=grey, alpha=0.18, label="95 % interval"),
+        Line2D([], [], color=grey, marker="o", linestyle="none", markersize=7, label="published"),
+    ]
+    if doubtful:
+        hollow = Line2D(
+            [],
+            [],
+            marker="o",
+            linestyle="none",
+            markersize=7,
+            markerfacecolor="white",
+            markeredgecolor=grey,
+            markeredgewidth=1.5,
+            label="published, doubtful",
+        )
+        handles.append(hollow)
+    axes.legend(
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.16),
+        ncols=len(handles),
+        fontsize=9,
+        columnspacing=1.4,
+        handletextpad=0.5,
+    )

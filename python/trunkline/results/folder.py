@@ -1,0 +1,95 @@
+"""A folder that is there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+
+def replace(
+    directory: str | Path, fill: Callable[[Path], None], *, marker: str, overwrite: bool
+) -> Path:
+    """Make a folder beside its place, flush it to the disk, then rename it.
+
+    A reader, a crash or a full disk never leaves half of it.
+
+    Parameters
+    ----------
+    directory : str or Path
+        Folder to make; its parents are made too.
+    fill : callable
+        Writes the files into the folder it is given.
+    marker : str
+        File that tells a folder of this kind; only such a folder is ever replaced.
+    overwrite : bool
+        Replace an earlier folder of this kind.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    FileExistsError
+        The folder exists and ``overwrite`` is off, or it is of another kind.
+    """
+    target = Path(directory)
+    if target.exists():
+        _refuse_unless_replaceable(target, marker, overwrite=overwrite)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        made.chmod(0o755)
+        fill(made)
+        for path in sorted(made.rglob("*"), reverse=True):
+            _flush(path)
+        _flush(made)
+        if target.exists():
+            _swap(made, target)
+        else:
+            made.rename(target)
+        _flush(target.parent)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    return target
+
+
+def _swap(made: Path, target: Path) -> None:
+    """Put a folder in the place of an earlier one, which stays if that fails."""
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    old = target.rename(aside / "old")
+    try:
+        made.rename(target)
+    except BaseException:
+        old.rename(target)
+        raise
+    finally:
+        shutil.rmtree(aside)
+
+
+def write_text(path: Path, content: str) -> None:
+    """Write a text file in UTF-8 with line feeds."""
+    path.write_text(content, encoding="utf-8", newline="\n")
+
+
+def _refuse_unless_replaceable(target: Path, marker: str, *, overwrite: bool) -> None:
+    if not overwrite:
+        msg = f"{target} exists; choose another folder or ask to overwrite it"
+        raise FileExistsError(msg)
+    if not (target / marker).is_file():
+        msg = f"{target} holds no results ({marker}), so it is not overwritten"
+        raise FileExistsError(msg)
+
+
+def _flush(path: Path) -> None:
+    """Wait until the disk has a file, or the entries of a folder."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,81 @@
+"""Several runs of one scenario as tables for a terminal: means with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from trunkline.results import Results
+from trunkline.results.render import SHOWN_ROWS, add, draw, frame, percent, quantity
+from trunkline.stats.across import Row, across
+from trunkline.stats.interval import Interval
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+Written = Callable[[float], str]
+
+_BITS: Written = lambda value: quantity(value, "bit/s")  # noqa: E731
+_SECONDS: Written = lambda value: quantity(value, "s")  # noqa: E731
+_PACKETS: Written = lambda value: f"{value:.3g}"  # noqa: E731
+
+_FLOWS = {
+    "goodput": ("goodput_bit_s", _BITS),
+    "throughput": ("throughput_bit_s", _BITS),
+    "loss": ("loss_ratio", percent),
+    "delay": ("delay_mean_s", _SECONDS),
+    "p99": ("delay_p99_s", _SECONDS),
+    "jitter": ("jitter_s", _SECONDS),
+}
+_PORTS = {
+    "use": ("utilisation", percent),
+    "loss": ("loss_ratio", percent),
+    "wait": ("wait_mean_s", _SECONDS),
+    "queue": ("queue_mean_packets", _PACKETS),
+}
+
+
+def render_many(runs: Sequence[Results], *, width: int | None = None, colour: bool = False) -> str:
+    """Write the means over runs with their 95 % intervals.
+
+    Parameters
+    ----------
+    runs : sequence of Results
+        Runs of one scenario with different seeds.
+    width : int, optional
+        Columns of the terminal; found out by itself if left out.
+    colour : bool, default False
+        Whether to use the escape codes of a terminal.
+    """
+    busy = [row for row in across(runs, "ports") if row.measures["packets_offered"].mean > 0]
+    tables = [
+        _table("Flows", across(runs, "flows"), _FLOWS, "offered_bit_s"),
+        _table("Ports", busy, _PORTS, "utilisation"),
+    ]
+    count = len(runs)
+    last = f"mean ± half of the 95 % interval over {count} runs (Student's t)"
+    return draw(tables, last, width=width, colour=colour)
+
+
+def _table(
+    title: str, rows: list[Row], columns: dict[str, tuple[str, Written]], by: str
+) -> RichTable:
+    ranked = sorted(range(len(rows)), key=lambda i: -rows[i].measures[by].mean)
+    kept = sorted(ranked[:SHOWN_ROWS])
+    more = len(rows) - len(kept)
+    names = list(rows[0].key) if rows else ["name"]
+    heading = f"{title} (the {SHOWN_ROWS} busiest; {more} more)" if more else title
+    drawn = frame(heading, [*names, *columns], names=len(names))
+    for index in kept:
+        row = rows[index]
+        values = [_cell(row.measures.get(name), written) for name, written in columns.values()]
+        add(drawn, [*row.key.values(), *values])
+    return drawn
+
+
+def _cell(interval: Interval | None, written: Written) -> str:
+    if interval is None:
+        return "–"
+    if interval.half_width is None:
+        return written(interval.mean)
+    return f"{written(interval.mean)} ± {written(interval.half_width)}"

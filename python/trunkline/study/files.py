@@ -1,0 +1,92 @@
+"""A reproduction on disk: its JSON, its values as Parquet, and a picture of each table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trunkline.plot.against import Line, against_published
+from trunkline.plot.figure import FORMATS, save
+from trunkline.results import folder as folders
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from trunkline.study.reproduction import Reproduction
+
+STUDY = "study.json"
+
+
+def write(done: Reproduction, out: str | Path, *, overwrite: bool = False) -> Path:
+    """Write a reproduction into a new folder.
+
+    ``study.json`` is what ``trunkline reproduce --json`` prints; ``values.parquet`` holds the
+    value of every cell for every seed; ``table-T.png``, ``.svg`` and ``.pdf`` draw table T.
+
+    Parameters
+    ----------
+    done : Reproduction
+        The study that was run.
+    out : str or Path
+        Folder to make.
+    overwrite : bool, default False
+        Replace an earlier reproduction there.
+
+    Returns
+    -------
+    Path
+        The folder; the same study and seeds give the same bytes.
+    """
+
+    def fill(folder: Path) -> None:
+        written = json.dumps(done.to_json(), indent=2, ensure_ascii=False)
+        folders.write_text(folder / STUDY, written + "\n")
+        _values(done, folder / "values.parquet")
+        for table in done.study.cases:
+            figure = picture(done, table)
+            for kind in FORMATS:
+                save(figure, folder / f"table-{table}.{kind}")
+
+    return folders.replace(out, fill, marker=STUDY, overwrite=overwrite)
+
+
+def picture(done: Reproduction, table: str) -> Figure:
+    """Draw a table: ours with intervals, the published values beside."""
+    study = done.study
+    lines = []
+    for name in study.columns:
+        cells = [c for c in done.cells if (c.table, c.column) == (table, name)]
+        lines.append(
+            Line(
+                name,
+                [c.ours.mean for c in cells],
+                [c.ours.mean if c.ours.low is None else c.ours.low for c in cells],
+                [c.ours.mean if c.ours.high is None else c.ours.high for c in cells],
+                [c.published for c in cells],
+                [bool(c.doubt) for c in cells],
+            )
+        )
+    column = next(iter(study.columns.values()))
+    measure = column.measure.removesuffix("_bit_s").removesuffix("_s").replace("_", " ")
+    return against_published(
+        f"Table {table}: {study.cases[table].title}",
+        study.offered(),
+        lines,
+        x_label=f"{next(iter(study.grid)).replace('_', ' ')} [{column.unit}]",
+        y_label=f"{measure} [{column.unit}]",
+    )
+
+
+def _values(done: Reproduction, path: Path) -> None:
+    import polars as pl
+
+    rows = [
+        (table, row, column, study_seed, value)
+        for (table, column), values in done.measured.columns.items()
+        for row, of_seeds in zip(done.study.rows(), values.tolist(), strict=True)
+        for study_seed, value in zip(done.seeds, of_seeds, strict=True)
+    ]
+    names = ["table", "row", "column", "seed", "value"]
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    frame.write_parquet(path, compression="zstd", compression_level=3, statistics=True)

@@ -1,0 +1,268 @@
+"""A study's outcome: ours beside what was published, claims judged, fitted values with reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trunkline.stats import Interval, mean_absolute_percentage, mean_interval, mean_log_ratio
+from trunkline.study import runner
+from trunkline.study.catalogue import find
+from trunkline.study.claims import Cells, Verdict
+from trunkline.study.model import Published, Study
+
+JSON_SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table: ours and, if there is one, the published value."""
+
+    table: str
+    row: str
+    column: str
+    unit: str
+    published: float | None
+    ours: Interval
+    doubt: str
+
+    @property
+    def error(self) -> float | None:
+        """Relative error of ours, signed; None if nothing was published."""
+        return None if self.published is None else self.ours.mean / self.published - 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """As one cell of the JSON object."""
+        return {
+            "table": self.table,
+            "row": self.row,
+            "column": self.column,
+            "unit": self.unit,
+            "published": self.published,
+            "ours": self.ours.mean,
+            "low": self.ours.low,
+            "high": self.ours.high,
+            "note": self.doubt,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A claim and how it came out."""
+
+    name: str
+    says: str
+    held: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableError:
+    """How far a table is from the published one.
+
+    Parameters
+    ----------
+    cells, doubtful : int
+        Published cells that are judged, and those set apart as doubtful.
+    mape_percent : float
+        Mean absolute percentage error of the cells that are judged.
+    mape_percent_all : float
+        The same with the doubtful ones.
+    mean_log_ratio : float
+        Mean ``|ln(ours / published)|`` of the cells that are judged.
+    inside : int
+        Judged cells whose published value lies in our 95 % interval.
+    """
+
+    cells: int
+    doubtful: int
+    mape_percent: float
+    mape_percent_all: float
+    mean_log_ratio: float
+    inside: int
+
+
+class Reproduction:
+    """A study that was run.
+
+    Parameters
+    ----------
+    study : Study
+        What was run.
+    seeds : sequence of int
+        Seeds of the replications.
+    measured : Measured
+        What the runs gave.
+    """
+
+    def __init__(self, study: Study, seeds: Sequence[int], measured: runner.Measured) -> None:
+        self.study = study
+        self.seeds = tuple(seeds)
+        self.measured = measured
+        self.cells = self._cells()
+        self.claims = self._claims()
+
+    def _cells(self) -> list[Cell]:
+        said = {(p.table, p.row, p.column): p for p in self.study.published}
+        cells = []
+        for table in self.study.cases:
+            for number, row in enumerate(self.study.rows()):
+                for name, column in self.study.columns.items():
+                    values = self.measured.columns[table, name][number].tolist()
+                    one: Published | None = said.get((table, row, name))
+                    cells.append(
+                        Cell(
+                            table,
+                            row,
+                            name,
+                            column.unit,
+                            one.value if one else None,
+                            mean_interval(values),
+                            one.doubt if one else "",
+                        )
+                    )
+        return cells
+
+    def _claims(self) -> list[Judged]:
+        offered = np.array(self.study.offered())
+        ours = Cells(self.measured.columns, offered)
+        theirs = self.published_cells()
+        judged = []
+        for claim in self.study.claims:
+            verdict = claim.judge(ours)
+            detail = verdict.detail
+            if theirs is not None:
+                said: Verdict = claim.judge(theirs)
+                holds = "hold" if said.held else "do not hold"
+                detail += f" (the published values {holds}: {said.detail})"
+            judged.append(Judged(claim.name, claim.says, verdict.held, detail))
+        return judged
+
+    def published_cells(self) -> Cells | None:
+        """Make the published values cells of a single seed; None unless there is one for each."""
+        rows = list(self.study.rows())
+        columns = {key: np.full((len(rows), 1), np.nan) for key in self.measured.columns}
+        for one in self.study.published:
+            columns[one.table, one.column][rows.index(one.row), 0] = one.value
+        if any(np.isnan(values).any() for values in columns.values()):
+            return None
+        return Cells(columns, np.array(self.study.offered()))
+
+    def errors(self) -> dict[str, TableError]:
+        """Errors of each table that has published values."""
+        errors = {}
+        for table in self.study.cases:
+            compared = [c for c in self.cells if c.table == table and c.published is not None]
+            kept = [c for c in compared if not c.doubt]
+            if not kept:
+                continue
+
+            def pair(cells: list[Cell]) -> tuple[list[float], list[float]]:
+                return [c.ours.mean for c in cells], [float(c.published or 0) for c in cells]
+
+            inside = sum(
+                c.ours.low is not None
+                and c.ours.high is not None
+                and c.ours.low <= float(c.published or 0) <= c.ours.high
+                for c in kept
+            )
+            errors[table] = TableError(
+                len(kept),
+                len(compared) - len(kept),
+                mean_absolute_percentage(*pair(kept)),
+                mean_absolute_percentage(*pair(compared)),
+                mean_log_ratio(*pair(kept)),
+                inside,
+            )
+        return errors
+
+    def to_json(self) -> dict[str, Any]:
+        """As the object ``trunkline reproduce --json`` prints."""
+        tables = {
+            table: {
+                "cells": error.cells,
+                "doubtful": error.doubtful,
+                "mape_percent": error.mape_percent,
+                "mape_percent_all": error.mape_percent_all,
+                "mean_log_ratio": error.mean_log_ratio,
+                "published_inside_interval": error.inside,
+            }
+            for table, error in self.errors().items()
+        }
+        return {
+            "schema": JSON_SCHEMA,
+            "study": self.study.name,
+            "seeds": len(self.seeds),
+            "cells": [cell.to_dict() for cell in self.cells],
+            "claims": [
+                {"name": c.name, "held": c.held, "detail": f"{c.says}: {c.detail}"}
+                for c in self.claims
+            ],
+            "fitted": [item.model_dump() for item in self.study.fitted],
+            "summary": {
+                "tables": tables,
+                "claims_held": sum(claim.held for claim in self.claims),
+                "claims": len(self.claims),
+                "runs": len(self.seeds) * len(self.study.cases) * len(self.study.rows()),
+                "packet_hops": self.measured.packet_hops,
+                "hash": self.measured.hash,
+            },
+        }
+
+    def render(self, *, width: int | None = None, colour: bool = False) -> str:
+        """As tables for a terminal; see :func:`trunkline.study.render.render`."""
+        from trunkline.study.render import render
+
+        return render(self, width=width, colour=colour)
+
+    def write(self, out: str | Path, *, overwrite: bool = False) -> Path:
+        """Write JSON, tables and pictures; see :func:`trunkline.study.files.write`."""
+        from trunkline.study.files import write
+
+        return write(self, out, overwrite=overwrite)
+
+
+def reproduce(
+    name: str,
+    *,
+    seeds: int | None = None,
+    out: str | Path | None = None,
+    progress: bool = True,
+    threads: int | None = None,
+) -> Reproduction:
+    """Run a study and compare it with what was published.
+
+    Parameters
+    ----------
+    name : str
+        A study of the package, or a folder with a ``study.yaml``.
+    seeds : int, optional
+        Replications of each point, with seeds 1, 2, ...; the study's own number if left out.
+    out : str or Path, optional
+        Folder to write, which must not exist yet.
+    progress : bool, default True
+        Draw a progress bar if standard error is a terminal.
+    threads : int, optional
+        Runs at once; all cores if left out.
+
+    Returns
+    -------
+    Reproduction
+        Cells, claims and errors.
+
+    Raises
+    ------
+    LookupError
+        There is no such study.
+    """
+    study = find(name)
+    numbers = range(1, (seeds or study.seeds) + 1)
+    measured = runner.run(study, list(numbers), threads=threads, progress=progress)
+    done = Reproduction(study, numbers, measured)
+    if out is not None:
+        done.write(out)
+    return done
