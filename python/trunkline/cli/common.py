@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from trunkline.cli.status import Status
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from trunkline.scenario import Scenario
 
@@ -112,3 +115,35 @@ def progress_wanted() -> bool:
     import sys
 
     return sys.stderr.isatty()
+
+
+class RunError(click.ClickException):
+    """The engine refused a network or stopped a run."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.exit_code = status
+
+    def format_message(self) -> str:
+        """The message as it is; click puts `Error:` before it."""
+        return self.message
+
+
+@contextmanager
+def engine_faults() -> Iterator[None]:
+    """Turn what the engine says about a run into an exit status; our own errors pass.
+
+    Raises
+    ------
+    RunError
+        2 for a network that it refuses, 1 for a run that it stopped, such as an endless loop at
+        one instant.
+    """
+    try:
+        yield
+    except ValueError as error:
+        if type(error).__module__.startswith("trunkline."):
+            raise
+        raise RunError(str(error), Status.USAGE) from error
+    except RuntimeError as error:
+        raise RunError(str(error), Status.FAILED) from error

@@ -7,7 +7,7 @@ import click
 from trunkline.cli.common import SEED, echo_json, load_scenario, scenario_options
 
 
-@click.command("compile")
+@click.command("compile", short_help="Print the compiled network as JSON.")
 @scenario_options
 @click.option("--seed", type=SEED, help="Seed to write into it.")
 @click.option("--pretty", is_flag=True, help="Indent it; the network's hash is of the other form.")

@@ -23,7 +23,7 @@ NEEDED = (
 OPTIONAL = ("duckdb", "pandas", "pyarrow")
 
 
-@click.command("doctor")
+@click.command("doctor", short_help="Say what this machine has.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(as_json: bool) -> int:
     """Say what this machine has, what is missing and what that would be for."""

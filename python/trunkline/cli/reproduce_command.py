@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import click
 
-from trunkline.cli.common import echo_json, progress_wanted
+from trunkline.cli.common import echo_json, engine_faults, progress_wanted
 from trunkline.cli.run_command import check_folder
 from trunkline.cli.status import Status
 
 
-@click.command("reproduce")
+@click.command("reproduce", short_help="Reproduce a published study.")
 @click.argument("name")
 @click.option("--seeds", type=click.IntRange(1, 100_000), help="Replications of each point.")
+@click.option("--threads", type=click.IntRange(1, 4096), help="Runs at a time; default: all cores.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False),
@@ -21,7 +22,13 @@ from trunkline.cli.status import Status
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--judge", is_flag=True, help="End with 3 when a claim does not hold.")
 def command(
-    name: str, seeds: int | None, out: str | None, overwrite: bool, as_json: bool, judge: bool
+    name: str,
+    seeds: int | None,
+    threads: int | None,
+    out: str | None,
+    overwrite: bool,
+    as_json: bool,
+    judge: bool,
 ) -> int:
     """Run the study NAME and compare with what was published.
 
@@ -31,10 +38,13 @@ def command(
     if out is not None:
         check_folder(out, overwrite=overwrite)
 
-    from trunkline.cli.interrupt import interruptible
     from trunkline.study import reproduce
 
-    done = interruptible(lambda: reproduce(name, seeds=seeds, progress=progress_wanted()))
+    try:
+        with engine_faults():
+            done = reproduce(name, seeds=seeds, progress=progress_wanted(), threads=threads)
+    except LookupError as error:
+        raise click.UsageError(str(error.args[0] if error.args else error)) from None
     if as_json:
         echo_json(done.to_json())
     else:

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trunkline.cli.common import SEED, echo_json, load_scenario, scenario_options
+from trunkline.cli.common import (
+    SEED,
+    echo_json,
+    engine_faults,
+    load_scenario,
+    scenario_options,
+)
 
 if TYPE_CHECKING:
     from trunkline.results import Results
@@ -15,7 +21,7 @@ if TYPE_CHECKING:
 MOST_RUNS = 1_000_000
 
 
-@click.command("run")
+@click.command("run", short_help="Run a scenario and show the results.")
 @scenario_options
 @click.option(
     "--seed",
@@ -53,7 +59,6 @@ def command(
     if out is not None:
         check_folder(out, overwrite=overwrite)
 
-    from trunkline.cli.interrupt import interruptible
     from trunkline.engine import simulate
     from trunkline.network import compile
 
@@ -62,9 +67,8 @@ def command(
         raise click.UsageError(f"--seed {first} with --runs {runs} goes beyond 2^64 - 1.")
     seeds = list(range(first, first + runs))
     network = compile(scenario, seed=first)
-    results = interruptible(
-        lambda: simulate(network, seeds=seeds, threads=threads, scenario=scenario.text)
-    )
+    with engine_faults():
+        results = simulate(network, seeds=seeds, threads=threads, scenario=scenario.dump())
     if out is not None:
         from trunkline.results import store
 

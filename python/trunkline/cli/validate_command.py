@@ -10,7 +10,7 @@ from trunkline.cli.common import echo_json, load_scenario, scenario_options
 from trunkline.cli.status import Status
 
 
-@click.command("validate")
+@click.command("validate", short_help="Check a scenario without running it.")
 @scenario_options
 @click.option("--json", "as_json", is_flag=True, help="Print the diagnostics as JSON.")
 def command(file: str, overrides: tuple[str, ...], strict: bool, as_json: bool) -> int:
