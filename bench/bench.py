@@ -118,7 +118,9 @@ def contenders(workload: Workload, seconds: float, engine: str, folder: Path) ->
     return found
 
 
-def compare(workload: Workload, seconds: float, rounds: int, engine: str) -> list[dict[str, object]]:
+def compare(
+    workload: Workload, seconds: float, rounds: int, engine: str
+) -> list[dict[str, object]]:
     """Check that the engines do the same work, then time them in rotation.
 
     Parameters
@@ -193,7 +195,9 @@ def show(workload: Workload, rows: list[dict[str, object]]) -> None:
         What `compare` found.
     """
     print(f"{workload.name}: {workload.about}; {rows[0]['simulated_s']} s simulated")
-    print(f"  {'':10}{'packet-hops':>12}{'use':>7}{'drops':>9}{'cpu':>9}{'Mhops/s':>9}{'set-up':>9}")
+    print(
+        f"  {'':10}{'packet-hops':>12}{'use':>7}{'drops':>9}{'cpu':>9}{'Mhops/s':>9}{'set-up':>9}"
+    )
     for row in rows:
         speed = float(str(row["hops_per_cpu_s"])) / 1e6
         shown = f"{speed:9.2f}" if row["same_work"] is not False else f"{'-':>9}"

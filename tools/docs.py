@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FENCE = re.compile(r"^(?P<mark>`{3,})(?P<kind>[\w-]*)[^\n]*\n(?P<body>.*?)^(?P=mark)\s*$", re.M | re.S)
+FENCE = re.compile(
+    r"^(?P<mark>`{3,})(?P<kind>[\w-]*)[^\n]*\n(?P<body>.*?)^(?P=mark)\s*$", re.M | re.S
+)
 SKIP = re.compile(r"<!--\s*not run: \S.*?-->\s*$", re.S)
 LONGEST_S = 120
 
@@ -116,7 +118,9 @@ def run_console(block: Block, folder: str) -> str | None:
         printed = done.stdout + done.stderr
         if expected:
             wanted = ".*".join(map(re.escape, "\n".join(expected).strip().split("...")))
-            if not re.fullmatch(wanted, "\n".join(map(str.rstrip, printed.strip().splitlines())), re.S):
+            if not re.fullmatch(
+                wanted, "\n".join(map(str.rstrip, printed.strip().splitlines())), re.S
+            ):
                 return f"$ {command}\nprinted:\n{printed}"
         elif done.returncode:
             return f"$ {command}\nended with {done.returncode}:\n{printed}"

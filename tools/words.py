@@ -12,7 +12,11 @@ ROOT = Path(__file__).resolve().parent.parent
 # Endings it holds for, what is looked for, why. Written so that no pattern finds itself.
 RULES: list[tuple[tuple[str, ...], str, str]] = [
     ((".py",), r"(?<![\w.])(eval|exec)\(", "input is parsed, never executed"),
-    ((".py",), r"\b(c?p[i]ckle|shelve|marshal|dill)\b(?!\w)", "results are data, not objects"),
+    (
+        (".py",),
+        r"\b(import|from)\s+(pickle|cPickle|shelve|marshal|dill)\b|pickle\.(loads?|dumps?)\(",
+        "results are data, not objects",
+    ),
     ((".py",), r"allow_pickle\s*=\s*True", "arrays are data, not objects"),
     ((".py",), r"shell\s*=\s*True|os\.system\(|os\.popen\(", "programs start without a shell"),
     ((".py",), r"yaml\.(safe_|full_|unsafe_)?load(_all)?\(", "the scenario loader reads YAML"),

@@ -1,28 +1,30 @@
 """The packet engine, written in Rust."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-def run(network_json: str, seed: int) -> dict[str, dict[str, tuple[str, bytes]]]:
+_Tables = dict[str, dict[str, tuple[str, bytes]]]
+
+def run(network: str, seed: int) -> _Tables:
     """Raw tables of one run: column to (kind, little-endian array)."""
 
 def run_many(
-    network_json: str,
-    seeds: list[int],
+    network: str,
+    seeds: Sequence[int],
     threads: int,
     progress: Callable[[int], object] | None = None,
-) -> list[dict[str, dict[str, tuple[str, bytes]]]]:
+) -> list[_Tables]:
     """One run for each seed, ``threads`` at a time, without the interpreter lock."""
 
 def run_grid(
-    networks: list[str],
-    seeds: list[int],
+    networks: Sequence[str],
+    seeds: Sequence[int],
     threads: int,
     progress: Callable[[int], object] | None = None,
-) -> list[dict[str, dict[str, tuple[str, bytes]]]]:
-    """One run for each network with the seed beside it; ``progress`` gets the runs done."""
+) -> list[_Tables]:
+    """Each network with the seed beside it."""
 
-def routes(network_json: str) -> list[tuple[int, int, int]]:
-    """Next hops: node, destination, link index or -1."""
+def routes(network: str) -> list[tuple[int, int, int]]:
+    """Next hops: node, end of a flow, link; -1 where there is no route."""
 
 def causes() -> list[str]:
     """Names of the causes of drops, by index."""

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 
@@ -62,7 +63,7 @@ def gates() -> list[tuple[str, list[str], dict[str, str]]]:
     document = ["cargo", "doc", "--workspace", "--no-deps", "--locked", "--quiet"]
     return [
         ("python format", [python, "-m", "ruff", "format", "--check", "--quiet", "."], {}),
-        ("python lint", [python, "-m", "ruff", "check", "--quiet", "."], {}),
+        ("python lint", [python, "-m", "ruff", "check", "--output-format", "concise", "."], {}),
         ("python types", [python, "-m", "mypy"], {}),
         ("tools types", [python, "-m", "mypy", "tools/dev"], {"MYPYPATH": "tools/dev"}),
         ("rust format", ["cargo", "fmt", "--all", "--check"], cargo),
@@ -128,7 +129,14 @@ def package(arguments: list[str]) -> int:
         environment = {"UV_PYTHON_DOWNLOADS": "never", "VIRTUAL_ENV": venv}
         # The build shares the compiled dependencies; the environment shares nothing.
         build = {**environment, "CARGO_TARGET_DIR": steps.TARGET}
-        make = [program, "venv", "--quiet", "--python", os.path.realpath(steps.sys.executable), venv]
+        make = [
+            program,
+            "venv",
+            "--quiet",
+            "--python",
+            os.path.realpath(sys.executable),
+            venv,
+        ]
         run(make, cwd=folder, log=log, environment=environment)
         install = [program, "pip", "install", "--quiet", "--no-cache", steps.ROOT]
         run(install, cwd=folder, log=log, environment=build)

@@ -117,16 +117,16 @@ def progress_wanted() -> bool:
     return sys.stderr.isatty()
 
 
-class RunError(click.ClickException):
-    """The engine refused a network or stopped a run."""
+class Refused(click.ClickException):
+    """The engine refuses a network."""
 
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.exit_code = status
+    exit_code = Status.USAGE
 
-    def format_message(self) -> str:
-        """The message as it is; click puts `Error:` before it."""
-        return self.message
+
+class Stopped(click.ClickException):
+    """The engine stopped a run, such as an endless loop at one instant."""
+
+    exit_code = Status.FAILED
 
 
 @contextmanager
@@ -135,15 +135,13 @@ def engine_faults() -> Iterator[None]:
 
     Raises
     ------
-    RunError
-        2 for a network that it refuses, 1 for a run that it stopped, such as an endless loop at
-        one instant.
+    Refused, Stopped
     """
     try:
         yield
     except ValueError as error:
         if type(error).__module__.startswith("trunkline."):
             raise
-        raise RunError(str(error), Status.USAGE) from error
+        raise Refused(str(error)) from error
     except RuntimeError as error:
-        raise RunError(str(error), Status.FAILED) from error
+        raise Stopped(str(error)) from error

@@ -11,7 +11,11 @@ _HOW = {
 }
 
 
-@click.command("completion", short_help="Print a shell completion script.", epilog="For example: " + _HOW["bash"])
+@click.command(
+    "completion",
+    short_help="Print a shell completion script.",
+    epilog="For example: " + _HOW["bash"],
+)
 @click.argument("shell", type=click.Choice(list(_HOW)))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:

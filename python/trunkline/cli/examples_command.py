@@ -86,7 +86,9 @@ def find(name: str) -> Traversable:
     raise click.UsageError(f"No such example {name!r}.{hint}")
 
 
-@click.group("examples", short_help="List, show or copy explained scenarios.", invoke_without_command=True)
+@click.group(
+    "examples", short_help="List, show or copy explained scenarios.", invoke_without_command=True
+)
 @click.pass_context
 def command(context: click.Context) -> None:
     """List, show or copy explained scenarios that run as they are."""

@@ -241,10 +241,12 @@ def flow_table(network: Network) -> tuple[str, list[str], Rows]:
     return "Flows", heads, rows
 
 
-def route_table(network: Network, routes: list[tuple[int, int, int]]) -> tuple[str, list[str], Rows]:
+def route_table(
+    network: Network, routes: list[tuple[int, int, int]]
+) -> tuple[str, list[str], Rows]:
     """Next hops towards every end of a flow."""
     rows = [
-        [row["node"], row["destination"], row["link"] or "no route"]
+        [str(row["node"]), str(row["destination"]), row["link"] or "no route"]
         for row in named_routes(network, routes)
     ]
     title = "Routes, shortest paths by metric; among equals the next hop that is listed first"
