@@ -5,10 +5,27 @@ use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{Stream, Time};
 
+mod average;
+#[cfg(test)]
+mod bench;
+mod curve;
 mod droptail;
+mod precedence_drop_tail;
+mod red;
+mod rio_c;
+mod rio_d;
+mod spacing;
+mod wred;
 
 pub use crate::Invalid;
-pub use droptail::DropTail;
+pub use curve::Curve;
+pub use droptail::{DropTail, DropTailConfig};
+pub use precedence_drop_tail::{Counted, PrecedenceDropTail, PrecedenceDropTailConfig};
+pub use red::{Red, RedConfig, Unit};
+pub use rio_c::RioC;
+pub use rio_d::RioD;
+pub use spacing::Spacing;
+pub use wred::{MredConfig, Wred};
 
 /// What is in the queue, as its limit counts it (with or without the packet in service: the
 /// queue's `counts_in_service`).
@@ -52,9 +69,17 @@ pub trait Policy {
     fn on_enqueue(&mut self, _bytes: u32, _precedence: u8) {}
     /// A packet left the queue at `at`; `left` is what remains. Calls come in time order.
     fn on_departure(&mut self, _at: Time, _bytes: u32, _precedence: u8, _left: Backlog) {}
-    /// The average the policy steers by [packets or bytes, its own unit], if it keeps one.
+    /// The queue is empty and its last packet has been sent: the class is idle from `at` on. Comes
+    /// after the `on_departure` of that packet; an arrival ends it.
+    fn on_idle(&mut self, _at: Time) {}
+    /// The average the policy steers by [packets or bytes, its own unit], if it keeps one; where it
+    /// keeps several, that of all packets together, or else their sum.
     fn average(&self) -> Option<f64> {
         None
+    }
+    /// The average that judges packets of `precedence` [unit of `average`].
+    fn average_of(&self, _precedence: u8) -> Option<f64> {
+        self.average()
     }
 }
 
@@ -94,8 +119,15 @@ macro_rules! aqms {
             fn on_departure(&mut self, at: Time, bytes: u32, precedence: u8, left: Backlog) {
                 match self { $(Self::$variant(policy) => policy.on_departure(at, bytes, precedence, left)),+ }
             }
+            #[inline]
+            fn on_idle(&mut self, at: Time) {
+                match self { $(Self::$variant(policy) => policy.on_idle(at)),+ }
+            }
             fn average(&self) -> Option<f64> {
                 match self { $(Self::$variant(policy) => policy.average()),+ }
+            }
+            fn average_of(&self, precedence: u8) -> Option<f64> {
+                match self { $(Self::$variant(policy) => policy.average_of(precedence)),+ }
             }
         }
     };
@@ -103,5 +135,15 @@ macro_rules! aqms {
 
 aqms! {
     /// No judgement: the queue's limit alone drops.
-    DropTail(DropTail, droptail::DropTailConfig),
+    DropTail(DropTail, DropTailConfig),
+    /// A limit for each precedence.
+    PrecedenceDropTail(PrecedenceDropTail, PrecedenceDropTailConfig),
+    /// Random Early Detection.
+    Red(Red, RedConfig),
+    /// RED with a curve for each precedence over one average.
+    Wred(Wred, MredConfig),
+    /// RED with a coupled average for each precedence.
+    RioC(RioC, MredConfig),
+    /// RED with a decoupled average for each precedence.
+    RioD(RioD, MredConfig),
 }
