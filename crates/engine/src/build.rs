@@ -188,7 +188,8 @@ fn build_link(network: &Network, link: &crate::network::Link, seed: u64) -> Resu
     let config = &network.ports[link.port as usize];
     let element = format!("links[{}]", link.name);
     let port = build_port(config, link.rate_bit_s, seed, &element)?;
-    let loss = (link.loss > 0.0).then(|| (link.loss, Stream::new(seed, &element, "loss")));
+    let loss =
+        (link.loss > 0.0).then(|| Box::new((link.loss, Stream::new(seed, &element, "loss"))));
     let serializer = Serializer::new(link.rate_bit_s);
     Ok(Link::new(link.to, link.delay_ns, serializer, link.header_bytes, link.mtu_bytes, loss, port))
 }

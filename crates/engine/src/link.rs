@@ -85,7 +85,13 @@ pub struct Fifo {
     bytes_in_port: u64,
     free_at: Time,
     limit: Limit,
-    judged: bool,
+    /// None for drop-tail, which judges nothing: the queue's state then fits two cache lines.
+    judge: Option<Box<Judge>>,
+}
+
+/// An AQM and the stream it draws from.
+#[derive(Clone, Debug)]
+struct Judge {
     aqm: Aqm,
     random: Stream,
 }
@@ -115,7 +121,7 @@ pub struct Link {
     /// Largest packet with its labels.
     pub mtu: u32,
     /// Random loss on the wire, if any.
-    pub loss: Option<(f64, Stream)>,
+    pub loss: Option<Box<(f64, Stream)>>,
     /// Counters of a FIFO's queue.
     pub counters: QueueCounters,
     /// Integral of the packets waiting over time [packet ns], for the mean queue.
@@ -129,8 +135,8 @@ impl Fifo {
     /// An empty queue.
     #[must_use]
     pub fn new(limit: Limit, aqm: Aqm, random: Stream) -> Self {
-        let judged = !matches!(aqm, Aqm::DropTail(_));
-        Self { in_port: 0, bytes_in_port: 0, free_at: 0, limit, judged, aqm, random }
+        let judge = (!matches!(aqm, Aqm::DropTail(_))).then(|| Box::new(Judge { aqm, random }));
+        Self { in_port: 0, bytes_in_port: 0, free_at: 0, limit, judge }
     }
 }
 
@@ -156,7 +162,7 @@ impl Link {
         serializer: Serializer,
         header: u32,
         mtu: u32,
-        loss: Option<(f64, Stream)>,
+        loss: Option<Box<(f64, Stream)>>,
         port: Port,
     ) -> Self {
         Self {
@@ -197,9 +203,9 @@ impl Link {
             Backlog::default()
         };
         let mut mark = false;
-        if fifo.judged {
+        if let Some(judge) = &mut fifo.judge {
             let arrival = Arrival { now, bytes, precedence, backlog };
-            match fifo.aqm.on_arrival(&arrival, &mut fifo.random) {
+            match judge.aqm.on_arrival(&arrival, &mut judge.random) {
                 Verdict::Pass => {}
                 Verdict::Signal(_) if ecn_capable => mark = true,
                 Verdict::Signal(cause) | Verdict::Refuse(cause) => {
@@ -230,10 +236,10 @@ impl Link {
         self.counters.bytes += u64::from(bytes);
         self.counters.wait += wait;
         self.counters.wait_max = self.counters.wait_max.max(wait);
-        if fifo.judged {
-            fifo.aqm.on_enqueue(bytes, precedence);
+        if let Some(judge) = &mut fifo.judge {
+            judge.aqm.on_enqueue(bytes, precedence);
             if in_port == 0 && !fifo.limit.counts_in_service {
-                fifo.aqm.on_departure(now, bytes, precedence, Backlog::default());
+                judge.aqm.on_departure(now, bytes, precedence, Backlog::default());
             }
         }
         Offer::Queued { mark }
@@ -266,7 +272,7 @@ impl Link {
                     self.waiting_area.wrapping_add(u64::from(left) * (entry.at - self.area_at));
                 self.area_at = entry.at;
             }
-            if fifo.judged {
+            if fifo.judge.is_some() {
                 tell_departure(fifo, &self.wire, entry, left);
             }
         }
@@ -288,7 +294,7 @@ impl Link {
     #[must_use]
     pub fn average(&self, class: u16) -> Option<f64> {
         match &self.port {
-            Port::Fifo(fifo) => fifo.aqm.average(),
+            Port::Fifo(fifo) => fifo.judge.as_ref().and_then(|judge| judge.aqm.average()),
             Port::Classful(port) => port.average(class),
         }
     }
@@ -319,13 +325,14 @@ impl Link {
 /// last bit is gone, or the next one when its first bit is sent.
 #[inline]
 fn tell_departure(fifo: &mut Fifo, wire: &Ring<Departure>, gone: Departure, left: u32) {
+    let Some(judge) = &mut fifo.judge else { return };
     if fifo.limit.counts_in_service {
         let rest = Backlog { packets: left, bytes: fifo.bytes_in_port };
-        fifo.aqm.on_departure(gone.at, gone.bytes(), gone.precedence(), rest);
+        judge.aqm.on_departure(gone.at, gone.bytes(), gone.precedence(), rest);
     } else if left > 0 {
         let next = wire.get(fifo.in_port);
         let bytes = fifo.bytes_in_port - u64::from(next.bytes());
         let rest = Backlog { packets: left - 1, bytes };
-        fifo.aqm.on_departure(gone.at, next.bytes(), next.precedence(), rest);
+        judge.aqm.on_departure(gone.at, next.bytes(), next.precedence(), rest);
     }
 }

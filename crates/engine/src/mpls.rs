@@ -164,7 +164,6 @@ impl Tables {
         entry.push_more(packet, 1)?;
         Ok(entry.hop(true))
     }
-
 }
 
 /// After a pop: the uniform model writes the outer TTL into what is now on top; the pipe model

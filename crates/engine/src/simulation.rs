@@ -211,11 +211,14 @@ impl<O: Observer> Simulation<O> {
         link.drain(self.now);
         let Some(departure) = link.wire.pop() else { return };
         if let Some(next) = link.wire.front() {
+            // It is looked at when this link's next event comes, in about one transmission time.
+            self.arena.prefetch(next.packet);
             let due = next.at + link.delay;
             self.calendar.schedule(self.sources.arrivals + index as u32, due);
         }
         let (to, id) = (link.to, departure.packet);
-        if let Some((probability, random)) = &mut link.loss {
+        if let Some(loss) = &mut link.loss {
+            let (probability, random) = &mut **loss;
             if random.uniform() < *probability {
                 let precedence = departure.precedence();
                 let place = Assignment { class: 0, precedence };
