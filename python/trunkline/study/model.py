@@ -81,6 +81,8 @@ class Fitted(Part):
     parameter: str
     value: str
     reason: str
+    cases: list[str] | None = None
+    """Tables whose scenarios have the parameter; all if left out."""
 
 
 class Published(Part):
@@ -193,7 +195,8 @@ class Study(Part):
             numbers.append(float(number) * UNITS[name] / unit if known else float(index))
         return numbers
 
-    def settings(self) -> dict[str, str]:
-        """Parameters that are the same in every point."""
+    def settings(self, table: str) -> dict[str, str]:
+        """Parameters that are the same in every row of a table."""
         given = {item.parameter: item.value for item in self.stated}
-        return given | {item.parameter: item.value for item in self.fitted}
+        fitted = [item for item in self.fitted if item.cases is None or table in item.cases]
+        return given | {item.parameter: item.value for item in fitted}

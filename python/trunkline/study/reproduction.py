@@ -202,7 +202,10 @@ class Reproduction:
                 {"name": c.name, "held": c.held, "detail": f"{c.says}: {c.detail}"}
                 for c in self.claims
             ],
-            "fitted": [item.model_dump() for item in self.study.fitted],
+            "fitted": [
+                item.model_dump(include={"parameter", "value", "reason"})
+                for item in self.study.fitted
+            ],
             "summary": {
                 "tables": tables,
                 "claims_held": sum(claim.held for claim in self.claims),

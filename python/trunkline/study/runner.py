@@ -60,7 +60,7 @@ def points(study: Study) -> list[Point]:
     made = []
     for table, case in study.cases.items():
         for row, values in study.rows().items():
-            overrides = study.settings() | values
+            overrides = study.settings(table) | values
             scenario = scenarios.load(study.folder / case.scenario, overrides=overrides)
             written = networks.compile(scenario).to_json()
             made.append(Point(table, row, scenario.text, written))

@@ -1,0 +1,121 @@
+"""The study of draft-bhani-mpls-te-anal-00: its data, its claims, and a run of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trunkline import scenario as scenarios
+from trunkline.study import Reproduction, Study, find
+from trunkline.study.claims import Cells
+from trunkline.study.runner import Measured, run
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return find("bhani1999")
+
+
+@pytest.fixture(scope="module")
+def short(study: Study) -> Reproduction:
+    """The study with two seeds: enough to see its form, not its intervals."""
+    return Reproduction(study, [1, 2], run(study, [1, 2]))
+
+
+def published(study: Study) -> Reproduction:
+    """The published values in the place of ours."""
+    rows = list(study.rows())
+    columns = {
+        (table, column): np.zeros((len(rows), 1))
+        for table in study.cases
+        for column in study.columns
+    }
+    for cell in study.published:
+        columns[cell.table, cell.column][rows.index(cell.row), 0] = cell.value
+    return Reproduction(study, [1], Measured(columns, "", 0))
+
+
+def test_draft_section4_has_60_cells(study: Study) -> None:
+    assert len(study.published) == 60
+    assert sum(bool(cell.doubt) for cell in study.published) == 5
+
+
+def test_draft_tables_hold_the_claims_of_their_text(study: Study) -> None:
+    # Our predicates are fair only if the document's own numbers satisfy them.
+    assert [c.name for c in published(study).claims if not c.held] == []
+
+
+def test_published_values_have_no_error_against_themselves(study: Study) -> None:
+    for error in published(study).errors().values():
+        assert error.mape_percent == 0
+        assert error.mean_log_ratio == 0
+
+
+def test_scenarios_run_alone_with_the_values_of_the_study(study: Study) -> None:
+    for case in study.cases.values():
+        path = study.folder / case.scenario
+        alone = scenarios.load(path)
+        table = next(name for name, each in study.cases.items() if each == case)
+        told = scenarios.load(path, overrides=study.settings(table))
+        assert alone.model_dump() == told.model_dump()
+
+
+def test_every_fitted_value_has_a_reason(study: Study) -> None:
+    assert study.fitted
+    assert all(len(item.reason) > 20 for item in study.fitted)
+
+
+def test_json_has_the_agreed_form(short: Reproduction) -> None:
+    written = json.loads(json.dumps(short.to_json(), allow_nan=False))
+    keys = {"schema", "study", "seeds", "cells", "claims", "fitted", "summary"}
+    assert set(written) == keys
+    assert (written["schema"], written["study"], written["seeds"]) == (1, "bhani1999", 2)
+    assert len(written["cells"]) == 60
+    cell_keys = {"table", "row", "column", "unit", "published", "ours", "low", "high", "note"}
+    assert set(written["cells"][0]) == cell_keys
+    assert set(written["claims"][0]) == {"name", "held", "detail"}
+    assert set(written["fitted"][0]) == {"parameter", "value", "reason"}
+    for cell in written["cells"]:
+        assert cell["low"] <= cell["ours"] <= cell["high"]
+
+
+def test_throughput_fits_the_links(short: Reproduction) -> None:
+    # Case 1 has one path of 45 Mbit/s, the others 45 + 15; nobody gets more than was offered.
+    offered = np.array(short.study.offered())
+    measured = Cells(short.measured.columns, offered)
+    assert (measured.total("1") <= 45).all()
+    for table in ("2", "3", "4"):
+        assert (measured.total(table) <= 60).all()
+        assert (short.measured.columns[table, "TCP2"] <= 15).all()
+        assert (short.measured.columns[table, "UDP"] <= 1.001 * offered[:, None]).all()
+
+
+def test_terminal_tables_show_ours_published_and_error(short: Reproduction) -> None:
+    shown = short.render(width=160)
+    assert "Table 4" in shown
+    assert "18.27*" in shown
+    assert "BROKEN" in shown or "held" in shown
+    assert "mean abs. error" in shown
+
+
+def test_folder_is_the_same_to_the_byte(short: Reproduction, tmp_path: Path) -> None:
+    first, second = short.write(tmp_path / "a"), short.write(tmp_path / "b")
+    names = sorted(path.name for path in first.iterdir())
+    assert len(names) == 4 * 3 + 2
+    for name in names:
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+    with pytest.raises(FileExistsError):
+        short.write(tmp_path / "a")
+
+
+def test_threads_do_not_change_results(study: Study) -> None:
+    one = study.model_copy(update={"cases": {"3": study.cases["3"]}, "claims": [], "published": []})
+    assert run(one, [1], threads=1).hash == run(one, [1], threads=2).hash
+
+
+def test_an_unknown_study_is_answered_with_the_nearest_name() -> None:
+    with pytest.raises(LookupError, match="did you mean 'bhani1999'"):
+        find("bahni1999")
