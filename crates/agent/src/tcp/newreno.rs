@@ -1,11 +1,12 @@
 //! NewReno: fast recovery lasts until all that was outstanding at the loss is acknowledged; each
 //! partial acknowledgement names the next lost segment.
 //!
-//! Source: RFC 6582 section 3.2; ns-2's `Agent/TCP/Newreno` where that leaves room: at most two new
-//! segments per acknowledgement in recovery (`sender.rs`), a partial acknowledgement first takes
-//! from the inflation and only then from the window, and recovery ends with the halved window
-//! (step 3's second choice). Absent: the two optional tests of section 4 against needless
-//! retransmits.
+//! Source: RFC 6582 section 3.2; ns-2's `Agent/TCP/Newreno` for what that leaves open: at most two
+//! new segments follow a duplicate or partial acknowledgement in recovery (`sender.rs`), and a
+//! partial one takes from the inflation first, from the window only then.
+//! Differs: recovery ends with the halved window as partial acknowledgements left it, which may be
+//! below the threshold that step 3 would restore. Absent: the two optional tests of section 4
+//! against needless retransmits.
 
 use super::reno::enter_fast_recovery;
 use super::sender::{Phase, Sender};
@@ -21,7 +22,6 @@ pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
         sender.phase = Phase::Open;
         sender.inflation = 0;
         sender.partial_seen = false;
-        sender.cwnd = sender.cwnd.max(sender.ssthresh);
     }
     sender.accept(ack, now);
     if sender.phase == Phase::Timeout && sender.una >= sender.recover {

@@ -1,0 +1,12 @@
+//! TCP against the RFCs, by hand, and against ns-2, over a network of one link.
+
+mod delivery;
+mod ns2;
+mod pipe;
+mod rfc2018;
+mod rfc3042;
+mod rfc3168;
+mod rfc5681;
+mod rfc6298;
+mod rfc6582;
+mod rfc6675;
