@@ -1,0 +1,135 @@
+"""Flows of the network: replicas written out, agents with all their parameters."""
+
+from typing import Any
+
+from trunkline.scenario import check_flows
+from trunkline.scenario.flow import Tcp, Udp
+from trunkline.scenario.model import Scenario
+
+__all__ = ["compile", "listed"]
+
+FlowList = list[tuple[str, str]]
+"""Each flow's own name and its name as declared, by index."""
+
+DELAYED_ACK_EVERY = 2
+"""Segments that are acknowledged at once (RFC 5681 section 4.2)."""
+
+
+def listed(scenario: Scenario) -> FlowList:
+    """All flows of the network, by index."""
+    return list(check_flows.names(scenario))
+
+
+def compile(
+    scenario: Scenario,
+    flow_list: FlowList,
+    nodes: dict[str, int],
+    fecs: dict[str, tuple[int, int]],
+) -> list[dict[str, Any]]:
+    """The flows as the engine reads them.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    flow_list : list
+        All flows.
+    nodes : dict
+        Index of each node.
+    fecs : dict
+        Forwarding equivalence class of data and of acknowledgements, by name of flow.
+
+    Returns
+    -------
+    list of dict
+        By index.
+    """
+    declared = {}
+    for name in scenario.flows:
+        flow = check_flows.options(scenario, name)
+        declared[name] = {
+            "src": nodes[flow.from_],
+            "dst": nodes[flow.to],
+            "start_ns": flow.start,
+            "stop_ns": flow.stop,
+            "start_jitter_ns": flow.start_jitter,
+            "dscp": flow.dscp,
+            "ttl": flow.ttl,
+            "agent": _tcp(flow) if isinstance(flow, Tcp) else _udp(scenario, flow),
+        }
+    result = []
+    for name, base in flow_list:
+        forward, reverse = fecs.get(name) or fecs.get(base) or (0, 0)
+        result.append(declared[base] | {"name": name, "fec": forward, "fec_reverse": reverse})
+    return result
+
+
+def _tcp(flow: Tcp) -> dict[str, Any]:
+    delayed = None
+    if flow.delayed_ack is not None:
+        delayed = {"timeout_ns": flow.delayed_ack, "every": DELAYED_ACK_EVERY}
+    ssthresh = flow.initial_ssthresh
+    return {
+        "protocol": "tcp",
+        "variant": flow.variant,
+        "new_reno_impatient": flow.impatient,
+        "mss_bytes": flow.mss,
+        "header_bytes": flow.header,
+        "ack_bytes": flow.ack,
+        "size_bytes": flow.size,
+        "window_packets": flow.window,
+        "initial_window": float(flow.initial_window),
+        "initial_ssthresh": None if ssthresh is None else float(ssthresh),
+        "rto_initial_ns": flow.rto.initial,
+        "rto_min_ns": flow.rto.min,
+        "rto_max_ns": flow.rto.max,
+        "tick_ns": flow.rto.tick,
+        "timestamps": flow.timestamps,
+        "delayed_ack": delayed,
+        "limited_transmit": flow.limited_transmit,
+        "dup_acks": flow.dup_acks,
+        "send_overhead_ns": flow.send_overhead,
+        "ecn": flow.ecn,
+    }
+
+
+def _udp(scenario: Scenario, flow: Udp) -> dict[str, Any]:
+    return {
+        "protocol": "udp",
+        "arrivals": _arrivals(scenario, flow),
+        # A schedule says when each datagram leaves: it has no rate of its own.
+        "rate_bit_s": 1 if flow.rate is None else flow.rate,
+        "size": _size(flow),
+        "header_bytes": flow.header,
+    }
+
+
+def _arrivals(scenario: Scenario, flow: Udp) -> Any:
+    if flow.arrivals == "cbr":
+        return {"cbr": {"jitter": flow.jitter}}
+    if flow.arrivals == "on-off":
+        return {"on-off": {"mean_on_ns": flow.mean_on, "mean_off_ns": flow.mean_off}}
+    if flow.arrivals == "schedule":
+        schedule = scenario.schedules[str(flow.schedule)]
+        return {
+            "schedule": {
+                "times_ns": list(schedule.times_ns),
+                "sizes": list(schedule.sizes_bytes),
+            }
+        }
+    return flow.arrivals
+
+
+def _size(flow: Udp) -> dict[str, Any]:
+    size = flow.size
+    if size.exponential is not None:
+        return {"exponential": {"mean_bytes": float(size.exponential)}}
+    if size.choice is not None:
+        weights = size.choice.weights or (1,) * len(size.choice.sizes)
+        return {
+            "choice": {
+                "bytes": list(size.choice.sizes),
+                "weights": [float(each) for each in weights],
+            }
+        }
+    return {"fixed": {"bytes": size.fixed}}

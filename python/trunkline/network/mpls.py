@@ -1,0 +1,252 @@
+"""Label tables of explicit paths: FTN, ILM and NHLFE (RFC 3031), stacks of tunnels, labels.
+
+A path's first node pushes its label, the nodes between swap it, and the last but one pops it
+(penultimate-hop popping, RFC 3031 section 3.16), or sends explicit null (RFC 3032 section 2.1),
+or leaves it to the last. Where a hop is a tunnel, the tunnel's label is pushed on top. Labels are
+the tables' own: each node hands out its lowest free ones from 16 upward, in the order of paths.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from trunkline.network.ports import Ports
+from trunkline.scenario.check_paths import FIRST_LABEL, Hop, hops, label_count, route_nodes
+from trunkline.scenario.diagnostic import Problems
+from trunkline.scenario.model import Path, Scenario
+from trunkline.scenario.topology import Topology
+
+__all__ = ["Route", "Tables", "compile", "fecs", "routes"]
+
+EXPLICIT_NULL = 0
+
+
+@dataclass(frozen=True)
+class Route:
+    """Where a path goes.
+
+    Attributes
+    ----------
+    nodes : list of str
+        Nodes that see the path's own label, its first node before them.
+    hops : list of Hop
+        Links and tunnels between them.
+    arcs : list of (str, frozenset of str)
+        Links crossed in order, each with the paths whose entries forward there.
+    """
+
+    nodes: list[str]
+    hops: list[Hop]
+    arcs: list[tuple[str, frozenset[str]]]
+
+
+@dataclass
+class Tables:
+    """Label tables, ready for the engine."""
+
+    ftn: list[dict[str, Any]] = field(default_factory=list)
+    ilm: list[dict[str, Any]] = field(default_factory=list)
+    nhlfe: list[dict[str, Any]] = field(default_factory=list)
+
+
+def routes(scenario: Scenario, found: Topology) -> dict[str, Route]:
+    """Routes of all paths of a scenario that was checked."""
+    by_path = {name: hops(scenario, found, name, Problems()) or [] for name in scenario.paths}
+    crossed: dict[str, list[tuple[str, frozenset[str]]]] = {}
+    return {
+        name: Route(route_nodes(scenario, name), its, _arcs(name, by_path, crossed))
+        for name, its in by_path.items()
+    }
+
+
+def _arcs(
+    name: str,
+    by_path: dict[str, list[Hop]],
+    crossed: dict[str, list[tuple[str, frozenset[str]]]],
+) -> list[tuple[str, frozenset[str]]]:
+    if name not in crossed:
+        arcs: list[tuple[str, frozenset[str]]] = []
+        for _, _, over, is_tunnel in by_path[name]:
+            if not is_tunnel:
+                arcs.append((over, frozenset({name})))
+                continue
+            (first, inside), *rest = _arcs(over, by_path, crossed)
+            # At the tunnel's head one entry puts on both labels: it forwards for both paths.
+            arcs += [(first, inside | {name}), *rest]
+        crossed[name] = arcs
+    return crossed[name]
+
+
+def fecs(scenario: Scenario) -> dict[str, tuple[int, int]]:
+    """Forwarding equivalence class of data and acknowledgements, by name of flow; 0 = none.
+
+    Each path that a trunk rides is a class: its number in the scenario, from 1.
+    """
+    number = {name: index + 1 for index, name in enumerate(scenario.paths)}
+    result: dict[str, tuple[int, int]] = {}
+    for trunk in scenario.trunks.values():
+        pair = (number[trunk.path], 0 if trunk.reverse is None else number[trunk.reverse])
+        for flow in trunk.flows:
+            every = flow == "all" and "all" not in scenario.flows
+            for name in scenario.flows if every else (flow,):
+                result[name] = pair
+    return result
+
+
+def compile(
+    scenario: Scenario,
+    by_path: dict[str, Route],
+    nodes: dict[str, int],
+    links: dict[str, int],
+    built: Ports,
+) -> Tables:
+    """The label tables.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A scenario that was checked.
+    by_path : dict
+        Routes of its paths.
+    nodes, links : dict
+        Index of each node and one-way link.
+    built : Ports
+        Port configurations; they say which row of the classifier an entry's packets take.
+
+    Returns
+    -------
+    Tables
+        In the order of paths, and along each from its first node on.
+    """
+    builder = _Builder(scenario, by_path, nodes, links, built)
+    return builder.build()
+
+
+class _Builder:
+    def __init__(
+        self,
+        scenario: Scenario,
+        by_path: dict[str, Route],
+        nodes: dict[str, int],
+        links: dict[str, int],
+        built: Ports,
+    ):
+        self.scenario = scenario
+        self.by_path = by_path
+        self.nodes = nodes
+        self.links = links
+        self.built = built
+        self.number = {name: index for index, name in enumerate(scenario.paths)}
+        self.labels = _labels(scenario, by_path)
+        self.tables = Tables()
+
+    def build(self) -> Tables:
+        trunks = self.scenario.trunks.values()
+        ridden = {trunk.path for trunk in trunks} | {trunk.reverse for trunk in trunks}
+        for name in self.scenario.paths:
+            if name in ridden:
+                self.head(name)
+            self.transit(name)
+            self.tail(name)
+        return self.tables
+
+    def head(self, name: str) -> None:
+        entry = self.forward(name, 0, pop=False)
+        self.tables.ftn.append(
+            {
+                "node": self.nodes[self.by_path[name].nodes[0]],
+                "fec": self.number[name] + 1,
+                "nhlfe": entry,
+            }
+        )
+
+    def transit(self, name: str) -> None:
+        for index in range(1, len(self.by_path[name].hops)):
+            label = self.labels[name][index]
+            self.map(name, index, label, self.forward(name, index, pop=True))
+
+    def tail(self, name: str) -> None:
+        path, last = self.scenario.paths[name], len(self.by_path[name].hops)
+        label = self.labels[name][last]
+        if label is None:
+            return
+        if label == EXPLICIT_NULL:
+            # Every node pops explicit null without an entry, in the uniform model; one entry
+            # tells that all paths that end here with it are pipes.
+            node = self.nodes[self.by_path[name].nodes[last]]
+            taken = any(each["node"] == node and each["label"] == label for each in self.tables.ilm)
+            if path.ttl == "uniform" or taken:
+                return
+        entry = self.add(name, None, True, [], path, None)
+        self.map(name, last, label, entry)
+
+    def map(self, name: str, index: int, label: int | None, entry: int) -> None:
+        node = self.nodes[self.by_path[name].nodes[index]]
+        self.tables.ilm.append({"node": node, "label": label, "nhlfe": entry})
+
+    def forward(self, name: str, index: int, *, pop: bool) -> int:
+        """Adds the entry of one hop of a path."""
+        arc, push, riders = self.onto(name, index)
+        model = self.scenario.paths[riders[-1]]
+        row = self.built.row(arc, frozenset(riders))
+        return self.add(name, self.links[arc], pop, push, model, row)
+
+    def onto(self, name: str, index: int) -> tuple[str, list[int], list[str]]:
+        """Link, labels to put on from the bottom, and paths entered, for one hop of a path."""
+        label = self.labels[name][index + 1]
+        push = [] if label is None else [label]
+        _, _, over, is_tunnel = self.by_path[name].hops[index]
+        if not is_tunnel:
+            return over, push, [name]
+        arc, above, riders = self.onto(over, 0)
+        return arc, push + above, [name, *riders]
+
+    def add(
+        self,
+        name: str,
+        link: int | None,
+        pop: bool,
+        push: list[int],
+        model: Path,
+        row: int | None,
+    ) -> int:
+        self.tables.nhlfe.append(
+            {
+                "link": link,
+                "pop": pop,
+                "push": push,
+                "ttl": model.ttl,
+                "row": row,
+                "path": self.number[name],
+            }
+        )
+        return len(self.tables.nhlfe) - 1
+
+
+def _labels(scenario: Scenario, by_path: dict[str, Route]) -> dict[str, list[int | None]]:
+    """Incoming label of each path at each node of its route.
+
+    None at the first node, and at the last after penultimate-hop popping.
+    """
+    taken: dict[str, set[int]] = {}
+    for name, path in scenario.paths.items():
+        for node, label in zip(by_path[name].nodes[1:], path.labels or (), strict=False):
+            taken.setdefault(node, set()).add(label)
+    following: dict[str, int] = {}
+    result: dict[str, list[int | None]] = {}
+    for name, path in scenario.paths.items():
+        nodes = by_path[name].nodes
+        needed = label_count(path, len(nodes))
+        labels: list[int | None] = [None]
+        if path.labels is not None:
+            labels += path.labels
+        else:
+            for node in nodes[1 : needed + 1]:
+                label = following.get(node, FIRST_LABEL)
+                while label in taken.get(node, ()):
+                    label += 1
+                following[node] = label + 1
+                labels.append(label)
+        if len(labels) < len(nodes):
+            labels.append(EXPLICIT_NULL if path.explicit_null else None)
+        result[name] = labels
+    return result

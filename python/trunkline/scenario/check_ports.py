@@ -1,0 +1,176 @@
+"""Checks of port configurations."""
+
+from trunkline.scenario import check_flows
+from trunkline.scenario.diagnostic import Path, Problems, nearest
+from trunkline.scenario.model import Scenario
+from trunkline.scenario.port import Port, Queue, Rule
+from trunkline.scenario.topology import listed, unknown_node
+from trunkline.scenario.units import format_bytes
+
+__all__ = ["check", "class_names"]
+
+_CONDITIONS = ("dscp", "tc", "flow", "source", "destination", "protocol", "trunk", "path")
+MAX_CLASSES = 65_535
+
+
+def check(scenario: Scenario, problems: Problems) -> None:
+    """Checks all port configurations."""
+    if scenario.defaults.queue is not None:
+        _queue(scenario.defaults.queue, ("defaults", "queue"), problems)
+    for name, port in scenario.ports.items():
+        path: Path = ("ports", name)
+        _shape(scenario, port, path, problems)
+        for index, rule in enumerate(port.classify):
+            _rule(scenario, port, rule, (*path, "classify", index), problems)
+        if port.queue is not None:
+            _queue(port.queue, (*path, "queue"), problems)
+        for each, its in port.classes.items():
+            _queue(its.queue, (*path, "classes", each, "queue"), problems)
+            _quantum(scenario, port, each, path, problems)
+
+
+def class_names(scenario: Scenario, port: str | None) -> list[str]:
+    """Names of the classes of a port configuration, in their order."""
+    if port is None or port not in scenario.ports:
+        return ["default"]
+    config = scenario.ports[port]
+    if config.per == "flow":
+        return [name for name, _ in check_flows.names(scenario)]
+    return list(config.classes) or ["default"]
+
+
+def _shape(scenario: Scenario, port: Port, path: Path, problems: Problems) -> None:
+    if port.classes and (port.queue is not None or port.per == "flow"):
+        other = "queue" if port.queue is not None else "per"
+        problems.add(
+            "relation",
+            (*path, other),
+            f"classes have queues of their own: `{other}` has no place beside them",
+            at_key=True,
+        )
+    several = len(port.classes) > 1 or port.per == "flow"
+    if several and port.scheduler is None:
+        problems.add(
+            "missing-key",
+            (*path, "scheduler"),
+            "scheduler is missing: several classes need one",
+            allowed="priority, drr, wfq",
+            at_key=True,
+        )
+    if several and port.scheduler == "fifo":
+        problems.add(
+            "relation",
+            (*path, "scheduler"),
+            "fifo serves one class only",
+            allowed="priority, drr, wfq",
+        )
+    if port.per == "flow":
+        count = check_flows.count(scenario)
+        if count > MAX_CLASSES:
+            problems.add(
+                "limit",
+                (*path, "per"),
+                f"{count} flows need {count} classes; a port has at most {MAX_CLASSES}",
+            )
+    elif several and "default" not in port.classes and not _catches_all(port):
+        problems.add(
+            "classify",
+            (*path, "classes"),
+            "packets that no rule matches have no class",
+            hint="name one class `default`, or end `classify` with a rule without conditions",
+            at_key=True,
+        )
+
+
+def _catches_all(port: Port) -> bool:
+    return any(not _conditions(rule) for rule in port.classify)
+
+
+def _conditions(rule: Rule) -> list[str]:
+    return [key for key in _CONDITIONS if getattr(rule, key) is not None]
+
+
+def _rule(scenario: Scenario, port: Port, rule: Rule, path: Path, problems: Problems) -> None:
+    if rule.class_ is None:
+        if len(port.classes) > 1:
+            problems.add("missing-key", (*path, "class"), "class is missing", at_key=True)
+    elif port.per == "flow" or (not port.classes and rule.class_ != "default"):
+        problems.add("classify", (*path, "class"), "this port has no classes to choose from")
+    elif port.classes and rule.class_ not in port.classes:
+        problems.add(
+            "reference",
+            (*path, "class"),
+            f"there is no class {rule.class_} in this port",
+            allowed=listed(port.classes),
+            hint=nearest(rule.class_, port.classes),
+        )
+    if rule.dscp is not None and rule.tc is not None:
+        problems.add(
+            "classify",
+            (*path, "tc"),
+            "no packet shows both a DSCP and a TC: a label hides the DSCP",
+            hint="write two rules",
+            at_key=True,
+        )
+    for index, name in enumerate(rule.flow or ()):
+        if not check_flows.exists(scenario, name):
+            check_flows.unknown(scenario, name, (*path, "flow", index), problems)
+    for key in ("source", "destination"):
+        for index, name in enumerate(getattr(rule, key) or ()):
+            if name not in scenario.nodes:
+                unknown_node(scenario, name, (*path, key, index), problems)
+    for key, known in (("trunk", scenario.trunks), ("path", scenario.paths)):
+        for index, name in enumerate(getattr(rule, key) or ()):
+            if name not in known:
+                problems.add(
+                    "reference",
+                    (*path, key, index),
+                    f"there is no {key} {name}",
+                    allowed=listed(known),
+                    hint=nearest(name, known),
+                )
+    _same_label(scenario, rule, path, problems)
+
+
+def _same_label(scenario: Scenario, rule: Rule, path: Path, problems: Problems) -> None:
+    """Trunks on one path bear one label: no router can tell them apart."""
+    named = set(rule.trunk or ())
+    for index, name in enumerate(rule.trunk or ()):
+        trunk = scenario.trunks.get(name)
+        if trunk is None:
+            continue
+        for other, its in scenario.trunks.items():
+            shared = {trunk.path, trunk.reverse} & {its.path, its.reverse} - {None}
+            if other not in named and shared:
+                problems.add(
+                    "classify",
+                    (*path, "trunk", index),
+                    f"trunks {name} and {other} ride one path: no router can tell them apart",
+                    hint="give each a path of its own; two paths may have one route",
+                    related=((("trunks", other), "the other"),),
+                )
+                return
+
+
+def _queue(queue: Queue, path: Path, problems: Problems) -> None:
+    if queue.counts_in_service and 0 in (queue.limit.packets, queue.limit.bytes):
+        problems.add(
+            "relation",
+            (*path, "limit"),
+            "a limit of 0 that counts the packet in service lets nothing through",
+            hint="use `counts_in_service: false`",
+        )
+
+
+def _quantum(scenario: Scenario, port: Port, name: str, path: Path, problems: Problems) -> None:
+    quantum = port.classes[name].quantum
+    largest = max((its for its in (check_flows.largest(scenario),) if its), default=0)
+    if quantum is not None and port.scheduler == "drr" and quantum < largest:
+        problems.add(
+            "relation",
+            (*path, "classes", name, "quantum"),
+            "a quantum below the largest packet makes drr take several rounds for one packet",
+            given=format_bytes(quantum),
+            allowed=f"{format_bytes(largest)} or more",
+            warning=True,
+        )

@@ -1,0 +1,346 @@
+"""Diagnostics: what is wrong with a scenario, where, and what is allowed instead."""
+
+import difflib
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+__all__ = [
+    "CODES",
+    "NAMED",
+    "Diagnostic",
+    "Finding",
+    "Path",
+    "Place",
+    "Problems",
+    "ScenarioError",
+    "nearest",
+    "path_text",
+    "printable",
+    "with_place",
+]
+
+Path = tuple[str | int, ...]
+"""Keys and indices from the root of the document."""
+
+CODES: dict[str, str] = {
+    "alias": "an alias without its anchor, or inside its own anchor",
+    "ambiguous": "two readings are possible; say which",
+    "bits-or-bytes": "a rate written as bps, which tc reads as bytes",
+    "choice": "a word that is not in the list",
+    "classify": "a rule that cannot match, or packets that no rule matches",
+    "duplicate-key": "one key written twice in a mapping",
+    "duplicate-name": "two things of one name",
+    "empty": "nothing in the file",
+    "encoding": "text that is not UTF-8, or a character that YAML forbids",
+    "expression": "an expression that cannot be worked out",
+    "file": "a file that cannot be read, or has no place here",
+    "format": "a version of the language that this program does not read",
+    "label": "a label that is reserved, out of range or taken",
+    "limit": "larger, deeper or wider than a scenario may be",
+    "memory": "a network that needs more memory than allowed",
+    "missing-key": "a key that must be there",
+    "mtu": "packets larger than a link carries",
+    "name": "a name with characters that names may not have",
+    "no-path": "no links lead from one node to another",
+    "override": "an override that fits nothing in the scenario",
+    "parameter": "a parameter that does not exist",
+    "precision": "a quantity that is no whole number of its base unit",
+    "range": "a number outside its range",
+    "reference": "a name that nothing bears",
+    "relation": "two values that contradict each other",
+    "route": "an explicit route with a gap or a loop",
+    "stack": "more labels on a packet than it can carry",
+    "syntax": "text that is not YAML",
+    "tag": "a YAML tag",
+    "trunk": "a trunk that a flow cannot ride",
+    "type": "a value of the wrong kind",
+    "unit": "a quantity without its unit, or with a wrong or ambiguous one",
+    "unknown-key": "a key that does not exist here",
+}
+"""Every diagnostic code with what it means."""
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A stretch of one line.
+
+    Attributes
+    ----------
+    line, column : int
+        Where it starts, counted from 1.
+    length : int
+        Characters; 0 if unknown.
+    file : str
+        File it is in; empty for the scenario's own.
+    """
+
+    line: int
+    column: int
+    length: int = 0
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One thing wrong.
+
+    Attributes
+    ----------
+    code : str
+        A key of `CODES`.
+    message : str
+        One sentence, without the place.
+    path : str
+        Place in the document, e.g. ``links[R1-R2].rate``; empty for the whole of it.
+    given : str
+        What was written; empty if it says nothing more than the source line.
+    allowed : str
+        What would be accepted.
+    hint : str
+        The likely remedy.
+    file : str
+        File name as the user gave it; empty for a scenario built in Python.
+    line, column : int
+        Counted from 1; 0 for a scenario built in Python.
+    length : int
+        Characters to underline.
+    severity : {"error", "warning"}
+        Errors stop; warnings do not unless asked for.
+    related : tuple of (Place, str)
+        Other places that matter, each with a word on why.
+    """
+
+    code: str
+    message: str
+    path: str = ""
+    given: str = ""
+    allowed: str = ""
+    hint: str = ""
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    length: int = 0
+    severity: Literal["error", "warning"] = "error"
+    related: tuple[tuple[Place, str], ...] = ()
+
+    def render(self, source: Sequence[str] = ()) -> str:
+        """The diagnostic as text: place, message, source line with a caret, path, hint.
+
+        Parameters
+        ----------
+        source : Sequence[str]
+            Lines of the file; without them the source line is left out.
+
+        Returns
+        -------
+        str
+            Several lines without a line end at the last.
+        """
+        where = printable(self.file)
+        if self.line:
+            where += f":{self.line}:{self.column}"
+        head = f"{where}: " if where else ""
+        lines = [f"{head}{self.severity}[{self.code}]: {printable(self.message)}"]
+        places = sorted(
+            [(Place(self.line, self.column, self.length), self._remark())]
+            + [(place, text) for place, text in self.related if not place.file],
+            key=lambda item: item[0],
+        )
+        shown = [item for item in places if 0 < item[0].line <= len(source)]
+        width = max((len(str(place.line)) for place, _ in shown), default=1)
+        for place, text in shown:
+            lines += _excerpt(source[place.line - 1], place, text, width)
+        if not shown:
+            lines += [f"  {printable(text)}" for _, text in places if text]
+        if self.path:
+            lines.append(f"  at: {printable(self.path)}")
+        if self.hint:
+            lines.append(f"  hint: {printable(self.hint)}")
+        return "\n".join(lines)
+
+    def _remark(self) -> str:
+        given = f"given {self.given}" if self.given else ""
+        allowed = f"allowed: {self.allowed}" if self.allowed else ""
+        return "; ".join(part for part in (given, allowed) if part)
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be run.
+
+    Attributes
+    ----------
+    diagnostics : list of Diagnostic
+        Everything that is wrong, sorted by place.
+    """
+
+    def __init__(self, diagnostics: Iterable[Diagnostic], source: str = ""):
+        self.diagnostics = sorted(diagnostics, key=_by_place)
+        self._source = source.split("\n") if source else []
+        super().__init__(self.render())
+
+    def render(self) -> str:
+        """All diagnostics as text, an empty line between them."""
+        return "\n\n".join(each.render(self._source) for each in self.diagnostics)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A diagnostic whose places are still paths of the document.
+
+    Attributes
+    ----------
+    diagnostic : Diagnostic
+        All but the places.
+    path : tuple
+        Keys and indices from the root.
+    at_key : bool
+        It is the key that is wrong, not the value.
+    related : tuple of (path, str)
+        Other paths that matter, each with a word on why.
+    """
+
+    diagnostic: Diagnostic
+    path: Path
+    at_key: bool
+    related: tuple[tuple[Path, str], ...]
+
+
+@dataclass
+class Problems:
+    """Collects what is found wrong in one phase.
+
+    Attributes
+    ----------
+    found : list of Finding
+        In order of discovery.
+    """
+
+    found: list[Finding] = field(default_factory=list)
+
+    def add(
+        self,
+        code: str,
+        path: Path,
+        message: str,
+        *,
+        given: str = "",
+        allowed: str = "",
+        hint: str = "",
+        at_key: bool = False,
+        warning: bool = False,
+        related: tuple[tuple[Path, str], ...] = (),
+    ) -> None:
+        """Adds one finding; see `Diagnostic` and `Finding` for the arguments."""
+        diagnostic = Diagnostic(
+            code=code,
+            message=message,
+            path=path_text(path),
+            given=given,
+            allowed=allowed,
+            hint=hint,
+            severity="warning" if warning else "error",
+        )
+        self.found.append(Finding(diagnostic, path, at_key, related))
+
+    @property
+    def errors(self) -> bool:
+        """Whether anything but warnings was found."""
+        return any(each.diagnostic.severity == "error" for each in self.found)
+
+
+NAMED = frozenset({"nodes", "links", "ports", "paths", "trunks", "flows", "parameters", "classes"})
+"""Keys whose values are mappings from names that the user chose."""
+
+
+def path_text(path: Sequence[str | int]) -> str:
+    """A path as shown to users: ``links[R1-R2].rate``, ``flows[many].rto.min``."""
+    text = ""
+    named = False
+    for part in path:
+        if named or isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+        named = not named and part in NAMED
+    return text
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """A hint naming the closest of some words; empty if none is close.
+
+    Examples
+    --------
+    >>> nearest("bandwith", ["bandwidth", "delay"])
+    'did you mean bandwidth?'
+    """
+    candidates = list(words)
+    by_case = {each.lower(): each for each in reversed(candidates)}
+    match = by_case.get(word.lower())
+    close = [match] if match else difflib.get_close_matches(word[:100], candidates[:20_000], n=1)
+    return f"did you mean {close[0]}?" if close else ""
+
+
+def printable(text: str) -> str:
+    """Text without control, format or surrogate characters: each is shown as its escape."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each == " " else _escaped(each) for each in text)
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _excerpt(line: str, place: Place, text: str, width: int) -> list[str]:
+    # A long line is cut around the place: nobody reads 10 MB on a terminal.
+    start = place.column - 1
+    first = max(0, start - 60) if len(line) > 120 else 0
+    shown = line[first : first + 120]
+    before = _flat(shown[: start - first])
+    marked = _flat(shown[start - first : start - first + max(1, place.length)])
+    after = _flat(shown[start - first + max(1, place.length) :])
+    pad = " " * _columns(before)
+    carets = "^" * max(1, _columns(marked))
+    remark = f" {printable(text)}" if text else ""
+    gutter = " " * width
+    return [
+        f"  {place.line:>{width}} | {before}{marked}{after}".rstrip(),
+        f"  {gutter} | {pad}{carets}{remark}",
+    ]
+
+
+def _flat(text: str) -> str:
+    return printable(text.replace("\t", " ").rstrip("\r\n"))
+
+
+def _columns(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
+
+
+def _by_place(diagnostic: Diagnostic) -> tuple[bool, str, int, int, str, str]:
+    return (
+        diagnostic.line == 0,
+        diagnostic.file,
+        diagnostic.line,
+        diagnostic.column,
+        diagnostic.path,
+        diagnostic.code,
+    )
+
+
+def with_place(diagnostic: Diagnostic, file: str, place: Place | None) -> Diagnostic:
+    """The diagnostic at a place of a file."""
+    if place is None:
+        return replace(diagnostic, file=file)
+    return replace(
+        diagnostic,
+        file=place.file or file,
+        line=place.line,
+        column=place.column,
+        length=place.length,
+    )

@@ -1,0 +1,379 @@
+"""Field types of the model: what a scalar of a scenario may be, and how it is written back.
+
+In a file a quantity is text with its unit. From Python it may also be the exact integer in base
+units, which is what the model holds.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BeforeValidator, GetCoreSchemaHandler, PlainSerializer, WithJsonSchema
+from pydantic_core import PydanticCustomError, core_schema
+
+from trunkline.scenario import units
+from trunkline.scenario.diagnostic import nearest
+from trunkline.scenario.units import PACKETS, RATE, TIME, Dimension, UnitError
+
+__all__ = [
+    "DSCP_NAMES",
+    "Dscp",
+    "Limit",
+    "LimitField",
+    "Many",
+    "Name",
+    "Names",
+    "Packets",
+    "PositiveTime",
+    "Quantity",
+    "Rate",
+    "Share",
+    "Switch",
+    "Time",
+    "Whole",
+    "Word",
+    "dscp_name",
+    "invalid",
+    "kind",
+]
+
+Item = TypeVar("Item")
+_Info = core_schema.ValidationInfo
+
+DSCP_NAMES: dict[str, int] = {
+    "DF": 0,
+    "BE": 0,
+    "LE": 1,
+    **{f"CS{n}": 8 * n for n in range(8)},
+    **{f"AF{x}{y}": 8 * x + 2 * y for x in range(1, 5) for y in range(1, 4)},
+    "VA": 44,
+    "EF": 46,
+}
+"""Names of code points: RFC 2474, 2597, 3246, 5865, 8622."""
+
+_DSCP_SHOWN = {value: name for name, value in reversed(DSCP_NAMES.items())}
+_MAX_NAME = 64
+_NAME = re.compile(r"\w[\w.+-]*\Z")
+
+
+def invalid(
+    code: str, message: str, *, given: object = "", allowed: str = "", hint: str = ""
+) -> PydanticCustomError:
+    """An error that a validator raises, with all that a diagnostic shows."""
+    context = {"message": message, "given": _cut(given), "allowed": allowed, "hint": hint}
+    return PydanticCustomError(code, "{message}", context)
+
+
+def _cut(given: object) -> str:
+    text = given if isinstance(given, str) else repr(given) if given is not None else "nothing"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Marks an integer field as a quantity: ``Annotated[int, Quantity(BYTES, 1, 1500)]``.
+
+    Attributes
+    ----------
+    dimension : Dimension
+        What it measures.
+    lowest, highest : int
+        Range [base unit].
+    """
+
+    dimension: Dimension
+    lowest: int
+    highest: int
+
+    def validate(self, value: Any, info: _Info) -> int:
+        """The value in base units, from text or, outside files, from an integer."""
+        if isinstance(value, str):
+            try:
+                return units.parse(value, self.dimension, self.lowest, self.highest)
+            except UnitError as error:
+                raise unit_error(error, value) from None
+        if type(value) is int and not in_text(info):
+            if self.lowest <= value <= self.highest:
+                return value
+            return self.validate(units.format_base(value, self.dimension), info)
+        if _numeric(value):
+            return self.validate(str(value), info)
+        name = self.dimension.name
+        raise invalid(
+            "type", f"a {name} is text such as {self.dimension.example}", given=kind(value)
+        )
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.with_info_plain_validator_function(
+            self.validate,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda value: units.format_base(value, self.dimension), when_used="json"
+            ),
+        )
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        pattern = r"^\s*\+?[0-9.]+([eE][+-]?[0-9]+)?\s*[A-Za-zµμ/]+\s*$|^\$"
+        return {"type": "string", "pattern": pattern, "examples": [self.dimension.example]}
+
+
+def in_text(info: _Info) -> bool:
+    """Whether the value comes from a file, where quantities must have units."""
+    return bool(info.context and info.context.get("text"))
+
+
+def unit_error(error: UnitError, given: object) -> PydanticCustomError:
+    """A unit error as one that a validator raises."""
+    return invalid(error.code, str(error), given=given, allowed=error.allowed, hint=error.hint)
+
+
+def _numeric(value: Any) -> bool:
+    return isinstance(value, int | float | str) and not isinstance(value, bool)
+
+
+def kind(value: Any) -> str:
+    """A value as messages call it."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    return _cut(value)
+
+
+Rate = Annotated[int, Quantity(RATE, 1, units.MAX_RATE_BIT_S)]
+Time = Annotated[int, Quantity(TIME, 0, units.MAX_TIME_NS)]
+PositiveTime = Annotated[int, Quantity(TIME, 1, units.MAX_TIME_NS)]
+Packets = Annotated[int, Quantity(PACKETS, 1, 2**31 - 1)]
+
+
+def _share(value: Any, info: _Info) -> float:
+    if isinstance(value, str):
+        try:
+            return units.parse_ratio(value)
+        except UnitError as error:
+            raise unit_error(error, value) from None
+    if not in_text(info) and _numeric(value):
+        if 0 <= value <= 1:
+            return float(value)
+        raise invalid("range", "a share must be from 0 to 1", given=value)
+    if _numeric(value):
+        return _share(str(value), info)
+    raise invalid("type", "a share is text such as 10 %", given=kind(value))
+
+
+Share = Annotated[
+    float,
+    BeforeValidator(_share),
+    PlainSerializer(units.format_ratio, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$|^\$", "examples": ["10 %"]}),
+]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Marks an integer field as a plain number: ``Annotated[int, Whole("a weight", 1, 100)]``.
+
+    Attributes
+    ----------
+    noun : str
+        What it is called in messages.
+    lowest, highest : int
+        Range.
+    """
+
+    noun: str
+    lowest: int
+    highest: int
+
+    def validate(self, value: Any) -> int:
+        """The value, if it is a whole number in range."""
+        allowed = f"a whole number from {self.lowest} to {self.highest}"
+        if type(value) is not int:
+            message = f"{self.noun} must be a whole number"
+            raise invalid("type", message, given=kind(value), allowed=allowed)
+        if not self.lowest <= value <= self.highest:
+            message = f"{self.noun} must be from {self.lowest} to {self.highest}"
+            raise invalid("range", message, given=value)
+        return value
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            self.validate,
+            serialization=core_schema.plain_serializer_function_ser_schema(int, when_used="json"),
+        )
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        number = {"type": "integer", "minimum": self.lowest, "maximum": self.highest}
+        return {"anyOf": [number, {"type": "string", "pattern": r"^\$"}]}
+
+
+def _switch(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if value in ("on", "off"):
+        return bool(value == "on")
+    raise invalid("type", "a switch is true or false", given=kind(value), allowed="true, false")
+
+
+Switch = Annotated[
+    bool,
+    BeforeValidator(_switch),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, {"enum": ["on", "off"]}]}),
+]
+
+
+def _dscp(value: Any) -> int:
+    if type(value) is int:
+        if 0 <= value <= 63:
+            return value
+        raise invalid("range", "a DSCP must be from 0 to 63", given=value)
+    if isinstance(value, str):
+        if value in DSCP_NAMES:
+            return DSCP_NAMES[value]
+        raise invalid(
+            "choice",
+            "there is no such DSCP",
+            given=value,
+            allowed="0 to 63, DF, EF, VA, LE, CS0 to CS7, AF11 to AF43",
+            hint=nearest(value, DSCP_NAMES),
+        )
+    raise invalid("type", "a DSCP is a name or a number from 0 to 63", given=kind(value))
+
+
+def dscp_name(value: int) -> str | int:
+    """The code point's RFC name, or its number where it has none."""
+    return _DSCP_SHOWN.get(value, value)
+
+
+Dscp = Annotated[
+    int,
+    BeforeValidator(_dscp),
+    PlainSerializer(dscp_name, return_type=str | int, when_used="json"),
+    WithJsonSchema(
+        {"anyOf": [{"enum": list(DSCP_NAMES)}, {"type": "integer", "minimum": 0, "maximum": 63}]}
+    ),
+]
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str):
+        value = str(value)
+    if not 1 <= len(value) <= _MAX_NAME:
+        raise invalid("name", f"a name has 1 to {_MAX_NAME} characters", given=value)
+    if not _NAME.match(value):
+        raise invalid(
+            "name",
+            "a name is made of letters, digits and _ . + -, and starts with a letter or digit",
+            given=value,
+        )
+    return unicodedata.normalize("NFC", value)
+
+
+Name = Annotated[str, BeforeValidator(_name)]
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, str) or type(value) is int:
+        return unicodedata.normalize("NFC", str(value))
+    raise invalid("type", "a name is expected here", given=kind(value))
+
+
+Word = Annotated[str, BeforeValidator(_word), WithJsonSchema({"type": ["string", "integer"]})]
+"""A name that must be borne by something; whether it is, is checked later."""
+
+Many = Annotated[
+    tuple[Item, ...],
+    BeforeValidator(_listed),
+    PlainSerializer(list, return_type=list[Any], when_used="json"),
+]
+"""One value or a list of them."""
+
+Names = Many[Word]
+"""One name or a list of them."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How much a queue holds.
+
+    Attributes
+    ----------
+    packets : int or None
+        Packets; None = no such limit.
+    bytes : int or None
+        Bytes on the wire [B]; None = no such limit.
+    """
+
+    packets: int | None = None
+    bytes: int | None = None
+
+
+def _limit(value: Any) -> Limit:
+    if isinstance(value, Limit):
+        return value
+    if value == "none":
+        return Limit()
+    parts = value if isinstance(value, list | tuple) else [value]
+    packets = None
+    octets = None
+    for part in parts:
+        if not isinstance(part, str):
+            raise invalid(
+                "unit" if _numeric(part) else "type",
+                "a queue limit needs a unit",
+                given=kind(part),
+                allowed="packets or B, kB, MB, KiB",
+                hint=f"did you mean {part} packets or {part} B?" if _numeric(part) else "",
+            )
+        try:
+            if re.search(r"packets?\s*\Z", part):
+                packets = units.parse_packets(part, highest=2**31 - 1)
+            else:
+                octets = units.parse_bytes(part)
+        except UnitError as error:
+            raise invalid(
+                error.code,
+                str(error).replace("a size", "a queue limit"),
+                given=part,
+                allowed="packets or B, kB, MB, KiB" if error.code == "unit" else error.allowed,
+                hint=error.hint.replace("?", f" or {part.split()[0]} packets?")
+                if error.code == "unit" and error.hint
+                else error.hint,
+            ) from None
+    if len(parts) != (packets is not None) + (octets is not None):
+        raise invalid(
+            "type", "a queue limit is one in packets, one in bytes, or one of each", given=value
+        )
+    return Limit(packets, octets)
+
+
+def _limit_text(limit: Limit) -> str | list[str]:
+    parts = []
+    if limit.packets is not None:
+        parts.append(units.format_packets(limit.packets))
+    if limit.bytes is not None:
+        parts.append(units.format_bytes(limit.bytes))
+    return parts if len(parts) > 1 else parts[0] if parts else "none"
+
+
+LimitField = Annotated[
+    Limit,
+    BeforeValidator(_limit),
+    PlainSerializer(_limit_text, return_type=str | list[str], when_used="json"),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "examples": ["100 packets", "64 kB", "none"]},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 2},
+            ]
+        }
+    ),
+]

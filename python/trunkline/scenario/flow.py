@@ -1,0 +1,191 @@
+"""Flows: what sends, from where to where."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.fields import (
+    Dscp,
+    Packets,
+    PositiveTime,
+    Quantity,
+    Rate,
+    Share,
+    Switch,
+    Time,
+    Whole,
+    Word,
+)
+from trunkline.scenario.units import BYTES, TIME
+
+__all__ = ["Choice", "Flow", "FlowOptions", "Rto", "Size", "Tcp", "TcpOptions", "Udp", "UdpOptions"]
+
+Datagram = Annotated[int, Quantity(BYTES, 28, 65_535)]
+HeaderBytes = Annotated[int, Quantity(BYTES, 20, 200)]
+Mss = Annotated[int, Quantity(BYTES, 1, 65_335)]
+Transfer = Annotated[int, Quantity(BYTES, 1, 2**62)]
+Replicas = Annotated[int, Whole("the number of replicas", 1, 2**40)]
+DelayedAckTimeout = Annotated[int, Quantity(TIME, 1, 500_000_000)]
+
+
+class FlowOptions(Element):
+    """Keys of every flow, and of its defaults."""
+
+    start: Time = Field(default=0, description="When the source starts.")
+    stop: Time | None = Field(
+        default=None, description="When it stops sending new data; absent: at the end of the run."
+    )
+    start_jitter: Time = Field(
+        default=0, description="The start is delayed by a uniform random time below this."
+    )
+    dscp: Dscp = Field(default=0, description="DSCP of its packets, both ways.")
+    ttl: Annotated[int, Whole("a TTL", 1, 255)] = Field(
+        default=64, description="IP time to live at the source."
+    )
+
+
+class Rto(Element):
+    """Retransmission timer (RFC 6298)."""
+
+    initial: PositiveTime = Field(
+        default=1_000_000_000, description="Before the first sample (RFC 6298 (2.1): 1 s)."
+    )
+    min: PositiveTime = Field(
+        default=1_000_000_000, description="Least value (RFC 6298 (2.4): 1 s)."
+    )
+    max: PositiveTime = Field(
+        default=60_000_000_000, description="Largest value (RFC 6298 (2.5): at least 60 s)."
+    )
+    tick: PositiveTime = Field(
+        default=1_000_000, description="Granularity of the clock that times segments."
+    )
+
+
+def _delayed_ack(value: Any) -> Any:
+    return None if value == "off" or value is False else value
+
+
+class TcpOptions(FlowOptions):
+    """Keys of a TCP flow, and of `defaults: tcp`."""
+
+    variant: Literal["tahoe", "reno", "new-reno", "sack"] = Field(
+        default="new-reno", description="What the sender does about a loss."
+    )
+    impatient: Switch = Field(
+        default=False,
+        description="new-reno: restart the timer on the first partial ACK only, not on each "
+        "(RFC 6582 section 4).",
+    )
+    mss: Mss = Field(default=1460, description="Payload of a full segment.")
+    header: HeaderBytes = Field(default=40, description="IP and TCP headers of a data segment.")
+    ack: HeaderBytes = Field(default=40, description="IP packet of a pure acknowledgement.")
+    size: Transfer | None = Field(
+        default=None, description="Application bytes to transfer; absent: endless."
+    )
+    window: Packets = Field(default=100, description="Window that the receiver advertises.")
+    initial_window: Packets = Field(
+        default=10, description="Congestion window at the start (RFC 6928)."
+    )
+    initial_ssthresh: Packets | None = Field(
+        default=None, description="Slow-start threshold at the start; absent: the window."
+    )
+    rto: Rto = Field(default=Rto(), description="Retransmission timer.")
+    timestamps: Switch = Field(
+        default=False,
+        description="Time every ACK by its echo (RFC 7323); else one segment per window.",
+    )
+    delayed_ack: Annotated[DelayedAckTimeout | None, BeforeValidator(_delayed_ack)] = Field(
+        default=None,
+        description="Longest delay of an ACK, at most 500 ms, every second segment being "
+        "acknowledged at once (RFC 5681 section 4.2); `off`: an ACK per segment.",
+    )
+    limited_transmit: Switch = Field(
+        default=True, description="New segments on the first two duplicate ACKs (RFC 3042)."
+    )
+    dup_acks: Annotated[int, Whole("a number of duplicate ACKs", 1, 1000)] = Field(
+        default=3, description="Duplicate ACKs that mean a loss (RFC 5681 section 3.2)."
+    )
+    send_overhead: Time = Field(
+        default=0,
+        description="Each burst of segments waits a uniform random time below this.",
+    )
+    ecn: Switch = Field(default=False, description="Explicit congestion notification (RFC 3168).")
+
+
+class Choice(Element):
+    """Sizes drawn independently with given weights."""
+
+    sizes: tuple[Datagram, ...] = Field(min_length=1, description="Sizes of IP packets.")
+    weights: tuple[Annotated[int, Whole("a weight", 1, 1_000_000)], ...] | None = Field(
+        default=None, description="Weight of each size; absent: all equal."
+    )
+
+
+class Size(Element):
+    """Sizes of datagrams, IP and UDP headers included; exactly one key."""
+
+    fixed: Datagram | None = Field(default=None, description="All alike.")
+    exponential: Datagram | None = Field(
+        default=None, description="Exponential with this mean, rounded and kept in 1..65535 B."
+    )
+    choice: Choice | None = Field(default=None, description="One of several.")
+
+
+def _size(value: Any) -> Any:
+    return value if isinstance(value, dict | Size) else {"fixed": value}
+
+
+class UdpOptions(FlowOptions):
+    """Keys of a UDP flow, and of `defaults: udp`."""
+
+    arrivals: Literal["cbr", "poisson", "on-off", "schedule"] = Field(
+        default="cbr", description="How datagrams follow each other."
+    )
+    rate: Rate | None = Field(
+        default=None, description="Mean rate in IP bits; on-off: the rate while on."
+    )
+    size: Annotated[Size, BeforeValidator(_size)] = Field(
+        default=Size(fixed=1000), description="Size of a datagram, IP and UDP headers included."
+    )
+    jitter: Share = Field(
+        default=0.0, description="cbr: each gap varies uniformly by up to this share of it."
+    )
+    mean_on: PositiveTime | None = Field(
+        default=None, description="on-off: mean of the exponential on-time."
+    )
+    mean_off: PositiveTime | None = Field(
+        default=None, description="on-off: mean of the exponential off-time."
+    )
+    schedule: str | None = Field(
+        default=None,
+        description="schedule: CSV file under the scenario's folder with columns time and size.",
+    )
+    header: Annotated[int, Quantity(BYTES, 0, 28)] = Field(
+        default=28, description="IP and UDP headers, which are not goodput."
+    )
+
+
+class Tcp(TcpOptions):
+    """A TCP sender and its receiver."""
+
+    agent: Literal["tcp"] = Field(default="tcp", description="Kind of agent.")
+    from_: Word = Field(alias="from", description="Node of the sender.")
+    to: Word = Field(description="Node of the receiver.")
+    replicate: Replicas | None = Field(
+        default=None, description="This many such flows, named name[0], name[1] and so on."
+    )
+
+
+class Udp(UdpOptions):
+    """A UDP source and its sink."""
+
+    agent: Literal["udp"] = Field(default="udp", description="Kind of agent.")
+    from_: Word = Field(alias="from", description="Node of the source.")
+    to: Word = Field(description="Node of the sink.")
+    replicate: Replicas | None = Field(
+        default=None, description="This many such flows, named name[0], name[1] and so on."
+    )
+
+
+Flow = Annotated[Tcp | Udp, Discriminator("agent")]

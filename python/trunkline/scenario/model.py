@@ -1,0 +1,336 @@
+"""The scenario as types: one class per section of the file.
+
+Every key is described here and nowhere else: the JSON Schema and the reference page are made
+from these classes.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationInfo,
+    model_validator,
+)
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.diagnostic import Diagnostic
+from trunkline.scenario.fields import (
+    Many,
+    Name,
+    Names,
+    PositiveTime,
+    Quantity,
+    Rate,
+    Share,
+    Switch,
+    Time,
+    Whole,
+    Word,
+    invalid,
+    kind,
+)
+from trunkline.scenario.flow import Flow, TcpOptions, UdpOptions
+from trunkline.scenario.port import Port, Queue
+from trunkline.scenario.schedule import Schedule
+from trunkline.scenario.units import BYTES
+
+__all__ = [
+    "FORMAT",
+    "Defaults",
+    "Link",
+    "LinkOptions",
+    "Node",
+    "Path",
+    "Probe",
+    "Run",
+    "Scenario",
+    "Trunk",
+]
+
+FORMAT = 1
+"""Version of the language that this program reads."""
+
+Mtu = Annotated[int, Quantity(BYTES, 68, 2**31 - 1)]
+LinkHeader = Annotated[int, Quantity(BYTES, 0, 1000)]
+LARGEST = 65_535 + 4 * 4
+"""The largest IP packet under a full stack of four labels [B]."""
+
+
+class Node(Element):
+    """A node: host, router or label-switching router; it is what the scenario makes of it."""
+
+    position: tuple[float, float] | None = Field(
+        default=None, description="Place in pictures: x to the right, y upward."
+    )
+
+
+class LinkOptions(Element):
+    """Keys of each direction of a link, and of `defaults: link`."""
+
+    rate: Rate | None = Field(default=None, description="Capacity.")
+    delay: Time = Field(default=0, description="Propagation delay.")
+    mtu: Mtu = Field(
+        default=LARGEST,
+        description="Largest packet, label stack included, link header not; absent: all fit.",
+    )
+    metric: Annotated[int, Whole("a metric", 1, 2**32)] = Field(
+        default=1, description="Cost for shortest-path routing."
+    )
+    header: LinkHeader = Field(
+        default=0, description="Link-layer bytes added to each packet; they use capacity."
+    )
+    loss: Share = Field(
+        default=0.0, description="Share of packets lost on the wire, each by itself."
+    )
+    port: Word | None = Field(
+        default=None,
+        description="Port configuration that feeds it; absent: one drop-tail FIFO of 100 packets.",
+    )
+
+
+class Link(LinkOptions):
+    """A link in both directions."""
+
+    between: tuple[Word, Word] | None = Field(
+        default=None, description="Its ends; absent: the name is `A-B`."
+    )
+    forward: LinkOptions | None = Field(
+        default=None, description="What differs from the first end to the second."
+    )
+    backward: LinkOptions | None = Field(
+        default=None, description="What differs from the second end to the first."
+    )
+
+
+class Path(Element):
+    """A label-switched path with an explicit route."""
+
+    route: tuple[Word, ...] = Field(
+        description="Nodes in order; between two nodes the name of a link chooses among several.",
+    )
+    through: Names = Field(
+        default=(),
+        description="Paths that this one rides as tunnels, each between two nodes that follow "
+        "each other in the route.",
+    )
+    labels: tuple[Annotated[int, Whole("a label", 0, 2**20 - 1)], ...] | None = Field(
+        default=None,
+        description="Incoming label at each node from the second on that gets one; absent: the "
+        "lowest free ones from 16.",
+    )
+    php: Switch = Field(
+        default=True, description="The last node but one takes the label off (RFC 3031 3.16)."
+    )
+    explicit_null: Switch = Field(
+        default=False, description="The last hop carries label 0 (RFC 3032 section 2.1)."
+    )
+    ttl: Literal["uniform", "pipe"] = Field(
+        default="uniform", description="Whether hops inside count for the TTL (RFC 3443)."
+    )
+
+
+class Trunk(Element):
+    """Flows that ride a path together."""
+
+    path: Word = Field(description="Path of the data packets; the trunk begins at its first node.")
+    flows: Names = Field(description="Flows it carries, or `all`.")
+    reverse: Word | None = Field(
+        default=None, description="Path of the acknowledgements; absent: routed by IP."
+    )
+
+
+FLOW_MEASURES = ("throughput", "goodput", "cwnd", "ssthresh", "srtt")
+LINK_MEASURES = ("queue-packets", "queue-bytes", "queue-average", "utilisation", "drops")
+Measure = Literal[
+    "throughput",
+    "goodput",
+    "cwnd",
+    "ssthresh",
+    "srtt",
+    "queue-packets",
+    "queue-bytes",
+    "queue-average",
+    "utilisation",
+    "drops",
+]
+
+
+class Probe(Element):
+    """Something to record in steps of time."""
+
+    measure: Many[Measure] = Field(description="What; several give a series each.")
+    flow: Names | None = Field(default=None, description="Flows, or `all`.")
+    link: Names | None = Field(default=None, description="Links by direction (`R1->R2`), or `all`.")
+    class_: Names | None = Field(
+        default=None, alias="class", description="Classes of the port; absent: the whole port."
+    )
+    every: PositiveTime = Field(description="Step.")
+
+
+class Run(Element):
+    """Length and seed of the run."""
+
+    duration: PositiveTime = Field(description="Simulated time.")
+    warm_up: Time = Field(default=0, description="Counters start here.")
+    seed: Annotated[int, Whole("a seed", 0, 2**64 - 1)] = Field(
+        default=1, description="Seed of all random streams."
+    )
+    trace: Switch = Field(default=False, description="Record every packet's events.")
+    events_per_instant: Annotated[int, Whole("a number of events", 1000, 2**62)] = Field(
+        default=10_000_000,
+        description="Most events at one instant before the run is stopped as a zero-time loop.",
+    )
+
+
+class Defaults(Element):
+    """Keys that elements take when they do not set them."""
+
+    link: LinkOptions | None = Field(default=None, description="For every link.")
+    queue: Queue | None = Field(default=None, description="For every queue.")
+    tcp: TcpOptions | None = Field(default=None, description="For every TCP flow.")
+    udp: UdpOptions | None = Field(default=None, description="For every UDP flow.")
+
+
+def _format(value: Any) -> int:
+    if type(value) is not int or value < 1:
+        raise invalid(
+            "format", "the version must be a whole number", given=kind(value), allowed="1"
+        )
+    if value > FORMAT:
+        raise invalid(
+            "format",
+            f"format {value}, this version reads up to {FORMAT}",
+            hint="a newer trunkline reads it",
+        )
+    return value
+
+
+def _nodes(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        return value
+    for index, each in enumerate(value):
+        if isinstance(each, dict | list | tuple) or each is None:
+            raise invalid("type", f"item {index + 1} of nodes is not a name", given=kind(each))
+    return {str(each): {} for each in value}
+
+
+def _empty(value: Any) -> Any:
+    return {} if value is None else value
+
+
+Parameter = bool | int | float | str | None
+
+
+class Scenario(Element):
+    """A whole scenario.
+
+    Built by `trunkline.scenario.load` from a file, or from Python by ``Scenario(...)`` or
+    ``Scenario.model_validate({...})``, where quantities are text with units or exact integers in
+    base units (bit/s, ns, B).
+    """
+
+    trunkline: Annotated[int, BeforeValidator(_format)] = Field(
+        default=FORMAT, description="Version of the language: 1."
+    )
+    name: Name | None = Field(default=None, description="Name; absent: that of the file.")
+    parameters: dict[str, Parameter] = Field(
+        default={}, description="Values used elsewhere as `$name` or in `${...}`."
+    )
+    defaults: Defaults = Field(default=Defaults(), description="Keys taken where not set.")
+    nodes: Annotated[
+        dict[Name, Annotated[Node, BeforeValidator(_empty)]], BeforeValidator(_nodes)
+    ] = Field(description="Nodes: a list of names, or a mapping to their keys.")
+    links: dict[Name, Annotated[Link, BeforeValidator(_empty)]] = Field(
+        default={}, description="Links by name; `A-B` joins nodes A and B."
+    )
+    ports: dict[Name, Port] = Field(default={}, description="Port configurations by name.")
+    paths: dict[Name, Path] = Field(default={}, description="Label-switched paths by name.")
+    trunks: dict[Name, Trunk] = Field(default={}, description="Trunks by name.")
+    flows: dict[Name, Flow] = Field(default={}, description="Flows by name.")
+    probes: tuple[Probe, ...] = Field(default=(), description="What to record over time.")
+    run: Run = Field(description="Length and seed.")
+
+    _warnings: list[Diagnostic] = PrivateAttr(default_factory=list)
+    _folder: str | None = PrivateAttr(default=None)
+    _document: Any = PrivateAttr(default=None)
+    _checked: bool = PrivateAttr(default=False)
+    _source: str = PrivateAttr(default="")
+    _schedules: dict[str, Schedule] = PrivateAttr(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The text it was loaded from; of a scenario built in Python, its dump."""
+        return self._source or self.dump()
+
+    @property
+    def checked(self) -> bool:
+        """Whether the loader found no fault in it."""
+        return self._checked
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """Packet schedules that were read, by file name as written."""
+        return self._schedules
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another scenario says the same, wherever it was read."""
+        return isinstance(other, Scenario) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """What the loader found doubtful, sorted by place."""
+        return self._warnings
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _substituted(
+        cls, value: Any, handler: ModelWrapValidatorHandler["Scenario"], info: ValidationInfo
+    ) -> "Scenario":
+        from trunkline.scenario import loader
+
+        return loader.substituted(value, handler, info)
+
+    def dump(self) -> str:
+        """The scenario as YAML that loads to an equal scenario, parameters worked out.
+
+        Returns
+        -------
+        str
+            Only keys that were set.
+        """
+        from trunkline.scenario import dump
+
+        return dump.dump(self)
+
+    def with_(self, overrides: Mapping[str, Any]) -> "Scenario":
+        """A copy with some values replaced, as ``--set`` does.
+
+        Parameters
+        ----------
+        overrides : Mapping[str, Any]
+            Parameter name or path (``links.R1-R2.rate``) to the new value: text as it would stand
+            in the file, or a plain number.
+
+        Returns
+        -------
+        Scenario
+            The copy; expressions are worked out anew.
+
+        Raises
+        ------
+        ScenarioError
+            An override fits nothing, or the new value is wrong.
+
+        Examples
+        --------
+        >>> slow = scenario.with_({"udp_rate": "8 Mbit/s", "run.seed": 2})  # doctest: +SKIP
+        """
+        from trunkline.scenario import loader
+
+        return loader.reloaded(self, overrides)

@@ -1,0 +1,258 @@
+"""YAML text to plain values that know where they stand.
+
+A subset of YAML 1.2: core scalars (so ``no``, ``1:30``, ``010`` and ``1_000`` stay text), one
+document, no tags, no duplicate keys, merge keys allowed. Everything is counted before it is
+built, so that a hostile file costs no more than an honest one.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from trunkline.scenario.diagnostic import Diagnostic, Place, ScenarioError, printable
+
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "Map", "Seq", "parse"]
+
+MAX_BYTES = 10_000_000
+MAX_DEPTH = 64
+MAX_NODES = 1_000_000
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_INTEGER = re.compile(r"[-+]?\d{1,40}\Z", re.ASCII)
+_FLOAT = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d{1,4})?\Z", re.ASCII)
+_WORDS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+
+
+class Map(dict[str, Any]):
+    """A mapping that knows where its keys and values stand."""
+
+    __slots__ = ("key_places", "value_places")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.key_places: dict[str, Place] = {}
+        self.value_places: dict[str, Place] = {}
+
+
+class Seq(list[Any]):
+    """A sequence that knows where its items stand."""
+
+    __slots__ = ("value_places",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.value_places: list[Place] = []
+
+
+def parse(text: str, file: str) -> tuple[Any, Place]:
+    """Reads one YAML document.
+
+    Parameters
+    ----------
+    text : str
+        The document.
+    file : str
+        Its name, for messages.
+
+    Returns
+    -------
+    value : Map, Seq, str, int, float, bool or None
+        The document's value.
+    place : Place
+        Where it starts.
+
+    Raises
+    ------
+    ScenarioError
+        Not YAML, or beyond what a scenario may hold. One diagnostic: after it, nothing is sure.
+    """
+    builder = _Builder(text, file)
+    try:
+        return builder.document()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = Place(mark.line + 1, mark.column + 1) if mark else Place(1, 1)
+        raise builder.error(*_syntax(error, text, place)) from None
+    except yaml.YAMLError as error:
+        raise builder.error("encoding", _unreadable(error), Place(1, 1)) from None
+
+
+class _Builder:
+    def __init__(self, text: str, file: str):
+        self.text = text
+        self.file = file
+        self.nodes = 0
+        self.anchors: dict[str, tuple[Any, int, int, Place] | None] = {}
+        self.events: Iterator[Any] = iter(())
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        place: Place,
+        hint: str = "",
+        related: tuple[tuple[Place, str], ...] = (),
+    ) -> ScenarioError:
+        diagnostic = Diagnostic(
+            code,
+            message,
+            hint=hint,
+            file=self.file,
+            line=place.line,
+            column=place.column,
+            length=place.length,
+            related=related,
+        )
+        return ScenarioError([diagnostic], self.text)
+
+    def document(self) -> tuple[Any, Place]:
+        self.events = yaml.parse(self.text, Loader=_Loader)
+        next(self.events)  # start of the stream
+        event = next(self.events)
+        if isinstance(event, yaml.StreamEndEvent):
+            return None, Place(1, 1)
+        value, _, place = self.value(next(self.events), 1)
+        next(self.events)  # end of the document
+        event = next(self.events)
+        if not isinstance(event, yaml.StreamEndEvent):
+            raise self.error("syntax", "a file holds one scenario, not several", _place(event))
+        return value, place
+
+    def value(self, event: Any, depth: int) -> tuple[Any, int, Place]:
+        """Builds the value that starts with an event: value, height, place."""
+        place = _place(event)
+        if depth > MAX_DEPTH:
+            raise self.error("limit", f"nested deeper than {MAX_DEPTH} levels", place)
+        if isinstance(event, yaml.AliasEvent):
+            return self.alias(event, depth, place)
+        if event.tag is not None and event.tag != "!":
+            raise self.error("tag", f"tags are not allowed: {event.tag}", place)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = None
+        before = self.nodes
+        self.count(1, place)
+        if isinstance(event, yaml.ScalarEvent):
+            value, height = _scalar(event), 1
+        elif isinstance(event, yaml.SequenceStartEvent):
+            value, height = self.sequence(depth)
+        else:
+            value, height = self.mapping(depth)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = (value, height, self.nodes - before, place)
+        return value, height, place
+
+    def count(self, nodes: int, place: Place) -> None:
+        self.nodes += nodes
+        if self.nodes > MAX_NODES:
+            raise self.error("limit", f"more than {MAX_NODES} nodes after expansion", place)
+
+    def alias(self, event: Any, depth: int, place: Place) -> tuple[Any, int, Place]:
+        anchor = self.anchors.get(event.anchor)
+        if anchor is None:
+            inside = event.anchor in self.anchors
+            why = "stands inside its own anchor" if inside else "has no anchor before it"
+            raise self.error("alias", f"alias *{event.anchor} {why}", place)
+        value, height, nodes, where = anchor
+        if depth + height - 1 > MAX_DEPTH:
+            raise self.error("limit", f"nested deeper than {MAX_DEPTH} levels", place)
+        self.count(nodes, place)
+        return value, height, where
+
+    def sequence(self, depth: int) -> tuple[Seq, int]:
+        items = Seq()
+        height = 0
+        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+            value, below, place = self.value(event, depth + 1)
+            items.append(value)
+            items.value_places.append(place)
+            height = max(height, below)
+        return items, height + 1
+
+    def mapping(self, depth: int) -> tuple[Map, int]:
+        result = Map()
+        normal: dict[str, str] = {}
+        merged: list[Map] = []
+        height = 0
+        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+            at = _place(event)
+            if not isinstance(event, yaml.ScalarEvent):
+                raise self.error("type", "a key must be a word, not a list or a mapping", at)
+            if event.tag is not None and event.tag != "!":
+                raise self.error("tag", f"tags are not allowed: {event.tag}", at)
+            self.count(1, at)
+            key = event.value
+            value, below, place = self.value(next(self.events), depth + 1)
+            height = max(height, below)
+            if key == "<<" and event.implicit[0]:
+                merged += self.merge(value, at)
+                continue
+            self.refuse_duplicate(result, normal, key, at)
+            result[key] = value
+            result.key_places[key] = at
+            result.value_places[key] = place
+        for source in merged:  # the first of several wins, and own keys win over all
+            for key in source:
+                if key not in result:
+                    result[key] = source[key]
+                    result.key_places[key] = source.key_places[key]
+                    result.value_places[key] = source.value_places[key]
+        return result, height + 1
+
+    def refuse_duplicate(self, result: Map, normal: dict[str, str], key: str, at: Place) -> None:
+        other = normal.setdefault(unicodedata.normalize("NFKC", key), key)
+        if key in result:
+            first = result.key_places[key]
+            message = f"{printable(key)} is written twice (first in line {first.line})"
+            raise self.error("duplicate-key", message, at, related=((first, "first here"),))
+        if other != key:
+            first = result.key_places[other]
+            message = f"{key} and {other} (line {first.line}) are one name in Unicode's normal form"
+            raise self.error("duplicate-name", message, at, related=((first, "first here"),))
+
+    def merge(self, value: Any, at: Place) -> list[Map]:
+        sources = value if isinstance(value, Seq) else [value]
+        for source in sources:
+            if not isinstance(source, Map):
+                raise self.error("type", "<< merges mappings only", at)
+        return list(sources)
+
+
+def _scalar(event: Any) -> Any:
+    text: str = event.value
+    if event.style not in (None, "") or not event.implicit[0]:
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.match(text) and not re.match(r"[-+]?0\d", text):
+        return int(text)
+    if _FLOAT.match(text) and not re.match(r"[-+]?0\d", text):
+        return float(text)
+    return text
+
+
+def _place(event: Any) -> Place:
+    start, end = event.start_mark, event.end_mark
+    same_line = start.line == end.line and isinstance(event, yaml.ScalarEvent | yaml.AliasEvent)
+    return Place(start.line + 1, start.column + 1, end.column - start.column if same_line else 0)
+
+
+def _syntax(error: yaml.MarkedYAMLError, text: str, place: Place) -> tuple[str, str, Place, str]:
+    lines = text.split("\n")
+    line = lines[place.line - 1] if place.line <= len(lines) else ""
+    if "\t" in line[: len(line) - len(line.lstrip())]:
+        at = Place(place.line, line.index("\t") + 1, 1)
+        return "syntax", "a tab cannot indent", at, "use spaces"
+    problem = (error.problem or "cannot be read as YAML").replace("\n", " ")
+    return "syntax", problem, place, error.context or ""
+
+
+def _unreadable(error: yaml.YAMLError) -> str:
+    return f"cannot be read: {' '.join(str(error).split())}"

@@ -1,0 +1,462 @@
+"""Quantities as text: exact integers in base units, and back.
+
+Rates are bit/s, times ns, sizes B. A number without a unit is refused, and so is a unit that
+people read in two ways (``10 mb``, ``10 MBps``, ``5 m``): the message names the likely readings.
+``k`` is 1000, ``Ki`` is 1024. Nothing is rounded: text that is no whole number of base units is
+refused.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+__all__ = [
+    "MAX_RATE_BIT_S",
+    "MAX_TIME_NS",
+    "Dimension",
+    "UnitError",
+    "format_bytes",
+    "format_packets",
+    "format_rate",
+    "format_ratio",
+    "format_time",
+    "is_ambiguous_rate",
+    "parse",
+    "parse_bytes",
+    "parse_number",
+    "parse_packets",
+    "parse_quantity",
+    "parse_rate",
+    "parse_ratio",
+    "parse_time",
+]
+
+MAX_TIME_NS = 100 * 365 * 86_400 * 10**9
+"""Longest time anywhere [ns]: 100 years, below half of what signed 64-bit nanoseconds hold."""
+MAX_RATE_BIT_S = 10**13
+"""Highest rate [bit/s]."""
+MAX_BYTES = 2**62
+MAX_PACKETS = 2**32 - 1
+
+NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+_QUANTITY = re.compile(rf"\s*({NUMBER.pattern})\s*(\S.*?)?\s*\Z", re.ASCII | re.DOTALL)
+_MAX_TEXT = 64  # characters; longer numbers cannot mean anything and cost time
+_MAX_EXPONENT = 400
+
+
+class UnitError(ValueError):
+    """Text that is not the quantity asked for.
+
+    Attributes
+    ----------
+    code : str
+        ``unit``, ``range`` or ``precision`` (see `trunkline.scenario.diagnostic.CODES`).
+    allowed : str
+        What would have been accepted.
+    hint : str
+        The likely meaning; empty if none.
+    """
+
+    def __init__(self, message: str, *, code: str = "unit", allowed: str = "", hint: str = ""):
+        super().__init__(message)
+        self.code = code
+        self.allowed = allowed
+        self.hint = hint
+
+
+@dataclass(frozen=True, eq=False)
+class Dimension:
+    """A kind of quantity and the text that stands for it.
+
+    Attributes
+    ----------
+    name : str
+        What the quantity is called in messages.
+    base : str
+        Base unit, in which values are whole numbers.
+    units : Mapping[str, Fraction]
+        Units as written, in base units.
+    example : str
+        Text that is accepted, for messages.
+    lowest, highest : int
+        Range [base unit].
+    traps : Mapping[str, str]
+        Units that are refused because they have two readings, with the readings.
+    """
+
+    name: str
+    base: str
+    units: Mapping[str, Fraction]
+    example: str
+    lowest: int
+    highest: int
+    traps: Mapping[str, str]
+
+
+_PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+
+
+def _rate_units() -> dict[str, Fraction]:
+    units: dict[str, Fraction] = {}
+    for prefix, factor in (_PREFIXES | _BINARY).items():
+        for name in ("bit/s", "b/s", "bit"):
+            units[prefix + name] = Fraction(factor)
+        units[prefix.lower() + "bit"] = Fraction(factor)  # as tc prints it
+        units[prefix.lower() + "bit/s"] = Fraction(factor)
+        units[prefix + "B/s"] = Fraction(8 * factor)
+    for prefix in ("k", "M", "G", "T"):
+        units[prefix + "bps"] = Fraction(_PREFIXES[prefix])
+    return units
+
+
+def _rate_traps() -> dict[str, str]:
+    traps = {}
+    for prefix in ("", "k", "K", "m", "M", "g", "G", "t", "T"):
+        shown = {"k": "k", "m": "M", "g": "G", "t": "T"}.get(prefix.lower(), "")
+        readings = f"{shown}bit/s (bits) or {shown}B/s (bytes)"
+        for name in ("bps", "Bps", "b", "B", "Bit", "Byte", "b/s", "p/s"):
+            traps[prefix + name] = readings
+    traps["m"] = "Mbit/s"
+    traps["M"] = "Mbit/s (bits) or MB/s (bytes)"
+    traps["k"] = traps["K"] = "kbit/s (bits) or kB/s (bytes)"
+    traps["G"] = "Gbit/s (bits) or GB/s (bytes)"
+    return traps
+
+
+def _size_units() -> dict[str, Fraction]:
+    units = {"byte": Fraction(1), "bytes": Fraction(1)}
+    for prefix, factor in (_PREFIXES | _BINARY).items():
+        units[prefix + "B"] = Fraction(factor)
+    return units
+
+
+def _size_traps() -> dict[str, str]:
+    traps = {}
+    for prefix in ("k", "K", "m", "M", "g", "G"):
+        shown = {"k": "k", "m": "M", "g": "G"}[prefix.lower()]
+        for name in ("", "b"):
+            traps[prefix + name] = f"{shown}B (1000) or {shown.upper()}iB (1024), in bytes"
+    traps["KB"] = "kB (1000 bytes) or KiB (1024 bytes)"
+    traps["b"] = traps["bit"] = "B (bytes)"
+    traps["packets"] = "B (bytes)"
+    return traps
+
+
+RATE = Dimension("rate", "bit/s", _rate_units(), "10 Mbit/s", 1, MAX_RATE_BIT_S, _rate_traps())
+TIME = Dimension(
+    "time",
+    "ns",
+    {
+        "ns": Fraction(1),
+        "us": Fraction(10**3),
+        "µs": Fraction(10**3),
+        "μs": Fraction(10**3),
+        "ms": Fraction(10**6),
+        "s": Fraction(10**9),
+        "min": Fraction(60 * 10**9),
+        "h": Fraction(3600 * 10**9),
+    },
+    "10 ms",
+    0,
+    MAX_TIME_NS,
+    {"m": "min (minutes) or ms (milliseconds)", "M": "min (minutes) or ms (milliseconds)"},
+)
+BYTES = Dimension("size", "B", _size_units(), "1500 B", 0, MAX_BYTES, _size_traps())
+PACKETS = Dimension(
+    "number of packets",
+    "packets",
+    {"packets": Fraction(1), "packet": Fraction(1)},
+    "50 packets",
+    0,
+    MAX_PACKETS,
+    {"p": "packets", "pkts": "packets", "pkt": "packets", "segments": "packets"},
+)
+RATIO = Dimension("share", "1", {"%": Fraction(1, 100)}, "10 %", 0, 1, {})
+
+
+def parse_number(text: str) -> Fraction | None:
+    """Reads a decimal number exactly; None if it is not one or is absurdly long.
+
+    Examples
+    --------
+    >>> parse_number("1.5e3")
+    Fraction(1500, 1)
+    """
+    if len(text) > _MAX_TEXT or not NUMBER.fullmatch(text) or not text.isascii():
+        return None
+    exponent = re.search(r"[eE]([+-]?\d+)", text)
+    if exponent and abs(int(exponent[1])) > _MAX_EXPONENT:
+        return None
+    return Fraction(text)
+
+
+def parse_quantity(text: str, dimension: Dimension) -> Fraction:
+    """Reads text as an exact number of base units, in range or not.
+
+    Parameters
+    ----------
+    text : str
+        Number and unit, with or without a space between.
+    dimension : Dimension
+        What it must be.
+
+    Returns
+    -------
+    Fraction
+        Exact value [base unit of `dimension`].
+
+    Raises
+    ------
+    UnitError
+        Not a number, no unit, or a unit of another kind.
+    """
+    allowed = f"a {dimension.name} such as {dimension.example}"
+    lowered = text.strip().lower().lstrip("+-.")
+    if re.match(r"(nan|inf)", lowered):
+        raise UnitError(
+            f"a {dimension.name} must be a finite number", code="range", allowed=allowed
+        )
+    match = _QUANTITY.match(text)
+    if not match:
+        raise UnitError(f"{_shown(text)} is not a {dimension.name}", allowed=allowed)
+    number = parse_number(match[1])
+    if number is None:
+        raise UnitError(
+            f"a {dimension.name} must be a finite number of at most {_MAX_TEXT} characters",
+            code="range",
+            allowed=allowed,
+        )
+    unit = match[2]
+    if unit is None:
+        raise UnitError(
+            f"a {dimension.name} needs a unit",
+            allowed=_accepted(dimension),
+            hint=_readings(match[1], dimension),
+        )
+    factor = dimension.units.get(unit)
+    if factor is None:
+        trap = dimension.traps.get(unit)
+        raise UnitError(
+            f"{_shown(unit)} is not a unit of {dimension.name}",
+            allowed=_accepted(dimension),
+            hint=f"did you mean {trap}?" if trap else "",
+        )
+    return number * factor
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str, dimension: Dimension, lowest: int, highest: int) -> int:
+    """Reads text as a whole number of base units within a range.
+
+    Raises
+    ------
+    UnitError
+        Not such a quantity, not whole, or out of range.
+    """
+    value = parse_quantity(text, dimension)
+    if value < lowest or value > highest:
+        raise UnitError(
+            f"a {dimension.name} must be {_range(dimension, lowest, highest)}",
+            code="range",
+            allowed=_range(dimension, lowest, highest),
+        )
+    if value.denominator != 1:
+        raise UnitError(
+            f"a {dimension.name} must be a whole number of {dimension.base}",
+            code="precision",
+            allowed=f"whole {dimension.base}",
+            hint=f"the nearest are {format_base(value.numerator // value.denominator, dimension)}"
+            f" and {format_base(value.numerator // value.denominator + 1, dimension)}",
+        )
+    return value.numerator
+
+
+def parse_rate(text: str, *, lowest: int = 1, highest: int = MAX_RATE_BIT_S) -> int:
+    """Reads a rate.
+
+    Parameters
+    ----------
+    text : str
+        E.g. ``10 Mbit/s``, ``10mbit``, ``10Mb/s``, ``10 Mibit/s``, ``1250 kB/s``; ``10 Mbps`` is
+        read as bits (the loader warns).
+    lowest, highest : int
+        Range [bit/s].
+
+    Returns
+    -------
+    int
+        Rate [bit/s].
+
+    Raises
+    ------
+    UnitError
+        Not a rate, not whole bit/s, or out of range.
+
+    Examples
+    --------
+    >>> parse_rate("16.8 Mbit/s"), parse_rate("1250kB/s"), parse_rate("10Mibit")
+    (16800000, 10000000, 10485760)
+    """
+    return parse(text, RATE, lowest, highest)
+
+
+def parse_time(text: str, *, lowest: int = 0, highest: int = MAX_TIME_NS) -> int:
+    """Reads a time [ns]: ``1.5 ms``, ``200us``, ``2 min``.
+
+    Raises
+    ------
+    UnitError
+        Not a time, not whole ns, or out of range.
+
+    Examples
+    --------
+    >>> parse_time("1.5 ms"), parse_time("2 min")
+    (1500000, 120000000000)
+    """
+    return parse(text, TIME, lowest, highest)
+
+
+def parse_bytes(text: str, *, lowest: int = 0, highest: int = MAX_BYTES) -> int:
+    """Reads a size [B]: ``1500 B``, ``64 kB`` (64,000), ``64 KiB`` (65,536).
+
+    Raises
+    ------
+    UnitError
+        Not a size, not whole bytes, or out of range.
+
+    Examples
+    --------
+    >>> parse_bytes("64 kB"), parse_bytes("64KiB")
+    (64000, 65536)
+    """
+    return parse(text, BYTES, lowest, highest)
+
+
+def parse_packets(text: str, *, lowest: int = 0, highest: int = MAX_PACKETS) -> int:
+    """Reads a number of packets: ``50 packets``.
+
+    Raises
+    ------
+    UnitError
+        Not a number of packets, not whole, or out of range.
+    """
+    return parse(text, PACKETS, lowest, highest)
+
+
+def parse_ratio(text: str) -> float:
+    """Reads a share: ``10 %`` is 0.1.
+
+    Returns
+    -------
+    float
+        Share [1, from 0 to 1].
+
+    Raises
+    ------
+    UnitError
+        Not a percentage, or out of range.
+    """
+    value = parse_quantity(text, RATIO)
+    if not 0 <= value <= 1:
+        raise UnitError("a share must be from 0 % to 100 %", code="range", allowed="0 % to 100 %")
+    return float(value)
+
+
+def is_ambiguous_rate(text: str) -> bool:
+    """Whether a rate is written ``10 Mbps``: read as bits, but tc means bytes by it."""
+    match = _QUANTITY.match(text)
+    return bool(match and match[2] and match[2].endswith("bps") and match[2] in RATE.units)
+
+
+def _scaled(value: int, steps: tuple[tuple[int, str], ...]) -> str:
+    for factor, unit in steps:
+        # Three decimals at most, so that what is printed is exact and short.
+        if abs(value) >= factor and value * 1000 % factor == 0:
+            return f"{_decimal(Fraction(value, factor))} {unit}"
+    return f"{value} {steps[-1][1]}"
+
+
+def _decimal(value: Fraction) -> str:
+    whole, rest = divmod(abs(value.numerator) * 1000 // value.denominator, 1000)
+    sign = "-" if value < 0 else ""
+    return f"{sign}{whole}.{rest:03d}".rstrip("0").rstrip(".")
+
+
+def format_rate(bit_s: int) -> str:
+    """Rate as text that reads back to the same number, e.g. ``16.8 Mbit/s``."""
+    return _scaled(bit_s, ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s")))
+
+
+def format_time(ns: int) -> str:
+    """Time as text that reads back to the same number, e.g. ``1.5 ms``."""
+    if ns == 0:
+        return "0 s"
+    return _scaled(ns, ((10**9, "s"), (10**6, "ms"), (10**3, "us"), (1, "ns")))
+
+
+def format_bytes(size: int) -> str:
+    """Size as text, always in bytes so that nobody asks whether k is 1000: ``64000 B``."""
+    return f"{size} B"
+
+
+def format_packets(count: int) -> str:
+    """Number of packets as text, e.g. ``50 packets``."""
+    return f"{count} packet{'' if count == 1 else 's'}"
+
+
+def format_ratio(share: float) -> str:
+    """Share as text that reads back to the same number, e.g. ``2.5 %``."""
+    percent = Fraction(repr(share)) * 100
+    shown = f"{float(percent):.15g}"
+    exact = shown if Fraction(shown) / 100 == Fraction(repr(share)) else f"{float(percent)!r}"
+    return f"{exact} %"
+
+
+def format_base(value: int, dimension: Dimension) -> str:
+    """A value in base units as text that reads back to the same number."""
+    formats = {
+        "bit/s": format_rate,
+        "ns": format_time,
+        "B": format_bytes,
+        "packets": format_packets,
+    }
+    return formats[dimension.base](value)
+
+
+def _range(dimension: Dimension, lowest: int, highest: int) -> str:
+    low, high = format_base(lowest, dimension), format_base(highest, dimension)
+    if highest == MAX_TIME_NS and dimension is TIME:
+        high = "100 years"
+    if lowest == 1 and dimension is RATE:
+        return f"above 0 and at most {high}"
+    return f"from {low} to {high}"
+
+
+def _accepted(dimension: Dimension) -> str:
+    listed = {
+        "rate": "bit/s, kbit/s, Mbit/s, Gbit/s, Mibit/s, kB/s, MB/s",
+        "time": "ns, us, ms, s, min, h",
+        "size": "B, kB (1000), MB, KiB (1024), MiB",
+        "number of packets": "packets",
+        "share": "%",
+    }
+    return listed[dimension.name]
+
+
+def _readings(number: str, dimension: Dimension) -> str:
+    readings = {
+        "rate": ("bit/s", "kbit/s", "Mbit/s"),
+        "time": ("ms", "s"),
+        "size": ("B", "kB"),
+        "number of packets": ("packets",),
+        "share": ("%",),
+    }[dimension.name]
+    return "did you mean " + " or ".join(f"{number} {unit}" for unit in readings) + "?"
+
+
+def _shown(text: str) -> str:
+    cut = text if len(text) <= 40 else text[:37] + "..."
+    return f"'{cut}'"
