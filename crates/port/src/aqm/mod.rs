@@ -10,8 +10,11 @@ mod average;
 mod bench;
 mod curve;
 mod droptail;
+mod gred;
+mod linux;
 mod precedence_drop_tail;
 mod red;
+mod red_linux;
 mod rio_c;
 mod rio_d;
 mod spacing;
@@ -20,8 +23,11 @@ mod wred;
 pub use crate::Invalid;
 pub use curve::Curve;
 pub use droptail::{DropTail, DropTailConfig};
+pub use gred::{Gred, GredConfig, GredDp};
+pub use linux::{LinuxAge, TcRed};
 pub use precedence_drop_tail::{Counted, PrecedenceDropTail, PrecedenceDropTailConfig};
 pub use red::{Red, RedConfig, Unit};
+pub use red_linux::{RedLinux, RedLinuxConfig};
 pub use rio_c::RioC;
 pub use rio_d::RioD;
 pub use spacing::Spacing;
@@ -146,4 +152,8 @@ aqms! {
     RioC(RioC, MredConfig),
     /// RED with a decoupled average for each precedence.
     RioD(RioD, MredConfig),
+    /// RED as Linux's `sch_red`.
+    RedLinux(RedLinux, RedLinuxConfig),
+    /// Generic RED as Linux's `sch_gred`.
+    Gred(Gred, GredConfig),
 }

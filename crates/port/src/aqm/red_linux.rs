@@ -1,0 +1,95 @@
+//! RED as Linux's `sch_red` does it, in its two ages.
+//!
+//! Source: Linux 6.1 `net/sched/sch_red.c`; the arithmetic is that of `linux.rs`. The backlog is
+//! what waits, without the packet in service. Idle time starts when the queue is asked for a packet
+//! and has none, so at the end of the last transmission; a classful parent such as HTB never asks an
+//! empty queue, hence `idle_ageing`.
+
+use super::linux::{Average, LinuxAge, Parameters, Spacer, TcRed};
+use super::{Arrival, Invalid, Policy, Verdict};
+use serde::{Deserialize, Serialize};
+use trunkline_units::{Stream, Time};
+
+/// Keys of `red-linux`. The `limit` of `tc` is the queue's `limit_bytes`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RedLinuxConfig {
+    /// Parameters of `tc`.
+    pub parameters: TcRed,
+    /// Which Linux.
+    pub age: LinuxAge,
+    /// Drop above `max` also what could be marked.
+    pub harddrop: bool,
+    /// Whether idle time ages the average: false under a classful parent of Linux (HTB, CBQ).
+    pub idle_ageing: bool,
+}
+
+/// A `sch_red` queue's judge.
+#[derive(Clone, Debug)]
+pub struct RedLinux {
+    parameters: Parameters,
+    harddrop: bool,
+    idle_ageing: bool,
+    average: Average,
+    spacer: Spacer,
+}
+
+impl RedLinux {
+    /// A Linux RED; the port's rate plays no part, `bandwidth_bit_s` does.
+    ///
+    /// # Errors
+    /// The parameter that is out of range.
+    pub fn new(config: &RedLinuxConfig, _rate_bit_s: u64) -> Result<Self, Invalid> {
+        Ok(Self {
+            parameters: Parameters::new(&config.parameters, config.age)?,
+            harddrop: config.harddrop,
+            idle_ageing: config.idle_ageing,
+            average: Average::default(),
+            spacer: Spacer::default(),
+        })
+    }
+}
+
+impl Policy for RedLinux {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
+        self.average.sample(&self.parameters, arrival.now, arrival.backlog.bytes);
+        self.spacer.judge(&self.parameters, self.average.scaled, self.harddrop, random)
+    }
+
+    fn on_idle(&mut self, at: Time) {
+        if self.idle_ageing {
+            self.average.idle_since = Some(at);
+        }
+    }
+
+    fn average(&self) -> Option<f64> {
+        Some(self.parameters.bytes(self.average.scaled))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::overload;
+    use super::*;
+
+    /// A constant load of 1.1 on 8 Mbit/s: 1 of 11 packets is dropped, so the mean gap is 11 =
+    /// 1/(2p) + 1/2: p = 1/21. `MaxP`, 0.3 over 90 kB: avg = 10,000 + 90,000 / (21 * 0.3) = 24,286 B.
+    /// `Plog`, 2^-19 a byte: 10,000 + 2^19 / 21 = 34,966 B.
+    #[test]
+    fn equilibrium_average_at_constant_overload_follows_the_age() {
+        for (age, expected) in [(LinuxAge::MaxP, 24_286.0), (LinuxAge::Plog, 34_966.0)] {
+            let parameters = TcRed {
+                min_bytes: 10_000,
+                max_bytes: 100_000,
+                avpkt_bytes: 1000,
+                burst_packets: 60,
+                bandwidth_bit_s: 8_000_000,
+                probability: 0.3,
+            };
+            let config = RedLinuxConfig { parameters, age, harddrop: false, idle_ageing: true };
+            let result = overload(RedLinux::new(&config, 8_000_000).unwrap(), 1.1, &[0], 400_000);
+            assert!((result.average / expected - 1.0).abs() < 0.03, "{age:?}: {}", result.average);
+        }
+    }
+}
