@@ -211,6 +211,9 @@ impl Classful {
             let left = entry.backlog(0);
             entry.aqm.on_departure(now, service.bytes, service.precedence, left);
         }
+        if entry.queue.is_empty() {
+            entry.aqm.on_idle(now);
+        }
         Some(service)
     }
 

@@ -335,4 +335,7 @@ fn tell_departure(fifo: &mut Fifo, wire: &Ring<Departure>, gone: Departure, left
         let rest = Backlog { packets: left - 1, bytes };
         judge.aqm.on_departure(gone.at, next.bytes(), next.precedence(), rest);
     }
+    if left == 0 {
+        judge.aqm.on_idle(gone.at);
+    }
 }
