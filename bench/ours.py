@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from workloads import Link, Workload
+from workloads import Link, Red, Workload
 
 
 def scenario(workload: Workload, seconds: float) -> str:
     """The workload as a scenario file; JSON is YAML too.
 
-    Its TCP does as ns-2's NewReno: 40 B of headers, an initial window of two segments, limited
-    transmit, RTO of 3 s at first and 0.2 s at least on a clock of 10 ms.
+    Its TCP does as ns-2's NewReno: 40 B of headers; one segment in the first round trip (ns-2
+    sends a SYN alone, then two segments), limited transmit, one timed segment per window, RTO of
+    3 s at first and 0.2 s at least on a clock of 10 ms.
 
     Parameters
     ----------
@@ -56,8 +57,10 @@ def scenario(workload: Workload, seconds: float) -> str:
                 "variant": "new-reno",
                 "header": "40 B",
                 "window": "100000 packets",
-                "initial_window": "2 packets",
+                "initial_window": "1 packets",
                 "limited_transmit": True,
+                "impatient": True,
+                "timestamps": False,
                 "rto": {"initial": "3 s", "min": "200 ms", "max": "60 s", "tick": "10 ms"},
             }
         },
@@ -99,17 +102,7 @@ def link_keys(link: Link, ports: dict[str, Any]) -> dict[str, Any]:
         "port": name,
     }
     if link.red:
-        red = link.red
-        aqm = {
-            "kind": "red",
-            "min_th": red.min_th,
-            "max_th": red.max_th,
-            "max_p": red.max_p,
-            "w_q": red.w_q,
-            "mean_packet": f"{red.mean_bytes} B",
-            "gentle": False,
-        }
-        ports["red"] = {"queue": {"limit": f"{link.red_limit_packets} packets", "aqm": aqm}}
+        ports["red"] = {"queue": {"limit": f"{link.red_limit_packets} packets"}}
         keys["forward"] = {"port": "red"}
     return keys
 
@@ -132,7 +125,38 @@ def compiled(workload: Workload, seconds: float) -> str:
     from trunkline.network import compile
     from trunkline.scenario import load
 
-    return compile(load(scenario(workload, seconds))).to_json()
+    network = json.loads(compile(load(scenario(workload, seconds))).to_json())
+    for link in workload.links:
+        if link.red:
+            for port in network["ports"]:
+                if port["name"] == "red":
+                    port["classes"][0]["queue"]["aqm"] = red_keys(link.red)
+    return json.dumps(network, sort_keys=True, separators=(",", ":"))
+
+
+def red_keys(red: Red) -> dict[str, Any]:
+    """RED in the words of a compiled network, its early drops spread as ns-2 spreads them.
+
+    Parameters
+    ----------
+    red : Red
+        Its parameters.
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        "kind": "red",
+        "min_th": red.min_th,
+        "max_th": red.max_th,
+        "max_p": red.max_p,
+        "w_q": red.w_q,
+        "gentle": False,
+        "unit": "packets",
+        "mean_packet_bytes": red.mean_bytes,
+        "spacing": "ns2",
+    }
 
 
 def parse(printed: str, network: str, workload: Workload) -> dict[str, float]:
