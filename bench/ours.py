@@ -76,7 +76,7 @@ def scenario(workload: Workload, seconds: float) -> str:
             "down": {"route": list(workload.core[::-1])},
         }
         document["trunks"] = {"all": {"path": "up", "reverse": "down", "flows": list(flows)}}
-    return json.dumps(document)
+    return json.dumps(document) + "\n"
 
 
 def link_keys(link: Link, ports: dict[str, Any]) -> dict[str, Any]:
