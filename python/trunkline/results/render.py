@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -80,7 +81,7 @@ def frame(title: str, columns: Sequence[str], *, names: int = 1) -> RichTable:
     )
     for index, column in enumerate(columns):
         if index < names:
-            table.add_column(Text(column), justify="left", overflow="fold")
+            table.add_column(Text(column), justify="left", overflow="fold", min_width=4)
         else:
             table.add_column(Text(column), justify="right", no_wrap=True)
     return table
@@ -102,16 +103,33 @@ def quantity(value: Scalar, unit: str) -> str:
     """Write a number with its unit and a metric prefix, four significant digits."""
     if value is None:
         return "–"
-    number = float(value)
-    if number == 0:
-        return f"0 {unit}"
-    steps = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")]
-    if unit == "s":
-        steps = steps[3:]
-    for factor, prefix in [*steps, (1e-9, "n")]:
-        if abs(number) >= factor * 0.99995:
-            return f"{number / factor:.4g} {prefix}{unit}"
-    return f"{number:.4g} {unit}"
+    factor, prefix = scale(float(value), unit)
+    return f"{float(value) / factor:.4g} {prefix}{unit}"
+
+
+def mean_and_half(mean: float, half: float | None, unit: str) -> str:
+    """Write a mean and half of its interval in one unit, to the digits that the interval allows.
+
+    Two significant digits of the half width are kept, and the mean to the same place.
+    """
+    factor, prefix = scale(mean, unit)
+    end = f" {prefix}{unit}" if unit else ""
+    if half is None:
+        return f"{mean / factor:.4g}{end}"
+    if half == 0:
+        return f"{mean / factor:.4g} ± 0{end}"
+    places = min(max(0, 1 - math.floor(math.log10(half / factor))), 4)
+    return f"{mean / factor:.{places}f} ± {half / factor:.{places}f}{end}"
+
+
+def scale(value: float, unit: str) -> tuple[float, str]:
+    """Factor and metric prefix that suit a value; bits go up from 1, seconds down from 1."""
+    up = [(1e9, "G"), (1e6, "M"), (1e3, "k")] if unit == "bit/s" else []
+    down = [(1e-3, "m"), (1e-6, "µ"), (1e-9, "n")] if unit == "s" else []
+    for factor, prefix in [*up, (1.0, ""), *down]:
+        if abs(value) >= factor * 0.99995:
+            return factor, prefix
+    return 1.0, ""
 
 
 def percent(value: Scalar) -> str:

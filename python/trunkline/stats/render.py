@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trunkline.results import Results
-from trunkline.results.render import SHOWN_ROWS, add, draw, frame, percent, quantity
+from trunkline.results.render import SHOWN_ROWS, add, draw, frame, mean_and_half
 from trunkline.stats.across import Row, across
 from trunkline.stats.interval import Interval
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-Written = Callable[[float], str]
-
-_BITS: Written = lambda value: quantity(value, "bit/s")  # noqa: E731
-_SECONDS: Written = lambda value: quantity(value, "s")  # noqa: E731
-_PACKETS: Written = lambda value: f"{value:.3g}"  # noqa: E731
-
 _FLOWS = {
-    "goodput": ("goodput_bit_s", _BITS),
-    "throughput": ("throughput_bit_s", _BITS),
-    "loss": ("loss_ratio", percent),
-    "delay": ("delay_mean_s", _SECONDS),
-    "p99": ("delay_p99_s", _SECONDS),
-    "jitter": ("jitter_s", _SECONDS),
+    "goodput": ("goodput_bit_s", "bit/s"),
+    "throughput": ("throughput_bit_s", "bit/s"),
+    "loss": ("loss_ratio", "%"),
+    "delay": ("delay_mean_s", "s"),
+    "p99": ("delay_p99_s", "s"),
+    "jitter": ("jitter_s", "s"),
 }
 _PORTS = {
-    "use": ("utilisation", percent),
-    "loss": ("loss_ratio", percent),
-    "wait": ("wait_mean_s", _SECONDS),
-    "queue": ("queue_mean_packets", _PACKETS),
+    "use": ("utilisation", "%"),
+    "loss": ("loss_ratio", "%"),
+    "wait": ("wait_mean_s", "s"),
+    "queue": ("queue_mean_packets", ""),
 }
 
 
@@ -57,9 +51,7 @@ def render_many(runs: Sequence[Results], *, width: int | None = None, colour: bo
     return draw(tables, last, width=width, colour=colour)
 
 
-def _table(
-    title: str, rows: list[Row], columns: dict[str, tuple[str, Written]], by: str
-) -> RichTable:
+def _table(title: str, rows: list[Row], columns: dict[str, tuple[str, str]], by: str) -> RichTable:
     ranked = sorted(range(len(rows)), key=lambda i: -rows[i].measures[by].mean)
     kept = sorted(ranked[:SHOWN_ROWS])
     more = len(rows) - len(kept)
@@ -68,14 +60,14 @@ def _table(
     drawn = frame(heading, [*names, *columns], names=len(names))
     for index in kept:
         row = rows[index]
-        values = [_cell(row.measures.get(name), written) for name, written in columns.values()]
+        values = [_cell(row.measures.get(name), unit) for name, unit in columns.values()]
         add(drawn, [*row.key.values(), *values])
     return drawn
 
 
-def _cell(interval: Interval | None, written: Written) -> str:
+def _cell(interval: Interval | None, unit: str) -> str:
     if interval is None:
         return "–"
-    if interval.half_width is None:
-        return written(interval.mean)
-    return f"{written(interval.mean)} ± {written(interval.half_width)}"
+    factor = 100 if unit == "%" else 1
+    half = None if interval.half_width is None else factor * interval.half_width
+    return mean_and_half(factor * interval.mean, half, unit)

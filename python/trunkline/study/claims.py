@@ -38,7 +38,9 @@ class Cells:
 
     def total(self, table: str) -> Values:
         """Sum of all columns of a table, by row and seed."""
-        return np.sum([v for (name, _), v in self.columns.items() if name == table], axis=0)
+        values = [v for (name, _), v in self.columns.items() if name == table]
+        total: Values = np.stack(values).sum(axis=0)
+        return total
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def picture(done: Reproduction, table: str) -> Figure:
         f"Table {table}: {study.cases[table].title}",
         study.offered(),
         lines,
-        x_label=f"{next(iter(study.grid)).replace('_', ' ')} [{column.unit}]",
+        x_label=f"{study.row_title} [{column.unit}]",
         y_label=f"{measure} [{column.unit}]",
     )
 

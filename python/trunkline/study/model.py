@@ -113,6 +113,8 @@ class Study(Part):
         Tables by their name in the document.
     grid : dict of str to list of str
         Parameter of the scenarios to its values; points are their product, in order.
+    row_title : str
+        What the rows are, e.g. ``"UDP source rate"``.
     columns : dict of str to Column
         What each column of a table holds.
     stated, fitted : list
@@ -131,6 +133,7 @@ class Study(Part):
     seeds: Annotated[int, Field(ge=1)]
     cases: dict[str, Case]
     grid: dict[str, list[str]]
+    row_title: str
     columns: dict[str, Column]
     stated: list[Stated]
     fitted: list[Fitted]

@@ -41,7 +41,7 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
 
 def _table(done: Reproduction, table: str) -> RichTable:
     study = done.study
-    heads = [next(iter(study.grid))]
+    heads = [study.row_title]
     for name, column in study.columns.items():
         heads += [f"{name} {column.unit}", "published", "error"]
     drawn = frame(f"Table {table}: {study.cases[table].title}", heads)

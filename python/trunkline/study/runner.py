@@ -63,7 +63,7 @@ def points(study: Study) -> list[Point]:
             overrides = study.settings(table) | values
             scenario = scenarios.load(study.folder / case.scenario, overrides=overrides)
             written = networks.compile(scenario).to_json()
-            made.append(Point(table, row, scenario.text, written))
+            made.append(Point(table, row, scenario.dump(), written))
     return made
 
 

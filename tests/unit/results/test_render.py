@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from trunkline.results.render import mean_and_half, printable, quantity
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "written"),
+    [
+        (16_800_000.0, "bit/s", "16.8 Mbit/s"),
+        (999_999.0, "bit/s", "1 Mbit/s"),
+        (0.0, "bit/s", "0 bit/s"),
+        (0.0123456, "s", "12.35 ms"),
+        (2.5e-7, "s", "250 ns"),
+        (12.0, "s", "12 s"),
+        (None, "s", "–"),
+    ],
+)
+def test_quantities_have_a_fitting_prefix(value: float | None, unit: str, written: str) -> None:
+    assert quantity(value, unit) == written
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "unit", "written"),
+    [
+        (17_490_000.0, 4_898_000.0, "bit/s", "17.5 ± 4.9 Mbit/s"),
+        (13_451_234.0, 10_820.0, "bit/s", "13.451 ± 0.011 Mbit/s"),
+        (0.0068, 0.00019, "s", "6.80 ± 0.19 ms"),
+        (0.000123, 0.001007, "s", "123 ± 1007 µs"),
+        (18.2e6, 0.0, "bit/s", "18.2 ± 0 Mbit/s"),
+        (18.2e6, None, "bit/s", "18.2 Mbit/s"),
+        (1.5, 0.25, "", "1.50 ± 0.25"),
+    ],
+)
+def test_mean_and_interval_share_unit_and_digits(
+    mean: float, half: float | None, unit: str, written: str
+) -> None:
+    assert mean_and_half(mean, half, unit) == written
+
+
+def test_control_characters_are_spelled_out() -> None:
+    assert printable("a\x1b[2Jb\r\n\u202ec") == "a\\x1b[2Jb\\r\\n\\u202ec"
