@@ -3,7 +3,7 @@
 import unicodedata
 from typing import Any
 
-from trunkline.scenario import check_flows, check_paths, check_ports
+from trunkline.scenario import check_flows, check_paths, check_ports, check_trunks
 from trunkline.scenario.diagnostic import Problems, nearest
 from trunkline.scenario.model import FLOW_MEASURES, LINK_MEASURES, Probe, Scenario
 from trunkline.scenario.topology import Topology, arcs_of, listed, topology
@@ -48,10 +48,13 @@ def check(scenario: Scenario, problems: Problems) -> None:
     """
     if not scenario.nodes:
         problems.add("empty", ("nodes",), "a network needs at least one node", at_key=True)
+    if not check_flows.fits_memory(scenario, problems):
+        return
     found = topology(scenario, problems)
     _links(scenario, found, problems)
     check_ports.check(scenario, problems)
-    check_paths.check(scenario, found, problems)
+    sound = check_paths.check(scenario, found, problems)
+    check_trunks.check(scenario, found, sound, problems)
     check_flows.check(scenario, found, problems)
     _probes(scenario, found, problems)
     _run(scenario, problems)
@@ -81,9 +84,9 @@ def _links(scenario: Scenario, found: Topology, problems: Problems) -> None:
     for name, link in scenario.links.items():
         if link.port is not None:
             _port(scenario, link.port, ("links", name, "port"), problems)
-        for key, options in (("forward", link.forward), ("backward", link.backward)):
-            if options is not None and options.port is not None:
-                _port(scenario, options.port, ("links", name, key, "port"), problems)
+        for key, one_way in (("forward", link.forward), ("backward", link.backward)):
+            if one_way is not None and one_way.port is not None:
+                _port(scenario, one_way.port, ("links", name, key, "port"), problems)
     default = scenario.defaults.link
     if default is not None and default.port is not None:
         _port(scenario, default.port, ("defaults", "link", "port"), problems)

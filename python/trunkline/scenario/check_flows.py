@@ -71,29 +71,35 @@ def options(scenario: Scenario, name: str) -> Tcp | Udp:
 
 def largest(scenario: Scenario) -> int:
     """Largest IP packet whose size the scenario states [B]; 0 without flows."""
-    sizes = [0]
-    for name in scenario.flows:
-        flow = options(scenario, name)
-        if isinstance(flow, Tcp):
-            sizes.append(flow.mss + flow.header)
-        elif flow.size.fixed is not None:
-            sizes.append(flow.size.fixed)
-        elif flow.size.choice is not None:
-            sizes += flow.size.choice.sizes
-    return max(sizes)
+    return max((largest_of(options(scenario, name)) for name in scenario.flows), default=0)
+
+
+def largest_of(flow: Tcp | Udp) -> int:
+    """Largest IP packet of a flow whose size the scenario states [B]; 0 if it states none."""
+    if isinstance(flow, Tcp):
+        return flow.mss + flow.header
+    if flow.size.choice is not None:
+        return max(flow.size.choice.sizes)
+    return flow.size.fixed or 0
+
+
+def fits_memory(scenario: Scenario, problems: Problems) -> bool:
+    """Whether the flows fit into memory, by estimate; to be asked before any are written out."""
+    needed = count(scenario) * _FLOW_MEMORY
+    if needed <= MEMORY_LIMIT:
+        return True
+    name = max(scenario.flows, key=lambda each: scenario.flows[each].replicate or 1)
+    problems.add(
+        "memory",
+        ("flows", name, "replicate"),
+        f"{count(scenario)} flows need about {needed / 1e9:.0f} GB; the limit is "
+        f"{MEMORY_LIMIT / 1e9:.0f} GB",
+    )
+    return False
 
 
 def check(scenario: Scenario, found: Topology, problems: Problems) -> None:
     """Checks all flows."""
-    needed = count(scenario) * _FLOW_MEMORY
-    if needed > MEMORY_LIMIT:
-        name = max(scenario.flows, key=lambda each: scenario.flows[each].replicate or 1)
-        problems.add(
-            "memory",
-            ("flows", name, "replicate"),
-            f"{count(scenario)} flows need about {needed / 1e9:.0f} GB; the limit is "
-            f"{MEMORY_LIMIT / 1e9:.0f} GB",
-        )
     for name in scenario.flows:
         path: Path = ("flows", name)
         flow = options(scenario, name)

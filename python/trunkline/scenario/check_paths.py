@@ -1,12 +1,11 @@
-"""Checks of paths and trunks: routes, tunnels, labels."""
+"""Checks of paths: routes, tunnels, labels."""
 
-from trunkline.scenario import check_flows
 from trunkline.scenario.diagnostic import Path, Problems, nearest
 from trunkline.scenario.model import Path as LabelPath
-from trunkline.scenario.model import Scenario, Trunk
+from trunkline.scenario.model import Scenario
 from trunkline.scenario.topology import Topology, listed, unknown_node
 
-__all__ = ["Hop", "check", "hops", "label_count"]
+__all__ = ["Hop", "check", "hops", "label_count", "loads", "route_nodes"]
 
 MAX_STACK = 4
 """Labels that a packet can carry at once."""
@@ -17,16 +16,29 @@ Hop = tuple[str, str, str, bool]
 """From, to, name of the link or of the path ridden as a tunnel, whether it is a tunnel."""
 
 
-def check(scenario: Scenario, found: Topology, problems: Problems) -> None:
-    """Checks all paths, then the trunks on them."""
-    sound = {name: hops(scenario, found, name, problems) is not None for name in scenario.paths}
+def check(scenario: Scenario, found: Topology, problems: Problems) -> set[str]:
+    """Checks all paths.
+
+    Returns
+    -------
+    set of str
+        Paths whose routes, and those of the tunnels they ride, have no fault.
+    """
+    sound: set[str] = set()
     for name in scenario.paths:
-        if sound[name]:
-            _depth(scenario, name, problems)
+        if hops(scenario, found, name, problems) is not None:
+            sound.add(name)
         _labels(scenario, name, problems)
-    carried: dict[str, str] = {}
-    for name, trunk in scenario.trunks.items():
-        _trunk(scenario, found, name, trunk, carried, problems)
+    broken = set(scenario.paths) - sound
+    for name in list(sound):
+        if any(_rides(scenario, name, each) for each in broken):
+            sound.discard(name)
+    for name in scenario.paths:
+        if name in sound:
+            _depth(scenario, found, name, problems)
+            _models(scenario, found, name, problems)
+    _explicit_nulls(scenario, problems)
+    return sound
 
 
 def hops(scenario: Scenario, found: Topology, name: str, problems: Problems) -> list[Hop] | None:
@@ -154,22 +166,64 @@ def _hop(
     return None
 
 
-def _depth(scenario: Scenario, name: str, problems: Problems) -> None:
-    depth = _stack(scenario, name, set())
+def loads(scenario: Scenario, found: Topology, name: str) -> list[tuple[str, int]]:
+    """Links that a sound path crosses, each with the number of labels on a packet there."""
+    path = scenario.paths[name]
+    its = hops(scenario, found, name, Problems()) or []
+    result: list[tuple[str, int]] = []
+    for index, (_, _, over, is_tunnel) in enumerate(its):
+        own = 0 if path.php and not path.explicit_null and index == len(its) - 1 else 1
+        if is_tunnel:
+            result += [(link, own + more) for link, more in loads(scenario, found, over)]
+        else:
+            result.append((over, own))
+    return result
+
+
+def _depth(scenario: Scenario, found: Topology, name: str, problems: Problems) -> None:
+    link, depth = max(loads(scenario, found, name), key=lambda load: load[1])
     if depth > MAX_STACK:
         problems.add(
             "stack",
             ("paths", name, "through"),
-            f"packets of path {name} would carry {depth} labels",
+            f"packets of path {name} would carry {depth} labels on {link}",
             allowed=f"at most {MAX_STACK}",
         )
 
 
-def _stack(scenario: Scenario, name: str, above: set[str]) -> int:
-    if name in above or len(above) > 2 * MAX_STACK or name not in scenario.paths:
-        return 0
-    below = [_stack(scenario, each, above | {name}) for each in scenario.paths[name].through]
-    return 1 + max(below, default=0)
+def _models(scenario: Scenario, found: Topology, name: str, problems: Problems) -> None:
+    """One label operation has one TTL model: where it touches two paths, theirs must agree."""
+    path = scenario.paths[name]
+    its = hops(scenario, found, name, Problems()) or []
+    for index, (source, _, over, is_tunnel) in enumerate(its):
+        pops = path.php and not path.explicit_null and index == len(its) - 1
+        if is_tunnel and (index == 0 or pops) and scenario.paths[over].ttl != path.ttl:
+            problems.add(
+                "relation",
+                ("paths", name, "through"),
+                f"{source} handles the labels of {name} and {over} in one step: their ttl must be "
+                "the same",
+                given=f"{path.ttl} and {scenario.paths[over].ttl}",
+            )
+
+
+def _explicit_nulls(scenario: Scenario, problems: Problems) -> None:
+    """Label 0 says nothing of its path: all that end at a node with it have one TTL model."""
+    first: dict[str, str] = {}
+    for name, path in scenario.paths.items():
+        nodes = route_nodes(scenario, name)
+        if not path.explicit_null or not nodes:
+            continue
+        other = first.setdefault(nodes[-1], name)
+        if scenario.paths[other].ttl != path.ttl:
+            problems.add(
+                "relation",
+                ("paths", name, "ttl"),
+                f"paths {other} and {name} both end at {nodes[-1]} with explicit null: their ttl "
+                "must be the same",
+                at_key=True,
+                related=((("paths", other), "the other"),),
+            )
 
 
 def label_count(path: LabelPath, nodes: int) -> int:
@@ -228,62 +282,4 @@ def _labels(scenario: Scenario, name: str, problems: Problems) -> None:
                     (*at, index),
                     f"label {label} at {node} is taken by path {other}",
                     related=((("paths", other, "labels"), "taken here"),),
-                )
-
-
-def _trunk(
-    scenario: Scenario,
-    found: Topology,
-    name: str,
-    trunk: Trunk,
-    carried: dict[str, str],
-    problems: Problems,
-) -> None:
-    at: Path = ("trunks", name)
-    known = True
-    for key, path in (("path", trunk.path), ("reverse", trunk.reverse)):
-        if path is not None and path not in scenario.paths:
-            known = False
-            problems.add(
-                "reference",
-                (*at, key),
-                f"there is no path {path}",
-                allowed=listed(scenario.paths),
-                hint=nearest(path, scenario.paths),
-            )
-    for index, flow in enumerate(trunk.flows):
-        where = (*at, "flows", index)
-        if flow == "all" and "all" not in scenario.flows:
-            flows = list(scenario.flows)
-        elif check_flows.exists(scenario, flow):
-            flows = [flow]
-        else:
-            check_flows.unknown(scenario, flow, where, problems)
-            continue
-        for each in flows:
-            other = carried.setdefault(each, name)
-            whole = check_flows.base(each)
-            other = carried.get(whole, other) if whole != each else other
-            if other != name:
-                problems.add(
-                    "trunk",
-                    where,
-                    f"flow {each} rides trunk {other} already",
-                    related=((("trunks", other), "the other"),),
-                )
-            elif known:
-                _reaches(scenario, found, trunk, check_flows.base(each), where, problems)
-
-
-def _reaches(
-    scenario: Scenario, found: Topology, trunk: Trunk, flow: str, where: Path, problems: Problems
-) -> None:
-    ends = scenario.flows[flow]
-    for path in (trunk.path, trunk.reverse):
-        for node in route_nodes(scenario, path)[:1] if path is not None else ():
-            if found.part.get(ends.from_) != found.part.get(node):
-                problems.add(
-                    "trunk",
-                    where,
-                    f"flow {flow} cannot reach {node}, where path {path} begins",
                 )

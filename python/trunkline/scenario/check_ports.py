@@ -164,7 +164,7 @@ def _queue(queue: Queue, path: Path, problems: Problems) -> None:
 
 def _quantum(scenario: Scenario, port: Port, name: str, path: Path, problems: Problems) -> None:
     quantum = port.classes[name].quantum
-    largest = max((its for its in (check_flows.largest(scenario),) if its), default=0)
+    largest = check_flows.largest(scenario)
     if quantum is not None and port.scheduler == "drr" and quantum < largest:
         problems.add(
             "relation",

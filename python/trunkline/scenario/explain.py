@@ -56,7 +56,7 @@ def _explain(item: Any, path: Path, problems: Problems) -> None:
             path,
             f"there is no key {path[-1]} here",
             allowed=", ".join(keys),
-            hint=nearest(str(path[-1]), keys),
+            hint=_likely(str(path[-1]), keys),
             at_key=True,
         )
     elif what == "missing":
@@ -81,11 +81,49 @@ def _choice(item: Any, path: Path, problems: Problems) -> None:
     problems.add(
         "choice",
         path,
-        "not one of the words that can stand here",
-        given=kind(given),
+        f"{_last_key(path)} cannot be {kind(given)}",
         allowed=", ".join(words),
         hint=nearest(str(given), words),
     )
+
+
+def _last_key(path: Path) -> str:
+    return next((each for each in reversed(path) if isinstance(each, str)), "this")
+
+
+_SYNONYMS = {
+    "bandwidth": "rate",
+    "buffer": "limit",
+    "capacity": "rate",
+    "cos": "tc",
+    "cost": "metric",
+    "destination": "to",
+    "dst": "to",
+    "exp": "tc",
+    "hops": "route",
+    "interval": "every",
+    "latency": "delay",
+    "length": "duration",
+    "plr": "loss",
+    "protocol": "agent",
+    "queue_length": "limit",
+    "source": "from",
+    "speed": "rate",
+    "src": "from",
+    "warmup": "warm_up",
+    "weighting": "weight",
+}
+"""Words for our keys that people use elsewhere."""
+
+
+def _likely(key: str, keys: list[str]) -> str:
+    """A hint for a key that does not exist: the nearest key, or the one another word means."""
+    own = nearest(key, keys)
+    if own:
+        return own
+    words = [each for each, meant in _SYNONYMS.items() if meant in keys]
+    close = nearest(key, words).removeprefix("did you mean ").removesuffix("?")
+    return f"did you mean {_SYNONYMS[close]}?" if close else ""
 
 
 _EXPECTED = {

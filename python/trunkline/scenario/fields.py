@@ -58,10 +58,16 @@ _NAME = re.compile(r"\w[\w.+-]*\Z")
 
 
 def invalid(
-    code: str, message: str, *, given: object = "", allowed: str = "", hint: str = ""
+    code: str,
+    message: str,
+    *,
+    given: object = "",
+    allowed: str = "",
+    hint: str = "",
+    at: tuple[str | int, ...] = (),
 ) -> PydanticCustomError:
     """An error that a validator raises, with all that a diagnostic shows."""
-    context = {"message": message, "given": _cut(given), "allowed": allowed, "hint": hint}
+    context = {"message": message, "given": _cut(given), "allowed": allowed, "hint": hint, "at": at}
     return PydanticCustomError(code, "{message}", context)
 
 

@@ -26,7 +26,7 @@ def schema() -> dict[str, Any]:
     return document
 
 
-_RENAMED = {"$defs": "definitions", "prefixItems": "items"}
+_RENAMED: dict[str, str] = {"$defs": "definitions", "prefixItems": "items"}
 
 
 def _draft7(value: Any) -> Any:
@@ -39,5 +39,6 @@ def _draft7(value: Any) -> Any:
     for key, each in value.items():
         if key == "discriminator":
             continue
-        result[_RENAMED.get(key, key)] = _draft7(each)
+        name: str = _RENAMED.get(key, key)
+        result[name] = _draft7(each)
     return result

@@ -20,7 +20,7 @@ from trunkline.scenario.diagnostic import (
     with_place,
 )
 from trunkline.scenario.explain import explain
-from trunkline.scenario.model import Scenario
+from trunkline.scenario.model import FORMAT, Scenario
 from trunkline.scenario.text import Map, Seq
 
 __all__ = ["load"]
@@ -94,6 +94,7 @@ def _load(document: Any, overrides: Mapping[str, str], strict: bool, origin: _Or
     written = parameters.override(document, overrides, problems)
     meant = parameters.substitute(written, problems)
     check.duplicates(meant, problems)
+    _check_format(meant, origin, problems)
     context = {"text": origin.is_text, "substituted": True}
     scenario = None
     try:
@@ -119,6 +120,30 @@ def _load(document: Any, overrides: Mapping[str, str], strict: bool, origin: _Or
     scenario._source = origin.content
     scenario._checked = True
     return scenario
+
+
+def _check_format(document: Any, origin: _Origin, problems: Problems) -> None:
+    """Stops at a file of a newer format; asks for the version in files."""
+    if not isinstance(document, dict):
+        return
+    version = document.get("trunkline")
+    if type(version) is int and version > FORMAT:
+        problems.found.clear()
+        problems.add(
+            "format",
+            ("trunkline",),
+            f"format {version}, this version reads up to {FORMAT}",
+            hint="a newer trunkline reads it",
+        )
+        raise ScenarioError(place_all(problems.found, document, origin.file), origin.content)
+    if version is None and origin.is_text:
+        problems.add(
+            "missing-key",
+            ("trunkline",),
+            "trunkline is missing: the version of the language",
+            hint="begin the file with `trunkline: 1`",
+            at_key=True,
+        )
 
 
 def substituted(
@@ -268,7 +293,9 @@ def locate(document: Any, path: Path, at_key: bool) -> Place | None:
                 place, value = value.value_places[at], value[at]
                 continue
         break
-    return place if place is not None or not isinstance(document, Map) else Place(1, 1)
+    if place is None and isinstance(document, Map):
+        return next(iter(document.key_places.values()), Place(1, 1))
+    return place
 
 
 def _index(items: Seq, name: str) -> int | None:

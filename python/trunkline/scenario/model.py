@@ -201,11 +201,7 @@ def _format(value: Any) -> int:
             "format", "the version must be a whole number", given=kind(value), allowed="1"
         )
     if value > FORMAT:
-        raise invalid(
-            "format",
-            f"format {value}, this version reads up to {FORMAT}",
-            hint="a newer trunkline reads it",
-        )
+        raise invalid("format", f"format {value}, this version reads up to {FORMAT}")
     return value
 
 
@@ -214,7 +210,7 @@ def _nodes(value: Any) -> Any:
         return value
     for index, each in enumerate(value):
         if isinstance(each, dict | list | tuple) or each is None:
-            raise invalid("type", f"item {index + 1} of nodes is not a name", given=kind(each))
+            raise invalid("type", "a node is a name", given=kind(each), at=(index,))
     return {str(each): {} for each in value}
 
 

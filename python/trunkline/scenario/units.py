@@ -261,13 +261,11 @@ def parse(text: str, dimension: Dimension, lowest: int, highest: int) -> int:
         raise UnitError(
             f"a {dimension.name} must be {_range(dimension, lowest, highest)}",
             code="range",
-            allowed=_range(dimension, lowest, highest),
         )
     if value.denominator != 1:
         raise UnitError(
             f"a {dimension.name} must be a whole number of {dimension.base}",
             code="precision",
-            allowed=f"whole {dimension.base}",
             hint=f"the nearest are {format_base(value.numerator // value.denominator, dimension)}"
             f" and {format_base(value.numerator // value.denominator + 1, dimension)}",
         )
@@ -361,7 +359,7 @@ def parse_ratio(text: str) -> float:
     """
     value = parse_quantity(text, RATIO)
     if not 0 <= value <= 1:
-        raise UnitError("a share must be from 0 % to 100 %", code="range", allowed="0 % to 100 %")
+        raise UnitError("a share must be from 0 % to 100 %", code="range")
     return float(value)
 
 
