@@ -1,6 +1,6 @@
 """Checks of port configurations."""
 
-from trunkline.scenario import check_flows
+from trunkline.scenario import check_aqms, check_flows
 from trunkline.scenario.diagnostic import Path, Problems, nearest
 from trunkline.scenario.model import Scenario
 from trunkline.scenario.port import Port, Queue, Rule
@@ -153,6 +153,7 @@ def _same_label(scenario: Scenario, rule: Rule, path: Path, problems: Problems) 
 
 
 def _queue(queue: Queue, path: Path, problems: Problems) -> None:
+    check_aqms.check(queue.aqm, (*path, "aqm"), problems)
     if queue.counts_in_service and 0 in (queue.limit.packets, queue.limit.bytes):
         problems.add(
             "relation",

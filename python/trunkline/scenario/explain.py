@@ -179,32 +179,43 @@ def _keys(loc: tuple[int | str, ...]) -> list[str]:
 
 
 def _tags(loc: tuple[int | str, ...]) -> str:
-    tags = {"flows": "tcp, udp"}
-    return tags.get(str(loc[0]), "")
+    found = _follow(Scenario, loc[:-1] if loc[-1] in _TAGS else loc, stop_at_union=True)
+    names = {
+        name
+        for each in _members(found)
+        for tag in _TAGS
+        if tag in each.model_fields
+        for name in get_args(each.model_fields[tag].annotation)
+    }
+    return ", ".join(sorted(names))
 
 
-def _follow(annotation: Any, loc: tuple[int | str, ...]) -> Any:
+def _follow(annotation: Any, loc: tuple[int | str, ...], *, stop_at_union: bool = False) -> Any:
     """The annotation at a place, through mappings, lists, unions and annotations."""
     annotation = _plain(annotation)
     members = _members(annotation)
     if members:
+        if stop_at_union and not loc and types.NoneType not in members:
+            return annotation
         if loc and isinstance(loc[0], str):
             tagged = [each for each in members if _tagged(each, loc[0])]
             if tagged:
-                return _follow(tagged[0], loc[1:])
+                return _follow(tagged[0], loc[1:], stop_at_union=stop_at_union)
         models = [each for each in members if each is not types.NoneType]
-        return _follow(models[0], loc) if models else None
+        return _follow(models[0], loc, stop_at_union=stop_at_union) if models else None
     if not loc:
         return annotation
     if isinstance(annotation, type) and issubclass(annotation, Element):
         for name, field in annotation.model_fields.items():
             if loc[0] in (name, field.alias):
-                return _follow(field.annotation, loc[1:])
+                return _follow(field.annotation, loc[1:], stop_at_union=stop_at_union)
         return None
     arguments = get_args(annotation)
     if get_origin(annotation) is dict:
-        return _follow(arguments[1], loc[1:])
-    return _follow(arguments[0], loc[1:]) if get_origin(annotation) is tuple else None
+        return _follow(arguments[1], loc[1:], stop_at_union=stop_at_union)
+    if get_origin(annotation) is tuple:
+        return _follow(arguments[0], loc[1:], stop_at_union=stop_at_union)
+    return None
 
 
 def _plain(annotation: Any) -> Any:
@@ -223,5 +234,7 @@ def _tagged(member: Any, tag: str) -> bool:
     if not isinstance(member, type) or not issubclass(member, Element):
         return False
     return any(
-        name in member.model_fields and member.model_fields[name].default == tag for name in _TAGS
+        tag in get_args(member.model_fields[name].annotation)
+        for name in _TAGS
+        if name in member.model_fields
     )

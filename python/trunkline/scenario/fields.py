@@ -26,6 +26,7 @@ __all__ = [
     "Names",
     "Packets",
     "PositiveTime",
+    "Probability",
     "Quantity",
     "Rate",
     "Share",
@@ -168,6 +169,33 @@ def _share(value: Any, info: _Info) -> float:
         return _share(str(value), info)
     raise invalid("type", "a share is text such as 10 %", given=kind(value))
 
+
+def _probability(value: Any) -> float:
+    if isinstance(value, str):
+        try:
+            return units.parse_ratio(value)
+        except UnitError as error:
+            raise unit_error(error, value) from None
+    if not _numeric(value):
+        raise invalid("type", "a probability is a number such as 0.1 or 10 %", given=kind(value))
+    if not 0 <= value <= 1:
+        raise invalid("range", "a probability must be from 0 to 1", given=value)
+    return float(value)
+
+
+Probability = Annotated[
+    float,
+    BeforeValidator(_probability),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0, "maximum": 1},
+                {"type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$|^\$"},
+            ]
+        }
+    ),
+]
+"""A probability: unlike a share it may be a bare number, which nobody reads as per cent."""
 
 Share = Annotated[
     float,
@@ -361,7 +389,8 @@ def _limit(value: Any) -> Limit:
     return Limit(packets, octets)
 
 
-def _limit_text(limit: Limit) -> str | list[str]:
+def limit_text(limit: Limit) -> str | list[str]:
+    """A limit as it is written."""
     parts = []
     if limit.packets is not None:
         parts.append(units.format_packets(limit.packets))
@@ -373,7 +402,7 @@ def _limit_text(limit: Limit) -> str | list[str]:
 LimitField = Annotated[
     Limit,
     BeforeValidator(_limit),
-    PlainSerializer(_limit_text, return_type=str | list[str], when_used="json"),
+    PlainSerializer(limit_text, return_type=str | list[str], when_used="json"),
     WithJsonSchema(
         {
             "anyOf": [

@@ -39,6 +39,5 @@ def _draft7(value: Any) -> Any:
     for key, each in value.items():
         if key == "discriminator":
             continue
-        name: str = _RENAMED.get(key, key)
-        result[name] = _draft7(each)
+        result[_RENAMED.get(str(key), str(key))] = _draft7(each)
     return result

@@ -1,9 +1,10 @@
 """Port configurations: classifier, classes with their queues, scheduler."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
+from trunkline.scenario.aqm import Aqm, DropTail
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import (
     Dscp,
@@ -18,27 +19,9 @@ from trunkline.scenario.fields import (
 )
 from trunkline.scenario.units import BYTES
 
-__all__ = ["Aqm", "Class", "DropTail", "Port", "Queue", "Rule", "Scheduler"]
+__all__ = ["Class", "Port", "Queue", "Rule", "Scheduler"]
 
 Scheduler = Literal["fifo", "priority", "drr", "wfq"]
-
-
-class DropTail(Element):
-    """No judgement: the queue's limit alone drops."""
-
-    kind: Literal["drop-tail"] = "drop-tail"
-
-    def compiled(self) -> dict[str, Any]:
-        """Its parameters as the engine reads them."""
-        return {"kind": self.kind}
-
-
-def _named(value: Any) -> Any:
-    return {"kind": value} if isinstance(value, str) else value
-
-
-Aqm = Annotated[DropTail, BeforeValidator(_named)]
-"""Any AQM, told apart by its `kind`; `aqm: drop-tail` is short for `aqm: {kind: drop-tail}`."""
 
 
 class Queue(Element):

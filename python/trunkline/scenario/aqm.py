@@ -1,0 +1,253 @@
+"""Active queue management: one class for each kind, told apart by `kind`."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.fields import Limit, LimitField, Probability, Quantity, Rate, Switch, Whole
+from trunkline.scenario.units import BYTES, PACKETS
+
+__all__ = ["Aqm", "Curve", "DropTail", "Gred", "Mred", "PrecedenceDropTail", "Red", "RedLinux"]
+
+Precedence = Annotated[int, Whole("a drop precedence", 0, 15)]
+MeanPacket = Annotated[int, Quantity(BYTES, 1, 65_551)]
+AverageBytes = Annotated[int, Quantity(BYTES, 0, 2**31 - 1)]
+Held = Annotated[int, Quantity(PACKETS, 0, 2**31 - 1)]
+Spacing = Literal["uniform", "ns2", "ns2-diffserv", "geometric"]
+Age = Literal["plog", "max-p"]
+Compiled = dict[str, Any]
+
+_SPACING = "How early signals are spread; see the reference page of the queues."
+
+
+class DropTail(Element):
+    """No judgement: the queue's limit alone drops."""
+
+    kind: Literal["drop-tail"] = "drop-tail"
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {"kind": self.kind}
+
+
+class PrecedenceDropTail(Element):
+    """A limit for each drop precedence."""
+
+    kind: Literal["precedence-drop-tail"]
+    limits: tuple[Held, ...] = Field(
+        min_length=1,
+        max_length=16,
+        description="Most packets for precedence 0, 1 and so on; a higher one takes the last.",
+    )
+    counted: Literal["own", "all"] = Field(
+        default="all", description="Which packets count: those of the precedence, or all."
+    )
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {
+            "kind": self.kind,
+            "limits_packets": list(self.limits),
+            "counted": self.counted,
+        }
+
+
+class Curve(Element):
+    """Drop curve of the RED family, in the symbols of Floyd and Jacobson (1993)."""
+
+    min_th: LimitField = Field(description="Average below which no packet is signalled.")
+    max_th: LimitField = Field(
+        description="Average from which on every packet is dropped (`gentle`: from twice this)."
+    )
+    max_p: Probability = Field(
+        default=0.1, description="Probability of an early signal as the average reaches max_th."
+    )
+
+    @property
+    def unit(self) -> str:
+        """``packets`` or ``bytes``; empty where the thresholds are not one quantity each."""
+        units = [_unit(each) for each in (self.min_th, self.max_th)]
+        return units[0] if units[0] == units[1] else ""
+
+    def curve(self) -> Compiled:
+        """Thresholds and probability as the engine reads them."""
+        return {
+            "min_th": float(_amount(self.min_th)),
+            "max_th": float(_amount(self.max_th)),
+            "max_p": self.max_p,
+        }
+
+
+def _unit(limit: Limit) -> str:
+    if (limit.packets is None) == (limit.bytes is None):
+        return ""
+    return "bytes" if limit.packets is None else "packets"
+
+
+def _amount(limit: Limit) -> int:
+    return limit.packets if limit.packets is not None else limit.bytes or 0
+
+
+class RedOptions(Element):
+    """What the REDs have in common."""
+
+    w_q: Probability = Field(default=0.002, description="Weight of the newest sample.")
+    gentle: Switch = Field(
+        default=False,
+        description="The probability grows to 1 at twice max_th instead of jumping at max_th.",
+    )
+    mean_packet: MeanPacket = Field(
+        default=500,
+        description="Mean size on the wire: ages the average of an idle queue, scales byte mode.",
+    )
+    spacing: Spacing = Field(default="uniform", description=_SPACING)
+
+    def options(self) -> Compiled:
+        """Common parameters as the engine reads them."""
+        return {
+            "w_q": self.w_q,
+            "gentle": self.gentle,
+            "mean_packet_bytes": self.mean_packet,
+            "spacing": self.spacing,
+        }
+
+
+class Red(RedOptions, Curve):
+    """Random Early Detection; thresholds in bytes turn byte mode on."""
+
+    kind: Literal["red"]
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {"kind": self.kind, "unit": self.unit} | self.curve() | self.options()
+
+
+class Mred(RedOptions):
+    """RED with a curve for each drop precedence.
+
+    wred: one average; rio-c: each precedence sees the queue of its own and lower ones; rio-d:
+    each sees its own.
+    """
+
+    kind: Literal["wred", "rio-c", "rio-d"]
+    precedences: tuple[Curve, ...] = Field(
+        min_length=1,
+        max_length=16,
+        description="Curve of each precedence, 0 first; a higher precedence takes the last.",
+    )
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        curves = [each.curve() for each in self.precedences]
+        return {"kind": self.kind, "precedences": curves} | self.options()
+
+
+class TcRed(Element):
+    """Parameters of tc for RED and GRED."""
+
+    min: AverageBytes = Field(description="Average below which no packet is dropped.")
+    max: AverageBytes = Field(description="Average from which on every packet is dropped.")
+    avpkt: MeanPacket = Field(default=1000, description="Average packet size.")
+    burst: Annotated[int, Quantity(PACKETS, 1, 2**31 - 1)] = Field(
+        description="Burst that may pass; it sets the weight of the average."
+    )
+    bandwidth: Rate = Field(
+        default=10_000_000, description="Rate at which an idle average ages (tc: 10 Mbit/s)."
+    )
+    probability: Probability = Field(
+        default=0.02, description="Probability of a drop as the average reaches max."
+    )
+
+    def parameters(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {
+            "min_bytes": self.min,
+            "max_bytes": self.max,
+            "avpkt_bytes": self.avpkt,
+            "burst_packets": self.burst,
+            "bandwidth_bit_s": self.bandwidth,
+            "probability": self.probability,
+        }
+
+
+_AGE = "Which Linux: plog (until 2011, rounded probability) or max-p (since 2012, exact)."
+_HARDDROP = "Drop above max also what could be marked."
+
+
+class RedLinux(TcRed):
+    """RED as Linux's `sch_red`."""
+
+    kind: Literal["red-linux"]
+    age: Age = Field(default="max-p", description=_AGE)
+    harddrop: Switch = Field(default=False, description=_HARDDROP)
+    idle_ageing: Switch = Field(
+        default=True,
+        description="Whether idle time ages the average; not under a classful parent of Linux.",
+    )
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {
+            "kind": self.kind,
+            "parameters": self.parameters(),
+            "age": self.age,
+            "harddrop": self.harddrop,
+            "idle_ageing": self.idle_ageing,
+        }
+
+
+class GredDp(TcRed):
+    """One virtual queue of GRED."""
+
+    dp: Precedence = Field(description="Its number, which is the packets' drop precedence.")
+    limit: Annotated[int, Quantity(BYTES, 1, 2**31 - 1)] = Field(description="Most it holds.")
+    prio: Annotated[int, Whole("a prio", 0, 255)] = Field(
+        default=0, description="With grio: lower is dropped later."
+    )
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {
+            "dp": self.dp,
+            "limit_bytes": self.limit,
+            "prio": self.prio,
+            "parameters": self.parameters(),
+        }
+
+
+class Gred(Element):
+    """Generic RED as Linux's `sch_gred`."""
+
+    kind: Literal["gred"]
+    dps: tuple[GredDp, ...] = Field(min_length=1, max_length=16, description="The virtual queues.")
+    default_dp: Precedence = Field(
+        default=0, description="Virtual queue of packets whose own is not set up."
+    )
+    grio: Switch = Field(
+        default=False, description="Whether queues of lower prio count in the others' averages."
+    )
+    age: Age = Field(default="max-p", description=_AGE)
+    harddrop: Switch = Field(default=False, description=_HARDDROP)
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {
+            "kind": self.kind,
+            "dps": [each.compiled() for each in self.dps],
+            "default_dp": self.default_dp,
+            "grio": self.grio,
+            "age": self.age,
+            "harddrop": self.harddrop,
+        }
+
+
+def _named(value: Any) -> Any:
+    return {"kind": value} if isinstance(value, str) else value
+
+
+Aqm = Annotated[
+    Annotated[DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred, Discriminator("kind")],
+    BeforeValidator(_named),
+]
+"""Any AQM; `aqm: drop-tail` is short for `aqm: {kind: drop-tail}`."""
