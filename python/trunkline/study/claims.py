@@ -84,7 +84,7 @@ class Falls(Predicate):
         """Judge it by the interval of the slope over seeds."""
         slope = _slope(cells.columns[self.table, self.column], cells.offered)
         held = (slope.mean if slope.high is None else slope.high) < 0
-        return Verdict(held, f"slope {_interval(slope)} per unit of the row")
+        return Verdict(held, f"slope {_interval(slope)}")
 
 
 class Flat(Predicate):
@@ -104,7 +104,7 @@ class Flat(Predicate):
         off = float(np.abs(means / means.mean() - 1).max())
         return Verdict(
             off <= self.within,
-            f"furthest row is {100 * off:.1f} % from the mean, {100 * self.within:g} % allowed",
+            f"within {100 * off:.1f} % of the mean, {100 * self.within:g} % allowed",
         )
 
 
@@ -162,8 +162,7 @@ class HeldBack(Predicate):
         """Judge it by the interval of the slope over seeds."""
         slope = _slope(cells.columns[self.table, self.column], cells.offered)
         held = (slope.mean if slope.high is None else slope.high) < self.share
-        rise = f"rises by {_interval(slope)} of the offered rise"
-        return Verdict(held, f"{rise}, {self.share:g} allowed")
+        return Verdict(held, f"{_interval(slope)} of the rise, {self.share:g} allowed")
 
 
 Claim = Annotated[Falls | Flat | Below | TotalAbove | HeldBack, Field(discriminator="kind")]
@@ -182,8 +181,8 @@ def _all_above(differences: Values, ratios: Values) -> Verdict:
     sure = [(i.mean if i.low is None else i.low) > 0 for i in intervals]
     spread = f"ratio {ratios.min():.2f} to {ratios.max():.2f}"
     if all(sure):
-        return Verdict(True, f"in all {len(sure)} rows; {spread}")
-    return Verdict(False, f"in {sum(sure)} of {len(sure)} rows; {spread}")
+        return Verdict(True, f"all {len(sure)} rows, {spread}")
+    return Verdict(False, f"{sum(sure)} of {len(sure)} rows, {spread}")
 
 
 def _interval(interval: Interval) -> str:

@@ -28,7 +28,7 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
     parts = [_table(done, table) for table in study.cases]
     doubts = {cell.doubt: None for cell in done.cells if cell.doubt}
     if doubts:
-        listed = frame("* Published values that are judged apart", ["why"])
+        listed = frame("* Judged apart", ["why"])
         for doubt in doubts:
             add(listed, [doubt])
         parts.append(listed)
@@ -42,9 +42,13 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
 def _table(done: Reproduction, table: str) -> RichTable:
     study = done.study
     heads = [study.row_title]
+    units: dict[str, None] = {}
     for name, column in study.columns.items():
-        heads += [f"{name} {column.unit}", "published", "error"]
-    drawn = frame(f"Table {table}: {study.cases[table].title}", heads)
+        heads += [name, "publ.", "err"]
+        units[column.unit] = None
+    title = f"Table {table}: {study.cases[table].title} [{', '.join(units)}]"
+    drawn = frame(title, heads)
+    drawn.collapse_padding = True
     for row in study.rows():
         cells = [c for c in done.cells if (c.table, c.row) == (table, row)]
         add(drawn, [row, *(text for cell in cells for text in _cell(cell))])
@@ -57,7 +61,7 @@ def _cell(cell: Cell) -> list[str]:
     if cell.published is None or cell.error is None:
         return [ours, "–", "–"]
     mark = "*" if cell.doubt else ""
-    return [ours, f"{cell.published:.2f}{mark}", f"{100 * cell.error:+.0f} %"]
+    return [ours, f"{cell.published:.2f}{mark}", f"{100 * cell.error:+.0f}%"]
 
 
 def _claims(done: Reproduction) -> RichTable:
@@ -77,7 +81,7 @@ def _fitted(done: Reproduction) -> RichTable:
 
 
 def _errors(done: Reproduction) -> RichTable:
-    heads = ["table", "cells", "mean abs. error", "with doubtful", "mean |ln|", "inside interval"]
+    heads = ["table", "cells", "mean abs. error", "with *", "mean |ln|", "inside interval"]
     drawn = frame("Error against the published values", heads)
     for table, error in done.errors().items():
         cells = [

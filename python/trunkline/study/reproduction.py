@@ -137,8 +137,7 @@ class Reproduction:
             detail = verdict.detail
             if theirs is not None:
                 said: Verdict = claim.judge(theirs)
-                holds = "hold" if said.held else "do not hold"
-                detail += f" (the published values {holds}: {said.detail})"
+                detail += f"; published: {said.detail}{'' if said.held else ', not held'}"
             judged.append(Judged(claim.name, claim.says, verdict.held, detail))
         return judged
 

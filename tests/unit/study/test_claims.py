@@ -64,7 +64,7 @@ def test_below_must_hold_in_every_row() -> None:
     assert claim.judge(cells(a=[[1], [1], [1]], b=[[3], [3], [3]])).held
     verdict = claim.judge(cells(a=[[1], [2], [1]], b=[[3], [3], [3]]))
     assert not verdict.held
-    assert "in 2 of 3 rows" in verdict.detail
+    assert "2 of 3 rows" in verdict.detail
 
 
 def test_totals_sum_the_columns_of_a_table() -> None:
