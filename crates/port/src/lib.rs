@@ -5,6 +5,7 @@
 
 pub mod aqm;
 mod invalid;
+pub mod meter;
 pub mod sched;
 
 pub use invalid::Invalid;
