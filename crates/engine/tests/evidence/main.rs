@@ -1,0 +1,8 @@
+//! The engine against theory, the RFCs worked by hand, and ns-2.
+//!
+//! One binary, so that all tests share both cores: `cargo test -p trunkline-engine queueing`.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod queueing;

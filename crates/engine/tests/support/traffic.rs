@@ -1,0 +1,62 @@
+//! Agents.
+
+use super::{MS, SECOND};
+use trunkline_agent::tcp::{TcpConfig, Variant};
+use trunkline_agent::udp::{Arrivals, Size, UdpConfig};
+use trunkline_engine::network::Agent;
+
+fn udp(arrivals: Arrivals, rate_bit_s: u64, size: Size) -> Agent {
+    Agent::Udp(UdpConfig { arrivals, rate_bit_s, size, header_bytes: 28 })
+}
+
+/// Datagrams of `bytes` at a constant rate.
+pub fn cbr(rate_bit_s: u64, bytes: u32) -> Agent {
+    udp(Arrivals::Cbr { jitter: 0.0 }, rate_bit_s, Size::Fixed { bytes })
+}
+
+/// Poisson arrivals at a mean rate.
+pub fn poisson(rate_bit_s: u64, size: Size) -> Agent {
+    udp(Arrivals::Poisson, rate_bit_s, size)
+}
+
+/// Exponential periods of constant rate and of silence.
+pub fn on_off(rate_bit_s: u64, bytes: u32, mean_on_ns: u64, mean_off_ns: u64) -> Agent {
+    udp(Arrivals::OnOff { mean_on_ns, mean_off_ns }, rate_bit_s, Size::Fixed { bytes })
+}
+
+/// Datagrams of given sizes at given times after the start.
+pub fn schedule(datagrams: &[(u64, u32)]) -> Agent {
+    let (times_ns, sizes) = datagrams.iter().copied().unzip();
+    udp(Arrivals::Schedule { times_ns, sizes }, 1, Size::Fixed { bytes: 1 })
+}
+
+/// Equally likely sizes [B].
+pub fn sizes(bytes: &[u32]) -> Size {
+    Size::Choice { bytes: bytes.to_vec(), weights: vec![1.0; bytes.len()] }
+}
+
+/// An endless transfer of 1000 B segments with 40 B of headers, a window that never limits, no
+/// delayed acknowledgement, exact clock, RFC 6298 timer.
+pub fn tcp(variant: Variant) -> TcpConfig {
+    TcpConfig {
+        variant,
+        new_reno_impatient: false,
+        mss_bytes: 1000,
+        header_bytes: 40,
+        ack_bytes: 40,
+        size_bytes: None,
+        window_packets: 100_000,
+        initial_window: 2.0,
+        initial_ssthresh: None,
+        rto_initial_ns: SECOND,
+        rto_min_ns: 200 * MS,
+        rto_max_ns: 60 * SECOND,
+        tick_ns: 1,
+        timestamps: true,
+        delayed_ack: None,
+        limited_transmit: false,
+        dup_acks: 3,
+        send_overhead_ns: 0,
+        ecn: false,
+    }
+}
