@@ -43,10 +43,10 @@ fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
 fn enter_recovery(sender: &mut Sender, now: Time) {
     let flight = sender.max - sender.una;
     // RFC 5681 section 3.2 step 2: segments of limited transmit do not count.
-    let extra = if sender.limited_transmit { sender.dup_acks.min(2) } else { 0 };
-    let extra = extra.min(flight.saturating_sub(sender.cwnd as u32));
-    sender.halve(f64::from(flight - extra));
-    sender.cwnd = sender.cwnd.trunc().max(1.0);
+    let extra = flight.saturating_sub(sender.cwnd as u32);
+    if sender.halve(f64::from(flight - extra)) {
+        sender.cwnd = sender.ssthresh;
+    }
     sender.on_loss(now);
     sender.phase = Phase::FastRecovery;
     sender.scoreboard.on_recovery();

@@ -156,3 +156,123 @@ impl Scoreboard {
         self.timed_out_at = Some(una);
     }
 }
+
+#[cfg(test)]
+mod rfc6675 {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    const DUP_THRESH: u32 = 3;
+
+    /// Section 4 as it is written: sets, and a walk over the window at every question.
+    #[derive(Default)]
+    struct Literal {
+        una: u32,
+        max: u32,
+        held: BTreeSet<u32>,
+        high_rxt: Option<u32>,
+        all_lost_below: u32, // after a timeout
+    }
+
+    impl Literal {
+        fn is_lost(&self, seq: u32) -> bool {
+            let above: Vec<u32> = self.held.range(seq + 1..).copied().collect();
+            let blocks = above.iter().filter(|s| !self.held.contains(&(*s - 1))).count() as u32;
+            blocks >= DUP_THRESH || above.len() as u32 > DUP_THRESH - 1 || seq < self.all_lost_below
+        }
+
+        fn set_pipe(&self) -> u32 {
+            let out = (self.una..self.max).filter(|seq| !self.held.contains(seq));
+            out.map(|seq| {
+                let resent = self.high_rxt.is_some_and(|high| seq <= high);
+                u32::from(!self.is_lost(seq)) + u32::from(resent)
+            })
+            .sum()
+        }
+
+        /// Rule (1), then rule (3), of NextSeg.
+        fn next_seg(&self) -> [Option<u32>; 2] {
+            let from = self.high_rxt.map_or(self.una, |high| self.una.max(high + 1));
+            let high = self.held.last().copied().unwrap_or(0);
+            let mut candidates = (from..high).filter(|seq| !self.held.contains(seq));
+            let first = candidates.next();
+            let lost = (from..self.max).find(|s| !self.held.contains(s) && self.is_lost(*s));
+            [lost, first]
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Send(u32),
+        Hold(u32, u32),
+        Advance(u32),
+        Resend,
+        Timeout,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (1u32..20).prop_map(Step::Send),
+            6 => (0u32..200, 1u32..6).prop_map(|(at, length)| Step::Hold(at, length)),
+            3 => (0u32..30).prop_map(Step::Advance),
+            3 => Just(Step::Resend),
+            1 => Just(Step::Timeout),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn s4_pipe_and_next_seg_are_those_of_a_walk_over_the_window(
+            steps in prop::collection::vec(step(), 1..120),
+        ) {
+            let mut board = Scoreboard::default();
+            let mut literal = Literal::default();
+            for step in steps {
+                let (una, max) = (literal.una, literal.max);
+                match step {
+                    Step::Send(count) => {
+                        for seq in max..max + count {
+                            board.on_new(una, seq);
+                        }
+                        literal.max += count;
+                    }
+                    Step::Hold(at, length) if max > una => {
+                        // The first unacknowledged segment is never held.
+                        let start = (una + 1 + at % (max - una)).min(max);
+                        let end = (start + length).min(max);
+                        let news = board.on_blocks(&[[start, end], [0; 2], [0; 2]], una, max, 3);
+                        let before = literal.held.len();
+                        literal.held.extend(start..end);
+                        prop_assert_eq!(news, literal.held.len() > before);
+                    }
+                    Step::Advance(count) => {
+                        let mut ack = (una + count).min(max);
+                        while literal.held.contains(&ack) {
+                            ack += 1;
+                        }
+                        board.on_cumulative(una, ack);
+                        literal.una = ack;
+                        literal.held.retain(|seq| *seq >= ack);
+                    }
+                    Step::Resend => {
+                        let rules = literal.next_seg();
+                        prop_assert_eq!(board.next_lost(una, max), rules[0]);
+                        prop_assert_eq!(board.next_doubtful(una), rules[1]);
+                        if let Some(seq) = rules[0].or(rules[1]) {
+                            board.on_resend(seq);
+                            literal.high_rxt = Some(seq);
+                        }
+                    }
+                    Step::Timeout => {
+                        board.on_timeout(una, max);
+                        literal.high_rxt = None;
+                        literal.all_lost_below = max;
+                    }
+                    Step::Hold(..) => {}
+                }
+                prop_assert_eq!(board.pipe(), literal.set_pipe());
+            }
+        }
+    }
+}

@@ -329,14 +329,15 @@ impl Sender {
     }
 
     /// Halves the window for a loss, unless an ECN-Echo did so for the same window of data
-    /// (RFC 3168 section 6.1.2); marks the point up to which this counts.
-    pub(super) fn halve(&mut self, size: f64) {
-        let done_by_ecn = self.ecn && self.una < self.reduced && self.phase == Phase::Open;
-        if !done_by_ecn {
+    /// (RFC 3168 section 6.1.2), and marks the point up to which this counts. True: halved now.
+    pub(super) fn halve(&mut self, size: f64) -> bool {
+        let by_ecn = self.ecn && self.una < self.reduced && self.phase == Phase::Open;
+        if !by_ecn {
             self.ssthresh = (size / 2.0).trunc().max(2.0);
             self.cwnd = (size / 2.0).max(1.0);
         }
         self.mark_reduced();
+        !by_ecn
     }
 
     fn mark_reduced(&mut self) {

@@ -1,6 +1,7 @@
 //! TCP against the RFCs, by hand, and against ns-2, over a network of one link.
 
 mod delivery;
+mod hand;
 mod ns2;
 mod pipe;
 mod rfc2018;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use trunkline_agent::tcp::{
-    Ack, AckFields, DelayedAck, Receiver, Segment, Sender, TcpConfig, Variant,
+    Ack, AckFields, DelayedAck, Receiver, Segment, Sender, State, TcpConfig, Variant,
 };
 use trunkline_packet::arena::SackBlocks;
 use trunkline_units::{Serializer, Stream, Time, NEVER, SECOND};
@@ -69,6 +69,8 @@ pub struct Pipe {
     pub acks: Vec<(Time, AckFields, SackBlocks)>,
     /// Highest number of segments unacknowledged at once.
     pub peak_flight: u32,
+    /// By how much that was above the congestion window when no loss was being repaired.
+    pub peak_excess: f64,
     pub fate: Box<dyn FnMut(&Segment) -> Fate>,
     pub lose_ack: Box<dyn FnMut(u32) -> bool>,
     link: Serializer,
@@ -79,6 +81,7 @@ pub struct Pipe {
     delay_back: u64,
     heap: BinaryHeap<Reverse<(Time, u64, Event)>>,
     order: u64,
+    top: u32,
     /// First segment the sender holds unacknowledged.
     pub acked: u32,
 }
@@ -96,6 +99,7 @@ impl Pipe {
             dropped: vec![],
             acks: vec![],
             peak_flight: 0,
+            peak_excess: f64::MIN,
             fate: Box::new(|_| Fate::Carry),
             lose_ack: Box::new(|_| false),
             link: Serializer::new(rate),
@@ -106,6 +110,7 @@ impl Pipe {
             delay_back: delay + u64::from(config.ack_bytes) * 8 * SECOND / rate,
             heap: BinaryHeap::new(),
             order: 0,
+            top: 0,
             acked: 0,
         }
     }
@@ -129,8 +134,13 @@ impl Pipe {
     fn pump(&mut self) {
         while let Some(segment) = self.sender.next_segment(self.now) {
             self.sent.push((self.now, segment));
-            let top = self.sent.iter().rev().take(8).map(|(_, s)| s.seq).max().unwrap();
-            self.peak_flight = self.peak_flight.max((top + 1).saturating_sub(self.acked));
+            self.top = self.top.max(segment.seq + 1);
+            let flight = self.top - self.acked;
+            self.peak_flight = self.peak_flight.max(flight);
+            let recovering = matches!(self.sender.state(), State::FastRecovery | State::Timeout);
+            if !recovering && !segment.retransmission {
+                self.peak_excess = self.peak_excess.max(f64::from(flight) - self.sender.cwnd());
+            }
             self.transmit(&segment);
         }
         if self.sender.timer() != NEVER {
@@ -222,9 +232,9 @@ impl Pipe {
         }
     }
 
-    /// Numbers of the segments sent in `[from, to)` [ns].
-    pub fn sent_in(&self, from: Time, to: Time) -> Vec<u32> {
-        let within = self.sent.iter().filter(|(at, _)| (from..to).contains(at));
+    /// Numbers of the segments sent in round trip `n` of a [`Pipe::long`], from 0.
+    pub fn round(&self, n: u64) -> Vec<u32> {
+        let within = self.sent.iter().filter(|(at, _)| (*at + MS) / (100 * MS) == n);
         within.map(|(_, segment)| segment.seq).collect()
     }
 

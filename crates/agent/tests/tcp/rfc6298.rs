@@ -1,1 +1,98 @@
+//! RFC 6298 as the sender applies it: when the timer runs, what it does, Karn's rule.
 
+use crate::hand::Hand;
+use crate::pipe::{config, Fate, Pipe, MS};
+use trunkline_agent::tcp::{Ack, TcpConfig, Variant};
+use trunkline_units::{NEVER, SECOND};
+
+/// 3, 6, 12, 24, 48 s and then the maximum of 60 s: sent at 0, 3, 9, 21, 45, 93, 153, 213 s.
+#[test]
+fn s5_5_each_timeout_doubles_the_wait() {
+    let config = TcpConfig { initial_window: 1.0, ..config(Variant::NewReno) };
+    let mut pipe = Pipe::long(&config);
+    pipe.fate = Box::new(|_| Fate::Lose);
+    let mut pipe = pipe.start();
+    pipe.run(220 * SECOND);
+    let sent: Vec<u64> = pipe.sent.iter().map(|(at, _)| at / SECOND).collect();
+    assert_eq!(sent, [0, 3, 9, 21, 45, 93, 153, 213]);
+    assert_eq!(pipe.sender.counters().timeouts, 7);
+}
+
+/// Segment 0 times out at 3 s and is acknowledged at 3.1 s: no sample, and the wait stays at 6 s
+/// until a segment sent once, 100 ms later, gives one: 100 + 4 * 50 = 300 ms.
+#[test]
+fn s3_a_resent_segment_gives_no_sample() {
+    let config = TcpConfig { initial_window: 1.0, ..config(Variant::NewReno) };
+    let mut pipe = Pipe::long(&config).lose_once(&[0]).start();
+    pipe.run(3150 * MS);
+    assert_eq!((pipe.sender.srtt(), pipe.sender.rto()), (None, 6 * SECOND));
+    pipe.run(3250 * MS);
+    assert_eq!((pipe.sender.srtt(), pipe.sender.rto()), (Some(100e6), 300 * MS));
+}
+
+/// With time stamps the acknowledgement of a resent segment is unambiguous (RFC 7323 section 4).
+#[test]
+fn s3_a_time_stamp_makes_a_resent_segment_count() {
+    let config = TcpConfig { initial_window: 1.0, timestamps: true, ..config(Variant::NewReno) };
+    let mut pipe = Pipe::long(&config).lose_once(&[0]).start();
+    pipe.run(3150 * MS);
+    assert_eq!((pipe.sender.srtt(), pipe.sender.rto()), (Some(100e6), 300 * MS));
+}
+
+#[test]
+fn s5_2_s5_3_new_acknowledgements_restart_the_timer_and_the_last_stops_it() {
+    let config = TcpConfig { size_bytes: Some(3000), ..config(Variant::Reno) };
+    let (mut hand, _) = Hand::start(&TcpConfig { initial_window: 3.0, ..config });
+    assert_eq!(hand.sender.timer(), 3 * SECOND);
+    hand.now = 100 * MS;
+    hand.ack(1);
+    // R = 100 ms: RTO = 300 ms from now.
+    assert_eq!(hand.sender.timer(), 400 * MS);
+    hand.now = 150 * MS;
+    hand.ack(1);
+    assert_eq!(hand.sender.timer(), 400 * MS, "a duplicate restarts nothing");
+    hand.ack(3);
+    assert_eq!(hand.sender.timer(), NEVER);
+    assert_eq!(hand.sender.finished_at(), Some(150 * MS));
+}
+
+/// One segment is timed at a time: sent at 0 and acknowledged after 100 ms, while later ones that
+/// took 250 ms were not timed.
+#[test]
+fn s3_one_segment_is_timed_per_window() {
+    let (mut hand, _) = Hand::start(&TcpConfig { initial_window: 4.0, ..config(Variant::Reno) });
+    hand.now = 100 * MS;
+    hand.ack(1);
+    hand.now = 250 * MS;
+    hand.ack(2);
+    assert_eq!(hand.sender.srtt(), Some(100e6));
+    // Every acknowledgement counts with time stamps: 7/8 * 100 + 1/8 * 250 in whole ticks of
+    // 10 ms: 8 SRTT = 80, error 25 - 10 = 15, 95 / 8 = 11.875 ticks.
+    let config = TcpConfig { initial_window: 4.0, timestamps: true, ..config(Variant::Reno) };
+    let (mut hand, _) = Hand::start(&config);
+    for (now, ack) in [(100 * MS, 1), (250 * MS, 2)] {
+        hand.now = now;
+        hand.full(&Ack { ack, ..Ack::default() });
+    }
+    assert_eq!(hand.sender.srtt(), Some(118.75e6));
+}
+
+/// Bursts leave within the overhead after what let them go, and never before the timer says so.
+#[test]
+fn a_send_overhead_holds_each_burst_back_below_its_bound() {
+    let config = TcpConfig { send_overhead_ns: 10 * MS, ..config(Variant::NewReno) };
+    let mut pipe = Pipe::long(&config).start();
+    pipe.run(5 * SECOND);
+    let late: Vec<u64> = pipe
+        .sent
+        .iter()
+        .filter(|(at, _)| *at > 0)
+        .map(|(at, _)| {
+            let cause = pipe.acks.iter().map(|(sent, ..)| sent + 50 * MS);
+            at - cause.filter(|arrived| arrived <= at).max().unwrap()
+        })
+        .collect();
+    assert!(late.iter().all(|late| *late < 10 * MS));
+    assert!(late.iter().any(|late| *late > MS), "some wait is long");
+    assert!(pipe.acked > 300, "the window opens all the same: {}", pipe.acked);
+}
