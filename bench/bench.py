@@ -21,8 +21,6 @@ import ns2
 import ours
 from workloads import WORKLOADS, Workload
 
-# Simulated time of the runs that measure what a process spends before it begins [s].
-NOTHING_S = 1e-9
 HOPS_TOLERANCE = 0.02
 USE_TOLERANCE = 0.02
 
@@ -91,7 +89,7 @@ def contenders(workload: Workload, seconds: float, engine: str, folder: Path) ->
     full, idle = folder / f"{workload.name}.json", folder / f"{workload.name}-idle.json"
     network = ours.compiled(workload, seconds)
     full.write_text(network, "utf-8")
-    idle.write_text(ours.compiled(workload, NOTHING_S), "utf-8")
+    idle.write_text(ours.idle(network), "utf-8")
     run = [engine, str(full)]
     found = [
         Contender(

@@ -103,12 +103,12 @@ def script(workload: Workload) -> str:
         "set tcps {}; set udps {}; set monitors {}",
     ]
     lines += [f"set node({name}) [$ns node]" for name in workload.nodes]
-    place = -1
+    compared: list[int] = []
     count = 0
     for link in workload.links:
         for a, b, red in ((link.a, link.b, link.red), (link.b, link.a, None)):
-            if (a, b) == workload.bottleneck:
-                place = count
+            if workload.bottleneck in {None, (a, b)}:
+                compared.append(count)
             count += 1
             lines += red_lines(link) if red else []
             kind, limit = ("RED", link.red_limit_packets) if red else ("DropTail", 1)
@@ -140,11 +140,16 @@ def script(workload: Workload) -> str:
         "            set hops [expr {$hops + [$m set pdepartures_]}]",
         "            set drops [expr {$drops + [$m set pdrops_]}]",
         "        }",
-        f"        set m [lindex $monitors {place}]",
+        "        set bytes 0.0; set lost 0.0",
+        f"        foreach place {{{' '.join(map(str, compared))}}} {{",
+        "            set m [lindex $monitors $place]",
+        "            set bytes [expr {$bytes + [$m set bdepartures_]}]",
+        "            set lost [expr {$lost + [$m set pdrops_]}]",
+        "        }",
         '        puts "packet_hops $hops"',
         '        puts "drops $drops"',
-        '        puts "bottleneck_bytes [$m set bdepartures_]"',
-        '        puts "bottleneck_drops [$m set pdrops_]"',
+        '        puts "bottleneck_bytes $bytes"',
+        '        puts "bottleneck_drops $lost"',
         "    }",
         "    exit 0",
         "}",

@@ -134,6 +134,23 @@ def compiled(workload: Workload, seconds: float) -> str:
     return json.dumps(network, sort_keys=True, separators=(",", ":"))
 
 
+def idle(network: str) -> str:
+    """The network with a run that ends when it begins.
+
+    Parameters
+    ----------
+    network : str
+        The compiled network.
+
+    Returns
+    -------
+    str
+    """
+    about = json.loads(network)
+    about["run"] |= {"duration_ns": 1, "warmup_ns": 0}
+    return json.dumps(about)
+
+
 def red_keys(red: Red) -> dict[str, Any]:
     """RED in the words of a compiled network, its early drops spread as ns-2 spreads them.
 
@@ -177,14 +194,18 @@ def parse(printed: str, network: str, workload: Workload) -> dict[str, float]:
     """
     tables = json.loads(printed)
     about = json.loads(network)
-    index = {node["name"]: i for i, node in enumerate(about["nodes"])}
-    a, b = (index[name] for name in workload.bottleneck)
-    place = next(i for i, k in enumerate(about["links"]) if (k["from"], k["to"]) == (a, b))
+    names = [node["name"] for node in about["nodes"]]
+    ends = [(names[link["from"]], names[link["to"]]) for link in about["links"]]
     ports, flows = tables["ports"], tables["flows"]
     is_tcp = [flow["agent"]["protocol"] == "tcp" for flow in about["flows"]]
     goodput = zip(flows["flow"], flows["goodput_bytes"], strict=True)
     delivered = zip(flows["flow"], flows["bytes_delivered"], strict=True)
-    here = [row for row, link in enumerate(ports["link"]) if link == place]
+    bottleneck = workload.bottleneck
+    here = [
+        row
+        for row, link in enumerate(ports["link"])
+        if bottleneck is None or ends[link] == bottleneck
+    ]
     return {
         "tcp_bytes": sum(count for flow, count in goodput if is_tcp[flow]),
         "udp_bytes": sum(count for flow, count in delivered if not is_tcp[flow]),

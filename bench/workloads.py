@@ -82,8 +82,8 @@ class Workload:
         Simulated time unless asked otherwise [s].
     nodes, links, tcp, cbr : tuple
         The network and who sends.
-    bottleneck : (str, str)
-        The link whose use is compared.
+    bottleneck : (str, str) or None
+        The link whose use is compared; None: all links together, where none stands out.
     core : tuple of str
         Nodes of the labelled path that flows ride, if there is one; other flows are routed.
     """
@@ -95,15 +95,16 @@ class Workload:
     links: tuple[Link, ...]
     tcp: tuple[Tcp, ...]
     cbr: tuple[Cbr, ...] = ()
-    bottleneck: tuple[str, str] = ("", "")
+    bottleneck: tuple[str, str] | None = None
     core: tuple[str, ...] = field(default=())
 
     @property
     def bottleneck_bit_s(self) -> int:
-        """Rate of the bottleneck [bit/s]."""
-        return next(
-            link.rate_bit_s for link in self.links if {link.a, link.b} == set(self.bottleneck)
-        )
+        """Rate of the bottleneck, or of all one-way links together [bit/s]."""
+        if self.bottleneck is None:
+            return 2 * sum(link.rate_bit_s for link in self.links)
+        ends = set(self.bottleneck)
+        return next(link.rate_bit_s for link in self.links if {link.a, link.b} == ends)
 
 
 def w1() -> Workload:
@@ -171,7 +172,6 @@ def w3() -> Workload:
         nodes=names,
         links=tuple(links),
         tcp=tuple(tcp),
-        bottleneck=("n0", "n1"),
     )
 
 
