@@ -10,6 +10,7 @@ use crate::mpls::Tables;
 use crate::network::{Agent, Class, Network, PortConfig};
 use crate::observer::Observer;
 use crate::probe::Sampler;
+use crate::recovery::{self, Recovery};
 use crate::route::{Edge, Fib};
 use crate::simulation::{Agents, Baseline, Failure, FlowPlan, Simulation, Sources, END, WARM_UP};
 use std::collections::BTreeMap;
@@ -38,10 +39,11 @@ impl<O: Observer> Simulation<O> {
         let ends = Destinations::of(network);
         let edges: Vec<Edge> = network.links.iter().map(edge).collect();
         let fib = Fib::new(network.nodes.len(), &edges, &ends.nodes);
+        let recovery = Recovery::new(network, seed);
         let mut agents = AgentArrays::default();
         let flows: Vec<FlowPlan> =
             network.flows.iter().map(|flow| agents.add(flow, seed, &ends)).collect();
-        let sources = number_sources(network);
+        let sources = number_sources(network, recovery.sources());
         let mut simulation = Self {
             now: 0,
             calendar: new_calendar(network, &sources),
@@ -63,6 +65,7 @@ impl<O: Observer> Simulation<O> {
             pool: Pool::default(),
             drops: Drops::new(),
             sampler: Sampler::new(&network.probes),
+            recovery,
             observer,
             at_warm_up: Baseline::default(),
             events: 0,
@@ -77,6 +80,7 @@ impl<O: Observer> Simulation<O> {
     fn arm(&mut self, network: &Network) {
         self.calendar.schedule(END, network.run.duration_ns);
         self.calendar.schedule(WARM_UP, network.run.warmup_ns);
+        self.arm_recovery();
         for (index, probe) in network.probes.iter().enumerate() {
             self.calendar.schedule(self.sources.probes + index as u32, probe.step_ns);
         }
@@ -97,6 +101,15 @@ pub(crate) fn edge(link: &crate::network::Link) -> Edge {
     Edge { from: link.from, to: link.to, metric: Some(link.metric) }
 }
 
+/// The nodes where packets end, in order.
+pub(crate) fn ends(network: &Network) -> Vec<u32> {
+    let mut nodes: Vec<u32> =
+        network.flows.iter().flat_map(|flow| [flow.src, flow.dst]).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
+}
+
 /// The nodes where packets end, numbered densely for the routing table.
 struct Destinations {
     nodes: Vec<u32>,
@@ -105,10 +118,7 @@ struct Destinations {
 
 impl Destinations {
     fn of(network: &Network) -> Self {
-        let mut nodes: Vec<u32> =
-            network.flows.iter().flat_map(|flow| [flow.src, flow.dst]).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
+        let nodes = ends(network);
         let column = nodes.iter().zip(0..).map(|(&node, column)| (node, column)).collect();
         Self { nodes, column }
     }
@@ -167,13 +177,14 @@ fn start_delay(below: Span, seed: u64, element: &str) -> Time {
     Stream::new(seed, element, "start").below(below)
 }
 
-fn number_sources(network: &Network) -> Sources {
+fn number_sources(network: &Network, of_recovery: u32) -> Sources {
     let (links, flows) = (network.links.len() as u32, network.flows.len() as u32);
-    let probes = WARM_UP + 1;
+    let recovery = WARM_UP + 1;
+    let probes = recovery + of_recovery;
     let transmitters = probes + network.probes.len() as u32;
     let arrivals = transmitters + links;
     let senders = arrivals + links;
-    Sources { probes, transmitters, arrivals, senders, receivers: senders + flows }
+    Sources { recovery, probes, transmitters, arrivals, senders, receivers: senders + flows }
 }
 
 fn new_calendar(network: &Network, sources: &Sources) -> Calendar {
@@ -289,6 +300,13 @@ fn check_indices(network: &Network) -> Result<(), Failure> {
         if entry.push.len() > MAX_DEPTH {
             return Err(invalid(format!("an NHLFE pushes {} labels, at most 4", entry.push.len())));
         }
+        if let Some(label) = entry.push.iter().find(|label| **label > trunkline_packet::label::LAST) {
+            return Err(invalid(format!("label {label} is above 1048575")));
+        }
+        // Without a link the packet is looked at again here: with a label less, or it never ends.
+        if entry.link.is_none() && !(entry.pop && entry.push.is_empty()) {
+            return Err(invalid("an NHLFE without a link pops and pushes nothing".into()));
+        }
         if let (Some(link), Some(row)) = (entry.link, entry.row) {
             let port = &network.ports[network.links[link as usize].port as usize];
             inside("classifier row", row.into(), port.classifier.rows.len())?;
@@ -309,7 +327,7 @@ fn check_indices(network: &Network) -> Result<(), Failure> {
     if network.run.warmup_ns >= network.run.duration_ns {
         return Err(invalid("the warm-up must end before the run".into()));
     }
-    Ok(())
+    recovery::check::check(network).map_err(invalid)
 }
 
 fn check_port(port: &PortConfig, flows: usize) -> Result<(), Failure> {

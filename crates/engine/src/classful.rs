@@ -1,5 +1,7 @@
 //! A port with classes: a queue for each, and a scheduler that chooses which sends next.
 
+mod cut;
+
 use crate::classifier::{Assignment, Classifier};
 use crate::link::{Limit, Offer, QueueCounters};
 use crate::ring::Ring;
@@ -116,6 +118,8 @@ pub struct Classful {
     /// Classes by index.
     pub classes: Vec<ClassQueue>,
     scheduler: Sched,
+    /// The scheduler before its first packet: a port that fails starts from it again.
+    at_rest: Sched,
     /// The packet being transmitted.
     pub in_service: Option<InService>,
 }
@@ -124,7 +128,8 @@ impl Classful {
     /// An idle port.
     #[must_use]
     pub fn new(classifier: Classifier, classes: Vec<ClassQueue>, scheduler: Sched) -> Self {
-        Self { classifier, classes, scheduler, in_service: None }
+        let at_rest = scheduler.clone();
+        Self { classifier, classes, scheduler, at_rest, in_service: None }
     }
 
     /// Offers a packet to its class. The caller starts the transmitter if it rests.
@@ -191,6 +196,7 @@ impl Classful {
                 entry.bytes -= u64::from(bytes);
                 let wait = now - since;
                 entry.counters.wait += wait;
+                entry.counters.started += 1;
                 entry.counters.wait_max = entry.counters.wait_max.max(wait);
                 if !entry.limit.counts_in_service {
                     let left = entry.backlog(0);

@@ -26,6 +26,10 @@ pub struct Totals {
     pub acks_delivered: u64,
     /// Acknowledgements lost on the way.
     pub acks_dropped: u64,
+    /// Second copies of packets that 1+1 protection made.
+    pub copied_packets: u64,
+    /// Second copies of acknowledgements.
+    pub acks_copied: u64,
 }
 
 /// One-way delay of the packets delivered since the warm-up.

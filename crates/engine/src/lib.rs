@@ -14,15 +14,19 @@ mod mpls;
 pub mod network;
 pub mod observer;
 mod probe;
+mod recovery;
 pub mod results;
 pub mod ring;
 pub mod route;
 pub mod simulation;
 pub mod tables;
+mod trace;
 
 pub use network::Network;
+pub use recovery::{Moment, MOMENTS};
 pub use simulation::{Failure, Simulation};
 pub use tables::{Column, Table};
+pub use trace::EVENTS as PACKET_EVENTS;
 
 /// Runs `network` with `seed` to its end; `interrupted` is asked now and then.
 ///
@@ -33,6 +37,13 @@ pub fn run(
     seed: u64,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Vec<Table>, Failure> {
+    if network.run.trace {
+        let mut simulation = Simulation::new(network, seed, observer::Trace::default())?;
+        simulation.run(interrupted)?;
+        let (mut tables, trace) = simulation.finish()?;
+        tables.push(trace::table(&trace));
+        return Ok(tables);
+    }
     let mut simulation = Simulation::new(network, seed, observer::Blind)?;
     simulation.run(interrupted)?;
     simulation.finish().map(|(tables, _)| tables)
@@ -42,9 +53,7 @@ pub fn run(
 /// link -1 where there is no route, and no row where the node is the destination.
 #[must_use]
 pub fn routes(network: &Network) -> Vec<(u32, u32, i64)> {
-    let mut ends: Vec<u32> = network.flows.iter().flat_map(|flow| [flow.src, flow.dst]).collect();
-    ends.sort_unstable();
-    ends.dedup();
+    let ends = build::ends(network);
     let edges: Vec<route::Edge> = network.links.iter().map(build::edge).collect();
     let fib = route::Fib::new(network.nodes.len(), &edges, &ends);
     let mut rows = Vec::new();

@@ -5,6 +5,10 @@
 //! departures. A **classful** port lets later packets overtake, so the end of each transmission
 //! is an event of its own.
 
+mod cut;
+
+pub use cut::Lost;
+
 use crate::classful::Classful;
 use crate::ring::Ring;
 use trunkline_packet::{Cause, PacketId};
@@ -71,6 +75,8 @@ pub struct QueueCounters {
     pub lost_bytes: u64,
     /// Sum of the times from joining to first bit sent [ns].
     pub wait: u64,
+    /// Packets of a class that are in that sum; a FIFO's sum has all those let in.
+    pub started: u64,
     /// Longest such time [ns].
     pub wait_max: Span,
     /// Most packets waiting at once.

@@ -8,7 +8,15 @@ use crate::network;
 use trunkline_packet::label::EXPLICIT_NULL;
 use trunkline_packet::{Cause, Packet, StackEntry};
 
+mod overlay;
+
+pub use overlay::{Overlay, Overlays};
+
 const NONE: u32 = u32::MAX;
+/// Out-links of entries that recovery has changed; every real link is below.
+const OPEN: u32 = u32::MAX - 1;
+const DISCARDED: u32 = u32::MAX - 2;
+const BRIDGED: u32 = u32::MAX - 3;
 /// Labels in a page of an ILM.
 const PAGE: usize = 256;
 
@@ -22,6 +30,8 @@ pub enum Hop {
     Link(u32, u16),
     /// The label is off: look at the packet again here. `true`: its TTL has been counted down.
     Again(bool),
+    /// One copy each on the two legs of this bridge.
+    Bridge(u32),
 }
 
 #[derive(Clone, Debug)]
@@ -81,6 +91,7 @@ pub struct Tables {
     ilm: Vec<LabelMap>,
     ftn: Vec<Vec<u32>>,
     nhlfe: Vec<Entry>,
+    overlays: Overlays,
     /// Traffic by path.
     pub paths: Vec<PathCounters>,
 }
@@ -103,7 +114,8 @@ impl Tables {
             row[usize::from(entry.fec)] = entry.nhlfe;
         }
         let nhlfe = network.nhlfe.iter().map(Entry::new).collect();
-        Self { ilm, ftn, nhlfe, paths: vec![PathCounters::default(); network.paths.len()] }
+        let paths = vec![PathCounters::default(); network.paths.len()];
+        Self { ilm, ftn, nhlfe, overlays: Overlays::default(), paths }
     }
 
     /// The NHLFE an IP packet of a forwarding equivalence class takes at `node`, if it is bound
@@ -123,10 +135,14 @@ impl Tables {
     pub fn enter(&mut self, nhlfe: u32, packet: &mut Packet) -> Result<Hop, Cause> {
         let entry = &self.nhlfe[nhlfe as usize];
         entry.push_all(packet)?;
+        let hop = entry.hop(false)?;
+        if let Hop::Bridge(_) = hop {
+            return Ok(hop);
+        }
         let path = &mut self.paths[entry.path as usize];
         path.packets += 1;
         path.bytes += u64::from(packet.labelled_bytes());
-        Ok(entry.hop(false))
+        Ok(hop)
     }
 
     /// Switches a labelled packet at `node`. `counted`: this node has already counted its TTL
@@ -153,16 +169,16 @@ impl Tables {
         if !entry.pop {
             packet.labels.replace_top(StackEntry::new(top.label(), top.tc(), ttl));
             entry.push_all(packet)?;
-            return Ok(entry.hop(true));
+            return entry.hop(true);
         }
         if entry.pushes == 0 {
             packet.labels.pop();
-            return Ok(entry.hop(reveal(packet, ttl, entry.ttl)));
+            return entry.hop(reveal(packet, ttl, entry.ttl));
         }
         // Swap: the label changes, TC stays, TTL goes down by one (RFC 3443 section 3).
         packet.labels.replace_top(StackEntry::new(entry.push[0], top.tc(), ttl));
         entry.push_more(packet, 1)?;
-        Ok(entry.hop(true))
+        entry.hop(true)
     }
 }
 
@@ -198,11 +214,20 @@ impl Entry {
     }
 
     #[inline(always)]
-    fn hop(&self, counted: bool) -> Hop {
-        if self.link == NONE {
-            Hop::Again(counted)
+    fn hop(&self, counted: bool) -> Result<Hop, Cause> {
+        if self.link < BRIDGED {
+            Ok(Hop::Link(self.link, self.row))
         } else {
-            Hop::Link(self.link, self.row)
+            self.hop_nowhere(counted)
+        }
+    }
+
+    fn hop_nowhere(&self, counted: bool) -> Result<Hop, Cause> {
+        match self.link {
+            BRIDGED => Ok(Hop::Bridge(self.path)),
+            DISCARDED => Err(Cause::Unselected),
+            OPEN => Err(Cause::Switching),
+            _ => Ok(Hop::Again(counted)),
         }
     }
 

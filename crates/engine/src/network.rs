@@ -4,6 +4,9 @@
 //! what provenance hashes. Every default is written out, so nothing here is optional for
 //! convenience: an `Option` means that absence has a meaning of its own.
 
+pub mod recovery;
+
+pub use recovery::Recovery;
 use serde::{Deserialize, Serialize};
 use trunkline_agent::{tcp::TcpConfig, udp::UdpConfig};
 use trunkline_port::{aqm::AqmConfig, sched::ClassShare, sched::SchedulerKind};
@@ -34,6 +37,9 @@ pub struct Network {
     pub nhlfe: Vec<Nhlfe>,
     /// What to record.
     pub probes: Vec<Probe>,
+    /// Failures and what is done about them.
+    #[serde(default)]
+    pub recovery: Recovery,
     /// The run.
     pub run: Run,
 }
@@ -70,6 +76,15 @@ pub struct Link {
     pub loss: f64,
     /// Index into `ports`.
     pub port: u32,
+    /// Conditioner at the near end, before the port's classifier: index into `conditioners`.
+    #[serde(default)]
+    pub conditioner: Option<u32>,
+    /// Conditioner at the far end, before the packet is forwarded: index into `conditioners`.
+    #[serde(default)]
+    pub ingress: Option<u32>,
+    /// Whether to account for what the port is offered by flow, DSCP, colour and precedence.
+    #[serde(default)]
+    pub account: bool,
 }
 
 /// Configuration of a port: classifier, classes with their queues, scheduler.
@@ -253,6 +268,8 @@ pub enum Measure {
     Ssthresh,
     /// Flow (TCP): smoothed round-trip time [s].
     Srtt,
+    /// Flow (TCP): 0 slow start, 1 congestion avoidance, 2 fast recovery, 3 timeout.
+    State,
     /// Link: packets in the port, the one in service included.
     QueuePackets,
     /// Link: bytes in the port, the one in service included.
@@ -285,6 +302,14 @@ impl Measure {
     /// Whether the probe's target is a flow; otherwise it is a link.
     #[must_use]
     pub fn is_of_flow(self) -> bool {
-        matches!(self, Self::Throughput | Self::Goodput | Self::Cwnd | Self::Ssthresh | Self::Srtt)
+        matches!(
+            self,
+            Self::Throughput
+                | Self::Goodput
+                | Self::Cwnd
+                | Self::Ssthresh
+                | Self::Srtt
+                | Self::State
+        )
     }
 }

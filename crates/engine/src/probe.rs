@@ -50,7 +50,9 @@ impl<O: Observer> Simulation<O> {
                 let bytes = self.goodput_bytes(target);
                 self.rate(index, 8 * bytes, probe.step_ns)
             }
-            Measure::Cwnd | Measure::Ssthresh | Measure::Srtt => self.tcp_state(probe),
+            Measure::Cwnd | Measure::Ssthresh | Measure::Srtt | Measure::State => {
+                self.tcp_state(probe)
+            }
             Measure::QueuePackets | Measure::QueueBytes => {
                 let link = &mut self.links[target];
                 link.drain(self.now);
@@ -104,6 +106,7 @@ impl<O: Observer> Simulation<O> {
         match probe.measure {
             Measure::Cwnd => sender.cwnd(),
             Measure::Ssthresh => sender.ssthresh(),
+            Measure::State => f64::from(sender.state() as u8),
             _ => sender.srtt().map_or(f64::NAN, |srtt| srtt / SECOND as f64),
         }
     }

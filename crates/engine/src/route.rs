@@ -60,6 +60,12 @@ impl Fib {
     pub fn next(&self, node: u32, column: u32) -> u32 {
         self.next[node as usize * self.destinations + column as usize]
     }
+
+    /// Takes over the routes of one node from a table with the same nodes and destinations.
+    pub fn adopt(&mut self, node: u32, other: &Self) {
+        let row = node as usize * self.destinations..(node as usize + 1) * self.destinations;
+        self.next[row.clone()].copy_from_slice(&other.next[row]);
+    }
 }
 
 fn distances_to(target: u32, edges: &[Edge], incoming: &[Vec<u32>], distance: &mut [u64]) {

@@ -13,6 +13,7 @@ use crate::link::{Departure, Link, Offer, Port};
 use crate::mpls::{Hop, Tables};
 use crate::observer::{Event, Observer};
 use crate::probe::Sampler;
+use crate::recovery::Recovery;
 use crate::route::{Fib, LOCAL, UNREACHABLE};
 use trunkline_agent::tcp::{Ack, Counters, Receiver, Sender};
 use trunkline_agent::udp;
@@ -88,6 +89,7 @@ pub(crate) struct FlowPlan {
 /// First source numbers of each kind, in the order they are served at one instant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sources {
+    pub recovery: Source,
     pub probes: Source,
     pub transmitters: Source,
     pub arrivals: Source,
@@ -124,6 +126,7 @@ pub struct Simulation<O> {
     pub(crate) pool: Pool,
     pub(crate) drops: Drops,
     pub(crate) sampler: Sampler,
+    pub(crate) recovery: Recovery,
     pub(crate) observer: O,
     pub(crate) at_warm_up: Baseline,
     pub(crate) events: u64,
@@ -160,14 +163,15 @@ impl<O: Observer> Simulation<O> {
                     return Err(self.storm(source));
                 }
             } else {
-                at_once = 0;
+                at_once = 1;
                 self.now = at;
             }
             self.events += 1;
             if self.events & 0xf_ffff == 0 && interrupted() {
                 return Err(Failure::Interrupted);
             }
-            let Sources { probes, transmitters, arrivals, senders, receivers } = self.sources;
+            let Sources { recovery, probes, transmitters, arrivals, senders, receivers } =
+                self.sources;
             if source >= arrivals && source < senders {
                 self.arrive((source - arrivals) as usize);
             } else if source >= receivers {
@@ -178,6 +182,8 @@ impl<O: Observer> Simulation<O> {
                 self.finish_transmission((source - transmitters) as usize);
             } else if source >= probes {
                 self.sample(source - probes);
+            } else if source >= recovery {
+                self.recover(source - recovery);
             } else if source == WARM_UP {
                 self.end_warm_up();
             } else {
@@ -238,6 +244,7 @@ impl<O: Observer> Simulation<O> {
             match self.tables.switch(node, packet, counted) {
                 Ok(Hop::Link(link, row)) => return self.output(link, row, id),
                 Ok(Hop::Again(done)) => counted = done,
+                Ok(Hop::Bridge(bridge)) => return self.send_both(bridge, node, id),
                 Err(cause) => return self.lose_at(id, cause, node),
             }
         }
@@ -265,6 +272,7 @@ impl<O: Observer> Simulation<O> {
                 match self.tables.enter(nhlfe, packet) {
                     Ok(Hop::Link(link, row)) => return self.output(link, row, id),
                     Ok(Hop::Again(_)) => {}
+                    Ok(Hop::Bridge(bridge)) => return self.send_both(bridge, node, id),
                     Err(cause) => return self.lose_at(id, cause, node),
                 }
             }
@@ -273,6 +281,27 @@ impl<O: Observer> Simulation<O> {
             return self.lose_at(id, Cause::NoRoute, node);
         }
         self.output(next, NO_ROW, id);
+    }
+
+    /// The head of a 1+1 path: the packet goes out on one leg, a copy of it on the other.
+    #[cold]
+    fn send_both(&mut self, bridge: u32, node: u32, id: PacketId) {
+        let original = self.arena[id];
+        let totals = &mut self.totals[original.flow as usize];
+        if original.is_reverse() {
+            totals.acks_copied += 1;
+        } else {
+            totals.copied_packets += 1;
+        }
+        let sack = self.arena.sack(id);
+        let copy = self.arena.insert(original);
+        self.arena.set_sack(copy, sack);
+        for (leg, id) in [id, copy].into_iter().enumerate() {
+            match self.tables.enter_leg(bridge, leg, &mut self.arena[id]) {
+                Ok((link, row)) => self.output(link, row, id),
+                Err(cause) => self.lose_at(id, cause, node),
+            }
+        }
     }
 
     /// A fresh packet leaves its agent at `node`.
@@ -300,8 +329,7 @@ impl<O: Observer> Simulation<O> {
         let size = packet.labelled_bytes();
         let mut place = Assignment::default();
         if size > link.mtu {
-            let node = self.link_from[index as usize];
-            return self.lose(id, Cause::TooBig, Some(index), node, place);
+            return self.lose_before_port(id, index);
         }
         let bytes = size + link.header;
         let capable = packet.ecn() != Ecn::NotCapable;
@@ -370,6 +398,14 @@ impl<O: Observer> Simulation<O> {
             }
         }
         self.start_transmission(index);
+    }
+
+    /// A packet that is too big for a link, or for which any is: the link is down.
+    #[cold]
+    fn lose_before_port(&mut self, id: PacketId, link: u32) {
+        let node = self.link_from[link as usize];
+        let cause = self.recovery.cause_at(link);
+        self.lose(id, cause, Some(link), node, Assignment::default());
     }
 
     #[cold]

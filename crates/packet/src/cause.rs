@@ -30,11 +30,15 @@ pub enum Cause {
     LinkDown,
     /// The node was down.
     NodeDown,
+    /// Came while a protection switch stood between its two positions.
+    Switching,
+    /// The copy of 1+1 protection that the tail did not select.
+    Unselected,
 }
 
 impl Cause {
     /// Every cause, in table order.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::QueueFull,
         Self::Early,
         Self::Forced,
@@ -48,6 +52,8 @@ impl Cause {
         Self::FailedInFlight,
         Self::LinkDown,
         Self::NodeDown,
+        Self::Switching,
+        Self::Unselected,
     ];
 
     /// Name in the results tables.
@@ -67,6 +73,8 @@ impl Cause {
             Self::FailedInFlight => "failed_in_flight",
             Self::LinkDown => "link_down",
             Self::NodeDown => "node_down",
+            Self::Switching => "switching",
+            Self::Unselected => "unselected",
         }
     }
 }

@@ -59,6 +59,7 @@ impl Lab {
                 ilm: vec![],
                 nhlfe: vec![],
                 probes: vec![],
+                recovery: Default::default(),
                 run,
             },
         }

@@ -1,0 +1,107 @@
+//! A link that fails: what its port and its wire hold is lost.
+
+use super::{Link, Port};
+use trunkline_packet::PacketId;
+use trunkline_port::aqm::{Backlog, Policy};
+use trunkline_units::{Span, Time};
+
+/// A packet that was in a link when it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The packet.
+    pub packet: PacketId,
+    /// It waited in the queue; else it was being transmitted or on its way.
+    pub queued: bool,
+    /// Its class.
+    pub class: u16,
+    /// Its drop precedence.
+    pub precedence: u8,
+}
+
+impl Link {
+    /// Empties port and wire at `now`. Returns what is lost, in the order in which it would have
+    /// arrived, and the waiting time that a FIFO had counted in advance and that is not to come.
+    pub fn cut(&mut self, now: Time) -> (Vec<Lost>, Span) {
+        self.drain(now);
+        self.close_area(now);
+        let (mut lost, mut forgone) = (Vec::new(), 0);
+        let first = self.undeparted().count() as u32;
+        let first = self.wire.tail().wrapping_sub(first);
+        let mut number = self.wire.head();
+        let mut before = now;
+        while let Some(departure) = self.wire.pop() {
+            let in_port = departure.at > now && matches!(self.port, Port::Fifo(_));
+            let queued = in_port && number != first;
+            if in_port {
+                self.counters.lost_packets += 1;
+                self.counters.lost_bytes += u64::from(departure.bytes());
+            }
+            if queued {
+                // It would have waited until the packet before it had left.
+                forgone += before - now;
+            }
+            let precedence = departure.precedence();
+            lost.push(Lost { packet: departure.packet, queued, class: 0, precedence });
+            if in_port {
+                self.tell_lost(now, departure.bytes(), precedence, queued);
+            }
+            before = departure.at;
+            number = number.wrapping_add(1);
+        }
+        match &mut self.port {
+            Port::Fifo(fifo) => {
+                fifo.in_port = self.wire.tail();
+                fifo.free_at = now;
+            }
+            Port::Classful(port) => lost.extend(port.cut(now)),
+        }
+        (lost, forgone)
+    }
+
+    /// Takes a lost packet off the backlog that a FIFO's AQM sees.
+    fn tell_lost(&mut self, now: Time, bytes: u32, precedence: u8, queued: bool) {
+        let Port::Fifo(fifo) = &mut self.port else { return };
+        fifo.bytes_in_port -= u64::from(bytes);
+        let packets = self.wire.len();
+        let Some(judge) = &mut fifo.judge else { return };
+        if fifo.limit.counts_in_service || queued {
+            let left = Backlog { packets, bytes: fifo.bytes_in_port };
+            judge.aqm.on_departure(now, bytes, precedence, left);
+        }
+        if packets == 0 {
+            judge.aqm.on_idle(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::link::{Fifo, Limit, Link, Offer, Port};
+    use trunkline_port::aqm::{Aqm, AqmConfig, DropTailConfig};
+    use trunkline_units::{Serializer, Stream};
+
+    /// 8 Mbit/s and 1000 B: 1 ms each. Five packets at time 0, propagation 1.5 ms, cut at 2.2 ms:
+    /// packet 0 arrived at 2.5 ms would be on its way, 1 left at 2 ms and is on its way, 2 is
+    /// being sent, 3 and 4 wait. They were to wait 3 and 4 ms: 0.8 and 1.8 ms are not to come.
+    #[test]
+    fn a_cut_tells_queued_packets_from_those_under_way_and_gives_back_their_waits() {
+        let limit = Limit { packets: 50, bytes: u64::MAX, counts_in_service: false };
+        let aqm = Aqm::new(&AqmConfig::DropTail(DropTailConfig {}), 8_000_000).expect("drop-tail");
+        let port = Port::Fifo(Fifo::new(limit, aqm, Stream::new(1, "l", "aqm")));
+        let rate = Serializer::new(8_000_000);
+        let mut link = Link::new(1, 1_500_000, rate, 0, 1500, None, port);
+        for id in 0..5 {
+            let offer = link.offer_fifo(0, id, 1000, 0, false);
+            assert_eq!(offer, Offer::Queued { mark: false });
+        }
+        let (lost, forgone) = link.cut(2_200_000);
+        let queued: Vec<bool> = lost.iter().map(|lost| lost.queued).collect();
+        assert_eq!(queued, [false, false, false, true, true]);
+        assert_eq!(forgone, 800_000 + 1_800_000);
+        assert_eq!((link.counters.lost_packets, link.counters.lost_bytes), (3, 3000));
+        assert_eq!(link.in_port().packets, 0);
+        // The port starts afresh: a packet offered now is sent at once.
+        link.offer_fifo(2_200_000, 9, 1000, 0, false);
+        assert_eq!(link.wire.front().map(|departure| departure.at), Some(3_200_000));
+    }
+}

@@ -1,0 +1,127 @@
+//! Forwarding entries that recovery changes for a time.
+//!
+//! An entry keeps its first content; overlays are laid on it and taken off again, the last one
+//! counts. Forwarding reads the entry alone, so a switch costs the packets nothing.
+
+use super::{Entry, Tables, BRIDGED, DISCARDED, OPEN};
+use std::collections::BTreeMap;
+use trunkline_packet::{Cause, Packet};
+
+/// What an overlay makes of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overlay {
+    /// Does as this other entry does.
+    As(u32),
+    /// As before, but with this outermost label and on this link.
+    Via {
+        /// Label on top.
+        label: u32,
+        /// Out-link.
+        link: u32,
+    },
+    /// A switch between two positions: nothing passes.
+    Open,
+    /// A copy that the tail does not select.
+    Unselected,
+    /// One copy each by the entries of this bridge.
+    Bridge(u32),
+}
+
+/// Overlays, and the entries under them.
+#[derive(Clone, Debug, Default)]
+pub struct Overlays {
+    originals: BTreeMap<u32, Entry>,
+    /// Owner, entry, overlay, in the order they were laid.
+    laid: Vec<(u32, u32, Overlay)>,
+    bridges: Vec<[Entry; 2]>,
+}
+
+/// Overlays of overlays to follow before a cycle is suspected.
+const DEPTH: usize = 8;
+
+impl Tables {
+    /// Lays an overlay of `owner` on an entry.
+    pub fn lay(&mut self, owner: u32, entry: u32, overlay: Overlay) {
+        self.overlays.laid.push((owner, entry, overlay));
+        let original = self.nhlfe[entry as usize].clone();
+        self.overlays.originals.entry(entry).or_insert(original);
+        self.refresh();
+    }
+
+    /// Takes off every overlay of `owner`.
+    pub fn lift(&mut self, owner: u32) {
+        self.overlays.laid.retain(|laid| laid.0 != owner);
+        self.refresh();
+    }
+
+    /// Sends what takes `entry` on both `entry` and `other` from now on (the head of 1+1).
+    pub fn bridge(&mut self, owner: u32, entry: u32, other: u32) {
+        let pair = [self.nhlfe[entry as usize].clone(), self.nhlfe[other as usize].clone()];
+        self.overlays.bridges.push(pair);
+        let bridge = self.overlays.bridges.len() as u32 - 1;
+        self.lay(owner, entry, Overlay::Bridge(bridge));
+    }
+
+    /// Puts the labels of one leg of a bridge on a packet; returns its out-link and row.
+    ///
+    /// # Errors
+    /// The cause of the packet's end: its label stack is full.
+    pub fn enter_leg(
+        &mut self,
+        bridge: u32,
+        leg: usize,
+        packet: &mut Packet,
+    ) -> Result<(u32, u16), Cause> {
+        let entry = &self.overlays.bridges[bridge as usize][leg];
+        entry.push_all(packet)?;
+        let path = &mut self.paths[entry.path as usize];
+        path.packets += 1;
+        path.bytes += u64::from(packet.labelled_bytes());
+        Ok((entry.link, entry.row))
+    }
+
+    fn refresh(&mut self) {
+        let touched: Vec<u32> = self.overlays.originals.keys().copied().collect();
+        for entry in touched {
+            self.nhlfe[entry as usize] = self.effective(entry, DEPTH);
+        }
+    }
+
+    fn effective(&self, entry: u32, depth: usize) -> Entry {
+        let original = self.overlays.originals.get(&entry).unwrap_or(&self.nhlfe[entry as usize]);
+        let top = self.overlays.laid.iter().rev().find(|laid| laid.1 == entry);
+        let mut changed = original.clone();
+        match top.map(|laid| laid.2) {
+            None => {}
+            Some(Overlay::As(other)) if depth > 0 => return self.effective(other, depth - 1),
+            Some(Overlay::Via { label, link }) => {
+                changed.link = link;
+                changed.row = crate::classifier::NO_ROW;
+                changed.push[usize::from(changed.pushes).saturating_sub(1)] = label;
+                changed.pushes = changed.pushes.max(1);
+            }
+            Some(Overlay::Open | Overlay::As(_)) => changed.link = OPEN,
+            Some(Overlay::Unselected) => changed.link = DISCARDED,
+            Some(Overlay::Bridge(bridge)) => {
+                changed.pushes = 0;
+                changed.link = BRIDGED;
+                changed.path = bridge;
+            }
+        }
+        changed
+    }
+
+    /// Adds an entry that swaps `label` at `node` for another one sent on `link`, or takes it off.
+    pub fn install(&mut self, node: u32, label: u32, out: Option<(u32, u32)>, path: u32) {
+        let entry = crate::network::Nhlfe {
+            link: out.map(|(_, link)| link),
+            pop: true,
+            push: out.map(|(label, _)| label).into_iter().collect(),
+            ttl: crate::network::Ttl::Uniform,
+            row: None,
+            path,
+        };
+        self.nhlfe.push(Entry::new(&entry));
+        self.ilm[node as usize].insert(label, self.nhlfe.len() as u32 - 1);
+    }
+}

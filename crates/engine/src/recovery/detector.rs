@@ -1,0 +1,322 @@
+//! Detectors: how the node at the far end of a link notices that it failed.
+//!
+//! Source: RFC 5880 section 6.8.4 (detection time), 6.8.7 (jitter); RFC 3209 section 5 (hello).
+//! The packets of BFD and hello are not sent as traffic: each session knows when it sends, and
+//! what its far end would have received. They are taken to pass before all traffic and to be lost
+//! with the link alone.
+//! Absent: the three-way handshake that brings a BFD session up; a session counts as up again
+//! with the first packet received.
+
+use super::timeline::Row;
+use super::{Line, Moment};
+use crate::network::recovery::Detection;
+use crate::network::Network;
+use crate::observer::Observer;
+use crate::simulation::Simulation;
+use std::collections::{BTreeSet, VecDeque};
+use trunkline_units::{Span, Stream, Time, NEVER};
+
+/// Who hears of what a detector noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listener {
+    /// A protection.
+    Guard(u32),
+    /// IP routing.
+    Routing,
+}
+
+/// What a node knows of a link by its own means.
+#[derive(Clone, Debug)]
+pub(crate) struct Detector {
+    pub link: u32,
+    /// Where it is.
+    pub node: u32,
+    pub listener: Listener,
+    session: Session,
+    pub known_down: bool,
+    down_at: Time,
+    up_at: Time,
+    /// Notices on their way: when they arrive, and whether they tell of a failure.
+    pub notices: VecDeque<(Time, bool)>,
+}
+
+#[derive(Clone, Debug)]
+enum Session {
+    Timed { down: Span, up: Span },
+    Hellos(Box<Hellos>),
+}
+
+/// Times at which a neighbour sends.
+#[derive(Clone, Debug)]
+struct Hellos {
+    interval: Span,
+    /// Most that is taken off an interval, and what is taken off always [ns].
+    jitter: Span,
+    less: Span,
+    timeout: Span,
+    delay: Span,
+    random: Stream,
+    /// Last time of sending considered, and the one after it. Before the run, times are negative.
+    previous: i64,
+    next: i64,
+}
+
+impl Hellos {
+    fn new(detection: Detection, link: &str, delay: Span, seed: u64) -> Option<Self> {
+        let (interval, timeout, jitter, less) = match detection {
+            // RFC 5880 section 6.8.7: an interval is reduced by up to 25 %; with a multiplier of 1
+            // it is no more than 90 % and no less than 75 %.
+            Detection::Bfd { interval_ns, multiplier: 1 } => {
+                (interval_ns, interval_ns, interval_ns * 15 / 100, interval_ns.div_ceil(10))
+            }
+            Detection::Bfd { interval_ns, multiplier } => {
+                (interval_ns, interval_ns * u64::from(multiplier), interval_ns / 4, 0)
+            }
+            Detection::Hello { interval_ns, timeout_ns } => (interval_ns, timeout_ns, 0, 0),
+            Detection::Fixed { .. } | Detection::LossOfSignal { .. } => return None,
+        };
+        let mut random = Stream::new(seed, &format!("links[{link}]"), "hello");
+        let next = random.below(interval) as i64;
+        let previous = next - interval as i64;
+        Some(Self { interval, jitter, less, timeout, delay, random, previous, next })
+    }
+
+    fn step(&mut self) {
+        self.previous = self.next;
+        let gap = self.interval - self.less - self.random.below(self.jitter + 1);
+        self.next += gap.max(1) as i64;
+    }
+
+    /// When the timer runs out that the last packet received by `now` started.
+    fn runs_out_at(&mut self, now: Time) -> Time {
+        while self.next + self.delay as i64 <= now as i64 {
+            self.step();
+        }
+        (self.previous + (self.delay + self.timeout) as i64).max(now as i64) as Time
+    }
+
+    /// When the first packet sent at `now` or later arrives.
+    fn heard_at(&mut self, now: Time) -> Time {
+        while self.next < now as i64 {
+            self.step();
+        }
+        (self.next + self.delay as i64) as Time
+    }
+}
+
+impl Detector {
+    fn new(
+        network: &Network,
+        detection: Detection,
+        place: (u32, u32),
+        listener: Listener,
+        seed: u64,
+    ) -> Self {
+        let (link, node) = place;
+        let line = &network.links[link as usize];
+        let session = match detection {
+            Detection::Fixed { delay_ns } => Session::Timed { down: delay_ns, up: 0 },
+            Detection::LossOfSignal { delay_ns } => Session::Timed { down: delay_ns, up: delay_ns },
+            Detection::Bfd { .. } | Detection::Hello { .. } => {
+                match Hellos::new(detection, &line.name, line.delay_ns, seed) {
+                    Some(hellos) => Session::Hellos(Box::new(hellos)),
+                    None => Session::Timed { down: 0, up: 0 },
+                }
+            }
+        };
+        let (down_at, up_at) = (NEVER, NEVER);
+        let notices = VecDeque::new();
+        Self { link, node, listener, session, known_down: false, down_at, up_at, notices }
+    }
+
+    fn on_failed(&mut self, now: Time) {
+        self.up_at = NEVER;
+        if self.known_down || self.down_at != NEVER {
+            return;
+        }
+        self.down_at = match &mut self.session {
+            Session::Timed { down, .. } => now + *down,
+            Session::Hellos(hellos) => hellos.runs_out_at(now),
+        };
+    }
+
+    fn on_repaired(&mut self, now: Time) {
+        match &mut self.session {
+            Session::Timed { up, .. } => {
+                // A failure shorter than the time of detection was none.
+                self.down_at = NEVER;
+                self.up_at = if self.known_down { now + *up } else { NEVER };
+            }
+            // A packet that arrives before the timer runs out stops it: seen when it arrives.
+            Session::Hellos(hellos) => self.up_at = hellos.heard_at(now),
+        }
+    }
+
+    fn due(&self) -> Time {
+        self.down_at.min(self.up_at)
+    }
+
+    /// What is noticed at `now`: a failure (`true`) or a repair, or nothing new.
+    fn notice(&mut self, now: Time) -> Option<bool> {
+        if self.up_at <= now {
+            self.up_at = NEVER;
+            self.down_at = NEVER;
+            return std::mem::take(&mut self.known_down).then_some(false);
+        }
+        if self.down_at <= now {
+            self.down_at = NEVER;
+            self.known_down = true;
+            return Some(true);
+        }
+        None
+    }
+}
+
+/// The detectors of a run: for each protection those of the links it watches, at both ends of the
+/// connection; for routing those of every link. Links that never fail need none.
+pub(super) fn all(network: &Network, lines: &[Line], seed: u64) -> Vec<Detector> {
+    let config = &network.recovery;
+    let failing: BTreeSet<u32> =
+        config.failures.iter().flat_map(|failure| failure.links.iter().copied()).collect();
+    let mut detectors = Vec::new();
+    for (protection, index) in config.protections.iter().zip(0..) {
+        let listener = Listener::Guard(index);
+        let mut add = |link: u32, node: u32| {
+            if failing.contains(&link) {
+                let place = (link, node);
+                detectors.push(Detector::new(network, protection.detection, place, listener, seed));
+            }
+        };
+        for &link in &protection.watches {
+            let line = &lines[link as usize];
+            if let Detection::Fixed { .. } = protection.detection {
+                add(link, protection.node);
+                continue;
+            }
+            add(link, line.to);
+            // A node that no longer hears its neighbour takes both directions for failed.
+            if let Some(reverse) = line.reverse {
+                add(reverse, line.from);
+            }
+        }
+    }
+    if let Some(rerouting) = &config.rerouting {
+        for &link in &failing {
+            let line = &lines[link as usize];
+            let fixed = matches!(rerouting.detection, Detection::Fixed { .. });
+            let place = (link, if fixed { line.from } else { line.to });
+            let detection = rerouting.detection;
+            detectors.push(Detector::new(network, detection, place, Listener::Routing, seed));
+        }
+    }
+    detectors
+}
+
+impl<O: Observer> Simulation<O> {
+    /// A link has gone down or come up: its detectors start to notice.
+    pub(super) fn link_changed(&mut self, link: u32, down: bool) {
+        let first = self.recovery.parts.detectors;
+        for index in 0..self.recovery.detectors.len() {
+            let detector = &mut self.recovery.detectors[index];
+            if detector.link != link {
+                continue;
+            }
+            if down {
+                detector.on_failed(self.now);
+            } else {
+                detector.on_repaired(self.now);
+            }
+            let due = detector.due();
+            self.schedule_recovery(first + index as u32, due);
+        }
+    }
+
+    /// A detector's time has come.
+    pub(super) fn detect(&mut self, index: usize) {
+        let now = self.now;
+        let detector = &mut self.recovery.detectors[index];
+        let noticed = detector.notice(now);
+        let due = detector.due();
+        let (link, node, listener) = (detector.link, detector.node, detector.listener);
+        self.schedule_recovery(self.recovery.parts.detectors + index as u32, due);
+        let Some(down) = noticed else { return };
+        let moment = if down { Moment::Detected } else { Moment::RepairDetected };
+        let protection = match listener {
+            Listener::Guard(guard) => Some(guard),
+            Listener::Routing => None,
+        };
+        self.recovery.timeline.rows.push(Row {
+            at: now,
+            moment,
+            protection,
+            link: Some(link),
+            node: Some(node),
+        });
+        match listener {
+            Listener::Guard(guard) => self.notify(index, guard, down),
+            Listener::Routing => self.flood(link, node, down),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hellos(detection: Detection, seed: u64) -> Hellos {
+        Hellos::new(detection, "a->b", 2_000_000, seed).expect("a session of hellos")
+    }
+
+    mod rfc5880 {
+        use super::*;
+
+        /// 10 ms x 3. The last packet came at most one interval before the failure, so the timer
+        /// runs out between 20 and 30 ms after it, whatever the phase.
+        #[test]
+        fn s6_8_4_the_timer_runs_out_within_one_interval_below_the_detection_time() {
+            let detection = Detection::Bfd { interval_ns: 10_000_000, multiplier: 3 };
+            let (mut least, mut most) = (Time::MAX, 0);
+            for seed in 0..500 {
+                let failed_at = 1_000_000_000;
+                let waited = hellos(detection, seed).runs_out_at(failed_at) - failed_at;
+                assert!((20_000_000..=30_000_000).contains(&waited), "{waited}");
+                (least, most) = (least.min(waited), most.max(waited));
+            }
+            assert!(least < 20_500_000 && most > 29_500_000, "{least}..{most} fills the range");
+        }
+
+        #[test]
+        fn s6_8_7_gaps_are_75_to_100_percent_and_75_to_90_percent_with_a_multiplier_of_1() {
+            for (multiplier, most) in [(3, 10_000_000), (1, 9_000_000)] {
+                let detection = Detection::Bfd { interval_ns: 10_000_000, multiplier };
+                let mut session = hellos(detection, 7);
+                session.step();
+                let mut sum = 0;
+                for _ in 0..2000 {
+                    session.step();
+                    let gap = session.next - session.previous;
+                    assert!((7_500_000..=most).contains(&gap), "{gap}");
+                    sum += gap;
+                }
+                // Uniform: the mean is the middle; 2000 draws of a width w err by w / 155.
+                let middle = (7_500_000 + most) / 2;
+                assert!((sum / 2000 - middle).abs() < (most - 7_500_000) / 40, "{sum}");
+            }
+        }
+    }
+
+    mod rfc3209 {
+        use super::*;
+
+        /// 5 ms and 3.5 intervals = 17.5 ms of silence: 12.5 to 17.5 ms after the failure.
+        #[test]
+        fn s5_3_a_neighbour_is_lost_after_three_and_a_half_silent_intervals() {
+            let detection = Detection::Hello { interval_ns: 5_000_000, timeout_ns: 17_500_000 };
+            for seed in 0..200 {
+                let mut session = hellos(detection, seed);
+                let waited = session.runs_out_at(777_777_777) - 777_777_777;
+                assert!((12_500_000..=17_500_000).contains(&waited), "{waited}");
+            }
+        }
+    }
+}

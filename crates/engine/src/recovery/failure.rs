@@ -1,0 +1,142 @@
+//! Failures: links that go down and come up together.
+//!
+//! What a link and its port hold when it fails is lost: `failed_queued` what waits in the queue,
+//! `failed_in_flight` what is being transmitted or is on its way. What comes to a link that is
+//! down is lost as `link_down`, or `node_down` where the failure is a node's.
+
+use super::timeline::Row;
+use super::Moment;
+use crate::classifier::Assignment;
+use crate::network::recovery::{Failure, Outage, Outages};
+use crate::observer::Observer;
+use crate::simulation::Simulation;
+use trunkline_packet::Cause;
+use trunkline_units::{Stream, Time, NEVER};
+
+/// A failure as it runs.
+#[derive(Clone, Debug)]
+pub(super) struct Breakage {
+    links: Vec<u32>,
+    node: bool,
+    down: bool,
+    next_at: Time,
+    outages: Schedule,
+}
+
+#[derive(Clone, Debug)]
+enum Schedule {
+    Fixed(std::vec::IntoIter<Outage>, Option<Time>),
+    Random { mtbf: f64, mttr: f64, random: Box<Stream> },
+}
+
+impl Breakage {
+    pub fn new(failure: &Failure, seed: u64) -> Self {
+        let outages = match &failure.outages {
+            Outages::Fixed { at } => Schedule::Fixed(at.clone().into_iter(), None),
+            Outages::Random { mtbf_ns, mttr_ns } => Schedule::Random {
+                mtbf: *mtbf_ns as f64,
+                mttr: *mttr_ns as f64,
+                random: Box::new(Stream::new(
+                    seed,
+                    &format!("failures[{}]", failure.name),
+                    "outages",
+                )),
+            },
+        };
+        let links = failure.links.clone();
+        let mut breakage = Self { links, node: failure.node, down: false, next_at: 0, outages };
+        breakage.advance();
+        breakage
+    }
+
+    /// When it next goes down or up.
+    pub fn next_at(&self) -> Time {
+        self.next_at
+    }
+
+    /// Sets when the state `down` that begins at `next_at` ends.
+    fn advance(&mut self) {
+        self.next_at = match &mut self.outages {
+            Schedule::Fixed(outages, repaired) if !self.down => match outages.next() {
+                Some(outage) => {
+                    *repaired = outage.repaired_ns;
+                    outage.failed_ns
+                }
+                None => NEVER,
+            },
+            Schedule::Fixed(_, repaired) => repaired.unwrap_or(NEVER),
+            Schedule::Random { mtbf, mttr, random } => {
+                let span = random.exponential(if self.down { *mttr } else { *mtbf });
+                // A time up or down lasts at least a nanosecond.
+                self.next_at.saturating_add((span as u64).max(1))
+            }
+        };
+    }
+}
+
+impl<O: Observer> Simulation<O> {
+    /// A failure begins or ends.
+    pub(super) fn change_breakage(&mut self, index: usize) {
+        let breakage = &mut self.recovery.breakages[index];
+        breakage.down = !breakage.down;
+        let (down, node) = (breakage.down, breakage.node);
+        breakage.advance();
+        let (links, next_at) = (breakage.links.clone(), breakage.next_at);
+        self.schedule_recovery(index as u32, next_at);
+        for link in links {
+            if down {
+                self.take_down(link, node);
+            } else {
+                self.bring_up(link, node);
+            }
+        }
+    }
+
+    fn take_down(&mut self, index: u32, node: bool) {
+        let line = &mut self.recovery.lines[index as usize];
+        line.failures += 1;
+        line.node_failures += u32::from(node);
+        if line.failures > 1 {
+            return;
+        }
+        let from = line.from;
+        let (lost, forgone) = self.links[index as usize].cut(self.now);
+        self.recovery.lines[index as usize].forgone += forgone;
+        // No packet is small enough for a link that is down: the check of its size, which every
+        // packet passes, then stands for the check of the link.
+        self.links[index as usize].mtu = 0;
+        self.calendar.cancel(self.sources.arrivals + index);
+        self.calendar.cancel(self.sources.transmitters + index);
+        for lost in lost {
+            let cause = if lost.queued { Cause::FailedQueued } else { Cause::FailedInFlight };
+            let place = Assignment { class: lost.class, precedence: lost.precedence };
+            self.lose(lost.packet, cause, Some(index), from, place);
+        }
+        self.note_link(index, Moment::Failed);
+        self.link_changed(index, true);
+    }
+
+    fn bring_up(&mut self, index: u32, node: bool) {
+        let line = &mut self.recovery.lines[index as usize];
+        line.failures -= 1;
+        line.node_failures -= u32::from(node);
+        if !line.is_up() {
+            return;
+        }
+        self.links[index as usize].mtu = line.mtu;
+        self.note_link(index, Moment::Repaired);
+        self.link_changed(index, false);
+        self.retry_restorations();
+    }
+
+    /// A row for the link, and one for each protection that watches it.
+    fn note_link(&mut self, link: u32, moment: Moment) {
+        let at = self.now;
+        let watching = self.recovery.guards.iter().zip(0..);
+        let watching = watching.filter(|(guard, _)| guard.config.watches.contains(&link));
+        let row = |protection| Row { at, moment, protection, link: Some(link), node: None };
+        let rows: Vec<Row> =
+            std::iter::once(row(None)).chain(watching.map(|(_, index)| row(Some(index)))).collect();
+        self.recovery.timeline.rows.extend(rows);
+    }
+}

@@ -1,0 +1,194 @@
+//! Failures and what is done about them, as control events of the run.
+//!
+//! A failure takes links down; detectors at their ends notice; notices travel to the node that
+//! repairs; its protection switches forwarding entries, or IP routing computes new routes. All of
+//! these come before the packets of the same instant, in that order.
+
+pub(crate) mod check;
+mod detector;
+mod failure;
+mod notice;
+mod protection;
+mod rerouting;
+mod restoration;
+mod timeline;
+
+pub(crate) use detector::Detector;
+pub(crate) use timeline::Timeline;
+pub use timeline::{Moment, MOMENTS};
+
+use crate::calendar::Source;
+use crate::network::Network;
+use crate::observer::Observer;
+use crate::simulation::Simulation;
+use crate::tables::Table;
+use failure::Breakage;
+use protection::Guard;
+use rerouting::LinkState;
+use trunkline_packet::Cause;
+use trunkline_units::{Span, Time, NEVER};
+
+/// A link as recovery sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub from: u32,
+    pub to: u32,
+    pub delay: Span,
+    pub metric: u64,
+    /// The link of the other direction.
+    pub reverse: Option<u32>,
+    mtu: u32,
+    /// Failures it is under now.
+    failures: u32,
+    /// Those of them that are failures of a node.
+    node_failures: u32,
+    /// Waiting times that a FIFO counted and that failures cut short, since the warm-up [ns].
+    pub forgone: u64,
+}
+
+impl Line {
+    fn is_up(&self) -> bool {
+        self.failures == 0
+    }
+}
+
+/// Where the sources of each kind begin, counted from the first of recovery.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    detectors: u32,
+    notices: u32,
+    guards: u32,
+    routing: u32,
+    end: u32,
+}
+
+/// State of failures and recovery in a run.
+#[derive(Debug)]
+pub(crate) struct Recovery {
+    pub lines: Vec<Line>,
+    breakages: Vec<Breakage>,
+    detectors: Vec<Detector>,
+    guards: Vec<Guard>,
+    routing: Option<LinkState>,
+    pub timeline: Timeline,
+    parts: Parts,
+    /// Label for the next entry that restoration installs, from the last one down.
+    next_label: u32,
+}
+
+impl Recovery {
+    pub fn new(network: &Network, seed: u64) -> Self {
+        let lines = lines(network);
+        let config = &network.recovery;
+        let breakages: Vec<Breakage> =
+            config.failures.iter().map(|failure| Breakage::new(failure, seed)).collect();
+        let detectors = detector::all(network, &lines, seed);
+        let guards: Vec<Guard> =
+            config.protections.iter().map(|protection| Guard::new(protection, network)).collect();
+        let routing = config.rerouting.map(|config| LinkState::new(config, network));
+        let first = breakages.len() as u32;
+        let count = detectors.len() as u32;
+        let parts = Parts {
+            detectors: first,
+            notices: first + count,
+            guards: first + 2 * count,
+            routing: first + 2 * count + guards.len() as u32,
+            end: first + 2 * count + guards.len() as u32 + u32::from(routing.is_some()),
+        };
+        Self {
+            lines,
+            breakages,
+            detectors,
+            guards,
+            routing,
+            timeline: Timeline::default(),
+            parts,
+            next_label: trunkline_packet::label::LAST,
+        }
+    }
+
+    /// Number of its event sources.
+    pub fn sources(&self) -> u32 {
+        self.parts.end
+    }
+
+    /// The timeline.
+    pub fn timeline_table(&self) -> Table {
+        let paths: Vec<u32> = self.guards.iter().map(|guard| guard.config.path).collect();
+        self.timeline.table(&paths)
+    }
+
+    /// Why a packet that fits no port of this link is lost.
+    pub fn cause_at(&self, link: u32) -> Cause {
+        match &self.lines[link as usize] {
+            line if line.is_up() => Cause::TooBig,
+            line if line.node_failures > 0 => Cause::NodeDown,
+            _ => Cause::LinkDown,
+        }
+    }
+}
+
+/// The links; the `n`th from one node to another and the `n`th back are one connection.
+fn lines(network: &Network) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::with_capacity(network.links.len());
+    let mut waiting: std::collections::BTreeMap<(u32, u32), std::collections::VecDeque<u32>> =
+        std::collections::BTreeMap::new();
+    for (index, link) in (0..).zip(&network.links) {
+        let reverse = waiting.get_mut(&(link.to, link.from)).and_then(|links| links.pop_front());
+        match reverse {
+            Some(other) => lines[other as usize].reverse = Some(index),
+            None => waiting.entry((link.from, link.to)).or_default().push_back(index),
+        }
+        lines.push(Line {
+            from: link.from,
+            to: link.to,
+            delay: link.delay_ns,
+            metric: link.metric,
+            reverse,
+            mtu: link.mtu_bytes,
+            failures: 0,
+            node_failures: 0,
+            forgone: 0,
+        });
+    }
+    lines
+}
+
+impl<O: Observer> Simulation<O> {
+    /// Lays the overlays that stand from the start and schedules the first failures.
+    pub(crate) fn arm_recovery(&mut self) {
+        for guard in 0..self.recovery.guards.len() {
+            self.arm_guard(guard);
+        }
+        for index in 0..self.recovery.breakages.len() {
+            let at = self.recovery.breakages[index].next_at();
+            self.schedule_recovery(index as u32, at);
+        }
+    }
+
+    /// Serves one event of recovery, by its number among them.
+    #[cold]
+    pub(crate) fn recover(&mut self, source: u32) {
+        let Parts { detectors, notices, guards, routing, .. } = self.recovery.parts;
+        if source < detectors {
+            self.change_breakage(source as usize);
+        } else if source < notices {
+            self.detect((source - detectors) as usize);
+        } else if source < guards {
+            self.deliver_notices((source - notices) as usize);
+        } else if source < routing {
+            self.wake_guard((source - guards) as usize);
+        } else {
+            self.wake_routing();
+        }
+    }
+
+    fn schedule_recovery(&mut self, source: u32, at: Time) {
+        let source: Source = self.sources.recovery + source;
+        if at == NEVER {
+            self.calendar.cancel(source);
+        } else {
+            self.calendar.schedule(source, at);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Notices: how the repairing node gets to know what another node detected.
+//!
+//! A notice goes hop by hop, over links that are up when it is sent, and takes each link's delay
+//! and a node's processing time per hop; of several ways the fastest counts (flooding, RFC 3469
+//! section 3.5). It is not delayed by traffic.
+
+use super::timeline::Row;
+use super::{Line, Moment};
+use crate::observer::Observer;
+use crate::simulation::Simulation;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use trunkline_units::{Span, NEVER};
+
+/// Time from `origin` to every node over links that are up; `NEVER` where none leads.
+pub(super) fn reach(lines: &[Line], nodes: usize, origin: u32, processing: Span) -> Vec<Span> {
+    let mut outgoing: Vec<Vec<&Line>> = vec![Vec::new(); nodes];
+    for line in lines.iter().filter(|line| line.is_up()) {
+        outgoing[line.from as usize].push(line);
+    }
+    let mut time = vec![NEVER; nodes];
+    time[origin as usize] = 0;
+    let mut open = BinaryHeap::from([Reverse((0, origin))]);
+    while let Some(Reverse((at, node))) = open.pop() {
+        if at > time[node as usize] {
+            continue;
+        }
+        for line in &outgoing[node as usize] {
+            let there = at + line.delay + processing;
+            if there < time[line.to as usize] {
+                time[line.to as usize] = there;
+                open.push(Reverse((there, line.to)));
+            }
+        }
+    }
+    time
+}
+
+impl<O: Observer> Simulation<O> {
+    /// Sends what a detector noticed to the node of its protection.
+    pub(super) fn notify(&mut self, index: usize, guard: u32, down: bool) {
+        let config = &self.recovery.guards[guard as usize].config;
+        let (to, processing) = (config.node, config.processing_ns);
+        let from = self.recovery.detectors[index].node;
+        let nodes = self.node_names.len();
+        let travel = reach(&self.recovery.lines, nodes, from, processing)[to as usize];
+        if travel == NEVER {
+            return;
+        }
+        let notices = &mut self.recovery.detectors[index].notices;
+        // Two notices of one detector do not overtake each other.
+        let at = notices.back().map_or(0, |last| last.0).max(self.now + travel);
+        notices.push_back((at, down));
+        if notices.len() == 1 {
+            self.schedule_recovery(self.recovery.parts.notices + index as u32, at);
+        }
+    }
+
+    /// The oldest notice of a detector arrives.
+    pub(super) fn deliver_notices(&mut self, index: usize) {
+        let detector = &mut self.recovery.detectors[index];
+        let Some((_, down)) = detector.notices.pop_front() else { return };
+        let next = detector.notices.front().map_or(NEVER, |next| next.0);
+        let (link, listener) = (detector.link, detector.listener);
+        self.schedule_recovery(self.recovery.parts.notices + index as u32, next);
+        let super::detector::Listener::Guard(guard) = listener else { return };
+        let node = self.recovery.guards[guard as usize].config.node;
+        self.recovery.timeline.rows.push(Row {
+            at: self.now,
+            moment: if down { Moment::Notified } else { Moment::RepairNotified },
+            protection: Some(guard),
+            link: Some(link),
+            node: Some(node),
+        });
+        self.on_notice(guard as usize, index as u32, down);
+    }
+}

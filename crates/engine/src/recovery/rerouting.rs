@@ -1,0 +1,157 @@
+//! IP rerouting: link-state routing that follows failures.
+//!
+//! Source: the sequence detection, flooding, SPF of OSPF (RFC 2328 sections 13, 16). Every node has
+//! its own database and installs its own routes, so that routes may loop for a while; a link counts
+//! as up only if both its directions do (RFC 2328 section 16.1 (2) (b)).
+//! Differs: an update carries all that its sender knows, newest first by order of detection, so
+//! that two parts of a network that are joined again agree at once.
+
+use super::timeline::Row;
+use super::{notice, Moment};
+use crate::network::recovery::Rerouting;
+use crate::network::Network;
+use crate::observer::Observer;
+use crate::route::{Edge, Fib};
+use crate::simulation::Simulation;
+use std::collections::{BTreeMap, BTreeSet};
+use trunkline_units::{Time, NEVER};
+
+/// What a node knows of links: whether each is down, and the number of the news that said so.
+type Database = BTreeMap<u32, (u64, bool)>;
+
+/// Something a router does at its time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// An update arrives.
+    Learn { node: u32, update: Database },
+    /// The node computes and installs its routes.
+    Compute { node: u32 },
+}
+
+/// Link-state routing of the whole network.
+#[derive(Clone, Debug)]
+pub(super) struct LinkState {
+    config: Rerouting,
+    ends: Vec<u32>,
+    databases: Vec<Database>,
+    news: u64,
+    order: u64,
+    steps: BTreeMap<(Time, u64), Step>,
+    computing: BTreeSet<u32>,
+    /// The last view computed from, and its routes: neighbours mostly share it.
+    last: Option<(BTreeSet<u32>, Fib)>,
+}
+
+impl LinkState {
+    pub fn new(config: Rerouting, network: &Network) -> Self {
+        Self {
+            config,
+            ends: crate::build::ends(network),
+            databases: vec![Database::new(); network.nodes.len()],
+            news: 0,
+            order: 0,
+            steps: BTreeMap::new(),
+            computing: BTreeSet::new(),
+            last: None,
+        }
+    }
+
+    fn plan(&mut self, at: Time, step: Step) {
+        self.order += 1;
+        self.steps.insert((at, self.order), step);
+    }
+
+    fn due(&self) -> Time {
+        self.steps.keys().next().map_or(NEVER, |key| key.0)
+    }
+
+    /// Merges an update; true if it brought news.
+    fn learn(&mut self, node: u32, update: &Database) -> bool {
+        let database = &mut self.databases[node as usize];
+        let mut changed = false;
+        for (link, news) in update {
+            let known = database.entry(*link).or_insert((0, false));
+            if news.0 > known.0 {
+                changed |= known.1 != news.1;
+                *known = *news;
+            }
+        }
+        changed
+    }
+}
+
+impl<O: Observer> Simulation<O> {
+    /// A node tells all others what it noticed of a link.
+    pub(super) fn flood(&mut self, link: u32, node: u32, down: bool) {
+        let Some(routing) = &mut self.recovery.routing else { return };
+        routing.news += 1;
+        let mut update = routing.databases[node as usize].clone();
+        update.insert(link, (routing.news, down));
+        let processing = routing.config.processing_ns;
+        let nodes = self.node_names.len();
+        let times = notice::reach(&self.recovery.lines, nodes, node, processing);
+        for (node, travel) in (0..).zip(times) {
+            if travel != NEVER {
+                routing.plan(self.now + travel, Step::Learn { node, update: update.clone() });
+            }
+        }
+        let due = routing.due();
+        self.schedule_recovery(self.recovery.parts.routing, due);
+    }
+
+    /// Serves what routers do now.
+    pub(super) fn wake_routing(&mut self) {
+        let now = self.now;
+        while let Some(routing) = &mut self.recovery.routing {
+            if routing.due() > now {
+                break;
+            }
+            match routing.steps.pop_first() {
+                Some((_, Step::Learn { node, update })) => {
+                    if routing.learn(node, &update) && routing.computing.insert(node) {
+                        let at = now + routing.config.spf_delay_ns;
+                        routing.plan(at, Step::Compute { node });
+                    }
+                }
+                Some((_, Step::Compute { node })) => {
+                    routing.computing.remove(&node);
+                    self.reroute(node);
+                }
+                None => break,
+            }
+        }
+        let due = self.recovery.routing.as_ref().map_or(NEVER, LinkState::due);
+        self.schedule_recovery(self.recovery.parts.routing, due);
+    }
+
+    /// A node installs the routes that follow from its database.
+    fn reroute(&mut self, node: u32) {
+        let lines = &self.recovery.lines;
+        let Some(routing) = &mut self.recovery.routing else { return };
+        let mut down = BTreeSet::new();
+        for (&link, _) in routing.databases[node as usize].iter().filter(|(_, news)| news.1) {
+            down.insert(link);
+            down.extend(lines[link as usize].reverse);
+        }
+        let known = routing.last.take().filter(|(view, _)| *view == down);
+        let (view, fib) = known.unwrap_or_else(|| {
+            let edge = |(index, line): (u32, &super::Line)| Edge {
+                from: line.from,
+                to: line.to,
+                metric: (!down.contains(&index)).then_some(line.metric),
+            };
+            let edges: Vec<Edge> = (0..).zip(lines).map(edge).collect();
+            let fib = Fib::new(self.node_names.len(), &edges, &routing.ends);
+            (down, fib)
+        });
+        self.fib.adopt(node, &fib);
+        routing.last = Some((view, fib));
+        self.recovery.timeline.rows.push(Row {
+            at: self.now,
+            moment: Moment::Rerouted,
+            protection: None,
+            link: None,
+            node: Some(node),
+        });
+    }
+}

@@ -1,0 +1,91 @@
+//! What happened when: the rows of the timeline table.
+
+use crate::tables::Table;
+use trunkline_units::Time;
+
+/// Kinds of moment, in the order of [`MOMENTS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Moment {
+    /// A link went down.
+    Failed,
+    /// A node noticed.
+    Detected,
+    /// The repairing node got to know.
+    Notified,
+    /// The hold-off time was over with the failure still there.
+    HeldOff,
+    /// Traffic takes the alternative.
+    Switched,
+    /// There is no path to restore to.
+    NoPath,
+    /// A link came up.
+    Repaired,
+    /// A node noticed that it is up.
+    RepairDetected,
+    /// The repairing node got to know.
+    RepairNotified,
+    /// Traffic takes the working path again.
+    Reverted,
+    /// A router installed new routes.
+    Rerouted,
+}
+
+/// Names of the moments in the timeline table, by number.
+pub const MOMENTS: [&str; 11] = [
+    "failed",
+    "detected",
+    "notified",
+    "held-off",
+    "switched",
+    "no-path",
+    "repaired",
+    "repair-detected",
+    "repair-notified",
+    "reverted",
+    "rerouted",
+];
+
+/// One row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub at: Time,
+    pub moment: Moment,
+    pub protection: Option<u32>,
+    pub link: Option<u32>,
+    pub node: Option<u32>,
+}
+
+/// Rows in the order they happened.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Timeline {
+    pub rows: Vec<Row>,
+}
+
+impl Timeline {
+    /// The table; `paths` is the path of each protection.
+    pub fn table(&self, paths: &[u32]) -> Table {
+        let or_none = |value: Option<u32>| value.map_or(-1, i64::from);
+        let path = |row: &Row| or_none(row.protection.map(|index| paths[index as usize]));
+        Table::new("timeline")
+            .ints("time_ns", self.rows.iter().map(|row| row.at as i64))
+            .ints("event", self.rows.iter().map(|row| row.moment as i64))
+            .ints("protection", self.rows.iter().map(|row| or_none(row.protection)))
+            .ints("path", self.rows.iter().map(path))
+            .ints("link", self.rows.iter().map(|row| or_none(row.link)))
+            .ints("node", self.rows.iter().map(|row| or_none(row.node)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_and_last_moment_stand_at_their_own_index() {
+        assert_eq!(MOMENTS[Moment::Failed as usize], "failed");
+        assert_eq!(MOMENTS[Moment::NoPath as usize], "no-path");
+        assert_eq!(MOMENTS[Moment::Rerouted as usize], "rerouted");
+        assert_eq!(MOMENTS.len(), Moment::Rerouted as usize + 1);
+    }
+}
