@@ -52,7 +52,7 @@ impl<O: Observer> Simulation<O> {
 
     fn tcp_counters(&self, flow: usize) -> Counters {
         match self.flows[flow].agents {
-            Agents::Tcp(agent) => self.senders[agent as usize].counters().clone(),
+            Agents::Tcp(agent) => self.senders[agent as usize].counters(),
             Agents::Udp(_) => Counters::default(),
         }
     }

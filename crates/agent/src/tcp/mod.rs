@@ -1,9 +1,9 @@
 //! TCP in whole segments: a sender, a receiver, and what travels between them.
 //!
 //! Sequence numbers count segments from 0; congestion window and threshold are in segments too.
-//! `config.rs` holds the parameters, `sender.rs` what all variants share, `tahoe.rs`, `reno.rs`,
-//! `newreno.rs` and `sack.rs` what each does about a loss, `rto.rs` the timer, `receiver.rs` the
-//! other end.
+//! `config.rs` holds the parameters; `sender.rs` and `window.rs` what all variants share;
+//! `tahoe.rs`, `reno.rs`, `newreno.rs` and `sack.rs` what each does about a loss; `rto.rs` the
+//! timer; `receiver.rs` the other end.
 //!
 //! Absent: connection set-up and release, flow control by a slow reader, the persist timer, more
 //! than 2^32 segments a connection.
@@ -17,6 +17,7 @@ mod sack;
 mod scoreboard;
 mod sender;
 mod tahoe;
+mod window;
 
 pub use config::{DelayedAck, TcpConfig, Variant};
 pub use receiver::Receiver;

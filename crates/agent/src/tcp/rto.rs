@@ -10,8 +10,9 @@ use trunkline_units::{Span, Time};
 
 /// Estimator and back-off of one connection.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Rto {
-    current: Span,
+    current: Span, // first: every acknowledgement reads it
     tick: Span,
     srtt_8: i64,   // 8 SRTT [ticks]
     rttvar_4: i64, // 4 RTTVAR [ticks]

@@ -1,12 +1,9 @@
-//! TCP sender: what every variant shares. Window, timers, and the order of sending.
+//! TCP sender: what every variant shares. Events in, segments out, in which order and when.
 //!
-//! Source: RFC 5681 (slow start, congestion avoidance, loss recovery), RFC 6298 (timer), RFC 3042
-//! (limited transmit), RFC 3168 section 6.1.2 (ECN).
-//! Differs: Tahoe, Reno and NewReno do as ns-2 2.35 does wherever the RFCs leave room, since the
-//! documents of 1999 to 2003 measured that: the window grows once per acknowledgement whatever it
-//! covers; a loss halves the window, not the flight size of RFC 5681 (4), at every timeout anew;
-//! a timeout goes back to the first unacknowledged segment and sends on from there. SACK halves
-//! the flight size, once per loss episode. Absent: congestion window validation (RFC 7661).
+//! Source: RFC 5681 (loss recovery), RFC 3042 (limited transmit); how the window moves is in
+//! `window.rs`.
+//! Differs: after a timeout Tahoe, Reno and NewReno go back to the first unacknowledged segment
+//! and send on from there, as ns-2 does. Absent: congestion window validation (RFC 7661).
 
 use super::scoreboard::Scoreboard;
 use super::{newreno, reno, rto::Rto, sack, tahoe};
@@ -14,7 +11,7 @@ use super::{Ack, Counters, Segment, State, TcpConfig, Variant};
 use trunkline_units::{Span, Stream, Time, NEVER};
 
 /// No segment is being timed.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Where the sender stands between losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +25,10 @@ pub(super) enum Phase {
 }
 
 /// Sending end of a TCP connection.
+///
+/// The two cache lines that every acknowledgement touches come first.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Sender {
     pub(super) cwnd: f64,
     pub(super) ssthresh: f64,
@@ -41,31 +41,33 @@ pub struct Sender {
     pub(super) dup_acks: u32,
     pub(super) inflation: u32, // segments that left the network during fast recovery
     pub(super) recover: u32,   // `max` at the last loss: RFC 6582's "recover", plus one
-    pub(super) reduced: u32,   // `max` at the last reduction of the window
-    timed: u32,
-    timed_at: Time,
+    pub(super) timed: u32,     // the segment being timed, or `NONE`
+    pub(super) timed_at: Time,
     pub(super) rtx_at: Time,
     release_at: Time,
-    pub(super) rto: Rto,
-    pub(super) phase: Phase,
-    variant: Variant,
-    /// The first unacknowledged segment goes next, whatever the window.
-    pub(super) resend: bool,
-    pub(super) impatient: bool,
-    pub(super) partial_seen: bool,
-    pub(super) limited_transmit: bool,
-    released: bool,
-    timestamps: bool,
-    ecn: bool,
-    cwr: bool,
+    overhead: Span,
     pub(super) window: u32,
     pub(super) threshold: u32,
+    pub(super) total: u32,
+    pub(super) reduced: u32, // `max` at the last reduction of the window
     full_bytes: u16,
     last_bytes: u16,
-    total: u32,
-    overhead: Span,
-    finished_at: Option<Time>,
-    counters: Counters,
+    pub(super) phase: Phase,
+    pub(super) variant: Variant,
+    /// The first unacknowledged segment goes next, whatever the window.
+    pub(super) resend: bool,
+    pub(super) partial_seen: bool,
+    pub(super) impatient: bool,
+    pub(super) limited_transmit: bool,
+    released: bool,
+    pub(super) timestamps: bool,
+    pub(super) ecn: bool,
+    pub(super) cwr: bool,
+    pub(super) rto: Rto,
+    pub(super) finished_at: Option<Time>,
+    pub(super) retransmissions: u64,
+    pub(super) timeouts: u64,
+    pub(super) fast_retransmits: u64,
     pub(super) scoreboard: Scoreboard,
 }
 
@@ -115,7 +117,9 @@ impl Sender {
             total: config.segments(),
             overhead: config.send_overhead_ns,
             finished_at: None,
-            counters: Counters::default(),
+            retransmissions: 0,
+            timeouts: 0,
+            fast_retransmits: 0,
             scoreboard: Scoreboard::default(),
         }
     }
@@ -223,9 +227,8 @@ impl Sender {
                 self.timed_at = now;
             }
         } else {
-            self.counters.retransmissions += 1;
+            self.retransmissions += 1;
         }
-        self.counters.segments_sent += 1;
         if self.rtx_at == NEVER {
             self.rtx_at = now + self.rto.current();
         }
@@ -277,131 +280,6 @@ impl Sender {
         }
     }
 
-    /// Takes a new acknowledgement into account: RTT, timer, end of the transfer.
-    #[inline]
-    pub(super) fn accept(&mut self, ack: &Ack, now: Time) {
-        if self.timestamps {
-            self.rto.sample_echoed(ack.echo, now);
-        } else if self.timed < ack.ack {
-            self.timed = NONE;
-            self.rto.sample_timed(self.timed_at, now);
-        }
-        self.slide(ack.ack);
-        self.dup_acks = 0;
-        self.rearm(now);
-    }
-
-    /// Moves the window's left edge.
-    #[inline]
-    pub(super) fn slide(&mut self, ack: u32) {
-        self.una = ack;
-        self.next = self.next.max(ack);
-    }
-
-    /// RFC 6298 (5.2), (5.3). A window held shut by ECN waits for the timer too.
-    #[inline]
-    pub(super) fn rearm(&mut self, now: Time) {
-        if self.una == self.total {
-            self.finished_at = Some(now);
-            self.rtx_at = NEVER;
-        } else if self.una < self.max || self.cwnd < 1.0 {
-            self.rtx_at = now + self.rto.current();
-        } else {
-            self.rtx_at = NEVER;
-        }
-    }
-
-    /// RFC 5681 section 3.1: one segment more per new acknowledgement in slow start, 1 / cwnd in
-    /// congestion avoidance. One that carries ECN-Echo opens nothing (RFC 3168 section 6.1.2).
-    #[inline]
-    pub(super) fn grow(&mut self, ack: &Ack) {
-        if ack.ece && self.ecn {
-            return;
-        }
-        let more = if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
-        self.cwnd = (self.cwnd + more).min(f64::from(self.window));
-    }
-
-    /// Whether a fast retransmit is allowed: all that was outstanding at the last loss is
-    /// acknowledged and one segment more (RFC 6582 section 3.2 step 2, the careful form).
-    pub(super) fn past_recovery(&self) -> bool {
-        self.una > self.recover || self.recover == 0
-    }
-
-    /// Halves the window for a loss, unless an ECN-Echo did so for the same window of data
-    /// (RFC 3168 section 6.1.2), and marks the point up to which this counts. True: halved now.
-    pub(super) fn halve(&mut self, size: f64) -> bool {
-        let by_ecn = self.ecn && self.una < self.reduced && self.phase == Phase::Open;
-        if !by_ecn {
-            self.ssthresh = (size / 2.0).trunc().max(2.0);
-            self.cwnd = (size / 2.0).max(1.0);
-        }
-        self.mark_reduced();
-        !by_ecn
-    }
-
-    fn mark_reduced(&mut self) {
-        self.reduced = self.max;
-        self.cwr = self.ecn;
-    }
-
-    /// Duplicate acknowledgements told of a loss: Karn's rule, timer, count.
-    pub(super) fn on_loss(&mut self, now: Time) {
-        self.counters.fast_retransmits += 1;
-        self.recover = self.max;
-        self.timed = NONE;
-        self.rtx_at = now + self.rto.current();
-    }
-
-    /// RFC 3168 section 6.1.2: as a loss, but at most once per window of data. At a window of one
-    /// segment nothing goes until the timer runs out.
-    fn on_ecn_echo(&mut self, ack: u32, now: Time) {
-        if ack <= self.reduced && self.reduced > 0 {
-            return;
-        }
-        self.ssthresh = (self.cwnd / 2.0).trunc().max(2.0);
-        if self.cwnd <= 1.0 {
-            self.cwnd = 0.5;
-            self.rtx_at = now + self.rto.current();
-        } else {
-            self.cwnd = (self.cwnd / 2.0).max(1.0);
-        }
-        self.mark_reduced();
-    }
-
-    /// RFC 6298 (5.4) to (5.7), RFC 5681 section 3.1.
-    #[cold]
-    fn on_timeout(&mut self, now: Time) {
-        self.rtx_at = NEVER;
-        if self.una == self.max {
-            self.cwnd = self.cwnd.max(1.0); // the window was shut by ECN, nothing is lost
-            return;
-        }
-        let again = self.phase == Phase::Timeout && self.una < self.recover;
-        if self.variant != Variant::Sack {
-            self.ssthresh = (self.cwnd / 2.0).trunc().max(2.0);
-            self.next = self.una;
-        } else {
-            // RFC 5681 section 3.1: held when the timer resends the same segment.
-            if !(again && self.scoreboard.timed_out_at() == Some(self.una)) {
-                self.ssthresh = (f64::from(self.max - self.una) / 2.0).trunc().max(2.0);
-            }
-            self.scoreboard.on_timeout(self.una, self.max);
-        }
-        self.counters.timeouts += 1;
-        self.phase = Phase::Timeout;
-        self.cwnd = 1.0;
-        self.recover = self.max;
-        self.dup_acks = 0;
-        self.inflation = 0;
-        self.partial_seen = false;
-        self.resend = false;
-        self.timed = NONE;
-        self.mark_reduced();
-        self.rto.back_off();
-        self.rtx_at = now + self.rto.current();
-    }
-
     /// The earliest instant at which [`Sender::on_timer`] has something to do, or [`NEVER`].
     #[inline]
     #[must_use]
@@ -446,8 +324,14 @@ impl Sender {
 
     /// What the sender has done.
     #[must_use]
-    pub fn counters(&self) -> &Counters {
-        &self.counters
+    pub fn counters(&self) -> Counters {
+        Counters {
+            // Each segment below `max` was sent for the first time once.
+            segments_sent: u64::from(self.max) + self.retransmissions,
+            retransmissions: self.retransmissions,
+            timeouts: self.timeouts,
+            fast_retransmits: self.fast_retransmits,
+        }
     }
 
     /// When all of a finite transfer was acknowledged.

@@ -1,0 +1,138 @@
+//! How the window of a sender moves: acknowledgements, losses, congestion marks, timeouts.
+//!
+//! Source: RFC 5681 section 3, RFC 6298 section 5 (timer), RFC 3168 section 6.1.2 (ECN).
+//! Differs: Tahoe, Reno and NewReno do as ns-2 2.35 does, since the documents of 1999 to 2003
+//! measured that: the window grows once per acknowledgement whatever it covers; a loss halves the
+//! window, not the flight size of RFC 5681 (4), at every timeout anew. SACK halves the flight
+//! size, and at a second timeout of the same segment nothing.
+
+use super::sender::{Phase, Sender, NONE};
+use super::{Ack, Variant};
+use trunkline_units::{Time, NEVER};
+
+impl Sender {
+    /// Takes a new acknowledgement into account: RTT, timer, end of the transfer.
+    #[inline]
+    pub(super) fn accept(&mut self, ack: &Ack, now: Time) {
+        if self.timestamps {
+            self.rto.sample_echoed(ack.echo, now);
+        } else if self.timed < ack.ack {
+            self.timed = NONE;
+            self.rto.sample_timed(self.timed_at, now);
+        }
+        self.slide(ack.ack);
+        self.dup_acks = 0;
+        self.rearm(now);
+    }
+
+    /// Moves the window's left edge.
+    #[inline]
+    pub(super) fn slide(&mut self, ack: u32) {
+        self.una = ack;
+        self.next = self.next.max(ack);
+    }
+
+    /// RFC 6298 (5.2), (5.3). A window held shut by ECN waits for the timer too.
+    #[inline]
+    pub(super) fn rearm(&mut self, now: Time) {
+        if self.una == self.total {
+            self.finished_at = Some(now);
+            self.rtx_at = NEVER;
+        } else if self.una < self.max || self.cwnd < 1.0 {
+            self.rtx_at = now + self.rto.current();
+        } else {
+            self.rtx_at = NEVER;
+        }
+    }
+
+    /// RFC 5681 section 3.1: one segment more per new acknowledgement in slow start, 1 / cwnd in
+    /// congestion avoidance. One that carries ECN-Echo opens nothing (RFC 3168 section 6.1.2).
+    #[inline]
+    pub(super) fn grow(&mut self, ack: &Ack) {
+        if ack.ece && self.ecn {
+            return;
+        }
+        let more = if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
+        self.cwnd = (self.cwnd + more).min(f64::from(self.window));
+    }
+
+    /// Whether a fast retransmit is allowed: all that was outstanding at the last loss is
+    /// acknowledged and one segment more (RFC 6582 section 3.2 step 2, the careful form).
+    pub(super) fn past_recovery(&self) -> bool {
+        self.una > self.recover || self.recover == 0
+    }
+
+    /// Halves the window for a loss, unless an ECN-Echo did so for the same window of data
+    /// (RFC 3168 section 6.1.2), and marks the point up to which this counts. True: halved now.
+    pub(super) fn halve(&mut self, size: f64) -> bool {
+        let by_ecn = self.ecn && self.una < self.reduced && self.phase == Phase::Open;
+        if !by_ecn {
+            self.ssthresh = (size / 2.0).trunc().max(2.0);
+            self.cwnd = (size / 2.0).max(1.0);
+        }
+        self.mark_reduced();
+        !by_ecn
+    }
+
+    fn mark_reduced(&mut self) {
+        self.reduced = self.max;
+        self.cwr = self.ecn;
+    }
+
+    /// Duplicate acknowledgements told of a loss: Karn's rule, timer, count.
+    pub(super) fn on_loss(&mut self, now: Time) {
+        self.fast_retransmits += 1;
+        self.recover = self.max;
+        self.timed = NONE;
+        self.rtx_at = now + self.rto.current();
+    }
+
+    /// RFC 3168 section 6.1.2: as a loss, but at most once per window of data. At a window of one
+    /// segment nothing goes until the timer runs out.
+    pub(super) fn on_ecn_echo(&mut self, ack: u32, now: Time) {
+        if ack <= self.reduced && self.reduced > 0 {
+            return;
+        }
+        self.ssthresh = (self.cwnd / 2.0).trunc().max(2.0);
+        if self.cwnd <= 1.0 {
+            self.cwnd = 0.5;
+            self.rtx_at = now + self.rto.current();
+        } else {
+            self.cwnd = (self.cwnd / 2.0).max(1.0);
+        }
+        self.mark_reduced();
+    }
+
+    /// RFC 6298 (5.4) to (5.7), RFC 5681 section 3.1.
+    #[cold]
+    pub(super) fn on_timeout(&mut self, now: Time) {
+        self.rtx_at = NEVER;
+        if self.una == self.max {
+            self.cwnd = self.cwnd.max(1.0); // the window was shut by ECN, nothing is lost
+            return;
+        }
+        let again = self.phase == Phase::Timeout && self.una < self.recover;
+        if self.variant != Variant::Sack {
+            self.ssthresh = (self.cwnd / 2.0).trunc().max(2.0);
+            self.next = self.una;
+        } else {
+            // RFC 5681 section 3.1: held when the timer resends the same segment.
+            if !(again && self.scoreboard.timed_out_at() == Some(self.una)) {
+                self.ssthresh = (f64::from(self.max - self.una) / 2.0).trunc().max(2.0);
+            }
+            self.scoreboard.on_timeout(self.una, self.max);
+        }
+        self.timeouts += 1;
+        self.phase = Phase::Timeout;
+        self.cwnd = 1.0;
+        self.recover = self.max;
+        self.dup_acks = 0;
+        self.inflation = 0;
+        self.partial_seen = false;
+        self.resend = false;
+        self.timed = NONE;
+        self.mark_reduced();
+        self.rto.back_off();
+        self.rtx_at = now + self.rto.current();
+    }
+}
