@@ -72,7 +72,7 @@ def _links(scenario: Scenario, found: Topology, problems: Problems) -> None:
             )
     names: dict[str, str] = {}
     for arc in found.arcs:
-        if names.setdefault(arc.name, arc.link) != arc.link:
+        if names.setdefault(arc.name, arc.link) != arc.link and not arc.backward:
             problems.add(
                 "duplicate-name",
                 ("links", arc.link),
@@ -80,7 +80,6 @@ def _links(scenario: Scenario, found: Topology, problems: Problems) -> None:
                 hint="give one of them a name that is not A-B, with `between`",
                 at_key=True,
             )
-            names[arc.name] = arc.link
     for name, link in scenario.links.items():
         if link.port is not None:
             _port(scenario, link.port, ("links", name, "port"), problems)

@@ -179,14 +179,6 @@ def _tcp(flow: Tcp, path: Path, problems: Problems) -> None:
             f"impatient is a form of new-reno, not of {flow.variant}",
             at_key=True,
         )
-    if flow.mss + flow.header > 65_535:
-        problems.add(
-            "range",
-            (*path, "mss"),
-            "mss and header exceed the largest IP packet",
-            given=format_bytes(flow.mss),
-            allowed=f"at most {format_bytes(65_535 - flow.header)}",
-        )
     if flow.size is not None and flow.size > flow.mss * (2**31 - 1):
         problems.add(
             "range",

@@ -3,7 +3,7 @@
 from trunkline.scenario.diagnostic import Path, Problems, nearest
 from trunkline.scenario.model import Path as LabelPath
 from trunkline.scenario.model import Scenario
-from trunkline.scenario.topology import Topology, listed, unknown_node
+from trunkline.scenario.topology import Topology, listed, plural, unknown_node
 
 __all__ = ["Hop", "check", "hops", "label_count", "loads", "route_nodes"]
 
@@ -161,7 +161,7 @@ def _hop(
         path,
         f"no link leads from {source} to {target}{by}",
         allowed=f"from {source}: {listed(reached)}",
-        hint=nearest(target, reached),
+        hint="" if target in reached else nearest(target, reached),
     )
     return None
 
@@ -258,8 +258,8 @@ def _labels(scenario: Scenario, name: str, problems: Problems) -> None:
         problems.add(
             "label",
             at,
-            f"{needed} labels are needed, for {seen}",
-            given=f"{len(path.labels)} labels",
+            f"{plural(needed, 'label')} must be given, for {seen}",
+            given=plural(len(path.labels), "label"),
             at_key=True,
         )
         return

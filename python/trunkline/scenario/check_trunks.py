@@ -7,7 +7,7 @@ from trunkline.scenario import check_flows
 from trunkline.scenario.check_paths import loads, route_nodes
 from trunkline.scenario.diagnostic import Path, Problems, nearest
 from trunkline.scenario.model import Scenario, Trunk
-from trunkline.scenario.topology import Topology, arcs_of, listed
+from trunkline.scenario.topology import Topology, arcs_of, listed, plural
 from trunkline.scenario.units import format_bytes
 
 __all__ = ["check"]
@@ -138,8 +138,8 @@ def _fits(
             problems.add(
                 "mtu",
                 where,
-                f"packets of {flow} are up to {format_bytes(needed)} with {labels} labels; "
-                f"{link} carries {format_bytes(mtu[link])}",
+                f"packets of {flow} are up to {format_bytes(needed)} with "
+                f"{plural(labels, 'label')}; {link} carries {format_bytes(mtu[link])}",
                 hint="raise the mtu of the link, or make the packets smaller",
                 warning=True,
             )

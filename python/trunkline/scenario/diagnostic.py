@@ -175,14 +175,18 @@ class ScenarioError(ValueError):
         Everything that is wrong, sorted by place.
     """
 
-    def __init__(self, diagnostics: Iterable[Diagnostic], source: str = ""):
+    def __init__(self, diagnostics: Iterable[Diagnostic], source: str = "", file: str = ""):
         self.diagnostics = sorted(diagnostics, key=_by_place)
         self._source = source.split("\n") if source else []
+        self._file = file
         super().__init__(self.render())
 
     def render(self) -> str:
         """All diagnostics as text, an empty line between them."""
-        return "\n\n".join(each.render(self._source) for each in self.diagnostics)
+        return "\n\n".join(
+            each.render(self._source if each.file == self._file else ())
+            for each in self.diagnostics
+        )
 
 
 @dataclass(frozen=True)
@@ -199,12 +203,15 @@ class Finding:
         It is the key that is wrong, not the value.
     related : tuple of (path, str)
         Other paths that matter, each with a word on why.
+    place : Place or None
+        Where it is, if that is not in the document.
     """
 
     diagnostic: Diagnostic
     path: Path
     at_key: bool
     related: tuple[tuple[Path, str], ...]
+    place: Place | None = None
 
 
 @dataclass
@@ -231,6 +238,7 @@ class Problems:
         at_key: bool = False,
         warning: bool = False,
         related: tuple[tuple[Path, str], ...] = (),
+        place: Place | None = None,
     ) -> None:
         """Adds one finding; see `Diagnostic` and `Finding` for the arguments."""
         diagnostic = Diagnostic(
@@ -242,7 +250,7 @@ class Problems:
             hint=hint,
             severity="warning" if warning else "error",
         )
-        self.found.append(Finding(diagnostic, path, at_key, related))
+        self.found.append(Finding(diagnostic, path, at_key, related, place))
 
     @property
     def errors(self) -> bool:
@@ -254,11 +262,16 @@ NAMED = frozenset({"nodes", "links", "ports", "paths", "trunks", "flows", "param
 """Keys whose values are mappings from names that the user chose."""
 
 
+_LONGEST_NAME = 64
+
+
 def path_text(path: Sequence[str | int]) -> str:
     """A path as shown to users: ``links[R1-R2].rate``, ``flows[many].rto.min``."""
     text = ""
     named = False
     for part in path:
+        if isinstance(part, str) and len(part) > _LONGEST_NAME:
+            part = f"{part[:_LONGEST_NAME]}..."
         if named or isinstance(part, int):
             text += f"[{part}]"
         else:

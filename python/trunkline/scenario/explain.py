@@ -32,7 +32,7 @@ def explain(error: ValidationError, document: Any, problems: Problems, reported:
     """
     for item in error.errors(include_url=False):
         path = _path(item["loc"], document)
-        if path in reported:
+        if any(path[: len(other)] == other for other in reported if other):
             continue
         _explain(item, path, problems)
 

@@ -378,9 +378,7 @@ def _limit(value: Any) -> Limit:
                 str(error).replace("a size", "a queue limit"),
                 given=part,
                 allowed="packets or B, kB, MB, KiB" if error.code == "unit" else error.allowed,
-                hint=error.hint.replace("?", f" or {part.split()[0]} packets?")
-                if error.code == "unit" and error.hint
-                else error.hint,
+                hint=error.hint,
             ) from None
     if len(parts) != (packets is not None) + (octets is not None):
         raise invalid(

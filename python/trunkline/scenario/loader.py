@@ -65,9 +65,9 @@ def load(
     content, file, folder = _read(source)
     document, place = text.parse(content, file)
     if document is None:
-        raise ScenarioError([_empty(file)], content)
+        raise ScenarioError([_empty(file)], content, file)
     if not isinstance(document, Map):
-        raise ScenarioError([_no_mapping(file, place)], content)
+        raise ScenarioError([_no_mapping(file, place)], content, file)
     stem = FilePath(file).name.split(".")[0] if folder is not None else None
     return _load(document, overrides or {}, strict, _Origin(file, content, folder, stem, True))
 
@@ -115,7 +115,7 @@ def _load(document: Any, overrides: Mapping[str, str], strict: bool, origin: _Or
     if strict:
         diagnostics = [replace(each, severity="error") for each in diagnostics]
     if scenario is None or any(each.severity == "error" for each in diagnostics):
-        raise ScenarioError(diagnostics, origin.content)
+        raise ScenarioError(diagnostics, origin.content, origin.file)
     scenario._warnings = ScenarioError(diagnostics, origin.content).diagnostics
     scenario._source = origin.content
     scenario._checked = True
@@ -135,7 +135,9 @@ def _check_format(document: Any, origin: _Origin, problems: Problems) -> None:
             f"format {version}, this version reads up to {FORMAT}",
             hint="a newer trunkline reads it",
         )
-        raise ScenarioError(place_all(problems.found, document, origin.file), origin.content)
+        raise ScenarioError(
+            place_all(problems.found, document, origin.file), origin.content, origin.file
+        )
     if version is None and origin.is_text:
         problems.add(
             "missing-key",
@@ -263,7 +265,9 @@ def place_all(found: list[Finding], document: Any, file: str) -> list[Diagnostic
     placed = []
     for finding in found:
         diagnostic = with_place(
-            finding.diagnostic, file, locate(document, finding.path, finding.at_key)
+            finding.diagnostic,
+            file,
+            finding.place or locate(document, finding.path, finding.at_key),
         )
         related = [
             (place, why)

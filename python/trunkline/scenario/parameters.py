@@ -43,7 +43,8 @@ def override(document: Any, overrides: Mapping[str, str], problems: Problems) ->
             value, place = text.parse(str(value_text), f"--set {key}")
         except ScenarioError as error:
             first = error.diagnostics[0]
-            problems.add("override", (), f"--set {key}: {first.message}", given=str(value_text))
+            where = Place(first.line, first.column, first.length, first.file)
+            problems.add("override", (), first.message, given=str(value_text), place=where)
             continue
         place = Place(place.line, place.column, place.length, f"--set {key}")
         parameters = document.get("parameters") if isinstance(document, dict) else None
@@ -57,8 +58,9 @@ def override(document: Any, overrides: Mapping[str, str], problems: Problems) ->
             problems.add(
                 "override",
                 (),
-                f"--set {key}: neither a parameter nor a path of this scenario",
+                "neither a parameter nor a path of this scenario",
                 hint=nearest(key, known),
+                place=Place(1, 1, 0, f"--set {key}"),
             )
             continue
         document = _replaced(document, path, value, place)

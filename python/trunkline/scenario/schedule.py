@@ -67,6 +67,8 @@ def read(name: str, folder: str | None) -> Schedule:
     """
     if folder is None:
         raise ScheduleError("only a scenario read from a file can name other files")
+    if "\0" in name:
+        raise ScheduleError("not a file name")
     root = os.path.realpath(folder)
     target = os.path.realpath(os.path.join(root, name))
     if os.path.isabs(name) or os.path.commonpath([root, target]) != root:

@@ -80,9 +80,12 @@ def parse(text: str, file: str) -> tuple[Any, Place]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(mark.line + 1, mark.column + 1) if mark else Place(1, 1)
-        raise builder.error(*_syntax(error, text, place)) from None
-    except yaml.YAMLError as error:
-        raise builder.error("encoding", _unreadable(error), Place(1, 1)) from None
+        raise builder.error("syntax", *_syntax(error, text, place)) from None
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position]
+        place = Place(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        message = f"character {_code_point(text, error)} is not allowed in YAML"
+        raise builder.error("encoding", message, place) from None
 
 
 class _Builder:
@@ -111,7 +114,7 @@ class _Builder:
             length=place.length,
             related=related,
         )
-        return ScenarioError([diagnostic], self.text)
+        return ScenarioError([diagnostic], self.text, self.file)
 
     def document(self) -> tuple[Any, Place]:
         self.events = yaml.parse(self.text, Loader=_Loader)
@@ -244,15 +247,21 @@ def _place(event: Any) -> Place:
     return Place(start.line + 1, start.column + 1, end.column - start.column if same_line else 0)
 
 
-def _syntax(error: yaml.MarkedYAMLError, text: str, place: Place) -> tuple[str, str, Place, str]:
+def _code_point(text: str, error: yaml.reader.ReaderError) -> str:
+    at = text[error.position : error.position + 1]
+    return f"U+{ord(at):04X}" if at else "at the end"
+
+
+def _syntax(
+    error: yaml.MarkedYAMLError, text: str, place: Place
+) -> tuple[str, Place, str, tuple[tuple[Place, str], ...]]:
     lines = text.split("\n")
     line = lines[place.line - 1] if place.line <= len(lines) else ""
     if "\t" in line[: len(line) - len(line.lstrip())]:
         at = Place(place.line, line.index("\t") + 1, 1)
-        return "syntax", "a tab cannot indent", at, "use spaces"
+        return "a tab cannot indent", at, "use spaces", ()
     problem = (error.problem or "cannot be read as YAML").replace("\n", " ")
-    return "syntax", problem, place, error.context or ""
-
-
-def _unreadable(error: yaml.YAMLError) -> str:
-    return f"cannot be read: {' '.join(str(error).split())}"
+    begin = error.context_mark
+    if begin is None or error.context is None:
+        return problem, place, "", ()
+    return problem, place, "", ((Place(begin.line + 1, begin.column + 1), error.context),)

@@ -174,6 +174,11 @@ def listed(names: object, most: int = 12) -> str:
     return f"{shown}, ... ({len(words)})" if len(words) > most else shown
 
 
+def plural(count: int, noun: str) -> str:
+    """A count with its noun: ``1 label``, ``2 labels``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def _parts(scenario: Scenario, found: Topology) -> dict[str, int]:
     neighbours: dict[str, list[str]] = {node: [] for node in scenario.nodes}
     for arc in found.arcs:

@@ -385,7 +385,10 @@ def _decimal(value: Fraction) -> str:
 
 def format_rate(bit_s: int) -> str:
     """Rate as text that reads back to the same number, e.g. ``16.8 Mbit/s``."""
-    return _scaled(bit_s, ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s")))
+    return _scaled(
+        bit_s,
+        ((10**12, "Tbit/s"), (10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s")),
+    )
 
 
 def format_time(ns: int) -> str:

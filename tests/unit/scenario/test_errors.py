@@ -1,0 +1,37 @@
+"""Bad scenarios and the exact text that users see: `tests/errors/NAME.yaml` and `NAME.txt`.
+
+Comments at the head of a file may say `# options: strict` and `# set: KEY=VALUE`.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from trunkline.scenario import CODES, ScenarioError, load
+
+FOLDER = Path(__file__).parents[2] / "errors"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def rendered(name: str) -> str:
+    head = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8", errors="replace")
+    overrides = dict(re.findall(r"^# set: ([^=]+)=(.*)$", head, re.MULTILINE))
+    with pytest.raises(ScenarioError) as caught:
+        load(f"{name}.yaml", overrides=overrides, strict="# options: strict" in head)
+    return caught.value.render() + "\n"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_message_is_exactly_as_recorded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FOLDER)
+    assert rendered(name) == (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def test_every_code_has_a_recorded_message() -> None:
+    recorded = "\n".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.txt"))
+    assert set(re.findall(r"error\[([a-z-]+)\]: ", recorded)) == set(CODES)
+
+
+def test_every_message_has_its_scenario() -> None:
+    assert sorted(path.stem for path in FOLDER.glob("*.txt")) == NAMES
