@@ -8,7 +8,9 @@ fn loaded(port: PortConfig) -> Lab {
     lab.flow("x", "a", "b", poisson(RATE / 3, FIXED));
     lab.flow("y", "a", "b", poisson(RATE / 3, sizes(&[100, 1500])));
     lab.flow("z", "a", "b", on_off(RATE, 600, 100 * MS, 200 * MS));
-    lab.lasting(0, 30 * SECOND);
+    // All that came has gone by the end.
+    lab.network.flows.iter_mut().for_each(|flow| flow.stop_ns = Some(20 * SECOND));
+    lab.lasting(0, 40 * SECOND);
     lab
 }
 
@@ -50,9 +52,8 @@ fn every_scheduler_is_work_conserving() {
 #[test]
 fn one_class_of_any_scheduler_is_the_fifo_port() {
     for limit in [queue(6, true), queue(6, false), UNLIMITED] {
-        // A FIFO hop takes one event, a classful one two. A FIFO counts a wait when the packet
-        // comes, a class when it goes: the last packets of the run make the means differ.
-        let except = ["events", "wait_mean_ns"];
+        // A FIFO hop takes one event, a classful one two: only their number may differ.
+        let except = ["events"];
         let fifo_run = loaded(fifo(limit.clone())).run(9);
         for port in [priority(1, &limit), drr(&[300], &limit), wfq(&[1], &limit)] {
             let name = port.name.clone();
@@ -61,8 +62,6 @@ fn one_class_of_any_scheduler_is_the_fifo_port() {
             let differ = bits.iter().zip(&fifo_bits).filter(|(a, b)| a != b);
             let differ: Vec<_> = differ.map(|((table, column, _), _)| (table, column)).collect();
             assert!(differ.is_empty(), "{name}: {differ:?}");
-            let [mean, fifo_mean] = [&run, &fifo_run].map(|run| run.port(0, "wait_mean_ns"));
-            assert!((mean - fifo_mean).abs() < 0.002 * fifo_mean, "{mean} {fifo_mean}");
         }
     }
 }
