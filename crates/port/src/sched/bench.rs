@@ -160,3 +160,21 @@ macro_rules! proptest_discipline {
     };
 }
 pub(crate) use proptest_discipline;
+
+/// `packets` packets of 1000 B at time 0 for each of `classes`.
+pub(crate) fn backlog(classes: &[u16], packets: usize) -> Vec<Arrival> {
+    let class = |&class| std::iter::repeat_n(Arrival { at: 0, class, bytes: 1000 }, packets);
+    classes.iter().flat_map(class).collect()
+}
+
+/// Mean rate of each class between two times [bit/s]; times in seconds.
+pub(crate) fn throughput(sent: &[Sent], classes: usize, from: f64, until: f64) -> Vec<f64> {
+    let mut rates = vec![0.0; classes];
+    for packet in sent {
+        let start = packet.start as f64 / 1e9;
+        if (from..until).contains(&start) {
+            rates[usize::from(packet.class)] += f64::from(packet.bytes) * 8.0 / (until - from);
+        }
+    }
+    rates
+}

@@ -174,8 +174,8 @@ mod tests {
                 let quanta: Vec<u32> = factors.iter().map(|factor| 1500 * factor).collect();
                 let mut drr = Drr::new(&shares(&quanta)).unwrap();
                 let heads = super::super::super::bench::Endless(&sizes);
-                for class in 0..quanta.len() {
-                    drr.on_enqueue(class as u16, sizes[class], true, 0);
+                for (class, &bytes) in sizes.iter().enumerate().take(quanta.len()) {
+                    drr.on_enqueue(class as u16, bytes, true, 0);
                 }
                 let mut sent = vec![0.0; quanta.len()];
                 for step in 0..skip + 300 {

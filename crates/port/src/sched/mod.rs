@@ -5,16 +5,25 @@ use trunkline_units::Time;
 
 #[cfg(test)]
 pub(crate) mod bench;
+mod cbq;
 mod drr;
+mod estimator;
 mod fifo;
 mod heap;
+mod htb;
 mod priority;
+mod rings;
+mod shaped;
+mod tree;
 mod wfq;
 
 pub use crate::Invalid;
+pub use cbq::{Cbq, LinkSharing};
 pub use drr::{Drr, BASE_QUANTUM_BYTES};
 pub use fifo::Fifo;
+pub use htb::Htb;
 pub use priority::Priority;
+pub use shaped::Shaped;
 pub use wfq::Wfq;
 
 /// A scheduler's choice.
@@ -64,8 +73,18 @@ pub struct ClassShare {
     pub cburst_bytes: u64,
     /// Index of the parent class; none for a top class.
     pub parent: Option<u16>,
-    /// May use more than its rate when others leave some.
+    /// May use more than its rate when others leave some (CBQ: not bounded).
     pub borrow: bool,
+    /// CBQ: what it leaves unused is not lent to classes outside it.
+    pub isolated: bool,
+    /// CBQ: packets that may go back to back after a silence [> 0].
+    pub max_burst_packets: u32,
+    /// CBQ: average packet size on the wire, which `max_burst_packets` counts in [B, > 0].
+    pub average_packet_bytes: u32,
+    /// CBQ: weight of the idle-time average is 2 to minus this [1..=16].
+    pub ewma_log: u32,
+    /// CBQ: the idle-time average does not sink below minus this [ns]; none = no bound.
+    pub min_idle_ns: Option<u64>,
 }
 
 impl Default for ClassShare {
@@ -80,6 +99,11 @@ impl Default for ClassShare {
             cburst_bytes: 0,
             parent: None,
             borrow: false,
+            isolated: false,
+            max_burst_packets: 16,
+            average_packet_bytes: 1000,
+            ewma_log: 5,
+            min_idle_ns: None,
         }
     }
 }
@@ -96,6 +120,14 @@ pub enum SchedulerKind {
     Drr,
     /// Weighted fair queueing: packet GPS.
     Wfq,
+    /// Token-bucket shaped classes, strict priority among those that may send.
+    Shaped,
+    /// Hierarchical token bucket, as Linux.
+    Htb,
+    /// Class-based queueing with top-level link-sharing, as old Linux.
+    Cbq,
+    /// Class-based queueing with ancestor-only link-sharing, as ns-2's default.
+    CbqAncestorOnly,
 }
 
 /// Any scheduler, dispatched by one match.
@@ -109,6 +141,12 @@ pub enum Sched {
     Drr(Drr),
     /// Weighted fair queueing: packet GPS.
     Wfq(Wfq),
+    /// Token-bucket shaped classes, strict priority among those that may send.
+    Shaped(Shaped),
+    /// Hierarchical token bucket, as Linux.
+    Htb(Box<Htb>),
+    /// Class-based queueing.
+    Cbq(Cbq),
 }
 
 impl Sched {
@@ -126,6 +164,12 @@ impl Sched {
             SchedulerKind::Priority => Self::Priority(Priority::new(shares)?),
             SchedulerKind::Drr => Self::Drr(Drr::new(shares)?),
             SchedulerKind::Wfq => Self::Wfq(Wfq::new(shares, rate_bit_s)?),
+            SchedulerKind::Shaped => Self::Shaped(Shaped::new(shares)?),
+            SchedulerKind::Htb => Self::Htb(Box::new(Htb::new(shares)?)),
+            SchedulerKind::Cbq => Self::Cbq(Cbq::new(shares, rate_bit_s, LinkSharing::TopLevel)?),
+            SchedulerKind::CbqAncestorOnly => {
+                Self::Cbq(Cbq::new(shares, rate_bit_s, LinkSharing::AncestorOnly)?)
+            }
         })
     }
 }
@@ -137,6 +181,9 @@ macro_rules! each {
             Sched::Priority($inner) => $call,
             Sched::Drr($inner) => $call,
             Sched::Wfq($inner) => $call,
+            Sched::Shaped($inner) => $call,
+            Sched::Htb($inner) => $call,
+            Sched::Cbq($inner) => $call,
         }
     };
 }

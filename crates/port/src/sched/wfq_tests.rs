@@ -31,10 +31,9 @@ fn fluid_finish_times(weights: &[u32], rate_bit_s: f64, trace: &[Arrival]) -> Ve
         if step.is_infinite() {
             return finish;
         }
-        for i in 0..weights.len() {
-            let served = (step - now) * speed(i);
-            if let Some((_, bits)) = queues[i].front_mut() {
-                *bits -= served;
+        for (i, queue) in queues.iter_mut().enumerate() {
+            if let Some((_, bits)) = queue.front_mut() {
+                *bits -= (step - now) * speed(i);
             }
         }
         now = step;

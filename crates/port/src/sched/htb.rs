@@ -1,0 +1,361 @@
+//! Hierarchical token bucket, as Linux's `sch_htb`.
+//!
+//! Source: Linux 6.1 `net/sched/sch_htb.c` and M. Devera's HTB notes (2002), restated. Every class
+//! has two buckets, `rate` with `burst` and `ceil` with `cburst`, which may go into debt:
+//! - green, may send: both buckets are not in debt;
+//! - yellow, may borrow: only the rate's is, so it sends at the cost of the nearest ancestor that
+//!   may send;
+//! - red, may not send: the ceiling's is in debt.
+//!
+//! The lowest level with a class that may send goes first (a leaf's own rate before any borrowing),
+//! in it the lowest `priority`, and among equals a deficit round robin by `quantum`. A packet is
+//! charged to the rate buckets from the lender upward and to the ceiling buckets of leaf and all
+//! ancestors. As Linux: a packet may start with any tokens not in debt, and a bucket is filled for
+//! at most 60 s at once. `parent` makes the tree; only leaves hold packets.
+//! Differs: tokens are exact (Linux rounds each packet's time); round robins run in the order in
+//! which classes became active (Linux: by class number). Absent: hysteresis (off in Linux too),
+//! direct queue, offload. Cost: O(depth) a packet, and O(log n) for each change of colour.
+
+use super::heap::ClassHeap;
+use super::rings::{Links, Ring};
+use super::tree::Tree;
+use super::{Choice, ClassShare, Discipline, Heads, Invalid};
+use trunkline_units::{Time, SECOND};
+
+/// Priorities `0..8`, as Linux.
+const PRIORITIES: u32 = 8;
+/// Levels `0..8`, as Linux: leaves are 0, a top class with children 7.
+const LEVELS: u32 = 8;
+/// Longest time for which a bucket is filled at once, and deepest debt.
+const LONGEST: Time = 60 * SECOND;
+const BYTE: i128 = 8 * SECOND as i128;
+
+/// Colour of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    CanSend,
+    MayBorrow,
+    CannotSend,
+}
+
+/// A bucket that may go into debt, in tokens of 1/8e9 byte.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    rate: i128,
+    depth: i128,
+    tokens: i128,
+}
+
+impl Bucket {
+    fn full(rate_bit_s: u64, bytes: u64) -> Self {
+        let depth = i128::from(bytes) * BYTE;
+        Self { rate: i128::from(rate_bit_s), depth, tokens: depth }
+    }
+
+    fn filled(&self, span: Time) -> i128 {
+        self.tokens + self.rate * i128::from(span)
+    }
+
+    fn charge(&mut self, span: Time, bytes: u32) {
+        let left = self.filled(span).min(self.depth) - i128::from(bytes) * BYTE;
+        self.tokens = left.max(-self.rate * i128::from(LONGEST));
+    }
+
+    /// Nanoseconds until a debt is paid.
+    fn until_paid(&self, tokens: i128) -> Time {
+        ((-tokens + self.rate - 1) / self.rate) as Time
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Class {
+    parent: Option<u16>,
+    level: u32,
+    priority: u32,
+    quantum: i64,
+    rate: Bucket,
+    ceil: Bucket,
+    charged_at: Time,
+    mode: Mode,
+    /// Priorities at which it has something to send (a leaf: its own), as bits.
+    active: u32,
+}
+
+impl Class {
+    /// Its colour at `now`, and the time until it may change for the better.
+    fn mode_at(&self, now: Time) -> (Mode, Time) {
+        let span = (now - self.charged_at).min(LONGEST);
+        let ceil = self.ceil.filled(span);
+        if ceil < 0 {
+            return (Mode::CannotSend, self.ceil.until_paid(ceil));
+        }
+        let rate = self.rate.filled(span);
+        if rate >= 0 {
+            return (Mode::CanSend, 0);
+        }
+        (Mode::MayBorrow, self.rate.until_paid(rate))
+    }
+}
+
+/// A hierarchical token bucket.
+#[derive(Clone, Debug)]
+pub struct Htb {
+    classes: Vec<Class>,
+    links: Links,
+    /// Classes that may send, by level and priority.
+    rows: [[Ring; PRIORITIES as usize]; LEVELS as usize],
+    /// Children that may borrow, by class and priority.
+    feeds: Vec<[Ring; PRIORITIES as usize]>,
+    /// Bytes each leaf may still send in this turn, by level it sends at.
+    deficits: Vec<[i64; LEVELS as usize]>,
+    /// Priorities with a class in the row, as bits, by level.
+    row_masks: [u32; LEVELS as usize],
+    /// Classes that cannot send or must borrow, by the time that may change.
+    waiting: ClassHeap<Time>,
+    backlogged: u32,
+    /// What `choose` chose: (leaf, level, priority).
+    chosen: Option<(u16, u32, u32)>,
+}
+
+impl Htb {
+    /// An HTB; reads `parent`, `rate_bit_s`, `ceil_bit_s` (0 = the rate), `burst_bytes`,
+    /// `cburst_bytes`, `priority` and `quantum_bytes` (0 = a tenth of a second at the rate, in
+    /// 1000..=200000, Linux's `r2q` 10) of each share.
+    ///
+    /// # Errors
+    /// The parameter or relation that cannot be, with its class.
+    pub fn new(shares: &[ClassShare]) -> Result<Self, Invalid> {
+        let tree = Tree::new(shares, LEVELS - 1)?;
+        let mut classes = Vec::with_capacity(shares.len());
+        for (index, share) in shares.iter().enumerate() {
+            let ClassShare { rate_bit_s, burst_bytes, cburst_bytes, priority, .. } = *share;
+            Invalid::unless(rate_bit_s > 0, "rate_bit_s", || {
+                format!("must be above 0 (class {index})")
+            })?;
+            let ceil_bit_s = if share.ceil_bit_s == 0 { rate_bit_s } else { share.ceil_bit_s };
+            Invalid::unless(ceil_bit_s >= rate_bit_s, "ceil_bit_s", || {
+                format!("must not be below rate_bit_s: {ceil_bit_s} is below {rate_bit_s} (class {index})")
+            })?;
+            Invalid::unless(priority < PRIORITIES, "priority", || {
+                format!("must be below {PRIORITIES}, not {priority} (class {index})")
+            })?;
+            let quantum = match share.quantum_bytes {
+                0 => (rate_bit_s / 80).clamp(1000, 200_000) as i64,
+                bytes => i64::from(bytes),
+            };
+            classes.push(Class {
+                parent: share.parent,
+                level: if tree.interior[index] { LEVELS - 1 - tree.depths[index] } else { 0 },
+                priority,
+                quantum,
+                rate: Bucket::full(rate_bit_s, burst_bytes),
+                ceil: Bucket::full(ceil_bit_s, cburst_bytes),
+                charged_at: 0,
+                mode: Mode::CanSend,
+                active: 0,
+            });
+        }
+        let n = shares.len();
+        Ok(Self {
+            classes,
+            links: Links::new(n * PRIORITIES as usize),
+            rows: [[Ring::EMPTY; PRIORITIES as usize]; LEVELS as usize],
+            feeds: vec![[Ring::EMPTY; PRIORITIES as usize]; n],
+            deficits: vec![[0; LEVELS as usize]; n],
+            row_masks: [0; LEVELS as usize],
+            waiting: ClassHeap::new(n),
+            backlogged: 0,
+            chosen: None,
+        })
+    }
+
+    /// `class` has something to send at the priorities of `mask`: files it, and its ancestors as
+    /// far as it must borrow.
+    fn activate(&mut self, class: u16, mut mask: u32) {
+        let mut at = class;
+        while mask != 0 {
+            let Class { mode, parent, level, .. } = self.classes[usize::from(at)];
+            match (mode, parent) {
+                (Mode::CanSend, _) => {
+                    for priority in bits(mask) {
+                        let ring = &mut self.rows[level as usize][priority as usize];
+                        self.links.join(ring, member(at, priority));
+                    }
+                    self.row_masks[level as usize] |= mask;
+                    return;
+                }
+                (Mode::MayBorrow, Some(parent)) => {
+                    let mut fresh = 0;
+                    for priority in bits(mask) {
+                        let ring = &mut self.feeds[usize::from(parent)][priority as usize];
+                        fresh |= u32::from(ring.is_empty()) << priority;
+                        self.links.join(ring, member(at, priority));
+                    }
+                    self.classes[usize::from(parent)].active |= fresh;
+                    (at, mask) = (parent, fresh);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Undoes [`Self::activate`].
+    fn deactivate(&mut self, class: u16, mut mask: u32) {
+        let mut at = class;
+        while mask != 0 {
+            let Class { mode, parent, level, .. } = self.classes[usize::from(at)];
+            match (mode, parent) {
+                (Mode::CanSend, _) => {
+                    for priority in bits(mask) {
+                        let ring = &mut self.rows[level as usize][priority as usize];
+                        self.links.leave(ring, member(at, priority));
+                        self.row_masks[level as usize] &= !(u32::from(ring.is_empty()) << priority);
+                    }
+                    return;
+                }
+                (Mode::MayBorrow, Some(parent)) => {
+                    let mut emptied = 0;
+                    for priority in bits(mask) {
+                        let ring = &mut self.feeds[usize::from(parent)][priority as usize];
+                        self.links.leave(ring, member(at, priority));
+                        emptied |= u32::from(ring.is_empty()) << priority;
+                    }
+                    self.classes[usize::from(parent)].active &= !emptied;
+                    (at, mask) = (parent, emptied);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Brings the colour of `class` up to `now`.
+    fn recolour(&mut self, class: u16, now: Time) {
+        let index = usize::from(class);
+        let (mode, wait) = self.classes[index].mode_at(now);
+        if mode != self.classes[index].mode {
+            let active = self.classes[index].active;
+            self.deactivate(class, active);
+            self.classes[index].mode = mode;
+            self.activate(class, active);
+        }
+        if mode == Mode::CanSend {
+            self.waiting.remove(class);
+        } else {
+            self.waiting.set(class, now + wait);
+        }
+    }
+
+    /// The quantum of `leaf` is used up: passes the turn in its ring and, where that completes a
+    /// round, in the ring of each ancestor up to the lender at `level`.
+    fn pass_turn(&mut self, leaf: u16, level: u32, priority: u32) {
+        let mut at = leaf;
+        while self.classes[usize::from(at)].level != level {
+            let Some(parent) = self.classes[usize::from(at)].parent else { return };
+            if !self.links.pass(&mut self.feeds[usize::from(parent)][priority as usize]) {
+                return;
+            }
+            at = parent;
+        }
+        self.links.pass(&mut self.rows[level as usize][priority as usize]);
+    }
+
+    /// Charges `leaf` and its ancestors for `bytes` lent at `level`.
+    fn charge(&mut self, leaf: u16, level: u32, bytes: u32, now: Time) {
+        let mut at = Some(leaf);
+        while let Some(class) = at {
+            let state = &mut self.classes[usize::from(class)];
+            let span = (now - state.charged_at).min(LONGEST);
+            if state.level >= level {
+                state.rate.charge(span, bytes);
+            } else {
+                state.rate.tokens = state.rate.filled(span);
+            }
+            state.ceil.charge(span, bytes);
+            state.charged_at = now;
+            at = state.parent;
+            self.recolour(class, now);
+        }
+    }
+}
+
+/// The member of a ring that stands for `class` at `priority`.
+fn member(class: u16, priority: u32) -> u32 {
+    u32::from(class) * PRIORITIES + priority
+}
+
+/// Numbers of the bits set in `mask`.
+fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let lowest = (mask != 0).then(|| mask.trailing_zeros())?;
+        mask &= mask - 1;
+        Some(lowest)
+    })
+}
+
+impl Discipline for Htb {
+    fn on_enqueue(&mut self, class: u16, _bytes: u32, was_empty: bool, _now: Time) {
+        if was_empty {
+            let state = &mut self.classes[usize::from(class)];
+            debug_assert!(state.level == 0, "only leaves hold packets");
+            let mask = 1 << state.priority;
+            state.active = mask;
+            self.backlogged += 1;
+            self.activate(class, mask);
+        }
+    }
+
+    fn choose(&mut self, _heads: &impl Heads, now: Time) -> Choice {
+        self.chosen = None;
+        if self.backlogged == 0 {
+            return Choice::Idle;
+        }
+        while let Some((at, class)) = self.waiting.first() {
+            if at > now {
+                break;
+            }
+            self.recolour(class, now);
+        }
+        for level in 0..LEVELS {
+            let mask = self.row_masks[level as usize];
+            if mask == 0 {
+                continue;
+            }
+            let priority = mask.trailing_zeros();
+            let mut ring = self.rows[level as usize][priority as usize];
+            while let Some(member) = ring.current() {
+                let class = (member / PRIORITIES) as u16;
+                if self.classes[usize::from(class)].level == 0 {
+                    self.chosen = Some((class, level, priority));
+                    return Choice::Class(class);
+                }
+                ring = self.feeds[usize::from(class)][priority as usize];
+            }
+        }
+        self.waiting.first().map_or(Choice::Idle, |(at, _)| Choice::Wait(at))
+    }
+
+    fn on_dequeue(&mut self, class: u16, bytes: u32, now_empty: bool, now: Time) {
+        // A head that was not chosen was discarded by the queue, and costs nothing.
+        let sent = self.chosen.take().filter(|&(leaf, ..)| leaf == class);
+        if let Some((leaf, level, priority)) = sent {
+            let deficit = &mut self.deficits[usize::from(leaf)][level as usize];
+            *deficit -= i64::from(bytes);
+            if *deficit < 0 {
+                *deficit += self.classes[usize::from(leaf)].quantum;
+                self.pass_turn(leaf, level, priority);
+            }
+        }
+        if now_empty {
+            let active = std::mem::take(&mut self.classes[usize::from(class)].active);
+            self.deactivate(class, active);
+            self.backlogged -= 1;
+        }
+        if let Some((leaf, level, _)) = sent {
+            self.charge(leaf, level, bytes, now);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "htb_tests.rs"]
+mod tests;

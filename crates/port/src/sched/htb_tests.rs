@@ -1,0 +1,153 @@
+use super::super::bench::{arrivals, backlog, serve, throughput, Arrival};
+use super::*;
+use proptest::prelude::*;
+
+fn top(rate_bit_s: u64) -> ClassShare {
+    ClassShare { rate_bit_s, burst_bytes: 2000, cburst_bytes: 2000, ..Default::default() }
+}
+
+fn leaf(rate_bit_s: u64, ceil_bit_s: u64) -> ClassShare {
+    ClassShare { ceil_bit_s, parent: Some(0), quantum_bytes: 1000, ..top(rate_bit_s) }
+}
+
+/// Mbit/s of each class over 20 s (the first 2 s left out) on a line of 10 Mbit/s, for classes that
+/// are always backlogged with packets of 1000 B, or empty.
+fn rates(shares: &[ClassShare], backlogged: &[u16]) -> Vec<f64> {
+    let sent =
+        serve(Htb::new(shares).unwrap(), 10_000_000, shares.len(), &backlog(backlogged, 25_000));
+    throughput(&sent, shares.len(), 2.0, 20.0).iter().map(|rate| rate / 1e6).collect()
+}
+
+fn close(rates: &[f64], expected: &[f64]) {
+    for (rate, expected) in rates.iter().zip(expected) {
+        assert!((rate - expected).abs() <= 0.005 * expected.max(0.2), "{rates:?} for {expected:?}");
+    }
+}
+
+mod sch_htb {
+    use super::*;
+
+    /// One class, 800 kbit/s = 100 B/ms, both bursts 300 B, on 8 Mbit/s; packets of 100 B (0.1 ms).
+    /// Tokens before each start: 300, 210, 120, 30 (still no debt), then -70 B: paid at 1.0 ms; from
+    /// then on each start leaves -100 B: 2.0, 3.0 ms.
+    #[test]
+    fn a_packet_may_start_with_any_tokens_not_in_debt() {
+        let share = ClassShare {
+            rate_bit_s: 800_000,
+            burst_bytes: 300,
+            cburst_bytes: 300,
+            ..Default::default()
+        };
+        let sent = serve(Htb::new(&[share]).unwrap(), 8_000_000, 1, &arrivals(&[(0, 0, 100); 7]));
+        let starts: Vec<_> = sent.iter().map(|sent| sent.start / 1000).collect();
+        assert_eq!(starts, [0, 100, 200, 300, 1000, 2000, 3000]);
+    }
+
+    #[test]
+    fn backlogged_classes_get_their_rates() {
+        let shares = [top(1_000_000), leaf(700_000, 1_000_000), leaf(300_000, 1_000_000)];
+        close(&rates(&shares, &[1, 2]), &[0.0, 0.7, 0.3]);
+    }
+
+    #[test]
+    fn a_class_borrows_what_another_leaves_up_to_its_ceiling() {
+        for (ceil, expected) in [(1_000_000, 1.0), (900_000, 0.9), (0, 0.7)] {
+            let shares = [top(1_000_000), leaf(700_000, ceil), leaf(300_000, 1_000_000)];
+            close(&rates(&shares, &[1]), &[0.0, expected, 0.0]);
+        }
+    }
+
+    /// Rates 0.1 each of 1.0 Mbit/s, quanta 1000 and 3000: the excess of 0.8 is shared 1 : 3.
+    #[test]
+    fn excess_is_shared_by_quantum() {
+        let large = ClassShare { quantum_bytes: 3000, ..leaf(100_000, 1_000_000) };
+        let shares = [top(1_000_000), leaf(100_000, 1_000_000), large];
+        close(&rates(&shares, &[1, 2]), &[0.0, 0.3, 0.7]);
+    }
+
+    #[test]
+    fn excess_goes_to_the_lowest_priority_number_first() {
+        let second = ClassShare { priority: 1, ..leaf(100_000, 1_000_000) };
+        let shares = [top(1_000_000), leaf(100_000, 600_000), second];
+        close(&rates(&shares, &[1, 2]), &[0.0, 0.6, 0.4]);
+    }
+
+    /// The tree of the HTB notes: 1.0 = A 0.4 (A1 0.3, A2 0.1) + B 0.6. B silent and A ceiled at 1.0:
+    /// A1 and A2 share the 0.6 more by equal quanta. A2 silent: A1 takes A2's 0.1 first, then B
+    /// and A1 compete for nothing: 0.4 and 0.6.
+    #[test]
+    fn borrowing_goes_through_the_nearest_ancestor_first() {
+        let child = |parent, rate_bit_s| ClassShare {
+            parent: Some(parent),
+            quantum_bytes: 1000,
+            ceil_bit_s: 1_000_000,
+            ..top(rate_bit_s)
+        };
+        let shares = [
+            top(1_000_000),
+            child(0, 400_000),
+            child(1, 300_000),
+            child(1, 100_000),
+            child(0, 600_000),
+        ];
+        close(&rates(&shares, &[2, 3]), &[0.0, 0.0, 0.6, 0.4, 0.0]);
+        close(&rates(&shares, &[2, 4]), &[0.0, 0.0, 0.4, 0.0, 0.6]);
+        close(&rates(&shares, &[2, 3, 4]), &[0.0, 0.0, 0.3, 0.1, 0.6]);
+    }
+
+    proptest! {
+        /// Every packet is sent once and in order; what a class sends up to the start of its last
+        /// packet stays within cburst + ceil * span plus that packet, which may start without
+        /// tokens of its own.
+        #[test]
+        fn ceilings_hold_over_every_interval(
+            steps in prop::collection::vec((0u64..8_000, 1u16..4, 40u32..1500), 1..150),
+            rates in prop::collection::vec(1u64..30, 3),
+            extra in prop::collection::vec(0u64..60, 3),
+        ) {
+            let mut shares = vec![top(1_000_000)];
+            for (rate, extra) in rates.iter().zip(&extra) {
+                shares.push(leaf(rate * 10_000, (rate + extra) * 10_000));
+            }
+            let mut at = 0;
+            let trace: Vec<_> = steps
+                .iter()
+                .map(|&(gap, class, bytes)| { at += gap * 1000; Arrival { at, class, bytes } })
+                .collect();
+            let sent = serve(Htb::new(&shares).unwrap(), 10_000_000, 4, &trace);
+            prop_assert_eq!(sent.len(), trace.len());
+            for class in 1..4u16 {
+                let own: Vec<_> = sent.iter().filter(|sent| sent.class == class).collect();
+                prop_assert!(own.windows(2).all(|pair| pair[0].id < pair[1].id));
+                let ceil = u128::from(shares[usize::from(class)].ceil_bit_s);
+                for from in 0..own.len() {
+                    let mut before = 0u128;
+                    for to in from..own.len() {
+                        let span = u128::from(own[to].start - own[from].start);
+                        prop_assert!(before * 8_000_000_000 <= 2000 * 8_000_000_000 + ceil * span);
+                        before += u128::from(own[to].bytes);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bad_relations_are_refused_with_their_class() {
+        let refused =
+            |share: ClassShare| Htb::new(&[top(1_000_000), share]).unwrap_err().to_string();
+        assert_eq!(
+            refused(leaf(500_000, 400_000)),
+            "ceil_bit_s must not be below rate_bit_s: 400000 is below 500000 (class 1)"
+        );
+        assert_eq!(
+            refused(ClassShare { priority: 8, ..leaf(1, 1) }),
+            "priority must be below 8, not 8 (class 1)"
+        );
+        assert_eq!(refused(leaf(0, 1)), "rate_bit_s must be above 0 (class 1)");
+        assert_eq!(
+            refused(leaf(2_000_000, 0)),
+            "rate_bit_s of the children of class 0 is 2000000 in sum, above its own 1000000"
+        );
+    }
+}
