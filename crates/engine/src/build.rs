@@ -1,18 +1,22 @@
 //! From a compiled network to a simulation that has not started.
 
+use crate::account::Accounts;
 use crate::calendar::Calendar;
 use crate::classful::{ClassQueue, Classful};
 use crate::classifier::Classifier;
+use crate::conditioner::Conditioner;
 use crate::counters::{Delay, Drops, Totals};
 use crate::histogram::Pool;
-use crate::link::{Fifo, Limit, Link, Port};
+use crate::link::{FarEnd, Fifo, Limit, Link, Port};
 use crate::mpls::Tables;
 use crate::network::{Agent, Class, Network, PortConfig};
 use crate::observer::Observer;
 use crate::probe::Sampler;
 use crate::recovery::{self, Recovery};
 use crate::route::{Edge, Fib};
-use crate::simulation::{Agents, Baseline, Failure, FlowPlan, Simulation, Sources, END, WARM_UP};
+use crate::simulation::{
+    Agents, Baseline, Failure, FlowPlan, NearEnd, Simulation, Sources, END, WARM_UP,
+};
 use std::collections::BTreeMap;
 use trunkline_agent::{tcp, udp};
 use trunkline_packet::{Arena, Ecn, MAX_DEPTH};
@@ -35,7 +39,11 @@ impl<O: Observer> Simulation<O> {
             .iter()
             .map(|link| build_link(network, link, seed))
             .collect::<Result<Vec<_>, _>>()?;
-        let classifiers = network.links.iter().map(|link| fifo_classifier(network, link)).collect();
+        let near_ends = network
+            .links
+            .iter()
+            .map(|link| build_near_end(network, link, seed))
+            .collect::<Result<Vec<_>, _>>()?;
         let ends = Destinations::of(network);
         let edges: Vec<Edge> = network.links.iter().map(edge).collect();
         let fib = Fib::new(network.nodes.len(), &edges, &ends.nodes);
@@ -50,7 +58,7 @@ impl<O: Observer> Simulation<O> {
             sources,
             links,
             capacity: network.links.iter().map(|link| link.rate_bit_s).collect(),
-            classifiers,
+            near_ends,
             link_from: network.links.iter().map(|link| link.from).collect(),
             tables: Tables::new(network),
             fib,
@@ -199,10 +207,9 @@ fn build_link(network: &Network, link: &crate::network::Link, seed: u64) -> Resu
     let config = &network.ports[link.port as usize];
     let element = format!("links[{}]", link.name);
     let port = build_port(config, link.rate_bit_s, seed, &element)?;
-    let loss =
-        (link.loss > 0.0).then(|| Box::new((link.loss, Stream::new(seed, &element, "loss"))));
+    let end = build_far_end(network, link, seed)?;
     let serializer = Serializer::new(link.rate_bit_s);
-    Ok(Link::new(link.to, link.delay_ns, serializer, link.header_bytes, link.mtu_bytes, loss, port))
+    Ok(Link::new(link.to, link.delay_ns, serializer, link.header_bytes, link.mtu_bytes, end, port))
 }
 
 fn is_fifo(config: &PortConfig) -> bool {
@@ -213,6 +220,46 @@ fn fifo_classifier(network: &Network, link: &crate::network::Link) -> Option<Cla
     let config = &network.ports[link.port as usize];
     (is_fifo(config) && !config.classifier.rows.is_empty())
         .then(|| Classifier::new(&config.classifier))
+}
+
+/// A conditioner with meters of its own at one end of a link.
+fn build_conditioner(
+    network: &Network,
+    index: Option<u32>,
+    seed: u64,
+    element: &str,
+) -> Result<Option<Conditioner>, Failure> {
+    let Some(index) = index else { return Ok(None) };
+    let config = &network.conditioners[index as usize];
+    Conditioner::new(config, Stream::new(seed, element, "meters"))
+        .map(Some)
+        .map_err(|bad| invalid(format!("conditioner {}: {}: {}", config.name, bad.key, bad.why)))
+}
+
+fn build_near_end(
+    network: &Network,
+    link: &crate::network::Link,
+    seed: u64,
+) -> Result<Option<Box<NearEnd>>, Failure> {
+    let element = format!("links[{}].conditioner", link.name);
+    let conditioner = build_conditioner(network, link.conditioner, seed, &element)?;
+    let classifier = fifo_classifier(network, link);
+    let accounts = link.account.then(Accounts::default);
+    let any = conditioner.is_some() || classifier.is_some() || accounts.is_some();
+    Ok(any.then(|| Box::new(NearEnd { classifier, conditioner, accounts })))
+}
+
+fn build_far_end(
+    network: &Network,
+    link: &crate::network::Link,
+    seed: u64,
+) -> Result<Option<Box<FarEnd>>, Failure> {
+    let element = format!("links[{}]", link.name);
+    let ingress = format!("{element}.ingress");
+    let conditioner = build_conditioner(network, link.ingress, seed, &ingress)?;
+    let any = conditioner.is_some() || link.loss > 0.0;
+    let random = Stream::new(seed, &element, "loss");
+    Ok(any.then(|| Box::new(FarEnd { loss: link.loss, random, conditioner })))
 }
 
 fn build_port(config: &PortConfig, rate: u64, seed: u64, element: &str) -> Result<Port, Failure> {
@@ -272,6 +319,9 @@ fn check_indices(network: &Network) -> Result<(), Failure> {
         inside("node", link.from, nodes)?;
         inside("node", link.to, nodes)?;
         inside("port", link.port, network.ports.len())?;
+        for conditioner in [link.conditioner, link.ingress].into_iter().flatten() {
+            inside("conditioner", conditioner, network.conditioners.len())?;
+        }
         if link.rate_bit_s == 0 || link.rate_bit_s > 10_000_000_000_000 {
             return Err(invalid(format!("link {}: rate must be in 1..=10^13 bit/s", link.name)));
         }
@@ -279,6 +329,11 @@ fn check_indices(network: &Network) -> Result<(), Failure> {
     for flow in &network.flows {
         inside("node", flow.src, nodes)?;
         inside("node", flow.dst, nodes)?;
+    }
+    for conditioner in &network.conditioners {
+        let classes = conditioner.profiles.len() + 1;
+        check_classifier(&conditioner.classifier, classes, network.flows.len())
+            .map_err(|what| invalid(format!("conditioner {}: {what}", conditioner.name)))?;
     }
     for port in &network.ports {
         check_port(port, network.flows.len())?;
@@ -338,20 +393,27 @@ fn check_port(port: &PortConfig, flows: usize) -> Result<(), Failure> {
     if port.scheduler == SchedulerKind::Fifo && port.classes.len() > 1 {
         return fail("a fifo has one class");
     }
-    for row in &port.classifier.rows {
+    check_classifier(&port.classifier, port.classes.len(), flows).or_else(fail)
+}
+
+fn check_classifier(
+    classifier: &crate::network::Classifier,
+    classes: usize,
+    flows: usize,
+) -> Result<(), &'static str> {
+    for row in &classifier.rows {
         if row.len() != crate::classifier::COLUMNS {
-            return fail("a classifier row has 72 columns");
+            return Err("a classifier row has 72 columns");
         }
-        if row.iter().any(|cell| usize::from(cell[0]) >= port.classes.len()) {
-            return fail("the classifier names a class that does not exist");
+        if row.iter().any(|cell| usize::from(cell[0]) >= classes) {
+            return Err("the classifier names a class that does not exist");
         }
     }
-    let rows = port.classifier.rows.len();
-    if !port.classifier.flow_rows.is_empty() && port.classifier.flow_rows.len() != 2 * flows {
-        return fail("flow_rows has two entries per flow");
+    if !classifier.flow_rows.is_empty() && classifier.flow_rows.len() != 2 * flows {
+        return Err("flow_rows has two entries per flow");
     }
-    if port.classifier.flow_rows.iter().any(|&row| usize::from(row) >= rows) {
-        return fail("flow_rows names a row that does not exist");
+    if classifier.flow_rows.iter().any(|&row| usize::from(row) >= classifier.rows.len()) {
+        return Err("flow_rows names a row that does not exist");
     }
     Ok(())
 }

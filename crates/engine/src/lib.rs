@@ -3,10 +3,12 @@
 //! [`run`] takes a compiled [`network::Network`] and a seed and returns tables. Everything below
 //! it is a state machine: no clock, no file, no thread, no global.
 
+mod account;
 mod build;
 pub mod calendar;
 mod classful;
 mod classifier;
+mod conditioner;
 mod counters;
 pub mod histogram;
 mod link;

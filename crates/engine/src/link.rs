@@ -10,6 +10,7 @@ mod cut;
 pub use cut::Lost;
 
 use crate::classful::Classful;
+use crate::conditioner::Conditioner;
 use crate::ring::Ring;
 use trunkline_packet::{Cause, PacketId};
 use trunkline_port::aqm::{Aqm, Arrival, Backlog, Policy, Verdict};
@@ -111,6 +112,17 @@ pub enum Port {
     Classful(Box<Classful>),
 }
 
+/// Random loss and ingress conditioning.
+#[derive(Clone, Debug)]
+pub struct FarEnd {
+    /// Probability that a packet is lost on the wire.
+    pub loss: f64,
+    /// Draws the losses.
+    pub random: Stream,
+    /// Conditions what arrives.
+    pub conditioner: Option<Conditioner>,
+}
+
 /// A link.
 #[derive(Clone, Debug)]
 pub struct Link {
@@ -126,8 +138,8 @@ pub struct Link {
     pub header: u32,
     /// Largest packet with its labels.
     pub mtu: u32,
-    /// Random loss on the wire, if any.
-    pub loss: Option<Box<(f64, Stream)>>,
+    /// What happens to packets at the far end before they are forwarded, if anything does.
+    pub far_end: Option<Box<FarEnd>>,
     /// Counters of a FIFO's queue.
     pub counters: QueueCounters,
     /// Integral of the packets waiting over time [packet ns], for the mean queue.
@@ -168,7 +180,7 @@ impl Link {
         serializer: Serializer,
         header: u32,
         mtu: u32,
-        loss: Option<Box<(f64, Stream)>>,
+        far_end: Option<Box<FarEnd>>,
         port: Port,
     ) -> Self {
         Self {
@@ -178,7 +190,7 @@ impl Link {
             serializer,
             header,
             mtu,
-            loss,
+            far_end,
             counters: QueueCounters::default(),
             waiting_area: 0,
             area_at: 0,

@@ -9,6 +9,7 @@ pub mod recovery;
 pub use recovery::Recovery;
 use serde::{Deserialize, Serialize};
 use trunkline_agent::{tcp::TcpConfig, udp::UdpConfig};
+use trunkline_port::meter::MeterConfig;
 use trunkline_port::{aqm::AqmConfig, sched::ClassShare, sched::SchedulerKind};
 
 /// A whole network and its run.
@@ -25,6 +26,9 @@ pub struct Network {
     pub links: Vec<Link>,
     /// Port configurations that links refer to.
     pub ports: Vec<PortConfig>,
+    /// Conditioners that links refer to.
+    #[serde(default)]
+    pub conditioners: Vec<Conditioner>,
     /// Flows, by index.
     pub flows: Vec<Flow>,
     /// Label-switched paths, by index (for results; forwarding reads the tables below).
@@ -85,6 +89,40 @@ pub struct Link {
     /// Whether to account for what the port is offered by flow, DSCP, colour and precedence.
     #[serde(default)]
     pub account: bool,
+}
+
+/// Traffic conditioning: which packets are metered by what, and what each colour means.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Conditioner {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Class 0 = not conditioned, class n = profile n - 1; precedences are not used.
+    pub classifier: Classifier,
+    /// Profiles, by index.
+    pub profiles: Vec<Profile>,
+}
+
+/// A traffic profile (RFC 2475 section 2.3.2): a meter and what is done with each colour.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    /// The meter; each place a conditioner is used at has meters of its own.
+    pub meter: MeterConfig,
+    /// For green, yellow and red.
+    pub actions: [Action; 3],
+}
+
+/// What is done with a packet of one colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Action {
+    /// Drop it.
+    pub drop: bool,
+    /// Write this codepoint; none = leave it.
+    pub dscp: Option<u8>,
 }
 
 /// Configuration of a port: classifier, classes with their queues, scheduler.

@@ -1,5 +1,6 @@
 //! The end of a run: warm-up cut, conservation, Little's law, and the tables.
 
+use crate::conditioner::Conditioner;
 use crate::counters::Totals;
 use crate::link::{Link, Port, QueueCounters};
 use crate::observer::Observer;
@@ -31,6 +32,10 @@ impl<O: Observer> Simulation<O> {
         let pool = &mut self.pool;
         self.delays.iter_mut().for_each(|delay| delay.restart(pool));
         self.drops.clear();
+        for end in self.near_ends.iter_mut().flatten() {
+            end.conditioner.iter_mut().for_each(Conditioner::restart);
+            end.accounts.iter_mut().for_each(|accounts| accounts.0.clear());
+        }
         self.tables.paths.fill(Default::default());
         self.at_warm_up.at = now;
         self.at_warm_up.totals = self.totals.clone();
@@ -95,6 +100,8 @@ impl<O: Observer> Simulation<O> {
             self.flow_table(),
             self.port_table(),
             self.drop_table(),
+            self.colour_table(),
+            self.account_table(),
             Table::new("series")
                 .ints("probe", std::mem::take(&mut self.sampler.probe))
                 .ints("time_ns", std::mem::take(&mut self.sampler.time))
@@ -297,6 +304,50 @@ impl<O: Observer> Simulation<O> {
             .ints("bytes", self.drops.values().map(|(_, bytes)| *bytes as i64))
     }
 
+    /// What each meter saw, by colour.
+    fn colour_table(&self) -> Table {
+        let mut rows = Vec::new();
+        for (index, (link, near)) in self.links.iter().zip(&self.near_ends).enumerate() {
+            let near = near.as_ref().and_then(|end| end.conditioner.as_ref());
+            let far = link.far_end.as_ref().and_then(|end| end.conditioner.as_ref());
+            for (ingress, conditioner) in [(0, near), (1, far)] {
+                for (profile, colour, sum) in
+                    conditioner.into_iter().flat_map(Conditioner::counters)
+                {
+                    rows.push((index, ingress, profile, colour, sum));
+                }
+            }
+        }
+        Table::new("colours")
+            .ints("link", rows.iter().map(|row| row.0 as i64))
+            .ints("ingress", rows.iter().map(|row| row.1))
+            .ints("profile", rows.iter().map(|row| row.2 as i64))
+            .ints("colour", rows.iter().map(|row| row.3 as i64))
+            .ints("packets", rows.iter().map(|row| row.4.packets as i64))
+            .ints("bytes", rows.iter().map(|row| row.4.bytes as i64))
+    }
+
+    fn account_table(&self) -> Table {
+        let accounts = self.near_ends.iter().enumerate().filter_map(|(link, end)| {
+            end.as_ref().and_then(|end| end.accounts.as_ref()).map(|accounts| (link, accounts))
+        });
+        let rows: Vec<_> = accounts
+            .flat_map(|(link, accounts)| accounts.0.iter().map(move |(key, sum)| (link, key, sum)))
+            .collect();
+        Table::new("accounts")
+            .ints("link", rows.iter().map(|row| row.0 as i64))
+            .ints("flow", rows.iter().map(|row| i64::from(row.1.flow)))
+            .ints("reverse", rows.iter().map(|row| i64::from(row.1.reverse)))
+            .ints("dscp", rows.iter().map(|row| i64::from(row.1.dscp)))
+            .ints("colour", rows.iter().map(|row| row.1.colour as i64))
+            .ints("class", rows.iter().map(|row| i64::from(row.1.class)))
+            .ints("precedence", rows.iter().map(|row| i64::from(row.1.precedence)))
+            .ints("packets_offered", rows.iter().map(|row| row.2.packets as i64))
+            .ints("bytes_offered", rows.iter().map(|row| row.2.bytes as i64))
+            .ints("packets_dropped", rows.iter().map(|row| row.2.dropped_packets as i64))
+            .ints("bytes_dropped", rows.iter().map(|row| row.2.dropped_bytes as i64))
+    }
+
     fn summary(&mut self) -> Table {
         let hops: u64 = (0..self.links.len()).map(|link| self.departed(link).0).sum();
         let since = |field: fn(&Totals) -> u64| {
@@ -384,6 +435,9 @@ fn restart_link(link: &mut Link, now: Time) {
     link.close_area(now);
     link.counters = QueueCounters::default();
     link.waiting_area = 0;
+    if let Some(end) = &mut link.far_end {
+        end.conditioner.iter_mut().for_each(Conditioner::restart);
+    }
     if let Port::Classful(port) = &mut link.port {
         for class in &mut port.classes {
             class.close_area(now);

@@ -4,9 +4,11 @@
 //! senders' timers by flow, receivers' timers by flow. It follows from the numbering of sources
 //! and the calendar's (time, source) order, so it depends on the network alone.
 
+use crate::account::Accounts;
 use crate::calendar::{Calendar, Source};
 use crate::classful::Next;
 use crate::classifier::{Assignment, Classifier, NO_ROW};
+use crate::conditioner::Conditioner;
 use crate::counters::{Delay, DropKey, Drops, Totals};
 use crate::histogram::Pool;
 use crate::link::{Departure, Link, Offer, Port};
@@ -64,6 +66,15 @@ pub(crate) enum Agents {
     Udp(u32),
 }
 
+/// Parts of a port that most ports lack.
+#[derive(Debug)]
+pub(crate) struct NearEnd {
+    /// Tells the drop precedences of a FIFO apart.
+    pub classifier: Option<Classifier>,
+    pub conditioner: Option<Conditioner>,
+    pub accounts: Option<Accounts>,
+}
+
 /// What a flow's packets carry, and who handles them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowPlan {
@@ -109,8 +120,8 @@ pub struct Simulation<O> {
     pub(crate) links: Vec<Link>,
     /// Capacity of each link [bit/s].
     pub(crate) capacity: Vec<u64>,
-    /// Classifiers of FIFO ports that tell drop precedences apart.
-    pub(crate) classifiers: Vec<Option<Classifier>>,
+    /// What else is done at the near end of each link, where anything is.
+    pub(crate) near_ends: Vec<Option<Box<NearEnd>>>,
     /// Node at the near end of each link.
     pub(crate) link_from: Vec<u32>,
     pub(crate) tables: Tables,
@@ -223,12 +234,17 @@ impl<O: Observer> Simulation<O> {
             self.calendar.schedule(self.sources.arrivals + index as u32, due);
         }
         let (to, id) = (link.to, departure.packet);
-        if let Some(loss) = &mut link.loss {
-            let (probability, random) = &mut **loss;
-            if random.uniform() < *probability {
-                let precedence = departure.precedence();
-                let place = Assignment { class: 0, precedence };
-                return self.lose(id, Cause::Corrupted, Some(index as u32), to, place);
+        if let Some(far_end) = &mut link.far_end {
+            let lost = far_end.loss > 0.0 && far_end.random.uniform() < far_end.loss;
+            let cause = if lost {
+                Some(Cause::Corrupted)
+            } else {
+                let packet = &mut self.arena[id];
+                far_end.conditioner.as_mut().and_then(|part| part.condition(self.now, packet))
+            };
+            if let Some(cause) = cause {
+                let place = Assignment { class: 0, precedence: departure.precedence() };
+                return self.lose(id, cause, Some(index as u32), to, place);
             }
         }
         self.observer.record(self.now, Event::Arrived { link: index as u32 }, id, &self.arena[id]);
@@ -324,10 +340,21 @@ impl<O: Observer> Simulation<O> {
     /// Offers a packet to the port of a link.
     #[inline(always)]
     fn output(&mut self, index: u32, row: u16, id: PacketId) {
-        let packet = &self.arena[id];
+        let packet = &mut self.arena[id];
         let link = &mut self.links[index as usize];
-        let size = packet.labelled_bytes();
         let mut place = Assignment::default();
+        if let Some(near_end) = &mut self.near_ends[index as usize] {
+            if let Some(conditioner) = &mut near_end.conditioner {
+                if let Some(cause) = conditioner.condition(self.now, packet) {
+                    let node = self.link_from[index as usize];
+                    return self.lose(id, cause, Some(index), node, place);
+                }
+            }
+            if let Some(classifier) = &near_end.classifier {
+                place = classifier.assign(packet, row);
+            }
+        }
+        let size = packet.labelled_bytes();
         if size > link.mtu {
             return self.lose_before_port(id, index);
         }
@@ -335,9 +362,6 @@ impl<O: Observer> Simulation<O> {
         let capable = packet.ecn() != Ecn::NotCapable;
         let offer = match &mut link.port {
             Port::Fifo(_) => {
-                if let Some(classifier) = &self.classifiers[index as usize] {
-                    place = classifier.assign(packet, row);
-                }
                 let offer = link.offer_fifo(self.now, id, bytes, place.precedence, capable);
                 if let Offer::Queued { .. } = offer {
                     let source = self.sources.arrivals + index;
@@ -353,6 +377,11 @@ impl<O: Observer> Simulation<O> {
                 port.offer(self.now, id, bytes, place, capable)
             }
         };
+        if let Some(near_end) = &mut self.near_ends[index as usize] {
+            if let Some(accounts) = &mut near_end.accounts {
+                accounts.add(packet, place, bytes, offer);
+            }
+        }
         match offer {
             Offer::Queued { mark } => {
                 if mark {

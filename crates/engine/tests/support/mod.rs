@@ -53,6 +53,7 @@ impl Lab {
                 nodes: vec![],
                 links: vec![],
                 ports: vec![everything_fits],
+                conditioners: vec![],
                 flows: vec![],
                 paths: vec![],
                 ftn: vec![],
@@ -108,6 +109,9 @@ impl Lab {
             metric: 1,
             loss: 0.0,
             port: 0,
+            conditioner: None,
+            ingress: None,
+            account: false,
         };
         self.network.links.push(link);
         self.network.links.len() as u32 - 1

@@ -1,0 +1,61 @@
+//! Accounting at a port by flow, codepoint, colour, class and drop precedence, where asked for.
+
+use crate::classifier::Assignment;
+use crate::link::Offer;
+use std::collections::BTreeMap;
+use trunkline_packet::{Colour, Packet};
+
+/// Whose packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AccountKey {
+    /// Flow.
+    pub flow: u32,
+    /// Acknowledgements.
+    pub reverse: bool,
+    /// Codepoint.
+    pub dscp: u8,
+    /// Colour.
+    pub colour: Colour,
+    /// Class of the port.
+    pub class: u16,
+    /// Drop precedence.
+    pub precedence: u8,
+}
+
+/// What the port was offered and what it dropped since the warm-up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Account {
+    /// Packets offered.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+    /// Packets dropped.
+    pub dropped_packets: u64,
+    /// Their bytes.
+    pub dropped_bytes: u64,
+}
+
+/// Accounts of a port, in key order.
+#[derive(Clone, Debug, Default)]
+pub struct Accounts(pub BTreeMap<AccountKey, Account>);
+
+impl Accounts {
+    /// Enters one packet.
+    pub fn add(&mut self, packet: &Packet, place: Assignment, bytes: u32, offer: Offer) {
+        let key = AccountKey {
+            flow: packet.flow,
+            reverse: packet.is_reverse(),
+            dscp: packet.dscp,
+            colour: packet.colour(),
+            class: place.class,
+            precedence: place.precedence,
+        };
+        let account = self.0.entry(key).or_default();
+        account.packets += 1;
+        account.bytes += u64::from(bytes);
+        if matches!(offer, Offer::Dropped(_)) {
+            account.dropped_packets += 1;
+            account.dropped_bytes += u64::from(bytes);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Traffic conditioning (RFC 2475 section 2.3.3): classify, meter, then mark or drop by colour.
+
+use crate::classifier::{Classifier, NO_ROW};
+use crate::network;
+use trunkline_packet::{Cause, Colour, Packet};
+use trunkline_port::meter::Meter;
+use trunkline_port::Invalid;
+use trunkline_units::{Stream, Time};
+
+/// Packets and IP bytes of one profile and colour since the warm-up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ColourCounters {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Profile {
+    meter: Meter,
+    actions: [network::Action; 3],
+    counters: [ColourCounters; 3],
+}
+
+/// The profiles in force at one end of a link.
+#[derive(Clone, Debug)]
+pub struct Conditioner {
+    /// Class 0 = no profile, class n = profile n - 1.
+    classifier: Classifier,
+    profiles: Vec<Profile>,
+    random: Stream,
+}
+
+impl Conditioner {
+    /// Fresh meters.
+    ///
+    /// # Errors
+    /// The parameter of a meter that is out of range.
+    pub fn new(config: &network::Conditioner, random: Stream) -> Result<Self, Invalid> {
+        let profiles = config
+            .profiles
+            .iter()
+            .map(|profile| {
+                Ok(Profile {
+                    meter: Meter::new(&profile.meter)?,
+                    actions: profile.actions,
+                    counters: Default::default(),
+                })
+            })
+            .collect::<Result<_, Invalid>>()?;
+        Ok(Self { classifier: Classifier::new(&config.classifier), profiles, random })
+    }
+
+    /// Meters a packet and marks it; `Some` if its profile drops it.
+    ///
+    /// Meters count IP bytes (RFC 2697 section 2, RFC 2698 section 2).
+    pub fn condition(&mut self, now: Time, packet: &mut Packet) -> Option<Cause> {
+        let class = self.classifier.assign(packet, NO_ROW).class;
+        let profile = self.profiles.get_mut(usize::from(class).checked_sub(1)?)?;
+        let bytes = u32::from(packet.ip_bytes);
+        let colour = profile.meter.colour(now, bytes, packet.colour(), &mut self.random);
+        let counters = &mut profile.counters[colour as usize];
+        counters.packets += 1;
+        counters.bytes += u64::from(bytes);
+        let action = profile.actions[colour as usize];
+        if action.drop {
+            return Some(Cause::Policed);
+        }
+        packet.set_colour(colour);
+        if let Some(dscp) = action.dscp {
+            packet.dscp = dscp;
+        }
+        None
+    }
+
+    /// Counters by profile and colour.
+    pub fn counters(&self) -> impl Iterator<Item = (usize, Colour, ColourCounters)> + '_ {
+        const COLOURS: [Colour; 3] = [Colour::Green, Colour::Yellow, Colour::Red];
+        self.profiles.iter().enumerate().flat_map(|(index, profile)| {
+            COLOURS.iter().map(move |&colour| (index, colour, profile.counters[colour as usize]))
+        })
+    }
+
+    /// Starts the counters afresh at the end of the warm-up.
+    pub fn restart(&mut self) {
+        for profile in &mut self.profiles {
+            profile.counters = Default::default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod rfc2475 {
+    use super::*;
+    use crate::network::{Action, Profile};
+    use trunkline_port::meter::{MeterConfig, SrTcmConfig};
+
+    /// CIR 8 kbit/s earns nothing within one instant; CBS and EBS of 1000 B each pass one packet
+    /// of 1000 B green, one yellow, and everything after red (RFC 2697 section 3).
+    #[test]
+    fn s2_3_3_each_colour_is_marked_or_dropped_as_its_action_says() {
+        let meter = MeterConfig::SrTcm(SrTcmConfig {
+            cir_bit_s: 8_000,
+            cbs_bytes: 1000,
+            ebs_bytes: 1000,
+            colour_aware: false,
+        });
+        let mark = |dscp| Action { drop: false, dscp: Some(dscp) };
+        let actions = [mark(10), mark(12), Action { drop: true, dscp: None }];
+        let mut row = vec![[1, 0]; 72];
+        row[46] = [0, 0]; // EF is not conditioned
+        let config = network::Conditioner {
+            name: "edge".into(),
+            classifier: network::Classifier { rows: vec![row], flow_rows: vec![] },
+            profiles: vec![Profile { name: "af1".into(), meter, actions }],
+        };
+        let random = Stream::new(1, "links[a->b]", "meters");
+        let mut conditioner = Conditioner::new(&config, random).expect("valid");
+        let mut pass = |dscp| {
+            let mut packet = Packet::new(0, 0, 0, 1000, 0);
+            packet.dscp = dscp;
+            let lost = conditioner.condition(0, &mut packet);
+            (packet.dscp, packet.colour(), lost)
+        };
+        assert_eq!(pass(0), (10, Colour::Green, None));
+        assert_eq!(pass(46), (46, Colour::Green, None));
+        assert_eq!(pass(0), (12, Colour::Yellow, None));
+        assert_eq!(pass(0).2, Some(Cause::Policed));
+        let packets: Vec<u64> = conditioner.counters().map(|(_, _, sum)| sum.packets).collect();
+        assert_eq!(packets, [1, 1, 1]);
+    }
+}
