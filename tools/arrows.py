@@ -93,10 +93,12 @@ def imported(file: Path, place: Path) -> list[tuple[int, str]]:
     """
     found: list[tuple[int, str]] = []
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = node.module or ""
             if node.level:
                 folder = ("trunkline", *place.parts[:-1])

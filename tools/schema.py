@@ -80,8 +80,8 @@ def kind(schema: dict[str, Any]) -> str:
     if schema.get("type") == "integer":
         low, high = schema.get("minimum", ""), schema.get("maximum", "")
         return f"whole number {low}..{high}".replace(" ..", "")
-    words = {"boolean": "`true` or `false`", "string": "text", "['string', 'integer']": "a name"}
-    return words.get(str(schema.get("type")), "value")
+    plain = {"boolean": "`true` or `false`", "string": "text", "['string', 'integer']": "a name"}
+    return plain.get(str(schema.get("type")), "value")
 
 
 def default(schema: dict[str, Any]) -> str:

@@ -61,4 +61,4 @@ def run_many(
     from trunkline.engine import simulate
     from trunkline.network import compile
 
-    return simulate(compile(scenario), seeds=seeds, threads=threads)
+    return simulate(compile(scenario), seeds=seeds, threads=threads, scenario=scenario.text)

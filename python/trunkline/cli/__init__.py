@@ -90,6 +90,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _guarded(words: list[str]) -> int:
+    stream = sys.stdout
     try:
         result = group.main(args=words, prog_name="trunkline", standalone_mode=False)
     except click.ClickException as error:
@@ -100,6 +101,11 @@ def _guarded(words: list[str]) -> int:
         return Status.INTERRUPTED
     except BrokenPipeError:
         return _reader_left()
+    except SystemExit:
+        # click ends so when a pipe is closed, having replaced the stream by one that is silent.
+        if sys.stdout is not stream:
+            return Status.DONE
+        raise
     except Exception as error:
         return _explain(error, words)
     except BaseException as error:

@@ -83,11 +83,39 @@ def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenar
 
     from trunkline.scenario import load
 
-    source = click.get_text_stream("stdin").read() if file == "-" else Path(file)
+    source = standard_input() if file == "-" else Path(file)
     scenario = load(source, overrides=values, strict=strict)
     for warning in scenario.warnings:
         click.echo(warning.render(), err=True)
     return scenario
+
+
+# As large as a scenario file may be.
+LARGEST_INPUT_BYTES = 10_000_000
+
+
+def standard_input() -> str:
+    """The scenario on standard input.
+
+    Returns
+    -------
+    str
+        Its text, with a line end, by which it is told from a path.
+
+    Raises
+    ------
+    click.UsageError
+        It is larger than a scenario may be, or not UTF-8.
+    """
+    import sys
+
+    data = sys.stdin.buffer.read(LARGEST_INPUT_BYTES + 1)
+    if len(data) > LARGEST_INPUT_BYTES:
+        raise click.UsageError(f"standard input is larger than {LARGEST_INPUT_BYTES} bytes.")
+    try:
+        return data.decode("utf-8-sig") + "\n"
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"standard input is not UTF-8: {error.reason}.") from None
 
 
 def echo_json(value: Any, *, pretty: bool = False) -> None:

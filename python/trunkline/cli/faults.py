@@ -6,7 +6,7 @@ import errno
 
 from trunkline.cli.status import Status
 
-_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EFBIG}
 
 
 def known(error: Exception) -> tuple[str, int] | None:

@@ -68,7 +68,7 @@ def command(
     seeds = list(range(first, first + runs))
     network = compile(scenario, seed=first)
     with engine_faults():
-        results = simulate(network, seeds=seeds, threads=threads, scenario=scenario.dump())
+        results = simulate(network, seeds=seeds, threads=threads, scenario=scenario.text)
     if out is not None:
         from trunkline.results import store
 

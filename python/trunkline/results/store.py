@@ -5,6 +5,7 @@ Nothing in the files tells the time: the same runs give the same bytes.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -118,10 +119,12 @@ def _fill(folder: Path, runs: Sequence[Results], network_json: str | None) -> No
             )
             for number, run in enumerate(runs)
         ]
-        path = folder / f"{name}.parquet"
+        # Through memory, so that a full disk is the operating system's error and says so.
+        written = io.BytesIO()
         pl.concat(frames, rechunk=True).write_parquet(
-            path, compression="zstd", compression_level=3, statistics=True
+            written, compression="zstd", compression_level=3, statistics=True
         )
+        (folder / f"{name}.parquet").write_bytes(written.getvalue())
     provenance = runs[0].provenance.to_dict()
     del provenance["seed"]
     about: dict[str, Any] = {

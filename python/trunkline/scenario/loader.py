@@ -117,7 +117,8 @@ def _load(document: Any, overrides: Mapping[str, str], strict: bool, origin: _Or
     if scenario is None or any(each.severity == "error" for each in diagnostics):
         raise ScenarioError(diagnostics, origin.content, origin.file)
     scenario._warnings = ScenarioError(diagnostics, origin.content).diagnostics
-    scenario._source = origin.content
+    # Text that does not hold the overrides would be a false provenance.
+    scenario._source = "" if overrides else origin.content
     scenario._checked = True
     return scenario
 
@@ -195,6 +196,8 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, str, str | None]:
             data = file.read(text.MAX_BYTES + 1)
     except OSError as error:
         raise _unreadable(name, f"cannot be read: {error.strerror}") from None
+    except ScenarioError:
+        raise
     except ValueError:
         raise _unreadable(name, "is not a file name") from None
     if len(data) > text.MAX_BYTES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,4 +90,6 @@ def _values(done: Reproduction, path: Path) -> None:
     ]
     names = ["table", "row", "column", "seed", "value"]
     frame = pl.DataFrame(rows, schema=names, orient="row")
-    frame.write_parquet(path, compression="zstd", compression_level=3, statistics=True)
+    written = io.BytesIO()
+    frame.write_parquet(written, compression="zstd", compression_level=3, statistics=True)
+    path.write_bytes(written.getvalue())
