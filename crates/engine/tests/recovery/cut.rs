@@ -1,0 +1,191 @@
+//! What a failure costs a constant bit rate.
+
+use super::bench::{times, Bench};
+use super::support::{Outcome, MS, SECOND};
+use trunkline_engine::network::recovery::{Detection, Outages};
+use trunkline_packet::Cause;
+
+const FIXED_0: Detection = Detection::Fixed { delay_ns: 0 };
+
+fn lost(outcome: &Outcome, flow: usize) -> i64 {
+    outcome.flow(flow, "packets_dropped") as i64
+}
+
+/// Packets leave at 0, 2, 4, ... ms. On a link they are 1.004 ms in transmission (1000 B and one
+/// label at 8 Mbit/s) and 5 ms under way. A-B is cut at 1 s and noticed at A and B after 10 ms.
+/// A notifies S: 5 ms and 1 ms of processing; hold-off 20 ms, switch 3 ms. Together 39 ms: the
+/// packet sent at 1.039 s would be the first to take the backup, and those at 1.040 s do.
+///
+/// A packet sent at t passes A-B from t + 6.004 to t + 12.008 ms. So the first lost was sent after
+/// 987.992 ms, that is at 988 ms, and the last before 1039 ms, that is at 1038 ms: 26 packets.
+#[test]
+fn cbr_loses_what_was_in_flight_and_what_detection_notification_hold_off_and_switch_take() {
+    let mut bench = Bench::new();
+    let cut = bench.both("A", "B");
+    bench.fail("cut", cut, &[(SECOND, 0)]);
+    let protection = bench.protect(Detection::LossOfSignal { delay_ns: 10 * MS });
+    protection.processing_ns = MS;
+    protection.hold_off_ns = 20 * MS;
+    protection.switch_ns = 3 * MS;
+    let outcome = bench.lab.trace(1);
+    assert_eq!(times(&outcome, "failed"), [SECOND]);
+    assert_eq!(times(&outcome, "detected")[0], SECOND + 10 * MS);
+    assert_eq!(times(&outcome, "notified")[0], SECOND + 16 * MS);
+    assert_eq!(times(&outcome, "held-off"), [SECOND + 36 * MS]);
+    assert_eq!(times(&outcome, "switched"), [SECOND + 39 * MS]);
+    assert_eq!(lost(&outcome, bench.flow), 26);
+    // 988 ms..: sent 988 and 990 and 992 had left A (at most 1000 - 6.004 = 993.996 ms ago).
+    assert_eq!(outcome.drops(Cause::FailedInFlight), 3);
+    assert_eq!(outcome.drops(Cause::FailedQueued), 0);
+    assert_eq!(outcome.drops(Cause::LinkDown), 23);
+    // The gap at T: the last before the cut was sent at 986 ms and takes 3 x 6.004 ms; the first
+    // after it was sent at 1040 ms and takes 4 x 6.004 ms.
+    let arrivals: Vec<u64> = outcome.delivered(bench.flow).iter().map(|line| line.0).collect();
+    let gap = arrivals.windows(2).map(|pair| pair[1] - pair[0]).max();
+    assert_eq!(gap, Some(54 * MS + 6_004_000));
+}
+
+/// A set time of zero: the packet sent at the instant of the cut takes the backup already.
+#[test]
+fn a_switch_after_zero_loses_the_packets_in_flight_alone() {
+    let mut bench = Bench::new();
+    let cut = bench.both("S", "A");
+    bench.fail("cut", cut, &[(SECOND, 0)]);
+    bench.protect(FIXED_0);
+    let outcome = bench.lab.run(1);
+    // On S-A from t to t + 6.004 ms: sent at 994 (arrives at 1000.004), 996 and 998 ms.
+    assert_eq!(lost(&outcome, bench.flow), 3);
+    assert_eq!(times(&outcome, "switched"), [SECOND]);
+}
+
+/// The load is 8 Mbit/s and a bit more than the link: the queue of S-A holds packets at the cut.
+#[test]
+fn packets_waiting_and_packets_under_way_are_counted_by_cause() {
+    let mut bench = Bench::new();
+    let agent = super::support::cbr(2 * super::bench::RATE, 1000);
+    bench.lab.network.flows[bench.flow].agent = agent;
+    bench.lab.lasting(0, 100 * MS);
+    let cut = bench.both("S", "A");
+    bench.fail("cut", cut, &[(50 * MS, 0)]);
+    let outcome = bench.lab.run(1);
+    // Every 0.5 ms a packet comes and every 1.004 ms one leaves. By 50 ms (the control comes
+    // before the packet of 50 ms) 100 came and 49 left (at 49 x 1.004 = 49.196 ms); 5 ms of
+    // propagation: those that left after 45 ms (the 45th at 45.18 ms) are under way, 5, and one
+    // is being sent: 6 in flight, 100 - 49 - 1 = 50 queued.
+    assert_eq!(outcome.drops(Cause::FailedInFlight), 6);
+    assert_eq!(outcome.drops(Cause::FailedQueued), 50);
+    // 50, 50.5, ... 99.5 ms.
+    assert_eq!(outcome.drops(Cause::LinkDown), 100);
+}
+
+/// All links of A, as a node and as four links.
+#[test]
+fn the_failure_of_a_node_is_that_of_all_its_links() {
+    let run = |node: bool| {
+        let mut bench = Bench::new();
+        let mut links = bench.both("S", "A");
+        links.extend(bench.both("A", "B"));
+        if node {
+            bench.fail("node", links, &[(SECOND, 2 * SECOND)]);
+            bench.lab.network.recovery.failures[0].node = true;
+        } else {
+            for link in links {
+                bench.fail("link", vec![link], &[(SECOND, 2 * SECOND)]);
+            }
+        }
+        bench.protect(Detection::LossOfSignal { delay_ns: 10 * MS });
+        bench.lab.run(1)
+    };
+    let (node, links) = (run(true), run(false));
+    assert_eq!(node.bits(&["cause"]).len(), links.bits(&["cause"]).len());
+    for (a, b) in node.bits(&["cause"]).into_iter().zip(links.bits(&["cause"])) {
+        // One event takes down four links instead of four events.
+        if a.1 != "events" {
+            assert_eq!(a, b);
+        }
+    }
+    assert_eq!(node.drops(Cause::NodeDown), links.drops(Cause::LinkDown));
+    assert!(node.drops(Cause::NodeDown) > 0);
+}
+
+/// Both paths are cut at once; the working one is repaired after 1 s, the backup never.
+#[test]
+fn two_failures_at_one_instant_lose_everything_until_the_first_repair() {
+    let mut bench = Bench::new();
+    let (working, backup) = (bench.both("A", "B"), bench.both("C", "D"));
+    bench.fail("working", working, &[(SECOND, 2 * SECOND)]);
+    bench.fail("backup", backup, &[(SECOND, 0)]);
+    bench.protect(FIXED_0);
+    let outcome = bench.lab.run(1);
+    // Working, cut at 1 s: sent from 988 ms on (see the first test) until 998 ms: 6. Sent from 1 s
+    // to 1.998 s: 500, onto the backup: all lost at C-D or waiting for it; at 2 s back.
+    assert_eq!(lost(&outcome, bench.flow), 6 + 500);
+    assert_eq!(times(&outcome, "reverted"), [2 * SECOND]);
+}
+
+/// Down for 5 ms, looked at for 10 ms: no switch, and the packets of the flap are lost.
+#[test]
+fn a_flap_shorter_than_detection_goes_unnoticed_and_costs_its_own_packets() {
+    let mut bench = Bench::new();
+    let cut = bench.both("S", "A");
+    bench.fail("flap", cut, &[(SECOND, SECOND + 5 * MS)]);
+    bench.protect(Detection::LossOfSignal { delay_ns: 10 * MS });
+    let outcome = bench.lab.run(1);
+    assert!(times(&outcome, "detected").is_empty());
+    assert!(times(&outcome, "switched").is_empty());
+    // In flight: 994, 996, 998 ms; at the port: 1000, 1002, 1004 ms.
+    assert_eq!(lost(&outcome, bench.flow), 6);
+}
+
+/// From the start and for good, without protection: all 5000 packets of 10 s are lost.
+#[test]
+fn a_path_that_is_down_for_the_whole_run_delivers_nothing() {
+    let mut bench = Bench::new();
+    let cut = bench.both("S", "A");
+    bench.fail("for good", cut, &[(0, 0)]);
+    let outcome = bench.lab.run(1);
+    assert_eq!(outcome.flow(bench.flow, "packets_delivered") as i64, 0);
+    assert_eq!(outcome.drops(Cause::LinkDown), 5000);
+}
+
+/// Hold-off of 50 ms, repaired (and known) after 30 ms: no switch.
+#[test]
+fn a_failure_that_passes_within_the_hold_off_time_is_not_switched() {
+    let mut bench = Bench::new();
+    let cut = bench.both("S", "A");
+    bench.fail("short", cut, &[(SECOND, SECOND + 30 * MS)]);
+    bench.protect(FIXED_0).hold_off_ns = 50 * MS;
+    let outcome = bench.lab.run(1);
+    assert_eq!(times(&outcome, "notified"), [SECOND]);
+    assert!(times(&outcome, "held-off").is_empty() && times(&outcome, "switched").is_empty());
+}
+
+/// Up 90 ms and down 10 ms on average: unavailable 10 % of the time. Over 10 s of some 100 cycles
+/// and 40 seeds the standard error is about 0.1 * 1.3 / sqrt(4000) = 0.002.
+#[test]
+fn a_random_process_is_down_for_mttr_over_mtbf_plus_mttr() {
+    let mut bench = Bench::new();
+    let cut = bench.both("S", "A");
+    bench.fail("random", cut, &[]);
+    bench.lab.network.recovery.failures[0].outages =
+        Outages::Random { mtbf_ns: 90 * MS, mttr_ns: 10 * MS };
+    let share = |seed: u64| {
+        let table = bench.lab.run(seed);
+        let rows = table.table("timeline");
+        let link = 0;
+        let mut down = 0;
+        let mut since = None;
+        for ((&event, &at), &which) in
+            rows.int("event").iter().zip(rows.int("time_ns")).zip(rows.int("link"))
+        {
+            match (which == link, event, since) {
+                (true, 0, _) => since = Some(at),
+                (true, 6, Some(from)) => down += at - from,
+                _ => {}
+            }
+        }
+        down as f64 / 1e10
+    };
+    let mean = (1..=40).map(share).sum::<f64>() / 40.0;
+    assert!((mean - 0.1).abs() < 4.0 * 0.002, "{mean}");
+}
