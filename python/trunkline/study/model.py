@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from trunkline.scenario.diagnostic import Problems, ScenarioError
+from trunkline.scenario.explain import explain
+from trunkline.scenario.loader import place_all
+from trunkline.scenario.text import parse
 from trunkline.study.claims import Claim
 
 UNITS = {
@@ -148,15 +152,25 @@ class Study(Part):
 
         Raises
         ------
-        pydantic.ValidationError
-            The file says something a study cannot be.
+        ScenarioError
+            The file is not YAML, or says something a study cannot be; each fault with its line.
         """
-        said: dict[str, Any] = yaml.safe_load((folder / "study.yaml").read_text("utf-8"))
+        file = folder / "study.yaml"
+        content = file.read_text("utf-8")
+        said, _ = parse(content, str(file))
+        if not isinstance(said, Mapping):
+            said = {}
         table = folder / "published.csv"
+        published: list[dict[str, str]] = []
         if table.exists():
             with table.open(encoding="utf-8", newline="") as lines:
-                said["published"] = list(csv.DictReader(lines))
-        return cls.model_validate({**said, "folder": folder})
+                published = list(csv.DictReader(lines))
+        try:
+            return cls.model_validate({**said, "published": published, "folder": folder})
+        except ValidationError as error:
+            problems = Problems()
+            explain(error, said, problems, set())
+            raise ScenarioError(place_all(problems.found, said, str(file)), content) from None
 
     @model_validator(mode="after")
     def _published_cells_exist(self) -> Study:

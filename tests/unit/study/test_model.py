@@ -1,0 +1,65 @@
+"""Faults in a study file: each is reported with its line."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from trunkline.scenario import ScenarioError
+from trunkline.study import find
+from trunkline.study.catalogue import FOLDER
+
+
+@pytest.fixture
+def edited(tmp_path: Path) -> Callable[[str, str], Path]:
+    """A copy of the study with one passage replaced."""
+
+    def edit(old: str, new: str) -> Path:
+        copy = tmp_path / "mine"
+        shutil.copytree(FOLDER / "bhani1999", copy)
+        file = copy / "study.yaml"
+        text = file.read_text("utf-8")
+        assert old in text
+        file.write_text(text.replace(old, new, 1), "utf-8")
+        return copy
+
+    return edit
+
+
+def message(folder: Path) -> str:
+    with pytest.raises(ScenarioError) as caught:
+        find(str(folder))
+    return caught.value.render()
+
+
+def test_a_folder_of_ones_own_is_a_study(edited: Callable[[str, str], Path]) -> None:
+    assert find(str(edited("seeds: ", "seeds: 1"))).seeds > 10
+
+
+def test_an_unknown_key_is_an_error_at_its_line(edited: Callable[[str, str], Path]) -> None:
+    said = message(edited("row_title:", "row_titel:"))
+    assert "study.yaml:" in said
+    assert "row_titel" in said
+
+
+def test_a_claim_about_no_table_is_an_error(edited: Callable[[str, str], Path]) -> None:
+    assert "there is no table '9'" in message(edited('than_table: "1"', 'than_table: "9"'))
+
+
+def test_an_unknown_unit_is_an_error(edited: Callable[[str, str], Path]) -> None:
+    said = message(edited("unit: Mbit/s", "unit: furlongs"))
+    assert "unit 'furlongs' is not one of bit/s, kbit/s, Mbit/s" in said
+
+
+def test_a_published_cell_outside_the_study_is_an_error(
+    edited: Callable[[str, str], Path],
+) -> None:
+    said = message(edited("[16.8 Mbit/s, ", "["))
+    assert "published cell 1, 16.8 Mbit/s, UDP is not in the study" in said
+
+
+def test_text_that_is_not_yaml_is_an_error(edited: Callable[[str, str], Path]) -> None:
+    assert "study.yaml:" in message(edited("name: bhani1999", "name: [bhani1999"))
