@@ -165,10 +165,10 @@ def _tcp(flow: Tcp, path: Path, problems: Problems) -> None:
             given=format_time(rto.min),
             related=(((*path, "rto", "max"), f"max is {format_time(rto.max)}"),),
         )
-    if flow.initial_window > flow.window:
+    if "initial_window" in flow.model_fields_set and flow.initial_window > flow.window:
         problems.add(
             "relation",
-            (*path, "window" if "window" in flow.model_fields_set else "initial_window"),
+            (*path, "initial_window"),
             "initial_window must not be above window",
             given=f"initial_window {flow.initial_window}, window {flow.window} packets",
         )

@@ -4,7 +4,7 @@ import difflib
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 __all__ = [
     "CODES",
@@ -62,8 +62,7 @@ CODES: dict[str, str] = {
 """Every diagnostic code with what it means."""
 
 
-@dataclass(frozen=True, order=True)
-class Place:
+class Place(NamedTuple):
     """A stretch of one line.
 
     Attributes

@@ -85,7 +85,7 @@ class TcpOptions(FlowOptions):
     )
     window: Packets = Field(default=100, description="Window that the receiver advertises.")
     initial_window: Packets = Field(
-        default=10, description="Congestion window at the start (RFC 6928)."
+        default=10, description="Congestion window at the start (RFC 6928); never above the window."
     )
     initial_ssthresh: Packets | None = Field(
         default=None, description="Slow-start threshold at the start; absent: the window."

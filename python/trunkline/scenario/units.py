@@ -9,6 +9,7 @@ refused.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -410,10 +411,8 @@ def format_packets(count: int) -> str:
 
 def format_ratio(share: float) -> str:
     """Share as text that reads back to the same number, e.g. ``2.5 %``."""
-    percent = Fraction(repr(share)) * 100
-    shown = f"{float(percent):.15g}"
-    exact = shown if Fraction(shown) / 100 == Fraction(repr(share)) else f"{float(percent)!r}"
-    return f"{exact} %"
+    percent = Decimal(repr(share)).scaleb(2).normalize()
+    return f"{percent:f} %" if -12 < percent.adjusted() < 4 else f"{percent} %"
 
 
 def format_base(value: int, dimension: Dimension) -> str:
