@@ -87,6 +87,8 @@ class Fitted(Part):
     reason: str
     cases: list[str] | None = None
     """Tables whose scenarios have the parameter; all if left out."""
+    others: list[str] = []
+    """Other values worth trying, to see how much hangs on it."""
 
 
 class Published(Part):
