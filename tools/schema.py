@@ -175,8 +175,10 @@ def columns() -> str:
 
     lines = [COLUMNS]
     for table, fields in SCHEMAS.items():
-        lines += [f"## {table}", "", "| column | type | origin | what |", "| --- | --- | --- | --- |"]
-        lines += [f"| `{f.name}` | {f.kind} | {f.origin} | {f.about} |" for f in fields]
+        lines += [f"## {table}", "", "| column | type | origin | what |"]
+        lines.append("| --- | --- | --- | --- |")
+        for each in fields:
+            lines.append(f"| `{each.name}` | {each.kind} | {each.origin} | {each.about} |")
         lines.append("")
     return "\n".join(lines)
 

@@ -69,8 +69,9 @@ impl LabelStack {
     #[inline(always)]
     #[must_use]
     pub fn depth(&self) -> u8 {
-        ((self.words[0] & S) + (self.words[1] & S) + (self.words[2] & S) + (self.words[3] & S) >> 8)
-            as u8
+        let used =
+            (self.words[0] & S) + (self.words[1] & S) + (self.words[2] & S) + (self.words[3] & S);
+        (used >> 8) as u8
     }
 
     /// Whether there is no label.
