@@ -5,4 +5,6 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod mpls;
 mod queueing;
+mod sched;

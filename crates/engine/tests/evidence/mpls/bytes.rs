@@ -1,0 +1,83 @@
+//! Bytes on the wire: 4 per label (RFC 3032 section 2.1), link by link.
+
+use super::*;
+
+/// Bytes sent per packet on the four links of the row, and of them in labels.
+fn label_bytes(lab: &Lab) -> Vec<f64> {
+    let run = lab.run(1);
+    assert_eq!(run.flow(0, "packets_delivered"), 100.0);
+    (0..4).map(|hop| run.port(2 * hop, "bytes_sent") - 100.0 * f64::from(BYTES)).collect()
+}
+
+#[test]
+fn rfc3032_s2_1_without_a_path_no_link_carries_a_label() {
+    assert_eq!(label_bytes(&row()), [0.0; 4]);
+}
+
+/// RFC 3031 section 3.16: the penultimate LSR pops, the last link carries the bare packet.
+#[test]
+fn rfc3031_s3_16_penultimate_hop_popping_spares_the_last_link_the_label() {
+    let mut lab = row();
+    lab.carry(0, &tunnel(&ROUTE, Removal::Penultimate, Ttl::Uniform));
+    assert_eq!(label_bytes(&lab), [400.0, 400.0, 400.0, 0.0]);
+}
+
+#[test]
+fn rfc3031_s3_16_without_it_the_last_link_carries_the_label_too() {
+    let mut lab = row();
+    lab.carry(0, &tunnel(&ROUTE, Removal::Ultimate, Ttl::Uniform));
+    assert_eq!(label_bytes(&lab), [400.0; 4]);
+}
+
+#[test]
+fn rfc3032_s2_1_explicit_null_is_a_label_on_the_wire() {
+    let mut lab = row();
+    lab.carry(0, &tunnel(&ROUTE, Removal::ExplicitNull, Ttl::Uniform));
+    assert_eq!(label_bytes(&lab), [400.0; 4]);
+    let last = labels_by_link(&lab.trace(1), 4).pop();
+    assert_eq!(last, Some(vec![trunkline_packet::label::EXPLICIT_NULL]));
+}
+
+/// The link header comes on top of the labels: 500 + 4 + 26 B take 424 us at 10 Mbit/s.
+#[test]
+fn labels_and_link_header_both_take_transmission_time() {
+    let mut lab = row();
+    lab.carry(0, &tunnel(&["a", "b", "c"], Removal::Ultimate, Ttl::Uniform));
+    lab.network.links.iter_mut().for_each(|link| link.header_bytes = 26);
+    let run = lab.run(1);
+    assert_eq!(run.port(0, "bytes_sent"), 100.0 * 530.0);
+    assert_eq!(run.port(4, "bytes_sent"), 100.0 * 526.0);
+    // Two links with the label, two without, and four of 1 ms.
+    assert_eq!(run.flow(0, "delay_max_ns"), 2.0 * 424e3 + 2.0 * 420.8e3 + 4e6);
+    assert_eq!(run.flow(0, "bytes_delivered"), 100.0 * 500.0, "flows count IP bytes");
+}
+
+/// Bytes that entered the path count its label and not the link header.
+#[test]
+fn a_path_counts_what_its_ingress_sent() {
+    let mut lab = row();
+    lab.carry(0, &tunnel(&ROUTE, Removal::Penultimate, Ttl::Uniform));
+    lab.network.links.iter_mut().for_each(|link| link.header_bytes = 26);
+    let run = lab.run(1);
+    let paths = run.table("paths");
+    assert_eq!((paths.int("packets"), paths.int("bytes")), (&[100][..], &[100 * 504][..]));
+}
+
+/// A packet of MTU size without labels is 4 B too big with one (RFC 3032 section 3.2).
+#[test]
+fn rfc3032_s3_2_the_label_counts_towards_the_mtu() {
+    for (mtu, delivered) in [(504, 100.0), (503, 0.0)] {
+        let mut lab = row();
+        lab.carry(0, &tunnel(&ROUTE, Removal::Penultimate, Ttl::Uniform));
+        lab.network.links[2].mtu_bytes = mtu; // the second hop, labelled
+        lab.network.links[6].mtu_bytes = 500; // the last hop, after the pop
+        let run = lab.run(1);
+        assert_eq!(run.flow(0, "packets_delivered"), delivered, "MTU {mtu} B");
+        let lost = run.drops(trunkline_packet::Cause::TooBig);
+        assert_eq!(lost as f64, 100.0 - delivered);
+        if lost > 0 {
+            let drops = run.table("drops");
+            assert_eq!((drops.int("link"), drops.int("node")), (&[2][..], &[1][..]));
+        }
+    }
+}
