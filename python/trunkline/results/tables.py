@@ -205,14 +205,3 @@ SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
     "summary": SUMMARY,
 }
 """Every table by name, in the order of the results hash and of the files."""
-
-
-def reference() -> str:
-    """Write the tables as Markdown, for the reference page of the documentation."""
-    lines: list[str] = []
-    for table, fields in SCHEMAS.items():
-        lines += [f"### `{table}`", "", "| column | type | what |", "|---|---|---|"]
-        types = {"str": "string", "i64": "int64", "f64": "double"}
-        lines += [f"| `{f.name}` | {types[f.kind]} | {f.about} |" for f in fields]
-        lines.append("")
-    return "\n".join(lines)

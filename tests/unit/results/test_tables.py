@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import duckdb
 import polars as pl
@@ -10,7 +9,6 @@ import pytest
 
 from trunkline.results import SCHEMAS, Results
 from trunkline.results import dscp as code_points
-from trunkline.results.tables import reference
 
 from .raw import CAUSES, column, network, tables
 
@@ -167,8 +165,3 @@ def test_terminal_tables_show_each_busy_port_and_drop(results: Results) -> None:
 def test_unknown_column_names_those_there_are(results: Results) -> None:
     with pytest.raises(KeyError, match="flows has no column 'goodput'; it has flow, source"):
         results.flows.column("goodput")
-
-
-def test_reference_page_lists_every_column() -> None:
-    page = Path(__file__).parents[3] / "docs" / "reference" / "measures.md"
-    assert reference() in page.read_text(encoding="utf-8")
