@@ -1,0 +1,142 @@
+"""Classifier rows: what the engine looks up for each packet must be what the rules say."""
+
+from typing import Any
+
+from trunkline.network import Network, compile
+from trunkline.scenario import load
+
+NET = """\
+trunkline: 1
+nodes: [S, A, B, C, T]
+defaults: {link: {rate: 10 Mbit/s}}
+links: {S-A: {}, A-B: {port: p}, B-C: {port: p}, C-T: {}}
+paths: {low: {route: [A, B, C]}, high: {route: [B, C, T]}}
+trunks: {low: {path: low, flows: f}, high: {path: high, flows: g}}
+flows:
+  f: {agent: tcp, from: S, to: T}
+  g: {agent: udp, from: S, to: T, rate: 1 Mbit/s}
+  h: {agent: udp, from: S, to: C, rate: 1 Mbit/s, replicate: 2}
+run: {duration: 1 s}
+"""
+CLASSES = "classes: {a: {}, b: {weight: 3}, default: {priority: 7}}"
+
+
+def network(port: str) -> Network:
+    return compile(load(f"{NET}ports: {{p: {{{port}}}}}\n"))
+
+
+def port_of(net: Network, link: str) -> Any:
+    return net.ports[next(each["port"] for each in net.links if each["name"] == link)]
+
+
+def looked_up(net: Network, link: str, flow: str, *, ack: bool = False, dscp: int | None = None,
+              tc: int | None = None, path: str | None = None) -> tuple[str, int]:  # fmt: skip
+    """Class and precedence as the engine finds them."""
+    port = port_of(net, link)
+    classifier = port["classifier"]
+    if not classifier["rows"]:
+        return port["classes"][0]["name"], 0
+    row = None
+    if path is not None:
+        index = [each["name"] for each in net.paths].index(path)
+        number = [each["name"] for each in net.links].index(link)
+        row = next(
+            entry["row"] for entry in net.nhlfe if (entry["link"], entry["path"]) == (number, index)
+        )
+    if row is None:
+        names = [each["name"] for each in net.flows]
+        direction = 2 * names.index(flow) + ack
+        row = classifier["flow_rows"][direction] if classifier["flow_rows"] else 0
+    column = 64 + tc if tc is not None else dscp or 0
+    class_, precedence = classifier["rows"][row][column]
+    return port["classes"][class_]["name"], precedence
+
+
+def test_a_port_of_one_class_needs_no_rows() -> None:
+    net = network("queue: {limit: 5 packets}")
+    assert port_of(net, "A->B")["classifier"] == {"rows": [], "flow_rows": []}
+    assert all(entry["row"] is None for entry in net.nhlfe)
+
+
+def test_links_of_one_configuration_share_it() -> None:
+    net = network("queue: {limit: 5 packets}")
+    assert [port["name"] for port in net.ports] == ["default", "p"]
+
+
+def test_the_first_rule_that_matches_decides() -> None:
+    net = network(
+        f"{CLASSES}, scheduler: drr, classify: [{{dscp: EF, class: a}}, "
+        "{dscp: [AF11, AF12], class: b, precedence: 1}, {dscp: AF12, class: a}, {tc: 5, class: a}]"
+    )
+    assert looked_up(net, "A->B", "g", dscp=46) == ("a", 0)
+    assert looked_up(net, "A->B", "g", dscp=10) == ("b", 1)
+    assert looked_up(net, "A->B", "g", dscp=12) == ("b", 1)
+    assert looked_up(net, "A->B", "g", dscp=0) == ("default", 0)
+    assert looked_up(net, "A->B", "g", tc=5) == ("a", 0)
+    assert looked_up(net, "A->B", "g", tc=1) == ("default", 0)
+
+
+def test_a_trunk_is_known_by_its_path_and_only_where_it_goes() -> None:
+    net = network(
+        f"{CLASSES}, scheduler: wfq, classify: [{{trunk: low, class: a}}, {{path: high, class: b}}]"
+    )
+    assert looked_up(net, "A->B", "f", tc=0, path="low") == ("a", 0)
+    assert looked_up(net, "B->C", "f", path="low") == ("a", 0)  # label off, still forwarded by it
+    assert looked_up(net, "B->C", "g", tc=0, path="high") == ("b", 0)
+    assert looked_up(net, "A->B", "g") == ("default", 0)  # its trunk begins at B
+    assert port_of(net, "A->B") is port_of(net, "B->C")
+
+
+def test_flows_ends_and_protocols_are_told_apart_in_both_directions() -> None:
+    net = network(
+        f"{CLASSES}, scheduler: priority, classify: [{{flow: 'h[1]', class: a}}, "
+        "{source: T, class: b}, {protocol: udp, destination: T, class: a}]"
+    )
+    assert looked_up(net, "A->B", "h[0]") == ("default", 0)
+    assert looked_up(net, "A->B", "h[1]") == ("a", 0)
+    assert looked_up(net, "A->B", "f") == ("default", 0)
+    assert looked_up(net, "B->A", "f", ack=True) == ("default", 0)  # B->A has the port p as well
+    assert looked_up(net, "A->B", "f", ack=True) == ("b", 0)
+    assert looked_up(net, "A->B", "g") == ("a", 0)
+
+
+def test_a_rule_of_flow_and_trunk_holds_link_by_link() -> None:
+    net = network(
+        f"{CLASSES}, scheduler: drr, classify: [{{trunk: high, protocol: udp, class: a}}]"
+    )
+    assert looked_up(net, "B->C", "g", tc=0, path="high") == ("a", 0)
+    assert looked_up(net, "A->B", "g") == ("default", 0)
+    assert looked_up(net, "B->C", "f", tc=0, path="low") == ("default", 0)
+    assert port_of(net, "A->B") is not port_of(net, "B->C")
+
+
+def test_per_flow_gives_each_flow_its_class_and_rules_its_precedence() -> None:
+    net = network(
+        "per: flow, scheduler: wfq, queue: {limit: 3 packets}, classify: [{dscp: AF12, precedence: 1}]"
+    )
+    port = port_of(net, "A->B")
+    assert [each["name"] for each in port["classes"]] == ["f", "g", "h[0]", "h[1]"]
+    assert {each["queue"]["limit_packets"] for each in port["classes"]} == {3}
+    assert looked_up(net, "A->B", "h[1]", dscp=12) == ("h[1]", 1)
+    assert looked_up(net, "A->B", "f", ack=True) == ("f", 0)
+
+
+def test_shares_are_those_of_the_classes_and_priority_is_their_order() -> None:
+    net = network(f"{CLASSES}, scheduler: drr, classify: [{{dscp: EF, class: a}}]")
+    shares = [each["share"] for each in port_of(net, "A->B")["classes"]]
+    assert [(each["priority"], each["weight"]) for each in shares] == [(0, 1), (1, 3), (7, 1)]
+
+
+def test_a_tunnel_hides_the_paths_inside_but_not_at_its_head() -> None:
+    text = (
+        "trunkline: 1\nnodes: [S, A, B, C, D]\ndefaults: {link: {rate: 10 Mbit/s, port: p}}\n"
+        "links: {S-A: {}, A-B: {}, B-C: {}, C-D: {}}\n"
+        "paths: {inner: {route: [A, D], through: outer, php: false}, outer: {route: [A, B, C, D]}}\n"
+        "trunks: {t: {path: inner, flows: f}}\n"
+        "flows: {f: {agent: tcp, from: S, to: D}}\n"
+        "ports: {p: {classes: {a: {}, default: {}}, scheduler: drr, "
+        "classify: [{trunk: t, class: a}]}}\nrun: {duration: 1 s}\n"
+    )
+    net = compile(load(text))
+    assert looked_up(net, "A->B", "f", tc=0, path="inner") == ("a", 0)
+    assert looked_up(net, "B->C", "f", tc=0, path="outer") == ("default", 0)
