@@ -274,7 +274,6 @@ impl Sender {
             // RFC 3042 section 2: one new segment each, cwnd plus two outstanding at most.
             let window = (self.cwnd as u32).saturating_add(self.dup_acks).min(self.window);
             self.limit = self.una.saturating_add(window).min(self.end);
-            self.burst = 1;
         } else if self.variant != Variant::Tahoe {
             self.burst = 0;
         }

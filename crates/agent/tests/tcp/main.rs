@@ -11,3 +11,4 @@ mod rfc5681;
 mod rfc6298;
 mod rfc6582;
 mod rfc6675;
+mod rfc7323;

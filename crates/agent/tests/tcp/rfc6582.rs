@@ -44,6 +44,17 @@ fn s3_2_a_partial_acknowledgement_deflates_by_what_it_covers() {
     assert_eq!(hand.sender.state(), State::CongestionAvoidance);
 }
 
+/// As above with a receiver's window of 20: the duplicates send nothing, and 10 + 9 from 10 on would
+/// let 20..29 go at once. Two follow each acknowledgement.
+#[test]
+fn ns2_at_most_two_new_segments_follow_an_acknowledgement_in_recovery() {
+    let (mut hand, _) = Hand::start(&TcpConfig { window_packets: 20, ..new_reno() });
+    let sent: Vec<u32> = (0..18).flat_map(|_| hand.ack(0)).collect();
+    assert_eq!(sent, [0]);
+    assert_eq!(hand.ack(10), [10, 20, 21]);
+    assert_eq!(hand.ack(10), [22, 23]);
+}
+
 /// Twelve losses in a row take twelve round trips of 100 ms; the timer allows 300 ms. Restarted at
 /// each partial acknowledgement it never runs out; restarted at the first only, it does.
 #[test]

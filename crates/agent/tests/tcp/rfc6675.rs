@@ -119,3 +119,22 @@ fn s5_1_a_timeout_resends_only_what_is_missing() {
     hand.sack(10, &[]);
     assert_ne!(hand.sender.state(), State::Timeout);
 }
+
+/// After a timeout of 0..10, segment 10, sent anew, is lost too: four held ones above prove it, but
+/// it waits until RecoveryPoint is acknowledged and a recovery of its own may begin.
+#[test]
+fn s5_1_a_loss_beyond_the_recovery_point_of_a_timeout_waits() {
+    let (mut hand, _) = Hand::start(&sack(10.0));
+    let mut sent = hand.expire();
+    for ack in 1..=8 {
+        sent.extend(hand.sack(ack, &[]));
+    }
+    assert_eq!(sent, (0..=12).collect::<Vec<u32>>());
+    // The window is 5 and something, 8 to 12 are out; 8 is lost again, so is 10.
+    assert_eq!(hand.sack(8, &[[9, 10]]), [13]);
+    assert_eq!(hand.sack(8, &[[11, 12], [9, 10]]), [14]);
+    assert_eq!(hand.sack(8, &[[11, 13], [9, 10]]), [15]);
+    // 11, 12, 13 are held: 10 is lost, and pipe = 8, 14, 15. Two more fit: new ones.
+    assert_eq!(hand.sack(8, &[[11, 14], [9, 10]]), [16, 17]);
+    assert_eq!(hand.sender.state(), State::Timeout);
+}
