@@ -122,9 +122,8 @@ class TestRfc3032:
 
 def test_paths_list_the_links_they_cross_through_tunnels() -> None:
     net = network("{p: {route: [A, B, D, E], through: q}, q: {route: [B, C, D]}}")
-    crossed = {
-        path["name"]: [net.links[link]["name"] for link in path["links"]] for path in net.paths
-    }
+    names = [link["name"] for link in net.links]
+    crossed = {path["name"]: [names[link] for link in path["links"]] for path in net.paths}
     assert crossed == {"p": ["A->B", "B->C", "C->D", "D->E"], "q": ["B->C", "C->D"]}
 
 
