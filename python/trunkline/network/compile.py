@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trunkline.network import flows, mpls, ports
+from trunkline.network import flows, mpls, ports, recovery
 from trunkline.network.network import Network
 from trunkline.scenario.check import check
 from trunkline.scenario.diagnostic import Problems, ScenarioError
@@ -49,6 +49,7 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     routes = mpls.routes(scenario, found)
     built = ports.compile(scenario, arcs, flow_list, routes)
     tables = mpls.compile(scenario, routes, nodes, links, built)
+    saved = recovery.compile(scenario, found, routes, tables, (nodes, links), built)
     fecs = mpls.fecs(scenario)
     data: dict[str, Any] = {
         "format": FORMAT,
@@ -87,6 +88,8 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
             "events_per_instant": scenario.run.events_per_instant,
         },
     }
+    if saved is not None:
+        data["recovery"] = saved
     return Network(data)
 
 

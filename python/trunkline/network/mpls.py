@@ -46,6 +46,10 @@ class Tables:
     ftn: list[dict[str, Any]] = field(default_factory=list)
     ilm: list[dict[str, Any]] = field(default_factory=list)
     nhlfe: list[dict[str, Any]] = field(default_factory=list)
+    entries: dict[tuple[str, int], int] = field(default_factory=dict)
+    """NHLFE of each path at each node of its route, by place."""
+    labels: dict[str, list[int | None]] = field(default_factory=dict)
+    """Incoming label of each path at each node of its route."""
 
 
 def routes(scenario: Scenario, found: Topology) -> dict[str, Route]:
@@ -137,20 +141,26 @@ class _Builder:
         self.built = built
         self.number = {name: index for index, name in enumerate(scenario.paths)}
         self.labels = _labels(scenario, by_path)
-        self.tables = Tables()
+        self.tables = Tables(labels=self.labels)
 
     def build(self) -> Tables:
         trunks = self.scenario.trunks.values()
         ridden = {trunk.path for trunk in trunks} | {trunk.reverse for trunk in trunks}
+        guarded = self.scenario.protections.values()
+        spare = {its.backup for its in guarded} | {its.path for its in guarded}
         for name in self.scenario.paths:
-            if name in ridden:
-                self.head(name)
+            if name in ridden | spare:
+                self.head(name, bound=name in ridden)
             self.transit(name)
             self.tail(name)
         return self.tables
 
-    def head(self, name: str) -> None:
+    def head(self, name: str, *, bound: bool) -> None:
+        """Adds the entry of a path's first node, and binds its class to it."""
         entry = self.forward(name, 0, pop=False)
+        self.tables.entries[name, 0] = entry
+        if not bound:
+            return
         self.tables.ftn.append(
             {
                 "node": self.nodes[self.by_path[name].nodes[0]],
@@ -181,6 +191,7 @@ class _Builder:
 
     def map(self, name: str, index: int, label: int | None, entry: int) -> None:
         node = self.nodes[self.by_path[name].nodes[index]]
+        self.tables.entries[name, index] = entry
         self.tables.ilm.append({"node": node, "label": label, "nhlfe": entry})
 
     def forward(self, name: str, index: int, *, pop: bool) -> int:

@@ -240,10 +240,7 @@ class _Table:
         """Whether a rule's conditions hold, DSCP and TC apart."""
         if rule.path is not None and not paths.intersection(rule.path):
             return False
-        if rule.trunk is not None and not any(
-            {self.scenario.trunks[name].path, self.scenario.trunks[name].reverse} & paths
-            for name in rule.trunk
-        ):
+        if rule.trunk is not None and not any(self.paths_of(name) & paths for name in rule.trunk):
             return False
         if packet is None:
             return True
@@ -253,6 +250,12 @@ class _Table:
             and (rule.destination is None or packet.destination in rule.destination)
             and (rule.protocol is None or packet.protocol in rule.protocol)
         )
+
+    def paths_of(self, trunk: str) -> set[str | None]:
+        """Paths of a trunk, and those that take over from them."""
+        own = {self.scenario.trunks[trunk].path, self.scenario.trunks[trunk].reverse}
+        guarded = self.scenario.protections.values()
+        return own | {its.backup for its in guarded if its.path in own}
 
     def cell(self, column: int, own: int, applies: tuple[bool, ...]) -> Cell:
         """Class and drop precedence of a column."""

@@ -3,7 +3,7 @@
 import unicodedata
 from typing import Any
 
-from trunkline.scenario import check_flows, check_paths, check_ports, check_trunks
+from trunkline.scenario import check_flows, check_paths, check_ports, check_recovery, check_trunks
 from trunkline.scenario.diagnostic import Problems, nearest
 from trunkline.scenario.model import FLOW_MEASURES, LINK_MEASURES, Probe, Scenario
 from trunkline.scenario.topology import Topology, arcs_of, listed, topology
@@ -56,6 +56,7 @@ def check(scenario: Scenario, problems: Problems) -> None:
     sound = check_paths.check(scenario, found, problems)
     check_trunks.check(scenario, found, sound, problems)
     check_flows.check(scenario, found, problems)
+    check_recovery.check(scenario, found, sound, problems)
     _probes(scenario, found, problems)
     _run(scenario, problems)
 

@@ -47,6 +47,7 @@ CODES: dict[str, str] = {
     "override": "an override that fits nothing in the scenario",
     "parameter": "a parameter that does not exist",
     "precision": "a quantity that is no whole number of its base unit",
+    "protection": "a backup that cannot protect its path",
     "range": "a number outside its range",
     "reference": "a name that nothing bears",
     "relation": "two values that contradict each other",
@@ -257,7 +258,20 @@ class Problems:
         return any(each.diagnostic.severity == "error" for each in self.found)
 
 
-NAMED = frozenset({"nodes", "links", "ports", "paths", "trunks", "flows", "parameters", "classes"})
+NAMED = frozenset(
+    {
+        "nodes",
+        "links",
+        "ports",
+        "paths",
+        "trunks",
+        "flows",
+        "parameters",
+        "classes",
+        "failures",
+        "protections",
+    }
+)
 """Keys whose values are mappings from names that the user chose."""
 
 

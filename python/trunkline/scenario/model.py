@@ -35,6 +35,7 @@ from trunkline.scenario.fields import (
 )
 from trunkline.scenario.flow import Flow, TcpOptions, UdpOptions
 from trunkline.scenario.port import Port, Queue
+from trunkline.scenario.recovery import Failure, Protection, Rerouting
 from trunkline.scenario.schedule import Schedule
 from trunkline.scenario.units import BYTES
 
@@ -143,7 +144,7 @@ class Trunk(Element):
     )
 
 
-FLOW_MEASURES = ("throughput", "goodput", "cwnd", "ssthresh", "srtt")
+FLOW_MEASURES = ("throughput", "goodput", "cwnd", "ssthresh", "srtt", "state")
 LINK_MEASURES = ("queue-packets", "queue-bytes", "queue-average", "utilisation", "drops")
 Measure = Literal[
     "throughput",
@@ -151,6 +152,7 @@ Measure = Literal[
     "cwnd",
     "ssthresh",
     "srtt",
+    "state",
     "queue-packets",
     "queue-bytes",
     "queue-average",
@@ -247,6 +249,15 @@ class Scenario(Element):
     paths: dict[Name, Path] = Field(default={}, description="Label-switched paths by name.")
     trunks: dict[Name, Trunk] = Field(default={}, description="Trunks by name.")
     flows: dict[Name, Flow] = Field(default={}, description="Flows by name.")
+    failures: dict[Name, Failure] = Field(
+        default={}, description="Failures of links and nodes by name."
+    )
+    protections: dict[Name, Protection] = Field(
+        default={}, description="Protections of paths by name."
+    )
+    rerouting: Annotated[Rerouting, BeforeValidator(_empty)] | None = Field(
+        default=None, description="IP routing that follows failures; absent: routes stay."
+    )
     probes: tuple[Probe, ...] = Field(default=(), description="What to record over time.")
     run: Run = Field(description="Length and seed.")
 

@@ -1,0 +1,176 @@
+"""Failures, protections and rerouting as the engine reads them."""
+
+from typing import Any
+
+from trunkline.network.mpls import Route, Tables
+from trunkline.network.ports import Ports
+from trunkline.scenario.check_paths import route_nodes
+from trunkline.scenario.check_recovery import links_of, outages, span
+from trunkline.scenario.model import Scenario
+from trunkline.scenario.recovery import Failure, Protection
+from trunkline.scenario.topology import Topology
+
+__all__ = ["compile"]
+
+Compiled = dict[str, Any]
+EXPLICIT_NULL = 0
+
+
+def compile(
+    scenario: Scenario,
+    found: Topology,
+    by_path: dict[str, Route],
+    tables: Tables,
+    indices: tuple[dict[str, int], dict[str, int]],
+    built: Ports,
+) -> Compiled | None:
+    """The recovery part of a network; None if the scenario has none.
+
+    Parameters
+    ----------
+    scenario, found
+        A scenario that was checked, and its links.
+    by_path : dict
+        Routes of its paths.
+    tables : Tables
+        The label tables, to which local repair adds entries.
+    indices : tuple of dict
+        Index of each node, and of each one-way link.
+    built : Ports
+        Port configurations.
+    """
+    if not (scenario.failures or scenario.protections or scenario.rerouting):
+        return None
+    nodes, links = indices
+    builder = _Builder(scenario, found, by_path, tables, nodes, links, built)
+    rerouting = scenario.rerouting
+    return {
+        "failures": [_failure(found, links, *item) for item in scenario.failures.items()],
+        "protections": [builder.protection(*item) for item in scenario.protections.items()],
+        "rerouting": None
+        if rerouting is None
+        else {
+            "detection": rerouting.detection.compiled(),
+            "processing_ns": rerouting.processing,
+            "spf_delay_ns": rerouting.spf_delay,
+        },
+    }
+
+
+def _failure(found: Topology, links: dict[str, int], name: str, failure: Failure) -> Compiled:
+    down = {
+        links[arc.name]
+        for arc in found.arcs
+        if arc.link in failure.link
+        or arc.name in failure.link
+        or arc.source in failure.node
+        or arc.target in failure.node
+    }
+    schedule: Compiled
+    if failure.mtbf is not None:
+        schedule = {"kind": "random", "mtbf_ns": failure.mtbf, "mttr_ns": failure.mttr}
+    else:
+        at = [{"failed_ns": each.at, "repaired_ns": each.repair} for each in outages(failure)]
+        schedule = {"kind": "fixed", "at": at}
+    return {
+        "name": name,
+        "links": sorted(down),
+        "node": bool(failure.node) and not failure.link,
+        "outages": schedule,
+    }
+
+
+class _Builder:
+    def __init__(
+        self,
+        scenario: Scenario,
+        found: Topology,
+        by_path: dict[str, Route],
+        tables: Tables,
+        nodes: dict[str, int],
+        links: dict[str, int],
+        built: Ports,
+    ):
+        self.scenario = scenario
+        self.found = found
+        self.by_path = by_path
+        self.tables = tables
+        self.nodes = nodes
+        self.links = links
+        self.built = built
+        self.number = {name: index for index, name in enumerate(scenario.paths)}
+
+    def protection(self, name: str, its: Protection) -> Compiled:
+        route = route_nodes(self.scenario, its.path)
+        first, last = span(self.scenario, its) or (0, len(route) - 1)
+        crossed = [self.links[arc] for arc, _ in links_of(self.scenario, self.found, its.path)]
+        local = its.kind in ("facility-bypass", "detour")
+        switches, bridge = self.switches(its, first, last)
+        return {
+            "name": name,
+            "path": self.number[its.path],
+            "kind": its.kind,
+            "node": self.nodes[route[last if its.kind == "one-plus-one" else first]],
+            "watches": crossed[first:last] if local else crossed,
+            "switches": switches,
+            "bridge": bridge,
+            "detection": its.detection.compiled(),
+            "processing_ns": its.processing,
+            "hold_off_ns": its.hold_off,
+            "compute_ns": its.compute,
+            "switch_ns": its.switch,
+            "revertive": its.revertive,
+            "wait_to_restore_ns": its.wait_to_restore,
+            "make_before_break": its.make_before_break,
+        }
+
+    def switches(
+        self, its: Protection, first: int, last: int
+    ) -> tuple[list[Compiled], Compiled | None]:
+        """Entries that change, and those at the head of 1+1."""
+        entry = self.tables.entries[its.path, first]
+        if its.backup is None:
+            return [_switch(entry, entry)], None
+        head = self.tables.entries[its.backup, 0]
+        if its.kind == "backup":
+            return [_switch(entry, head)], None
+        if its.kind == "one-plus-one":
+            ends = [len(self.by_path[name].hops) for name in (its.path, its.backup)]
+            tails = (
+                self.tables.entries[name, end]
+                for name, end in zip((its.path, its.backup), ends, strict=True)
+            )
+            return [_switch(*tails)], _switch(entry, head)
+        if its.kind == "detour":
+            self.join(its.backup, its.path, last)
+            spare = dict(self.tables.nhlfe[head])
+        else:
+            spare = dict(self.tables.nhlfe[head])
+            inner = self.tables.labels[its.path][last]
+            spare["push"] = ([] if inner is None else [inner]) + spare["push"]
+        # The packet has the working path's label on it, but for the first node.
+        spare["pop"] = first > 0
+        self.tables.nhlfe.append(spare)
+        return [_switch(entry, len(self.tables.nhlfe) - 1)], None
+
+    def join(self, detour: str, working: str, last: int) -> None:
+        """Makes the end of a detour go on as the working path does there."""
+        label = self.tables.labels[working][last]
+        hop = len(self.by_path[detour].hops)
+        own = self.tables.labels[detour][hop]
+        if own in (None, EXPLICIT_NULL):
+            # The last but one node of the detour puts on what the working path has there.
+            entry = self.tables.nhlfe[self.tables.entries[detour, hop - 1]]
+            entry["push"] = [] if label is None else [label]
+            return
+        if label is None:
+            return
+        node = self.nodes[self.by_path[detour].nodes[hop]]
+        onward = self.tables.entries[working, last]
+        for each in self.tables.ilm:
+            if each["node"] == node and each["label"] == own:
+                each["nhlfe"] = onward
+
+
+def _switch(entry: int, alternative: int) -> Compiled:
+    return {"entry": entry, "alternative": alternative}

@@ -1,0 +1,155 @@
+"""Failures, and what is done about them: detection, protection of paths, IP rerouting."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.fields import Names, PositiveTime, Switch, Time, Whole, Word
+
+__all__ = ["Detection", "Failure", "Outage", "Protection", "Rerouting"]
+
+Compiled = dict[str, Any]
+
+MS = 1_000_000
+
+
+class Outage(Element):
+    """One time that something is down."""
+
+    at: Time = Field(description="When it begins.")
+    repair: Time | None = Field(default=None, description="When it ends; absent: never.")
+
+
+class Failure(Element):
+    """Links and nodes that fail together: one of them, or a shared-risk group.
+
+    The times are one outage (`at`, `repair`), several (`outages`), or a random process
+    (`mtbf`, `mttr`).
+    """
+
+    link: Names = Field(
+        default=(), description="Links, in both directions; `A->B` is one direction."
+    )
+    node: Names = Field(default=(), description="Nodes: all their links, both directions.")
+    at: Time | None = Field(default=None, description="When it begins.")
+    repair: Time | None = Field(default=None, description="When it ends; absent: never.")
+    outages: tuple[Outage, ...] = Field(default=(), description="Several times, in order.")
+    mtbf: PositiveTime | None = Field(
+        default=None, description="Mean time up, exponential; needs mttr."
+    )
+    mttr: PositiveTime | None = Field(default=None, description="Mean time down, exponential.")
+
+
+class Fixed(Element):
+    """A set time from the failure to the knowledge of the node that repairs."""
+
+    kind: Literal["fixed"]
+    delay: Time = Field(description="From the failure to the knowledge.")
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {"kind": self.kind, "delay_ns": self.delay}
+
+
+class LossOfSignal(Element):
+    """The node at the far end of a link sees the signal go."""
+
+    kind: Literal["loss-of-signal"]
+    delay: Time = Field(
+        default=10 * MS, description="For which the signal must be gone, or back, to count."
+    )
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {"kind": self.kind, "delay_ns": self.delay}
+
+
+class Bfd(Element):
+    """Bidirectional forwarding detection, asynchronous mode (RFC 5880)."""
+
+    kind: Literal["bfd"]
+    interval: PositiveTime = Field(
+        default=50 * MS, description="Agreed interval between control packets."
+    )
+    multiplier: Annotated[int, Whole("a multiplier", 1, 255)] = Field(
+        default=3, description="Intervals of silence that mean a failure."
+    )
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {
+            "kind": self.kind,
+            "interval_ns": self.interval,
+            "multiplier": self.multiplier,
+        }
+
+
+class Hello(Element):
+    """RSVP hello (RFC 3209 section 5)."""
+
+    kind: Literal["hello"]
+    interval: PositiveTime = Field(default=5 * MS, description="Interval between hellos.")
+    timeout: PositiveTime | None = Field(
+        default=None, description="Silence that means a failure; absent: 3.5 intervals."
+    )
+
+    @property
+    def silence(self) -> int:
+        """Silence that means a failure [ns]."""
+        return self.interval * 7 // 2 if self.timeout is None else self.timeout
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {"kind": self.kind, "interval_ns": self.interval, "timeout_ns": self.silence}
+
+
+Detection = Annotated[Fixed | LossOfSignal | Bfd | Hello, Discriminator("kind")]
+"""How a failure is noticed, told apart by `kind`."""
+
+
+class Protection(Element):
+    """The protection of a path."""
+
+    path: Word = Field(description="Working path.")
+    kind: Literal["backup", "one-plus-one", "facility-bypass", "detour", "restoration"] = Field(
+        description="1:1 by a path from end to end; 1+1; local repair through a tunnel, or by a "
+        "path of its own (RFC 4090); a path computed after the failure.",
+    )
+    backup: Word | None = Field(
+        default=None,
+        description="Path that takes over. Local repair: from the node that repairs to the node "
+        "where it joins the working path again. Not for restoration.",
+    )
+    detection: Detection = Field(
+        default=LossOfSignal(kind="loss-of-signal"), description="How failures are noticed."
+    )
+    processing: Time = Field(
+        default=0, description="Time a node takes to handle a notification or a label request."
+    )
+    hold_off: Time = Field(
+        default=0, description="From the notification to the decision to switch."
+    )
+    compute: Time = Field(default=0, description="Computation of a path (restoration).")
+    switch: Time = Field(default=0, description="From the decision to the switch.")
+    revertive: Switch = Field(default=True, description="Traffic goes back after the repair.")
+    wait_to_restore: Time = Field(
+        default=0, description="From the notice of the repair to the decision to go back."
+    )
+    make_before_break: Switch = Field(
+        default=True, description="Going back leaves no gap; else nothing passes for `switch`."
+    )
+
+
+class Rerouting(Element):
+    """IP routing that follows failures; absent: routes stay as they are."""
+
+    detection: Detection = Field(
+        default=LossOfSignal(kind="loss-of-signal"), description="How failures are noticed."
+    )
+    processing: Time = Field(
+        default=0, description="Time a node takes to handle and pass on an update."
+    )
+    spf_delay: Time = Field(
+        default=100 * MS, description="From the arrival of an update to the node's new routes."
+    )
