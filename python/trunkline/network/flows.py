@@ -78,7 +78,7 @@ def _tcp(flow: Tcp) -> dict[str, Any]:
         "ack_bytes": flow.ack,
         "size_bytes": flow.size,
         "window_packets": flow.window,
-        "initial_window": float(flow.initial_window),
+        "initial_window": float(min(flow.initial_window, flow.window)),
         "initial_ssthresh": None if ssthresh is None else float(ssthresh),
         "rto_initial_ns": flow.rto.initial,
         "rto_min_ns": flow.rto.min,
