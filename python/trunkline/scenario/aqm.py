@@ -2,10 +2,19 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field
+from pydantic import Discriminator, Field
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import Limit, LimitField, Probability, Quantity, Rate, Switch, Whole
+from trunkline.scenario.fields import (
+    Limit,
+    LimitField,
+    Probability,
+    Quantity,
+    Rate,
+    Short,
+    Switch,
+    Whole,
+)
 from trunkline.scenario.units import BYTES, PACKETS
 
 __all__ = ["Aqm", "Curve", "DropTail", "Gred", "Mred", "PrecedenceDropTail", "Red", "RedLinux"]
@@ -248,6 +257,6 @@ def _named(value: Any) -> Any:
 
 Aqm = Annotated[
     Annotated[DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred, Discriminator("kind")],
-    BeforeValidator(_named),
+    Short(_named, {"enum": ["drop-tail"]}),
 ]
 """Any AQM; `aqm: drop-tail` is short for `aqm: {kind: drop-tail}`."""

@@ -27,10 +27,14 @@ def check(scenario: Scenario, found: Topology, sound: set[str], problems: Proble
     for name, protection in scenario.protections.items():
         path: Path = ("protections", name)
         _hello(protection.detection, path, problems)
-        if _named(scenario, protection, path, problems) and {
-            protection.path,
-            protection.backup or protection.path,
-        } <= sound:
+        if (
+            _named(scenario, protection, path, problems)
+            and {
+                protection.path,
+                protection.backup or protection.path,
+            }
+            <= sound
+        ):
             _fits(scenario, found, protection, path, problems)
     if scenario.rerouting is not None:
         _hello(scenario.rerouting.detection, ("rerouting",), problems)

@@ -6,6 +6,7 @@ units, which is what the model holds.
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -30,6 +31,7 @@ __all__ = [
     "Quantity",
     "Rate",
     "Share",
+    "Short",
     "Switch",
     "Time",
     "Whole",
@@ -310,6 +312,34 @@ def _name(value: Any) -> str:
 Name = Annotated[str, BeforeValidator(_name)]
 
 
+@dataclass(frozen=True)
+class Short:
+    """Marks a field that may be written in a shorter form.
+
+    Attributes
+    ----------
+    longer : callable
+        Gives the long form of a value, and any other value as it is.
+    schema : dict or None
+        JSON Schema of the short form; None: one item of the list.
+    """
+
+    longer: Callable[[Any], Any]
+    schema: dict[str, Any] | None = None
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_before_validator_function(self.longer, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        long = handler(schema)
+        return {"anyOf": [long["items"] if self.schema is None else self.schema, long]}
+
+    def __hash__(self) -> int:
+        return hash(self.longer)
+
+
 def _listed(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else [value]
 
@@ -325,7 +355,7 @@ Word = Annotated[str, BeforeValidator(_word), WithJsonSchema({"type": ["string",
 
 Many = Annotated[
     tuple[Item, ...],
-    BeforeValidator(_listed),
+    Short(_listed),
     PlainSerializer(list, return_type=list[Any], when_used="json"),
 ]
 """One value or a list of them."""

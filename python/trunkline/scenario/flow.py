@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field
+from pydantic import Discriminator, Field
 
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import (
@@ -12,6 +12,7 @@ from trunkline.scenario.fields import (
     Quantity,
     Rate,
     Share,
+    Short,
     Switch,
     Time,
     Whole,
@@ -95,7 +96,9 @@ class TcpOptions(FlowOptions):
         default=False,
         description="Time every ACK by its echo (RFC 7323); else one segment per window.",
     )
-    delayed_ack: Annotated[DelayedAckTimeout | None, BeforeValidator(_delayed_ack)] = Field(
+    delayed_ack: Annotated[
+        DelayedAckTimeout | None, Short(_delayed_ack, {"enum": ["off", False]})
+    ] = Field(
         default=None,
         description="Longest delay of an ACK, at most 500 ms, every second segment being "
         "acknowledged at once (RFC 5681 section 4.2); `off`: an ACK per segment.",
@@ -145,7 +148,7 @@ class UdpOptions(FlowOptions):
     rate: Rate | None = Field(
         default=None, description="Mean rate in IP bits; on-off: the rate while on."
     )
-    size: Annotated[Size, BeforeValidator(_size)] = Field(
+    size: Annotated[Size, Short(_size, {"type": "string", "examples": ["1500 B"]})] = Field(
         default=Size(fixed=1000), description="Size of a datagram, IP and UDP headers included."
     )
     jitter: Share = Field(

@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from pydantic.json_schema import GenerateJsonSchema
-
 from trunkline.scenario.model import Scenario
 
 __all__ = ["schema"]
+
+_RENAMED = {"$defs": "definitions", "prefixItems": "items"}
+_PARAMETER = {"type": "string", "pattern": r"^\$"}
+_SAID = ("description", "default", "title")
 
 
 def schema() -> dict[str, Any]:
@@ -17,16 +19,20 @@ def schema() -> dict[str, Any]:
     dict
         Ready for ``json.dumps``.
     """
-    generated = Scenario.model_json_schema(
-        by_alias=True, schema_generator=GenerateJsonSchema, mode="validation"
-    )
-    document: dict[str, Any] = _draft7(generated)
+    document: dict[str, Any] = _draft7(Scenario.model_json_schema(by_alias=True))
+    for element in [document, *document["definitions"].values()]:
+        element["properties"] = {
+            key: _or_parameter(each) for key, each in element.get("properties", {}).items()
+        }
+    document["properties"]["parameters"] = {
+        "type": "object",
+        "description": document["properties"]["parameters"]["description"],
+        "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+    }
+    document["required"] = ["trunkline", *document["required"]]
     document["$schema"] = "http://json-schema.org/draft-07/schema#"
     document["title"] = "Trunkline scenario"
     return document
-
-
-_RENAMED: dict[str, str] = {"$defs": "definitions", "prefixItems": "items"}
 
 
 def _draft7(value: Any) -> Any:
@@ -37,7 +43,38 @@ def _draft7(value: Any) -> Any:
         return value.replace("#/$defs/", "#/definitions/") if isinstance(value, str) else value
     result: dict[str, Any] = {}
     for key, each in value.items():
-        if key == "discriminator":
-            continue
-        result[_RENAMED.get(str(key), str(key))] = _draft7(each)
+        if key != "discriminator":
+            result[_RENAMED.get(str(key), str(key))] = _draft7(each)
     return result
+
+
+def _or_parameter(value: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a key whose value may be ``$name`` instead, if it can be a scalar."""
+    if _accepts_parameter(value) or not _is_scalar(value):
+        return value
+    said: dict[str, Any] = {key: value[key] for key in _SAID if key in value}
+    bare = {key: each for key, each in value.items() if key not in said}
+    options = bare["anyOf"] if list(bare) == ["anyOf"] else [bare]
+    return {"anyOf": [*options, _PARAMETER], **said}
+
+
+def _accepts_parameter(value: dict[str, Any]) -> bool:
+    if value.get("type") == "string" and "enum" not in value:
+        return "pattern" not in value or r"^\$" in value["pattern"]
+    return any(_accepts_parameter(each) for each in value.get("anyOf", []))
+
+
+def _is_scalar(value: dict[str, Any]) -> bool:
+    if "anyOf" in value:
+        return any(_is_scalar(each) for each in value["anyOf"])
+    return (
+        "enum" in value
+        or "const" in value
+        or value.get("type")
+        in (
+            "integer",
+            "number",
+            "boolean",
+            "string",
+        )
+    )

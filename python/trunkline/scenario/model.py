@@ -26,6 +26,7 @@ from trunkline.scenario.fields import (
     Quantity,
     Rate,
     Share,
+    Short,
     Switch,
     Time,
     Whole,
@@ -216,6 +217,10 @@ def _nodes(value: Any) -> Any:
     return {str(each): {} for each in value}
 
 
+_NOTHING: dict[str, Any] = {"type": "null"}
+_NODE_NAMES: dict[str, Any] = {"type": "array", "items": {"type": ["string", "integer"]}}
+
+
 def _empty(value: Any) -> Any:
     return {} if value is None else value
 
@@ -240,9 +245,9 @@ class Scenario(Element):
     )
     defaults: Defaults = Field(default=Defaults(), description="Keys taken where not set.")
     nodes: Annotated[
-        dict[Name, Annotated[Node, BeforeValidator(_empty)]], BeforeValidator(_nodes)
+        dict[Name, Annotated[Node, Short(_empty, _NOTHING)]], Short(_nodes, _NODE_NAMES)
     ] = Field(description="Nodes: a list of names, or a mapping to their keys.")
-    links: dict[Name, Annotated[Link, BeforeValidator(_empty)]] = Field(
+    links: dict[Name, Annotated[Link, Short(_empty, _NOTHING)]] = Field(
         default={}, description="Links by name; `A-B` joins nodes A and B."
     )
     ports: dict[Name, Port] = Field(default={}, description="Port configurations by name.")
@@ -255,7 +260,7 @@ class Scenario(Element):
     protections: dict[Name, Protection] = Field(
         default={}, description="Protections of paths by name."
     )
-    rerouting: Annotated[Rerouting, BeforeValidator(_empty)] | None = Field(
+    rerouting: Annotated[Rerouting, Short(_empty, _NOTHING)] | None = Field(
         default=None, description="IP routing that follows failures; absent: routes stay."
     )
     probes: tuple[Probe, ...] = Field(default=(), description="What to record over time.")
