@@ -109,13 +109,14 @@ class Flat(Predicate):
 
 
 class Below(Predicate):
-    """A column is below ``times`` another, in every row."""
+    """A column is below ``times`` another, in every row or in the mean of the rows."""
 
     kind: Literal["below"]
     column: str
     than_table: str | None = None
     than_column: str | None = None
     times: Annotated[float, Field(gt=0)] = 1.0
+    rows: Literal["every", "mean"] = "every"
 
     def speaks_of(self) -> tuple[set[str], set[str]]:
         """Tables and columns that it needs."""
@@ -125,9 +126,12 @@ class Below(Predicate):
         }
 
     def judge(self, cells: Cells) -> Verdict:
-        """Judge it by paired differences, row by row."""
+        """Judge it by differences, seed by seed."""
         other = (self.than_table or self.table, self.than_column or self.column)
         ours, theirs = cells.columns[self.table, self.column], cells.columns[other]
+        if self.rows == "mean":
+            ours = ours.mean(axis=0, keepdims=True)
+            theirs = theirs.mean(axis=0, keepdims=True)
         return _all_above(self.times * theirs - ours, ours.mean(axis=1) / theirs.mean(axis=1))
 
 
@@ -180,6 +184,8 @@ def _all_above(differences: Values, ratios: Values) -> Verdict:
     intervals = [mean_interval(row.tolist()) for row in differences]
     sure = [(i.mean if i.low is None else i.low) > 0 for i in intervals]
     spread = f"ratio {ratios.min():.2f} to {ratios.max():.2f}"
+    if len(sure) == 1:
+        return Verdict(sure[0], f"ratio {ratios[0]:.2f}")
     if all(sure):
         return Verdict(True, f"all {len(sure)} rows, {spread}")
     return Verdict(False, f"{sum(sure)} of {len(sure)} rows, {spread}")

@@ -67,6 +67,18 @@ def test_below_must_hold_in_every_row() -> None:
     assert "2 of 3 rows" in verdict.detail
 
 
+def test_below_may_be_judged_in_the_mean_of_the_rows() -> None:
+    rows = {"a": [[1.0], [4.0], [1.0]], "b": [[3.0], [3.0], [3.0]]}
+    said = {"name": "c", "says": "c", "kind": "below", "table": "1", "column": "a"}
+    each = Below.model_validate({**said, "than_column": "b"})
+    mean = Below.model_validate({**said, "than_column": "b", "rows": "mean"})
+    assert not each.judge(cells(**rows)).held
+    # (1 + 4 + 1) / 3 = 2 against 3.
+    verdict = mean.judge(cells(**rows))
+    assert verdict.held
+    assert verdict.detail == "ratio 0.67"
+
+
 def test_totals_sum_the_columns_of_a_table() -> None:
     claim = TotalAbove(name="c", says="c", kind="total-above", table="1", than_table="2")
     verdict = claim.judge(
