@@ -29,5 +29,11 @@ def routes(network: str) -> list[tuple[int, int, int]]:
 def causes() -> list[str]:
     """Names of the causes of drops, by index."""
 
+def timeline_events() -> list[str]:
+    """Names of the events in the timeline table, by index."""
+
+def packet_events() -> list[str]:
+    """Names of the events in the packets table, by index."""
+
 def version() -> str:
     """Version of engine and package."""

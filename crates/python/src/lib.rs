@@ -165,6 +165,18 @@ fn causes() -> Vec<&'static str> {
     trunkline_engine::results::causes()
 }
 
+/// Names of the events in the timeline table, by number.
+#[pyfunction]
+fn timeline_events() -> Vec<&'static str> {
+    trunkline_engine::MOMENTS.to_vec()
+}
+
+/// Names of the events in the packets table, by number.
+#[pyfunction]
+fn packet_events() -> Vec<&'static str> {
+    trunkline_engine::PACKET_EVENTS.to_vec()
+}
+
 /// Version of the engine.
 #[pyfunction]
 fn version() -> &'static str {
@@ -179,6 +191,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run_grid, module)?)?;
     module.add_function(wrap_pyfunction!(routes, module)?)?;
     module.add_function(wrap_pyfunction!(causes, module)?)?;
+    module.add_function(wrap_pyfunction!(timeline_events, module)?)?;
+    module.add_function(wrap_pyfunction!(packet_events, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     Ok(())
 }

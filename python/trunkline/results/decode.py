@@ -49,6 +49,8 @@ def decode(raw: Raw, network: Mapping[str, Any], causes: Sequence[str]) -> dict[
         "paths": _paths(_arrays(raw, "paths"), network, measured_s),
         "drops": _drops(_arrays(raw, "drops"), network, causes),
         "series": _series(_arrays(raw, "series"), network),
+        "timeline": _timeline(raw, network),
+        "packets": _packets(raw, network, causes),
         "summary": _summary(_arrays(raw, "summary"), measured_s),
     }
     return {name: Table(name, fields, columns[name]) for name, fields in SCHEMAS.items()}
@@ -259,6 +261,74 @@ def _series(raw: dict[str, NDArray[Any]], network: Mapping[str, Any]) -> dict[st
         "time_ns": Column(raw["time_ns"]),
         "time_s": Column(raw["time_ns"] / 1e9),
         "value": Column(raw["value"]),
+    }
+
+
+MOMENTS = (
+    "failed",
+    "detected",
+    "notified",
+    "held-off",
+    "switched",
+    "no-path",
+    "repaired",
+    "repair-detected",
+    "repair-notified",
+    "reverted",
+    "rerouted",
+)
+"""Events of the timeline, in the engine's order."""
+
+PACKET_EVENTS = ("sent", "queued", "arrived", "delivered", "dropped")
+"""Events of the packet trace, in the engine's order."""
+
+
+def _item_names(network: Mapping[str, Any], key: str) -> list[str]:
+    return [item["name"] for item in network[key]]
+
+
+def _timeline(raw: Raw, network: Mapping[str, Any]) -> dict[str, Column]:
+    """Failures and recovery; no rows where an engine has none."""
+    if "timeline" not in raw:
+        return _empty("timeline")
+    rows = _arrays(raw, "timeline")
+    protections = network.get("recovery", {}).get("protections", [])
+    return {
+        "time_ns": Column(rows["time_ns"]),
+        "time_s": Column(rows["time_ns"] / 1e9),
+        "event": _names(MOMENTS, rows["event"]),
+        "protection": _names([item["name"] for item in protections], rows["protection"]),
+        "path": _names(_item_names(network, "paths"), rows["path"]),
+        "link": _names(_item_names(network, "links"), rows["link"]),
+        "node": _names(_item_names(network, "nodes"), rows["node"]),
+    }
+
+
+def _packets(raw: Raw, network: Mapping[str, Any], causes: Sequence[str]) -> dict[str, Column]:
+    """The packet trace; no rows unless the run was traced."""
+    if "packets" not in raw:
+        return _empty("packets")
+    rows = _arrays(raw, "packets")
+    counted = ("seq", "ack", "retransmission", "ip_bytes", "labels")
+    return {
+        "time_ns": Column(rows["time_ns"]),
+        "time_s": Column(rows["time_ns"] / 1e9),
+        "event": _names(PACKET_EVENTS, rows["event"]),
+        "flow": _names(_item_names(network, "flows"), rows["flow"]),
+        "direction": _names(["forward", "reverse"], rows["reverse"]),
+        "link": _names(_item_names(network, "links"), rows["link"]),
+        "node": _names(_item_names(network, "nodes"), rows["node"]),
+        "cause": _names(causes, rows["cause"]),
+        "label": Column(rows["label"], _mask(rows["label"] >= 0)),
+        **{name: Column(rows[name]) for name in counted},
+    }
+
+
+def _empty(table: str) -> dict[str, Column]:
+    dtypes = {"i64": np.int64, "f64": np.float64}
+    return {
+        field.name: Column([] if field.kind == "str" else np.zeros(0, dtypes[field.kind]))
+        for field in SCHEMAS[table]
     }
 
 

@@ -15,7 +15,7 @@ from trunkline.results.table import Scalar, Table
 from trunkline.results.tables import SCHEMAS
 
 JSON_SCHEMA = 1
-JSON_TABLES = ("flows", "classes", "ports", "paths", "drops")
+JSON_TABLES = ("flows", "classes", "ports", "paths", "drops", "timeline")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +127,16 @@ class Results:
     def series(self) -> Table:
         """One row a probe and step."""
         return self.tables["series"]
+
+    @property
+    def timeline(self) -> Table:
+        """One row an event of failures and recovery."""
+        return self.tables["timeline"]
+
+    @property
+    def packets(self) -> Table:
+        """One row an event of a packet, where the run was traced."""
+        return self.tables["packets"]
 
     @property
     def summary(self) -> dict[str, Scalar]:

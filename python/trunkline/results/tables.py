@@ -181,6 +181,37 @@ PATHS: Final = (
     _derived("throughput_bit_s", "`bytes` over the measured time"),
 )
 
+TIMELINE: Final = (
+    _count("time_ns", "when"),
+    _derived("time_s", "when"),
+    _name(
+        "event",
+        "`failed`, `detected`, `notified`, `held-off`, `switched`, `no-path`, "
+        "`repaired`, `repair-detected`, `repair-notified`, `reverted` or `rerouted`",
+    ),
+    _name("protection", "protection it concerns; null for a link or router by itself"),
+    _name("path", "working path of that protection"),
+    _name("link", "link that failed or was repaired; null for a switch"),
+    _name("node", "node that noticed or acted; null for the failure itself"),
+)
+
+PACKETS: Final = (
+    _count("time_ns", "when"),
+    _derived("time_s", "when"),
+    _name("event", "`sent`, `queued`, `arrived`, `delivered` or `dropped`"),
+    _name("flow", "flow"),
+    _name("direction", "`forward` (data) or `reverse` (acknowledgements)"),
+    _count("seq", "number of the segment or datagram in its flow, from 0"),
+    _count("ack", "of an acknowledgement: next segment expected"),
+    _count("retransmission", "1 for a segment sent before, else 0"),
+    _name("link", "link; null where the event is at a node"),
+    _name("node", "node; null where the event is on a link"),
+    _name("cause", "of a drop: why"),
+    _count("ip_bytes", "IP header and all above"),
+    _count("labels", "depth of the label stack"),
+    _count("label", "label on top; null without one"),
+)
+
 SUMMARY: Final = (
     _mean("measured_s", "measured time: duration less warm-up"),
     # How many events an engine needs, and how many packets it holds, are no result of the
@@ -202,6 +233,8 @@ SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
     "paths": PATHS,
     "drops": DROPS,
     "series": SERIES,
+    "timeline": TIMELINE,
+    "packets": PACKETS,
     "summary": SUMMARY,
 }
 """Every table by name, in the order of the results hash and of the files."""

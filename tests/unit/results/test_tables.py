@@ -120,7 +120,8 @@ def test_json_has_base_units_and_no_nanoseconds(results: Results) -> None:
     written = json.loads(json.dumps(results.to_json(), allow_nan=False))
     assert written["schema"] == 1
     assert written["hash"] == results.hash()
-    assert set(written) == {"schema", "hash", "flows", "classes", "ports", "paths", "drops"}
+    tables = {"flows", "classes", "ports", "paths", "drops", "timeline"}
+    assert set(written) == {"schema", "hash"} | tables
     assert written["flows"][0]["goodput_bit_s"] == 15_480.0
     assert written["flows"][2]["delay_mean_s"] is None
     keys = {key for table in ("flows", "ports") for key in written[table][0]}
