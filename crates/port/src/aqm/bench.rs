@@ -14,30 +14,49 @@ pub(crate) struct Overload {
     pub averages: Vec<f64>,
 }
 
-/// Offers `packets` packets of 1000 B, of the `precedences` in turn (drawn at random), at `load`
-/// times the 8 Mbit/s of the port. Only waiting packets count.
-pub(crate) fn overload(
-    mut aqm: impl Policy,
-    load: f64,
-    precedences: &[u8],
-    packets: u32,
-) -> Overload {
-    const SERVICE: Time = 1_000_000;
-    let mut random = Stream::new(9, "test", "aqm");
+/// Offers `packets` packets of 1000 B, each of a precedence drawn from `precedences`, at constant
+/// gaps and `load` times the 8 Mbit/s of the port.
+pub(crate) fn overload(aqm: impl Policy, load: f64, precedences: &[u8], packets: u32) -> Overload {
     let mut choice = Stream::new(9, "test", "precedence");
-    let levels = usize::from(*precedences.iter().max().expect("a precedence")) + 1;
+    let arrivals = (0..packets).map(|index| {
+        let precedence = precedences[choice.below(precedences.len() as u64) as usize];
+        ((f64::from(index) * SERVICE as f64 / load) as Time, precedence)
+    });
+    settle(aqm, arrivals.collect(), 9)
+}
+
+/// Offers two streams of 1000 B packets, of precedences 0 and 1, each 5 Mbit/s with gaps uniform on
+/// 0.5..1.5 of their mean, for 320 s: the traffic of ns-2's CBR source with `random_ 1`.
+pub(crate) fn two_streams(aqm: impl Policy, seed: u64) -> Overload {
+    let mut arrivals = Vec::new();
+    for precedence in 0..2 {
+        let mut gaps = Stream::new(seed, "test", ["gaps 0", "gaps 1"][precedence]);
+        let mut at = 100_000 * (precedence as Time + 1);
+        while at < 320_000_000_000 {
+            arrivals.push((at, precedence as u8));
+            at += (1.6e6 * (0.5 + gaps.uniform())) as Time;
+        }
+    }
+    arrivals.sort_unstable();
+    settle(aqm, arrivals, seed)
+}
+
+/// Time to send a packet.
+const SERVICE: Time = 1_000_000;
+
+/// A port of 8 Mbit/s with an unlimited queue; only waiting packets count.
+fn settle(mut aqm: impl Policy, arrivals: Vec<(Time, u8)>, seed: u64) -> Overload {
+    let mut random = Stream::new(seed, "test", "aqm");
+    let levels = usize::from(arrivals.iter().map(|arrival| arrival.1).max().expect("a packet")) + 1;
     let mut queue: VecDeque<u8> = VecDeque::new();
     let mut busy_until = None;
     let (mut offered, mut dropped) = (vec![0.0; levels], vec![0.0; levels]);
     let (mut total, mut totals, mut samples) = (0.0, vec![0.0; levels], 0.0);
-    for index in 0..packets {
-        let now = (f64::from(index) * SERVICE as f64 / load) as Time;
+    for (index, &(now, precedence)) in arrivals.iter().enumerate() {
         while let Some(end) = busy_until.filter(|&end| end <= now) {
             match queue.pop_front() {
                 Some(precedence) => {
-                    let packets = queue.len() as u32;
-                    let left = Backlog { packets, bytes: u64::from(packets) * 1000 };
-                    aqm.on_departure(end, 1000, precedence, left);
+                    aqm.on_departure(end, 1000, precedence, backlog(queue.len()));
                     busy_until = Some(end + SERVICE);
                 }
                 None => {
@@ -46,12 +65,9 @@ pub(crate) fn overload(
                 }
             }
         }
-        let precedence = precedences[choice.below(precedences.len() as u64) as usize];
         let level = usize::from(precedence);
-        let waiting = queue.len() as u32;
-        let backlog = Backlog { packets: waiting, bytes: u64::from(waiting) * 1000 };
-        let verdict =
-            aqm.on_arrival(&Arrival { now, bytes: 1000, precedence, backlog }, &mut random);
+        let arrival = Arrival { now, bytes: 1000, precedence, backlog: backlog(queue.len()) };
+        let verdict = aqm.on_arrival(&arrival, &mut random);
         if verdict == Verdict::Pass {
             aqm.on_enqueue(1000, precedence);
             if busy_until.is_none() {
@@ -61,7 +77,7 @@ pub(crate) fn overload(
                 queue.push_back(precedence);
             }
         }
-        if index >= packets / 2 {
+        if index >= arrivals.len() / 2 {
             offered[level] += 1.0;
             if verdict != Verdict::Pass {
                 dropped[level] += 1.0;
@@ -78,4 +94,8 @@ pub(crate) fn overload(
         dropped: dropped.iter().zip(&offered).map(|(dropped, offered)| dropped / offered).collect(),
         averages: totals.iter().map(|total| total / samples).collect(),
     }
+}
+
+fn backlog(packets: usize) -> Backlog {
+    Backlog { packets: packets as u32, bytes: packets as u64 * 1000 }
 }

@@ -8,10 +8,14 @@ use trunkline_units::{Stream, Time};
 mod average;
 #[cfg(test)]
 mod bench;
+#[cfg(test)]
+mod conform;
 mod curve;
 mod droptail;
 mod gred;
 mod linux;
+#[cfg(test)]
+mod ns2_diffserv;
 mod precedence_drop_tail;
 mod red;
 mod red_linux;

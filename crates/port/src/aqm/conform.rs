@@ -1,0 +1,109 @@
+//! What every AQM keeps, run over every variant of `AqmConfig`.
+
+use super::{Aqm, AqmConfig, Arrival, Backlog, Policy, Verdict};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use trunkline_units::Stream;
+
+/// A configuration of each kind, as the compiled network writes it.
+const CONFIGS: [&str; 8] = [
+    r#"{"kind":"drop-tail"}"#,
+    r#"{"kind":"precedence-drop-tail","limits_packets":[20,10],"counted":"own"}"#,
+    r#"{"kind":"red","min_th":5.0,"max_th":15.0,"max_p":0.1,"w_q":0.1,"gentle":true,"unit":"packets","mean_packet_bytes":500,"spacing":"uniform"}"#,
+    r#"{"kind":"wred","precedences":[{"min_th":5.0,"max_th":15.0,"max_p":0.1},{"min_th":2.0,"max_th":5.0,"max_p":0.5}],"w_q":0.1,"gentle":false,"mean_packet_bytes":500,"spacing":"ns2-diffserv"}"#,
+    r#"{"kind":"rio-c","precedences":[{"min_th":5.0,"max_th":15.0,"max_p":0.1},{"min_th":2.0,"max_th":5.0,"max_p":0.5}],"w_q":0.1,"gentle":false,"mean_packet_bytes":500,"spacing":"ns2"}"#,
+    r#"{"kind":"rio-d","precedences":[{"min_th":5.0,"max_th":15.0,"max_p":0.1},{"min_th":2.0,"max_th":5.0,"max_p":0.5}],"w_q":0.1,"gentle":false,"mean_packet_bytes":500,"spacing":"geometric"}"#,
+    r#"{"kind":"red-linux","parameters":{"min_bytes":3000,"max_bytes":9000,"avpkt_bytes":500,"burst_packets":10,"bandwidth_bit_s":8000000,"probability":0.1},"age":"plog","harddrop":false,"idle_ageing":true}"#,
+    r#"{"kind":"gred","dps":[{"dp":1,"limit_bytes":10000,"prio":1,"parameters":{"min_bytes":3000,"max_bytes":9000,"avpkt_bytes":500,"burst_packets":10,"bandwidth_bit_s":8000000,"probability":0.1}}],"default_dp":1,"grio":true,"age":"max-p","harddrop":false}"#,
+];
+
+fn configs() -> impl Iterator<Item = AqmConfig> {
+    CONFIGS.iter().map(|text| serde_json::from_str(text).unwrap())
+}
+
+/// Index in `CONFIGS`; a new variant does not compile until it has one.
+fn index(config: &AqmConfig) -> usize {
+    match config {
+        AqmConfig::DropTail(_) => 0,
+        AqmConfig::PrecedenceDropTail(_) => 1,
+        AqmConfig::Red(_) => 2,
+        AqmConfig::Wred(_) => 3,
+        AqmConfig::RioC(_) => 4,
+        AqmConfig::RioD(_) => 5,
+        AqmConfig::RedLinux(_) => 6,
+        AqmConfig::Gred(_) => 7,
+    }
+}
+
+#[test]
+fn each_kind_reads_back_from_its_own_text_and_refuses_an_unknown_key() {
+    for (at, config) in configs().enumerate() {
+        assert_eq!(index(&config), at);
+        assert_eq!(serde_json::to_string(&config).unwrap(), CONFIGS[at]);
+        let strange = CONFIGS[at].replacen('}', r#","limt":1}"#, 1);
+        assert!(serde_json::from_str::<AqmConfig>(&strange).is_err(), "{strange}");
+    }
+}
+
+/// Sends packets of (gap [us], bytes, precedence) through a queue of 8 Mbit/s; returns the verdicts.
+fn verdicts(config: &AqmConfig, train: &[(u64, u32, u8)]) -> Vec<Verdict> {
+    let mut aqm = Aqm::new(config, 8_000_000).unwrap();
+    let mut random = Stream::new(1, "test", "conform");
+    let mut queue: VecDeque<(u32, u8)> = VecDeque::new();
+    let (mut now, mut free_at, mut busy) = (0, 0, false);
+    let mut verdicts = Vec::new();
+    let backlog = |queue: &VecDeque<(u32, u8)>| Backlog {
+        packets: queue.len() as u32,
+        bytes: queue.iter().map(|packet| u64::from(packet.0)).sum(),
+    };
+    for &(gap, bytes, precedence) in train {
+        now += gap * 1000;
+        while busy && free_at <= now {
+            if let Some((bytes, precedence)) = queue.pop_front() {
+                aqm.on_departure(free_at, bytes, precedence, backlog(&queue));
+                free_at += u64::from(bytes) * 1000;
+            } else {
+                busy = false;
+                aqm.on_idle(free_at);
+            }
+        }
+        let arrival = Arrival { now, bytes, precedence, backlog: backlog(&queue) };
+        let verdict = aqm.on_arrival(&arrival, &mut random);
+        if verdict == Verdict::Pass {
+            aqm.on_enqueue(bytes, precedence);
+            if busy {
+                queue.push_back((bytes, precedence));
+            } else {
+                aqm.on_departure(now, bytes, precedence, Backlog::default());
+                (busy, free_at) = (true, now + u64::from(bytes) * 1000);
+            }
+        }
+        if let Some(average) = aqm.average() {
+            assert!(average.is_finite() && average >= 0.0, "{average}");
+        }
+        verdicts.push(verdict);
+    }
+    verdicts
+}
+
+proptest! {
+    /// Same seed, same verdicts; averages stay finite and not negative whatever comes.
+    #[test]
+    fn verdicts_repeat_and_averages_stay_sound(
+        train in prop::collection::vec((0u64..2_000, 40u32..1500, 0u8..18), 1..300),
+    ) {
+        for config in configs() {
+            prop_assert_eq!(verdicts(&config, &train), verdicts(&config, &train));
+        }
+    }
+
+    /// A packet that finds the line idle, after a silence long enough to forget, is never dropped.
+    #[test]
+    fn an_idle_queue_drops_nothing(
+        train in prop::collection::vec((2_000u64..50_000, 40u32..1500, 0u8..2), 1..100),
+    ) {
+        for config in configs() {
+            prop_assert!(verdicts(&config, &train).iter().all(|verdict| *verdict == Verdict::Pass));
+        }
+    }
+}
