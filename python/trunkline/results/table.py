@@ -39,6 +39,14 @@ class Column:
     def __len__(self) -> int:
         return len(self.values)
 
+    def item(self, index: int) -> Scalar:
+        """One value as a Python object, None where null."""
+        if self.valid is not None and not self.valid[index]:
+            return None
+        value = self.values[index]
+        scalar: Scalar = value if isinstance(value, str) or value is None else value.item()
+        return scalar
+
     def to_list(self) -> list[Scalar]:
         """Values as Python objects, None where null."""
         if isinstance(self.values, list):
@@ -124,7 +132,7 @@ class Table:
             what = ", ".join(f"{name}={value!r}" for name, value in values.items())
             msg = f"{self.name} has {len(found)} rows with {what}"
             raise KeyError(msg)
-        return {name: self[name][found[0]] for name in self.columns}
+        return {name: column.item(found[0]) for name, column in self._columns.items()}
 
     def to_polars(self) -> pl.DataFrame:
         """As a polars data frame; numbers without nulls are not copied."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,11 +44,16 @@ class Cell:
             "column": self.column,
             "unit": self.unit,
             "published": self.published,
-            "ours": self.ours.mean,
-            "low": self.ours.low,
-            "high": self.ours.high,
+            "ours": _number(self.ours.mean),
+            "low": _number(self.ours.low),
+            "high": _number(self.ours.high),
             "note": self.doubt,
         }
+
+
+def _number(value: float | None) -> float | None:
+    """JSON has no not-a-number: a measure that was null in some run has no mean."""
+    return None if value is None or math.isnan(value) else value
 
 
 @dataclass(frozen=True, slots=True)
