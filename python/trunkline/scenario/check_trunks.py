@@ -28,6 +28,7 @@ def check(scenario: Scenario, found: Topology, sound: set[str], problems: Proble
     problems : Problems
         Gets what is wrong or doubtful.
     """
+    _hidden_dscps(scenario, found, sound, problems)
     distances = _Distances(scenario, found)
     carried: dict[str, str] = {}
     for name, trunk in scenario.trunks.items():
@@ -46,6 +47,33 @@ def check(scenario: Scenario, found: Topology, sound: set[str], problems: Proble
                     )
                 elif known and {trunk.path, trunk.reverse} - {None} <= sound:
                     _rides(scenario, found, distances, trunk, each, where, problems)
+
+
+def _hidden_dscps(scenario: Scenario, found: Topology, sound: set[str], problems: Problems) -> None:
+    """Doubts ports that tell packets apart by a DSCP that labels hide."""
+    ports = {arc.name: options.port for arc, options in arcs_of(scenario, found)}
+    blind = {
+        name
+        for name, port in scenario.ports.items()
+        if any(rule.dscp is not None for rule in port.classify)
+        and not any(rule.tc or rule.trunk or rule.path for rule in port.classify)
+    }
+    ridden = {trunk.path for trunk in scenario.trunks.values()} & sound
+    for path in scenario.paths:
+        for link, labels in loads(scenario, found, path) if blind and path in ridden else ():
+            port = ports[link]
+            if labels and port in blind:
+                blind.discard(port)
+                problems.add(
+                    "classify",
+                    ("ports", str(port), "classify"),
+                    f"labelled packets show no DSCP: on {link} those of path {path} match no rule "
+                    "that asks for one",
+                    hint="add rules by tc, which is the first three bits of the DSCP at the push, "
+                    "or by trunk",
+                    at_key=True,
+                    warning=True,
+                )
 
 
 def _paths(scenario: Scenario, trunk: Trunk, path: Path, problems: Problems) -> bool:

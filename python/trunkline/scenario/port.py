@@ -1,27 +1,37 @@
 """Port configurations: classifier, classes with their queues, scheduler."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from trunkline.scenario import presets
 from trunkline.scenario.aqm import Aqm, DropTail
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import (
-    Dscp,
     Limit,
     LimitField,
-    Many,
     Name,
-    Names,
+    PositiveTime,
     Quantity,
+    RateOrShare,
     Switch,
     Whole,
+    Word,
 )
-from trunkline.scenario.units import BYTES
+from trunkline.scenario.match import Match
+from trunkline.scenario.units import BYTES, PACKETS
 
-__all__ = ["Class", "Port", "Queue", "Rule", "Scheduler"]
+__all__ = ["HIERARCHIES", "SCHEDULERS", "Class", "Port", "Queue", "Rule", "Scheduler"]
 
-Scheduler = Literal["fifo", "priority", "drr", "wfq"]
+Scheduler = Literal["fifo", "priority", "drr", "wfq", "shaped", "htb", "cbq", "cbq-ancestor-only"]
+SCHEDULERS = "priority, drr, wfq, shaped, htb, cbq, cbq-ancestor-only"
+"""Those that serve several classes, for messages."""
+HIERARCHIES = ("htb", "cbq", "cbq-ancestor-only")
+"""Those that know parents."""
+
+DEFAULT_BURST_BYTES = 1600
+"""As tc sets it where the clock is fine: the MTU of Ethernet, rounded up [B]."""
+Burst = Annotated[int, Quantity(BYTES, 1, 2_000_000_000)]
 
 
 class Queue(Element):
@@ -44,38 +54,54 @@ class Class(Element):
 
     queue: Queue = Field(default=Queue(), description="Its queue.")
     weight: Annotated[int, Whole("a weight", 1, 1_000_000)] = Field(
-        default=1, description="Weight among its peers (drr, wfq)."
+        default=1, description="Weight among its peers (drr, wfq, cbq)."
     )
     priority: Annotated[int, Whole("a priority", 0, 1_000_000)] | None = Field(
         default=None,
-        description="0 is served first (priority); absent: the order of the classes.",
+        description="0 is served first (priority, shaped, htb: below 8, cbq); absent: the order "
+        "of the classes, in htb and cbq 0.",
     )
     quantum: Annotated[int, Quantity(BYTES, 1, 2**31 - 1)] | None = Field(
-        default=None, description="Quantum of a round robin (drr); absent: from the weight."
+        default=None,
+        description="Quantum of a round robin (drr, htb, cbq); absent: from the weight or rate.",
+    )
+    rate: RateOrShare | None = Field(
+        default=None,
+        description="Rate it is due (htb, cbq) or shaped to (shaped), or its share of the link's.",
+    )
+    ceil: RateOrShare | None = Field(
+        default=None, description="Most it may borrow up to (htb); absent: its rate."
+    )
+    burst: Burst = Field(
+        default=DEFAULT_BURST_BYTES, description="Depth of the bucket of its rate (htb, shaped)."
+    )
+    cburst: Burst = Field(
+        default=DEFAULT_BURST_BYTES, description="Depth of the bucket of its ceiling (htb)."
+    )
+    parent: Word | None = Field(
+        default=None, description="Class whose rate it shares (htb, cbq); only leaves hold packets."
+    )
+    bounded: Switch = Field(default=False, description="It never borrows (cbq).")
+    isolated: Switch = Field(
+        default=False, description="What it leaves is not lent to classes outside it (cbq)."
+    )
+    max_burst: Annotated[int, Quantity(PACKETS, 1, 1_000_000)] = Field(
+        default=16, description="Packets that may go back to back after a silence (cbq)."
+    )
+    average_packet: Annotated[int, Quantity(BYTES, 1, 65_551)] = Field(
+        default=1000, description="Packet size on the wire that max_burst counts in (cbq)."
+    )
+    ewma_log: Annotated[int, Whole("an ewma_log", 1, 16)] = Field(
+        default=5, description="Weight of the idle-time average is 2 to minus this (cbq)."
+    )
+    min_idle: PositiveTime | None = Field(
+        default=None, description="How far below zero the idle-time average may sink (cbq)."
     )
 
 
-class Rule(Element):
+class Rule(Match):
     """A rule of the classifier: all conditions given must hold; a list holds by any item."""
 
-    dscp: Many[Dscp] | None = Field(
-        default=None, description="DSCP of an IP packet; a labelled packet shows none."
-    )
-    tc: Many[Annotated[int, Whole("a traffic class", 0, 7)]] | None = Field(
-        default=None, description="Traffic class of a labelled packet (RFC 5462)."
-    )
-    flow: Names | None = Field(default=None, description="Flow, both its directions.")
-    source: Names | None = Field(default=None, description="Node that the packet comes from.")
-    destination: Names | None = Field(default=None, description="Node that it goes to.")
-    protocol: Many[Literal["tcp", "udp"]] | None = Field(
-        default=None, description="Transport protocol."
-    )
-    trunk: Names | None = Field(
-        default=None, description="Trunk in whose path it is forwarded, from the first node on."
-    )
-    path: Names | None = Field(
-        default=None, description="Path by whose label it is forwarded; the outermost counts."
-    )
     class_: Name | None = Field(
         default=None, alias="class", description="Class it joins; absent: the only one."
     )
@@ -87,6 +113,10 @@ class Rule(Element):
 class Port(Element):
     """A port configuration that links refer to by name."""
 
+    preset: Annotated[str, presets.Preset()] | None = Field(
+        default=None,
+        description="Ready-made configuration; keys beside it replace its own, classes by name.",
+    )
     queue: Queue | None = Field(
         default=None, description="The queue of the only class, or of each flow with `per: flow`."
     )
@@ -100,3 +130,8 @@ class Port(Element):
     scheduler: Scheduler | None = Field(
         default=None, description="Which class sends next; absent: fifo if there is one class."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expanded(cls, value: Any) -> Any:
+        return presets.expand(value)
