@@ -111,13 +111,12 @@ impl Sender {
             self.cwnd = self.cwnd.max(1.0); // the window was shut by ECN, nothing is lost
             return;
         }
-        let again = self.phase == Phase::Timeout && self.una < self.recover;
         if self.variant != Variant::Sack {
             self.ssthresh = (self.cwnd / 2.0).trunc().max(2.0);
             self.next = self.una;
         } else {
             // RFC 5681 section 3.1: held when the timer resends the same segment.
-            if !(again && self.scoreboard.timed_out_at() == Some(self.una)) {
+            if self.scoreboard.timed_out_at() != Some(self.una) {
                 self.ssthresh = (f64::from(self.max - self.una) / 2.0).trunc().max(2.0);
             }
             self.scoreboard.on_timeout(self.una, self.max);

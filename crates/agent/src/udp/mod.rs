@@ -39,7 +39,7 @@ impl Source {
         self.next_at
     }
 
-    /// Emits the datagram due now and schedules the next. Returns its size [B], IP header
+    /// Emits the datagram due now and schedules the next. Returns its size in bytes, IP header
     /// included. The gap counts from when the datagram was due, so a late caller causes no drift.
     #[inline]
     pub fn take(&mut self, _now: Time, random: &mut Stream) -> u16 {

@@ -152,6 +152,20 @@ mod on_off {
         assert!((silent - 0.0488).abs() < 4.0 * 0.00048, "{silent}");
     }
 
+    /// It starts on: the first gap is whole with probability exp(-20 / 400) = 0.951, over 2000
+    /// sources; standard error 0.0048.
+    #[test]
+    fn it_starts_on() {
+        let mut random = Stream::new(5, "flows[u]", "arrivals");
+        let whole = |_: &u32| {
+            let mut source = Source::new(&voice(600_000_000), 0);
+            source.take(0, &mut random);
+            source.next_at() == 20_000_000
+        };
+        let share = (0..2000).filter(whole).count() as f64 / 2000.0;
+        assert!((share - 0.951).abs() < 4.0 * 0.0048, "{share}");
+    }
+
     #[test]
     fn without_off_periods_it_is_a_constant_rate() {
         let sent = run(&voice(0), 5, 5 + 10 * SECOND);

@@ -60,6 +60,16 @@ fn s6_1_2_says_so_on_the_first_new_segment() {
     assert_eq!(echoed, (4..=16).collect::<Vec<u32>>());
 }
 
+/// A loss reduces the window too: the first new segment after the one resent says so, once.
+#[test]
+fn s6_1_2_after_a_loss_says_so_on_new_data_not_on_the_segment_resent() {
+    let mut pipe = Pipe::long(&ecn(Variant::NewReno)).lose_once(&[1]).start();
+    pipe.run(SECOND);
+    let told: Vec<u32> = pipe.sent.iter().filter(|(_, s)| s.cwr).map(|(_, s)| s.seq).collect();
+    let first_new = pipe.sent.iter().skip_while(|(_, s)| !s.retransmission).nth(1).unwrap().1.seq;
+    assert_eq!(told, [first_new]);
+}
+
 /// A loss in the window that an echo already halved: resent, not halved again.
 #[test]
 fn s6_1_2_a_loss_in_the_same_window_does_not_reduce_again() {
