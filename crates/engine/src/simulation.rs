@@ -579,7 +579,8 @@ impl<O: Observer> Simulation<O> {
             packet.fec = plan.fec;
             packet.dscp = plan.dscp;
             packet.ttl = plan.ttl;
-            packet.set_ecn(plan.ecn);
+            // RFC 3168 section 6.1.5: a retransmitted segment is not ECN-capable.
+            packet.set_ecn(if segment.retransmission { Ecn::NotCapable } else { plan.ecn });
             packet.flags = if segment.retransmission { flag::RETRANSMISSION } else { 0 }
                 | if segment.cwr { flag::CWR } else { 0 };
             let totals = &mut self.totals[flow as usize];
