@@ -1,0 +1,136 @@
+"""Kinds of quantities: their base units, the units people write, and the units that mislead."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+__all__ = [
+    "BYTES",
+    "MAX_BYTES",
+    "MAX_PACKETS",
+    "MAX_RATE_BIT_S",
+    "MAX_TIME_NS",
+    "PACKETS",
+    "RATE",
+    "RATIO",
+    "TIME",
+    "Dimension",
+]
+
+MAX_TIME_NS = 100 * 365 * 86_400 * 10**9
+"""Longest time anywhere [ns]: 100 years, below half of what signed 64-bit nanoseconds hold."""
+MAX_RATE_BIT_S = 10**13
+"""Highest rate [bit/s]."""
+MAX_BYTES = 2**62
+MAX_PACKETS = 2**32 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Dimension:
+    """A kind of quantity and the text that stands for it.
+
+    Attributes
+    ----------
+    name : str
+        What the quantity is called in messages.
+    base : str
+        Base unit, in which values are whole numbers.
+    units : Mapping[str, Fraction]
+        Units as written, in base units.
+    example : str
+        Text that is accepted, for messages.
+    lowest, highest : int
+        Range [base unit].
+    traps : Mapping[str, str]
+        Units that are refused because they have two readings, with the readings.
+    """
+
+    name: str
+    base: str
+    units: Mapping[str, Fraction]
+    example: str
+    lowest: int
+    highest: int
+    traps: Mapping[str, str]
+
+
+_PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+
+
+def _rate_units() -> dict[str, Fraction]:
+    units: dict[str, Fraction] = {}
+    for prefix, factor in (_PREFIXES | _BINARY).items():
+        for name in ("bit/s", "b/s", "bit"):
+            units[prefix + name] = Fraction(factor)
+        units[prefix.lower() + "bit"] = Fraction(factor)  # as tc prints it
+        units[prefix.lower() + "bit/s"] = Fraction(factor)
+        units[prefix + "B/s"] = Fraction(8 * factor)
+    for prefix in ("k", "M", "G", "T"):
+        units[prefix + "bps"] = Fraction(_PREFIXES[prefix])
+    return units
+
+
+def _rate_traps() -> dict[str, str]:
+    traps = {}
+    for prefix in ("", "k", "K", "m", "M", "g", "G", "t", "T"):
+        shown = {"k": "k", "m": "M", "g": "G", "t": "T"}.get(prefix.lower(), "")
+        readings = f"{shown}bit/s (bits) or {shown}B/s (bytes)"
+        for name in ("bps", "Bps", "b", "B", "Bit", "Byte", "b/s", "p/s"):
+            traps[prefix + name] = readings
+    traps["m"] = "Mbit/s"
+    traps["M"] = "Mbit/s (bits) or MB/s (bytes)"
+    traps["k"] = traps["K"] = "kbit/s (bits) or kB/s (bytes)"
+    traps["G"] = "Gbit/s (bits) or GB/s (bytes)"
+    return traps
+
+
+def _size_units() -> dict[str, Fraction]:
+    units = {"byte": Fraction(1), "bytes": Fraction(1)}
+    for prefix, factor in (_PREFIXES | _BINARY).items():
+        units[prefix + "B"] = Fraction(factor)
+    return units
+
+
+def _size_traps() -> dict[str, str]:
+    traps = {}
+    for prefix in ("k", "K", "m", "M", "g", "G"):
+        shown = {"k": "k", "m": "M", "g": "G"}[prefix.lower()]
+        for name in ("", "b"):
+            traps[prefix + name] = f"{shown}B (1000) or {shown.upper()}iB (1024), in bytes"
+    traps["KB"] = "kB (1000 bytes) or KiB (1024 bytes)"
+    traps["b"] = traps["bit"] = "B (bytes)"
+    traps["packets"] = "B (bytes)"
+    return traps
+
+
+RATE = Dimension("rate", "bit/s", _rate_units(), "10 Mbit/s", 1, MAX_RATE_BIT_S, _rate_traps())
+TIME = Dimension(
+    "time",
+    "ns",
+    {
+        "ns": Fraction(1),
+        "us": Fraction(10**3),
+        "µs": Fraction(10**3),
+        "μs": Fraction(10**3),
+        "ms": Fraction(10**6),
+        "s": Fraction(10**9),
+        "min": Fraction(60 * 10**9),
+        "h": Fraction(3600 * 10**9),
+    },
+    "10 ms",
+    0,
+    MAX_TIME_NS,
+    {"m": "min (minutes) or ms (milliseconds)", "M": "min (minutes) or ms (milliseconds)"},
+)
+BYTES = Dimension("size", "B", _size_units(), "1500 B", 0, MAX_BYTES, _size_traps())
+PACKETS = Dimension(
+    "number of packets",
+    "packets",
+    {"packets": Fraction(1), "packet": Fraction(1)},
+    "50 packets",
+    0,
+    MAX_PACKETS,
+    {"p": "packets", "pkts": "packets", "pkt": "packets", "segments": "packets"},
+)
+RATIO = Dimension("share", "1", {"%": Fraction(1, 100)}, "10 %", 0, 1, {})
