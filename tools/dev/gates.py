@@ -24,13 +24,15 @@ def test(arguments: list[str]) -> int:
     failed = []
     if not arguments:
         say("Rust tests (compiling takes about 30 s the first time)")
-        command = ["cargo", "test", "--workspace", "--locked", "--quiet"]
+        command = ["cargo", "test", "--workspace", "--locked", "--quiet", "--no-fail-fast"]
         if attempt(command, steps.CARGO_ENVIRONMENT):
             failed.append("Rust")
     say("Python tests")
     if attempt([steps.VENV_PYTHON, "-m", "pytest", *arguments]):
         failed.append("Python")
-    say(f"{' and '.join(failed)} tests failed" if failed else f"all tests passed in {clock}")
+    # When all is well the last word is pytest's own.
+    if failed:
+        say(f"{' and '.join(failed)} tests failed, after {clock}")
     return 1 if failed else 0
 
 
