@@ -5,6 +5,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod determinism;
 mod mpls;
+mod ns2;
 mod queueing;
 mod sched;
+mod storm;

@@ -18,7 +18,7 @@ fn rfc3031_s3_18_an_unknown_label_ends_the_packet_at_that_lsr() {
 
 /// A label of another node means nothing here, though it is in that node's map.
 #[test]
-fn rfc3031_s3_1_label_maps_belong_to_one_node() {
+fn rfc3031_s3_14_label_maps_belong_to_one_node() {
     let mut lab = row();
     lab.carry(0, &tunnel(&ROUTE, Removal::Ultimate, Ttl::Uniform));
     lab.network.nhlfe[0].push = vec![102]; // b is sent the label that d chose

@@ -12,9 +12,9 @@ fn rfc3031_s3_13_labels_are_swapped_hop_by_hop() {
     assert_eq!(labels, [[100], [101], [102], [103]]);
 }
 
-/// RFC 3031 section 3.1: a label is local to the LSR that chose it. The same one on every hop.
+/// RFC 3031 section 3.14: a label is local to the LSR that chose it. The same one on every hop.
 #[test]
-fn rfc3031_s3_1_one_label_may_be_used_on_every_hop() {
+fn rfc3031_s3_14_one_label_may_be_used_on_every_hop() {
     let mut lab = row();
     let path = lab.carry(0, &tunnel(&ROUTE, Removal::Ultimate, Ttl::Uniform));
     assert_eq!(path, 0);

@@ -1,0 +1,167 @@
+//! A run depends on the network and the seed alone, and each part of it on its own part.
+
+use crate::support::*;
+use trunkline_agent::tcp::Variant;
+use trunkline_engine::network::{Agent, Measure, Queue};
+use trunkline_packet::Packet;
+use trunkline_port::aqm::{AqmConfig, RedConfig, Spacing, Unit};
+
+/// Everything that draws random numbers: RED, random loss, Poisson, on-off, exponential sizes,
+/// jittered starts, send overhead. Two sides, `a-b-c` and `x-y-z`, with no link in common.
+fn both_sides(second: bool) -> Lab {
+    let mut lab = Lab::new();
+    for side in [["a", "b", "c"], ["x", "y", "z"]] {
+        for pair in side.windows(2) {
+            lab.duplex(pair[0], pair[1], 10 * MBIT, 2 * MS);
+        }
+        let red = RedConfig {
+            min_th: 5.0,
+            max_th: 15.0,
+            max_p: 0.1,
+            w_q: 0.01,
+            gentle: true,
+            unit: Unit::Packets,
+            mean_packet_bytes: 700,
+            spacing: Spacing::Uniform,
+        };
+        let line = lab.between(side[1], side[2]);
+        lab.feed(line, fifo(Queue { aqm: AqmConfig::Red(red), ..queue(50, false) }));
+        lab.network.links[line as usize].loss = 0.002;
+    }
+    add_flows(&mut lab, "a", "c");
+    if second {
+        add_flows(&mut lab, "x", "z");
+    }
+    lab.lasting(SECOND, 11 * SECOND);
+    lab
+}
+
+fn add_flows(lab: &mut Lab, from: &str, to: &str) {
+    let exponential = trunkline_agent::udp::Size::Exponential { mean_bytes: 600.0 };
+    let with_overhead =
+        trunkline_agent::tcp::TcpConfig { send_overhead_ns: MS, ..tcp(Variant::Sack) };
+    for (name, agent) in [
+        ("poisson", poisson(3 * MBIT, exponential)),
+        ("bursts", on_off(6 * MBIT, 400, 50 * MS, 100 * MS)),
+        ("sack", Agent::Tcp(with_overhead)),
+        ("reno", Agent::Tcp(tcp(Variant::Reno))),
+    ] {
+        let flow = lab.flow(&format!("{from}.{name}"), from, to, agent);
+        lab.network.flows[flow].start_jitter_ns = SECOND;
+    }
+}
+
+#[test]
+fn the_same_seed_gives_every_table_again_bit_by_bit() {
+    let lab = both_sides(true);
+    let (first, again, other) = (lab.run(42), lab.run(42), lab.run(43));
+    assert!(first.bits(&[]) == again.bits(&[]));
+    assert!(first.bits(&[]) != other.bits(&[]), "the seed matters");
+}
+
+#[test]
+fn recording_every_packet_changes_no_table() {
+    let lab = both_sides(true);
+    assert!(lab.run(5).bits(&[]) == lab.trace(5).bits(&[]));
+}
+
+/// Probes read; they are events themselves, so only the number of events moves.
+#[test]
+fn a_probe_changes_nothing_but_the_series() {
+    let lab = both_sides(true);
+    let mut watched = both_sides(true);
+    let line = lab.network.links.iter().position(|link| link.name == "b->c").expect("laid");
+    for measure in [Measure::QueuePackets, Measure::QueueAverage, Measure::Utilisation] {
+        watched.probe(measure, line, 7 * MS);
+    }
+    watched.probe(Measure::Cwnd, 2, 11 * MS);
+    let except = ["events", "probe", "time_ns", "value"];
+    let (plain, watched) = (lab.run(8), watched.run(8));
+    assert!(plain.bits(&except) == watched.bits(&except));
+    assert!(watched.table("series").float("value").len() > 4000);
+}
+
+/// Flows on other links, with their own draws, leave every packet of the first side as it was.
+#[test]
+fn flows_elsewhere_change_no_draw_of_the_others() {
+    let (alone, together) = (both_sides(false).trace(3), both_sides(true).trace(3));
+    let events = |run: &Outcome| -> Vec<(u64, String, Packet)> {
+        let mine = run.lines.iter().filter(|line| line.packet.flow < 4);
+        mine.map(|line| (line.at, format!("{:?}", line.event), line.packet)).collect()
+    };
+    let (alone, together) = (events(&alone), events(&together));
+    assert_eq!(alone.len(), together.len());
+    assert!(alone.len() > 50_000, "{}", alone.len());
+    for (one, other) in alone.iter().zip(&together) {
+        assert_eq!(format!("{one:?}"), format!("{other:?}"));
+    }
+}
+
+/// Common random numbers: another queue at the same place meets the same arrivals.
+#[test]
+fn another_queue_meets_the_same_arrivals_of_open_loop_flows() {
+    let lab = both_sides(false);
+    let mut other = both_sides(false);
+    let line = other.between("b", "c");
+    other.feed(line, fifo(queue(5, true)));
+    let sent = |run: &Outcome| -> Vec<Vec<(u64, u16)>> {
+        let sizes = |flow| run.sent(flow).iter().map(|(at, p)| (*at, p.ip_bytes)).collect();
+        [0, 1].map(sizes).to_vec()
+    };
+    let (first, second) = (lab.trace(6), other.trace(6));
+    assert!(sent(&first) == sent(&second));
+    assert!(first.flow(0, "packets_dropped") != second.flow(0, "packets_dropped"));
+}
+
+/// Counters start at the warm-up: what came before and what comes after add up to the whole.
+#[test]
+fn the_warm_up_cuts_counters_and_not_the_run() {
+    let run = |warmup, duration| {
+        let mut lab = both_sides(true);
+        lab.lasting(warmup, duration);
+        lab.run(9)
+    };
+    let (whole, before, after) =
+        (run(0, 11 * SECOND), run(0, 4 * SECOND), run(4 * SECOND, 11 * SECOND));
+    for flow in 0..8 {
+        for column in [
+            "packets_sent",
+            "bytes_sent",
+            "packets_delivered",
+            "goodput_bytes",
+            "packets_dropped",
+            "retransmissions",
+            "timeouts",
+            "acks_sent",
+        ] {
+            let sum = before.flow(flow, column) + after.flow(flow, column);
+            assert_eq!(sum, whole.flow(flow, column), "flow {flow}, {column}");
+        }
+    }
+    for link in 0..8 {
+        for column in ["packets_offered", "packets_sent", "bytes_sent", "packets_dropped"] {
+            let sum = before.port(link, column) + after.port(link, column);
+            assert_eq!(sum, whole.port(link, column), "link {link}, {column}");
+        }
+        let area = |run: &Outcome, seconds: f64| run.port(link, "queue_mean_packets") * seconds;
+        let sum = area(&before, 4.0) + area(&after, 7.0);
+        assert!((sum - area(&whole, 11.0)).abs() < 1e-9 * (1.0 + sum), "link {link}");
+    }
+}
+
+/// Rows of the drops table are in the order of their keys, each key once.
+#[test]
+fn drops_are_listed_in_key_order() {
+    let run = both_sides(true).run(4);
+    let drops = run.table("drops");
+    let keys: Vec<[i64; 7]> = (0..drops.int("flow").len())
+        .map(|row| {
+            ["flow", "reverse", "link", "node", "class", "precedence", "cause"]
+                .map(|column| drops.int(column)[row])
+        })
+        .collect();
+    assert!(keys.len() > 6, "{keys:?}");
+    // "No link" is -1 in the table and sorts last in the engine; none occurs here.
+    assert!(keys.iter().all(|key| key[2] >= 0));
+    assert!(keys.windows(2).all(|pair| pair[0] < pair[1]), "{keys:?}");
+}

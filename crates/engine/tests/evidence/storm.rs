@@ -1,0 +1,43 @@
+//! Runs that would not end: too many events at one instant.
+
+use crate::support::*;
+use trunkline_engine::Failure;
+
+/// A burst of `count` datagrams at 5 ms; nothing else happens then.
+fn burst(count: usize, events_per_instant: u64) -> Result<Outcome, Failure> {
+    let mut lab = Lab::server(MBIT, fifo(UNLIMITED));
+    lab.flow("burst", "a", "b", schedule(&vec![(5 * MS, 100); count]));
+    lab.network.run.events_per_instant = events_per_instant;
+    lab.try_run(1)
+}
+
+#[test]
+fn events_per_instant_is_the_most_that_may_happen_at_one_instant() {
+    let run = burst(1000, 1000).expect("1000 events at 5 ms are allowed");
+    assert_eq!(run.flow(0, "packets_delivered"), 1000.0);
+    match burst(1001, 1000) {
+        Err(Failure::Storm { at, node }) => assert_eq!((at, node.as_str()), (5 * MS, "a")),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// 1000 B at 10^17 bit/s leave 12,500 times a nanosecond: the run stops and names the source.
+#[test]
+fn a_source_that_never_lets_time_pass_is_named() {
+    let mut lab = Lab::server(MBIT, fifo(queue(10, true)));
+    lab.flow("flood", "a", "b", cbr(100_000_000 * GBIT, 1000));
+    lab.network.run.events_per_instant = 10_000;
+    let failure = lab.try_run(1).expect_err("a storm");
+    assert!(matches!(&failure, Failure::Storm { node, .. } if node == "a"), "{failure:?}");
+    assert!(failure.to_string().contains("at node a"), "{failure}");
+}
+
+/// The caller's wish to stop is asked for in a run that is long enough.
+#[test]
+fn an_interrupted_run_says_so() {
+    let mut lab = Lab::server(GBIT, fifo(UNLIMITED));
+    lab.flow("load", "a", "b", cbr(800 * MBIT, 100));
+    let network = &lab.network;
+    let stopped = trunkline_engine::run(network, 1, &|| true);
+    assert_eq!(stopped.err(), Some(Failure::Interrupted));
+}
