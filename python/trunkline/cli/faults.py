@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 
 from trunkline.cli.status import Status
 
@@ -31,9 +32,8 @@ def known(error: Exception) -> tuple[str, int] | None:
         return f"error[file]: {error.strerror or error}{place}", status
     if isinstance(error, MemoryError):
         return "error[memory]: this machine has not enough memory for the run", Status.UNABLE
-
-    from trunkline.scenario import ScenarioError
-
-    if isinstance(error, ScenarioError):
+    # Whoever raised it has imported the module; if importing it failed, the error is another.
+    diagnostic = sys.modules.get("trunkline.scenario.diagnostic")
+    if diagnostic is not None and isinstance(error, diagnostic.ScenarioError):
         return error.render(), Status.USAGE
     return None
