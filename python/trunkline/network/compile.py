@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trunkline.network import flows, mpls, ports, recovery
+from trunkline.network import conditioners, flows, mpls, ports, recovery
 from trunkline.network.network import Network
 from trunkline.scenario.check import check
 from trunkline.scenario.diagnostic import Problems, ScenarioError
@@ -48,6 +48,7 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     flow_list = flows.listed(scenario)
     routes = mpls.routes(scenario, found)
     built = ports.compile(scenario, arcs, flow_list, routes)
+    conditioned = conditioners.compile(scenario, arcs, flow_list)
     tables = mpls.compile(scenario, routes, nodes, links, built)
     saved = recovery.compile(scenario, found, routes, tables, (nodes, links), built)
     fecs = mpls.fecs(scenario)
@@ -68,6 +69,7 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
                 "loss": options.loss,
                 "port": built.of_link[arc.name],
             }
+            | conditioned.of_link(options)
             for arc, options in arcs
         ],
         "ports": built.ports,
@@ -88,6 +90,8 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
             "events_per_instant": scenario.run.events_per_instant,
         },
     }
+    if conditioned.conditioners:
+        data["conditioners"] = conditioned.conditioners
     if saved is not None:
         data["recovery"] = saved
     return Network(data)

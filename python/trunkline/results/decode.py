@@ -49,6 +49,8 @@ def decode(raw: Raw, network: Mapping[str, Any], causes: Sequence[str]) -> dict[
         "paths": _paths(_arrays(raw, "paths"), network, measured_s),
         "drops": _drops(_arrays(raw, "drops"), network, causes),
         "series": _series(_arrays(raw, "series"), network),
+        "colours": _colours(raw, network, measured_s),
+        "accounts": _accounts(raw, network),
         "timeline": _timeline(raw, network),
         "packets": _packets(raw, network, causes),
         "summary": _summary(_arrays(raw, "summary"), measured_s),
@@ -285,6 +287,60 @@ PACKET_EVENTS = ("sent", "queued", "arrived", "delivered", "dropped")
 
 def _item_names(network: Mapping[str, Any], key: str) -> list[str]:
     return [item["name"] for item in network[key]]
+
+
+COLOUR_NAMES = ("green", "yellow", "red")
+"""Colours, in the engine's order."""
+
+
+def _colours(raw: Raw, network: Mapping[str, Any], measured_s: float) -> dict[str, Column]:
+    """What conditioners coloured; no rows without any."""
+    if "colours" not in raw:
+        return _empty("colours")
+    rows = _arrays(raw, "colours")
+    conditioners = network.get("conditioners", [])
+    ends, keys = ("near", "far"), ("conditioner", "ingress")
+    names: list[str | None] = []
+    profiles: list[str | None] = []
+    places = zip(*(rows[key].tolist() for key in ("link", "ingress", "profile")), strict=True)
+    for link, end, profile in places:
+        conditioner = conditioners[network["links"][link][keys[end]]]
+        names.append(conditioner["name"])
+        profiles.append(conditioner["profiles"][profile]["name"])
+    # Each profile has one row a colour, next to each other.
+    of_profile = rows["packets"].reshape(-1, len(COLOUR_NAMES)).sum(axis=1)
+    return {
+        "link": _names(_item_names(network, "links"), rows["link"]),
+        "end": _names(ends, rows["ingress"]),
+        "conditioner": Column(names),
+        "profile": Column(profiles),
+        "colour": _names(COLOUR_NAMES, rows["colour"]),
+        "packets": Column(rows["packets"]),
+        "bytes": Column(rows["bytes"]),
+        "throughput_bit_s": _rate(rows["bytes"], measured_s),
+        "share": _ratio(rows["packets"], np.repeat(of_profile, len(COLOUR_NAMES))),
+    }
+
+
+def _accounts(raw: Raw, network: Mapping[str, Any]) -> dict[str, Column]:
+    """What ports with accounts were offered; no rows without any."""
+    if "accounts" not in raw:
+        return _empty("accounts")
+    rows = _arrays(raw, "accounts")
+    class_name = _class_names(network)
+    places = zip(rows["link"].tolist(), rows["class"].tolist(), strict=True)
+    counted = ("packets_offered", "bytes_offered", "packets_dropped", "bytes_dropped")
+    return {
+        "link": _names(_item_names(network, "links"), rows["link"]),
+        "flow": _names(_item_names(network, "flows"), rows["flow"]),
+        "direction": _names(["forward", "reverse"], rows["reverse"]),
+        "dscp": Column([dscp.name(value) for value in rows["dscp"].tolist()]),
+        "colour": _names(COLOUR_NAMES, rows["colour"]),
+        "class": Column([class_name(link, index) for link, index in places]),
+        "precedence": Column(rows["precedence"]),
+        **{name: Column(rows[name]) for name in counted},
+        "loss_ratio": _ratio(rows["packets_dropped"], rows["packets_offered"]),
+    }
 
 
 def _timeline(raw: Raw, network: Mapping[str, Any]) -> dict[str, Column]:

@@ -15,7 +15,16 @@ from trunkline.results.table import Scalar, Table
 from trunkline.results.tables import SCHEMAS
 
 JSON_SCHEMA = 1
-JSON_TABLES = ("flows", "classes", "ports", "paths", "drops", "timeline")
+JSON_TABLES = (
+    "flows",
+    "classes",
+    "ports",
+    "paths",
+    "drops",
+    "colours",
+    "accounts",
+    "timeline",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +136,16 @@ class Results:
     def series(self) -> Table:
         """One row a probe and step."""
         return self.tables["series"]
+
+    @property
+    def colours(self) -> Table:
+        """One row a conditioner, profile and colour."""
+        return self.tables["colours"]
+
+    @property
+    def accounts(self) -> Table:
+        """One row a flow, DSCP, colour, class and precedence at ports that keep accounts."""
+        return self.tables["accounts"]
 
     @property
     def timeline(self) -> Table:

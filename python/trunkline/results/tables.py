@@ -181,6 +181,33 @@ PATHS: Final = (
     _derived("throughput_bit_s", "`bytes` over the measured time"),
 )
 
+COLOURS: Final = (
+    _name("link", "link at whose end the conditioner is"),
+    _name("end", "`near` (`conditioner`) or `far` (`ingress`)"),
+    _name("conditioner", "its name"),
+    _name("profile", "profile; of a profile per flow, `profile/flow`"),
+    _name("colour", "`green`, `yellow` or `red`"),
+    _count("packets", "packets that the meter gave this colour"),
+    _count("bytes", "their IP bytes"),
+    _derived("throughput_bit_s", "`bytes` over the measured time"),
+    _derived("share", "`packets` over those of all colours of the profile; null without any"),
+)
+
+ACCOUNTS: Final = (
+    _name("link", "link with `account: true`"),
+    _name("flow", "flow"),
+    _name("direction", "`forward` (data) or `reverse` (acknowledgements)"),
+    _name("dscp", "DSCP as the packets reach the port"),
+    _name("colour", "colour they came with: `green`, `yellow` or `red`"),
+    _name("class", "class of the port"),
+    _count("precedence", "drop precedence"),
+    _count("packets_offered", "packets that came to the port"),
+    _count("bytes_offered", "their bytes on the wire"),
+    _count("packets_dropped", "those of them that it dropped"),
+    _count("bytes_dropped", "their bytes on the wire"),
+    _derived("loss_ratio", "`packets_dropped` over `packets_offered`; null without any"),
+)
+
 TIMELINE: Final = (
     _count("time_ns", "when"),
     _derived("time_s", "when"),
@@ -232,6 +259,8 @@ SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
     "ports": PORTS,
     "paths": PATHS,
     "drops": DROPS,
+    "colours": COLOURS,
+    "accounts": ACCOUNTS,
     "series": SERIES,
     "timeline": TIMELINE,
     "packets": PACKETS,

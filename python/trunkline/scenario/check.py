@@ -3,7 +3,15 @@
 import unicodedata
 from typing import Any
 
-from trunkline.scenario import check_flows, check_paths, check_ports, check_recovery, check_trunks
+from trunkline.scenario import (
+    check_classes,
+    check_conditioners,
+    check_flows,
+    check_paths,
+    check_ports,
+    check_recovery,
+    check_trunks,
+)
 from trunkline.scenario.diagnostic import Problems, nearest
 from trunkline.scenario.model import FLOW_MEASURES, LINK_MEASURES, Probe, Scenario
 from trunkline.scenario.topology import Topology, arcs_of, listed, topology
@@ -53,6 +61,8 @@ def check(scenario: Scenario, problems: Problems) -> None:
     found = topology(scenario, problems)
     _links(scenario, found, problems)
     check_ports.check(scenario, problems)
+    check_classes.check(scenario, found, problems)
+    check_conditioners.check(scenario, problems)
     sound = check_paths.check(scenario, found, problems)
     check_trunks.check(scenario, found, sound, problems)
     check_flows.check(scenario, found, problems)

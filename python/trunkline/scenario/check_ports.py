@@ -2,14 +2,14 @@
 
 from trunkline.scenario import check_aqms, check_flows
 from trunkline.scenario.diagnostic import Path, Problems, nearest
+from trunkline.scenario.match import Match, conditions
 from trunkline.scenario.model import Scenario
-from trunkline.scenario.port import Port, Queue, Rule
+from trunkline.scenario.port import HIERARCHIES, SCHEDULERS, Port, Queue, Rule
 from trunkline.scenario.topology import listed, unknown_node
 from trunkline.scenario.units import format_bytes
 
-__all__ = ["check", "class_names"]
+__all__ = ["check", "class_names", "match"]
 
-_CONDITIONS = ("dscp", "tc", "flow", "source", "destination", "protocol", "trunk", "path")
 MAX_CLASSES = 65_535
 
 
@@ -54,7 +54,7 @@ def _shape(scenario: Scenario, port: Port, path: Path, problems: Problems) -> No
             "missing-key",
             (*path, "scheduler"),
             "scheduler is missing: several classes need one",
-            allowed="priority, drr, wfq",
+            allowed=SCHEDULERS,
             at_key=True,
         )
     if several and port.scheduler == "fifo":
@@ -62,7 +62,7 @@ def _shape(scenario: Scenario, port: Port, path: Path, problems: Problems) -> No
             "relation",
             (*path, "scheduler"),
             "fifo serves one class only",
-            allowed="priority, drr, wfq",
+            allowed=SCHEDULERS,
         )
     if port.per == "flow":
         count = check_flows.count(scenario)
@@ -83,11 +83,7 @@ def _shape(scenario: Scenario, port: Port, path: Path, problems: Problems) -> No
 
 
 def _catches_all(port: Port) -> bool:
-    return any(not _conditions(rule) for rule in port.classify)
-
-
-def _conditions(rule: Rule) -> list[str]:
-    return [key for key in _CONDITIONS if getattr(rule, key) is not None]
+    return any(not conditions(rule) for rule in port.classify)
 
 
 def _rule(scenario: Scenario, port: Port, rule: Rule, path: Path, problems: Problems) -> None:
@@ -104,6 +100,11 @@ def _rule(scenario: Scenario, port: Port, rule: Rule, path: Path, problems: Prob
             allowed=listed(port.classes),
             hint=nearest(rule.class_, port.classes),
         )
+    match(scenario, rule, path, problems)
+
+
+def match(scenario: Scenario, rule: Match, path: Path, problems: Problems) -> None:
+    """Checks the conditions of a rule."""
     if rule.dscp is not None and rule.tc is not None:
         problems.add(
             "classify",
@@ -132,7 +133,7 @@ def _rule(scenario: Scenario, port: Port, rule: Rule, path: Path, problems: Prob
     _same_label(scenario, rule, path, problems)
 
 
-def _same_label(scenario: Scenario, rule: Rule, path: Path, problems: Problems) -> None:
+def _same_label(scenario: Scenario, rule: Match, path: Path, problems: Problems) -> None:
     """Trunks on one path bear one label: no router can tell them apart."""
     named = set(rule.trunk or ())
     for index, name in enumerate(rule.trunk or ()):
@@ -166,11 +167,12 @@ def _queue(queue: Queue, path: Path, problems: Problems) -> None:
 def _quantum(scenario: Scenario, port: Port, name: str, path: Path, problems: Problems) -> None:
     quantum = port.classes[name].quantum
     largest = check_flows.largest(scenario)
-    if quantum is not None and port.scheduler == "drr" and quantum < largest:
+    if quantum is not None and port.scheduler in ("drr", *HIERARCHIES) and quantum < largest:
         problems.add(
             "relation",
             (*path, "classes", name, "quantum"),
-            "a quantum below the largest packet makes drr take several rounds for one packet",
+            f"a quantum below the largest packet makes {port.scheduler} take several rounds for "
+            "one packet",
             given=format_bytes(quantum),
             allowed=f"{format_bytes(largest)} or more",
             warning=True,

@@ -263,6 +263,8 @@ NAMED = frozenset(
         "nodes",
         "links",
         "ports",
+        "conditioners",
+        "profiles",
         "paths",
         "trunks",
         "flows",

@@ -30,6 +30,7 @@ __all__ = [
     "Probability",
     "Quantity",
     "Rate",
+    "RateOrShare",
     "Share",
     "Short",
     "Switch",
@@ -205,6 +206,40 @@ Share = Annotated[
     PlainSerializer(units.format_ratio, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$|^\$", "examples": ["10 %"]}),
 ]
+
+
+def _rate_or_share(value: Any, info: _Info) -> int | float:
+    if isinstance(value, float) or (isinstance(value, str) and value.rstrip().endswith("%")):
+        share = _share(value, info)
+        if share == 0:
+            raise invalid("range", "a share of the link's rate must be above 0", given=value)
+        return share
+    return Quantity(RATE, 1, units.MAX_RATE_BIT_S).validate(value, info)
+
+
+def _rate_or_share_text(value: int | float) -> str:
+    return units.format_ratio(value) if isinstance(value, float) else units.format_rate(value)
+
+
+@dataclass(frozen=True)
+class _RateOrShare:
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.with_info_plain_validator_function(
+            _rate_or_share,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                _rate_or_share_text, when_used="json"
+            ),
+        )
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        pattern = r"^\s*\+?[0-9.]+([eE][+-]?[0-9]+)?\s*([A-Za-z/]+|%)\s*$|^\$"
+        return {"type": "string", "pattern": pattern, "examples": ["2 Mbit/s", "20 %"]}
+
+
+RateOrShare = Annotated[int | float, _RateOrShare()]
+"""A rate [bit/s] as an integer, or a share of the link's rate [above 0 to 1] as a float."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from trunkline.scenario.base import Element
+from trunkline.scenario.conditioner import Conditioner
 from trunkline.scenario.diagnostic import Diagnostic
 from trunkline.scenario.fields import (
     Many,
@@ -91,6 +92,17 @@ class LinkOptions(Element):
     port: Word | None = Field(
         default=None,
         description="Port configuration that feeds it; absent: one drop-tail FIFO of 100 packets.",
+    )
+    conditioner: Word | None = Field(
+        default=None, description="Conditioner at the near end, before the port's classifier."
+    )
+    ingress: Word | None = Field(
+        default=None, description="Conditioner at the far end, before packets are forwarded."
+    )
+    account: Switch = Field(
+        default=False,
+        description="Count what the port is offered and drops by flow, DSCP, colour, class and "
+        "drop precedence.",
     )
 
 
@@ -251,6 +263,7 @@ class Scenario(Element):
         default={}, description="Links by name; `A-B` joins nodes A and B."
     )
     ports: dict[Name, Port] = Field(default={}, description="Port configurations by name.")
+    conditioners: dict[Name, Conditioner] = Field(default={}, description="Conditioners by name.")
     paths: dict[Name, Path] = Field(default={}, description="Label-switched paths by name.")
     trunks: dict[Name, Trunk] = Field(default={}, description="Trunks by name.")
     flows: dict[Name, Flow] = Field(default={}, description="Flows by name.")

@@ -1,0 +1,183 @@
+"""Rows of classifiers, worked out from rules.
+
+The engine looks a packet up by a row and a column. Columns are DSCPs and traffic classes. Rows
+tell apart what the rules tell apart: the path that forwarded the packet, where rules ask for
+trunks or paths; its flow and direction, where they ask for flows, ends or protocols.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trunkline.scenario.match import Match
+from trunkline.scenario.model import Scenario
+
+if TYPE_CHECKING:
+    from trunkline.network.mpls import Route
+
+__all__ = ["NO_PATH", "Cell", "Rows", "asks_flows", "asks_paths", "forwards_onto", "trunk_of"]
+
+DSCPS = 64
+TCS = 8
+
+Cell = list[int]
+Row = list[Cell]
+Decide = Callable[[Match | None, int], Cell]
+NO_PATH: frozenset[str] = frozenset()
+
+
+def asks_paths(rules: Sequence[Match]) -> bool:
+    """Whether some rule looks at the path that forwards a packet."""
+    return any(rule.trunk is not None or rule.path is not None for rule in rules)
+
+
+def asks_flows(rules: Sequence[Match]) -> bool:
+    """Whether some rule looks at the flow of a packet."""
+    return any(
+        rule.flow is not None
+        or rule.source is not None
+        or rule.destination is not None
+        or rule.protocol is not None
+        for rule in rules
+    )
+
+
+def trunk_of(scenario: Scenario) -> dict[str, tuple[str, str | None]]:
+    """Paths of data and acknowledgements, by name of flow."""
+    result: dict[str, tuple[str, str | None]] = {}
+    for trunk in scenario.trunks.values():
+        for flow in trunk.flows:
+            every = flow == "all" and "all" not in scenario.flows
+            for name in scenario.flows if every else (flow,):
+                result[name] = (trunk.path, trunk.reverse)
+    return result
+
+
+@dataclass(frozen=True)
+class _Packet:
+    """What the rules may ask about, DSCP and TC apart."""
+
+    flow: int
+    name: str
+    base: str
+    source: str
+    destination: str
+    protocol: str
+
+
+class Rows:
+    """Rows of one classifier, each distinct one once.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Where trunks and flows are looked up.
+    rules : sequence of Match
+        In order; the first that matches decides.
+    flow_list : list
+        All flows: own name, name as declared.
+    per_flow : bool
+        Whether cells depend on the flow whatever the rules ask.
+    decide : callable
+        Cell for the rule that matched (None: none did) and the number of the flow.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        rules: Sequence[Match],
+        flow_list: list[tuple[str, str]],
+        *,
+        per_flow: bool,
+        decide: Decide,
+    ) -> None:
+        self.scenario = scenario
+        self.rules = rules
+        self.flow_list = flow_list
+        self.per_flow = per_flow
+        self.decide = decide
+        self.rows: list[Row] = []
+        self.flow_rows: list[int] = []
+        self.by_paths: dict[frozenset[str], int] = {}
+        self.index: dict[tuple[int, tuple[bool, ...]], int] = {}
+
+    def classifier(self) -> dict[str, object]:
+        """As the engine reads it."""
+        return {"rows": self.rows, "flow_rows": self.flow_rows}
+
+    def fill(self, crossing: set[frozenset[str]]) -> None:
+        """Rows that do not depend on flows."""
+        self.row(None, NO_PATH)
+        if asks_paths(self.rules):
+            for paths in sorted(crossing, key=sorted):
+                self.by_paths[paths] = self.row(None, paths)
+
+    def fill_flows(self, forwards: Mapping[str, frozenset[str]]) -> None:
+        """A row for each flow and direction.
+
+        Parameters
+        ----------
+        forwards : mapping
+            Paths that forward the packets of each path here.
+        """
+        trunks = trunk_of(self.scenario) if forwards else {}
+        for index, (name, base) in enumerate(self.flow_list):
+            flow = self.scenario.flows[base]
+            ends = (flow.from_, flow.to)
+            pair = trunks.get(name) or trunks.get(base) or (None, None)
+            for (source, destination), path in zip((ends, ends[::-1]), pair, strict=True):
+                packet = _Packet(index, name, base, source, destination, flow.agent)
+                paths = forwards.get(path, NO_PATH) if path is not None else NO_PATH
+                self.flow_rows.append(self.row(packet, paths))
+
+    def row(self, packet: _Packet | None, paths: frozenset[str]) -> int:
+        """Index of the row for a kind of packet, added if it is new."""
+        applies = tuple(self.applies(rule, packet, paths) for rule in self.rules)
+        own = packet.flow if packet is not None and self.per_flow else 0
+        key = (own, applies)
+        if key not in self.index:
+            self.index[key] = len(self.rows)
+            self.rows.append([self.cell(column, own, applies) for column in range(DSCPS + TCS)])
+        return self.index[key]
+
+    def applies(self, rule: Match, packet: _Packet | None, paths: frozenset[str]) -> bool:
+        """Whether a rule's conditions hold, DSCP and TC apart."""
+        if rule.path is not None and not paths.intersection(rule.path):
+            return False
+        if rule.trunk is not None and not any(self.paths_of(name) & paths for name in rule.trunk):
+            return False
+        if packet is None:
+            return True
+        return (
+            (rule.flow is None or packet.name in rule.flow or packet.base in rule.flow)
+            and (rule.source is None or packet.source in rule.source)
+            and (rule.destination is None or packet.destination in rule.destination)
+            and (rule.protocol is None or packet.protocol in rule.protocol)
+        )
+
+    def paths_of(self, trunk: str) -> set[str | None]:
+        """Paths of a trunk, and those that take over from them."""
+        own = {self.scenario.trunks[trunk].path, self.scenario.trunks[trunk].reverse}
+        guarded = self.scenario.protections.values()
+        return own | {its.backup for its in guarded if its.path in own}
+
+    def cell(self, column: int, own: int, applies: tuple[bool, ...]) -> Cell:
+        """What the first rule that holds for a column decides."""
+        for rule, holds in zip(self.rules, applies, strict=True):
+            if holds and _shows(rule, column):
+                return self.decide(rule, own)
+        return self.decide(None, own)
+
+
+def forwards_onto(link: str, routes: "dict[str, Route]") -> dict[str, frozenset[str]]:
+    """Paths whose entries forward the packets of each path onto a link."""
+    return {
+        name: paths for name, route in routes.items() for arc, paths in route.arcs if arc == link
+    }
+
+
+def _shows(rule: Match, column: int) -> bool:
+    """Whether a rule's DSCP or TC is that of a column: a labelled packet shows no DSCP."""
+    if column < DSCPS:
+        return rule.tc is None and (rule.dscp is None or column in rule.dscp)
+    return rule.dscp is None and (rule.tc is None or column - DSCPS in rule.tc)

@@ -1,0 +1,198 @@
+"""Checks of conditioners: names, relations of meters, buckets that no packet fits."""
+
+from collections.abc import Iterator
+
+from trunkline.scenario import check_flows, check_ports
+from trunkline.scenario.conditioner import (
+    Conditioner,
+    ConditionerRule,
+    Meter,
+    Profile,
+    Rfc4115,
+    SrTcm,
+    TokenBucket,
+    TrTcm,
+    Tsw2cm,
+    Tsw3cm,
+)
+from trunkline.scenario.diagnostic import Path, Problems, nearest
+from trunkline.scenario.model import LinkOptions, Scenario
+from trunkline.scenario.topology import listed
+from trunkline.scenario.units import format_bytes, format_rate
+
+__all__ = ["check"]
+
+MAX_PROFILES = 65_534
+
+
+def check(scenario: Scenario, problems: Problems) -> None:
+    """Checks all conditioners, and the links that refer to them."""
+    for name, conditioner in scenario.conditioners.items():
+        path: Path = ("conditioners", name)
+        for index, rule in enumerate(conditioner.rules):
+            _rule(scenario, conditioner, rule, (*path, "rules", index), problems)
+        for each, profile in conditioner.profiles.items():
+            _profile(scenario, conditioner, each, profile, (*path, "profiles", each), problems)
+        _count(scenario, conditioner, path, problems)
+    for path, options in _options(scenario):
+        for key in ("conditioner", "ingress"):
+            word = getattr(options, key)
+            if word is not None and word not in scenario.conditioners:
+                problems.add(
+                    "reference",
+                    (*path, key),
+                    f"there is no conditioner {word}",
+                    allowed=listed(scenario.conditioners),
+                    hint=nearest(word, scenario.conditioners),
+                )
+
+
+def _options(scenario: Scenario) -> Iterator[tuple[Path, LinkOptions]]:
+    if scenario.defaults.link is not None:
+        yield ("defaults", "link"), scenario.defaults.link
+    for name, link in scenario.links.items():
+        yield ("links", name), link
+        if link.forward is not None:
+            yield ("links", name, "forward"), link.forward
+        if link.backward is not None:
+            yield ("links", name, "backward"), link.backward
+
+
+def _rule(
+    scenario: Scenario,
+    conditioner: Conditioner,
+    rule: ConditionerRule,
+    path: Path,
+    problems: Problems,
+) -> None:
+    if rule.profile is not None and rule.profile not in conditioner.profiles:
+        problems.add(
+            "reference",
+            (*path, "profile"),
+            f"there is no profile {rule.profile} in this conditioner",
+            allowed=listed(conditioner.profiles),
+            hint=nearest(rule.profile, conditioner.profiles),
+        )
+    check_ports.match(scenario, rule, path, problems)
+
+
+def _count(scenario: Scenario, conditioner: Conditioner, path: Path, problems: Problems) -> None:
+    per_flow = sum(profile.per == "flow" for profile in conditioner.profiles.values())
+    needed = len(conditioner.profiles) - per_flow + per_flow * check_flows.count(scenario)
+    if needed > MAX_PROFILES:
+        problems.add(
+            "limit",
+            (*path, "profiles"),
+            f"{needed} meters are needed; a conditioner has at most {MAX_PROFILES}",
+            at_key=True,
+        )
+
+
+def _profile(
+    scenario: Scenario,
+    conditioner: Conditioner,
+    name: str,
+    profile: Profile,
+    path: Path,
+    problems: Problems,
+) -> None:
+    for colour in ("green", "yellow", "red"):
+        action = getattr(profile, colour)
+        if action.drop and action.dscp is not None:
+            problems.add(
+                "relation",
+                (*path, colour, "dscp"),
+                "a packet that is dropped bears no DSCP",
+                at_key=True,
+            )
+    meter = profile.meter
+    at = (*path, "meter")
+    if meter is None:
+        return
+    _relations(meter, at, problems)
+    if isinstance(meter, TokenBucket | Tsw2cm) and "yellow" in profile.model_fields_set:
+        problems.add(
+            "relation",
+            (*path, "yellow"),
+            f"{meter.kind} colours nothing yellow",
+            allowed="green, red",
+            at_key=True,
+        )
+    largest = _largest(scenario, conditioner, name)
+    for key, depth, colour in _depths(meter):
+        if 0 < depth < largest:
+            fate = f"be {colour}" if colour else "conform"
+            problems.add(
+                "relation",
+                (*at, key),
+                f"no packet of {largest} B can ever {fate}: {key} is smaller",
+                given=format_bytes(depth),
+                allowed=f"{format_bytes(largest)} or more",
+                warning=True,
+            )
+
+
+def _relations(meter: Meter, path: Path, problems: Problems) -> None:
+    if isinstance(meter, TokenBucket):
+        if (meter.peak_rate is None) != (meter.peak_burst is None):
+            missing = "peak_burst" if meter.peak_burst is None else "peak_rate"
+            message = f"{missing} is missing: a second bucket has a rate and a depth"
+            problems.add("missing-key", (*path, missing), message, at_key=True)
+        elif meter.peak_rate is not None:
+            _above(path, problems, ("peak_rate", meter.peak_rate), ("rate", meter.rate))
+    elif isinstance(meter, SrTcm) and meter.cbs == 0 and meter.ebs == 0:
+        message = "cbs or ebs must be above 0 (RFC 2697 section 2)"
+        problems.add("relation", (*path, "cbs"), message, given="0 B")
+    elif isinstance(meter, TrTcm):
+        _above(path, problems, ("pir", meter.pir), ("cir", meter.cir))
+    elif isinstance(meter, Tsw3cm):
+        _above(path, problems, ("ptr", meter.ptr), ("ctr", meter.ctr))
+
+
+def _above(path: Path, problems: Problems, high: tuple[str, int], low: tuple[str, int]) -> None:
+    if high[1] < low[1]:
+        problems.add(
+            "relation",
+            (*path, high[0]),
+            f"{high[0]} must not be below {low[0]}",
+            given=format_rate(high[1]),
+            allowed=f"{format_rate(low[1])} or more",
+            related=(((*path, low[0]), f"{low[0]} is {format_rate(low[1])}"),),
+        )
+
+
+def _depths(meter: Meter) -> list[tuple[str, int, str]]:
+    """Buckets of a meter: key, depth [B], the colour that needs its tokens."""
+    if isinstance(meter, TokenBucket):
+        peak = meter.peak_burst or 0
+        return [("burst", meter.burst, ""), ("peak_burst", peak, "")]
+    if isinstance(meter, SrTcm | Rfc4115):
+        return [("cbs", meter.cbs, "green"), ("ebs", meter.ebs, "yellow")]
+    if isinstance(meter, TrTcm):
+        return [("cbs", meter.cbs, "green"), ("pbs", meter.pbs, "")]
+    return []
+
+
+def _largest(scenario: Scenario, conditioner: Conditioner, profile: str) -> int:
+    """Largest packet of the flows that a profile may meter [B]; 0 without any."""
+    rules = [rule for rule in conditioner.rules if rule.profile == profile]
+    marks = {
+        getattr(its, colour).dscp
+        for each in scenario.conditioners.values()
+        for its in each.profiles.values()
+        for colour in ("green", "yellow", "red")
+    }
+    sizes = [0]
+    for name in scenario.flows:
+        flow = check_flows.options(scenario, name)
+        for rule in rules:
+            if (
+                (rule.flow is None or name in {check_flows.base(each) for each in rule.flow})
+                and (rule.source is None or flow.from_ in rule.source)
+                and (rule.destination is None or flow.to in rule.destination)
+                and (rule.protocol is None or flow.agent in rule.protocol)
+                and (rule.dscp is None or marks.union([flow.dscp]).intersection(rule.dscp))
+            ):
+                sizes.append(check_flows.largest_of(flow))
+                break
+    return max(sizes)
