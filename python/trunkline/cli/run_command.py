@@ -69,6 +69,8 @@ def command(
     network = compile(scenario, seed=first)
     with engine_faults():
         results = simulate(network, seeds=seeds, threads=threads, scenario=scenario.text)
+    if runs > 1 and len({result.hash() for result in results}) == 1:
+        click.echo(f"all {runs} runs are alike: nothing in this scenario is random", err=True)
     if out is not None:
         from trunkline.results import store
 

@@ -19,7 +19,6 @@ _FLOWS = {
     "loss": ("loss_ratio", "%"),
     "delay": ("delay_mean_s", "s"),
     "p99": ("delay_p99_s", "s"),
-    "jitter": ("jitter_s", "s"),
 }
 _PORTS = {
     "use": ("utilisation", "%"),
@@ -62,6 +61,9 @@ def _table(title: str, rows: list[Row], columns: dict[str, tuple[str, str]], by:
         row = rows[index]
         values = [_cell(row.measures.get(name), unit) for name, unit in columns.values()]
         add(drawn, [*row.key.values(), *values])
+    for column in drawn.columns[: len(names)]:
+        # In a narrow terminal names would give way first, and numbers without names say nothing.
+        column.no_wrap = True
     return drawn
 
 
