@@ -9,5 +9,7 @@ mod determinism;
 mod mpls;
 mod ns2;
 mod queueing;
+mod random;
 mod sched;
 mod storm;
+mod tcp;

@@ -1,0 +1,204 @@
+//! Random small networks: every run ends, its books balance, nothing overtakes within a flow.
+
+use crate::support::*;
+use proptest::prelude::*;
+use trunkline_agent::tcp::{DelayedAck, TcpConfig, Variant};
+use trunkline_agent::udp::Size;
+use trunkline_engine::network::{Agent, PortConfig, Queue, Ttl};
+use trunkline_port::aqm::{AqmConfig, RedConfig, Spacing, Unit};
+
+const NODES: usize = 5;
+const NAMES: [&str; NODES] = ["n0", "n1", "n2", "n3", "n4"];
+
+fn any_queue() -> impl Strategy<Value = Queue> {
+    let red = RedConfig {
+        min_th: 2.0,
+        max_th: 8.0,
+        max_p: 0.1,
+        w_q: 0.05,
+        gentle: true,
+        unit: Unit::Packets,
+        mean_packet_bytes: 500,
+        spacing: Spacing::Uniform,
+    };
+    let aqm = prop_oneof![Just(UNLIMITED.aqm), Just(AqmConfig::Red(red))];
+    let packets = proptest::option::of(1..40u32);
+    let bytes = proptest::option::of(1500..30_000u64);
+    (packets, bytes, any::<bool>(), aqm).prop_map(|(limit_packets, limit_bytes, counts, aqm)| {
+        Queue { limit_packets, limit_bytes, counts_in_service: counts, aqm }
+    })
+}
+
+/// A port for `flows` flows, each its own class unless it is a FIFO.
+fn any_port(flows: usize) -> impl Strategy<Value = PortConfig> {
+    let shares = proptest::collection::vec(1..9u32, flows);
+    (0..4u8, any_queue(), shares).prop_map(move |(kind, queue, shares)| {
+        let mut port = match kind {
+            0 => return fifo(queue),
+            1 => priority(flows as u32, &queue),
+            2 => drr(&shares.iter().map(|share| share * 300).collect::<Vec<_>>(), &queue),
+            _ => wfq(&shares, &queue),
+        };
+        port.classifier = by_flow(flows);
+        port
+    })
+}
+
+fn any_agent() -> impl Strategy<Value = Agent> {
+    let variant = prop_oneof![
+        Just(Variant::Tahoe),
+        Just(Variant::Reno),
+        Just(Variant::NewReno),
+        Just(Variant::Sack)
+    ];
+    let delayed =
+        prop_oneof![Just(None), Just(Some(DelayedAck { timeout_ns: 100 * MS, every: 2 }))];
+    let size = proptest::option::of(1..200_000u64);
+    let overhead = prop_oneof![Just(0), Just(MS)];
+    let transfer = (variant, delayed, size, overhead, any::<bool>(), any::<bool>()).prop_map(
+        |(variant, delayed_ack, size_bytes, send_overhead_ns, timestamps, ecn)| {
+            let config = TcpConfig {
+                delayed_ack,
+                size_bytes,
+                send_overhead_ns,
+                timestamps,
+                ecn,
+                limited_transmit: timestamps,
+                window_packets: 64,
+                ..tcp(variant)
+            };
+            Agent::Tcp(config)
+        },
+    );
+    let rate = 100_000..8_000_000u64;
+    prop_oneof![
+        transfer,
+        (rate.clone(), 20..1500u32).prop_map(|(rate, bytes)| cbr(rate, bytes)),
+        (rate.clone(), 20.0..800.0f64)
+            .prop_map(|(rate, mean_bytes)| poisson(rate, Size::Exponential { mean_bytes })),
+        (rate, 20..1500u32).prop_map(|(rate, bytes)| on_off(rate, bytes, 30 * MS, 50 * MS)),
+    ]
+}
+
+#[derive(Clone, Debug)]
+struct FlowPlan {
+    ends: (usize, usize),
+    agent: Agent,
+    tunnel: Option<(Removal, Ttl)>,
+    start_ns: u64,
+    ttl: u8,
+}
+
+fn any_flow() -> impl Strategy<Value = FlowPlan> {
+    let ends = (0..NODES, 1..NODES).prop_map(|(src, step)| (src, (src + step) % NODES));
+    let removal = prop_oneof![
+        Just(Removal::Penultimate),
+        Just(Removal::Ultimate),
+        Just(Removal::ExplicitNull)
+    ];
+    let model = prop_oneof![Just(Ttl::Uniform), Just(Ttl::Pipe)];
+    let tunnel = proptest::option::of((removal, model));
+    (ends, any_agent(), tunnel, 0..SECOND, 1..70u8).prop_map(
+        |(ends, agent, tunnel, start_ns, ttl)| FlowPlan { ends, agent, tunnel, start_ns, ttl },
+    )
+}
+
+/// Nodes in a row with links of any rate, delay, loss and port; flows either way, some in paths.
+fn any_lab() -> impl Strategy<Value = Lab> {
+    let flows = proptest::collection::vec(any_flow(), 1..6);
+    flows.prop_flat_map(|flows| {
+        let link =
+            (100_000..50_000_000u64, 0..8 * MS, 0..40u32, prop_oneof![Just(0.0), Just(0.02)]);
+        let links = proptest::collection::vec((link, any_port(flows.len())), 2 * (NODES - 1));
+        (Just(flows), links, 0..SECOND, SECOND + 1..3 * SECOND).prop_map(build)
+    })
+}
+
+type LinkPlan = ((u64, u64, u32, f64), PortConfig);
+
+fn build((flows, links, warmup, duration): (Vec<FlowPlan>, Vec<LinkPlan>, u64, u64)) -> Lab {
+    let mut lab = Lab::chain(&NAMES, MBIT, 0);
+    for (index, ((rate, delay, header, loss), port)) in links.into_iter().enumerate() {
+        let link = &mut lab.network.links[index];
+        (link.rate_bit_s, link.delay_ns, link.header_bytes) = (rate, delay, header);
+        link.loss = loss;
+        lab.feed(index as u32, port);
+    }
+    for (index, plan) in flows.into_iter().enumerate() {
+        let (src, dst) = plan.ends;
+        let flow = lab.flow(&format!("flow{index}"), NAMES[src], NAMES[dst], plan.agent);
+        lab.network.flows[flow].start_ns = plan.start_ns;
+        lab.network.flows[flow].ttl = plan.ttl;
+        if let Some((removal, ttl)) = plan.tunnel {
+            let mut route = NAMES[src.min(dst)..=src.max(dst)].to_vec();
+            if src > dst {
+                route.reverse();
+            }
+            lab.carry(
+                flow,
+                &Tunnel { route: &route, first_label: 100 * flow as u32 + 100, removal, ttl },
+            );
+        }
+    }
+    lab.lasting(warmup, duration);
+    lab
+}
+
+impl std::fmt::Debug for Lab {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{:?}", self.network)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 150,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(20_260_301),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    /// `finish` checks conservation by flow and Little's law by class, exactly. Beyond it: one
+    /// class per flow on one path keeps order, no line sends more than its rate, the same seed
+    /// gives the same tables, and with or without a trace.
+    #[test]
+    fn any_network_conserves_packets_keeps_order_and_repeats(lab in any_lab(), seed in 0..1000u64) {
+        let run = lab.try_run(seed).map_err(|failure| TestCaseError::fail(failure.to_string()))?;
+        for flow in 0..lab.network.flows.len() {
+            prop_assert_eq!(run.flow(flow, "reordered"), 0.0);
+            let payload = run.flow(flow, "goodput_bytes");
+            prop_assert!(payload <= run.flow(flow, "bytes_delivered") + 1e6);
+        }
+        let span = (lab.network.run.duration_ns - lab.network.run.warmup_ns) as f64;
+        for (index, link) in lab.network.links.iter().enumerate() {
+            let classes = lab.network.ports[link.port as usize].classes.len() as u16;
+            let sent: f64 = (0..classes).map(|c| run.class(index as u32, c, "bytes_sent")).sum();
+            let room = span * link.rate_bit_s as f64 / 8e9 + 65_600.0;
+            prop_assert!(sent <= room, "link {}: {} B of {}", index, sent, room);
+        }
+        prop_assert!(run.bits(&[]) == lab.trace(seed).bits(&[]));
+    }
+
+    /// What a flow delivers, it delivers in the order it was sent, segment by segment on each hop.
+    #[test]
+    fn any_network_keeps_the_order_of_a_flow_on_every_link(lab in any_lab(), seed in 0..1000u64) {
+        let run = lab.trace(seed);
+        for flow in 0..lab.network.flows.len() {
+            for link in 0..lab.network.links.len() as u32 {
+                for reverse in [false, true] {
+                    use trunkline_engine::observer::Event;
+                    let queued = run.events(flow, reverse, |event| event == Event::Queued { link });
+                    let arrived = run.events(flow, reverse, |event| event == Event::Arrived { link });
+                    // Lost on the wire or still on it: what arrived is a subsequence of what joined.
+                    let mut joined = queued.iter();
+                    for (at, packet) in &arrived {
+                        let same = joined.find(|(_, other)| {
+                            other.sent_at == packet.sent_at && other.seq == packet.seq
+                        });
+                        prop_assert!(same.is_some_and(|(when, _)| when <= at), "flow {}", flow);
+                    }
+                }
+            }
+        }
+    }
+}
