@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import sys
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
-
-import numpy as np
 
 from trunkline.results.decode import Raw, decode
 from trunkline.results.table import Scalar, Table
@@ -181,11 +181,12 @@ class Results:
                 if isinstance(column.values, list):
                     for item in column.values:
                         digest.update((item or "").encode() + b"\0")
-                elif column.valid is None:
-                    digest.update(column.values.astype("<i8").tobytes())
                 else:
-                    filled = np.where(column.valid, column.values, -1)
-                    digest.update(filled.astype("<i8").tobytes())
+                    values: list[Any] = column.to_list()
+                    filled = array("q", [-1 if value is None else value for value in values])
+                    if sys.byteorder == "big":
+                        filled.byteswap()
+                    digest.update(filled)
         return digest.hexdigest()
 
     def to_json(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,6 @@ def _column(frame: Any, field: Field) -> Column:
     series = frame[field.name]
     if field.kind == "str":
         return Column(series.to_list())
-    filled = series.fill_null(-1).to_numpy()
-    valid = None if series.null_count() == 0 else series.is_not_null().to_numpy()
-    return Column(filled, valid)
+    valid = None if series.null_count() == 0 else series.is_not_null().to_list()
+    values = array("q" if field.kind == "i64" else "d", series.fill_null(-1).to_list())
+    return Column(memoryview(values), valid)

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from trunkline.results.tables import Field
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     import polars as pl
+    from numpy.typing import NDArray
 
 Scalar = str | int | float | None
 
@@ -27,14 +26,14 @@ class Column:
 
     Parameters
     ----------
-    values : ndarray of int64 or float64, or list of str or None
+    values : memoryview of int64 or float64, or list of str or None
         One value a row.
-    valid : ndarray of bool, or None
+    valid : list of bool, or None
         Which numbers are not null; None = all. Strings carry their own None.
     """
 
-    values: NDArray[Any] | list[str | None]
-    valid: NDArray[np.bool_] | None = None
+    values: memoryview[Any] | list[str | None]
+    valid: list[bool] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -43,18 +42,37 @@ class Column:
         """One value as a Python object, None where null."""
         if self.valid is not None and not self.valid[index]:
             return None
-        value = self.values[index]
-        scalar: Scalar = value if isinstance(value, str) or value is None else value.item()
-        return scalar
+        value: Scalar = self.values[index]
+        return value
 
     def to_list(self) -> list[Scalar]:
         """Values as Python objects, None where null."""
         if isinstance(self.values, list):
             return list(self.values)
-        items: list[Scalar] = self.values.tolist()
+        items: list[Any] = self.values.tolist()
         if self.valid is None:
             return items
-        return [x if ok else None for x, ok in zip(items, self.valid.tolist(), strict=True)]
+        return [x if ok else None for x, ok in zip(items, self.valid, strict=True)]
+
+    def numbers(self) -> memoryview[Any]:
+        """The numbers, with anything where null."""
+        assert not isinstance(self.values, list)
+        return self.values
+
+    def array(self) -> NDArray[Any]:
+        """The numbers as a numpy array that shares their memory, with anything where null."""
+        import numpy as np
+
+        values = self.numbers()
+        if len(values) == 0:
+            return np.zeros(0, dtype=values.format)
+        return np.frombuffer(values, dtype=values.format)
+
+    def mask(self) -> NDArray[np.bool_] | None:
+        """Which numbers are not null; None if all are."""
+        import numpy as np
+
+        return None if self.valid is None else np.array(self.valid, dtype=np.bool_)
 
 
 class Table:
@@ -144,9 +162,11 @@ class Table:
             for field in self.fields:
                 column = self._columns[field.name]
                 dtype = types[field.kind]
-                made = pl.Series(field.name, column.values, dtype=dtype)
+                text = isinstance(column.values, list)
+                values = column.values if text else column.array()
+                made = pl.Series(field.name, values, dtype=dtype)
                 if column.valid is not None:
-                    mask = pl.Series(column.valid)
+                    mask = pl.Series(column.valid, dtype=pl.Boolean)
                     kept = pl.when(mask).then(pl.col(field.name))
                     made = made.to_frame().select(kept).to_series()
                 series.append(made)
@@ -159,14 +179,17 @@ class Table:
 
     def to_numpy(self) -> dict[str, NDArray[Any]]:
         """As a numpy array a column; null integers become not-a-number doubles."""
+        import numpy as np
+
         arrays: dict[str, NDArray[Any]] = {}
         for name, column in self._columns.items():
+            mask = column.mask()
             if isinstance(column.values, list):
                 arrays[name] = np.array(column.values, dtype=object)
-            elif column.valid is None:
-                arrays[name] = column.values
+            elif mask is None:
+                arrays[name] = column.array()
             else:
-                arrays[name] = np.where(column.valid, column.values, np.nan)
+                arrays[name] = np.where(mask, column.array(), np.nan)
         return arrays
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

@@ -1,0 +1,56 @@
+"""From the raw columns of an engine to tables: names in place of indices, base units added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from trunkline.results.decode import flows, ports, recovery
+from trunkline.results.decode.columns import Network, RawTable, Rows, empty, floats
+from trunkline.results.table import Column, Table
+from trunkline.results.tables import SCHEMAS
+
+__all__ = ["Raw", "decode"]
+
+Raw = Mapping[str, RawTable]
+
+
+def decode(raw: Raw, network: Network, causes: Sequence[str]) -> dict[str, Table]:
+    """Make the tables of a run.
+
+    Parameters
+    ----------
+    raw : mapping of table to mapping of column to (kind, bytes)
+        What the engine returned; indices refer to the lists of the network.
+    network : mapping
+        The compiled network, parsed from its JSON.
+    causes : sequence of str
+        Names of the causes of drops, by index.
+
+    Returns
+    -------
+    dict of str to Table
+        A table for each entry of ``SCHEMAS``; one that the engine has no rows for is empty.
+    """
+    measured_s = (network["run"]["duration_ns"] - network["run"]["warmup_ns"]) / 1e9
+    made: dict[str, Callable[[Rows], dict[str, Column]]] = {
+        "flows": lambda rows: flows.flows(rows, network, measured_s),
+        "ports": lambda rows: ports.ports(rows, network, measured_s),
+        "paths": lambda rows: ports.paths(rows, network, measured_s),
+        "drops": lambda rows: ports.drops(rows, network, causes),
+        "series": lambda rows: ports.series(rows, network),
+        "colours": lambda rows: ports.colours(rows, network, measured_s),
+        "accounts": lambda rows: ports.accounts(rows, network),
+        "timeline": lambda rows: recovery.timeline(rows, network),
+        "packets": lambda rows: recovery.packets(rows, network, causes),
+        "summary": lambda rows: _summary(rows, measured_s),
+    }
+    columns = {
+        name: make(Rows(raw[name])) if name in raw else empty(name) for name, make in made.items()
+    }
+    columns["classes"] = flows.classes(columns["flows"], measured_s)
+    return {name: Table(name, fields, columns[name]) for name, fields in SCHEMAS.items()}
+
+
+def _summary(rows: Rows, measured_s: float) -> dict[str, Column]:
+    columns = {name: rows.column(name) for name in rows.names}
+    return {**columns, "measured_s": floats([measured_s])}

@@ -1,0 +1,134 @@
+"""Columns from raw ones: names in place of indices, seconds, rates, ratios.
+
+Plain Python on purpose: importing an array library takes longer than a small run.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from trunkline.results.table import Column
+from trunkline.results.tables import SCHEMAS
+
+RawTable = Mapping[str, tuple[str, bytes]]
+Network = Mapping[str, Any]
+Valid = list[bool] | None
+
+_FORMATS = {"i64": "q", "f64": "d", "u32": "I", "u8": "B"}
+
+
+class Rows:
+    """A raw table.
+
+    Parameters
+    ----------
+    columns : mapping of str to (kind, bytes)
+        Little-endian numbers by column, as an engine returns them.
+    """
+
+    def __init__(self, columns: RawTable) -> None:
+        self._columns = columns
+        self._lists: dict[str, list[Any]] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._columns)
+
+    def column(self, name: str, valid: Valid = None) -> Column:
+        """A column as it is; 64-bit numbers are not copied."""
+        kind, data = self._columns[name]
+        values = memoryview(data).cast(_FORMATS[kind])  # type: ignore[call-overload]
+        if kind in ("i64", "f64"):
+            return Column(values, valid)
+        return ints(values.tolist(), valid)
+
+    def __getitem__(self, name: str) -> list[Any]:
+        if name not in self._lists:
+            kind, data = self._columns[name]
+            self._lists[name] = memoryview(data).cast(_FORMATS[kind]).tolist()  # type: ignore[call-overload]
+        return self._lists[name]
+
+
+def ints(values: Iterable[int], valid: Valid = None) -> Column:
+    """A column of integers."""
+    return Column(memoryview(array("q", values)), valid)
+
+
+def floats(values: Iterable[float], valid: Valid = None) -> Column:
+    """A column of doubles."""
+    return Column(memoryview(array("d", values)), valid)
+
+
+def seconds(values_ns: Iterable[float], valid: Valid = None) -> Column:
+    """Nanoseconds in seconds."""
+    return floats([value / 1e9 for value in values_ns], valid)
+
+
+def rate(counted_bytes: Iterable[int], measured_s: float) -> Column:
+    """Bytes over the measured time, in bit/s."""
+    return floats([count * 8 / measured_s for count in counted_bytes])
+
+
+def ratio(parts: Sequence[int], wholes: Sequence[int]) -> Column:
+    """Parts over wholes; null where the whole is zero."""
+    pairs = zip(parts, wholes, strict=True)
+    return floats(
+        [part / whole if whole > 0 else 0.0 for part, whole in pairs],
+        mask(whole > 0 for whole in wholes),
+    )
+
+
+def mask(valid: Iterable[bool]) -> Valid:
+    """Which rows are not null; None if all are."""
+    listed = list(valid)
+    return None if all(listed) else listed
+
+
+def names(items: Sequence[str], indices: Iterable[int]) -> Column:
+    """Names at these indices; null where the index is outside the list."""
+    count = len(items)
+    return Column([items[index] if 0 <= index < count else None for index in indices])
+
+
+def names_of(network: Network, key: str, indices: Iterable[int]) -> Column:
+    """Names of the network's nodes, links, flows or paths at these indices."""
+    return names([item["name"] for item in network[key]], indices)
+
+
+def class_names(network: Network) -> Callable[[int, int], str | None]:
+    """A function from link and class of its port to the name of the class, if there is one."""
+    ports = [[each["name"] for each in port["classes"]] for port in network["ports"]]
+    port_of = [link["port"] for link in network["links"]]
+
+    def class_name(link: int, index: int) -> str | None:
+        if not 0 <= link < len(port_of):
+            return None
+        named = ports[port_of[link]]
+        return named[index] if 0 <= index < len(named) else None
+
+    return class_name
+
+
+def classes_of(network: Network, rows: Rows) -> Column:
+    """Names of the classes of a table's ``link`` and ``class`` columns."""
+    class_name = class_names(network)
+    pairs = zip(rows["link"], rows["class"], strict=True)
+    return Column([class_name(link, index) for link, index in pairs])
+
+
+def directions(rows: Rows) -> Column:
+    """Names of the directions of a table's ``reverse`` column."""
+    return names(("forward", "reverse"), rows["reverse"])
+
+
+def empty(table: str) -> dict[str, Column]:
+    """The columns of a table without rows."""
+    made: dict[str, Callable[[], Column]] = {
+        "str": lambda: Column([]),
+        "i64": lambda: ints([]),
+        "f64": lambda: floats([]),
+    }
+    return {field.name: made[field.kind]() for field in SCHEMAS[table]}

@@ -1,0 +1,103 @@
+"""Tables of flows, one by one and by class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from trunkline.results import dscp
+from trunkline.results.decode.columns import (
+    Network,
+    Rows,
+    ints,
+    mask,
+    rate,
+    ratio,
+    seconds,
+)
+from trunkline.results.table import Column
+
+_DELAYS = ("mean", "min", "max", "p50", "p90", "p95", "p99", "p999")
+_SUMMED = (
+    "packets_sent",
+    "bytes_sent",
+    "packets_delivered",
+    "bytes_delivered",
+    "goodput_bytes",
+    "packets_dropped",
+)
+
+
+def flows(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
+    """One row a flow."""
+    listed = [network["flows"][index] for index in rows["flow"]]
+    nodes = [node["name"] for node in network["nodes"]]
+    arrived = mask(count > 0 for count in rows["packets_delivered"])
+    finished = mask(at >= 0 for at in rows["finished_ns"])
+    columns = {
+        "flow": Column([flow["name"] for flow in listed]),
+        "source": Column([nodes[flow["src"]] for flow in listed]),
+        "destination": Column([nodes[flow["dst"]] for flow in listed]),
+        "protocol": Column([flow["agent"]["protocol"] for flow in listed]),
+        "dscp": Column([dscp.name(flow["dscp"]) for flow in listed]),
+    }
+    for name in rows.names:
+        if name != "flow":
+            of_delay = name.startswith(("delay_", "jitter_"))
+            columns[name] = rows.column(name, arrived if of_delay else None)
+    columns["finished_ns"] = rows.column("finished_ns", finished)
+    columns["finished_s"] = seconds(rows["finished_ns"], finished)
+    columns["start_s"] = seconds(rows["start_ns"])
+    columns |= _rates(rows, measured_s)
+    for which in _DELAYS:
+        columns[f"delay_{which}_s"] = seconds(rows[f"delay_{which}_ns"], arrived)
+    ends = zip(rows["delay_max_ns"], rows["delay_min_ns"], strict=True)
+    columns["delay_range_s"] = seconds([most - least for most, least in ends], arrived)
+    columns["jitter_s"] = seconds(rows["jitter_ns"], arrived)
+    return columns
+
+
+def classes(flows: Mapping[str, Column], measured_s: float) -> dict[str, Column]:
+    """Flows gathered by DSCP, classes in order of their first flow."""
+    named = flows["dscp"].to_list()
+    members: dict[Any, list[int]] = {}
+    for index, name in enumerate(named):
+        members.setdefault(name, []).append(index)
+    groups = list(members.values())
+    counts = {name: flows[name].numbers() for name in _SUMMED}
+    sums = {name: [_total(values, group) for group in groups] for name, values in counts.items()}
+    delivered = counts["packets_delivered"]
+    arrived = [[i for i in group if delivered[i] > 0] for group in groups]
+    least, most = flows["delay_min_ns"].numbers(), flows["delay_max_ns"].numbers()
+    mean = flows["delay_mean_ns"].numbers()
+    valid = mask(bool(group) for group in arrived)
+    least_ns = [min((int(least[i]) for i in group), default=-1) for group in arrived]
+    most_ns = [max((int(most[i]) for i in group), default=-1) for group in arrived]
+    mean_ns = [
+        sum(mean[i] * delivered[i] for i in group) / max(1, _total(delivered, group))
+        for group in arrived
+    ]
+    return {
+        "class": Column([str(name) for name in members]),
+        "flows": ints([len(group) for group in groups]),
+        **{name: ints(values) for name, values in sums.items()},
+        "delay_min_ns": ints(least_ns, valid),
+        "delay_max_ns": ints(most_ns, valid),
+        **_rates(sums, measured_s),
+        "delay_mean_s": seconds(mean_ns, valid),
+        "delay_min_s": seconds(least_ns, valid),
+        "delay_max_s": seconds(most_ns, valid),
+    }
+
+
+def _total(values: Sequence[float], group: Iterable[int]) -> int:
+    return sum(int(values[index]) for index in group)
+
+
+def _rates(counts: Rows | Mapping[str, list[int]], measured_s: float) -> dict[str, Column]:
+    return {
+        "offered_bit_s": rate(counts["bytes_sent"], measured_s),
+        "throughput_bit_s": rate(counts["bytes_delivered"], measured_s),
+        "goodput_bit_s": rate(counts["goodput_bytes"], measured_s),
+        "loss_ratio": ratio(counts["packets_dropped"], counts["packets_sent"]),
+    }

@@ -1,0 +1,135 @@
+"""Tables of ports, paths, drops, probes, colours and accounts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from trunkline.results import dscp
+from trunkline.results.decode.columns import (
+    Network,
+    Rows,
+    class_names,
+    classes_of,
+    directions,
+    floats,
+    mask,
+    names,
+    names_of,
+    rate,
+    ratio,
+    seconds,
+)
+from trunkline.results.table import Column
+
+COLOURS = ("green", "yellow", "red")
+"""Colours, in the engine's order."""
+
+LINK_MEASURES = ("queue-packets", "queue-bytes", "queue-average", "utilisation", "drops")
+"""Measures of probes whose target is a link; those of all others is a flow."""
+
+
+def ports(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
+    """One row a link and class."""
+    rates = [network["links"][index]["rate_bit_s"] for index in rows["link"]]
+    sent = mask(not math.isnan(wait) for wait in rows["wait_mean_ns"])
+    columns = {name: rows.column(name) for name in rows.names}
+    columns["link"] = names_of(network, "links", rows["link"])
+    columns["class"] = classes_of(network, rows)
+    for which in ("mean", "max"):
+        columns[f"wait_{which}_ns"] = rows.column(f"wait_{which}_ns", sent)
+        columns[f"wait_{which}_s"] = seconds(rows[f"wait_{which}_ns"], sent)
+    columns["throughput_bit_s"] = rate(rows["bytes_sent"], measured_s)
+    pairs = zip(rows["bytes_sent"], rates, strict=True)
+    columns["utilisation"] = floats([sent * 8 / measured_s / rate for sent, rate in pairs])
+    columns["loss_ratio"] = ratio(rows["packets_dropped"], rows["packets_offered"])
+    return columns
+
+
+def paths(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
+    """One row a label-switched path."""
+    return {
+        "path": names_of(network, "paths", rows["path"]),
+        "packets": rows.column("packets"),
+        "bytes": rows.column("bytes"),
+        "throughput_bit_s": rate(rows["bytes"], measured_s),
+    }
+
+
+def drops(rows: Rows, network: Network, causes: Sequence[str]) -> dict[str, Column]:
+    """One row a flow, direction, place, class, precedence and cause."""
+    return {
+        "flow": names_of(network, "flows", rows["flow"]),
+        "direction": directions(rows),
+        "link": names_of(network, "links", rows["link"]),
+        "node": names_of(network, "nodes", rows["node"]),
+        "class": classes_of(network, rows),
+        "precedence": rows.column("precedence"),
+        "cause": names(causes, rows["cause"]),
+        "packets": rows.column("packets"),
+        "bytes": rows.column("bytes"),
+    }
+
+
+def series(rows: Rows, network: Network) -> dict[str, Column]:
+    """One row a probe and step."""
+    class_name = class_names(network)
+    targets: list[str] = []
+    classes: list[str | None] = []
+    for probe in network["probes"]:
+        items = network["links" if probe["measure"] in LINK_MEASURES else "flows"]
+        targets.append(items[probe["target"]]["name"])
+        index = probe.get("class")
+        classes.append(class_name(probe["target"], index) if index is not None else None)
+    probes = rows["probe"]
+    return {
+        "probe": rows.column("probe"),
+        "target": names(targets, probes),
+        "class": Column([classes[index] for index in probes]),
+        "measure": names([probe["measure"] for probe in network["probes"]], probes),
+        "time_ns": rows.column("time_ns"),
+        "time_s": seconds(rows["time_ns"]),
+        "value": rows.column("value"),
+    }
+
+
+def colours(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
+    """What conditioners coloured: one row a conditioner, profile and colour."""
+    conditioners = network.get("conditioners", [])
+    keys = ("conditioner", "ingress")
+    named: list[str | None] = []
+    profiles: list[str | None] = []
+    for link, end, profile in zip(rows["link"], rows["ingress"], rows["profile"], strict=True):
+        conditioner = conditioners[network["links"][link][keys[end]]]
+        named.append(conditioner["name"])
+        profiles.append(conditioner["profiles"][profile]["name"])
+    # Each profile has one row a colour, next to each other.
+    packets, each = rows["packets"], len(COLOURS)
+    totals = [sum(packets[first : first + each]) for first in range(0, len(packets), each)]
+    return {
+        "link": names_of(network, "links", rows["link"]),
+        "end": names(("near", "far"), rows["ingress"]),
+        "conditioner": Column(named),
+        "profile": Column(profiles),
+        "colour": names(COLOURS, rows["colour"]),
+        "packets": rows.column("packets"),
+        "bytes": rows.column("bytes"),
+        "throughput_bit_s": rate(rows["bytes"], measured_s),
+        "share": ratio(packets, [total for total in totals for _ in COLOURS]),
+    }
+
+
+def accounts(rows: Rows, network: Network) -> dict[str, Column]:
+    """What ports with accounts were offered, by flow, DSCP, colour, class and precedence."""
+    counted = ("packets_offered", "bytes_offered", "packets_dropped", "bytes_dropped")
+    return {
+        "link": names_of(network, "links", rows["link"]),
+        "flow": names_of(network, "flows", rows["flow"]),
+        "direction": directions(rows),
+        "dscp": Column([dscp.name(value) for value in rows["dscp"]]),
+        "colour": names(COLOURS, rows["colour"]),
+        "class": classes_of(network, rows),
+        "precedence": rows.column("precedence"),
+        **{name: rows.column(name) for name in counted},
+        "loss_ratio": ratio(rows["packets_dropped"], rows["packets_offered"]),
+    }
