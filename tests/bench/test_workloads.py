@@ -1,0 +1,83 @@
+"""The benchmark's workloads mean the same to both engines."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+
+import ns2
+import ours
+from trunkline import _core
+from trunkline.network import compile
+from trunkline.scenario import load
+from workloads import WORKLOADS, next_hops
+
+
+@pytest.mark.parametrize(
+    ("name", "links", "tcp", "cbr"), [("W1", 18, 24, 2), ("W2", 24, 2, 1), ("W3", 400, 1000, 0)]
+)
+def test_sizes_are_as_described(name, links, tcp, cbr):
+    workload = WORKLOADS[name]()
+    assert (2 * len(workload.links), len(workload.tcp), len(workload.cbr)) == (links, tcp, cbr)
+    network = json.loads(ours.compiled(workload, 1.0))
+    assert (len(network["links"]), len(network["flows"])) == (links, tcp + cbr)
+
+
+def test_backbone_routes_given_to_ns2_are_those_of_the_engine():
+    """Two programs of shortest paths, one rule for equal costs."""
+    workload = WORKLOADS["W3"]()
+    written = ours.compiled(workload, 1.0)
+    network = json.loads(written)
+    names = [node["name"] for node in network["nodes"]]
+    hops = next_hops(workload)
+    rows = _core.routes(written)
+    assert len(rows) == 100 * 99
+    for node, destination, link in rows:
+        to = names[network["links"][link]["to"]]
+        assert hops[names[node], names[destination]] == to
+
+
+def test_trunk_workload_is_labelled_on_the_upper_route():
+    workload = WORKLOADS["W2"]()
+    network = json.loads(ours.compiled(workload, 1.0))
+    links = [network["links"][link]["name"] for link in network["paths"][0]["links"]]
+    assert links == ["R1->R2", "R2->R4", "R4->R5", "R5->R6"]
+    assert all(flow["fec"] for flow in network["flows"])
+    assert next_hops(workload)["R2", "D3"] == "R4"
+
+
+def test_scenario_of_the_benchmark_has_no_warning():
+    for make in WORKLOADS.values():
+        workload = make()
+        scenario = load(ours.scenario(workload, workload.seconds), strict=True)
+        assert compile(scenario).to_json()
+
+
+@pytest.mark.skipif(not ns2.found(), reason="ns-2 is not on this machine")
+def test_af_workload_does_the_work_that_ns2_does(tmp_path):
+    """60 s of W1: packet-hops, drops and goodput within 2, 5 and 2 % of ns-2's."""
+    workload = WORKLOADS["W1"]()
+    driver = tmp_path / "w1.tcl"
+    driver.write_text(ns2.script(workload), "utf-8")
+    command = [ns2.PROGRAM, str(driver), "60", "count"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    theirs = ns2.parse(done.stdout)
+    written = ours.compiled(workload, 60.0)
+    from trunkline.engine import simulate
+
+    results = simulate(written, seeds=[1])[0]
+    hops = results.summary["packet_hops"]
+    assert hops == pytest.approx(theirs["packet_hops"], rel=0.02)
+    drops = sum(results.ports["packets_dropped"])
+    assert drops == pytest.approx(theirs["drops"], rel=0.05)
+    tcp = [p == "tcp" for p in results.flows["protocol"]]
+    goodput = sum(
+        b for b, is_tcp in zip(results.flows["goodput_bytes"], tcp, strict=True) if is_tcp
+    )
+    assert goodput == pytest.approx(theirs["tcp_bytes"], rel=0.02)

@@ -1,0 +1,187 @@
+"""The gates find what they are there for."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def tool(name: str) -> ModuleType:
+    """A file of tools/ as a module."""
+    spec = importlib.util.spec_from_file_location(f"tool_{name}", ROOT / "tools" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def arrows(monkeypatch, tmp_path) -> ModuleType:
+    module = tool("arrows")
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        ("results/store.py", "from trunkline.engine import simulate"),
+        ("results/store.py", "import trunkline.cli.common"),
+        ("scenario/load.py", "def f():\n    from trunkline.network import compile"),
+        ("stats/mean.py", "from trunkline import plot"),
+        ("network/compile.py", "from ..results import Results"),
+        ("novelty/thing.py", "import os"),
+    ],
+)
+def test_arrows_refuse_an_import_against_the_map(arrows, tmp_path, place, line):
+    file = tmp_path / "python" / "trunkline" / place
+    file.parent.mkdir(parents=True)
+    file.write_text(line + "\n", "utf-8")
+    assert len(arrows.python_faults()) == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        ("engine/sim.py", "from trunkline.results import Results"),
+        ("cli/run_command.py", "from trunkline.study import reproduce"),
+        ("results/store.py", "from trunkline.results.table import Table\nfrom . import tables"),
+    ],
+)
+def test_arrows_allow_an_import_along_the_map(arrows, tmp_path, place, line):
+    file = tmp_path / "python" / "trunkline" / place
+    file.parent.mkdir(parents=True)
+    file.write_text(line + "\n", "utf-8")
+    assert arrows.python_faults() == []
+
+
+@pytest.mark.parametrize(
+    ("manifest", "source", "faults"),
+    [
+        ("[dependencies]\ntrunkline-engine.workspace = true", "", 1),
+        ('[dependencies]\nrand_distr = "1"', "", 1),
+        ("[dependencies]\nserde.workspace = true", "", 0),
+        ("", "use std::time::Instant;", 1),
+        ("", "// std::time is not for us", 0),
+        ("", "#[cfg(test)]\nmod tests { use std::fs; }", 0),
+    ],
+)
+def test_arrows_judge_crates(arrows, tmp_path, manifest, source, faults):
+    crate = tmp_path / "crates" / "port"
+    (crate / "src").mkdir(parents=True)
+    (crate / "Cargo.toml").write_text(f'[package]\nname = "trunkline-port"\n{manifest}\n', "utf-8")
+    (crate / "src" / "lib.rs").write_text(source + "\n", "utf-8")
+    assert len(arrows.crate_faults()) == faults
+
+
+# The words are put together here, so that the gate does not find them in this file.
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("a.py", "x = eval('1')"),
+        ("a.py", "import pickle"),
+        ("a.py", "subprocess.run(c, shell=True)"),
+        ("a.py", "yaml.safe_load(text)"),
+        ("a.html", "e.innerHTML = name"),
+        ("a.rs", "todo!()"),
+        ("a.md", "TODO: write"),
+        ("a.txt", "/home/somebody/file"),
+    ],
+)
+def test_words_finds_a_forbidden_word(monkeypatch, tmp_path, capsys, name, line):
+    words = tool("words")
+    monkeypatch.setattr(words, "ROOT", tmp_path)
+    file = tmp_path / name
+    monkeypatch.setattr(words, "tracked", lambda: [file])
+    file.write_text("fine\n", "utf-8")
+    assert words.main() == 0
+    file.write_text(f"fine\n{line}\n", "utf-8")
+    assert words.main() == 1
+    assert f"{name}:2:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("page", "right"),
+    [
+        ("```console\n$ echo one two\none ...\n```\n", True),
+        ("```console\n$ echo one\ntwo\n```\n", False),
+        ("```console\n$ false\n```\n", False),
+        ("```console\n$ echo a; \\\n> echo b\na\nb\n```\n", True),
+        ("```python\nx = 1\n```\n\n```python\nassert x == 1\n```\n", True),
+        ("```python\nassert 1 == 2\n```\n", False),
+        ("```yaml\ntrunkline: 1\nnodes: [A]\n```\n", False),
+        ("```yaml\nkey: value\n```\n", True),
+        ("<!-- not run: an example of failure -->\n```console\n$ false\n```\n\n`x`\n"
+         "```console\n$ true\n```\n", True),
+        ("no block at all\n", False),
+    ],
+)  # fmt: skip
+def test_docs_runs_what_a_page_shows(monkeypatch, tmp_path, page, right):
+    docs = tool("docs")
+    monkeypatch.setattr(docs, "ROOT", tmp_path)
+    (tmp_path / "page.md").write_text(page, "utf-8")
+    assert docs.main([str(tmp_path / "page.md")]) == (0 if right else 1)
+
+
+@pytest.fixture
+def bare(tmp_path) -> Path:
+    """The tree as ./dev sees it on a machine with Python and nothing else."""
+    shutil.copy(ROOT / "dev", tmp_path)
+    shutil.copytree(ROOT / "tools" / "dev", tmp_path / "tools" / "dev")
+    shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
+    (tmp_path / "crates").mkdir()
+    for name in ("Cargo.toml", "Cargo.lock"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "bin").mkdir()
+    for name in ("sh", "dirname"):
+        (tmp_path / "bin" / name).symlink_to(f"/bin/{name}" if name == "sh" else "/usr/bin/dirname")
+    return tmp_path
+
+
+def run_dev(tree: Path, *words: str, python: bool = True) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": str(tree / "bin"), "HOME": str(tree)}
+    if python:
+        environment["TRUNKLINE_PYTHON"] = os.path.realpath(sys.executable)
+    command = [str(tree / "dev"), *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_dev_without_python_says_how_to_get_it(bare):
+    done = run_dev(bare, "test", python=False)
+    assert done.returncode == 4
+    assert "apt-get install python3" in done.stderr
+
+
+def test_dev_without_a_linker_says_how_to_get_it(bare):
+    done = run_dev(bare, "setup")
+    assert done.returncode == 4
+    assert "apt-get install gcc" in done.stderr
+    assert not (bare / ".venv").exists()
+
+
+def test_dev_with_an_old_cargo_says_how_to_get_a_new_one(bare):
+    for name, says in (("cc", ""), ("cargo", "cargo 1.63.0 (fd9c4297c 2022-07-01)")):
+        (bare / "bin" / name).write_text(f"#!/bin/sh\necho '{says}'\n", "utf-8")
+        (bare / "bin" / name).chmod(0o755)
+    done = run_dev(bare, "setup")
+    assert done.returncode == 4
+    assert "cargo 1.63.0" in done.stderr
+    assert "1.85" in done.stderr
+
+
+def test_dev_with_an_unknown_command_ends_with_2(bare):
+    done = run_dev(bare, "tset")
+    assert done.returncode == 2
+    assert "tset" in done.stderr
+    assert "Usage" in done.stderr
