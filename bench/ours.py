@@ -102,7 +102,8 @@ def link_keys(link: Link, ports: dict[str, Any]) -> dict[str, Any]:
         "port": name,
     }
     if link.red:
-        ports["red"] = {"queue": {"limit": f"{link.red_limit_packets} packets"}}
+        limit = f"{link.red_limit_packets} packets"
+        ports["red"] = {"queue": {"limit": limit, "aqm": red_keys(link.red)}}
         keys["forward"] = {"port": "red"}
     return keys
 
@@ -125,13 +126,7 @@ def compiled(workload: Workload, seconds: float) -> str:
     from trunkline.network import compile
     from trunkline.scenario import load
 
-    network = json.loads(compile(load(scenario(workload, seconds))).to_json())
-    for link in workload.links:
-        if link.red:
-            for port in network["ports"]:
-                if port["name"] == "red":
-                    port["classes"][0]["queue"]["aqm"] = red_keys(link.red)
-    return json.dumps(network, sort_keys=True, separators=(",", ":"))
+    return compile(load(scenario(workload, seconds))).to_json()
 
 
 def idle(network: str) -> str:
@@ -152,7 +147,7 @@ def idle(network: str) -> str:
 
 
 def red_keys(red: Red) -> dict[str, Any]:
-    """RED in the words of a compiled network, its early drops spread as ns-2 spreads them.
+    """RED as the scenario language has it, its early drops spread as ns-2 spreads them.
 
     Parameters
     ----------
@@ -165,13 +160,11 @@ def red_keys(red: Red) -> dict[str, Any]:
     """
     return {
         "kind": "red",
-        "min_th": red.min_th,
-        "max_th": red.max_th,
+        "min_th": f"{red.min_th} packets",
+        "max_th": f"{red.max_th} packets",
         "max_p": red.max_p,
         "w_q": red.w_q,
-        "gentle": False,
-        "unit": "packets",
-        "mean_packet_bytes": red.mean_bytes,
+        "mean_packet": f"{red.mean_bytes} B",
         "spacing": "ns2",
     }
 
