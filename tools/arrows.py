@@ -24,7 +24,7 @@ PYTHON: dict[str, set[str]] = {
     "study": {"scenario", "network", "engine", "results", "stats", "plot"},
     "api": {"scenario", "network", "engine", "results", "stats"},
     "examples": set(),
-    "studies": set(),
+    "studies": {"scenario", "network", "engine", "results", "stats", "plot", "study"},
 }
 # These two stand above all others; nothing but each other may import them.
 TOP = {"cli", "__main__"}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 from pathlib import Path
+from typing import Any, Protocol, cast
 
 from trunkline.study.model import Study
 
@@ -12,7 +14,41 @@ FOLDER = Path(__file__).parent.parent / "studies"
 
 def names() -> list[str]:
     """Names of the studies, sorted."""
-    return sorted(path.parent.name for path in FOLDER.glob("*/study.yaml"))
+    files = [*FOLDER.glob("*/study.yaml"), *FOLDER.glob("*/__init__.py")]
+    return sorted({path.parent.name for path in files})
+
+
+class Reproduced(Protocol):
+    """A study that was run, whether by its file or by a program of its own."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As the object ``trunkline reproduce --json`` prints."""
+        ...
+
+    def render(self, *, width: int | None = None, colour: bool = False) -> str:
+        """As tables for a terminal."""
+        ...
+
+    def write(self, out: str | Path, *, overwrite: bool = False) -> Path:
+        """Write JSON, tables and pictures into a new folder."""
+        ...
+
+
+class Program(Protocol):
+    """A study whose measures are more than cells of a table: a package with this function."""
+
+    def reproduce(
+        self, *, seeds: int | None = None, threads: int | None = None, progress: bool = False
+    ) -> Reproduced:
+        """Run it."""
+        ...
+
+
+def program(name: str) -> Program | None:
+    """Find the program of a study; None if the study is a file, or there is none."""
+    if not (FOLDER / name / "__init__.py").is_file() or name not in names():
+        return None
+    return cast("Program", importlib.import_module(f"trunkline.studies.{name}"))
 
 
 def find(name: str) -> Study:
@@ -29,7 +65,7 @@ def find(name: str) -> Study:
         There is none; the message lists those there are.
     """
     known = names()
-    if name in known:
+    if (FOLDER / name / "study.yaml").is_file() and name in known:
         return Study.load(FOLDER / name)
     if (Path(name) / "study.yaml").is_file():
         return Study.load(Path(name))

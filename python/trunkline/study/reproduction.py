@@ -12,7 +12,7 @@ import numpy as np
 
 from trunkline.stats import Interval, mean_absolute_percentage, mean_interval, mean_log_ratio
 from trunkline.study import runner
-from trunkline.study.catalogue import find
+from trunkline.study.catalogue import Reproduced, find, program
 from trunkline.study.claims import Cells, Verdict
 from trunkline.study.model import Published, Study
 
@@ -241,7 +241,7 @@ def reproduce(
     out: str | Path | None = None,
     progress: bool = True,
     threads: int | None = None,
-) -> Reproduction:
+) -> Reproduced:
     """Run a study and compare it with what was published.
 
     Parameters
@@ -259,7 +259,7 @@ def reproduce(
 
     Returns
     -------
-    Reproduction
+    Reproduction, or what the study's own program makes
         Cells, claims and errors.
 
     Raises
@@ -267,6 +267,12 @@ def reproduce(
     LookupError
         There is no such study.
     """
+    own = program(name)
+    if own is not None:
+        result = own.reproduce(seeds=seeds, threads=threads, progress=progress)
+        if out is not None:
+            result.write(out)
+        return result
     study = find(name)
     numbers = range(1, (seeds or study.seeds) + 1)
     measured = runner.run(study, list(numbers), threads=threads, progress=progress)

@@ -87,7 +87,7 @@ def run(
     """
     grid = points(study)
     jobs = [Job(point.network_json, seed, point.scenario) for point in grid for seed in seeds]
-    with _bar(study.name, len(jobs), shown=progress) as step:
+    with bar(study.name, len(jobs), shown=progress) as step:
         runs = simulate_all(jobs, threads=threads, progress=step)
     rows = {label: number for number, label in enumerate(study.rows())}
     columns = {
@@ -112,7 +112,8 @@ def measure(study: Study, name: str, results: Results) -> float:
 
 
 @contextmanager
-def _bar(name: str, total: int, *, shown: bool) -> Iterator[Step | None]:
+def bar(name: str, total: int, *, shown: bool) -> Iterator[Step | None]:
+    """Draw a progress bar on standard error, if that is a terminal."""
     if not (shown and sys.stderr.isatty()):
         yield None
         return
