@@ -7,6 +7,8 @@ use trunkline_packet::Packet;
 pub const COLUMNS: usize = 72;
 /// "The NHLFE names no row."
 pub const NO_ROW: u16 = u16::MAX;
+/// "The packet's own column."
+pub const OWN_COLUMN: u8 = u8::MAX;
 
 /// Class and drop precedence of a packet at one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +43,14 @@ impl Classifier {
     #[inline]
     #[must_use]
     pub fn assign(&self, packet: &Packet, row: u16) -> Assignment {
+        self.assign_as(packet, row, OWN_COLUMN)
+    }
+
+    /// Classifies a packet by a `column` that is not its own: at the end of a pipe, by the PHB of
+    /// the label that came off (RFC 3270 section 2.6.2).
+    #[inline]
+    #[must_use]
+    pub fn assign_as(&self, packet: &Packet, row: u16, column: u8) -> Assignment {
         if self.cells.is_empty() {
             return Assignment::default();
         }
@@ -51,6 +61,7 @@ impl Classifier {
             self.flow_rows.get(direction).copied().unwrap_or(0)
         };
         let column = match packet.labels.top() {
+            _ if column != OWN_COLUMN => usize::from(column),
             Some(entry) => 64 + usize::from(entry.tc()),
             None => usize::from(packet.dscp),
         };

@@ -1,15 +1,18 @@
 //! Label switching tables: FTN, ILM and NHLFE, and what an NHLFE does to a packet.
 //!
 //! Source: RFC 3031 sections 3.10 to 3.13 (the tables), RFC 3032 section 2.4 (TTL),
-//! RFC 3443 (TTL of uniform and pipe tunnels), RFC 3032 section 2.1 (explicit null).
+//! RFC 3443 (TTL of uniform and pipe tunnels), RFC 3032 section 2.1 (explicit null), RFC 3270
+//! (TC at push and pop; `diffserv.rs`).
 
-use crate::classifier::NO_ROW;
+use crate::classifier::{NO_ROW, OWN_COLUMN};
 use crate::network;
 use trunkline_packet::label::EXPLICIT_NULL;
 use trunkline_packet::{Cause, Packet, StackEntry};
 
+mod diffserv;
 mod overlay;
 
+use diffserv::Marking;
 pub use overlay::{Overlay, Overlays};
 
 const NONE: u32 = u32::MAX;
@@ -17,6 +20,8 @@ const NONE: u32 = u32::MAX;
 const OPEN: u32 = u32::MAX - 1;
 const DISCARDED: u32 = u32::MAX - 2;
 const BRIDGED: u32 = u32::MAX - 3;
+/// FTN values from here on: a class split by DSCP.
+const SPLIT: u32 = 1 << 31;
 /// Labels in a page of an ILM.
 const PAGE: usize = 256;
 
@@ -29,7 +34,8 @@ pub enum Hop {
     /// Out on this link, to be classified there by this row.
     Link(u32, u16),
     /// The label is off: look at the packet again here. `true`: its TTL has been counted down.
-    Again(bool),
+    /// Then the column to classify it by, [`OWN_COLUMN`] but at the end of a pipe.
+    Again(bool, u8),
     /// One copy each on the two legs of this bridge.
     Bridge(u32),
 }
@@ -40,9 +46,14 @@ struct Entry {
     pop: bool,
     pushes: u8,
     ttl: network::Ttl,
+    /// Bits of the TC that a swap keeps.
+    keep: u8,
     row: u16,
     path: u32,
     push: [u32; trunkline_packet::MAX_DEPTH],
+    /// Marking of each pushed label, and of the popped one: index + 1; 0 = none.
+    mark: [u16; trunkline_packet::MAX_DEPTH],
+    unmark: u16,
 }
 
 /// Packets and bytes that entered each path.
@@ -90,7 +101,10 @@ impl LabelMap {
 pub struct Tables {
     ilm: Vec<LabelMap>,
     ftn: Vec<Vec<u32>>,
+    /// NHLFE by DSCP, of the classes that FTNs split.
+    by_dscp: Vec<[u32; 64]>,
     nhlfe: Vec<Entry>,
+    diffserv: Vec<Marking>,
     overlays: Overlays,
     /// Traffic by path.
     pub paths: Vec<PathCounters>,
@@ -106,35 +120,42 @@ impl Tables {
             ilm[entry.node as usize].insert(entry.label, entry.nhlfe);
         }
         let mut ftn: Vec<Vec<u32>> = vec![Vec::new(); nodes];
+        let mut by_dscp = Vec::new();
         for entry in &network.ftn {
             let row = &mut ftn[entry.node as usize];
             if row.len() <= usize::from(entry.fec) {
                 row.resize(usize::from(entry.fec) + 1, NONE);
             }
-            row[usize::from(entry.fec)] = entry.nhlfe;
+            bind(&mut row[usize::from(entry.fec)], entry, &mut by_dscp);
         }
         let nhlfe = network.nhlfe.iter().map(Entry::new).collect();
         let paths = vec![PathCounters::default(); network.paths.len()];
-        Self { ilm, ftn, nhlfe, overlays: Overlays::default(), paths }
+        let diffserv = network.diffserv.iter().map(Marking::new).collect();
+        Self { ilm, ftn, by_dscp, nhlfe, diffserv, overlays: Overlays::default(), paths }
     }
 
     /// The NHLFE an IP packet of a forwarding equivalence class takes at `node`, if it is bound
     /// to a label there.
     #[inline(always)]
     #[must_use]
-    pub fn ftn(&self, node: u32, fec: u16) -> Option<u32> {
+    pub fn ftn(&self, node: u32, fec: u16, dscp: u8) -> Option<u32> {
         let nhlfe = *self.ftn[node as usize].get(usize::from(fec))?;
+        if nhlfe < SPLIT {
+            return Some(nhlfe);
+        }
+        let nhlfe = *self.by_dscp.get((nhlfe - SPLIT) as usize)?.get(usize::from(dscp))?;
         (nhlfe != NONE).then_some(nhlfe)
     }
 
-    /// Puts the first label(s) on an IP packet whose TTL has been counted down.
+    /// Puts the first label(s) on an IP packet whose TTL has been counted down, as if it had this
+    /// DSCP: its own, or that of the PHB of a pipe it has just left.
     ///
     /// # Errors
     /// The cause of the packet's end.
     #[inline]
-    pub fn enter(&mut self, nhlfe: u32, packet: &mut Packet) -> Result<Hop, Cause> {
+    pub fn enter(&mut self, nhlfe: u32, packet: &mut Packet, dscp: u8) -> Result<Hop, Cause> {
         let entry = &self.nhlfe[nhlfe as usize];
-        entry.push_all(packet)?;
+        entry.push_all(packet, dscp, &self.diffserv)?;
         let hop = entry.hop(false)?;
         if let Hop::Bridge(_) = hop {
             return Ok(hop);
@@ -152,7 +173,7 @@ impl Tables {
     /// The cause of the packet's end: no entry for the label, or its TTL ran out.
     #[inline]
     pub fn switch(&self, node: u32, packet: &mut Packet, counted: bool) -> Result<Hop, Cause> {
-        let Some(top) = packet.labels.top() else { return Ok(Hop::Again(counted)) };
+        let Some(top) = packet.labels.top() else { return Ok(Hop::Again(counted, OWN_COLUMN)) };
         let ttl = if counted { top.ttl() } else { top.ttl().saturating_sub(1) };
         if ttl == 0 {
             return Err(Cause::TtlExpired);
@@ -161,23 +182,26 @@ impl Tables {
             if top.label() == EXPLICIT_NULL {
                 // RFC 3032 section 2.1: pop, and forward by what is below.
                 packet.labels.pop();
-                return Ok(Hop::Again(reveal(packet, ttl, network::Ttl::Uniform)));
+                return Ok(Hop::Again(reveal(packet, ttl, network::Ttl::Uniform), OWN_COLUMN));
             }
             return Err(Cause::NoLabel);
         };
         let entry = &self.nhlfe[nhlfe as usize];
         if !entry.pop {
             packet.labels.replace_top(StackEntry::new(top.label(), top.tc(), ttl));
-            entry.push_all(packet)?;
+            entry.push_all(packet, packet.dscp, &self.diffserv)?;
             return entry.hop(true);
+        }
+        if entry.unmark != 0 {
+            return self.pop_marked(entry, packet, ttl);
         }
         if entry.pushes == 0 {
             packet.labels.pop();
             return entry.hop(reveal(packet, ttl, entry.ttl));
         }
         // Swap: the label changes, TC stays, TTL goes down by one (RFC 3443 section 3).
-        packet.labels.replace_top(StackEntry::new(entry.push[0], top.tc(), ttl));
-        entry.push_more(packet, 1)?;
+        packet.labels.replace_top(StackEntry::new(entry.push[0], top.tc() & entry.keep, ttl));
+        entry.push_more(packet, 1, packet.dscp, &self.diffserv)?;
         entry.hop(true)
     }
 }
@@ -198,18 +222,41 @@ fn reveal(packet: &mut Packet, ttl: u8, model: network::Ttl) -> bool {
     true
 }
 
+/// Binds a class to an entry, for all DSCPs or for some.
+fn bind(slot: &mut u32, entry: &network::Ftn, by_dscp: &mut Vec<[u32; 64]>) {
+    if entry.dscps.is_empty() {
+        *slot = entry.nhlfe;
+        return;
+    }
+    if *slot < SPLIT || *slot == NONE {
+        by_dscp.push([*slot; 64]);
+        *slot = SPLIT + by_dscp.len() as u32 - 1;
+    }
+    for &dscp in &entry.dscps {
+        by_dscp[(*slot - SPLIT) as usize][usize::from(dscp)] = entry.nhlfe;
+    }
+}
+
 impl Entry {
     fn new(config: &network::Nhlfe) -> Self {
         let mut push = [0; trunkline_packet::MAX_DEPTH];
         push[..config.push.len()].copy_from_slice(&config.push);
+        let index = |diffserv: Option<u32>| diffserv.map_or(0, |index| index as u16 + 1);
+        let mut mark = [0; trunkline_packet::MAX_DEPTH];
+        for (mark, &diffserv) in mark.iter_mut().zip(&config.push_diffserv) {
+            *mark = index(diffserv);
+        }
         Self {
             link: config.link.unwrap_or(NONE),
             pop: config.pop,
             pushes: config.push.len() as u8,
             ttl: config.ttl,
+            keep: if config.zero_tc { 0 } else { 7 },
             row: config.row.unwrap_or(NO_ROW),
             path: config.path,
             push,
+            mark,
+            unmark: index(config.pop_diffserv),
         }
     }
 
@@ -227,24 +274,39 @@ impl Entry {
             BRIDGED => Ok(Hop::Bridge(self.path)),
             DISCARDED => Err(Cause::Unselected),
             OPEN => Err(Cause::Switching),
-            _ => Ok(Hop::Again(counted)),
+            _ => Ok(Hop::Again(counted, OWN_COLUMN)),
         }
     }
 
     #[inline(always)]
-    fn push_all(&self, packet: &mut Packet) -> Result<(), Cause> {
-        self.push_more(packet, 0)
+    fn push_all(
+        &self,
+        packet: &mut Packet,
+        dscp: u8,
+        markings: &[Marking],
+    ) -> Result<(), Cause> {
+        self.push_more(packet, 0, dscp, markings)
     }
 
-    /// Pushes labels from the `from`th on. TC: of the label below, or the DSCP's class selector
-    /// bits on the first label; TTL by the model.
+    /// Pushes labels from the `from`th on. TC: by the label's marking; without one that of the
+    /// label below, or the DSCP's class selector bits on the first label. TTL by the model.
     #[inline(always)]
-    fn push_more(&self, packet: &mut Packet, from: usize) -> Result<(), Cause> {
-        for &label in &self.push[from..usize::from(self.pushes)] {
-            let (tc, below) = match packet.labels.top() {
+    fn push_more(
+        &self,
+        packet: &mut Packet,
+        from: usize,
+        dscp: u8,
+        markings: &[Marking],
+    ) -> Result<(), Cause> {
+        let pushed = from..usize::from(self.pushes);
+        for (&label, &mark) in self.push[pushed.clone()].iter().zip(&self.mark[pushed]) {
+            let (mut tc, below) = match packet.labels.top() {
                 Some(inner) => (inner.tc(), inner.ttl()),
-                None => (packet.dscp >> 3, packet.ttl),
+                None => (dscp >> 3, packet.ttl),
             };
+            if mark != 0 {
+                tc = markings[usize::from(mark) - 1].tc(packet, dscp);
+            }
             let ttl = if self.ttl == network::Ttl::Uniform { below } else { PIPE_TTL };
             if !packet.labels.push(StackEntry::new(label, tc, ttl)) {
                 return Err(Cause::TooBig);

@@ -4,8 +4,10 @@
 //! what provenance hashes. Every default is written out, so nothing here is optional for
 //! convenience: an `Option` means that absence has a meaning of its own.
 
+pub(crate) mod diffserv;
 pub mod recovery;
 
+pub use diffserv::{DiffServ, Tunnel};
 pub use recovery::Recovery;
 use serde::{Deserialize, Serialize};
 use trunkline_agent::{tcp::TcpConfig, udp::UdpConfig};
@@ -39,6 +41,9 @@ pub struct Network {
     pub ilm: Vec<Ilm>,
     /// Next hop label forwarding entries (RFC 3031 3.10), by index.
     pub nhlfe: Vec<Nhlfe>,
+    /// What label-switched paths do for Differentiated Services; NHLFEs refer to it.
+    #[serde(default)]
+    pub diffserv: Vec<DiffServ>,
     /// What to record.
     pub probes: Vec<Probe>,
     /// Failures and what is done about them.
@@ -227,7 +232,7 @@ pub struct Path {
 }
 
 /// FEC to NHLFE.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ftn {
     /// Ingress LSR.
@@ -236,6 +241,9 @@ pub struct Ftn {
     pub fec: u16,
     /// Index into `nhlfe`.
     pub nhlfe: u32,
+    /// DSCPs of the packets it is for [0..64]; empty = all.
+    #[serde(default)]
+    pub dscps: Vec<u8>,
 }
 
 /// Incoming label map.
@@ -251,7 +259,7 @@ pub struct Ilm {
 }
 
 /// What to do with the label stack, and where the packet goes next.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nhlfe {
     /// Link to send on; none = look at the packet again here (after a pop).
@@ -262,6 +270,17 @@ pub struct Nhlfe {
     pub push: Vec<u32>,
     /// How TTL passes between the layers (RFC 3443).
     pub ttl: Ttl,
+    /// DiffServ of each label of `push`: index into the network's `diffserv`; none, or no entry:
+    /// the class selector bits of the DSCP, or the TC of the label below.
+    #[serde(default)]
+    pub push_diffserv: Vec<Option<u32>>,
+    /// DiffServ of the label taken off: index into the network's `diffserv`; none: what is below
+    /// stays as it is.
+    #[serde(default)]
+    pub pop_diffserv: Option<u32>,
+    /// Whether a swap writes TC 0 instead of keeping the TC (as Linux does).
+    #[serde(default)]
+    pub zero_tc: bool,
     /// Row of the out-port's classifier for packets this entry forwards; none = by flow.
     pub row: Option<u16>,
     /// Path it belongs to.
@@ -269,10 +288,11 @@ pub struct Nhlfe {
 }
 
 /// TTL models.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ttl {
     /// TTL counts every hop, labelled or not (RFC 3443 section 3.1).
+    #[default]
     Uniform,
     /// The tunnel is one hop to the inner header (RFC 3443 sections 3.2, 3.3).
     Pipe,
@@ -300,6 +320,10 @@ pub enum Measure {
     Throughput,
     /// Flow: bits of new application data delivered per second.
     Goodput,
+    /// Flow: mean one-way delay of the packets delivered in the step [s]; none: not a number.
+    Delay,
+    /// Flow: greatest one-way delay of the packets delivered in the step [s].
+    DelayMax,
     /// Flow (TCP): congestion window [segments].
     Cwnd,
     /// Flow (TCP): slow-start threshold [segments].
@@ -344,6 +368,8 @@ impl Measure {
             self,
             Self::Throughput
                 | Self::Goodput
+                | Self::Delay
+                | Self::DelayMax
                 | Self::Cwnd
                 | Self::Ssthresh
                 | Self::Srtt

@@ -12,6 +12,8 @@ pub struct Sampler {
     probes: Vec<network::Probe>,
     /// Value of each probe's counter at its last sample.
     last: Vec<u64>,
+    /// Packets behind each mean at its last sample.
+    last_count: Vec<u64>,
     /// Probe of each sample.
     pub probe: Vec<i64>,
     /// Time of each sample [ns].
@@ -24,7 +26,7 @@ impl Sampler {
     /// Nothing recorded yet.
     #[must_use]
     pub fn new(probes: &[network::Probe]) -> Self {
-        Self { probes: probes.to_vec(), last: vec![0; probes.len()], ..Self::default() }
+        Self { probes: probes.to_vec(), last: vec![0; probes.len()], last_count: vec![0; probes.len()], ..Self::default() }
     }
 }
 
@@ -50,6 +52,8 @@ impl<O: Observer> Simulation<O> {
                 let bytes = self.goodput_bytes(target);
                 self.rate(index, 8 * bytes, probe.step_ns)
             }
+            Measure::Delay => self.mean_delay(index, target),
+            Measure::DelayMax => self.max_delay(index, target),
             Measure::Cwnd | Measure::Ssthresh | Measure::Srtt | Measure::State => {
                 self.tcp_state(probe)
             }
@@ -81,13 +85,19 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// The counters of links restart from zero now: keeps the step under way whole.
+    /// The counters of links and delays restart from zero now: keeps the step under way whole.
     pub(crate) fn rebase_probes(&mut self) {
         for index in 0..self.sampler.probes.len() {
             let target = self.sampler.probes[index].target as usize;
             let counter = match self.sampler.probes[index].measure {
                 Measure::Utilisation => 8 * self.departed(target).1,
                 Measure::Drops => self.dropped_at(target),
+                Measure::Delay => {
+                    let count = self.delays[target].count;
+                    let last = &mut self.sampler.last_count[index];
+                    *last = last.wrapping_sub(count);
+                    self.delays[target].sum
+                }
                 _ => continue,
             };
             self.sampler.last[index] = self.sampler.last[index].wrapping_sub(counter);
@@ -98,6 +108,26 @@ impl<O: Observer> Simulation<O> {
     fn rate(&mut self, index: usize, counter: u64, step: u64) -> f64 {
         let before = std::mem::replace(&mut self.sampler.last[index], counter);
         counter.wrapping_sub(before) as f64 * SECOND as f64 / step as f64
+    }
+
+    /// Mean one-way delay of the packets delivered in the step that ends now [s].
+    fn mean_delay(&mut self, index: usize, flow: usize) -> f64 {
+        let delay = &self.delays[flow];
+        let sum = delay.sum.wrapping_sub(std::mem::replace(&mut self.sampler.last[index], delay.sum));
+        let last_count = std::mem::replace(&mut self.sampler.last_count[index], delay.count);
+        sum as f64 / delay.count.wrapping_sub(last_count) as f64 / SECOND as f64
+    }
+
+    /// Greatest one-way delay in the step that ends now [s].
+    fn max_delay(&mut self, index: usize, flow: usize) -> f64 {
+        let mut watched = self.delays[flow].watched.iter_mut();
+        let Some(max) = watched.find(|(probe, _)| *probe as usize == index) else {
+            return f64::NAN;
+        };
+        match std::mem::take(&mut max.1) {
+            0 => f64::NAN,
+            delay => delay as f64 / SECOND as f64,
+        }
     }
 
     fn tcp_state(&self, probe: &network::Probe) -> f64 {

@@ -7,7 +7,7 @@
 use crate::account::Accounts;
 use crate::calendar::{Calendar, Source};
 use crate::classful::Next;
-use crate::classifier::{Assignment, Classifier, NO_ROW};
+use crate::classifier::{Assignment, Classifier, NO_ROW, OWN_COLUMN};
 use crate::conditioner::Conditioner;
 use crate::counters::{Delay, DropKey, Drops, Totals};
 use crate::histogram::Pool;
@@ -256,10 +256,11 @@ impl<O: Observer> Simulation<O> {
     fn receive(&mut self, node: u32, id: PacketId) {
         let packet = &mut self.arena[id];
         let mut counted = false;
+        let mut column = OWN_COLUMN;
         while !packet.labels.is_empty() {
             match self.tables.switch(node, packet, counted) {
-                Ok(Hop::Link(link, row)) => return self.output(link, row, id),
-                Ok(Hop::Again(done)) => counted = done,
+                Ok(Hop::Link(link, row)) => return self.output(link, row, column, id),
+                Ok(Hop::Again(done, by)) => (counted, column) = (done, by),
                 Ok(Hop::Bridge(bridge)) => return self.send_both(bridge, node, id),
                 Err(cause) => return self.lose_at(id, cause, node),
             }
@@ -275,19 +276,20 @@ impl<O: Observer> Simulation<O> {
             }
             packet.ttl -= 1;
         }
-        self.route(node, id, next);
+        self.route(node, id, next, column);
     }
 
     /// Sends an unlabelled packet on from `node`: into a path if its class is bound to one here,
     /// else to the next hop.
     #[inline(always)]
-    fn route(&mut self, node: u32, id: PacketId, next: u32) {
+    fn route(&mut self, node: u32, id: PacketId, next: u32, column: u8) {
         let packet = &mut self.arena[id];
         if packet.fec != 0 {
-            if let Some(nhlfe) = self.tables.ftn(node, packet.fec) {
-                match self.tables.enter(nhlfe, packet) {
-                    Ok(Hop::Link(link, row)) => return self.output(link, row, id),
-                    Ok(Hop::Again(_)) => {}
+            if let Some(nhlfe) = self.tables.ftn(node, packet.fec, packet.dscp) {
+                let dscp = if column == OWN_COLUMN { packet.dscp } else { column };
+                match self.tables.enter(nhlfe, packet, dscp) {
+                    Ok(Hop::Link(link, row)) => return self.output(link, row, OWN_COLUMN, id),
+                    Ok(Hop::Again(..)) => {}
                     Ok(Hop::Bridge(bridge)) => return self.send_both(bridge, node, id),
                     Err(cause) => return self.lose_at(id, cause, node),
                 }
@@ -296,7 +298,7 @@ impl<O: Observer> Simulation<O> {
         if next == UNREACHABLE {
             return self.lose_at(id, Cause::NoRoute, node);
         }
-        self.output(next, NO_ROW, id);
+        self.output(next, NO_ROW, column, id);
     }
 
     /// The head of a 1+1 path: the packet goes out on one leg, a copy of it on the other.
@@ -314,7 +316,7 @@ impl<O: Observer> Simulation<O> {
         self.arena.set_sack(copy, sack);
         for (leg, id) in [id, copy].into_iter().enumerate() {
             match self.tables.enter_leg(bridge, leg, &mut self.arena[id]) {
-                Ok((link, row)) => self.output(link, row, id),
+                Ok((link, row)) => self.output(link, row, OWN_COLUMN, id),
                 Err(cause) => self.lose_at(id, cause, node),
             }
         }
@@ -334,12 +336,12 @@ impl<O: Observer> Simulation<O> {
         if next == LOCAL {
             return self.deliver(node, id);
         }
-        self.route(node, id, next);
+        self.route(node, id, next, OWN_COLUMN);
     }
 
-    /// Offers a packet to the port of a link.
+    /// Offers a packet to the port of a link, to be classified there by a row and a column.
     #[inline(always)]
-    fn output(&mut self, index: u32, row: u16, id: PacketId) {
+    fn output(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
         let packet = &mut self.arena[id];
         let link = &mut self.links[index as usize];
         let mut place = Assignment::default();
@@ -351,7 +353,7 @@ impl<O: Observer> Simulation<O> {
                 }
             }
             if let Some(classifier) = &near_end.classifier {
-                place = classifier.assign(packet, row);
+                place = classifier.assign_as(packet, row, column);
             }
         }
         let size = packet.labelled_bytes();
@@ -373,7 +375,7 @@ impl<O: Observer> Simulation<O> {
                 offer
             }
             Port::Classful(port) => {
-                place = port.classifier.assign(packet, row);
+                place = port.classifier.assign_as(packet, row, column);
                 port.offer(self.now, id, bytes, place, capable)
             }
         };

@@ -14,6 +14,10 @@ pub struct UdpConfig {
     pub size: Size,
     /// IP and UDP headers inside each datagram's size [B]; the rest is application data.
     pub header_bytes: u32,
+    /// Granularity of the sender's timer [ns]: datagrams due after one multiple of it leave at the
+    /// next; 0 = each when it is due.
+    #[serde(default)]
+    pub tick_ns: u64,
 }
 
 /// When datagrams leave.

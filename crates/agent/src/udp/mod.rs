@@ -13,12 +13,14 @@ pub use config::{Arrivals, Size, UdpConfig};
 
 use arrivals::Process;
 use sizes::Sizes;
-use trunkline_units::{Stream, Time, NEVER};
+use trunkline_units::{Span, Stream, Time, NEVER};
 
 /// Sending end of a UDP flow.
 #[derive(Clone, Debug)]
 pub struct Source {
+    /// When the next datagram is due, whatever the tick.
     next_at: Time,
+    tick: Span,
     process: Process,
     sizes: Sizes,
 }
@@ -29,17 +31,20 @@ impl Source {
     pub fn new(config: &UdpConfig, start: Time) -> Self {
         let process = Process::new(config, start);
         let next_at = process.first(start);
-        Self { next_at, process, sizes: Sizes::new(&config.size) }
+        Self { next_at, tick: config.tick_ns, process, sizes: Sizes::new(&config.size) }
     }
 
-    /// When the next datagram is due; [`NEVER`] after a schedule's last.
+    /// When the next datagram leaves; [`NEVER`] after a schedule's last.
     #[inline]
     #[must_use]
     pub fn next_at(&self) -> Time {
-        self.next_at
+        if self.tick == 0 || self.next_at == NEVER {
+            return self.next_at;
+        }
+        self.next_at.div_ceil(self.tick).saturating_mul(self.tick)
     }
 
-    /// Emits the datagram due now and schedules the next. Returns its size in bytes, IP header
+    /// Emits the datagram that leaves now and schedules the next. Returns its size in bytes, IP header
     /// included. The gap counts from when the datagram was due, so a late caller causes no drift.
     #[inline]
     pub fn take(&mut self, _now: Time, random: &mut Stream) -> u16 {

@@ -4,7 +4,7 @@ use super::*;
 use trunkline_units::SECOND;
 
 fn config(arrivals: Arrivals, rate_bit_s: u64, size: Size) -> UdpConfig {
-    UdpConfig { arrivals, rate_bit_s, size, header_bytes: 28 }
+    UdpConfig { arrivals, rate_bit_s, size, header_bytes: 28, tick_ns: 0 }
 }
 
 /// Datagrams of a source from `start` while they are due before `end`.
@@ -237,4 +237,17 @@ fn a_configuration_survives_json_and_refuses_unknown_keys() {
     assert_eq!(serde_json::from_str::<UdpConfig>(&json).unwrap(), config);
     let extra = json.replace("\"rate_bit_s\"", "\"pace\":1,\"rate_bit_s\"");
     assert!(serde_json::from_str::<UdpConfig>(&extra).unwrap_err().to_string().contains("pace"));
+}
+
+/// A host whose timer ticks every 10 ms (HZ = 100): datagrams due at 0, 3, 10, 10.1 and 25 ms leave
+/// at 0, 10, 10, 20 and 30 ms; none is lost, and the process itself does not drift.
+#[test]
+fn a_tick_holds_datagrams_back_to_its_end() {
+    const MS: u64 = 1_000_000;
+    let times_ns = vec![0, 3 * MS, 10 * MS, 10 * MS + 100_000, 25 * MS];
+    let arrivals = Arrivals::Schedule { times_ns, sizes: vec![100; 5] };
+    let fine = config(arrivals, 1, Size::Fixed { bytes: 100 });
+    let coarse = UdpConfig { tick_ns: 10 * MS, ..fine };
+    let left: Vec<u64> = run(&coarse, 0, SECOND).iter().map(|(at, _)| at / MS).collect();
+    assert_eq!(left, [0, 10, 10, 20, 30]);
 }

@@ -73,7 +73,7 @@ impl Tables {
         packet: &mut Packet,
     ) -> Result<(u32, u16), Cause> {
         let entry = &self.overlays.bridges[bridge as usize][leg];
-        entry.push_all(packet)?;
+        entry.push_all(packet, packet.dscp, &self.diffserv)?;
         let path = &mut self.paths[entry.path as usize];
         path.packets += 1;
         path.bytes += u64::from(packet.labelled_bytes());
@@ -117,9 +117,8 @@ impl Tables {
             link: out.map(|(_, link)| link),
             pop: true,
             push: out.map(|(label, _)| label).into_iter().collect(),
-            ttl: crate::network::Ttl::Uniform,
-            row: None,
             path,
+            ..Default::default()
         };
         self.nhlfe.push(Entry::new(&entry));
         self.ilm[node as usize].insert(label, self.nhlfe.len() as u32 - 1);

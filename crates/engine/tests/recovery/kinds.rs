@@ -3,7 +3,7 @@
 use super::bench::{times, Bench};
 use super::support::{MS, SECOND};
 use trunkline_engine::network::recovery::{Detection, ProtectionKind, Switch};
-use trunkline_engine::network::{Ilm, Nhlfe, Path, Ttl};
+use trunkline_engine::network::{Ilm, Nhlfe, Path};
 use trunkline_engine::observer::Event;
 use trunkline_packet::Cause;
 
@@ -57,9 +57,8 @@ fn with_bypass(detour: bool) -> (Bench, Vec<u32>) {
         link: Some(link),
         pop: true,
         push: label.into_iter().collect(),
-        ttl: Ttl::Uniform,
-        row: None,
         path: 2,
+        ..Nhlfe::default()
     };
     // The working path's label from A to B is 101. A facility bypass pushes 300 upon it, and D
     // takes the outer label off; a detour has labels of its own, and D swaps back to 101.

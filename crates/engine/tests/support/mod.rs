@@ -59,6 +59,7 @@ impl Lab {
                 ftn: vec![],
                 ilm: vec![],
                 nhlfe: vec![],
+                diffserv: vec![],
                 probes: vec![],
                 recovery: Default::default(),
                 run,

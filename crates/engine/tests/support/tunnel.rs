@@ -53,8 +53,8 @@ impl Lab {
             pop: false,
             push: labels[0].into_iter().collect(),
             ttl: tunnel.ttl,
-            row: None,
             path,
+            ..Nhlfe::default()
         });
         for (hop, &incoming) in labels.iter().enumerate() {
             let Some(label) = incoming.filter(|&label| label != EXPLICIT_NULL) else { continue };
@@ -64,8 +64,8 @@ impl Lab {
                 pop: true,
                 push: next.copied().flatten().into_iter().collect(),
                 ttl: tunnel.ttl,
-                row: None,
                 path,
+                ..Nhlfe::default()
             });
             let node = self.node(tunnel.route[hop + 1]);
             self.network.ilm.push(Ilm { node, label, nhlfe });
@@ -82,7 +82,7 @@ impl Lab {
     /// Binds a forwarding equivalence class to an NHLFE at a node.
     pub fn bind(&mut self, node: &str, fec: u16, nhlfe: u32) {
         let node = self.node(node);
-        self.network.ftn.push(Ftn { node, fec, nhlfe });
+        self.network.ftn.push(Ftn { node, fec, nhlfe, dscps: vec![] });
     }
 
     /// Sends a flow's data into a path at the path's first node.

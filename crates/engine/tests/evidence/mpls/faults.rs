@@ -34,7 +34,7 @@ fn looping(delay_ns: u64, rate_bit_s: u64, ttl: Ttl) -> Lab {
     let back = lab.between("c", "b");
     let entry = lab.network.ilm.iter().find(|entry| entry.node == 2).expect("c's label").nhlfe;
     lab.network.nhlfe[entry as usize] =
-        Nhlfe { link: Some(back), pop: true, push: vec![100], ttl, row: None, path: 0 };
+        Nhlfe { link: Some(back), pop: true, push: vec![100], ttl, ..Nhlfe::default() };
     lab.lasting(0, SECOND);
     lab
 }
@@ -64,7 +64,7 @@ fn an_nhlfe_without_a_link_that_pushes_is_refused() {
     lab.carry(0, &tunnel(&ROUTE, Removal::Ultimate, Ttl::Uniform));
     for (pop, push) in [(true, vec![100]), (false, vec![100]), (false, vec![])] {
         let mut wrong = Lab { network: lab.network.clone() };
-        let entry = Nhlfe { link: None, pop, push, ttl: Ttl::Uniform, row: None, path: 0 };
+        let entry = Nhlfe { pop, push, ..Nhlfe::default() };
         let nhlfe = wrong.nhlfe(entry);
         wrong.network.ilm[0] = Ilm { node: 1, label: 100, nhlfe };
         match wrong.try_run(1) {

@@ -1,6 +1,8 @@
 //! Label switching, by the RFCs and packet by packet.
 
 mod bytes;
+mod delays;
+mod diffserv;
 mod faults;
 mod forwarding;
 mod ttl;

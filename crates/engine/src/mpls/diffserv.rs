@@ -1,0 +1,98 @@
+//! TC at push and pop: Differentiated Services on label-switched paths.
+//!
+//! Source: RFC 3270 sections 2.6 (tunnelling models), 3.2 to 3.4 and 4.2 to 4.4 (maps of E-LSPs
+//! and L-LSPs), RFC 5462 (EXP is called TC).
+
+use super::{reveal, Entry, Hop, Tables};
+use crate::classifier::OWN_COLUMN;
+use crate::network::{DiffServ, Tunnel};
+use trunkline_packet::{Cause, Packet, StackEntry};
+
+/// First column of the traffic classes.
+const TC_COLUMN: u8 = 64;
+
+/// The maps of one path.
+#[derive(Clone, Debug)]
+pub(super) struct Marking {
+    tc_of_dscp: [u8; 64],
+    tc_of_tc: [u8; 8],
+    dscp_of_tc: [Option<u8>; 8],
+    tc_below: [u8; 8],
+    tunnel: Tunnel,
+}
+
+/// The first entries of a list; `fill` where it is too short.
+fn table<T: Copy, const N: usize>(list: &[T], fill: T) -> [T; N] {
+    let mut table = [fill; N];
+    for (cell, &value) in table.iter_mut().zip(list) {
+        *cell = value;
+    }
+    table
+}
+
+impl Marking {
+    pub(super) fn new(config: &DiffServ) -> Self {
+        Self {
+            tc_of_dscp: table(&config.tc_of_dscp, 0),
+            tc_of_tc: table(&config.tc_of_tc, 0),
+            dscp_of_tc: table(&config.dscp_of_tc, None),
+            tc_below: table(&config.tc_below, 0),
+            tunnel: config.tunnel,
+        }
+    }
+
+    /// TC of the path's label on a packet; an IP packet counts as one of this DSCP.
+    #[inline]
+    pub(super) fn tc(&self, packet: &Packet, dscp: u8) -> u8 {
+        match packet.labels.top() {
+            Some(below) => self.tc_of_tc[usize::from(below.tc())],
+            None => self.tc_of_dscp[usize::from(dscp & 63)],
+        }
+    }
+}
+
+impl Tables {
+    /// Takes the top label off by an entry that says what becomes of its TC, then puts on what
+    /// the entry pushes. `ttl` is the label's, counted down.
+    #[inline(never)]
+    pub(super) fn pop_marked(
+        &self,
+        entry: &Entry,
+        packet: &mut Packet,
+        ttl: u8,
+    ) -> Result<Hop, Cause> {
+        let marking = &self.diffserv[usize::from(entry.unmark) - 1];
+        let Some(popped) = packet.labels.pop() else { return entry.hop(false) };
+        let outer = usize::from(popped.tc());
+        let counted = reveal(packet, ttl, entry.ttl);
+        let phb = marking.dscp_of_tc[outer];
+        let mut column = OWN_COLUMN;
+        let mut dscp = packet.dscp;
+        match marking.tunnel {
+            Tunnel::ShortPipe => {}
+            Tunnel::Uniform => match packet.labels.top() {
+                Some(below) => {
+                    let tc = marking.tc_below[outer];
+                    packet.labels.replace_top(StackEntry::new(below.label(), tc, below.ttl()));
+                }
+                None => {
+                    packet.dscp = phb.unwrap_or(packet.dscp);
+                    dscp = packet.dscp;
+                }
+            },
+            Tunnel::Pipe => {
+                if packet.labels.is_empty() {
+                    column = phb.unwrap_or(OWN_COLUMN);
+                    dscp = phb.unwrap_or(dscp);
+                } else {
+                    column = TC_COLUMN + popped.tc();
+                }
+            }
+        }
+        entry.push_all(packet, dscp, &self.diffserv)?;
+        match entry.hop(counted)? {
+            Hop::Again(counted, _) => Ok(Hop::Again(counted, column)),
+            hop => Ok(hop),
+        }
+    }
+}
