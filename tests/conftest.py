@@ -40,7 +40,7 @@ def trunkline(tmp_path: Path) -> Command:
         return subprocess.run(
             [sys.executable, "-m", "trunkline", *words],
             cwd=options.pop("cwd", tmp_path),
-            env={**environment, **extra},
+            env={k: v for k, v in {**environment, **extra}.items() if v is not None},
             capture_output=True,
             text=True,
             timeout=120,

@@ -283,3 +283,21 @@ def test_fifo_as_scenario_is_refused_at_once(trunkline, tmp_path):
     done = trunkline("validate", "pipe.yaml")
     assert done.returncode == 2
     assert "not a regular file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variables", "coloured"),
+    [({"NO_COLOR": None}, False), ({"FORCE_COLOR": "1", "NO_COLOR": None}, True),
+     ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+)  # fmt: skip
+def test_colour_is_for_terminals_or_on_request(trunkline, hello, variables, coloured):
+    assert ("\x1b[" in trunkline("run", hello, env=variables).stdout) is coloured
+
+
+def test_copied_example_finds_its_schema_where_the_hint_puts_it(trunkline, hello, tmp_path):
+    said = trunkline("examples", "copy", "md1").stderr
+    assert "trunkline schema > scenario.schema.json" in said
+    first = (tmp_path / hello).read_text("utf-8").splitlines()[0]
+    assert first == "# yaml-language-server: $schema=scenario.schema.json"
+    (tmp_path / "scenario.schema.json").write_text("{}", "utf-8")
+    assert "schema" not in trunkline("examples", "copy", "trunks").stderr

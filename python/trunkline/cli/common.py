@@ -133,6 +133,24 @@ def echo_json(value: Any, *, pretty: bool = False) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2 if pretty else None))
 
 
+def echo_tables(render: Callable[..., str]) -> None:
+    """Print tables as wide as the terminal; in colour for a terminal or FORCE_COLOR, not NO_COLOR.
+
+    Parameters
+    ----------
+    render : callable
+        Takes ``width`` and ``colour``, gives the tables.
+    """
+    import os
+    import shutil
+    import sys
+
+    wanted = sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+    colour = wanted and not os.environ.get("NO_COLOR")
+    text = render(width=shutil.get_terminal_size((100, 24)).columns, colour=colour)
+    click.echo(text, nl=False, color=colour)
+
+
 def progress_wanted() -> bool:
     """Whether somebody sees standard error.
 

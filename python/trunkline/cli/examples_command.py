@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 ENDING = ".yaml"
+# The name under which the examples' first lines look for the schema.
+SCHEMA = "scenario.schema.json"
 
 
 def examples() -> dict[str, Traversable]:
@@ -132,5 +134,8 @@ def copy(name: str, directory: str) -> None:
             stream.write(source.read_text("utf-8"))
     except FileExistsError:
         raise click.UsageError(f"{target} exists; it is left as it is.") from None
-    click.echo(f"{target}", err=False)
+    click.echo(str(target))
     click.echo(f"now: trunkline run {target}", err=True)
+    if not (folder / SCHEMA).exists():
+        hint = f"trunkline schema > {folder / SCHEMA}"
+        click.echo(f"for an editor that completes and checks: {hint}", err=True)

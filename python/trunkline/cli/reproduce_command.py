@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from trunkline.cli.common import echo_json, engine_faults, progress_wanted
+from trunkline.cli.common import echo_json, echo_tables, engine_faults, progress_wanted
 from trunkline.cli.run_command import check_folder
 from trunkline.cli.status import Status
 
@@ -48,11 +48,7 @@ def command(
     if as_json:
         echo_json(done.to_json())
     else:
-        import shutil
-        import sys
-
-        width = shutil.get_terminal_size((100, 24)).columns
-        click.echo(done.render(width=width, colour=sys.stdout.isatty()), nl=False)
+        echo_tables(done.render)
     if out is not None:
         folder = done.write(out, overwrite=overwrite)
         click.echo(f"tables and pictures written to {folder}", err=True)

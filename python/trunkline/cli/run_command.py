@@ -9,6 +9,7 @@ import click
 from trunkline.cli.common import (
     SEED,
     echo_json,
+    echo_tables,
     engine_faults,
     load_scenario,
     scenario_options,
@@ -137,14 +138,9 @@ def show(results: list[Results]) -> None:
     results : list of Results
         One or more.
     """
-    import shutil
-    import sys
-
-    width = shutil.get_terminal_size((100, 24)).columns
-    colour = sys.stdout.isatty()
     if len(results) == 1:
-        click.echo(results[0].render(width=width, colour=colour), nl=False)
+        echo_tables(results[0].render)
         return
     from trunkline.stats.render import render_many
 
-    click.echo(render_many(results, width=width, colour=colour), nl=False)
+    echo_tables(lambda **how: render_many(results, **how))
