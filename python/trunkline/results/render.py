@@ -110,7 +110,8 @@ def quantity(value: Scalar, unit: str) -> str:
 def mean_and_half(mean: float, half: float | None, unit: str) -> str:
     """Write a mean and half of its interval in one unit, to the digits that the interval allows.
 
-    Two significant digits of the half width are kept, and the mean to the same place.
+    Two significant digits of the half width are kept, and the mean to the same place, unless
+    that would give the mean more than three significant digits, or four if it is a rate.
     """
     factor, prefix = scale(mean, unit)
     end = f" {prefix}{unit}" if unit else ""
@@ -118,7 +119,11 @@ def mean_and_half(mean: float, half: float | None, unit: str) -> str:
         return f"{mean / factor:.4g}{end}"
     if half == 0:
         return f"{mean / factor:.4g} ± 0{end}"
-    places = min(max(0, 1 - math.floor(math.log10(half / factor))), 4)
+    places = 1 - math.floor(math.log10(half / factor))
+    if mean:
+        most = 3 if unit == "bit/s" else 2
+        places = min(places, most - math.floor(math.log10(abs(mean / factor))))
+    places = min(max(places, 0), 4)
     return f"{mean / factor:.{places}f} ± {half / factor:.{places}f}{end}"
 
 

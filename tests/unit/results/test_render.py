@@ -25,7 +25,7 @@ def test_quantities_have_a_fitting_prefix(value: float | None, unit: str, writte
     ("mean", "half", "unit", "written"),
     [
         (17_490_000.0, 4_898_000.0, "bit/s", "17.5 ± 4.9 Mbit/s"),
-        (13_451_234.0, 10_820.0, "bit/s", "13.451 ± 0.011 Mbit/s"),
+        (13_451_234.0, 10_820.0, "bit/s", "13.45 ± 0.01 Mbit/s"),
         (0.0068, 0.00019, "s", "6.80 ± 0.19 ms"),
         (0.000123, 0.001007, "s", "123 ± 1007 µs"),
         (18.2e6, 0.0, "bit/s", "18.2 ± 0 Mbit/s"),
