@@ -93,8 +93,8 @@ def test_probe_records_the_state_of_a_tcp_as_a_number() -> None:
 trunkline: 1
 nodes: [A, B]
 links: {A-B: {rate: 1 Mbit/s, delay: 10 ms}}
-flows: {tcp: {agent: tcp, from: A, to: B}}
-probes: [{flow: tcp, measure: state, every: 50 ms}]
+flows: {tcp: {agent: tcp, from: A, to: B, window: 300 packets}}
+probes: [{flow: tcp, measure: state, every: 20 ms}]
 run: {duration: 30 s}
 """
     )

@@ -181,8 +181,8 @@ def same_round_trip(
 def _by_target(results: Results) -> dict[tuple[str, str], Floats]:
     """Series by measure and target."""
     series = results.series
-    probe = np.asarray(series.column("probe").values)
-    values = np.asarray(series.column("value").values, dtype=np.float64)
+    probe = series.column("probe").array()
+    values = series.column("value").array()
     measures, targets = series["measure"], series["target"]
     found = {}
     for number in range(int(probe.max()) + 1):
@@ -359,9 +359,9 @@ def sweep(
 def _after_failure(results: Results, window_s: float = WINDOW_S) -> list[float]:
     """Bytes delivered in order in the seconds after the failure, by group."""
     series = results.series
-    at = np.asarray(series.column("time_ns").values)
-    value = np.asarray(series.column("value").values, dtype=np.float64)
-    switched = np.asarray(series.column("probe").values) < 10
+    at = series.column("time_ns").array()
+    value = series.column("value").array()
+    switched = series.column("probe").array() < 10
     within = (at > FAILED_B_S * 1e9) & (at <= (FAILED_B_S + window_s) * 1e9)
     # A sample is the mean rate of the half second that ends with it.
     return [float(value[within & group].sum() * 0.5 / 8) for group in (switched, ~switched)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trunkline.plot.figure import COLOURS, MARKERS, style
+from trunkline.stats import mean_interval
 from trunkline.studies.develder2003 import experiments
 from trunkline.studies.develder2003.experiments import DELAYS_A, DELAYS_B, GROUPS
 
@@ -59,8 +60,8 @@ def bandwidth_and_queues(outcome: Outcome) -> Figure:
         axes[1][column].set_xlabel("time [s]")
     axes[0][0].set_ylabel("bandwidth [% of the link]")
     axes[1][0].set_ylabel("queue [packets]")
-    # Below the curves of the first panel, where the links before the failure leave room.
-    axes[0][0].legend(fontsize=8, loc="lower left")
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9)
     return figure
 
 
@@ -180,8 +181,9 @@ def then_and_today(outcome: Outcome) -> Figure:
     for panel, seconds in zip(axes[0], experiments.SWEEP_WINDOWS_S, strict=True):
         for number, sweep in enumerate(outcome.sweeps):
             gains = 100 * (sweep.ratios[seconds] - 1)
-            mean = gains.mean(axis=0)
-            half = 1.96 * gains.std(axis=0, ddof=1) / np.sqrt(len(gains))
+            intervals = [mean_interval(column.tolist()) for column in gains.T]
+            mean = np.array([each.mean for each in intervals])
+            half = np.array([each.half_width or 0.0 for each in intervals])
             colour = COLOURS[number]
             panel.plot(sweep.delays_ms, mean, MARKERS[number] + "-", color=colour, markersize=3)
             panel.fill_between(

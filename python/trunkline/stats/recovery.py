@@ -1,0 +1,144 @@
+"""How long recovery took: the parts of an outage, the gap, and the time to regain goodput."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trunkline.results import Results
+
+NS_PER_S = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """One recovery cycle of a protection; instants [ns], None where it did not come to that.
+
+    Parameters
+    ----------
+    failed, detected, notified, held_off, switched : int or None
+        On the way to the alternative.
+    repaired, reverted : int or None
+        On the way back.
+    """
+
+    failed: int
+    detected: int | None = None
+    notified: int | None = None
+    held_off: int | None = None
+    switched: int | None = None
+    repaired: int | None = None
+    reverted: int | None = None
+
+    @property
+    def lasted_ns(self) -> int | None:
+        """From the failure until traffic took the alternative [ns]."""
+        return None if self.switched is None else self.switched - self.failed
+
+
+def outages(results: Results, protection: str) -> list[Outage]:
+    """Recovery cycles of a protection, in order.
+
+    A cycle begins with the first failure after the end of the one before it; it ends when traffic
+    is back on the working path, or when the failure has passed without a switch.
+
+    Parameters
+    ----------
+    results : Results
+        One run.
+    protection : str
+        Name of the protection.
+    """
+    cycles: list[dict[str, int]] = []
+    going = False
+    for row in results.timeline.rows():
+        if row["protection"] != protection:
+            continue
+        event, at = str(row["event"]).replace("-", "_"), int(row["time_ns"] or 0)
+        if event == "failed" and not going:
+            cycles.append({"failed": at})
+            going = True
+        elif not going:
+            continue
+        elif event in ("detected", "notified", "held_off", "switched", "reverted"):
+            cycles[-1].setdefault(event, at)
+            going = event != "reverted"
+        elif event == "repaired":
+            cycles[-1][event] = at
+            going = "notified" in cycles[-1]
+    return [Outage(**cycle) for cycle in cycles]
+
+
+def regained_after(
+    results: Results, flow: str, failed_ns: int, *, share: float = 0.9, before_ns: int = NS_PER_S
+) -> int | None:
+    """Time from a failure until a flow has its earlier goodput again [ns].
+
+    The earlier goodput is the mean of the steps within `before_ns` before the failure. It is
+    regained at the end of the first step after the failure in which the goodput is at least `share`
+    of it, once it was below; 0 if it never was below, None if it is not regained in the run.
+
+    Parameters
+    ----------
+    results : Results
+        One run with a probe `{flow: ..., measure: goodput}`.
+    flow : str
+        Name of the flow.
+    failed_ns : int
+        When it failed [ns].
+    share : float, default 0.9
+        Part of the earlier goodput that counts as regained [0 to 1].
+    before_ns : int, default 1 s
+        Time before the failure whose mean is the earlier goodput [ns].
+
+    Raises
+    ------
+    ValueError
+        No step of goodput was recorded in that time.
+    """
+    series = results.series
+    rows = zip(series["target"], series["measure"], series["time_ns"], series["value"], strict=True)
+    goodput = [
+        (int(at or 0), float(value or 0.0))
+        for target, measure, at, value in rows
+        if (target, measure) == (flow, "goodput")
+    ]
+    earlier = [value for at, value in goodput if failed_ns - before_ns < at <= failed_ns]
+    if not earlier:
+        msg = f"no goodput of flow {flow!r} was recorded in the time before {failed_ns} ns"
+        raise ValueError(msg)
+    wanted = share * sum(earlier) / len(earlier)
+    fell = False
+    for at, value in goodput:
+        if at <= failed_ns:
+            continue
+        if fell and value >= wanted:
+            return at - failed_ns
+        fell = fell or value < wanted
+    return None if fell else 0
+
+
+def gap(results: Results, flow: str, since_ns: int = 0) -> int | None:
+    """Longest time between two packets of a flow at its destination [ns].
+
+    Parameters
+    ----------
+    results : Results
+        A traced run.
+    flow : str
+        Name of the flow.
+    since_ns : int, default 0
+        Packets that arrived before are left out [ns].
+
+    Returns
+    -------
+    int or None
+        None if fewer than two packets arrived.
+    """
+    packets = results.packets
+    columns = (packets[name] for name in ("event", "direction", "flow", "time_ns"))
+    arrived = [
+        int(at or 0)
+        for event, direction, name, at in zip(*columns, strict=True)
+        if (event, direction, name) == ("delivered", "forward", flow) and int(at or 0) >= since_ns
+    ]
+    return max((b - a for a, b in zip(arrived, arrived[1:], strict=False)), default=None)

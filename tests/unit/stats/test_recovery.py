@@ -1,0 +1,70 @@
+"""Measures of recovery, against the sum of its times."""
+
+import pytest
+
+from trunkline import network, scenario
+from trunkline.engine.sim import simulate
+from trunkline.results import Results
+from trunkline.stats.recovery import gap, outages, regained_after
+
+MS = 1_000_000
+
+CUT = """
+trunkline: 1
+parameters: {hold_off: 20 ms}
+nodes: [S, A, B, T, C, D, E]
+defaults: {link: {rate: 8 Mbit/s, delay: 5 ms}}
+links: {S-A: {}, A-B: {}, B-T: {}, S-C: {}, C-D: {}, D-E: {}, E-T: {}}
+paths:
+  working: {route: [S, A, B, T], php: false}
+  spare: {route: [S, C, D, E, T], php: false}
+trunks: {all: {path: working, flows: [cbr]}}
+flows: {cbr: {agent: udp, from: S, to: T, arrivals: cbr, rate: 4 Mbit/s, size: 1000 B}}
+failures: {cut: {link: A-B, outages: [{at: 1 s, repair: 1500 ms}, {at: 2 s, repair: 2005 ms}]}}
+protections:
+  p:
+    path: working
+    kind: backup
+    backup: spare
+    processing: 1 ms
+    hold_off: $hold_off
+    switch: 3 ms
+    wait_to_restore: 100 ms
+    detection: {kind: loss-of-signal, delay: 10 ms}
+probes: [{flow: cbr, measure: goodput, every: 10 ms}]
+run: {duration: 3 s, trace: on}
+"""
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return simulate(network.compile(scenario.load(CUT)), seeds=[1])[0]
+
+
+def test_outages_tell_the_cycle_and_the_flap_that_was_not_noticed(results: Results) -> None:
+    """10 + 5 + 1 + 20 + 3 ms to the switch; back 10 + 6 + 100 + 3 ms after the repair."""
+    cycle, flap = outages(results, "p")
+    assert (cycle.failed, cycle.repaired) == (1000 * MS, 1500 * MS)
+    assert cycle.detected == 1010 * MS
+    assert cycle.notified == 1016 * MS
+    assert cycle.held_off == 1036 * MS
+    assert cycle.lasted_ns == 39 * MS
+    # The repair is noticed at both ends; the notice of B, over T, E, D, C to S, is the last.
+    # B-T, T-E, E-D, D-C, C-S: 5 hops of 6 ms; A's takes 6 ms. 1.51 s + 30 + 100 + 3 ms at most.
+    assert cycle.reverted is not None
+    assert 1500 * MS + 119 * MS <= cycle.reverted <= 1500 * MS + 143 * MS
+    assert (flap.failed, flap.repaired, flap.switched) == (2000 * MS, 2005 * MS, None)
+    assert flap.lasted_ns is None
+
+
+def test_gap_is_the_time_lost_and_the_longer_way(results: Results) -> None:
+    """Last before: sent 986 ms, 3 hops; first after: sent 1040 ms, 4 hops of 6.004 ms."""
+    assert gap(results, "cbr", 900 * MS) == 54 * MS + 6_004_000
+    assert gap(results, "nothing") is None
+
+
+def test_goodput_is_regained_with_the_first_full_step(results: Results) -> None:
+    """First packet after the switch comes at 1064.016 ms: the step to 1080 ms is the first full."""
+    assert regained_after(results, "cbr", 1000 * MS) == 80 * MS
+    with pytest.raises(ValueError, match="no goodput of flow 'x'"):
+        regained_after(results, "x", 1000 * MS)
