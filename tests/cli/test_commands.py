@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from trunkline.cli.examples_command import examples
+from trunkline.cli.inspect_command import SECTIONS
 
 BROKEN = """\
 trunkline: 1
@@ -218,9 +219,7 @@ run: {duration: 1 s}
     }
 
 
-@pytest.mark.parametrize(
-    "section", ["run", "links", "ports", "flows", "routes", "labels", "probes"]
-)
+@pytest.mark.parametrize("section", SECTIONS)
 def test_inspect_shows_one_section_when_asked(trunkline, section):
     assert trunkline("examples", "copy", "label-stack").returncode == 0
     done = trunkline("inspect", "label-stack.yaml", "--section", section)

@@ -18,6 +18,7 @@ COMMANDS = (
     "validate",
     "inspect",
     "compile",
+    "schedule",
     "schema",
     "examples",
     "reproduce",

@@ -1,0 +1,322 @@
+"""Tables of a compiled network for people: names for indices, units for numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Network = dict[str, Any]
+Rows = list[list[str]]
+# Title, heads, rows.
+Table = tuple[str, list[str], Rows]
+
+# Measures of a probe that are about a link; the others are about a flow.
+OF_LINKS = {"queue-packets", "queue-bytes", "queue-average", "utilisation", "drops"}
+
+
+def rate(bit_s: int) -> str:
+    """A rate in the largest unit that leaves a whole number.
+
+    Parameters
+    ----------
+    bit_s : int
+        The rate [bit/s].
+
+    Returns
+    -------
+    str
+    """
+    return scaled(bit_s, ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s")), "bit/s")
+
+
+def span(ns: int) -> str:
+    """A time in the largest unit that leaves a whole number.
+
+    Parameters
+    ----------
+    ns : int
+        The time [ns].
+
+    Returns
+    -------
+    str
+    """
+    return scaled(ns, ((10**9, "s"), (10**6, "ms"), (10**3, "us")), "ns")
+
+
+def scaled(value: int, units: tuple[tuple[int, str], ...], base: str) -> str:
+    """An exact number with the largest unit that divides it.
+
+    Parameters
+    ----------
+    value : int
+        In the base unit.
+    units : tuple of (int, str)
+        Larger units, the largest first.
+    base : str
+        The base unit.
+
+    Returns
+    -------
+    str
+    """
+    for size, unit in units:
+        if value and value % size == 0:
+            return f"{value // size} {unit}"
+    return f"{value} {base}"
+
+
+def settings(value: dict[str, Any], skip: tuple[str, ...] = ()) -> str:
+    """Keys and values on a line, absent ones as none.
+
+    Parameters
+    ----------
+    value : dict
+        Settings.
+    skip : tuple of str
+        Keys to leave out.
+
+    Returns
+    -------
+    str
+    """
+    words = []
+    for key, item in value.items():
+        if key in skip:
+            continue
+        if isinstance(item, dict):
+            item = f"({settings(item)})"
+        elif key.endswith("_ns") and isinstance(item, int):
+            key, item = key.removesuffix("_ns"), span(item).replace(" ", "")
+        elif key.endswith("_bit_s") and isinstance(item, int):
+            key, item = key.removesuffix("_bit_s"), rate(item).replace(" ", "")
+        elif isinstance(item, bool):
+            item = "yes" if item else "no"
+        elif item is None:
+            item = "none"
+        elif isinstance(item, list):
+            item = f"{len(item)} items" if len(item) > 8 else str(item).replace(" ", "")
+        words.append(f"{key}={item}")
+    return " ".join(words)
+
+
+def run(network: Network) -> Table:
+    """Length, seed and the like."""
+    rows = [settings({key: value}).split("=", 1) for key, value in network["run"].items()]
+    return f"Run of {network['name']}", ["key", "value"], rows
+
+
+def links(network: Network) -> Table:
+    """One-way links with every default."""
+    heads = ["link", "rate", "delay", "header", "mtu", "metric", "loss", "port"]
+    rows = [
+        [
+            link["name"],
+            rate(link["rate_bit_s"]),
+            span(link["delay_ns"]),
+            f"{link['header_bytes']} B",
+            f"{link['mtu_bytes']} B",
+            str(link["metric"]),
+            f"{link['loss']:g}",
+            network["ports"][link["port"]]["name"],
+        ]
+        for link in network["links"]
+    ]
+    return "Links, one-way", heads, rows
+
+
+def ports(network: Network) -> Table:
+    """Classes of each port configuration with queue, policy and share."""
+    heads = ["port", "scheduler", "class", "limit", "in service", "aqm", "share"]
+    rows = []
+    for port in network["ports"]:
+        scheduler = port["scheduler"]
+        for place, each in enumerate(port["classes"]):
+            queue = each["queue"]
+            limits = [
+                f"{queue[key]} {unit}"
+                for key, unit in (("limit_packets", "packets"), ("limit_bytes", "B"))
+                if queue[key] is not None
+            ]
+            aqm = settings(queue["aqm"], skip=("kind",))
+            rows.append(
+                [
+                    "" if place else port["name"],
+                    "" if place else scheduler if isinstance(scheduler, str) else str(scheduler),
+                    each["name"],
+                    " and ".join(limits) or "none",
+                    "counts" if queue["counts_in_service"] else "does not",
+                    f"{queue['aqm']['kind']} {aqm}".rstrip(),
+                    settings(each["share"]),
+                ]
+            )
+    return "Ports", heads, rows
+
+
+def flows(network: Network) -> Table:
+    """Flows with every default of their agents."""
+    heads = ["flow", "agent", "from", "to", "dscp", "ttl", "start", "stop", "settings"]
+    nodes = network["nodes"]
+    rows = []
+    for flow in network["flows"]:
+        agent = flow["agent"]
+        stop = flow["stop_ns"]
+        rows.append(
+            [
+                flow["name"],
+                agent["protocol"],
+                nodes[flow["src"]]["name"],
+                nodes[flow["dst"]]["name"],
+                str(flow["dscp"]),
+                str(flow["ttl"]),
+                span(flow["start_ns"]),
+                "end" if stop is None else span(stop),
+                settings(agent, skip=("protocol",)),
+            ]
+        )
+    return "Flows", heads, rows
+
+
+def routes(network: Network, found: list[tuple[int, int, int]]) -> Table:
+    """Next hops towards every end of a flow."""
+    rows = [
+        [str(row["node"]), str(row["destination"]), row["link"] or "no route"]
+        for row in named_routes(network, found)
+    ]
+    title = "Routes, shortest paths by metric; among equals the next hop that is listed first"
+    return title, ["at", "to", "link"], rows
+
+
+def named_routes(
+    network: Network, found: list[tuple[int, int, int]]
+) -> list[dict[str, str | None]]:
+    """Routes with names instead of indices.
+
+    Parameters
+    ----------
+    network : dict
+        Compiled network.
+    found : list of (int, int, int)
+        Node, destination, link; link -1 where there is no route.
+
+    Returns
+    -------
+    list of dict
+    """
+    nodes, ways = network["nodes"], network["links"]
+    return [
+        {
+            "node": nodes[node]["name"],
+            "destination": nodes[destination]["name"],
+            "link": ways[link]["name"] if link >= 0 else None,
+        }
+        for node, destination, link in found
+    ]
+
+
+def labels(network: Network) -> Table:
+    """FTN and ILM with what their NHLFE does (RFC 3031 sections 3.10, 3.11)."""
+    heads = ["at", "comes with", "operation", "goes to", "ttl", "path"]
+    nodes = network["nodes"]
+    rows = []
+    for table, what, key in (("ftn", "class of flows", "fec"), ("ilm", "label", "label")):
+        for entry in network[table]:
+            does = network["nhlfe"][entry["nhlfe"]]
+            link = does["link"]
+            rows.append(
+                [
+                    nodes[entry["node"]]["name"],
+                    f"{what} {entry[key]}",
+                    operation(does["pop"], does["push"]),
+                    "looks again here" if link is None else network["links"][link]["name"],
+                    does["ttl"],
+                    network["paths"][does["path"]]["name"],
+                ]
+            )
+    return "Label tables", heads, rows
+
+
+def operation(pop: bool, push: list[int]) -> str:
+    """What an entry does to the label stack, in the words of RFC 3031 section 3.10.
+
+    Parameters
+    ----------
+    pop : bool
+        The top label is taken off first.
+    push : list of int
+        Labels put on, the one nearest the bottom first.
+
+    Returns
+    -------
+    str
+    """
+    if pop and push:
+        words = [f"swap {push[0]}", *(f"push {label}" for label in push[1:])]
+    else:
+        words = ["pop"] if pop else [f"push {label}" for label in push]
+    return ", ".join(words) or "forward"
+
+
+def probes(network: Network) -> Table:
+    """What is recorded in steps of time."""
+    rows = []
+    for probe in network["probes"]:
+        kind = "links" if probe["measure"] in OF_LINKS else "flows"
+        target = network[kind][probe["target"]]
+        of_class = "all"
+        if kind == "links" and probe["class"] is not None:
+            of_class = network["ports"][target["port"]]["classes"][probe["class"]]["name"]
+        rows.append([probe["measure"], target["name"], of_class, span(probe["step_ns"])])
+    return "Probes", ["measure", "of", "class", "every"], rows
+
+
+def conditioners(network: Network) -> Table:
+    """Profiles of each conditioner: the meter, and what is done with each colour."""
+    heads = ["conditioner", "profile", "meter", "green", "yellow", "red"]
+    rows = []
+    for conditioner in network.get("conditioners", []):
+        for place, profile in enumerate(conditioner["profiles"]):
+            name = "" if place else conditioner["name"]
+            meter = settings(profile["meter"], skip=("kind",))
+            actions = [
+                "drop" if a["drop"] else "as it is" if a["dscp"] is None else f"dscp {a['dscp']}"
+                for a in profile["actions"]
+            ]
+            kind = profile["meter"].get("kind", "meter")
+            rows.append([name, profile["name"], f"{kind} {meter}".rstrip(), *actions])
+    return "Conditioners", heads, rows
+
+
+def failures(network: Network) -> Table:
+    """What fails, and when."""
+    rows = []
+    for failure in network.get("recovery", {}).get("failures", []):
+        down = ", ".join(network["links"][link]["name"] for link in failure["links"])
+        outages = failure["outages"]
+        when = settings(outages, skip=("kind", "at"))
+        for each in outages.get("at", []):
+            end = each["repaired_ns"]
+            when += f" {span(each['failed_ns'])} to {'the end' if end is None else span(end)}"
+        kind = "node" if failure["node"] else "links"
+        rows.append([failure["name"], kind, when.strip(), down])
+    return "Failures", ["failure", "of", "when", "links"], rows
+
+
+def protections(network: Network) -> Table:
+    """What takes over from which path, where, and after which times."""
+    heads = ["protection", "kind", "path", "switches at", "detection", "times"]
+    rows = []
+    for each in network.get("recovery", {}).get("protections", []):
+        detection = each["detection"]
+        how = f"{detection['kind']} {settings(detection, skip=('kind',))}".rstrip()
+        shown = ("name", "kind", "path", "node", "watches", "switches", "bridge", "detection")
+        rows.append(
+            [
+                each["name"],
+                each["kind"],
+                network["paths"][each["path"]]["name"],
+                network["nodes"][each["node"]]["name"],
+                how,
+                settings(each, skip=shown),
+            ]
+        )
+    return "Protections", heads, rows

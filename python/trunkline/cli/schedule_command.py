@@ -1,0 +1,50 @@
+"""``trunkline schedule``: save when the datagrams of a flow leave."""
+
+from __future__ import annotations
+
+import click
+
+from trunkline.cli.common import SEED, engine_faults, load_scenario, scenario_options
+
+
+@click.command("schedule", short_help="Save the packet schedule of a UDP flow as CSV.")
+@scenario_options
+@click.option("--flow", required=True, help="UDP flow whose datagrams are listed.")
+@click.option("--seed", type=SEED, help="Seed; the scenario's own if not given.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False), help="New file; standard output if not given."
+)
+@click.option("--overwrite", is_flag=True, help="Replace an earlier file in --out.")
+def command(
+    file: str,
+    overrides: tuple[str, ...],
+    strict: bool,
+    flow: str,
+    seed: int | None,
+    out: str | None,
+    overwrite: bool,
+) -> None:
+    """Print when each datagram of a UDP flow of FILE leaves, and how large it is.
+
+    A flow with `arrivals: schedule` and `schedule: FILE.csv` replays it.
+    """
+    import os
+
+    if out is not None and os.path.exists(out) and not overwrite:
+        raise click.UsageError(f"{out} exists; --overwrite replaces it.")
+    scenario = load_scenario(file, overrides, strict)
+
+    from trunkline.engine.schedule import schedule, to_csv
+
+    try:
+        with engine_faults():
+            listed = schedule(scenario, flow, seed=seed)
+    except LookupError as error:
+        raise click.UsageError(str(error.args[0])) from None
+    written = to_csv(listed)
+    if out is None:
+        click.echo(written, nl=False)
+        return
+    with open(out, "w", encoding="utf-8", newline="") as target:
+        target.write(written)
+    click.echo(f"{len(listed.times_ns)} datagrams written to {out}", err=True)
