@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from trunkline.results import Results
 
@@ -141,4 +142,4 @@ def gap(results: Results, flow: str, since_ns: int = 0) -> int | None:
         for event, direction, name, at in zip(*columns, strict=True)
         if (event, direction, name) == ("delivered", "forward", flow) and int(at or 0) >= since_ns
     ]
-    return max((b - a for a, b in zip(arrived, arrived[1:], strict=False)), default=None)
+    return max((b - a for a, b in pairwise(arrived)), default=None)
