@@ -114,8 +114,7 @@ pub(crate) fn edge(link: &crate::network::Link) -> Edge {
 
 /// The nodes where packets end, in order.
 pub(crate) fn ends(network: &Network) -> Vec<u32> {
-    let mut nodes: Vec<u32> =
-        network.flows.iter().flat_map(|flow| [flow.src, flow.dst]).collect();
+    let mut nodes: Vec<u32> = network.flows.iter().flat_map(|flow| [flow.src, flow.dst]).collect();
     nodes.sort_unstable();
     nodes.dedup();
     nodes
@@ -358,7 +357,8 @@ fn check_indices(network: &Network) -> Result<(), Failure> {
         if entry.push.len() > MAX_DEPTH {
             return Err(invalid(format!("an NHLFE pushes {} labels, at most 4", entry.push.len())));
         }
-        if let Some(label) = entry.push.iter().find(|label| **label > trunkline_packet::label::LAST) {
+        if let Some(label) = entry.push.iter().find(|label| **label > trunkline_packet::label::LAST)
+        {
             return Err(invalid(format!("label {label} is above 1048575")));
         }
         // Without a link the packet is looked at again here: with a label less, or it never ends.

@@ -279,12 +279,7 @@ impl Entry {
     }
 
     #[inline(always)]
-    fn push_all(
-        &self,
-        packet: &mut Packet,
-        dscp: u8,
-        markings: &[Marking],
-    ) -> Result<(), Cause> {
+    fn push_all(&self, packet: &mut Packet, dscp: u8, markings: &[Marking]) -> Result<(), Cause> {
         self.push_more(packet, 0, dscp, markings)
     }
 

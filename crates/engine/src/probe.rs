@@ -26,7 +26,12 @@ impl Sampler {
     /// Nothing recorded yet.
     #[must_use]
     pub fn new(probes: &[network::Probe]) -> Self {
-        Self { probes: probes.to_vec(), last: vec![0; probes.len()], last_count: vec![0; probes.len()], ..Self::default() }
+        Self {
+            probes: probes.to_vec(),
+            last: vec![0; probes.len()],
+            last_count: vec![0; probes.len()],
+            ..Self::default()
+        }
     }
 }
 
@@ -113,7 +118,8 @@ impl<O: Observer> Simulation<O> {
     /// Mean one-way delay of the packets delivered in the step that ends now [s].
     fn mean_delay(&mut self, index: usize, flow: usize) -> f64 {
         let delay = &self.delays[flow];
-        let sum = delay.sum.wrapping_sub(std::mem::replace(&mut self.sampler.last[index], delay.sum));
+        let sum =
+            delay.sum.wrapping_sub(std::mem::replace(&mut self.sampler.last[index], delay.sum));
         let last_count = std::mem::replace(&mut self.sampler.last_count[index], delay.count);
         sum as f64 / delay.count.wrapping_sub(last_count) as f64 / SECOND as f64
     }
