@@ -52,6 +52,36 @@ fn labels_and_link_header_both_take_transmission_time() {
     assert_eq!(run.flow(0, "bytes_delivered"), 100.0 * 500.0, "flows count IP bytes");
 }
 
+/// Acknowledgements of 40 B are a class of their own and take a path of their own: 4 B each on the
+/// way back, which pops at the penultimate node, and none where only the data are labelled.
+#[test]
+fn data_and_acknowledgements_take_their_own_paths() {
+    for back in [true, false] {
+        let mut lab = Lab::chain(&ROUTE, 10 * MBIT, MS);
+        let mut config = tcp(trunkline_agent::tcp::Variant::NewReno);
+        config.size_bytes = Some(100_000);
+        lab.flow("tcp", "a", "e", trunkline_engine::network::Agent::Tcp(config));
+        lab.carry(0, &tunnel(&ROUTE, Removal::Ultimate, Ttl::Uniform));
+        if back {
+            let route = ["e", "d", "c", "b", "a"];
+            let reverse =
+                Tunnel { first_label: 500, ..tunnel(&route, Removal::Penultimate, Ttl::Uniform) };
+            let (_, entry) = lab.tunnel(&reverse);
+            lab.network.flows[0].fec_reverse = 2;
+            lab.bind("e", 2, entry);
+        }
+        lab.lasting(0, 5 * SECOND);
+        let run = lab.run(1);
+        assert_eq!((run.flow(0, "goodput_bytes"), run.flow(0, "acks_sent")), (100_000.0, 100.0));
+        let label = if back { 4.0 } else { 0.0 };
+        for hop in 0..4 {
+            assert_eq!(run.port(2 * hop, "bytes_sent"), 100.0 * 1044.0, "data, hop {hop}");
+            let on_wire = if hop == 0 { 40.0 } else { 40.0 + label }; // hop 0: after the pop
+            assert_eq!(run.port(2 * hop + 1, "bytes_sent"), 100.0 * on_wire, "back, hop {hop}");
+        }
+    }
+}
+
 /// Bytes that entered the path count its label and not the link header.
 #[test]
 fn a_path_counts_what_its_ingress_sent() {

@@ -33,7 +33,11 @@ fn rfc3443_s3_1_uniform_without_php_writes_the_label_ttl_back_at_the_egress() {
 /// RFC 3443 section 3.2 and 3.3: the label starts at 255 and its TTL never reaches the IP header.
 #[test]
 fn rfc3443_s3_3_pipe_leaves_the_ip_ttl_alone() {
-    for (removal, last) in [(Removal::Penultimate, vec![64]), (Removal::Ultimate, vec![252, 64])] {
+    for (removal, last) in [
+        (Removal::Penultimate, vec![64]),
+        (Removal::Ultimate, vec![252, 64]),
+        (Removal::ExplicitNull, vec![252, 64]),
+    ] {
         let mut lab = row();
         lab.carry(0, &tunnel(&ROUTE, removal, Ttl::Pipe));
         let run = lab.trace(1);

@@ -86,9 +86,9 @@ fn mathis_1997_throughput_is_inverse_to_the_round_trip() {
     let rates: Vec<Interval> = [20, 40, 80]
         .map(|delay_ms| {
             let mut lab = one_flow(tcp(Variant::Sack), GBIT, delay_ms * MS, 100_000);
-            lab.network.links[0].loss = 0.001;
-            lab.lasting(50 * SECOND, (50 + 50 * delay_ms) * SECOND);
-            replicate(&lab, 8, |run| measure(run, 50.0 * delay_ms as f64))[0]
+            lab.network.links[0].loss = 0.004;
+            lab.lasting(50 * SECOND, (50 + 20 * delay_ms) * SECOND);
+            replicate(&lab, 8, |run| measure(run, 20.0 * delay_ms as f64))[0]
         })
         .to_vec();
     for pair in rates.windows(2) {
