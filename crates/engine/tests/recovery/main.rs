@@ -7,5 +7,6 @@ mod support;
 mod bench;
 mod cut;
 mod kinds;
+mod ns2;
 mod rerouting;
 mod reversion;
