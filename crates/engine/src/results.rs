@@ -10,6 +10,9 @@ use trunkline_agent::tcp::Counters;
 use trunkline_packet::{Cause, PacketId};
 use trunkline_units::{Time, NEVER};
 
+/// Link, class, counters, area under its queue, packets and bytes it sent.
+type PortRow = (usize, usize, QueueCounters, u64, (u64, u64));
+
 /// Names of the columns of delay quantiles, and the quantiles.
 const QUANTILES: [(&str, f64); 5] = [
     ("delay_p50_ns", 0.50),
@@ -191,7 +194,7 @@ impl<O: Observer> Simulation<O> {
             .map(|(now, before)| now.since(before))
             .collect();
         let tcp: Vec<(Counters, Counters)> = (0..self.flows.len())
-            .map(|flow| (self.tcp_counters(flow), self.at_warm_up.tcp[flow].clone()))
+            .map(|flow| (self.tcp_counters(flow), self.at_warm_up.tcp[flow]))
             .collect();
         let goodput = (0..self.flows.len())
             .map(|flow| (self.goodput_bytes(flow) - self.at_warm_up.goodput[flow]) as i64);
@@ -245,7 +248,7 @@ impl<O: Observer> Simulation<O> {
     }
 
     fn port_table(&self) -> Table {
-        let mut rows: Vec<(usize, usize, QueueCounters, u64, (u64, u64))> = Vec::new();
+        let mut rows: Vec<PortRow> = Vec::new();
         for (index, link) in self.links.iter().enumerate() {
             let before = &self.at_warm_up.in_port[index];
             let inside = in_classes(link);
