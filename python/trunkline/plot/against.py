@@ -39,7 +39,13 @@ class Line:
 
 
 def against_published(
-    title: str, x: Sequence[float], lines: Sequence[Line], *, x_label: str, y_label: str
+    title: str,
+    x: Sequence[float],
+    lines: Sequence[Line],
+    *,
+    x_label: str,
+    y_label: str,
+    x_names: Sequence[str] | None = None,
 ) -> Figure:
     """Draw one table.
 
@@ -53,6 +59,8 @@ def against_published(
         The columns, at most seven.
     x_label, y_label : str
         Names of the axes with their units.
+    x_names : sequence of str, optional
+        Names of the rows, where these are no numbers; ours are then marks without lines.
     """
     from matplotlib.figure import Figure
 
@@ -60,14 +68,20 @@ def against_published(
         figure = Figure(figsize=(6.4, 4.2), layout="constrained")
         axes = figure.add_subplot()
         for number, line in enumerate(lines):
-            _draw(axes, x, line, COLOURS[number], MARKERS[number])
+            if x_names is None:
+                _draw(axes, x, line, COLOURS[number], MARKERS[number])
+            else:
+                _draw_apart(axes, number, len(lines), line, COLOURS[number])
         axes.set_title(title)
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
-        axes.set_xticks(list(x))
+        axes.set_xticks(list(x), labels=None if x_names is None else list(x_names))
         axes.set_ylim(bottom=0)
         axes.margins(x=0.04)
-        _name_lines(axes, x, lines)
+        if x_names is None:
+            _name_lines(axes, x, lines)
+        else:
+            _name_bars(axes, len(x), lines)
         _explain(axes, any(any(line.doubtful) for line in lines))
     return figure
 
@@ -90,6 +104,33 @@ def _draw(axes: Any, x: Sequence[float], line: Line, colour: str, marker: str) -
                 markeredgecolor=colour if doubtful else "white",
                 zorder=3,
             )
+
+
+def _draw_apart(axes: Any, number: int, of: int, line: Line, colour: str) -> None:
+    """Draw a column as bars beside the others', where rows have no order."""
+    width = 0.8 / of
+    at = [row + (number - (of - 1) / 2) * width for row in range(len(line.ours))]
+    axes.bar(at, line.ours, 0.9 * width, color=colour, alpha=0.45)
+    axes.vlines(at, line.low, line.high, color=colour, linewidth=1.8)
+    said = [float("nan") if value is None else value for value in line.published]
+    axes.plot(at, said, "o", color=colour, markersize=5, markeredgecolor="white", zorder=3)
+
+
+def _name_bars(axes: Any, rows: int, lines: Sequence[Line]) -> None:
+    """Write each name in its colour at the right."""
+    for number, line in enumerate(lines):
+        axes.annotate(
+            line.name,
+            xy=(1, 0.95 - 0.09 * number),
+            xycoords="axes fraction",
+            xytext=(8, 0),
+            textcoords="offset points",
+            va="center",
+            color=COLOURS[number],
+            fontweight="bold",
+            annotation_clip=False,
+        )
+    axes.set_xlim(-0.5, rows - 0.5)
 
 
 def _name_lines(axes: Any, x: Sequence[float], lines: Sequence[Line]) -> None:

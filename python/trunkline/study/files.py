@@ -68,13 +68,15 @@ def picture(done: Reproduction, table: str) -> Figure:
                 [bool(c.doubt) for c in cells],
             )
         )
+    own = study.cases[table].rows
     column = next(iter(study.columns.values()))
     measure = column.measure.removesuffix("_bit_s").removesuffix("_s").replace("_", " ")
     return against_published(
         f"Table {table}: {study.cases[table].title}",
-        study.offered(),
+        study.offered() if own is None else [float(number) for number in range(len(own))],
         lines,
-        x_label=f"{study.row_title} [{column.unit}]",
+        x_label=f"{study.row_title} [{column.unit}]" if own is None else "",
+        x_names=None if own is None else list(own),
         y_label=f"{measure} [{column.unit}]",
     )
 
@@ -85,7 +87,7 @@ def _values(done: Reproduction, path: Path) -> None:
     rows = [
         (table, row, column, study_seed, value)
         for (table, column), values in done.measured.columns.items()
-        for row, of_seeds in zip(done.study.rows(), values.tolist(), strict=True)
+        for row, of_seeds in zip(done.study.rows(table), values.tolist(), strict=True)
         for study_seed, value in zip(done.seeds, of_seeds, strict=True)
     ]
     names = ["table", "row", "column", "seed", "value"]

@@ -6,7 +6,7 @@ import csv
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -15,6 +15,7 @@ from trunkline.scenario.explain import explain
 from trunkline.scenario.loader import place_all
 from trunkline.scenario.text import parse
 from trunkline.study.claims import Claim
+from trunkline.study.criteria import Answer, Criteria
 
 UNITS = {
     "bit/s": 1.0,
@@ -51,6 +52,10 @@ class Case(Part):
     title: str
     scenario: str
     """File beside the study file."""
+    set: dict[str, str] = {}
+    """Parameters that this table sets besides those of the study."""
+    rows: dict[str, dict[str, str]] | None = None
+    """Rows of its own: label to parameters; None: those of the grid."""
 
 
 class Column(Part):
@@ -61,7 +66,8 @@ class Column(Part):
     unit: str
     table: str = "flows"
     where: dict[str, str]
-    """Names that pick the row of the results table."""
+    """Names that pick the row of the results table; over the rows of ``name[*]``, which stands for
+    all replicas of a flow, the measure is summed."""
 
     @model_validator(mode="after")
     def _known_unit(self) -> Column:
@@ -102,6 +108,16 @@ class Published(Part):
     """Why the value is thought to be a misprint or an accident; empty if it is not."""
 
 
+class Reading(Part):
+    """Another way to read the document, with an error of its own."""
+
+    says: str
+    instead: dict[str, str] = {}
+    """Published table to the table of ours that it is compared with."""
+    tables: list[str] | None = None
+    """Published tables that count; None: all."""
+
+
 class Study(Part):
     """A study: what to run, what to measure, what it should show.
 
@@ -128,6 +144,12 @@ class Study(Part):
         are set in every case.
     claims : list of Claim
         What the document says of its tables, as predicates.
+    criteria : Criteria or None
+        The document's yes-or-no table; its answers are read from ``criteria.csv``.
+    readings : list of Reading
+        Other ways to read the document, each with an error of its own.
+    error : {"relative", "absolute"}
+        How cells are compared: by ratio, or by difference where some are zero or nearly so.
     published : list of Published
         Filled from ``published.csv`` beside the study file.
     """
@@ -144,6 +166,9 @@ class Study(Part):
     stated: list[Stated]
     fitted: list[Fitted]
     claims: list[Claim]
+    criteria: Criteria | None = None
+    readings: list[Reading] = []
+    error: Literal["relative", "absolute"] = "relative"
     notes: list[str] = []
     published: list[Published] = []
     folder: Path = Path()
@@ -162,13 +187,12 @@ class Study(Part):
         said, _ = parse(content, str(file))
         if not isinstance(said, Mapping):
             said = {}
-        table = folder / "published.csv"
-        published: list[dict[str, str]] = []
-        if table.exists():
-            with table.open(encoding="utf-8", newline="") as lines:
-                published = list(csv.DictReader(lines))
+        added: dict[str, Any] = {"published": _read(folder / "published.csv"), "folder": folder}
+        if isinstance(said.get("criteria"), Mapping):
+            answers = _read(folder / "criteria.csv")
+            added["criteria"] = {**said["criteria"], "answers": answers}
         try:
-            return cls.model_validate({**said, "published": published, "folder": folder})
+            return cls.model_validate({**said, **added})
         except ValidationError as error:
             problems = Problems()
             explain(error, said, problems, set())
@@ -176,7 +200,11 @@ class Study(Part):
 
     @model_validator(mode="after")
     def _published_cells_exist(self) -> Study:
-        known = set(itertools.product(self.cases, self.rows(), self.columns))
+        known = {
+            cell
+            for table in self.cases
+            for cell in itertools.product([table], self.rows(table), self.columns)
+        }
         for cell in self.published:
             if (cell.table, cell.row, cell.column) not in known:
                 msg = f"published cell {cell.table}, {cell.row}, {cell.column} is not in the study"
@@ -195,8 +223,34 @@ class Study(Part):
                 raise ValueError(msg)
         return self
 
-    def rows(self) -> dict[str, dict[str, str]]:
-        """Rows by label: the values of the grid's parameters in each."""
+    @model_validator(mode="after")
+    def _criteria_speak_of_cells(self) -> Study:
+        for answer in self.criteria.answers if self.criteria else ():
+            fault = self._fault(self.criteria, answer)
+            if fault:
+                msg = f"criterion {answer.criterion} of {answer.case}: there is no {fault}"
+                raise ValueError(msg)
+        return self
+
+    def _fault(self, criteria: Criteria | None, answer: Answer) -> str:
+        """What an answer speaks of that is not there."""
+        assert criteria is not None
+        definition = criteria.definitions.get(answer.criterion)
+        if definition is None:
+            return f"definition {answer.criterion!r}"
+        if answer.group not in criteria.groups:
+            return f"group {answer.group!r}"
+        columns = {*criteria.columns, *criteria.groups[answer.group]}
+        missing = [f"table {name!r}" for name in answer.tables.split() if name not in self.cases]
+        missing += [f"column {name!r}" for name in sorted(columns - set(self.columns))]
+        missing += [f"row {name!r}" for name in definition.rows if name not in self.rows()]
+        return missing[0] if missing else ""
+
+    def rows(self, table: str | None = None) -> dict[str, dict[str, str]]:
+        """Rows by label: what is set in each; of a table, or of the grid."""
+        own = None if table is None else self.cases[table].rows
+        if own is not None:
+            return own
         product = itertools.product(*self.grid.values())
         return {", ".join(values): dict(zip(self.grid, values, strict=True)) for values in product}
 
@@ -218,4 +272,12 @@ class Study(Part):
         """Parameters that are the same in every row of a table."""
         given = {item.parameter: item.value for item in self.stated}
         fitted = [item for item in self.fitted if item.cases is None or table in item.cases]
-        return given | {item.parameter: item.value for item in fitted}
+        values = given | {item.parameter: item.value for item in fitted}
+        return values | self.cases[table].set
+
+
+def _read(file: Path) -> list[dict[str, str]]:
+    if not file.exists():
+        return []
+    with file.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))

@@ -32,7 +32,13 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
         for doubt in doubts:
             add(listed, [doubt])
         parts.append(listed)
-    parts += [_claims(done), _fitted(done), _errors(done)]
+    if done.criteria:
+        parts.append(_criteria(done))
+    if done.claims:
+        parts.append(_claims(done))
+    parts += [_fitted(done), _errors(done)]
+    if done.study.error == "absolute":
+        parts.append(_overall(done))
     source = f"{study.source.document}, {study.source.date}"
     runs = f"{len(done.seeds)} seeds a point, 95 % intervals"
     last = f"{study.title} ({source}); {runs}; hash {done.measured.hash[:16]}"
@@ -49,19 +55,52 @@ def _table(done: Reproduction, table: str) -> RichTable:
     title = f"Table {table}: {study.cases[table].title} [{', '.join(units)}]"
     drawn = frame(title, heads)
     drawn.collapse_padding = True
-    for row in study.rows():
+    relative = study.error == "relative"
+    for row in study.rows(table):
         cells = [c for c in done.cells if (c.table, c.row) == (table, row)]
-        add(drawn, [row, *(text for cell in cells for text in _cell(cell))])
+        add(drawn, [row, *(text for cell in cells for text in _cell(cell, relative=relative))])
     return drawn
 
 
-def _cell(cell: Cell) -> list[str]:
+def _cell(cell: Cell, *, relative: bool) -> list[str]:
     half = cell.ours.half_width
     ours = f"{cell.ours.mean:.2f}" + ("" if half is None else f" ± {half:.2f}")
-    if cell.published is None or cell.error is None:
+    if cell.published is None or cell.difference is None:
         return [ours, "–", "–"]
-    mark = "*" if cell.doubt else ""
-    return [ours, f"{cell.published:.2f}{mark}", f"{100 * cell.error:+.0f}%"]
+    said = f"{cell.published:.2f}" + ("*" if cell.doubt else "")
+    if not relative or cell.error is None:
+        return [ours, said, f"{cell.difference:+.2f}"]
+    return [ours, said, f"{100 * cell.error:+.0f}%"]
+
+
+def _criteria(done: Reproduction) -> RichTable:
+    heads = [
+        "case",
+        "criterion",
+        "of",
+        "statistic",
+        "publ. rates",
+        "yes from",
+        "ours",
+        "publ.",
+        "",
+    ]
+    drawn = frame("Criteria, worked out", heads, names=3)
+    for each in done.criteria:
+        half = each.ours.half_width
+        cells = [
+            each.answer.case,
+            each.answer.criterion,
+            each.answer.group,
+            f"{each.ours.mean:.2f}" + ("" if half is None else f" ± {half:.2f}"),
+            "–" if each.theirs is None else f"{each.theirs:.2f}",
+            f"{each.at_least:g}",
+            "yes" if each.yes else "no",
+            each.answer.published,
+            "agreed" if each.agrees else "NOT AGREED",
+        ]
+        add(drawn, cells)
+    return drawn
 
 
 def _claims(done: Reproduction) -> RichTable:
@@ -81,16 +120,27 @@ def _fitted(done: Reproduction) -> RichTable:
 
 
 def _errors(done: Reproduction) -> RichTable:
-    heads = ["table", "cells", "mean abs. error", "with *", "mean |ln|", "inside interval"]
-    drawn = frame("Error against the published values", heads)
+    unit = next(iter(done.study.columns.values())).unit
+    heads = ["table", "cells", f"mean abs. [{unit}]"]
+    relative = done.study.error == "relative"
+    heads += ["mean abs. error", "with *", "mean |ln|"] if relative else []
+    drawn = frame("Error against the published values", [*heads, "inside interval"])
     for table, error in done.errors().items():
-        cells = [
-            table,
-            str(error.cells),
-            f"{error.mape_percent:.1f} %",
-            f"{error.mape_percent_all:.1f} %",
-            f"{error.mean_log_ratio:.3f}",
-            f"{error.inside} of {error.cells}",
-        ]
-        add(drawn, cells)
+        cells = [table, str(error.cells), f"{error.mean_absolute:.3f}"]
+        if error.mape_percent is not None:
+            cells += [
+                f"{error.mape_percent:.1f} %",
+                f"{error.mape_percent_all:.1f} %",
+                f"{error.mean_log_ratio:.3f}",
+            ]
+        add(drawn, [*cells, f"{error.inside} of {error.cells}"])
+    return drawn
+
+
+def _overall(done: Reproduction) -> RichTable:
+    unit = next(iter(done.study.columns.values())).unit
+    drawn = frame("Over all tables", ["reading", f"mean abs. error [{unit}]"])
+    add(drawn, ["as published", f"{done.mean_absolute_error():.4f}"])
+    for reading in done.study.readings:
+        add(drawn, [reading.says, f"{done.mean_absolute_error(reading):.4f}"])
     return drawn

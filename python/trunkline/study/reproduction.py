@@ -13,8 +13,9 @@ import numpy as np
 from trunkline.stats import Interval, mean_absolute_percentage, mean_interval, mean_log_ratio
 from trunkline.study import runner
 from trunkline.study.catalogue import Reproduced, find, program
-from trunkline.study.claims import Cells, Verdict
-from trunkline.study.model import Published, Study
+from trunkline.study.claims import Cells, Values, Verdict
+from trunkline.study.criteria import Judgement, judge
+from trunkline.study.model import Published, Reading, Study
 
 JSON_SCHEMA = 1
 
@@ -33,8 +34,13 @@ class Cell:
 
     @property
     def error(self) -> float | None:
-        """Relative error of ours, signed; None if nothing was published."""
-        return None if self.published is None else self.ours.mean / self.published - 1
+        """Relative error of ours, signed; None if nothing, or zero, was published."""
+        return None if not self.published else self.ours.mean / self.published - 1
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less the published value; None if nothing was published."""
+        return None if self.published is None else self.ours.mean - self.published
 
     def to_dict(self) -> dict[str, Any]:
         """As one cell of the JSON object."""
@@ -74,11 +80,14 @@ class TableError:
     ----------
     cells, doubtful : int
         Published cells that are judged, and those set apart as doubtful.
-    mape_percent : float
-        Mean absolute percentage error of the cells that are judged.
-    mape_percent_all : float
+    mean_absolute : float
+        Mean ``|ours - published|`` of the cells that are judged, in their unit.
+    mape_percent : float or None
+        Mean absolute percentage error of the cells that are judged; None where the study compares
+        by difference.
+    mape_percent_all : float or None
         The same with the doubtful ones.
-    mean_log_ratio : float
+    mean_log_ratio : float or None
         Mean ``|ln(ours / published)|`` of the cells that are judged.
     inside : int
         Judged cells whose published value lies in our 95 % interval.
@@ -86,9 +95,10 @@ class TableError:
 
     cells: int
     doubtful: int
-    mape_percent: float
-    mape_percent_all: float
-    mean_log_ratio: float
+    mean_absolute: float
+    mape_percent: float | None
+    mape_percent_all: float | None
+    mean_log_ratio: float | None
     inside: int
 
 
@@ -110,13 +120,14 @@ class Reproduction:
         self.seeds = tuple(seeds)
         self.measured = measured
         self.cells = self._cells()
+        self.criteria = self._criteria()
         self.claims = self._claims()
 
     def _cells(self) -> list[Cell]:
         said = {(p.table, p.row, p.column): p for p in self.study.published}
         cells = []
         for table in self.study.cases:
-            for number, row in enumerate(self.study.rows()):
+            for number, row in enumerate(self.study.rows(table)):
                 for name, column in self.study.columns.items():
                     values = self.measured.columns[table, name][number].tolist()
                     one: Published | None = said.get((table, row, name))
@@ -149,13 +160,47 @@ class Reproduction:
 
     def published_cells(self) -> Cells | None:
         """Make the published values cells of a single seed; None unless there is one for each."""
-        rows = list(self.study.rows())
-        columns = {key: np.full((len(rows), 1), np.nan) for key in self.measured.columns}
-        for one in self.study.published:
-            columns[one.table, one.column][rows.index(one.row), 0] = one.value
+        columns = self._published_columns()
         if any(np.isnan(values).any() for values in columns.values()):
             return None
         return Cells(columns, np.array(self.study.offered()))
+
+    def _published_columns(self) -> dict[tuple[str, str], Values]:
+        """Published values as columns of a single seed; not-a-number where there is none."""
+        columns = {
+            (table, column): np.full((len(values), 1), np.nan)
+            for (table, column), values in self.measured.columns.items()
+        }
+        for one in self.study.published:
+            row = list(self.study.rows(one.table)).index(one.row)
+            columns[one.table, one.column][row, 0] = one.value
+        return columns
+
+    def _criteria(self) -> list[Judgement]:
+        criteria = self.study.criteria
+        if criteria is None:
+            return []
+        rows = dict(zip(self.study.rows(), self.study.offered(), strict=True))
+        return judge(criteria, rows, self.measured.columns, self._published_columns())
+
+    def mean_absolute_error(self, reading: Reading | None = None) -> float:
+        """Mean ``|ours - published|`` of all published cells, in the unit of the columns.
+
+        Parameters
+        ----------
+        reading : Reading, optional
+            Which tables count, and which are compared with others of ours; all as they are if left
+            out.
+        """
+        ours = {(c.table, c.row, c.column): c.ours.mean for c in self.cells}
+        instead = {} if reading is None else reading.instead
+        counted = self.study.cases if reading is None else reading.tables or self.study.cases
+        differences = [
+            abs(ours[instead.get(one.table, one.table), one.row, one.column] - one.value)
+            for one in self.study.published
+            if one.table in counted
+        ]
+        return float(np.mean(differences)) if differences else float("nan")
 
     def errors(self) -> dict[str, TableError]:
         """Errors of each table that has published values."""
@@ -175,12 +220,14 @@ class Reproduction:
                 and c.ours.low <= float(c.published or 0) <= c.ours.high
                 for c in kept
             )
+            relative = self.study.error == "relative"
             errors[table] = TableError(
                 len(kept),
                 len(compared) - len(kept),
-                mean_absolute_percentage(*pair(kept)),
-                mean_absolute_percentage(*pair(compared)),
-                mean_log_ratio(*pair(kept)),
+                float(np.mean([abs(c.difference or 0) for c in kept])),
+                mean_absolute_percentage(*pair(kept)) if relative else None,
+                mean_absolute_percentage(*pair(compared)) if relative else None,
+                mean_log_ratio(*pair(kept)) if relative else None,
                 inside,
             )
         return errors
@@ -191,6 +238,7 @@ class Reproduction:
             table: {
                 "cells": error.cells,
                 "doubtful": error.doubtful,
+                "mean_absolute": error.mean_absolute,
                 "mape_percent": error.mape_percent,
                 "mape_percent_all": error.mape_percent_all,
                 "mean_log_ratio": error.mean_log_ratio,
@@ -207,6 +255,7 @@ class Reproduction:
                 {"name": c.name, "held": c.held, "detail": f"{c.says}: {c.detail}"}
                 for c in self.claims
             ],
+            "criteria": [_criterion(each) for each in self.criteria],
             "fitted": [
                 item.model_dump(include={"parameter", "value", "reason"})
                 for item in self.study.fitted
@@ -215,7 +264,13 @@ class Reproduction:
                 "tables": tables,
                 "claims_held": sum(claim.held for claim in self.claims),
                 "claims": len(self.claims),
-                "runs": len(self.seeds) * len(self.study.cases) * len(self.study.rows()),
+                "mean_absolute_error": self.mean_absolute_error(),
+                "readings": {
+                    each.says: self.mean_absolute_error(each) for each in self.study.readings
+                },
+                "criteria_agreed": sum(each.agrees for each in self.criteria),
+                "criteria": len(self.criteria),
+                "runs": len(self.seeds) * sum(len(self.study.rows(t)) for t in self.study.cases),
                 "packet_hops": self.measured.packet_hops,
                 "hash": self.measured.hash,
             },
@@ -232,6 +287,18 @@ class Reproduction:
         from trunkline.study.files import write
 
         return write(self, out, overwrite=overwrite)
+
+
+def _criterion(each: Judgement) -> dict[str, Any]:
+    return each.answer.model_dump() | {
+        "statistic": each.ours.mean,
+        "low": each.ours.low,
+        "high": each.ours.high,
+        "statistic_of_published": each.theirs,
+        "at_least": each.at_least,
+        "ours": "yes" if each.yes else "no",
+        "agrees": each.agrees,
+    }
 
 
 def reproduce(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -59,7 +61,7 @@ def points(study: Study) -> list[Point]:
     """
     made = []
     for table, case in study.cases.items():
-        for row, values in study.rows().items():
+        for row, values in study.rows(table).items():
             overrides = study.settings(table) | values
             scenario = scenarios.load(study.folder / case.scenario, overrides=overrides)
             written = networks.compile(scenario).to_json()
@@ -89,16 +91,22 @@ def run(
     jobs = [Job(point.network_json, seed, point.scenario) for point in grid for seed in seeds]
     with bar(study.name, len(jobs), shown=progress) as step:
         runs = simulate_all(jobs, threads=threads, progress=step)
-    rows = {label: number for number, label in enumerate(study.rows())}
+    rows = {
+        (table, label): number
+        for table in study.cases
+        for number, label in enumerate(study.rows(table))
+    }
     columns = {
-        (table, column): np.full((len(rows), len(seeds)), np.nan)
+        (table, column): np.full((len(study.rows(table)), len(seeds)), np.nan)
         for table in study.cases
         for column in study.columns
     }
     for number, results in enumerate(runs):
         point, seed = grid[number // len(seeds)], number % len(seeds)
         for name in study.columns:
-            columns[point.table, name][rows[point.row], seed] = measure(study, name, results)
+            columns[point.table, name][rows[point.table, point.row], seed] = measure(
+                study, name, results
+            )
     digest = hashlib.sha256("\n".join(results.hash() for results in runs).encode()).hexdigest()
     hops = sum(int(results.summary["packet_hops"] or 0) for results in runs)
     return Measured(columns, digest, hops)
@@ -107,8 +115,31 @@ def run(
 def measure(study: Study, name: str, results: Results) -> float:
     """Value of a column in one run, in the column's unit; not-a-number where it is null."""
     column = study.columns[name]
-    value = results.tables[column.table].where(**column.where)[column.measure]
-    return float("nan") if value is None else float(value) / UNITS[column.unit]
+    table = results.tables[column.table]
+    if not any(value.endswith(_REPLICAS) for value in column.where.values()):
+        value = table.where(**column.where)[column.measure]
+        return float("nan") if value is None else float(value) / UNITS[column.unit]
+    values = [
+        row[column.measure]
+        for row in table.rows()
+        if all(_is(str(row[key]), wanted) for key, wanted in column.where.items())
+    ]
+    if not values:
+        msg = f"{column.table} has no row with {column.where}"
+        raise KeyError(msg)
+    return math.fsum(float("nan") if v is None else float(v) for v in values) / UNITS[column.unit]
+
+
+_REPLICAS = "[*]"
+
+
+def _is(name: str, wanted: str) -> bool:
+    stem = wanted.removesuffix(_REPLICAS)
+    return (
+        name == wanted
+        if stem == wanted
+        else re.fullmatch(r"\[\d+\]", name.removeprefix(stem)) is not None
+    )
 
 
 @contextmanager

@@ -21,7 +21,8 @@ class Trial:
     parameter, value : str
         What was changed, and to what; both empty for the study as it is.
     errors : dict of str to float
-        Mean ``|ln(ours / published)|`` of each table, doubtful cells left out.
+        Mean ``|ln(ours / published)|`` of each table, doubtful cells left out; of a study that
+        compares by difference, mean ``|ours - published|``.
     broken : list of str
         Names of the claims that do not hold.
     """
@@ -63,7 +64,7 @@ def render(trials: Sequence[Trial], *, width: int | None = None, colour: bool = 
     """Write trials as a table for a terminal."""
     tables = list(trials[0].errors)
     heads = ["changed", "to", *(f"table {table}" for table in tables), "claims broken"]
-    drawn = frame("Mean |ln(ours / published)| by table", heads, names=2)
+    drawn = frame("Error by table, and claims broken", heads, names=2)
     for trial in trials:
         errors = [f"{trial.errors[table]:.3f}" for table in tables]
         cells = [trial.parameter or "nothing", trial.value, *errors, str(len(trial.broken))]
@@ -82,5 +83,8 @@ def _trial(
     study: Study, seeds: list[int], parameter: str, value: str, threads: int | None
 ) -> Trial:
     done = Reproduction(study, seeds, runner.run(study, seeds, threads=threads))
-    errors = {table: error.mean_log_ratio for table, error in done.errors().items()}
+    errors = {
+        table: error.mean_absolute if error.mean_log_ratio is None else error.mean_log_ratio
+        for table, error in done.errors().items()
+    }
     return Trial(parameter, value, errors, [claim.name for claim in done.claims if not claim.held])
