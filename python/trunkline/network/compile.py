@@ -92,6 +92,8 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     }
     if conditioned.conditioners:
         data["conditioners"] = conditioned.conditioners
+    if tables.diffserv:
+        data["diffserv"] = tables.diffserv
     if saved is not None:
         data["recovery"] = saved
     return Network(data)

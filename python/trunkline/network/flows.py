@@ -94,7 +94,8 @@ def _tcp(flow: Tcp) -> dict[str, Any]:
 
 
 def _udp(scenario: Scenario, flow: Udp) -> dict[str, Any]:
-    return {
+    tick = {"tick_ns": flow.tick} if flow.tick else {}
+    return tick | {
         "protocol": "udp",
         "arrivals": _arrivals(scenario, flow),
         # A schedule says when each datagram leaves: it has no rate of its own.

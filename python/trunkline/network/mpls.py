@@ -6,13 +6,16 @@ or leaves it to the last. Where a hop is a tunnel, the tunnel's label is pushed 
 the tables' own: each node hands out its lowest free ones from 16 upward, in the order of paths.
 """
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from trunkline.network.ports import Ports
 from trunkline.scenario.check_paths import FIRST_LABEL, Hop, hops, label_count, route_nodes
 from trunkline.scenario.diagnostic import Problems
-from trunkline.scenario.model import Path, Scenario
+from trunkline.scenario.diffserv import DSCPS, TCS, DiffServ
+from trunkline.scenario.model import Path, Scenario, Trunk
 from trunkline.scenario.topology import Topology
 
 __all__ = ["Route", "Tables", "compile", "fecs", "routes"]
@@ -46,6 +49,8 @@ class Tables:
     ftn: list[dict[str, Any]] = field(default_factory=list)
     ilm: list[dict[str, Any]] = field(default_factory=list)
     nhlfe: list[dict[str, Any]] = field(default_factory=list)
+    diffserv: list[dict[str, Any]] = field(default_factory=list)
+    """Maps that entries refer to."""
     entries: dict[tuple[str, int], int] = field(default_factory=dict)
     """NHLFE of each path at each node of its route, by place."""
     labels: dict[str, list[int | None]] = field(default_factory=dict)
@@ -80,20 +85,54 @@ def _arcs(
     return crossed[name]
 
 
+Class = tuple[tuple[str, frozenset[int] | None], ...]
+"""Paths of a forwarding equivalence class, each with its DSCPs; None = all that are left."""
+
+
 def fecs(scenario: Scenario) -> dict[str, tuple[int, int]]:
     """Forwarding equivalence class of data and acknowledgements, by name of flow; 0 = none.
 
-    Each path that a trunk rides is a class: its number in the scenario, from 1.
+    Each path that a trunk rides is a class, its number in the scenario from 1; so is each choice
+    of paths by DSCP, numbered after them.
     """
-    number = {name: index + 1 for index, name in enumerate(scenario.paths)}
-    result: dict[str, tuple[int, int]] = {}
+    number = _class_numbers(scenario)
+    return {
+        name: (number.get(data, 0), number.get(acks, 0))
+        for name, (data, acks) in _classes(scenario).items()
+    }
+
+
+def _classes(scenario: Scenario) -> dict[str, tuple[Class, Class]]:
+    """Class of data and of acknowledgements, by name of flow."""
+    rides: dict[str, list[Trunk]] = {}
     for trunk in scenario.trunks.values():
-        pair = (number[trunk.path], 0 if trunk.reverse is None else number[trunk.reverse])
         for flow in trunk.flows:
             every = flow == "all" and "all" not in scenario.flows
             for name in scenario.flows if every else (flow,):
-                result[name] = pair
-    return result
+                rides.setdefault(name, []).append(trunk)
+
+    def of(pairs: Iterable[tuple[str | None, Trunk]]) -> Class:
+        return tuple(
+            (path, None if trunk.dscp is None else frozenset(trunk.dscp))
+            for path, trunk in pairs
+            if path is not None
+        )
+
+    return {
+        name: (of((its.path, its) for its in trunks), of((its.reverse, its) for its in trunks))
+        for name, trunks in rides.items()
+    }
+
+
+def _class_numbers(scenario: Scenario) -> dict[Class, int]:
+    numbers: dict[Class, int] = {
+        ((name, None),): index + 1 for index, name in enumerate(scenario.paths)
+    }
+    for pair in _classes(scenario).values():
+        for each in pair:
+            if each:
+                numbers.setdefault(each, len(numbers) + 1)
+    return numbers
 
 
 def compile(
@@ -142,6 +181,10 @@ class _Builder:
         self.number = {name: index for index, name in enumerate(scenario.paths)}
         self.labels = _labels(scenario, by_path)
         self.tables = Tables(labels=self.labels)
+        self.maps: dict[str, int] = {}
+        in_use = {each for pair in _classes(scenario).values() for each in pair if each}
+        numbers = _class_numbers(scenario)
+        self.classes = {its: fec for its, fec in numbers.items() if its in in_use}
 
     def build(self) -> Tables:
         trunks = self.scenario.trunks.values()
@@ -161,13 +204,18 @@ class _Builder:
         self.tables.entries[name, 0] = entry
         if not bound:
             return
-        self.tables.ftn.append(
-            {
-                "node": self.nodes[self.by_path[name].nodes[0]],
-                "fec": self.number[name] + 1,
-                "nhlfe": entry,
-            }
-        )
+        for its, fec in self.classes.items():
+            taken = {dscp for _, dscps in its for dscp in dscps or ()}
+            for path, dscps in its:
+                if path != name:
+                    continue
+                wanted: dict[str, Any] = {}
+                if dscps is not None:
+                    wanted = {"dscps": sorted(dscps)}
+                elif taken:
+                    wanted = {"dscps": sorted(set(range(DSCPS)) - taken)}
+                node = self.nodes[self.by_path[name].nodes[0]]
+                self.tables.ftn.append({"node": node, "fec": fec, "nhlfe": entry} | wanted)
 
     def transit(self, name: str) -> None:
         for index in range(1, len(self.by_path[name].hops)):
@@ -184,9 +232,11 @@ class _Builder:
             # tells that all paths that end here with it are pipes.
             node = self.nodes[self.by_path[name].nodes[last]]
             taken = any(each["node"] == node and each["label"] == label for each in self.tables.ilm)
-            if path.ttl == "uniform" or taken:
+            plain = path.diffserv is None or path.diffserv.model == "short-pipe"
+            if (path.ttl == "uniform" and plain) or taken:
                 return
         entry = self.add(name, None, True, [], path, None)
+        self.mark(entry, pops=name, pushes=[])
         self.map(name, last, label, entry)
 
     def map(self, name: str, index: int, label: int | None, entry: int) -> None:
@@ -199,7 +249,18 @@ class _Builder:
         arc, push, riders = self.onto(name, index)
         model = self.scenario.paths[riders[-1]]
         row = self.built.row(arc, frozenset(riders))
-        return self.add(name, self.links[arc], pop, push, model, row)
+        entry = self.add(name, self.links[arc], pop, push, model, row)
+        # From the bottom: what each pushed label lies on. A swapped label keeps its TC.
+        own = self.labels[name][index + 1] is not None
+        below: list[str | None] = [name, *riders[1:-1]] if own else [None, *riders[1:-1]]
+        pairs: list[tuple[str, str | None] | None] = list(zip(riders[1:], below, strict=False))
+        if own:
+            pairs.insert(0, None if pop else (name, None))
+        self.mark(entry, pops=None if own or not pop else name, pushes=pairs)
+        its = self.scenario.paths[name].diffserv
+        if own and pop and its is not None and its.linux_tc_zero:
+            self.tables.nhlfe[entry]["zero_tc"] = True
+        return entry
 
     def onto(self, name: str, index: int) -> tuple[str, list[int], list[str]]:
         """Link, labels to put on from the bottom, and paths entered, for one hop of a path."""
@@ -225,12 +286,67 @@ class _Builder:
                 "link": link,
                 "pop": pop,
                 "push": push,
-                "ttl": model.ttl,
+                "ttl": "uniform" if model.ttl == "uniform" else "pipe",
                 "row": row,
                 "path": self.number[name],
             }
         )
         return len(self.tables.nhlfe) - 1
+
+    def mark(
+        self, entry: int, *, pops: str | None, pushes: list[tuple[str, str | None] | None]
+    ) -> None:
+        """Says what an entry does to traffic classes.
+
+        Parameters
+        ----------
+        entry : int
+            Number of the entry.
+        pops : str or None
+            Path whose label comes off for good.
+        pushes : list
+            For each label put on its path and the path of the label below, None for an IP
+            packet; None for a label that is swapped.
+        """
+        paths = self.scenario.paths
+        written = [
+            self.maps_of(*pair) if pair is not None and paths[pair[0]].diffserv else None
+            for pair in pushes
+        ]
+        into = self.tables.nhlfe[entry]
+        if any(each is not None for each in written):
+            into["push_diffserv"] = written
+        if pops is not None and (paths[pops].diffserv is not None or "push_diffserv" in into):
+            rider = next((name for name, its in paths.items() if pops in its.through), None)
+            into["pop_diffserv"] = self.maps_of(pops, rider)
+
+    def maps_of(self, name: str, below: str | None) -> int:
+        """Number of the maps of a path whose label lies on that of another, or on IP packets."""
+        its = self.scenario.paths[name].diffserv or DiffServ()
+        under = None if below is None else self.scenario.paths[below].diffserv
+        phbs = [None] * TCS if under is None else under.dscp_of_tc()
+        told = its.tc_of_dscp() is not None and under is not None
+        tcs, written = its.tcs(), its.dscp_of_tc()
+        lower = None if under is None else under.tcs()
+        maps = {
+            "tc_of_dscp": tcs,
+            "tc_of_tc": [
+                tcs[dscp] if told and dscp is not None else tc for tc, dscp in enumerate(phbs)
+            ],
+            "dscp_of_tc": written,
+            "tc_below": [
+                tc if lower is None or dscp is None else lower[dscp]
+                for tc, dscp in enumerate(written)
+            ],
+            "tunnel": its.model,
+        }
+        if its.linux_tc_zero:
+            maps |= {"tc_of_dscp": [0] * DSCPS, "tc_of_tc": [0] * TCS}
+        key = json.dumps(maps)
+        if key not in self.maps:
+            self.maps[key] = len(self.tables.diffserv)
+            self.tables.diffserv.append(maps)
+        return self.maps[key]
 
 
 def _labels(scenario: Scenario, by_path: dict[str, Route]) -> dict[str, list[int | None]]:

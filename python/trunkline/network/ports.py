@@ -75,7 +75,7 @@ def compile(
         name = options.port
         port = scenario.ports[name] if name is not None else Port()
         by_flow = port.per == "flow" or asks_flows(port.classify)
-        per_link = by_flow and asks_paths(port.classify)
+        per_link = by_flow and asks_paths(port.classify, scenario)
         rate = options.rate or 0
         key = (name, arc.name if per_link else "", rate if _has_shares(port) else 0)
         if key not in known:

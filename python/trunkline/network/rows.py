@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from trunkline.scenario.check_diffserv import tells_phb
 from trunkline.scenario.match import Match
 from trunkline.scenario.model import Scenario
 
@@ -24,11 +25,22 @@ Cell = list[int]
 Row = list[Cell]
 Decide = Callable[[Match | None, int], Cell]
 NO_PATH: frozenset[str] = frozenset()
+_NO_PHBS: tuple[int | None, ...] = (None,) * TCS
 
 
-def asks_paths(rules: Sequence[Match]) -> bool:
-    """Whether some rule looks at the path that forwards a packet."""
-    return any(rule.trunk is not None or rule.path is not None for rule in rules)
+def asks_paths(rules: Sequence[Match], scenario: Scenario | None = None) -> bool:
+    """Whether some rule looks at the path that forwards a packet, or at the PHB it tells."""
+    if any(rule.trunk is not None or rule.path is not None for rule in rules):
+        return True
+    told = scenario is not None and any(tells_phb(scenario, name) for name in scenario.paths)
+    return told and any(rule.dscp is not None for rule in rules)
+
+
+def phbs(scenario: Scenario, paths: frozenset[str]) -> tuple[int | None, ...]:
+    """DSCP of the PHB of each TC on the outermost of the paths that forward a packet."""
+    outermost = [name for name in paths if not paths.intersection(scenario.paths[name].through)]
+    its = scenario.paths[outermost[0]].diffserv if outermost else None
+    return _NO_PHBS if its is None else tuple(its.dscp_of_tc())
 
 
 def asks_flows(rules: Sequence[Match]) -> bool:
@@ -99,7 +111,7 @@ class Rows:
         self.rows: list[Row] = []
         self.flow_rows: list[int] = []
         self.by_paths: dict[frozenset[str], int] = {}
-        self.index: dict[tuple[int, tuple[bool, ...]], int] = {}
+        self.index: dict[tuple[int, tuple[bool, ...], tuple[int | None, ...]], int] = {}
 
     def classifier(self) -> dict[str, object]:
         """As the engine reads it."""
@@ -108,7 +120,7 @@ class Rows:
     def fill(self, crossing: set[frozenset[str]]) -> None:
         """Rows that do not depend on flows."""
         self.row(None, NO_PATH)
-        if asks_paths(self.rules):
+        if asks_paths(self.rules, self.scenario):
             for paths in sorted(crossing, key=sorted):
                 self.by_paths[paths] = self.row(None, paths)
 
@@ -134,10 +146,12 @@ class Rows:
         """Index of the row for a kind of packet, added if it is new."""
         applies = tuple(self.applies(rule, packet, paths) for rule in self.rules)
         own = packet.flow if packet is not None and self.per_flow else 0
-        key = (own, applies)
+        told = phbs(self.scenario, paths)
+        key = (own, applies, told)
         if key not in self.index:
             self.index[key] = len(self.rows)
-            self.rows.append([self.cell(column, own, applies) for column in range(DSCPS + TCS)])
+            columns = range(DSCPS + TCS)
+            self.rows.append([self.cell(column, own, applies, told) for column in columns])
         return self.index[key]
 
     def applies(self, rule: Match, packet: _Packet | None, paths: frozenset[str]) -> bool:
@@ -161,10 +175,12 @@ class Rows:
         guarded = self.scenario.protections.values()
         return own | {its.backup for its in guarded if its.path in own}
 
-    def cell(self, column: int, own: int, applies: tuple[bool, ...]) -> Cell:
+    def cell(
+        self, column: int, own: int, applies: tuple[bool, ...], told: tuple[int | None, ...]
+    ) -> Cell:
         """What the first rule that holds for a column decides."""
         for rule, holds in zip(self.rules, applies, strict=True):
-            if holds and _shows(rule, column):
+            if holds and _shows(rule, column, told):
                 return self.decide(rule, own)
         return self.decide(None, own)
 
@@ -176,8 +192,13 @@ def forwards_onto(link: str, routes: "dict[str, Route]") -> dict[str, frozenset[
     }
 
 
-def _shows(rule: Match, column: int) -> bool:
-    """Whether a rule's DSCP or TC is that of a column: a labelled packet shows no DSCP."""
+def _shows(rule: Match, column: int, told: tuple[int | None, ...]) -> bool:
+    """Whether a rule's DSCP or TC is that of a column.
+
+    A labelled packet shows no DSCP of its own, but that of the PHB its path tells.
+    """
     if column < DSCPS:
         return rule.tc is None and (rule.dscp is None or column in rule.dscp)
-    return rule.dscp is None and (rule.tc is None or column - DSCPS in rule.tc)
+    tc = column - DSCPS
+    shown = rule.dscp is None or told[tc] in rule.dscp
+    return shown and (rule.tc is None or tc in rule.tc)

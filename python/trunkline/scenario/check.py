@@ -6,6 +6,7 @@ from typing import Any
 from trunkline.scenario import (
     check_classes,
     check_conditioners,
+    check_diffserv,
     check_flows,
     check_paths,
     check_ports,
@@ -64,6 +65,7 @@ def check(scenario: Scenario, problems: Problems) -> None:
     check_classes.check(scenario, found, problems)
     check_conditioners.check(scenario, problems)
     sound = check_paths.check(scenario, found, problems)
+    check_diffserv.check(scenario, found, sound, problems)
     check_trunks.check(scenario, found, sound, problems)
     check_flows.check(scenario, found, problems)
     check_recovery.check(scenario, found, sound, problems)

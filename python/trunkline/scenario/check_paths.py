@@ -197,7 +197,7 @@ def _models(scenario: Scenario, found: Topology, name: str, problems: Problems) 
     its = hops(scenario, found, name, Problems()) or []
     for index, (source, _, over, is_tunnel) in enumerate(its):
         pops = path.php and not path.explicit_null and index == len(its) - 1
-        if is_tunnel and (index == 0 or pops) and scenario.paths[over].ttl != path.ttl:
+        if is_tunnel and (index == 0 or pops) and _pipe(scenario.paths[over]) != _pipe(path):
             problems.add(
                 "relation",
                 ("paths", name, "through"),
@@ -205,6 +205,10 @@ def _models(scenario: Scenario, found: Topology, name: str, problems: Problems) 
                 "the same",
                 given=f"{path.ttl} and {scenario.paths[over].ttl}",
             )
+
+
+def _pipe(path: LabelPath) -> bool:
+    return path.ttl != "uniform"
 
 
 def _explicit_nulls(scenario: Scenario, problems: Problems) -> None:
@@ -215,7 +219,7 @@ def _explicit_nulls(scenario: Scenario, problems: Problems) -> None:
         if not path.explicit_null or not nodes:
             continue
         other = first.setdefault(nodes[-1], name)
-        if scenario.paths[other].ttl != path.ttl:
+        if _pipe(scenario.paths[other]) != _pipe(path):
             problems.add(
                 "relation",
                 ("paths", name, "ttl"),

@@ -4,6 +4,7 @@ import heapq
 from dataclasses import dataclass, field
 
 from trunkline.scenario import check_flows
+from trunkline.scenario.check_diffserv import tells_phb
 from trunkline.scenario.check_paths import loads, route_nodes
 from trunkline.scenario.diagnostic import Path, Problems, nearest
 from trunkline.scenario.model import Scenario, Trunk
@@ -30,7 +31,7 @@ def check(scenario: Scenario, found: Topology, sound: set[str], problems: Proble
     """
     _hidden_dscps(scenario, found, sound, problems)
     distances = _Distances(scenario, found)
-    carried: dict[str, str] = {}
+    carried: dict[str, list[str]] = {}
     for name, trunk in scenario.trunks.items():
         path: Path = ("trunks", name)
         known = _paths(scenario, trunk, path, problems)
@@ -60,6 +61,8 @@ def _hidden_dscps(scenario: Scenario, found: Topology, sound: set[str], problems
     }
     ridden = {trunk.path for trunk in scenario.trunks.values()} & sound
     for path in scenario.paths:
+        if any(tells_phb(scenario, each) for each in (path, *scenario.paths[path].through)):
+            continue
         for link, labels in loads(scenario, found, path) if blind and path in ridden else ():
             port = ports[link]
             if labels and port in blind:
@@ -100,16 +103,20 @@ def _members(scenario: Scenario, flow: str, where: Path, problems: Problems) -> 
     return []
 
 
-def _claim(scenario: Scenario, flow: str, trunk: str, carried: dict[str, str]) -> str | None:
-    """Notes that a flow rides a trunk; names the trunk that carries it already, if any."""
+def _claim(scenario: Scenario, flow: str, trunk: str, carried: dict[str, list[str]]) -> str | None:
+    """Notes that a flow rides a trunk; names a trunk that carries the same packets, if any."""
     whole = check_flows.base(flow) if flow not in scenario.flows else flow
-    taken = carried.get(flow) or carried.get(whole)
-    if taken is None and flow == whole and scenario.flows[flow].replicate is not None:
+    others = carried.get(flow, []) + (carried.get(whole, []) if whole != flow else [])
+    if flow == whole and scenario.flows[flow].replicate is not None:
         prefix = f"{flow}["
-        taken = next((carried[each] for each in carried if each.startswith(prefix)), None)
-    if taken is None:
-        carried[flow] = trunk
-    return taken
+        others += [each for name, its in carried.items() if name.startswith(prefix) for each in its]
+    mine = scenario.trunks[trunk].dscp
+    for other in others:
+        its = scenario.trunks[other].dscp
+        if mine == its or (mine and its and set(mine) & set(its)):
+            return other
+    carried.setdefault(flow, []).append(trunk)
+    return None
 
 
 def _rides(

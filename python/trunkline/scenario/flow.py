@@ -167,6 +167,11 @@ class UdpOptions(FlowOptions):
     header: Annotated[int, Quantity(BYTES, 0, 28)] = Field(
         default=28, description="IP and UDP headers, which are not goodput."
     )
+    tick: Time = Field(
+        default=0,
+        description="Granularity of the sender's timer: datagrams due leave at the next multiple "
+        "of it, those of flows declared first before the others; 0 s: each when it is due.",
+    )
 
 
 class Tcp(TcpOptions):

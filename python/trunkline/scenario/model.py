@@ -19,7 +19,9 @@ from pydantic import (
 from trunkline.scenario.base import Element
 from trunkline.scenario.conditioner import Conditioner
 from trunkline.scenario.diagnostic import Diagnostic
+from trunkline.scenario.diffserv import DiffServ
 from trunkline.scenario.fields import (
+    Dscp,
     Many,
     Name,
     Names,
@@ -142,8 +144,14 @@ class Path(Element):
     explicit_null: Switch = Field(
         default=False, description="The last hop carries label 0 (RFC 3032 section 2.1)."
     )
-    ttl: Literal["uniform", "pipe"] = Field(
-        default="uniform", description="Whether hops inside count for the TTL (RFC 3443)."
+    ttl: Literal["uniform", "pipe", "short-pipe"] = Field(
+        default="uniform",
+        description="Whether hops inside count for the TTL; pipe and short-pipe are alike "
+        "(RFC 3443).",
+    )
+    diffserv: DiffServ | None = Field(
+        default=None,
+        description="Traffic classes; absent: the first three bits of the DSCP at the push.",
     )
 
 
@@ -155,13 +163,20 @@ class Trunk(Element):
     reverse: Word | None = Field(
         default=None, description="Path of the acknowledgements; absent: routed by IP."
     )
+    dscp: Many[Dscp] | None = Field(
+        default=None,
+        description="Only packets that have one of these where the path begins; absent: all that "
+        "no other trunk of the flow takes.",
+    )
 
 
-FLOW_MEASURES = ("throughput", "goodput", "cwnd", "ssthresh", "srtt", "state")
+FLOW_MEASURES = ("throughput", "goodput", "delay", "delay-max", "cwnd", "ssthresh", "srtt", "state")
 LINK_MEASURES = ("queue-packets", "queue-bytes", "queue-average", "utilisation", "drops")
 Measure = Literal[
     "throughput",
     "goodput",
+    "delay",
+    "delay-max",
     "cwnd",
     "ssthresh",
     "srtt",

@@ -1,0 +1,217 @@
+"""Checks of Differentiated Services on paths: kinds, maps, models, and what the paths carry."""
+
+from trunkline.scenario import check_flows
+from trunkline.scenario.diagnostic import Path, Problems
+from trunkline.scenario.diffserv import TCS, DiffServ
+from trunkline.scenario.fields import dscp_name
+from trunkline.scenario.model import Scenario, Trunk
+from trunkline.scenario.topology import Topology, arcs_of
+
+__all__ = ["carried", "check", "tells_phb"]
+
+
+def tells_phb(scenario: Scenario, path: str) -> bool:
+    """Whether the TC of a path's label stands for PHBs."""
+    its = scenario.paths[path].diffserv if path in scenario.paths else None
+    return its is not None and its.tc_of_dscp() is not None
+
+
+def check(scenario: Scenario, found: Topology, sound: set[str], problems: Problems) -> None:
+    """Checks what all paths say of Differentiated Services.
+
+    Parameters
+    ----------
+    scenario, found
+        The scenario and its links.
+    sound : set of str
+        Paths whose routes have no fault.
+    problems : Problems
+        Gets what is wrong.
+    """
+    before = len(problems.found)
+    for name, path in scenario.paths.items():
+        if path.diffserv is not None:
+            _one(path.diffserv, ("paths", name, "diffserv"), problems)
+            _ends(scenario, name, path.diffserv, problems)
+    if len(problems.found) > before:
+        return
+    _explicit_nulls(scenario, problems)
+    _riders(scenario, problems)
+    marked = _marked(scenario, found)
+    for name in scenario.paths:
+        if name in sound:
+            _complete(scenario, name, marked, problems)
+
+
+def _one(its: DiffServ, at: Path, problems: Problems) -> None:
+    """Keys of one path that must agree."""
+    if its.kind == "l-lsp":
+        if its.scheduling_class is None:
+            problems.add(
+                "missing-key",
+                (*at, "kind"),
+                "an L-LSP needs a scheduling class, which its label stands for",
+                hint="add `scheduling_class: AF1`",
+            )
+        if its.map is not None:
+            problems.add(
+                "relation",
+                (*at, "map"),
+                "an L-LSP has no map: its TC is the drop precedence (RFC 3270 section 4.4.1)",
+                at_key=True,
+            )
+    elif its.scheduling_class is not None:
+        problems.add(
+            "relation",
+            (*at, "scheduling_class"),
+            "an E-LSP has no scheduling class: its TC tells the whole PHB",
+            at_key=True,
+        )
+    elif its.map is None and its.model != "short-pipe":
+        problems.add(
+            "relation",
+            (*at, "model"),
+            f"the {its.model} model needs a map: its egress must know which PHB a TC stands for",
+            hint="add `map: {EF: 5, AF11: 1, DF: 0}`",
+        )
+    if its.linux_tc_zero and its.model != "short-pipe":
+        problems.add(
+            "relation",
+            (*at, "model"),
+            "Linux forwards by the DSCP where a path ends: with linux_tc_zero the model is "
+            "short-pipe",
+        )
+
+
+def _ends(scenario: Scenario, name: str, its: DiffServ, problems: Problems) -> None:
+    """The egress of a pipe must see the label (RFC 3270 section 2.6.2)."""
+    path = scenario.paths[name]
+    if its.model == "pipe" and path.php and not path.explicit_null:
+        problems.add(
+            "relation",
+            ("paths", name, "diffserv", "model"),
+            "the egress of a pipe forwards by the TC of a label that penultimate-hop popping "
+            "takes off before",
+            hint="add `php: false` or `explicit_null: true` to the path, or use short-pipe",
+        )
+
+
+def _explicit_nulls(scenario: Scenario, problems: Problems) -> None:
+    """Label 0 says nothing of its path: what all do that end at a node with it must be one."""
+    first: dict[str, str] = {}
+    for name, path in scenario.paths.items():
+        if not path.explicit_null or not path.route:
+            continue
+        other = first.setdefault(path.route[-1], name)
+        if _egress(scenario.paths[other].diffserv) != _egress(path.diffserv):
+            problems.add(
+                "relation",
+                ("paths", name, "diffserv"),
+                f"paths {other} and {name} both end at {path.route[-1]} with explicit null: their "
+                "map and model must be the same",
+                at_key=True,
+                related=((("paths", other), "the other"),),
+            )
+
+
+def _egress(its: DiffServ | None) -> object:
+    if its is None or its.model == "short-pipe":
+        return None
+    return its.model, its.dscp_of_tc()
+
+
+def _riders(scenario: Scenario, problems: Problems) -> None:
+    """A uniform tunnel writes TCs below: all that ride it must mean the same by them."""
+    first: dict[str, str] = {}
+    for name, path in scenario.paths.items():
+        for index, tunnel in enumerate(path.through):
+            its = scenario.paths[tunnel].diffserv
+            if its is None or its.model != "uniform":
+                continue
+            other = first.setdefault(tunnel, name)
+            if _tcs(scenario, other) != _tcs(scenario, name):
+                problems.add(
+                    "relation",
+                    ("paths", name, "through", index),
+                    f"paths {other} and {name} ride {tunnel}, whose model is uniform: their maps "
+                    "must be the same",
+                    related=((("paths", other), "the other"),),
+                )
+
+
+def _tcs(scenario: Scenario, name: str) -> object:
+    its = scenario.paths[name].diffserv
+    return None if its is None else (its.tcs(), its.dscp_of_tc())
+
+
+def carried(scenario: Scenario, name: str) -> dict[int, str]:
+    """DSCPs that a path carries by what the scenario says, each with a flow that has it."""
+    result: dict[int, str] = {}
+    for trunk in scenario.trunks.values():
+        if name not in (trunk.path, trunk.reverse):
+            continue
+        for each in _members(scenario, trunk):
+            base = each if each in scenario.flows else check_flows.base(each)
+            if base not in scenario.flows:
+                continue
+            dscp = check_flows.options(scenario, base).dscp
+            others = {
+                its
+                for other in scenario.trunks.values()
+                if each in _members(scenario, other)
+                for its in other.dscp or ()
+            }
+            if dscp not in others if trunk.dscp is None else dscp in trunk.dscp:
+                result.setdefault(dscp, each)
+    return result
+
+
+def _members(scenario: Scenario, trunk: Trunk) -> tuple[str, ...]:
+    if "all" in trunk.flows and "all" not in scenario.flows:
+        return tuple(scenario.flows)
+    return trunk.flows
+
+
+def _marked(scenario: Scenario, found: Topology) -> dict[int, str]:
+    """DSCPs that conditioners in use may write, each with a conditioner that does."""
+    result: dict[int, str] = {}
+    for _, options in arcs_of(scenario, found):
+        for name in (options.conditioner, options.ingress):
+            conditioner = scenario.conditioners.get(name) if name is not None else None
+            for profile in conditioner.profiles.values() if conditioner is not None else ():
+                for action in (profile.green, profile.yellow, profile.red):
+                    if action.dscp is not None:
+                        result.setdefault(action.dscp, str(name))
+    return result
+
+
+def _complete(scenario: Scenario, name: str, marked: dict[int, str], problems: Problems) -> None:
+    """Every DSCP that a path carries must be one of its own."""
+    its = scenario.paths[name].diffserv
+    if its is None or (known := its.tc_of_dscp()) is None:
+        return
+    needed = {dscp: f"flow {flow}" for dscp, flow in carried(scenario, name).items()}
+    chosen = {
+        dscp
+        for trunk in scenario.trunks.values()
+        if name in (trunk.path, trunk.reverse)
+        for dscp in trunk.dscp or ()
+    }
+    for dscp in chosen:
+        if dscp in marked:
+            needed.setdefault(dscp, f"conditioner {marked[dscp]}")
+    at: Path = ("paths", name, "diffserv")
+    for dscp in sorted(set(needed) - set(known)):
+        said = dscp_name(dscp)
+        if its.kind == "l-lsp":
+            message = f"DSCP {said} of {needed[dscp]} is not in scheduling class"
+            message += f" {its.scheduling_class}, the only one of this L-LSP"
+            problems.add("relation", (*at, "scheduling_class"), message)
+        else:
+            problems.add(
+                "relation",
+                (*at, "map"),
+                f"the map has no TC for DSCP {said} of {needed[dscp]}",
+                hint=f"add `{said}: n`, n from 0 to {TCS - 1}",
+                at_key=True,
+            )

@@ -1,0 +1,74 @@
+"""Differentiated Services on label-switched paths (RFC 3270): kinds, maps, tunnelling models."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.fields import DSCP_NAMES, Dscp, Switch, Whole
+
+__all__ = ["SCHEDULING_CLASSES", "DiffServ", "SchedulingClass"]
+
+DSCPS = 64
+TCS = 8
+
+SchedulingClass = Literal[
+    "DF", "CS1", "CS2", "CS3", "CS4", "CS5", "CS6", "CS7", "AF1", "AF2", "AF3", "AF4", "EF"
+]
+
+SCHEDULING_CLASSES: dict[str, dict[int, int]] = {
+    "DF": {0: 0},
+    **{f"CS{n}": {8 * n: 0} for n in range(1, 8)},
+    **{f"AF{x}": {DSCP_NAMES[f"AF{x}{y}"]: y for y in (1, 2, 3)} for x in range(1, 5)},
+    "EF": {DSCP_NAMES["EF"]: 0},
+}
+"""TC by DSCP in an L-LSP of each scheduling class (RFC 3270 section 4.4.1)."""
+
+
+class DiffServ(Element):
+    """What a path does for Differentiated Services (RFC 3270)."""
+
+    kind: Literal["e-lsp", "l-lsp"] = Field(
+        default="e-lsp",
+        description="`e-lsp`: TC tells the whole PHB. `l-lsp`: the label tells the scheduling "
+        "class, TC the drop precedence.",
+    )
+    map: dict[Dscp, Annotated[int, Whole("a traffic class", 0, 7)]] | None = Field(
+        default=None,
+        description="e-lsp: TC by DSCP; of several DSCPs with one TC the first is what the TC "
+        "stands for. Absent: TC is the first three bits of the DSCP.",
+    )
+    scheduling_class: SchedulingClass | None = Field(
+        default=None, description="l-lsp: the class that its label tells, e.g. AF1."
+    )
+    model: Literal["uniform", "pipe", "short-pipe"] = Field(
+        default="short-pipe",
+        description="At the end of the path: `uniform` writes the PHB of the TC into what is "
+        "below; `pipe` leaves that alone and forwards by the TC once more; `short-pipe` forwards "
+        "by what is below (RFC 3270 section 2.6).",
+    )
+    linux_tc_zero: Switch = Field(
+        default=False,
+        description="TC 0 at the push and at every swap, as Linux routers write it.",
+    )
+
+    def tc_of_dscp(self) -> dict[int, int] | None:
+        """TC by DSCP; None where TC is the first three bits."""
+        if self.kind == "l-lsp":
+            return SCHEDULING_CLASSES.get(self.scheduling_class or "", {})
+        return self.map
+
+    def dscp_of_tc(self) -> list[int | None]:
+        """DSCP of the PHB of each TC; None where it stands for none."""
+        result: list[int | None] = [None] * TCS
+        for dscp, tc in (self.tc_of_dscp() or {}).items():
+            if result[tc] is None:
+                result[tc] = dscp
+        return result
+
+    def tcs(self) -> list[int]:
+        """TC of each DSCP; DSCPs outside the map get that of DF, else 0."""
+        known = self.tc_of_dscp()
+        if known is None:
+            return [dscp >> 3 for dscp in range(DSCPS)]
+        return [known.get(dscp, known.get(0, 0)) for dscp in range(DSCPS)]

@@ -1,0 +1,120 @@
+"""DiffServ of paths as it is compiled: maps, rows of classifiers, FTN by DSCP."""
+
+from typing import Any
+
+from trunkline.network import compile
+from trunkline.scenario import Scenario
+
+EF, AF11, AF12, AF13 = 46, 10, 12, 14
+
+PORT = {
+    "scheduler": "priority",
+    "classes": {"EF": {}, "AF1": {}, "default": {}},
+    "classify": [
+        {"dscp": "EF", "class": "EF"},
+        {"dscp": "AF11", "class": "AF1"},
+        {"dscp": "AF12", "class": "AF1", "precedence": 1},
+        {"dscp": "AF13", "class": "AF1", "precedence": 2},
+    ],
+}
+
+
+def network(paths: dict[str, Any], trunks: dict[str, Any] | None = None) -> Any:
+    nodes = ["A", "B", "C", "D"]
+    flow = {"agent": "udp", "from": "A", "to": "D", "rate": "1 Mbit/s", "dscp": "AF11"}
+    return compile(
+        Scenario.model_validate(
+            {
+                "nodes": nodes,
+                "defaults": {"link": {"rate": "10 Mbit/s", "port": "phb"}},
+                "links": {"A-B": {}, "B-C": {}, "C-D": {}},
+                "ports": {"phb": PORT},
+                "paths": paths,
+                "trunks": trunks or {"t": {"path": next(iter(paths)), "flows": "f"}},
+                "flows": {"f": flow},
+                "run": {"duration": "1 s"},
+            }
+        )
+    )
+
+
+def l_lsp(**more: Any) -> dict[str, Any]:
+    its = {"kind": "l-lsp", "scheduling_class": "AF1"} | more
+    return {"route": ["A", "B", "C", "D"], "php": False, "diffserv": its}
+
+
+def e_lsp(tcs: dict[str, int], **more: Any) -> dict[str, Any]:
+    return {"route": ["A", "B", "C", "D"], "php": False, "diffserv": {"map": tcs} | more}
+
+
+def test_rfc3270_s4_4_1_an_l_lsp_of_af1_writes_1_2_3_for_af11_af12_af13() -> None:
+    (maps,) = network({"p": l_lsp()}).data["diffserv"]
+    assert [maps["tc_of_dscp"][dscp] for dscp in (AF11, AF12, AF13)] == [1, 2, 3]
+    assert maps["dscp_of_tc"] == [None, AF11, AF12, AF13, None, None, None, None]
+
+
+def test_rfc3270_s1_2_the_class_follows_the_label_and_the_precedence_the_tc() -> None:
+    # The port asks for DSCPs alone; what a TC stands for depends on the path.
+    paths = {"l": l_lsp(), "e": e_lsp({"DF": 0, "EF": 1, "AF11": 5})}
+    trunks = {"l": {"path": "l", "flows": "f", "dscp": "AF11"}, "e": {"path": "e", "flows": "f"}}
+    built = network(paths, trunks)
+    rows = built.data["ports"][0]["classifier"]["rows"]
+    of_path = {each["path"]: rows[each["row"]] for each in built.nhlfe if not each["pop"]}
+    assert [of_path[0][64 + tc] for tc in (1, 2, 3)] == [[1, 0], [1, 1], [1, 2]]
+    assert [of_path[1][64 + tc] for tc in (0, 1, 5)] == [[2, 0], [0, 0], [1, 0]]
+
+
+def test_rfc3270_s2_2_a_flow_takes_the_path_of_its_dscp_and_all_others_the_rest() -> None:
+    paths = {"l": l_lsp(), "e": e_lsp({"DF": 0, "EF": 5})}
+    trunks = {
+        "l": {"path": "l", "flows": "f", "dscp": ["AF11", "AF12"]},
+        "e": {"path": "e", "flows": "f"},
+    }
+    built = network(paths, trunks)
+    first, rest = built.ftn
+    assert first["dscps"] == [AF11, AF12]
+    assert sorted(first["dscps"] + rest["dscps"]) == list(range(64))
+    assert first["fec"] == rest["fec"] == built.flows[0]["fec"] == 3  # after those of both paths
+
+
+def test_a_path_without_diffserv_leaves_the_network_as_it_was() -> None:
+    built = network({"p": {"route": ["A", "B", "C", "D"]}})
+    assert "diffserv" not in built.data
+    assert not any({"push_diffserv", "pop_diffserv", "zero_tc"} & set(e) for e in built.nhlfe)
+
+
+def test_linux_writes_0_at_push_and_swap() -> None:
+    built = network({"p": e_lsp({"DF": 0, "AF11": 1}, linux_tc_zero=True)})
+    (maps,) = built.data["diffserv"]
+    assert maps["tc_of_dscp"] == [0] * 64
+    swaps = [each for each in built.nhlfe if each["pop"] and each["push"]]
+    assert len(swaps) == 2 and all(each["zero_tc"] for each in swaps)
+
+
+def test_rfc3270_s2_6_3_php_with_uniform_gives_the_penultimate_hop_the_map() -> None:
+    path = e_lsp({"DF": 0, "AF11": 1}, model="uniform") | {"php": True}
+    built = network({"p": path})
+    pops = [each for each in built.nhlfe if each["pop"] and not each["push"]]
+    assert [(each["link"], each["pop_diffserv"]) for each in pops] == [(4, 0)]
+
+
+def test_a_tunnel_maps_by_the_phb_of_the_label_below() -> None:
+    # AF11 is TC 1 inside the inner path, TC 6 on the outer one.
+    outer = {
+        "route": ["B", "C", "D"],
+        "php": False,
+        "diffserv": {"map": {"DF": 0, "AF11": 6}, "model": "uniform"},
+    }
+    inner = {
+        "route": ["A", "B", "D"],
+        "php": False,
+        "through": ["outer"],
+        "diffserv": {"map": {"DF": 0, "AF11": 1}},
+    }
+    built = network({"inner": inner, "outer": outer})
+    at_b = next(each for each in built.nhlfe if len(each["push"]) == 2)
+    assert at_b["push_diffserv"][0] is None  # a swap keeps the TC
+    pushed = built.data["diffserv"][at_b["push_diffserv"][1]]
+    assert pushed["tc_of_tc"][1] == 6
+    pops = [each["pop_diffserv"] for each in built.nhlfe if each["path"] == 1 and not each["push"]]
+    assert [built.data["diffserv"][each]["tc_below"][6] for each in pops] == [1]
