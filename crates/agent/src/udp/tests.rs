@@ -232,7 +232,7 @@ fn a_configuration_survives_json_and_refuses_unknown_keys() {
     let json = serde_json::to_string(&config).unwrap();
     assert_eq!(
         json,
-        r#"{"arrivals":{"on-off":{"mean_on_ns":1,"mean_off_ns":2}},"rate_bit_s":9,"size":{"exponential":{"mean_bytes":1.5}},"header_bytes":28}"#
+        r#"{"arrivals":{"on-off":{"mean_on_ns":1,"mean_off_ns":2}},"rate_bit_s":9,"size":{"exponential":{"mean_bytes":1.5}},"header_bytes":28,"tick_ns":0}"#
     );
     assert_eq!(serde_json::from_str::<UdpConfig>(&json).unwrap(), config);
     let extra = json.replace("\"rate_bit_s\"", "\"pace\":1,\"rate_bit_s\"");
