@@ -88,7 +88,8 @@ def test_linux_writes_0_at_push_and_swap() -> None:
     (maps,) = built.data["diffserv"]
     assert maps["tc_of_dscp"] == [0] * 64
     swaps = [each for each in built.nhlfe if each["pop"] and each["push"]]
-    assert len(swaps) == 2 and all(each["zero_tc"] for each in swaps)
+    assert len(swaps) == 2
+    assert all(each["zero_tc"] for each in swaps)
 
 
 def test_rfc3270_s2_6_3_php_with_uniform_gives_the_penultimate_hop_the_map() -> None:

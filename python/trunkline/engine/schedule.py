@@ -1,0 +1,83 @@
+"""Packet schedules: when the datagrams of a flow left, to be replayed or given to others."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from trunkline.engine.sim import simulate
+from trunkline.network import compile
+from trunkline.scenario import Scenario
+from trunkline.scenario.schedule import Schedule
+
+__all__ = ["schedule", "to_csv"]
+
+
+def schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -> Schedule:
+    """When each datagram of a UDP flow leaves, from a run of that flow alone.
+
+    No other flow changes what a UDP source draws, so the schedule is that of the whole scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    flow : str
+        Name of a UDP flow.
+    seed : int, optional
+        Seed; the scenario's own if left out.
+
+    Returns
+    -------
+    Schedule
+        Times since the flow's start [ns] and IP bytes.
+
+    Raises
+    ------
+    LookupError
+        There is no such flow, it is no UDP flow, or it sends nothing.
+    """
+    data: dict[str, Any] = json.loads(compile(scenario, seed=seed).to_json())
+    flows: list[dict[str, Any]] = data["flows"]
+    its = next((each for each in flows if each["name"] == flow), None)
+    if its is None:
+        msg = f"there is no flow {flow!r}; flows: {', '.join(each['name'] for each in flows[:20])}"
+        raise LookupError(msg)
+    if its["agent"]["protocol"] != "udp":
+        msg = f"flow {flow} is a TCP flow: what it sends depends on what arrives"
+        raise LookupError(msg)
+    for other in flows:
+        if other is not its:
+            other["start_ns"] = data["run"]["duration_ns"]
+    data["run"] |= {"trace": True, "warmup_ns": 0}
+    (run,) = simulate(json.dumps(data), seeds=[data["run"]["seed"]])
+    start = its["start_ns"]
+    times: list[int] = []
+    sizes: list[int] = []
+    for row in run.packets.rows():
+        if row["event"] == "sent" and row["flow"] == flow:
+            times.append(int(str(row["time_ns"])) - start)
+            sizes.append(int(str(row["ip_bytes"])))
+    if not times:
+        msg = f"flow {flow} sends nothing"
+        raise LookupError(msg)
+    return Schedule(tuple(times), tuple(sizes))
+
+
+def to_csv(listed: Schedule) -> str:
+    """A schedule as the CSV that `schedule` of a flow reads.
+
+    Parameters
+    ----------
+    listed : Schedule
+        What to write.
+
+    Returns
+    -------
+    str
+        A header and a line for each datagram, values with their units.
+    """
+    lines = ["time,size"]
+    pairs = zip(listed.times_ns, listed.sizes_bytes, strict=True)
+    lines += [f"{time} ns,{size} B" for time, size in pairs]
+    return "\n".join(lines) + "\n"
