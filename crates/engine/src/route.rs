@@ -61,10 +61,13 @@ impl Fib {
         self.next[node as usize * self.destinations + column as usize]
     }
 
-    /// Takes over the routes of one node from a table with the same nodes and destinations.
-    pub fn adopt(&mut self, node: u32, other: &Self) {
+    /// Takes over the routes of one node from a table with the same nodes and destinations; true
+    /// if that changed any.
+    pub fn adopt(&mut self, node: u32, other: &Self) -> bool {
         let row = node as usize * self.destinations..(node as usize + 1) * self.destinations;
+        let changed = self.next[row.clone()] != other.next[row.clone()];
         self.next[row.clone()].copy_from_slice(&other.next[row]);
+        changed
     }
 }
 

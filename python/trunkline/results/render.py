@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from trunkline.results.table import Scalar, Table
@@ -39,6 +40,8 @@ def render(results: Results, *, width: int | None = None, colour: bool = False) 
         shown.append(_paths(results.paths))
     if len(results.drops):
         shown.append(_drops(results.drops))
+    if len(results.timeline):
+        shown.append(_timeline(results.timeline))
     summary = results.summary
     last = (
         f"seed {results.seed}, {quantity(summary['measured_s'], 's')} measured, "
@@ -221,4 +224,16 @@ def _drops(table: Table) -> RichTable:
         place = row["link"] if row["link"] is not None else row["node"]
         names = [row["flow"], row["direction"], place, row["class"] or "–", row["cause"]]
         add(drawn, [*(str(name) for name in names), count(row["packets"])])
+    return drawn
+
+
+def _timeline(table: Table) -> RichTable:
+    rows = list(islice(table.rows(), SHOWN_ROWS))
+    columns = ["time", "event", "protection", "link", "node"]
+    left_out = len(table) - len(rows)
+    title = f"Timeline (the first {SHOWN_ROWS}; {left_out} more)" if left_out else "Timeline"
+    drawn = frame(title, columns, names=5)
+    for row in rows:
+        names = (row[name] or "–" for name in columns[1:])
+        add(drawn, [f"{float(row['time_s'] or 0):.6f} s", *(str(name) for name in names)])
     return drawn

@@ -144,8 +144,11 @@ impl<O: Observer> Simulation<O> {
             let fib = Fib::new(self.node_names.len(), &edges, &routing.ends);
             (down, fib)
         });
-        self.fib.adopt(node, &fib);
+        let changed = self.fib.adopt(node, &fib);
         routing.last = Some((view, fib));
+        if !changed {
+            return;
+        }
         self.recovery.timeline.rows.push(Row {
             at: self.now,
             moment: Moment::Rerouted,

@@ -27,7 +27,7 @@ pub enum Moment {
     RepairNotified,
     /// Traffic takes the working path again.
     Reverted,
-    /// A router installed new routes.
+    /// A router installed routes that differ from those before.
     Rerouted,
 }
 
