@@ -12,6 +12,7 @@ use crate::mpls::Tables;
 use crate::network::{Agent, Class, Measure, Network, PortConfig};
 use crate::observer::Observer;
 use crate::probe::Sampler;
+use crate::ranges;
 use crate::recovery::{self, Recovery};
 use crate::route::{Edge, Fib};
 use crate::simulation::{
@@ -385,6 +386,7 @@ fn check_indices(network: &Network) -> Result<(), Failure> {
     if network.run.warmup_ns >= network.run.duration_ns {
         return Err(invalid("the warm-up must end before the run".into()));
     }
+    ranges::check(network).map_err(invalid)?;
     crate::network::diffserv::check(network).map_err(invalid)?;
     recovery::check::check(network).map_err(invalid)
 }

@@ -16,6 +16,7 @@ mod mpls;
 pub mod network;
 pub mod observer;
 mod probe;
+mod ranges;
 mod recovery;
 pub mod results;
 pub mod ring;

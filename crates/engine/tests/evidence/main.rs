@@ -10,6 +10,7 @@ mod mpls;
 mod ns2;
 mod queueing;
 mod random;
+mod refusals;
 mod sched;
 mod storm;
 mod tcp;

@@ -1,0 +1,123 @@
+//! Ranges of the numbers in a network. The language only compiles valid ones; a network written
+//! by hand, or by a program, is refused here before anything divides by them.
+
+use crate::network::{Agent, Flow, Link, Network};
+use trunkline_agent::tcp::TcpConfig;
+use trunkline_agent::udp::{Arrivals, Size, UdpConfig};
+use trunkline_units::{Span, SECOND};
+
+/// Longest time anywhere: 100 years. Sums of a few stay below 2^64 ns.
+const LONGEST: Span = 100 * 365 * 24 * 3600 * SECOND;
+/// Largest IP packet [B].
+const LARGEST: u32 = 65_535;
+
+/// The first number that is out of range, with its place.
+pub(crate) fn check(network: &Network) -> Result<(), String> {
+    within("run: duration_ns", network.run.duration_ns)?;
+    for link in &network.links {
+        check_link(link).map_err(|why| format!("link {}: {why}", link.name))?;
+    }
+    for flow in &network.flows {
+        check_flow(flow).map_err(|why| format!("flow {}: {why}", flow.name))?;
+    }
+    Ok(())
+}
+
+fn unless(holds: bool, why: &str) -> Result<(), String> {
+    if holds {
+        Ok(())
+    } else {
+        Err(why.into())
+    }
+}
+
+fn within(key: &str, span: Span) -> Result<(), String> {
+    unless(span <= LONGEST, &format!("{key} must be at most 100 years"))
+}
+
+fn check_link(link: &Link) -> Result<(), String> {
+    within("delay_ns", link.delay_ns)?;
+    unless(link.header_bytes <= LARGEST, "header_bytes must be at most 65535")?;
+    // Written so that a number that is none is refused too.
+    unless((0.0..=1.0).contains(&link.loss), "loss must be in 0..=1")
+}
+
+fn check_flow(flow: &Flow) -> Result<(), String> {
+    unless(flow.src != flow.dst, "source and destination are the same node")?;
+    unless(flow.dscp < 64, "dscp must be below 64")?;
+    within("start_ns", flow.start_ns)?;
+    within("start_jitter_ns", flow.start_jitter_ns)?;
+    match &flow.agent {
+        Agent::Tcp(config) => check_tcp(config),
+        Agent::Udp(config) => check_udp(config),
+    }
+}
+
+fn check_tcp(config: &TcpConfig) -> Result<(), String> {
+    let sum = u64::from(config.mss_bytes) + u64::from(config.header_bytes);
+    unless(config.mss_bytes > 0, "mss_bytes must be above 0")?;
+    unless(sum <= LARGEST.into(), "mss_bytes and header_bytes must be at most 65535 together")?;
+    unless((1..=LARGEST).contains(&config.ack_bytes), "ack_bytes must be in 1..=65535")?;
+    unless(config.window_packets > 0, "window_packets must be above 0")?;
+    let window = config.initial_window;
+    unless(window.is_finite() && window >= 1.0, "initial_window must be 1 or more")?;
+    let threshold = config.initial_ssthresh.unwrap_or(1.0);
+    unless(threshold.is_finite() && threshold > 0.0, "initial_ssthresh must be above 0")?;
+    unless(config.dup_acks > 0, "dup_acks must be above 0")?;
+    unless((1..=LONGEST / 2).contains(&config.tick_ns), "tick_ns must be above 0")?;
+    unless(config.rto_initial_ns > 0, "rto_initial_ns must be above 0")?;
+    unless(config.rto_min_ns <= config.rto_max_ns, "rto_min_ns must be at most rto_max_ns")?;
+    within("rto_initial_ns", config.rto_initial_ns)?;
+    within("rto_max_ns", config.rto_max_ns)?;
+    within("send_overhead_ns", config.send_overhead_ns)?;
+    config.delayed_ack.map_or(Ok(()), |delayed| {
+        within("delayed_ack: timeout_ns", delayed.timeout_ns)?;
+        unless(delayed.every > 0, "delayed_ack: every must be above 0")
+    })
+}
+
+fn check_udp(config: &UdpConfig) -> Result<(), String> {
+    unless(config.header_bytes <= LARGEST, "header_bytes must be at most 65535")?;
+    match &config.arrivals {
+        Arrivals::Schedule { times_ns, sizes } => {
+            unless(times_ns.len() == sizes.len(), "times_ns and sizes must be as many")?;
+            unless(times_ns.is_sorted(), "times_ns must not decrease")?;
+            within("times_ns", times_ns.last().copied().unwrap_or(0))?;
+            return sizes.iter().try_for_each(|bytes| check_bytes(*bytes));
+        }
+        Arrivals::Cbr { jitter } => {
+            unless((0.0..=1.0).contains(jitter), "jitter must be in 0..=1")?;
+        }
+        Arrivals::OnOff { mean_on_ns, mean_off_ns } => {
+            unless(*mean_on_ns > 0, "mean_on_ns must be above 0")?;
+            within("mean_on_ns", *mean_on_ns)?;
+            within("mean_off_ns", *mean_off_ns)?;
+        }
+        Arrivals::Poisson => {}
+    }
+    unless(config.rate_bit_s > 0, "rate_bit_s must be above 0")?;
+    check_size(&config.size)
+}
+
+fn check_size(size: &Size) -> Result<(), String> {
+    match size {
+        Size::Fixed { bytes } => check_bytes(*bytes),
+        Size::Exponential { mean_bytes } => {
+            unless(mean_bytes.is_finite() && *mean_bytes > 0.0, "mean_bytes must be above 0")
+        }
+        Size::Choice { bytes, weights } => {
+            unless(bytes.len() == weights.len(), "bytes and weights must be as many")?;
+            let total: f64 = weights.iter().sum();
+            let each = weights.iter().all(|weight| *weight >= 0.0);
+            unless(
+                each && total.is_finite() && total > 0.0,
+                "weights must be 0 or more, one above",
+            )?;
+            bytes.iter().try_for_each(|bytes| check_bytes(*bytes))
+        }
+    }
+}
+
+fn check_bytes(bytes: u32) -> Result<(), String> {
+    unless((1..=LARGEST).contains(&bytes), "bytes must be in 1..=65535")
+}

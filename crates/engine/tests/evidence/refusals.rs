@@ -1,0 +1,105 @@
+//! Networks that cannot be run are refused before the run, with the place and the reason.
+
+use crate::support::*;
+use trunkline_agent::tcp::{DelayedAck, TcpConfig, Variant};
+use trunkline_agent::udp::Size;
+use trunkline_engine::network::{Agent, Link};
+use trunkline_engine::Failure;
+
+#[track_caller]
+fn refused(lab: &Lab, expected: &str) {
+    match lab.try_run(1) {
+        Err(Failure::Invalid(why)) => assert_eq!(why, expected),
+        other => panic!("{expected}: {other:?}"),
+    }
+}
+
+fn with_agent(agent: Agent) -> Lab {
+    let mut lab = Lab::server(MBIT, fifo(queue(10, false)));
+    lab.flow("f", "a", "b", agent);
+    lab.lasting(0, SECOND);
+    lab
+}
+
+#[test]
+fn links_out_of_range_are_refused() {
+    let wrong: [(fn(&mut Link), &str); 7] = [
+        (|link| link.loss = f64::NAN, "link a->b: loss must be in 0..=1"),
+        (|link| link.loss = 1.5, "link a->b: loss must be in 0..=1"),
+        (|link| link.delay_ns = u64::MAX, "link a->b: delay_ns must be at most 100 years"),
+        (|link| link.header_bytes = 1 << 24, "link a->b: header_bytes must be at most 65535"),
+        (|link| link.rate_bit_s = 0, "link a->b: rate must be in 1..=10^13 bit/s"),
+        (|link| link.to = 9, "node 9 does not exist, there are 2"),
+        (|link| link.port = 9, "port 9 does not exist, there are 2"),
+    ];
+    for (spoil, expected) in wrong {
+        let mut lab = with_agent(cbr(MBIT, 1000));
+        spoil(&mut lab.network.links[0]);
+        refused(&lab, expected);
+    }
+}
+
+#[test]
+fn flows_out_of_range_are_refused() {
+    let mut to_itself = with_agent(cbr(MBIT, 1000));
+    to_itself.network.flows[0].dst = 0;
+    refused(&to_itself, "flow f: source and destination are the same node");
+    let mut marked = with_agent(cbr(MBIT, 1000));
+    marked.network.flows[0].dscp = 64;
+    refused(&marked, "flow f: dscp must be below 64");
+    let mut late = with_agent(cbr(MBIT, 1000));
+    late.network.flows[0].start_ns = u64::MAX;
+    refused(&late, "flow f: start_ns must be at most 100 years");
+    let mut endless = with_agent(cbr(MBIT, 1000));
+    endless.network.run.duration_ns = u64::MAX;
+    refused(&endless, "run: duration_ns must be at most 100 years");
+}
+
+#[test]
+fn datagrams_out_of_range_are_refused() {
+    let choice = |bytes: &[u32], weights: &[f64]| {
+        poisson(MBIT, Size::Choice { bytes: bytes.to_vec(), weights: weights.to_vec() })
+    };
+    for (agent, why) in [
+        (cbr(0, 1000), "rate_bit_s must be above 0"),
+        (cbr(MBIT, 0), "bytes must be in 1..=65535"),
+        (cbr(MBIT, 65_536), "bytes must be in 1..=65535"),
+        (poisson(MBIT, Size::Exponential { mean_bytes: 0.0 }), "mean_bytes must be above 0"),
+        (poisson(MBIT, Size::Exponential { mean_bytes: f64::NAN }), "mean_bytes must be above 0"),
+        (choice(&[], &[]), "weights must be 0 or more, one above"),
+        (choice(&[100, 200], &[1.0]), "bytes and weights must be as many"),
+        (choice(&[100, 200], &[1.0, -1.0]), "weights must be 0 or more, one above"),
+        (on_off(MBIT, 1000, 0, SECOND), "mean_on_ns must be above 0"),
+        (schedule(&[(5, 100), (4, 100)]), "times_ns must not decrease"),
+        (schedule(&[(5, 0)]), "bytes must be in 1..=65535"),
+    ] {
+        refused(&with_agent(agent), &format!("flow f: {why}"));
+    }
+}
+
+#[test]
+fn connections_out_of_range_are_refused() {
+    let wrong: [(fn(&mut TcpConfig), &str); 10] = [
+        (|config| config.mss_bytes = 0, "mss_bytes must be above 0"),
+        (
+            |config| config.mss_bytes = 65_500,
+            "mss_bytes and header_bytes must be at most 65535 together",
+        ),
+        (|config| config.ack_bytes = 0, "ack_bytes must be in 1..=65535"),
+        (|config| config.window_packets = 0, "window_packets must be above 0"),
+        (|config| config.initial_window = f64::NAN, "initial_window must be 1 or more"),
+        (|config| config.initial_ssthresh = Some(-1.0), "initial_ssthresh must be above 0"),
+        (|config| config.dup_acks = 0, "dup_acks must be above 0"),
+        (|config| config.tick_ns = 0, "tick_ns must be above 0"),
+        (|config| config.rto_max_ns = 1, "rto_min_ns must be at most rto_max_ns"),
+        (
+            |config| config.delayed_ack = Some(DelayedAck { timeout_ns: MS, every: 0 }),
+            "delayed_ack: every must be above 0",
+        ),
+    ];
+    for (spoil, why) in wrong {
+        let mut config = tcp(Variant::NewReno);
+        spoil(&mut config);
+        refused(&with_agent(Agent::Tcp(config)), &format!("flow f: {why}"));
+    }
+}
