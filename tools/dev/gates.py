@@ -23,7 +23,7 @@ def test(arguments: list[str]) -> int:
     clock = Clock()
     failed = []
     if not arguments:
-        say("Rust tests (compiling takes about 30 s the first time)")
+        say("Rust tests (compiling them takes about two minutes the first time)")
         command = ["cargo", "test", "--workspace", "--locked", "--quiet", "--no-fail-fast"]
         if attempt(command, steps.CARGO_ENVIRONMENT):
             failed.append("Rust")

@@ -63,7 +63,7 @@ def prepare(level: str) -> None:
         tasks = []
         if engine is not None:
             check_rust()
-            say("compiling the packet engine (about 30 s the first time; needed again after edits)")
+            say("compiling the packet engine (about a minute the first time, less after edits)")
             tasks.append(pool.submit(build_engine, engine))
         if packages is not None:
             say(f"fetching the Python packages to .venv, level {packages[0]} (about 15 s, once)")
