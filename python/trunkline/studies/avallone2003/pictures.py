@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +46,7 @@ def delay(outcome: Outcome, scenario: str) -> Figure:
                     if row["target"] == flow
                     and row["measure"] == measure
                     and row["value"] is not None
+                    and not math.isnan(float(row["value"]))
                 ],
                 dtype=float,
             ).reshape(-1, 2)
@@ -56,7 +58,7 @@ def delay(outcome: Outcome, scenario: str) -> Figure:
         said = outcome.published[scenario, "mean", flow]
         panel.axhline(said, color="#555555", linewidth=0.9, linestyle="--")
         panel.set_title(flow)
-        panel.set_ylim(bottom=0)
+    figure.axes[0].set_ylim(bottom=0)  # shared by all
     for panel in figure.axes[2:]:
         panel.set_xlabel("time [s]")
     for panel in figure.axes[::2]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,8 +145,10 @@ def arrivals(flow: str, seed: int, rate_bit_s: int, size: int) -> dict[str, Any]
         Mean rate [bit/s of IP packets] and size [B of the IP packet].
     """
     count = round(rate_bit_s * (TRAFFIC_NS // 10**9) / (8 * size))
-    draw = random.Random(f"avallone2003/{flow}/{seed}")  # noqa: S311 - traffic, no secret
-    times = sorted(int(draw.random() * TRAFFIC_NS) for _ in range(count))
+    # An extendable hash as the stream of (study, flow, seed): the same on every platform.
+    stream = hashlib.shake_256(f"avallone2003/{flow}/{seed}".encode()).digest(8 * count)
+    draws = (int.from_bytes(stream[i : i + 8], "big") for i in range(0, len(stream), 8))
+    times = sorted(draw * TRAFFIC_NS >> 64 for draw in draws)
     return {"schedule": {"times_ns": times, "sizes": [size] * count}}
 
 
