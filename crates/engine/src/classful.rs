@@ -66,6 +66,11 @@ impl ClassQueue {
         self.queue.iter()
     }
 
+    #[inline]
+    fn count_waiting(&mut self) {
+        self.counters.waiting_max = self.counters.waiting_max.max(self.queue.len());
+    }
+
     /// The class's backlog as its limit counts it.
     fn backlog(&self, in_service: u32) -> Backlog {
         let mut backlog = Backlog { packets: self.queue.len(), bytes: self.bytes };
@@ -120,6 +125,8 @@ pub struct Classful {
     scheduler: Sched,
     /// The scheduler before its first packet: a port that fails starts from it again.
     at_rest: Sched,
+    /// Class of the last packet that found the transmitter at rest.
+    joined: u16,
     /// The packet being transmitted.
     pub in_service: Option<InService>,
 }
@@ -129,7 +136,7 @@ impl Classful {
     #[must_use]
     pub fn new(classifier: Classifier, classes: Vec<ClassQueue>, scheduler: Sched) -> Self {
         let at_rest = scheduler.clone();
-        Self { classifier, classes, scheduler, at_rest, in_service: None }
+        Self { classifier, classes, scheduler, at_rest, joined: 0, in_service: None }
     }
 
     /// Offers a packet to its class. The caller starts the transmitter if it rests.
@@ -175,7 +182,11 @@ impl Classful {
         entry.bytes += u64::from(bytes);
         entry.counters.packets += 1;
         entry.counters.bytes += u64::from(bytes);
-        entry.counters.waiting_max = entry.counters.waiting_max.max(entry.queue.len());
+        if idle {
+            self.joined = class; // it may be sent at once: `start_next` knows
+        } else {
+            entry.count_waiting();
+        }
         entry.aqm.on_enqueue(bytes, precedence);
         self.scheduler.on_enqueue(class, bytes, was_empty, now);
         Offer::Queued { mark }
@@ -183,7 +194,7 @@ impl Classful {
 
     /// Takes the next packet for transmission. The transmitter must be at rest.
     pub fn start_next(&mut self, now: Time) -> Next {
-        match self.scheduler.choose(&HeadSizes(&self.classes), now) {
+        let next = match self.scheduler.choose(&HeadSizes(&self.classes), now) {
             Choice::Idle => Next::Rest,
             Choice::Wait(until) => Next::Wait(until.max(now + 1)),
             Choice::Class(class) => {
@@ -206,7 +217,9 @@ impl Classful {
                 self.in_service = Some(InService { packet, class, bytes, precedence });
                 Next::Send(bytes)
             }
-        }
+        };
+        self.classes[usize::from(self.joined)].count_waiting();
+        next
     }
 
     /// The packet in service has been sent.

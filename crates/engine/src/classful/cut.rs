@@ -26,6 +26,7 @@ impl Classful {
                 let wait = now - waiting.since;
                 entry.bytes -= u64::from(waiting.bytes);
                 entry.counters.wait += wait;
+                entry.counters.started += 1;
                 entry.counters.wait_max = entry.counters.wait_max.max(wait);
                 entry.counters.lost_packets += 1;
                 entry.counters.lost_bytes += u64::from(waiting.bytes);

@@ -109,21 +109,22 @@ fn any_flow() -> impl Strategy<Value = FlowPlan> {
 fn any_lab() -> impl Strategy<Value = Lab> {
     let flows = proptest::collection::vec(any_flow(), 1..6);
     flows.prop_flat_map(|flows| {
-        let link =
-            (100_000..50_000_000u64, 0..8 * MS, 0..40u32, prop_oneof![Just(0.0), Just(0.02)]);
+        let loss = prop_oneof![Just(0.0), Just(0.02)];
+        let mtu = prop_oneof![4 => Just(65_535), 1 => 300..1600u32];
+        let link = (100_000..50_000_000u64, 0..8 * MS, 0..40u32, loss, mtu);
         let links = proptest::collection::vec((link, any_port(flows.len())), 2 * (NODES - 1));
         (Just(flows), links, 0..SECOND, SECOND + 1..3 * SECOND).prop_map(build)
     })
 }
 
-type LinkPlan = ((u64, u64, u32, f64), PortConfig);
+type LinkPlan = ((u64, u64, u32, f64, u32), PortConfig);
 
 fn build((flows, links, warmup, duration): (Vec<FlowPlan>, Vec<LinkPlan>, u64, u64)) -> Lab {
     let mut lab = Lab::chain(&NAMES, MBIT, 0);
-    for (index, ((rate, delay, header, loss), port)) in links.into_iter().enumerate() {
+    for (index, ((rate, delay, header, loss, mtu), port)) in links.into_iter().enumerate() {
         let link = &mut lab.network.links[index];
         (link.rate_bit_s, link.delay_ns, link.header_bytes) = (rate, delay, header);
-        link.loss = loss;
+        (link.loss, link.mtu_bytes) = (loss, mtu);
         lab.feed(index as u32, port);
     }
     for (index, plan) in flows.into_iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Work conservation and order.
 
 use super::*;
-use trunkline_engine::network::PortConfig;
+use trunkline_engine::network::{PortConfig, Queue};
 
 fn loaded(port: PortConfig) -> Lab {
     let mut lab = Lab::server(RATE, port);
@@ -51,7 +51,10 @@ fn every_scheduler_is_work_conserving() {
 /// One class of a classful port is a FIFO port, packet by packet: two implementations agree.
 #[test]
 fn one_class_of_any_scheduler_is_the_fifo_port() {
-    for limit in [queue(6, true), queue(6, false), UNLIMITED] {
+    // 900 B hold no datagram of 1000 B, and no waiting room holds none: one is sent if it need not
+    // wait.
+    let small = Queue { limit_bytes: Some(900), ..UNLIMITED };
+    for limit in [queue(6, true), queue(6, false), queue(0, false), small, UNLIMITED] {
         // A FIFO hop takes one event, a classful one two: only their number may differ.
         let except = ["events"];
         let fifo_run = loaded(fifo(limit.clone())).run(9);
