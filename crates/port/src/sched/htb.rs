@@ -106,6 +106,9 @@ pub struct Htb {
     rows: [[Ring; PRIORITIES as usize]; LEVELS as usize],
     /// Children that may borrow, by class and priority.
     feeds: Vec<[Ring; PRIORITIES as usize]>,
+    /// Who had the turn in a feed when it left, until the feed is next looked at: coming back before
+    /// that it goes on with its turn (Linux's `last_ptr_id`).
+    interrupted: Vec<[Option<u32>; PRIORITIES as usize]>,
     /// Bytes each leaf may still send in this turn, by level it sends at.
     deficits: Vec<[i64; LEVELS as usize]>,
     /// Priorities with a class in the row, as bits, by level.
@@ -161,6 +164,7 @@ impl Htb {
             links: Links::new(n * PRIORITIES as usize),
             rows: [[Ring::EMPTY; PRIORITIES as usize]; LEVELS as usize],
             feeds: vec![[Ring::EMPTY; PRIORITIES as usize]; n],
+            interrupted: vec![[None; PRIORITIES as usize]; n],
             deficits: vec![[0; LEVELS as usize]; n],
             row_masks: [0; LEVELS as usize],
             waiting: ClassHeap::new(n),
@@ -189,7 +193,11 @@ impl Htb {
                     for priority in bits(mask) {
                         let ring = &mut self.feeds[usize::from(parent)][priority as usize];
                         fresh |= u32::from(ring.is_empty()) << priority;
-                        self.links.join(ring, member(at, priority));
+                        let own = member(at, priority);
+                        self.links.join(ring, own);
+                        if self.interrupted[usize::from(parent)][priority as usize] == Some(own) {
+                            self.links.resume(ring, own);
+                        }
                     }
                     self.classes[usize::from(parent)].active |= fresh;
                     (at, mask) = (parent, fresh);
@@ -217,7 +225,11 @@ impl Htb {
                     let mut emptied = 0;
                     for priority in bits(mask) {
                         let ring = &mut self.feeds[usize::from(parent)][priority as usize];
-                        self.links.leave(ring, member(at, priority));
+                        let own = member(at, priority);
+                        if ring.current() == Some(own) {
+                            self.interrupted[usize::from(parent)][priority as usize] = Some(own);
+                        }
+                        self.links.leave(ring, own);
                         emptied |= u32::from(ring.is_empty()) << priority;
                     }
                     self.classes[usize::from(parent)].active &= !emptied;
@@ -329,6 +341,7 @@ impl Discipline for Htb {
                     return Choice::Class(class);
                 }
                 ring = self.feeds[usize::from(class)][priority as usize];
+                self.interrupted[usize::from(class)][priority as usize] = None;
             }
         }
         self.waiting.first().map_or(Choice::Idle, |(at, _)| Choice::Wait(at))

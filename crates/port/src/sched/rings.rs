@@ -78,6 +78,12 @@ impl Links {
         }
     }
 
+    /// Gives the turn to `member` of the ring.
+    pub(super) fn resume(&self, ring: &mut Ring, member: u32) {
+        debug_assert!(self.joined(member));
+        ring.cursor = member;
+    }
+
     /// Passes the turn on; true when a round is complete.
     pub(super) fn pass(&self, ring: &mut Ring) -> bool {
         ring.cursor = self.next[ring.cursor as usize];
