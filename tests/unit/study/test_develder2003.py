@@ -1,9 +1,12 @@
 """The recovery-time study: its draws, what NewReno does in its traces, and that it repeats."""
 
+import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from trunkline import network, scenario
 from trunkline.studies.develder2003 import experiments, reproduce
@@ -61,6 +64,38 @@ def test_rfc6582_s3_2_each_partial_ack_lets_one_segment_go_again(same: SameRound
 def test_timeouts_come_with_the_delay(same: SameRoundTrip) -> None:
     shares = [float(same.timed_out[delay].mean()) for delay in DELAYS_A]
     assert shares[0] < shares[1] < shares[2] == 1.0
+
+
+NS2 = Path(__file__).parents[3] / "crates" / "engine" / "tests" / "ns2" / "switch.csv"
+
+
+def theirs(delay_ms: int, column: str) -> NDArray[np.float64]:
+    """A column of ns-2's runs with a delay, by seed."""
+    with NS2.open(encoding="utf-8", newline="") as lines:
+        rows = csv.DictReader(lines)
+        return np.array([float(row[column]) for row in rows if int(row["delay_ms"]) == delay_ms])
+
+
+def alike(ours: NDArray[np.float64], ns2: NDArray[np.float64]) -> bool:
+    """Whether the 99 % interval of the difference of two means holds zero."""
+    error = np.sqrt(ours.var(ddof=1) / len(ours) + ns2.var(ddof=1) / len(ns2))
+    return bool(abs(ours.mean() - ns2.mean()) < 2.6 * error)
+
+
+def test_gain_and_timeouts_of_experiment_a_are_those_of_ns2() -> None:
+    """24 of our seeds beside 60 of ns-2; there goodput is what is acknowledged at the source."""
+    ours = experiments.same_round_trip(range(1, 25))
+
+    def gain(delay_ms: int) -> NDArray[np.float64]:
+        total = [theirs(ms, "switched_1_s") + theirs(ms, "fixed_1_s") for ms in (delay_ms, 0)]
+        ratio: NDArray[np.float64] = 100 * (total[0] / total[1] - 1)
+        return ratio
+
+    assert alike(ours.gains("50 ms"), gain(50))
+    assert alike(ours.gains("1000 ms"), gain(1000))
+    assert theirs(0, "timeouts").mean() < 0.2
+    assert ours.timed_out["0 ms"].mean() * 5 < 0.2
+    assert alike(ours.timed_out["50 ms"] * 5, theirs(50, "timeouts"))
 
 
 def test_runs_repeat_on_any_number_of_threads() -> None:

@@ -150,3 +150,31 @@ fn restoration_without_a_path_waits_for_a_repair() {
     // Signalling at 2 s: 4 hops there and back, 40 ms.
     assert_eq!(times(&outcome, "switched"), [2 * SECOND + 40 * MS]);
 }
+
+/// Local repair of A-B after 10 ms; the head, told by A, waits 100 ms and takes the backup. Repaired
+/// at 2 s: the point of local repair goes back once it knows, the head after its own wait of 50 ms.
+#[test]
+fn local_repair_bridges_the_time_until_the_head_has_switched() {
+    let (mut bench, _) = with_bypass(false);
+    let repaired = trunkline_engine::network::recovery::Outage {
+        failed_ns: SECOND,
+        repaired_ns: Some(2 * SECOND),
+    };
+    bench.lab.network.recovery.failures[0].outages =
+        trunkline_engine::network::recovery::Outages::Fixed { at: vec![repaired] };
+    let protection = bench.protect(Detection::LossOfSignal { delay_ns: 10 * MS });
+    protection.hold_off_ns = 100 * MS;
+    protection.wait_to_restore_ns = 50 * MS;
+    let outcome = bench.lab.run(1);
+    // A at 1.010 s; the head is told at 1.015 s and switches at 1.115 s.
+    assert_eq!(times(&outcome, "switched"), [SECOND + 10 * MS, SECOND + 115 * MS]);
+    // No more is lost than by local repair alone: 3 in flight, 5 at A within 10 ms.
+    assert_eq!(outcome.flow(bench.flow, "packets_dropped") as i64, 3 + 5);
+    // Sent before 1.116 s on the working path, then on the backup until the head goes back.
+    let back = times(&outcome, "reverted");
+    // A sees its side well after 10 ms, and hears 5 ms later that B's is.
+    assert_eq!(back[0], 2 * SECOND + 15 * MS);
+    let switched_over = (back[1] - (SECOND + 115 * MS)) / (2 * MS);
+    let on_backup = outcome.table("paths").int("packets")[1];
+    assert!(on_backup.abs_diff(switched_over as i64) <= 1, "{on_backup} {switched_over}");
+}

@@ -8,5 +8,6 @@ mod bench;
 mod cut;
 mod kinds;
 mod ns2;
+mod random;
 mod rerouting;
 mod reversion;
