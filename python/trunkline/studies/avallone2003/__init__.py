@@ -26,7 +26,7 @@ def reproduce(
     Parameters
     ----------
     seeds : int, optional
-        Replications of each scenario [2 or more]; 20 if left out. Variants take a quarter.
+        Replications of each scenario [2 or more]; 20 if left out. Variants take a fifth.
     threads : int, optional
         Runs at once; all cores if left out.
     progress : bool, default False
@@ -47,7 +47,7 @@ def reproduce(
         threads=threads,
         progress=progress,
     )
-    few = max(2, most // 4)
+    few = max(2, most // 5)
     variants = [
         testbed.run(name, overrides, few, threads=threads, progress=progress)
         for name, overrides in testbed.VARIANTS.items()
