@@ -1,0 +1,228 @@
+"""Draw the pictures of the reference pages from runs of their own.
+
+``python tools/pictures.py`` writes docs/reference/pictures/*.png; the same program gives the same
+bytes. Names after it choose some: ``python tools/pictures.py schedulers``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from trunkline.engine.sim import simulate
+from trunkline.network import compile as compiled
+from trunkline.plot.figure import COLOURS, save, style
+from trunkline.results import Results
+from trunkline.scenario import Scenario, load
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "docs" / "reference" / "pictures"
+EXAMPLES = ROOT / "python" / "trunkline" / "examples"
+TRAFFIC_LIGHT = {"green": "#009E73", "yellow": "#E69F00", "red": "#D55E00"}
+
+
+def run(scenario: Scenario) -> Results:
+    """One run with seed 1."""
+    return simulate(compiled(scenario), seeds=[1])[0]
+
+
+METERS: dict[str, dict[str, str]] = {
+    "token-bucket": {"rate": "1 Mbit/s", "burst": "10 kB"},
+    "srtcm": {"cir": "1 Mbit/s", "cbs": "10 kB", "ebs": "10 kB"},
+    "trtcm": {"cir": "1 Mbit/s", "cbs": "10 kB", "pir": "2 Mbit/s", "pbs": "10 kB"},
+    "rfc4115": {"cir": "1 Mbit/s", "cbs": "10 kB", "eir": "1 Mbit/s", "ebs": "10 kB"},
+    "tsw2cm": {"ctr": "1 Mbit/s", "avg_interval": "1 s"},
+    "tsw3cm": {"ctr": "1 Mbit/s", "ptr": "2 Mbit/s", "avg_interval": "1 s"},
+}
+
+
+def shares(kind: str, kbit_s: int) -> dict[str, float]:
+    """Shares of the colours that a meter gives a Poisson stream."""
+    scenario = Scenario.model_validate(
+        {
+            "nodes": ["A", "B"],
+            "links": {"A-B": {"rate": "1 Gbit/s", "forward": {"ingress": "edge"}}},
+            "conditioners": {
+                "edge": {
+                    "rules": [{"profile": "p"}],
+                    "profiles": {"p": {"meter": {"kind": kind} | METERS[kind]}},
+                }
+            },
+            "flows": {
+                "f": {
+                    "agent": "udp",
+                    "from": "A",
+                    "to": "B",
+                    "arrivals": "poisson",
+                    "rate": f"{kbit_s} kbit/s",
+                    "size": "500 B",
+                }
+            },
+            "run": {"duration": "60 s", "warm_up": "10 s"},
+        }
+    )
+    rows = run(scenario).colours.rows()
+    return {str(row["colour"]): float(row["share"] or 0) for row in rows if row["link"] == "A->B"}
+
+
+def conditioners() -> Figure:
+    """Shares of the colours against the offered rate, a panel for each meter."""
+    rates = [250, 500, 750, 900, 1000, 1100, 1250, 1500, 1750, 2000, 2250, 2500, 3000, 3500, 4000]
+    with style():
+        figure = Figure(figsize=(8, 4.6), layout="constrained")
+        panels = figure.subplots(2, 3, sharex=True, sharey=True)
+        for axes, kind in zip(panels.flat, METERS, strict=True):
+            found = [shares(kind, rate) for rate in rates]
+            stacked = [[each[colour] for each in found] for colour in TRAFFIC_LIGHT]
+            x = [rate / 1000 for rate in rates]
+            axes.stackplot(x, stacked, colors=list(TRAFFIC_LIGHT.values()), alpha=0.75)
+            axes.plot(x, [min(1.0, 1 / rate) for rate in x], color="black", linewidth=1.2)
+            if any(stacked[1]):
+                top = 1.0 if kind == "srtcm" else 2.0
+                bound = [min(1.0, top / rate) for rate in x]
+                axes.plot(x, bound, color="black", linewidth=1.2, linestyle="--")
+            axes.set_title(kind)
+            axes.set_xlim(x[0], x[-1])
+            axes.set_ylim(0, 1)
+        figure.supxlabel("offered [Mbit/s]", fontsize=10)
+        figure.supylabel("share of packets", fontsize=10)
+    return figure
+
+
+def drop_models() -> Figure:
+    """Loss of each colour by model, in three situations."""
+    overlap = {"green_min": "10 packets", "green_max": "40 packets"}
+    overlap |= {"yellow_min": "10 packets", "red_max": "40 packets"}
+    situations = {
+        "3 + 3 + 3 Mbit/s, thresholds apart": {},
+        "3 + 3 + 3 Mbit/s, thresholds overlap": overlap,
+        "5 + 3 + 0.5 Mbit/s, thresholds apart": {"green": "5 Mbit/s", "red": "0.5 Mbit/s"},
+    }
+    with style():
+        figure = Figure(figsize=(8, 6), layout="constrained")
+        panels = figure.subplots(3, 1, sharey=True)
+        for axes, (title, values) in zip(panels, situations.items(), strict=True):
+            results = run(load(EXAMPLES / "drop-models.yaml", overrides=values))
+            loss: dict[str, dict[str, float]] = {}
+            for row in results.flows.rows():
+                model, _, colour = str(row["flow"]).rpartition("-")
+                loss.setdefault(model, {})[colour] = float(row["loss_ratio"] or 0)
+            names = ["red", "wred", "rio-c", "rio-d"]
+            # The thresholds of these two are in bytes and stay as they are; so does tail's.
+            names += [] if values is overlap else ["gred", "grio", "tail"]
+            for number, (colour, shade) in enumerate(TRAFFIC_LIGHT.items()):
+                at = [place + 0.27 * (number - 1) for place in range(len(names))]
+                axes.bar(at, [loss[name][colour] for name in names], 0.25, color=shade)
+            axes.set_xticks(range(len(names)), labels=names)
+            axes.set_xlim(-0.6, 6.6)
+            axes.set_title(title)
+            axes.set_ylim(0, 1)
+        figure.supylabel("share of packets lost", fontsize=10)
+    return figure
+
+
+SCHEDULERS: dict[str, tuple[str, ...]] = {
+    "priority": ("priority: 0", "priority: 1", "priority: 2"),
+    "drr": ("weight: 3", "weight: 2", "weight: 1"),
+    "wfq": ("weight: 3", "weight: 2", "weight: 1"),
+    "shaped": tuple(f"rate: {n} Mbit/s" for n in (3, 2, 1)),
+    "htb": tuple(f"parent: link, rate: {n} Mbit/s, ceil: 6 Mbit/s" for n in (3, 2, 1)),
+    "cbq": tuple(f"rate: {n} Mbit/s" for n in (3, 2, 1)),
+}
+CAPTIONS = {
+    "priority": "0, 1, 2",
+    "drr": "weights 3, 2, 1",
+    "wfq": "weights 3, 2, 1",
+    "shaped": "to 3, 2, 1 Mbit/s",
+    "htb": "rates 3, 2, 1, ceil 6",
+    "cbq": "rates 3, 2, 1, borrowing",
+}
+
+
+def _keys(text: str) -> dict[str, Any]:
+    pairs = (part.split(": ") for part in text.split(", "))
+    return {key: int(value) if value.isdecimal() else value for key, value in pairs}
+
+
+def scheduled(kind: str) -> Results:
+    """Three classes of 5 Mbit/s each at a link of 6; c stops at 20 s, then a at 40 s."""
+    names = "abc"
+    classes = {name: _keys(text) for name, text in zip(names, SCHEDULERS[kind], strict=True)}
+    if kind == "htb":
+        classes = {"link": {"rate": "6 Mbit/s", "ceil": "6 Mbit/s"}} | classes
+    stops = {"a": "40 s", "b": "60 s", "c": "20 s"}
+    return run(
+        Scenario.model_validate(
+            {
+                "nodes": ["A", "B"],
+                "links": {"A-B": {"rate": "6 Mbit/s", "forward": {"port": "p"}}},
+                "ports": {
+                    "p": {
+                        "scheduler": kind,
+                        "classes": classes,
+                        "classify": [
+                            *({"flow": name, "class": name} for name in names),
+                            {"class": "c"},
+                        ],
+                    }
+                },
+                "defaults": {"udp": {"arrivals": "poisson", "rate": "5 Mbit/s", "size": "500 B"}},
+                "flows": {
+                    name: {"agent": "udp", "from": "A", "to": "B", "stop": stops[name]}
+                    for name in names
+                },
+                "probes": [{"measure": "throughput", "flow": "all", "every": "1 s"}],
+                "run": {"duration": "60 s"},
+            }
+        )
+    )
+
+
+def schedulers() -> Figure:
+    """Throughput of three classes over time, a panel for each scheduler."""
+    with style():
+        figure = Figure(figsize=(8, 4.6), layout="constrained")
+        panels = figure.subplots(2, 3, sharex=True, sharey=True)
+        for axes, (kind, said) in zip(panels.flat, CAPTIONS.items(), strict=True):
+            rows = list(scheduled(kind).series.rows())
+            for name, shade in zip("abc", COLOURS, strict=False):
+                of_flow = [row for row in rows if row["target"] == name]
+                axes.plot(
+                    [float(row["time_s"] or 0) for row in of_flow],
+                    [float(row["value"] or 0) / 1e6 for row in of_flow],
+                    color=shade,
+                    label=name,
+                )
+            axes.set_title(f"{kind}: {said}", fontsize=9)
+            axes.set_ylim(0, 6.2)
+        panels[0, 0].legend(loc="center right", fontsize=9)
+        figure.supxlabel("time [s]", fontsize=10)
+        figure.supylabel("throughput [Mbit/s]", fontsize=10)
+    return figure
+
+
+PICTURES: dict[str, Callable[[], Figure]] = {
+    "conditioners": conditioners,
+    "drop-models": drop_models,
+    "schedulers": schedulers,
+}
+
+
+def main(names: list[str]) -> int:
+    """Draws the pictures named, or all."""
+    unknown = [name for name in names if name not in PICTURES]
+    if unknown:
+        print(f"no picture {unknown[0]}; pictures: {', '.join(PICTURES)}", file=sys.stderr)
+        return 2
+    OUT.mkdir(parents=True, exist_ok=True)
+    for name in names or PICTURES:
+        print(save(PICTURES[name](), OUT / f"{name}.png").relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
