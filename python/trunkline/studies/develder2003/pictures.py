@@ -204,10 +204,8 @@ def variants(outcome: Outcome) -> Figure:
     panel = axes[0][0]
     places = np.arange(len(DELAYS_B) - 1)
     names = ["b", *(f"b, {variant.name}" for variant in outcome.variants)]
-    said = [c.published for c in outcome.cells if (c.table, c.column) == ("b", "gain")]
-    panel.plot(
-        places, said, "_", color="black", markersize=46, markeredgewidth=2, label="published"
-    )
+    said = [c.published or 0.0 for c in outcome.cells if (c.table, c.column) == ("b", "gain")]
+    panel.hlines(said, places - 0.4, places + 0.4, color="#999999", linewidth=2, label="published")
     for number, name in enumerate(names):
         cells = [c for c in outcome.cells if (c.table, c.column) == (name, "gain")]
         at = places + 0.1 * (number - (len(names) - 1) / 2)
@@ -216,7 +214,7 @@ def variants(outcome: Outcome) -> Figure:
             [c.ours.mean for c in cells],
             yerr=[c.ours.half_width or 0.0 for c in cells],
             fmt=MARKERS[number % len(MARKERS)],
-            color=COLOURS[number % (len(COLOURS) - 1)],
+            color=COLOURS[number % len(COLOURS)],
             markersize=5,
             capsize=2,
             linewidth=1,
