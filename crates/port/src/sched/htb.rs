@@ -227,7 +227,9 @@ impl Htb {
                         let ring = &mut self.feeds[usize::from(parent)][priority as usize];
                         let own = member(at, priority);
                         if ring.current() == Some(own) {
-                            self.interrupted[usize::from(parent)][priority as usize] = Some(own);
+                            // One that left before it still has the turn.
+                            self.interrupted[usize::from(parent)][priority as usize]
+                                .get_or_insert(own);
                         }
                         self.links.leave(ring, own);
                         emptied |= u32::from(ring.is_empty()) << priority;

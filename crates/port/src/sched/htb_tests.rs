@@ -65,14 +65,16 @@ mod sch_htb {
         close(&rates(&shares, &[1, 2]), &[0.0, 0.3, 0.7]);
     }
 
-    /// Rates 3 and 2 of 6.0 Mbit/s, quanta 3000 and 2000, packets of 1000 B: between borrowed packets
-    /// both send at their own rates and leave the feed. The turn survives that, so the excess of 1.0
-    /// is shared 3 : 2 and does not all go to the class that has waited longest.
+    /// Rates 3 and 2 of 6.0 Mbit/s, quanta as 3 to 2, packets of 1000 B: between borrowed packets both
+    /// send at their own rates and leave the feed. The turn survives that, so the excess of 1.0 is
+    /// shared 3 : 2, small quanta or large, and does not all go to one.
     #[test]
     fn a_turn_is_resumed_after_sending_at_the_own_rate() {
-        let of = |rate, quantum_bytes| ClassShare { quantum_bytes, ..leaf(rate, 6_000_000) };
-        let shares = [top(6_000_000), of(3_000_000, 3000), of(2_000_000, 2000)];
-        close(&rates(&shares, &[1, 2]), &[0.0, 3.6, 2.4]);
+        for unit in [1000, 12_500] {
+            let of = |rate, quantum_bytes| ClassShare { quantum_bytes, ..leaf(rate, 6_000_000) };
+            let shares = [top(6_000_000), of(3_000_000, 3 * unit), of(2_000_000, 2 * unit)];
+            close(&rates(&shares, &[1, 2]), &[0.0, 3.6, 2.4]);
+        }
     }
 
     #[test]
