@@ -96,7 +96,8 @@ def test_scenario_comes_from_standard_input_too(trunkline):
 
 def test_run_json_has_the_tables_and_base_units(trunkline, hello):
     about = json.loads(trunkline("run", hello, "--json").stdout)
-    assert list(about) == ["schema", "hash", "flows", "classes", "ports", "paths", "drops"]
+    agreed = ["schema", "hash", "flows", "classes", "ports", "paths", "drops"]
+    assert [key for key in about if key in agreed] == agreed
     assert about["schema"] == 1
     flow = about["flows"][0]
     for key in ("goodput_bit_s", "throughput_bit_s", "delay_mean_s", "packets_sent"):
