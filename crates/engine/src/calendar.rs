@@ -18,6 +18,15 @@ const NIL: u32 = u32::MAX;
 /// `next` of a source that is in no bucket.
 const DETACHED: u32 = u32::MAX - 1;
 
+/// Where a source stands: both words are read together, so they share a cache line.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// When it is due; `NEVER` = not pending.
+    due: Time,
+    /// The next source in its bucket's list.
+    next: u32,
+}
+
 /// Pending events by source.
 #[derive(Debug)]
 pub struct Calendar {
@@ -27,9 +36,7 @@ pub struct Calendar {
     current: u64,
     /// First source of each bucket's list.
     heads: Vec<u32>,
-    next: Vec<u32>,
-    /// When each source is due; `NEVER` = not pending.
-    due: Vec<Time>,
+    entries: Vec<Entry>,
     /// One bit per bucket, and one bit per word of those.
     words: Vec<u64>,
     summary: Vec<u64>,
@@ -51,8 +58,7 @@ impl Calendar {
             mask: slots - 1,
             current: 0,
             heads: vec![NIL; slots],
-            next: vec![DETACHED; sources],
-            due: vec![NEVER; sources],
+            entries: vec![Entry { due: NEVER, next: DETACHED }; sources],
             words: vec![0; slots / 64],
             summary: vec![0; slots.div_ceil(4096)],
             far: BinaryHeap::new(),
@@ -64,47 +70,54 @@ impl Calendar {
     #[inline(always)]
     #[must_use]
     pub fn due(&self, source: Source) -> Time {
-        self.due[source as usize]
+        self.entries[source as usize].due
     }
 
     /// Makes `source` due at `at` (not before the last event served), moving a pending event.
-    #[inline]
+    #[inline(always)]
     pub fn schedule(&mut self, source: Source, at: Time) {
-        if self.due[source as usize] != NEVER {
+        if self.entries[source as usize].due != NEVER {
             self.cancel(source);
         }
-        self.due[source as usize] = at;
         let bucket = at >> self.shift;
         debug_assert!(bucket >= self.current, "an event is not scheduled in the past");
         if bucket - self.current > self.mask as u64 {
-            self.far.push(Reverse((at, source)));
-            self.far_bucket = self.far_bucket.min(bucket);
+            self.schedule_far(source, at);
         } else {
-            self.link(source, bucket);
+            self.link(source, at);
         }
+    }
+
+    /// Schedules beyond the horizon.
+    #[cold]
+    fn schedule_far(&mut self, source: Source, at: Time) {
+        self.entries[source as usize].due = at;
+        self.far.push(Reverse((at, source)));
+        self.far_bucket = self.far_bucket.min(at >> self.shift);
     }
 
     /// Removes the pending event of `source`, if any.
+    #[inline(never)]
     pub fn cancel(&mut self, source: Source) {
-        let at = std::mem::replace(&mut self.due[source as usize], NEVER);
-        let following = std::mem::replace(&mut self.next[source as usize], DETACHED);
-        if at == NEVER || following == DETACHED {
+        let absent = Entry { due: NEVER, next: DETACHED };
+        let Entry { due, next } = std::mem::replace(&mut self.entries[source as usize], absent);
+        if due == NEVER || next == DETACHED {
             return; // not pending, or in `far`, where its entry is stale now
         }
-        let slot = (at >> self.shift) as usize & self.mask;
+        let slot = (due >> self.shift) as usize & self.mask;
         let mut cursor = self.heads[slot];
         if cursor == source {
-            self.set_head(slot, following);
+            self.set_head(slot, next);
             return;
         }
-        while self.next[cursor as usize] != source {
-            cursor = self.next[cursor as usize];
+        while self.entries[cursor as usize].next != source {
+            cursor = self.entries[cursor as usize].next;
         }
-        self.next[cursor as usize] = following;
+        self.entries[cursor as usize].next = next;
     }
 
     /// Takes the earliest event out: the least (time, source).
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(Time, Source)> {
         let slot = loop {
             match self.first_slot() {
@@ -119,37 +132,42 @@ impl Calendar {
                 self.bring_near();
             }
         }
-        let head = self.heads[slot];
-        let mut best = (self.due[head as usize], head);
-        let mut before = NIL;
-        let (mut previous, mut cursor) = (head, self.next[head as usize]);
-        while cursor != NIL {
-            let candidate = (self.due[cursor as usize], cursor);
-            if candidate < best {
-                best = candidate;
-                before = previous;
-            }
-            previous = cursor;
-            cursor = self.next[cursor as usize];
-        }
-        let (at, source) = best;
-        let following = self.next[source as usize];
-        if before == NIL {
-            self.set_head(slot, following);
+        let mut source = self.heads[slot];
+        let mut entry = self.entries[source as usize];
+        if entry.next == NIL {
+            self.set_head(slot, NIL);
         } else {
-            self.next[before as usize] = following;
+            (source, entry) = self.take_least(slot, source, entry);
         }
-        self.next[source as usize] = DETACHED;
-        self.due[source as usize] = NEVER;
-        Some((at, source))
+        self.entries[source as usize] = Entry { due: NEVER, next: DETACHED };
+        Some((entry.due, source))
+    }
+
+    /// Unlinks the least (time, source) of a list of several.
+    #[inline]
+    fn take_least(&mut self, slot: usize, head: Source, first: Entry) -> (Source, Entry) {
+        let (mut least, mut best, mut before) = (head, first, NIL);
+        let (mut previous, mut cursor) = (head, first.next);
+        while cursor != NIL {
+            let entry = self.entries[cursor as usize];
+            if (entry.due, cursor) < (best.due, least) {
+                (least, best, before) = (cursor, entry, previous);
+            }
+            (previous, cursor) = (cursor, entry.next);
+        }
+        if before == NIL {
+            self.heads[slot] = best.next;
+        } else {
+            self.entries[before as usize].next = best.next;
+        }
+        (least, best)
     }
 
     #[inline(always)]
-    fn link(&mut self, source: Source, bucket: u64) {
-        let slot = bucket as usize & self.mask;
-        let head = self.heads[slot];
-        self.next[source as usize] = head;
-        self.heads[slot] = source;
+    fn link(&mut self, source: Source, at: Time) {
+        let slot = (at >> self.shift) as usize & self.mask;
+        let head = std::mem::replace(&mut self.heads[slot], source);
+        self.entries[source as usize] = Entry { due: at, next: head };
         if head == NIL {
             self.words[slot / 64] |= 1 << (slot % 64);
             self.summary[slot / 4096] |= 1 << (slot / 64 % 64);
@@ -200,10 +218,17 @@ impl Calendar {
         word * 64 + self.words[word].trailing_zeros() as usize
     }
 
+    /// Whether an entry of `far` still holds.
+    fn waits_far(&self, source: Source, at: Time) -> bool {
+        let entry = self.entries[source as usize];
+        entry.due == at && entry.next == DETACHED
+    }
+
     /// The wheel is empty: turns it to the earliest far event. `None` if there is none.
+    #[cold]
     fn reach_far(&mut self) -> Option<()> {
         while let Some(&Reverse((at, source))) = self.far.peek() {
-            if self.due[source as usize] == at && self.next[source as usize] == DETACHED {
+            if self.waits_far(source, at) {
                 self.current = at >> self.shift;
                 self.bring_near();
                 return Some(());
@@ -224,8 +249,8 @@ impl Calendar {
                 return;
             }
             self.far.pop();
-            if self.due[source as usize] == at && self.next[source as usize] == DETACHED {
-                self.link(source, bucket);
+            if self.waits_far(source, at) {
+                self.link(source, at);
             }
         }
         self.far_bucket = u64::MAX;
