@@ -39,6 +39,16 @@ def python(*arguments: str) -> None:
     os.execv(steps.VENV_PYTHON, [steps.VENV_PYTHON, *arguments])
 
 
+def keep_byte_code() -> None:
+    """Let every Python keep its byte code in a folder of ours, whatever the surroundings say.
+
+    Many containers forbid writing it; compiling a few hundred modules at every start then costs
+    three times what a small run costs itself.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(steps.STAMPS, "byte-code")
+
+
 def main(arguments: list[str]) -> int:
     """Run one command.
 
@@ -52,6 +62,7 @@ def main(arguments: list[str]) -> int:
     int
         Exit status: 0 done, 1 failed, 2 wrong usage, 4 a tool is missing.
     """
+    keep_byte_code()
     if arguments and arguments[0] == "--plain":
         os.environ["TRUNKLINE_DEV_PLAIN"] = "1"
         arguments = arguments[1:]

@@ -1,6 +1,6 @@
 //! Who watches packets: chosen at compile time, so that a run that records none pays nothing.
 
-use trunkline_packet::{Cause, Packet, PacketId};
+use trunkline_packet::{Arena, Cause, Packet, PacketId};
 use trunkline_units::Time;
 
 /// What happened to a packet.
@@ -39,8 +39,8 @@ pub enum Event {
 
 /// Watches packets.
 pub trait Observer {
-    /// Records one event.
-    fn record(&mut self, now: Time, event: Event, id: PacketId, packet: &Packet);
+    /// Records one event of the packet `id`, which only an observer that keeps it looks up.
+    fn record(&mut self, now: Time, event: Event, id: PacketId, packets: &Arena);
 }
 
 /// Watches nothing.
@@ -49,7 +49,7 @@ pub struct Blind;
 
 impl Observer for Blind {
     #[inline(always)]
-    fn record(&mut self, _: Time, _: Event, _: PacketId, _: &Packet) {}
+    fn record(&mut self, _: Time, _: Event, _: PacketId, _: &Arena) {}
 }
 
 /// One line of a packet trace.
@@ -71,7 +71,7 @@ pub struct Trace {
 }
 
 impl Observer for Trace {
-    fn record(&mut self, at: Time, event: Event, _: PacketId, packet: &Packet) {
-        self.lines.push(Line { at, event, packet: *packet });
+    fn record(&mut self, at: Time, event: Event, id: PacketId, packets: &Arena) {
+        self.lines.push(Line { at, event, packet: packets[id] });
     }
 }

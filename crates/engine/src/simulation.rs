@@ -247,7 +247,7 @@ impl<O: Observer> Simulation<O> {
                 return self.lose(id, cause, Some(index as u32), to, place);
             }
         }
-        self.observer.record(self.now, Event::Arrived { link: index as u32 }, id, &self.arena[id]);
+        self.observer.record(self.now, Event::Arrived { link: index as u32 }, id, &self.arena);
         self.receive(to, id);
     }
 
@@ -326,7 +326,7 @@ impl<O: Observer> Simulation<O> {
     #[inline]
     fn send(&mut self, node: u32, packet: Packet) {
         let id = self.arena.insert(packet);
-        self.observer.record(self.now, Event::Sent { node }, id, &self.arena[id]);
+        self.observer.record(self.now, Event::Sent { node }, id, &self.arena);
         self.originate(node, id);
     }
 
@@ -344,8 +344,9 @@ impl<O: Observer> Simulation<O> {
     fn output(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
         let packet = &mut self.arena[id];
         let link = &mut self.links[index as usize];
+        let mut near_end = self.near_ends[index as usize].as_deref_mut();
         let mut place = Assignment::default();
-        if let Some(near_end) = &mut self.near_ends[index as usize] {
+        if let Some(near_end) = &mut near_end {
             if let Some(conditioner) = &mut near_end.conditioner {
                 if let Some(cause) = conditioner.condition(self.now, packet) {
                     let node = self.link_from[index as usize];
@@ -362,35 +363,30 @@ impl<O: Observer> Simulation<O> {
         }
         let bytes = size + link.header;
         let capable = packet.ecn() != Ecn::NotCapable;
-        let offer = match &mut link.port {
-            Port::Fifo(_) => {
-                let offer = link.offer_fifo(self.now, id, bytes, place.precedence, capable);
-                if let Offer::Queued { .. } = offer {
-                    let source = self.sources.arrivals + index;
-                    if link.wire.len() == 1 {
-                        let due = link.wire.get(link.wire.head()).at + link.delay;
-                        self.calendar.schedule(source, due);
-                    }
-                }
-                offer
+        let classful = matches!(link.port, Port::Classful(_));
+        let offer = if let Port::Classful(port) = &mut link.port {
+            place = port.classifier.assign_as(packet, row, column);
+            port.offer(self.now, id, bytes, place, capable)
+        } else {
+            let offer = link.offer_fifo(self.now, id, bytes, place.precedence, capable);
+            if let (Offer::Queued { .. }, 1) = (offer, link.wire.len()) {
+                let due = link.wire.get(link.wire.head()).at + link.delay;
+                self.calendar.schedule(self.sources.arrivals + index, due);
             }
-            Port::Classful(port) => {
-                place = port.classifier.assign_as(packet, row, column);
-                port.offer(self.now, id, bytes, place, capable)
-            }
+            offer
         };
-        if let Some(near_end) = &mut self.near_ends[index as usize] {
-            if let Some(accounts) = &mut near_end.accounts {
-                accounts.add(packet, place, bytes, offer);
-            }
+        if let Some(accounts) = near_end.and_then(|near_end| near_end.accounts.as_mut()) {
+            accounts.add(packet, place, bytes, offer);
         }
         match offer {
             Offer::Queued { mark } => {
                 if mark {
-                    self.arena[id].set_ecn(Ecn::Ce);
+                    packet.set_ecn(Ecn::Ce);
                 }
-                self.observer.record(self.now, Event::Queued { link: index }, id, &self.arena[id]);
-                self.start_transmission(index as usize);
+                self.observer.record(self.now, Event::Queued { link: index }, id, &self.arena);
+                if classful {
+                    self.start_transmission(index as usize);
+                }
             }
             Offer::Dropped(cause) => {
                 let node = self.link_from[index as usize];
@@ -455,7 +451,7 @@ impl<O: Observer> Simulation<O> {
         place: Assignment,
     ) {
         let packet = &self.arena[id];
-        self.observer.record(self.now, Event::Dropped { cause, link, node }, id, packet);
+        self.observer.record(self.now, Event::Dropped { cause, link, node }, id, &self.arena);
         let totals = &mut self.totals[packet.flow as usize];
         if packet.is_reverse() {
             totals.acks_dropped += 1;
@@ -481,7 +477,7 @@ impl<O: Observer> Simulation<O> {
     #[inline(always)]
     fn deliver(&mut self, node: u32, id: PacketId) {
         let packet = &self.arena[id];
-        self.observer.record(self.now, Event::Delivered { node }, id, packet);
+        self.observer.record(self.now, Event::Delivered { node }, id, &self.arena);
         if packet.is_reverse() {
             self.deliver_ack(id);
         } else {
@@ -546,7 +542,7 @@ impl<O: Observer> Simulation<O> {
             let blocks = self.receivers[agent as usize].sack_blocks();
             self.arena.set_sack(id, blocks);
         }
-        self.observer.record(self.now, Event::Sent { node }, id, &self.arena[id]);
+        self.observer.record(self.now, Event::Sent { node }, id, &self.arena);
         self.originate(node, id);
     }
 
