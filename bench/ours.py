@@ -129,20 +129,22 @@ def compiled(workload: Workload, seconds: float) -> str:
     return compile(load(scenario(workload, seconds))).to_json()
 
 
-def idle(network: str) -> str:
-    """The network with a run that ends when it begins.
+def lasting(network: str, duration_ns: int) -> str:
+    """The network with a run of another length.
 
     Parameters
     ----------
     network : str
         The compiled network.
+    duration_ns : int
+        Simulated time [ns]; 1 ends the run when it begins.
 
     Returns
     -------
     str
     """
     about = json.loads(network)
-    about["run"] |= {"duration_ns": 1, "warmup_ns": 0}
+    about["run"] |= {"duration_ns": duration_ns, "warmup_ns": 0}
     return json.dumps(about)
 
 

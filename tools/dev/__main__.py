@@ -17,7 +17,9 @@ Usage: ./dev [--plain] COMMAND [ARGS...]
   demo       reproduce a published study and draw it; pictures and tables go to results/demo
   test       run every Rust and Python test; ARGS go to pytest
   check      run every gate: format, lint, types, import arrows, forbidden words, docs, schema
-  bench      packet-hops per CPU second beside ns-2; ARGS: [--json] [W1 W2 W3] [--rounds N]
+  bench      packet-hops per CPU second beside ns-2 and ns-3; ARGS: [--json] [W1 W2 W3]
+             [--rounds N]; --counts: instructions per packet-hop, against the stored baseline;
+             --scaling: how cost and memory grow
   package    build the wheel, install it into an empty environment and try it there
   run        the trunkline command line in the prepared environment, e.g. ./dev run --help
   python     Python in the prepared environment

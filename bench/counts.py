@@ -1,0 +1,138 @@
+"""Instructions per packet-hop, counted by callgrind, against a stored baseline.
+
+Counts carry no noise of the machine: the difference of two runs of one binary leaves out its
+start, and no code of ours is chosen by the kind of processor. A compiler of another version makes
+other code, so a baseline holds for the version it names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import ours
+from workloads import WORKLOADS
+
+BASELINE = Path(__file__).with_name("baseline.json")
+WORSE = 0.03
+"""A change that costs more is refused."""
+# Simulated time [s]: long enough that slow start is a small part, short enough for callgrind.
+SECONDS = {"W1": 20.0, "W2": 4.0, "W3": 0.15}
+
+
+def instructions(command: list[str]) -> tuple[int, str]:
+    """Count what a program executes.
+
+    Parameters
+    ----------
+    command : list of str
+        The program and its arguments.
+
+    Returns
+    -------
+    (int, str)
+        Instructions, and what the program printed.
+    """
+    tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    # The C library picks its copying routines by the processor; the plain ones are everywhere.
+    environment = {**os.environ, "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-AVX512F,-ERMS"}
+    done = subprocess.run(
+        [*tool, *command], capture_output=True, text=True, check=True, env=environment
+    )
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if found is None:
+        msg = f"callgrind says no count: {done.stderr[-300:]!r}"
+        raise RuntimeError(msg)
+    return int(found[1]), done.stdout
+
+
+def per_hop(engine: str, name: str, folder: Path) -> float:
+    """Instructions per packet-hop of a workload.
+
+    Parameters
+    ----------
+    engine : str
+        Path of ``trunkline-sim``.
+    name : str
+        The workload.
+    folder : Path
+        Where files go.
+
+    Returns
+    -------
+    float
+    """
+    workload = WORKLOADS[name]()
+    network = ours.compiled(workload, workload.seconds)
+    spent = []
+    hops = 0
+    for duration_ns in (1, round(SECONDS[name] * 1e9)):
+        file = folder / f"{name}.json"
+        file.write_text(ours.lasting(network, duration_ns), "utf-8")
+        count, printed = instructions([engine, str(file)])
+        spent.append(count)
+        hops = json.loads(printed)["summary"]["packet_hops"][0]
+    return (spent[1] - spent[0]) / hops
+
+
+def compiler() -> str:
+    """The version of the Rust compiler.
+
+    Returns
+    -------
+    str
+    """
+    done = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def check(engine: str, names: list[str], *, update: bool) -> bool:
+    """Count, print, and compare with the baseline or store a new one.
+
+    Parameters
+    ----------
+    engine : str
+        Path of ``trunkline-sim``.
+    names : list of str
+        Workloads.
+    update : bool
+        Store what is found.
+
+    Returns
+    -------
+    bool
+        Whether no workload costs more than it may.
+    """
+    if shutil.which("valgrind") is None:
+        print("instructions are not counted: no valgrind here (apt-get install valgrind)")
+        return True
+    stored: dict[str, Any] = json.loads(BASELINE.read_text("utf-8")) if BASELINE.exists() else {}
+    known: dict[str, float] = stored.get("instructions_per_packet_hop", {})
+    version = compiler()
+    if not update and version != stored.get("compiler"):
+        print(f"the baseline is of {stored.get('compiler')}, this is {version}: nothing to compare")
+        known = {}
+    fine = True
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory(prefix="trunkline-counts-") as folder:
+        for name in names:
+            found[name] = round(per_hop(engine, name, Path(folder)), 1)
+            before = known.get(name)
+            change = (
+                "" if before is None else f", baseline {before} ({found[name] / before - 1:+.1%})"
+            )
+            print(f"{name}: {found[name]} instructions per packet-hop{change}", flush=True)
+            if not update and before is not None and found[name] > before * (1 + WORSE):
+                print(f"{name}: WORSE by more than {WORSE:.0%}")
+                fine = False
+    if update:
+        stored = {"compiler": version, "instructions_per_packet_hop": {**known, **found}}
+        BASELINE.write_text(json.dumps(stored, indent=2) + "\n", "utf-8")
+        print(f"stored in {BASELINE.name}")
+    return fine
