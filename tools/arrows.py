@@ -18,7 +18,7 @@ PYTHON: dict[str, set[str]] = {
     "scenario": set(),
     "network": {"scenario"},
     "results": set(),
-    "engine": {"_core", "network", "results"},
+    "engine": {"_core", "scenario", "network", "results"},
     "stats": {"results"},
     "plot": {"results", "stats"},
     "study": {"scenario", "network", "engine", "results", "stats", "plot"},

@@ -6,6 +6,9 @@ use trunkline_agent::udp::Size;
 use trunkline_engine::network::{Agent, Link};
 use trunkline_engine::Failure;
 
+/// Makes one thing wrong.
+type Spoil<T> = fn(&mut T);
+
 #[track_caller]
 fn refused(lab: &Lab, expected: &str) {
     match lab.try_run(1) {
@@ -23,7 +26,7 @@ fn with_agent(agent: Agent) -> Lab {
 
 #[test]
 fn links_out_of_range_are_refused() {
-    let wrong: [(fn(&mut Link), &str); 7] = [
+    let wrong: [(Spoil<Link>, &str); 7] = [
         (|link| link.loss = f64::NAN, "link a->b: loss must be in 0..=1"),
         (|link| link.loss = 1.5, "link a->b: loss must be in 0..=1"),
         (|link| link.delay_ns = u64::MAX, "link a->b: delay_ns must be at most 100 years"),
@@ -79,7 +82,7 @@ fn datagrams_out_of_range_are_refused() {
 
 #[test]
 fn connections_out_of_range_are_refused() {
-    let wrong: [(fn(&mut TcpConfig), &str); 10] = [
+    let wrong: [(Spoil<TcpConfig>, &str); 10] = [
         (|config| config.mss_bytes = 0, "mss_bytes must be above 0"),
         (
             |config| config.mss_bytes = 65_500,
