@@ -40,7 +40,9 @@ pub enum Hop {
     Bridge(u32),
 }
 
+/// A cache line, so that no entry lies on two.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Entry {
     link: u32,
     pop: bool,
