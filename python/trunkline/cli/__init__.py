@@ -19,6 +19,7 @@ COMMANDS = (
     "inspect",
     "compile",
     "schedule",
+    "import",
     "schema",
     "examples",
     "reproduce",
