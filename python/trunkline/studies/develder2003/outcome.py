@@ -285,7 +285,7 @@ class Outcome:
     def _table_sweeps(self) -> RichTable:
         from trunkline.results.render import add, frame
 
-        shown = ("20 ms", "40 ms", "100 ms", "200 ms", "500 ms", "1000 ms", "2000 ms")
+        shown = ("40 ms", "100 ms", "500 ms", "1000 ms")
         drawn = frame("Gain over a switch without delay [%], then and today", ["", "in", *shown])
         for sweep in self.sweeps:
             for seconds in sweep.ratios:
