@@ -225,7 +225,7 @@ def labels(network: Network) -> Table:
             rows.append(
                 [
                     nodes[entry["node"]]["name"],
-                    f"{what} {entry[key]}",
+                    f"{what} {entry[key]}{_dscps(entry)}",
                     operation(does["pop"], does["push"]),
                     "looks again here" if link is None else network["links"][link]["name"],
                     does["ttl"],
@@ -233,6 +233,18 @@ def labels(network: Network) -> Table:
                 ]
             )
     return "Label tables", heads, rows
+
+
+def _dscps(entry: dict[str, Any]) -> str:
+    """Which DSCPs of a class an FTN entry is for; nothing where it is for all."""
+    dscps = entry.get("dscps", [])
+    if not dscps:
+        return ""
+    if len(dscps) > 32:
+        return ", other DSCPs"
+    from trunkline.results.dscp import name
+
+    return ", " + " ".join(name(each) for each in dscps)
 
 
 def operation(pop: bool, push: list[int]) -> str:
