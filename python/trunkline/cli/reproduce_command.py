@@ -20,7 +20,7 @@ from trunkline.cli.status import Status
 )
 @click.option("--overwrite", is_flag=True, help="Replace an earlier reproduction in --out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-@click.option("--judge", is_flag=True, help="End with 3 when a claim does not hold.")
+@click.option("--judge", is_flag=True, help="End with 3 when a claim or criterion does not hold.")
 def command(
     name: str,
     seeds: int | None,
@@ -52,5 +52,7 @@ def command(
     if out is not None:
         folder = done.write(out, overwrite=overwrite)
         click.echo(f"tables and pictures written to {folder}", err=True)
-    broken = [claim for claim in done.to_json()["claims"] if not claim["held"]]
+    written = done.to_json()
+    broken = [claim for claim in written["claims"] if not claim["held"]]
+    broken += [each for each in written.get("criteria", []) if not each["agrees"]]
     return Status.NOT_HELD if judge and broken else Status.DONE
