@@ -29,6 +29,7 @@ def check(scenario: Scenario, found: Topology, sound: set[str], problems: Proble
         Gets what is wrong.
     """
     before = len(problems.found)
+    _mixed_rules(scenario, problems)
     for name, path in scenario.paths.items():
         if path.diffserv is not None:
             _one(path.diffserv, ("paths", name, "diffserv"), problems)
@@ -118,6 +119,34 @@ def _egress(its: DiffServ | None) -> object:
     if its is None or its.model == "short-pipe":
         return None
     return its.model, its.dscp_of_tc()
+
+
+def _mixed_rules(scenario: Scenario, problems: Problems) -> None:
+    """A port that looks at flows and paths knows one path of each flow."""
+    rides: dict[str, int] = {}
+    for trunk in scenario.trunks.values():
+        for flow in _members(scenario, trunk):
+            rides[flow] = rides.get(flow, 0) + 1
+    several = next((flow for flow, count in rides.items() if count > 1), None)
+    if several is None:
+        return
+    told = any(tells_phb(scenario, name) for name in scenario.paths)
+    for name, port in scenario.ports.items():
+        by_flow = port.per == "flow" or any(
+            rule.flow or rule.source or rule.destination or rule.protocol for rule in port.classify
+        )
+        by_path = any(
+            rule.trunk or rule.path or (told and rule.dscp is not None) for rule in port.classify
+        )
+        if by_flow and by_path:
+            problems.add(
+                "classify",
+                ("ports", name, "classify"),
+                f"flow {several} rides several trunks by DSCP: rules cannot look at flows and at "
+                "paths or PHBs at once",
+                hint="tell packets apart by DSCP alone",
+                at_key=True,
+            )
 
 
 def _riders(scenario: Scenario, problems: Problems) -> None:
