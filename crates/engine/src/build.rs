@@ -92,8 +92,7 @@ impl<O: Observer> Simulation<O> {
         self.arm_recovery();
         for (index, probe) in network.probes.iter().enumerate() {
             if probe.measure == Measure::DelayMax {
-                let watched = &mut self.delays[probe.target as usize].watched;
-                watched.get_or_insert_default().push((index as u32, 0));
+                self.delays[probe.target as usize].watched.push((index as u32, 0));
             }
             self.calendar.schedule(self.sources.probes + index as u32, probe.step_ns);
         }

@@ -52,7 +52,7 @@ pub struct Delay {
     /// Distribution.
     pub histogram: Histogram,
     /// Greatest delay since each probe that asks for it last looked: probe and delay [ns].
-    pub watched: Option<Box<Vec<(u32, u64)>>>,
+    pub watched: Vec<(u32, u64)>,
 }
 
 impl Default for Delay {
@@ -67,7 +67,7 @@ impl Default for Delay {
             reordered: 0,
             next_seq: 0,
             histogram: Histogram::default(),
-            watched: None,
+            watched: Vec::new(),
         }
     }
 }
@@ -92,8 +92,8 @@ impl Delay {
             self.reordered += 1;
         }
         self.histogram.add(pool, delay);
-        if let Some(watched) = &mut self.watched {
-            watched.iter_mut().for_each(|(_, max)| *max = delay.max(*max));
+        for (_, max) in &mut self.watched {
+            *max = delay.max(*max);
         }
     }
 
@@ -101,7 +101,7 @@ impl Delay {
     pub fn restart(&mut self, pool: &mut Pool) {
         self.histogram.clear(pool);
         let histogram = std::mem::take(&mut self.histogram);
-        let watched = self.watched.take();
+        let watched = std::mem::take(&mut self.watched);
         let (last, next_seq) = (self.last, self.next_seq);
         *self = Self { histogram, watched, last, next_seq, ..Self::default() };
     }

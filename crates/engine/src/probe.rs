@@ -126,7 +126,7 @@ impl<O: Observer> Simulation<O> {
 
     /// Greatest one-way delay in the step that ends now [s].
     fn max_delay(&mut self, index: usize, flow: usize) -> f64 {
-        let mut watched = self.delays[flow].watched.iter_mut().flat_map(|all| all.iter_mut());
+        let mut watched = self.delays[flow].watched.iter_mut();
         let Some(max) = watched.find(|(probe, _)| *probe as usize == index) else {
             return f64::NAN;
         };
