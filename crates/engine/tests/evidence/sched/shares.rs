@@ -62,6 +62,46 @@ fn parekh_gallager_1993_wfq_shares_follow_the_weights_whatever_the_sizes() {
     }
 }
 
+/// Every packet leaves at most one largest packet's time after it would leave the fluid server.
+/// Class 0 is always backlogged; class 1 sends bursts of 20 kB every 100 ms. Equal weights: in GPS
+/// a burst takes 2 * 20 kB / 10 Mbit/s = 32 ms, during which each class has half the line, and
+/// class 0 has all of it else. A virtual time that lagged would let the bursts go first.
+/// Source: Parekh & Gallager 1993, theorem 1.
+#[test]
+fn parekh_gallager_1993_wfq_is_at_most_a_packet_behind_gps() {
+    const BYTE: u64 = 800; // ns at 10 Mbit/s
+    let mut lab = Lab::server(RATE, wfq(&[1, 1], &UNLIMITED));
+    lab.flow("steady", "a", "b", cbr(RATE * 21 / 20, 1000));
+    let starts: Vec<u64> = (0..50).map(|k| (10 + 100 * k) * MS + 333).collect();
+    let burst = |at: &u64| vec![(*at, 500); 40];
+    lab.flow("bursts", "a", "b", schedule(&starts.iter().flat_map(burst).collect::<Vec<_>>()));
+    lab.class_per_flow(0);
+    lab.lasting(0, 5 * SECOND);
+    let run = lab.trace(1);
+    // When GPS has served class 0 `bytes`: all of the line, or half of it for 32 ms after a start.
+    let fluid = |bytes: u64| {
+        let (mut now, mut left) = (0, bytes * BYTE);
+        for start in &starts {
+            let alone = (start - now).min(left);
+            (now, left) = (now + alone, left - alone);
+            let shared = (16 * MS).min(left);
+            (now, left) = (now + 2 * shared, left - shared);
+        }
+        now + left
+    };
+    let steady = run.arrived(0, 0);
+    assert!(steady.len() > 5000, "{}", steady.len());
+    for (k, (left, _)) in (1..).zip(&steady) {
+        let bound = fluid(1000 * k) + 1000 * BYTE;
+        assert!(*left <= bound, "packet {k} leaves at {left}, GPS and a packet are {bound}");
+    }
+    for (k, (left, _)) in run.arrived(1, 0).iter().enumerate() {
+        let start = starts[k / 40];
+        let bound = start + 2 * 500 * BYTE * (k as u64 % 40 + 1) + 1000 * BYTE;
+        assert!(*left <= bound, "packet {k} of the bursts leaves at {left}, bound {bound}");
+    }
+}
+
 /// The higher class takes what it wants, the lower one the rest: 6 of 10 Mbit/s and 4.
 #[test]
 fn strict_priority_leaves_the_lower_class_what_the_higher_does_not_use() {
