@@ -69,7 +69,9 @@ def cpu_seconds(command: list[str]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def our_contender(workload: Workload, seconds: float, engine: str, folder: Path) -> Contender:
+def our_contender(
+    workload: Workload, seconds: float, engine: str, folder: Path, variant: str = "new-reno"
+) -> Contender:
     """Our engine with a workload, its files written.
 
     Parameters
@@ -82,6 +84,8 @@ def our_contender(workload: Workload, seconds: float, engine: str, folder: Path)
         Path of ``trunkline-sim``.
     folder : Path
         Where files go.
+    variant : str, default "new-reno"
+        Kind of TCP.
 
     Returns
     -------
@@ -89,7 +93,7 @@ def our_contender(workload: Workload, seconds: float, engine: str, folder: Path)
     """
     full, idle = folder / f"{workload.name}.json", folder / f"{workload.name}-idle.json"
     network = ours.compiled(workload, workload.seconds)
-    network = ours.lasting(network, round(seconds * 1e9))
+    network = ours.lasting(ours.speaking(network, variant), round(seconds * 1e9))
     full.write_text(network, "utf-8")
     idle.write_text(ours.lasting(network, 1), "utf-8")
     run = [engine, str(full)]
@@ -289,7 +293,7 @@ def race(options: argparse.Namespace) -> bool:
                 seconds = min(seconds, ns3.SECONDS[name])
                 programs = Path(options.engine).parent
                 found = [
-                    our_contender(workload, seconds, options.engine, folder),
+                    our_contender(workload, seconds, options.engine, folder, ns3.VARIANT),
                     ns3_contender(workload, seconds, folder, programs),
                 ]
                 rounds = min(options.rounds, ns3.ROUNDS)

@@ -1,7 +1,8 @@
 """A workload for the ns-3 driver (``ns3/driver.cc``), and the driver compiled.
 
-ns-3 runs a TCP of its own (NewReno with SACK and proportional rate reduction) and adds 2 B of PPP
-to each packet, so it does the same work only within `TOLERANCE`; speeds are per packet-hop.
+ns-3's NewReno comes with SACK and proportional rate reduction, each packet bears 2 B of PPP, and
+only the first seconds, mostly slow start, can be waited for: work is the same within `TOLERANCE`
+when our TCP has SACK too. Speeds are per packet-hop.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from workloads import Workload, next_hops
 
 DRIVER = Path(__file__).with_name("ns3") / "driver.cc"
 MODULES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
-TOLERANCE = 0.05
+TOLERANCE = 0.1
+VARIANT = "sack"
 # ns-3 needs minutes for what the others do in seconds.
 ROUNDS = 3
-SECONDS = {"W1": 60.0, "W2": 15.0, "W3": 0.1}
+SECONDS = {"W1": 60.0, "W2": 30.0, "W3": 0.1}
 
 
 def missing() -> str:

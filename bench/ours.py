@@ -148,6 +148,27 @@ def lasting(network: str, duration_ns: int) -> str:
     return json.dumps(about)
 
 
+def speaking(network: str, variant: str) -> str:
+    """The network with another kind of TCP.
+
+    Parameters
+    ----------
+    network : str
+        The compiled network.
+    variant : str
+        The kind, as in a scenario.
+
+    Returns
+    -------
+    str
+    """
+    about = json.loads(network)
+    for flow in about["flows"]:
+        if flow["agent"]["protocol"] == "tcp":
+            flow["agent"]["variant"] = variant
+    return json.dumps(about)
+
+
 def red_keys(red: Red) -> dict[str, Any]:
     """RED as the scenario language has it, its early drops spread as ns-2 spreads them.
 
