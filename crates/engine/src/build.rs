@@ -9,7 +9,7 @@ use crate::counters::{Delay, Drops, Totals};
 use crate::histogram::Pool;
 use crate::link::{FarEnd, Fifo, Limit, Link, Port};
 use crate::mpls::Tables;
-use crate::network::{Agent, Class, Measure, Network, PortConfig};
+use crate::network::{Agent, Class, Network, PortConfig};
 use crate::observer::Observer;
 use crate::probe::Sampler;
 use crate::ranges;
@@ -91,9 +91,6 @@ impl<O: Observer> Simulation<O> {
         self.calendar.schedule(WARM_UP, network.run.warmup_ns);
         self.arm_recovery();
         for (index, probe) in network.probes.iter().enumerate() {
-            if probe.measure == Measure::DelayMax {
-                self.delays[probe.target as usize].watched.push((index as u32, 0));
-            }
             self.calendar.schedule(self.sources.probes + index as u32, probe.step_ns);
         }
         for (index, plan) in self.flows.iter().enumerate() {

@@ -258,9 +258,20 @@ impl Classful {
         Backlog { packets: entry.queue.len(), bytes: entry.bytes }
     }
 
-    /// Average kept by the AQM of a class.
+    /// Judge of a class.
     #[must_use]
-    pub fn average(&self, class: u16) -> Option<f64> {
-        self.classes[usize::from(class)].aqm.average()
+    pub fn aqm(&self, class: u16) -> &Aqm {
+        &self.classes[usize::from(class)].aqm
+    }
+
+    /// Bytes and drop precedence of each packet in a class (none: any), in service or waiting.
+    pub fn each(&self, class: Option<u16>, mut visit: impl FnMut(u32, u8)) {
+        let wanted = |its: u16| class.is_none_or(|class| class == its);
+        for service in self.in_service.iter().filter(|service| wanted(service.class)) {
+            visit(service.bytes, service.precedence);
+        }
+        for (_, queue) in (0..).zip(&self.classes).filter(|(its, _)| wanted(*its)) {
+            queue.waiting().for_each(|waiting| visit(waiting.bytes, waiting.precedence));
+        }
     }
 }

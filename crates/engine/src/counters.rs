@@ -51,8 +51,6 @@ pub struct Delay {
     next_seq: u32,
     /// Distribution.
     pub histogram: Histogram,
-    /// Greatest delay since each probe that asks for it last looked: probe and delay [ns].
-    pub watched: Vec<(u32, u64)>,
 }
 
 impl Default for Delay {
@@ -67,7 +65,6 @@ impl Default for Delay {
             reordered: 0,
             next_seq: 0,
             histogram: Histogram::default(),
-            watched: Vec::new(),
         }
     }
 }
@@ -92,18 +89,14 @@ impl Delay {
             self.reordered += 1;
         }
         self.histogram.add(pool, delay);
-        for (_, max) in &mut self.watched {
-            *max = delay.max(*max);
-        }
     }
 
     /// Starts afresh at the end of the warm-up.
     pub fn restart(&mut self, pool: &mut Pool) {
         self.histogram.clear(pool);
         let histogram = std::mem::take(&mut self.histogram);
-        let watched = std::mem::take(&mut self.watched);
         let (last, next_seq) = (self.last, self.next_seq);
-        *self = Self { histogram, watched, last, next_seq, ..Self::default() };
+        *self = Self { histogram, last, next_seq, ..Self::default() };
     }
 }
 

@@ -308,13 +308,32 @@ impl Link {
         }
     }
 
-    /// Average kept by the AQM of a class, if it keeps one.
+    /// Packets of one drop precedence in a class (none: any), the one in service included, after
+    /// `drain(now)`. Walks the queue: for probes, not for packets.
     #[must_use]
-    pub fn average(&self, class: u16) -> Option<f64> {
+    pub fn holding(&self, class: Option<u16>, precedence: Option<u8>) -> Backlog {
+        let mut sum = Backlog::default();
+        let mut add = |bytes: u32, its: u8| {
+            if precedence.is_none_or(|wanted| wanted == its) {
+                sum.packets += 1;
+                sum.bytes += u64::from(bytes);
+            }
+        };
         match &self.port {
-            Port::Fifo(fifo) => fifo.judge.as_ref().and_then(|judge| judge.aqm.average()),
-            Port::Classful(port) => port.average(class),
+            Port::Fifo(_) => self.undeparted().for_each(|it| add(it.bytes(), it.precedence())),
+            Port::Classful(port) => port.each(class, add),
         }
+        sum
+    }
+
+    /// Average kept by the AQM of a class, or by that of one of its precedences, if it keeps one.
+    #[must_use]
+    pub fn average(&self, class: u16, precedence: Option<u8>) -> Option<f64> {
+        let aqm = match &self.port {
+            Port::Fifo(fifo) => &fifo.judge.as_ref()?.aqm,
+            Port::Classful(port) => port.aqm(class),
+        };
+        precedence.map_or_else(|| aqm.average(), |precedence| aqm.average_of(precedence))
     }
 
     /// Brings the integral of waiting packets up to `now`, after `drain(now)`.

@@ -308,6 +308,9 @@ pub struct Probe {
     pub target: u32,
     /// Class of the port, for queues; none = the whole port.
     pub class: Option<u16>,
+    /// Drop precedence, for queues; none = all of them.
+    #[serde(default)]
+    pub precedence: Option<u8>,
     /// Step [ns, > 0].
     pub step_ns: u64,
 }

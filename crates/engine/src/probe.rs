@@ -12,6 +12,8 @@ pub struct Sampler {
     probes: Vec<network::Probe>,
     /// Value of each probe's counter at its last sample.
     last: Vec<u64>,
+    /// Flow, probe, and the greatest delay since it last looked [ns].
+    pub(crate) watched: Vec<(u32, u32, u64)>,
     /// Packets behind each mean at its last sample.
     last_count: Vec<u64>,
     /// Probe of each sample.
@@ -26,7 +28,11 @@ impl Sampler {
     /// Nothing recorded yet.
     #[must_use]
     pub fn new(probes: &[network::Probe]) -> Self {
+        let greatest = |(_, probe): &(u32, &network::Probe)| probe.measure == Measure::DelayMax;
+        let watched = (0..).zip(probes).filter(greatest);
+        let watched = watched.map(|(index, probe)| (probe.target, index, 0)).collect();
         Self {
+            watched,
             probes: probes.to_vec(),
             last: vec![0; probes.len()],
             last_count: vec![0; probes.len()],
@@ -58,7 +64,7 @@ impl<O: Observer> Simulation<O> {
                 self.rate(index, 8 * bytes, probe.step_ns)
             }
             Measure::Delay => self.mean_delay(index, target),
-            Measure::DelayMax => self.max_delay(index, target),
+            Measure::DelayMax => self.max_delay(index),
             Measure::Cwnd | Measure::Ssthresh | Measure::Srtt | Measure::State => {
                 self.tcp_state(probe)
             }
@@ -66,6 +72,7 @@ impl<O: Observer> Simulation<O> {
                 let link = &mut self.links[target];
                 link.drain(self.now);
                 let backlog = match (&link.port, probe.class) {
+                    _ if probe.precedence.is_some() => link.holding(probe.class, probe.precedence),
                     (Port::Classful(port), Some(class)) => port.in_class(class),
                     _ => link.in_port(),
                 };
@@ -76,7 +83,8 @@ impl<O: Observer> Simulation<O> {
                 }
             }
             Measure::QueueAverage => {
-                self.links[target].average(probe.class.unwrap_or(0)).unwrap_or(f64::NAN)
+                let class = probe.class.unwrap_or(0);
+                self.links[target].average(class, probe.precedence).unwrap_or(f64::NAN)
             }
             Measure::Utilisation => {
                 let (_, bytes) = self.departed(target);
@@ -124,13 +132,23 @@ impl<O: Observer> Simulation<O> {
         sum as f64 / delay.count.wrapping_sub(last_count) as f64 / SECOND as f64
     }
 
+    /// Notes the delay of a packet for the probes that ask for the greatest.
+    #[cold]
+    pub(crate) fn watch(&mut self, flow: u32, delay: u64) {
+        for (of, _, max) in &mut self.sampler.watched {
+            if *of == flow {
+                *max = delay.max(*max);
+            }
+        }
+    }
+
     /// Greatest one-way delay in the step that ends now [s].
-    fn max_delay(&mut self, index: usize, flow: usize) -> f64 {
-        let mut watched = self.delays[flow].watched.iter_mut();
-        let Some(max) = watched.find(|(probe, _)| *probe as usize == index) else {
+    fn max_delay(&mut self, index: usize) -> f64 {
+        let mut watched = self.sampler.watched.iter_mut();
+        let Some((.., max)) = watched.find(|(_, probe, _)| *probe as usize == index) else {
             return f64::NAN;
         };
-        match std::mem::take(&mut max.1) {
+        match std::mem::take(max) {
             0 => f64::NAN,
             delay => delay as f64 / SECOND as f64,
         }

@@ -495,6 +495,12 @@ impl<O: Observer> Simulation<O> {
         totals.delivered_packets += 1;
         totals.delivered_bytes += u64::from(packet.ip_bytes);
         self.delays[flow as usize].measure(packet, now, &mut self.pool);
+        if !self.sampler.watched.is_empty() {
+            let delay = now - packet.sent_at;
+            self.watch(flow, delay);
+        }
+        let packet = &self.arena[id];
+        let totals = &mut self.totals[flow as usize];
         let Agents::Tcp(agent) = plan.agents else {
             totals.datagram_bytes += u64::from(packet.ip_bytes.saturating_sub(plan.overhead));
             self.arena.remove(id);

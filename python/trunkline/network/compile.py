@@ -109,14 +109,16 @@ def _probes(
     for probe in scenario.probes:
         for measure in probe.measure:
             for target, class_ in _targets(probe, links, flow_list, built):
-                result.append(
-                    {
-                        "measure": measure,
-                        "target": target,
-                        "class": class_,
-                        "step_ns": probe.every,
-                    }
-                )
+                for precedence in probe.precedence or (None,):
+                    result.append(
+                        {
+                            "measure": measure,
+                            "target": target,
+                            "class": class_,
+                            "precedence": precedence,
+                            "step_ns": probe.every,
+                        }
+                    )
     return result
 
 

@@ -168,6 +168,7 @@ SERIES: Final = (
     _count("probe", "number of the probe, in the order of the scenario"),
     _name("target", "flow or link it watches"),
     _name("class", "class of the port; null for a flow or a whole port"),
+    _count("precedence", "drop precedence; -1 where all are together"),
     _name("measure", "what it records"),
     _count("time_ns", "end of the step"),
     _derived("time_s", "end of the step"),

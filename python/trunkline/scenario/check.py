@@ -154,6 +154,15 @@ def _measures(probe: Probe, path: tuple[str | int, ...], problems: Problems) -> 
             )
     if probe.class_ is not None and kind == "flow":
         problems.add("relation", (*path, "class"), "a flow has no classes", at_key=True)
+    queues = all(measure.startswith("queue") for measure in probe.measure)
+    if probe.precedence is not None and not queues:
+        problems.add(
+            "relation",
+            (*path, "precedence"),
+            "only queues are told apart by drop precedence",
+            at_key=True,
+            allowed="queue-packets, queue-bytes, queue-average",
+        )
 
 
 def _classes(

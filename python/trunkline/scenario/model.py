@@ -198,6 +198,9 @@ class Probe(Element):
     class_: Names | None = Field(
         default=None, alias="class", description="Classes of the port; absent: the whole port."
     )
+    precedence: Many[Annotated[int, Whole("a drop precedence", 0, 15)]] | None = Field(
+        default=None, description="Drop precedences, for queues; absent: all of them together."
+    )
     every: PositiveTime = Field(description="Step.")
 
 

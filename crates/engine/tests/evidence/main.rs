@@ -8,6 +8,7 @@ mod support;
 mod determinism;
 mod mpls;
 mod ns2;
+mod probes;
 mod queueing;
 mod random;
 mod refusals;

@@ -158,7 +158,8 @@ impl Lab {
 
     /// Records a measure of a flow or link; its index.
     pub fn probe(&mut self, measure: Measure, target: usize, step_ns: u64) -> usize {
-        let probe = Probe { measure, target: target as u32, class: None, step_ns };
+        let probe =
+            Probe { measure, target: target as u32, class: None, precedence: None, step_ns };
         self.network.probes.push(probe);
         self.network.probes.len() - 1
     }

@@ -13,6 +13,7 @@ from trunkline.results.decode.columns import (
     classes_of,
     directions,
     floats,
+    ints,
     mask,
     names,
     names_of,
@@ -81,11 +82,14 @@ def series(rows: Rows, network: Network) -> dict[str, Column]:
         targets.append(items[probe["target"]]["name"])
         index = probe.get("class")
         classes.append(class_name(probe["target"], index) if index is not None else None)
+    chosen = [probe.get("precedence") for probe in network["probes"]]
+    precedences = [-1 if precedence is None else precedence for precedence in chosen]
     probes = rows["probe"]
     return {
         "probe": rows.column("probe"),
         "target": names(targets, probes),
         "class": Column([classes[index] for index in probes]),
+        "precedence": ints(precedences[index] for index in probes),
         "measure": names([probe["measure"] for probe in network["probes"]], probes),
         "time_ns": rows.column("time_ns"),
         "time_s": seconds(rows["time_ns"]),
