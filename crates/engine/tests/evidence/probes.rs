@@ -1,0 +1,63 @@
+//! Probes: the steps of a rate add up to the total, a warm-up moves no sample.
+
+use crate::support::*;
+use trunkline_agent::tcp::{TcpConfig, Variant};
+use trunkline_engine::network::{Agent, Measure};
+
+const STEP: u64 = 100 * MS;
+
+/// CBR of 6 Mbit/s and a transfer share 8 Mbit/s; both are over at 9 s, the run at 10.05 s.
+fn watched(warmup: u64) -> Outcome {
+    let mut lab = Lab::server(8 * MBIT, fifo(queue(8, false)));
+    let stop = Some(9 * SECOND);
+    lab.flow("cbr", "a", "b", cbr(6 * MBIT, 700));
+    let config = TcpConfig { size_bytes: Some(2_000_000), ..tcp(Variant::NewReno) };
+    lab.flow("tcp", "a", "b", Agent::Tcp(config));
+    lab.network.flows[0].stop_ns = stop;
+    for (measure, target) in [
+        (Measure::Throughput, 0),
+        (Measure::Throughput, 1),
+        (Measure::Goodput, 0),
+        (Measure::Goodput, 1),
+        (Measure::Drops, 0),
+        (Measure::Utilisation, 0),
+    ] {
+        lab.probe(measure, target, STEP);
+    }
+    lab.lasting(warmup, 10_050 * MS);
+    lab.run(1)
+}
+
+/// Each sample is the mean over its step of 0.1 s: the sum of the samples, times 0.1 s, is the
+/// column of the table, in bits for rates of flows, packets for drops, seconds for the load.
+#[test]
+fn the_samples_of_a_rate_add_up_to_the_total() {
+    let run = watched(0);
+    let sum = |probe| run.series(probe).iter().map(|(_, value)| value).sum::<f64>() * 0.1;
+    assert_eq!(run.flow(1, "goodput_bytes"), 2_000_000.0, "the transfer is over");
+    for (probe, total) in [
+        (0, 8.0 * run.flow(0, "bytes_delivered")),
+        (1, 8.0 * run.flow(1, "bytes_delivered")),
+        (2, 8.0 * run.flow(0, "goodput_bytes")),
+        (3, 8.0 * run.flow(1, "goodput_bytes")),
+        (4, run.port(0, "packets_dropped")),
+        (5, run.port(0, "bytes_sent") / 1e6),
+    ] {
+        let sum = sum(probe);
+        assert!(total > 1.0, "probe {probe} saw something: {total}");
+        assert!((sum - total).abs() < 1e-9 * total, "probe {probe}: {sum} of {total}");
+    }
+    // Throughput counts the 40 B of headers of each segment, goodput does not.
+    assert!(run.flow(1, "bytes_delivered") >= 2_080_000.0);
+}
+
+/// Counters restart in the middle of a step; the series does not notice.
+#[test]
+fn a_warm_up_in_the_middle_of_a_step_moves_no_sample() {
+    let (whole, cut) = (watched(0), watched(2_030 * MS));
+    for probe in 0..6 {
+        assert!(whole.series(probe) == cut.series(probe), "probe {probe}");
+        assert_eq!(whole.series(probe).len(), 100);
+    }
+    assert!(cut.flow(0, "packets_sent") < 0.8 * whole.flow(0, "packets_sent"));
+}
