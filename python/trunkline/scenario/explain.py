@@ -11,7 +11,7 @@ from trunkline.scenario.diagnostic import CODES, Path, Problems, nearest
 from trunkline.scenario.fields import kind
 from trunkline.scenario.model import Scenario
 
-__all__ = ["explain"]
+__all__ = ["explain", "place_of"]
 
 _TAGS = ("agent", "kind")
 
@@ -31,7 +31,7 @@ def explain(error: ValidationError, document: Any, problems: Problems, reported:
         Paths that are known to be wrong already.
     """
     for item in error.errors(include_url=False):
-        path = _path(item["loc"], document)
+        path = place_of(item["loc"], document)
         if any(path[: len(other)] == other for other in reported if other):
             continue
         _explain(item, path, problems)
@@ -149,7 +149,7 @@ def _kind(item: Any, path: Path, problems: Problems) -> None:
     problems.add("type", path, message or item["msg"], given=kind(item["input"]))
 
 
-def _path(loc: tuple[int | str, ...], document: Any) -> Path:
+def place_of(loc: tuple[int | str, ...], document: Any) -> Path:
     """The path in the document: without the tags of unions and the marks that pydantic adds."""
     path: list[str | int] = []
     value = document

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ModelWrapValidatorHandler, ValidationError, ValidationInfo
 
-from trunkline.scenario import check, parameters, text, units
+from trunkline.scenario import check, mend, parameters, text, units
 from trunkline.scenario.diagnostic import (
     Diagnostic,
     Finding,
@@ -107,8 +107,7 @@ def _load(document: Any, overrides: Mapping[str, str], strict: bool, origin: _Or
             scenario = check.named(scenario, origin.stem)
         scenario._document = (written, origin)
         scenario._folder = origin.folder
-        if not problems.errors:
-            check.check(scenario, problems)
+    _check(scenario, meant, origin, problems)
     if origin.is_text:
         _warn_about_bps(written, problems)
     diagnostics = place_all(problems.found, meant, origin.file)
@@ -121,6 +120,26 @@ def _load(document: Any, overrides: Mapping[str, str], strict: bool, origin: _Or
     scenario._source = "" if overrides else origin.content
     scenario._checked = True
     return scenario
+
+
+def _check(scenario: Scenario | None, meant: Any, origin: _Origin, problems: Problems) -> None:
+    """Checks the scenario as a whole; with faults in it, what else is wrong."""
+    faults = [each.path for each in problems.found if each.diagnostic.severity == "error"]
+    if scenario is not None and not faults:
+        check.check(scenario, problems)
+        return
+    context = {"text": origin.is_text, "substituted": True}
+    draft = scenario or mend.mended(meant, faults, context)
+    if draft is None:
+        return
+    draft._folder = origin.folder
+    others = Problems()
+    check.check(draft, others)
+    problems.found += [
+        each
+        for each in others.found
+        if each.diagnostic.severity == "error" and mend.apart(each.path, faults)
+    ]
 
 
 def _check_format(document: Any, origin: _Origin, problems: Problems) -> None:

@@ -194,3 +194,43 @@ def test_a_schedule_must_be_a_regular_file_under_the_folder(tmp_path: Path, kind
 def test_a_text_cannot_name_other_files() -> None:
     with pytest.raises(ScenarioError, match="only a scenario read from a file"):
         load(SCHEDULED)
+
+
+def test_faults_of_values_do_not_hide_what_is_wrong_between_elements() -> None:
+    """A rate without a unit, a node that is not there, a hop that does not exist: one round."""
+    text = """
+trunkline: 1
+nodes: [A, B, C]
+links:
+  A-B: {rate: 10}
+  B-C: {rate: 10 Mbit/s, delya: 1 ms}
+flows:
+  x: {agent: tcp, from: A, to: D}
+paths:
+  p: {route: [A, C]}
+run: {duration: 10}
+"""
+    with pytest.raises(ScenarioError) as caught:
+        load(text)
+    assert [each.path for each in caught.value.diagnostics] == [
+        "links[A-B].rate",
+        "links[B-C].delya",
+        "flows[x].to",
+        "paths[p].route[1]",
+        "run.duration",
+    ]
+
+
+def test_nothing_is_said_of_an_element_that_has_a_stand_in() -> None:
+    """The stand-in for `start` may lie after `stop`; that would be no fault of the user's."""
+    text = """
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 1 Mbit/s}}
+flows:
+  x: {agent: tcp, from: A, to: B, start: 3, stop: 1 ms}
+run: {duration: 1 s}
+"""
+    with pytest.raises(ScenarioError) as caught:
+        load(text)
+    assert [each.path for each in caught.value.diagnostics] == ["flows[x].start"]
