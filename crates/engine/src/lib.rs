@@ -10,6 +10,8 @@ mod classful;
 mod classifier;
 mod conditioner;
 mod counters;
+mod delivery;
+mod forwarding;
 pub mod histogram;
 mod link;
 mod mpls;

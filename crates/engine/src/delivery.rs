@@ -1,0 +1,190 @@
+//! Delivery: packets that reached the node they were for, and the agents that send.
+
+use crate::observer::{Event, Observer};
+use crate::simulation::{Agents, FlowPlan, Simulation};
+use trunkline_agent::tcp::Ack;
+use trunkline_packet::{flag, Ecn, Packet, PacketId};
+use trunkline_units::NEVER;
+
+impl<O: Observer> Simulation<O> {
+    /// A packet has reached the node it was for.
+    #[inline(always)]
+    pub(crate) fn deliver(&mut self, node: u32, id: PacketId) {
+        let packet = &self.arena[id];
+        self.observer.record(self.now, Event::Delivered { node }, id, &self.arena);
+        if packet.is_reverse() {
+            self.deliver_ack(id);
+        } else {
+            self.deliver_data(id);
+        }
+    }
+
+    #[inline(always)]
+    fn deliver_data(&mut self, id: PacketId) {
+        let now = self.now;
+        let packet = &self.arena[id];
+        let flow = packet.flow;
+        let plan = self.flows[flow as usize];
+        let totals = &mut self.totals[flow as usize];
+        totals.delivered_packets += 1;
+        totals.delivered_bytes += u64::from(packet.ip_bytes);
+        self.delays[flow as usize].measure(packet, now, &mut self.pool);
+        if !self.sampler.watched.is_empty() {
+            let delay = now - packet.sent_at;
+            self.watch(flow, delay);
+        }
+        let packet = &self.arena[id];
+        let totals = &mut self.totals[flow as usize];
+        let Agents::Tcp(agent) = plan.agents else {
+            totals.datagram_bytes += u64::from(packet.ip_bytes.saturating_sub(plan.overhead));
+            self.arena.remove(id);
+            return;
+        };
+        let receiver = &mut self.receivers[agent as usize];
+        let marked = packet.ecn() == Ecn::Ce;
+        let reduced = packet.flags & flag::CWR != 0;
+        let reply =
+            receiver.on_segment(packet.seq, packet.ip_bytes, packet.sent_at, marked, reduced, now);
+        if reply {
+            // The segment's slot carries the acknowledgement back.
+            let acknowledgement = self.acknowledgement(flow, &plan, agent);
+            self.arena[id] = acknowledgement;
+            self.send_ack(plan.dst, id, agent);
+        } else {
+            self.arena.remove(id);
+        }
+        let timer = self.receivers[agent as usize].timer();
+        let source = self.sources.receivers + flow;
+        if timer < self.calendar.due(source) {
+            self.calendar.schedule(source, timer);
+        }
+    }
+
+    #[inline]
+    fn acknowledgement(&mut self, flow: u32, plan: &FlowPlan, agent: u32) -> Packet {
+        let totals = &mut self.totals[flow as usize];
+        let number = totals.acks_sent;
+        totals.acks_sent += 1;
+        let fields = self.receivers[agent as usize].ack(self.now);
+        let mut ack = Packet::new(flow, plan.src_column, number as u32, plan.overhead, self.now);
+        ack.ack = fields.ack;
+        ack.echo = fields.echo;
+        ack.flags = flag::REVERSE | if fields.ece { flag::ECE } else { 0 };
+        ack.fec = plan.fec_reverse;
+        ack.dscp = plan.dscp;
+        ack.ttl = plan.ttl;
+        ack
+    }
+
+    #[inline]
+    fn send_ack(&mut self, node: u32, id: PacketId, agent: u32) {
+        if self.arena.keeps_sack() {
+            let blocks = self.receivers[agent as usize].sack_blocks();
+            self.arena.set_sack(id, blocks);
+        }
+        self.observer.record(self.now, Event::Sent { node }, id, &self.arena);
+        self.originate(node, id);
+    }
+
+    #[inline(always)]
+    fn deliver_ack(&mut self, id: PacketId) {
+        let packet = &self.arena[id];
+        let flow = packet.flow;
+        let ack = Ack {
+            ack: packet.ack,
+            echo: packet.echo,
+            ece: packet.flags & flag::ECE != 0,
+            sack: self.arena.sack(id),
+        };
+        self.arena.remove(id);
+        self.totals[flow as usize].acks_delivered += 1;
+        let plan = self.flows[flow as usize];
+        let Agents::Tcp(agent) = plan.agents else { return };
+        let random = &mut self.streams[plan.stream as usize];
+        self.senders[agent as usize].on_ack(&ack, self.now, random);
+        self.pump(flow, &plan, agent);
+    }
+
+    /// Sends what a TCP sender may send now, and sees to its timer.
+    #[inline(always)]
+    fn pump(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
+        if self.now >= plan.stop {
+            self.senders[agent as usize].stop(self.now);
+        }
+        while let Some(segment) = self.senders[agent as usize].next_segment(self.now) {
+            let mut packet =
+                Packet::new(flow, plan.dst_column, segment.seq, segment.ip_bytes, self.now);
+            packet.fec = plan.fec;
+            packet.dscp = plan.dscp;
+            packet.ttl = plan.ttl;
+            // RFC 3168 section 6.1.5: a retransmitted segment is not ECN-capable.
+            packet.set_ecn(if segment.retransmission { Ecn::NotCapable } else { plan.ecn });
+            packet.flags = if segment.retransmission { flag::RETRANSMISSION } else { 0 }
+                | if segment.cwr { flag::CWR } else { 0 };
+            let totals = &mut self.totals[flow as usize];
+            totals.sent_packets += 1;
+            totals.sent_bytes += u64::from(segment.ip_bytes);
+            self.send(plan.src, packet);
+        }
+        let timer = self.senders[agent as usize].timer();
+        let source = self.sources.senders + flow;
+        if timer < self.calendar.due(source) {
+            self.calendar.schedule(source, timer);
+        }
+    }
+
+    pub(crate) fn wake_sender(&mut self, flow: u32) {
+        let plan = self.flows[flow as usize];
+        match plan.agents {
+            Agents::Tcp(agent) => {
+                let sender = &mut self.senders[agent as usize];
+                let random = &mut self.streams[plan.stream as usize];
+                if self.now == plan.start {
+                    sender.start(self.now);
+                } else if sender.timer() <= self.now {
+                    sender.on_timer(self.now, random);
+                }
+                // A timer that was put off since is armed again for its new time.
+                self.pump(flow, &plan, agent);
+            }
+            Agents::Udp(agent) => self.send_datagram(flow, &plan, agent),
+        }
+    }
+
+    fn send_datagram(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
+        if self.now >= plan.stop {
+            return;
+        }
+        let random = &mut self.streams[plan.stream as usize];
+        let source = &mut self.datagrams[agent as usize];
+        let bytes = source.take(self.now, random);
+        let next = source.next_at();
+        let totals = &mut self.totals[flow as usize];
+        let number = totals.sent_packets;
+        totals.sent_packets += 1;
+        totals.sent_bytes += u64::from(bytes);
+        let mut packet = Packet::new(flow, plan.dst_column, number as u32, bytes, self.now);
+        packet.fec = plan.fec;
+        packet.dscp = plan.dscp;
+        packet.ttl = plan.ttl;
+        if next != NEVER {
+            self.calendar.schedule(self.sources.senders + flow, next);
+        }
+        self.send(plan.src, packet);
+    }
+
+    pub(crate) fn wake_receiver(&mut self, flow: u32) {
+        let plan = self.flows[flow as usize];
+        let Agents::Tcp(agent) = plan.agents else { return };
+        let receiver = &mut self.receivers[agent as usize];
+        if receiver.timer() <= self.now && receiver.on_timer(self.now) {
+            let packet = self.acknowledgement(flow, &plan, agent);
+            let id = self.arena.insert(packet);
+            self.send_ack(plan.dst, id, agent);
+        }
+        let timer = self.receivers[agent as usize].timer();
+        if timer != NEVER {
+            self.calendar.schedule(self.sources.receivers + flow, timer);
+        }
+    }
+}

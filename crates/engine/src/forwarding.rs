@@ -1,0 +1,265 @@
+//! Forwarding: what a node does with a packet from a link or from one of its own agents.
+
+use crate::classful::Next;
+use crate::classifier::{Assignment, NO_ROW, OWN_COLUMN};
+use crate::counters::DropKey;
+use crate::link::{Departure, Offer, Port};
+use crate::mpls::Hop;
+use crate::observer::{Event, Observer};
+use crate::route::{LOCAL, UNREACHABLE};
+use crate::simulation::Simulation;
+use trunkline_packet::{Cause, Ecn, Packet, PacketId};
+
+impl<O: Observer> Simulation<O> {
+    /// The packet at the head of a wire reaches the far end.
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        link.drain(self.now);
+        let Some(departure) = link.wire.pop() else { return };
+        if let Some(next) = link.wire.front() {
+            // It is looked at when this link's next event comes, in about one transmission time.
+            self.arena.prefetch(next.packet);
+            let due = next.at + link.delay;
+            self.calendar.schedule(self.sources.arrivals + index as u32, due);
+        }
+        let (to, id) = (link.to, departure.packet);
+        if let Some(far_end) = &mut link.far_end {
+            let lost = far_end.loss > 0.0 && far_end.random.uniform() < far_end.loss;
+            let cause = if lost {
+                Some(Cause::Corrupted)
+            } else {
+                let packet = &mut self.arena[id];
+                far_end.conditioner.as_mut().and_then(|part| part.condition(self.now, packet))
+            };
+            if let Some(cause) = cause {
+                let place = Assignment { class: 0, precedence: departure.precedence() };
+                return self.lose(id, cause, Some(index as u32), to, place);
+            }
+        }
+        self.observer.record(self.now, Event::Arrived { link: index as u32 }, id, &self.arena);
+        self.receive(to, id);
+    }
+
+    /// A packet from a link is at `node`.
+    #[inline(always)]
+    fn receive(&mut self, node: u32, id: PacketId) {
+        let packet = &mut self.arena[id];
+        let mut counted = false;
+        let mut column = OWN_COLUMN;
+        while !packet.labels.is_empty() {
+            match self.tables.switch(node, packet, counted) {
+                Ok(Hop::Link(link, row)) => return self.output(link, row, column, id),
+                Ok(Hop::Again(done, by)) => (counted, column) = (done, by),
+                Ok(Hop::Bridge(bridge)) => return self.send_both(bridge, node, id),
+                Err(cause) => return self.lose_at(id, cause, node),
+            }
+        }
+        let next = self.fib.next(node, packet.dst);
+        if next == LOCAL {
+            return self.deliver(node, id);
+        }
+        if !counted {
+            // RFC 1812 section 5.3.1: a router that would make the TTL zero discards the packet.
+            if packet.ttl <= 1 {
+                return self.lose_at(id, Cause::TtlExpired, node);
+            }
+            packet.ttl -= 1;
+        }
+        self.route(node, id, next, column);
+    }
+
+    /// Sends an unlabelled packet on from `node`: into a path if its class is bound to one here,
+    /// else to the next hop.
+    #[inline(always)]
+    fn route(&mut self, node: u32, id: PacketId, next: u32, column: u8) {
+        let packet = &mut self.arena[id];
+        if packet.fec != 0 {
+            if let Some(nhlfe) = self.tables.ftn(node, packet.fec, packet.dscp) {
+                let dscp = if column == OWN_COLUMN { packet.dscp } else { column };
+                match self.tables.enter(nhlfe, packet, dscp) {
+                    Ok(Hop::Link(link, row)) => return self.output(link, row, OWN_COLUMN, id),
+                    Ok(Hop::Again(..)) => {}
+                    Ok(Hop::Bridge(bridge)) => return self.send_both(bridge, node, id),
+                    Err(cause) => return self.lose_at(id, cause, node),
+                }
+            }
+        }
+        if next == UNREACHABLE {
+            return self.lose_at(id, Cause::NoRoute, node);
+        }
+        self.output(next, NO_ROW, column, id);
+    }
+
+    /// The head of a 1+1 path: the packet goes out on one leg, a copy of it on the other.
+    #[cold]
+    fn send_both(&mut self, bridge: u32, node: u32, id: PacketId) {
+        let original = self.arena[id];
+        let totals = &mut self.totals[original.flow as usize];
+        if original.is_reverse() {
+            totals.acks_copied += 1;
+        } else {
+            totals.copied_packets += 1;
+        }
+        let sack = self.arena.sack(id);
+        let copy = self.arena.insert(original);
+        self.arena.set_sack(copy, sack);
+        for (leg, id) in [id, copy].into_iter().enumerate() {
+            match self.tables.enter_leg(bridge, leg, &mut self.arena[id]) {
+                Ok((link, row)) => self.output(link, row, OWN_COLUMN, id),
+                Err(cause) => self.lose_at(id, cause, node),
+            }
+        }
+    }
+
+    /// A fresh packet leaves its agent at `node`.
+    #[inline]
+    pub(crate) fn send(&mut self, node: u32, packet: Packet) {
+        let id = self.arena.insert(packet);
+        self.observer.record(self.now, Event::Sent { node }, id, &self.arena);
+        self.originate(node, id);
+    }
+
+    #[inline]
+    pub(crate) fn originate(&mut self, node: u32, id: PacketId) {
+        let next = self.fib.next(node, self.arena[id].dst);
+        if next == LOCAL {
+            return self.deliver(node, id);
+        }
+        self.route(node, id, next, OWN_COLUMN);
+    }
+
+    /// Offers a packet to the port of a link, to be classified there by a row and a column.
+    #[inline(always)]
+    fn output(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
+        let packet = &mut self.arena[id];
+        let link = &mut self.links[index as usize];
+        let mut near_end = self.near_ends[index as usize].as_deref_mut();
+        let mut place = Assignment::default();
+        if let Some(near_end) = &mut near_end {
+            if let Some(conditioner) = &mut near_end.conditioner {
+                if let Some(cause) = conditioner.condition(self.now, packet) {
+                    let node = self.link_from[index as usize];
+                    return self.lose(id, cause, Some(index), node, place);
+                }
+            }
+            if let Some(classifier) = &near_end.classifier {
+                place = classifier.assign_as(packet, row, column);
+            }
+        }
+        let size = packet.labelled_bytes();
+        if size > link.mtu {
+            return self.lose_before_port(id, index);
+        }
+        let bytes = size + link.header;
+        let capable = packet.ecn() != Ecn::NotCapable;
+        let classful = matches!(link.port, Port::Classful(_));
+        let offer = if let Port::Classful(port) = &mut link.port {
+            place = port.classifier.assign_as(packet, row, column);
+            port.offer(self.now, id, bytes, place, capable)
+        } else {
+            let offer = link.offer_fifo(self.now, id, bytes, place.precedence, capable);
+            if let (Offer::Queued { .. }, 1) = (offer, link.wire.len()) {
+                let due = link.wire.get(link.wire.head()).at + link.delay;
+                self.calendar.schedule(self.sources.arrivals + index, due);
+            }
+            offer
+        };
+        if let Some(accounts) = near_end.and_then(|near_end| near_end.accounts.as_mut()) {
+            accounts.add(packet, place, bytes, offer);
+        }
+        match offer {
+            Offer::Queued { mark } => {
+                if mark {
+                    packet.set_ecn(Ecn::Ce);
+                }
+                self.observer.record(self.now, Event::Queued { link: index }, id, &self.arena);
+                if classful {
+                    self.start_transmission(index as usize);
+                }
+            }
+            Offer::Dropped(cause) => {
+                let node = self.link_from[index as usize];
+                self.lose(id, cause, Some(index), node, place);
+            }
+        }
+    }
+
+    /// Lets a classful port that is at rest take its next packet.
+    #[inline(always)]
+    fn start_transmission(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        let Port::Classful(port) = &mut link.port else { return };
+        if port.in_service.is_some() {
+            return;
+        }
+        let source = self.sources.transmitters + index as u32;
+        match port.start_next(self.now) {
+            Next::Send(bytes) => {
+                self.calendar.schedule(source, self.now + link.serializer.span(bytes));
+            }
+            Next::Wait(until) => self.calendar.schedule(source, until),
+            Next::Rest => self.calendar.cancel(source),
+        }
+    }
+
+    /// The last bit of a classful port's packet has left, or a shaped class may send now.
+    pub(crate) fn finish_transmission(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        let Port::Classful(port) = &mut link.port else { return };
+        if let Some(sent) = port.finish(self.now) {
+            link.wire.push(Departure::new(self.now, sent.packet, sent.bytes, sent.precedence));
+            if link.wire.len() == 1 {
+                let source = self.sources.arrivals + index as u32;
+                self.calendar.schedule(source, self.now + link.delay);
+            }
+        }
+        self.start_transmission(index);
+    }
+
+    /// A packet that is too big for a link, or for which any is: the link is down.
+    #[cold]
+    fn lose_before_port(&mut self, id: PacketId, link: u32) {
+        let node = self.link_from[link as usize];
+        let cause = self.recovery.cause_at(link);
+        self.lose(id, cause, Some(link), node, Assignment::default());
+    }
+
+    #[cold]
+    fn lose_at(&mut self, id: PacketId, cause: Cause, node: u32) {
+        self.lose(id, cause, None, node, Assignment::default());
+    }
+
+    /// A packet ends its way before its destination.
+    #[cold]
+    pub(crate) fn lose(
+        &mut self,
+        id: PacketId,
+        cause: Cause,
+        link: Option<u32>,
+        node: u32,
+        place: Assignment,
+    ) {
+        let packet = &self.arena[id];
+        self.observer.record(self.now, Event::Dropped { cause, link, node }, id, &self.arena);
+        let totals = &mut self.totals[packet.flow as usize];
+        if packet.is_reverse() {
+            totals.acks_dropped += 1;
+        } else {
+            totals.dropped_packets += 1;
+        }
+        let key = DropKey {
+            flow: packet.flow,
+            reverse: packet.is_reverse(),
+            link: link.unwrap_or(u32::MAX),
+            node,
+            class: place.class,
+            precedence: place.precedence,
+            cause,
+        };
+        let count = self.drops.entry(key).or_default();
+        count.0 += 1;
+        count.1 += u64::from(packet.ip_bytes);
+        self.arena.remove(id);
+    }
+}
