@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trunkline.plot.against import Line, against_published
 from trunkline.plot.figure import FORMATS, save
@@ -40,14 +41,50 @@ def write(done: Reproduction, out: str | Path, *, overwrite: bool = False) -> Pa
         The folder; the same study and seeds give the same bytes.
     """
 
-    def fill(folder: Path) -> None:
-        written = json.dumps(done.to_json(), indent=2, ensure_ascii=False)
-        folders.write_text(folder / STUDY, written + "\n")
+    def extra(folder: Path) -> None:
         _values(done, folder / "values.parquet")
-        for table in done.study.cases:
-            figure = picture(done, table)
+
+    figures = {f"table-{table}": picture(done, table) for table in done.study.cases}
+    return write_pictured(out, done.to_json(), figures, overwrite=overwrite, extra=extra)
+
+
+def write_pictured(
+    out: str | Path,
+    record: dict[str, Any],
+    figures: Mapping[str, Figure],
+    *,
+    overwrite: bool = False,
+    extra: Callable[[Path], None] | None = None,
+) -> Path:
+    """Write the record of a reproduction and its pictures into a new folder.
+
+    Parameters
+    ----------
+    out : str or Path
+        Folder to make.
+    record : dict
+        Goes into the folder's JSON file.
+    figures : mapping of str to Figure
+        Pictures by name; each is saved in every format.
+    overwrite : bool, default False
+        Replace an earlier reproduction there.
+    extra : callable, optional
+        Adds further files to the folder.
+
+    Returns
+    -------
+    Path
+        The folder.
+    """
+
+    def fill(folder: Path) -> None:
+        written = json.dumps(record, indent=2, ensure_ascii=False)
+        folders.write_text(folder / STUDY, written + "\n")
+        if extra is not None:
+            extra(folder)
+        for name, figure in figures.items():
             for kind in FORMATS:
-                save(figure, folder / f"table-{table}.{kind}")
+                save(figure, folder / f"{name}.{kind}")
 
     return folders.replace(out, fill, marker=STUDY, overwrite=overwrite)
 

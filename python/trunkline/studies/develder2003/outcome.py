@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -304,18 +303,11 @@ class Outcome:
         overwrite : bool, default False
             Replace an earlier reproduction there.
         """
-        from trunkline.plot.figure import FORMATS, save
-        from trunkline.results import folder as folders
         from trunkline.studies.develder2003 import pictures
+        from trunkline.study.files import write_pictured
 
-        def fill(folder: Path) -> None:
-            written = json.dumps(self.to_json(), indent=2, ensure_ascii=False)
-            folders.write_text(folder / "study.json", written + "\n")
-            for name, figure in pictures.all_of(self).items():
-                for kind in FORMATS:
-                    save(figure, folder / f"{name}.{kind}")
-
-        return folders.replace(out, fill, marker="study.json", overwrite=overwrite)
+        figures = pictures.all_of(self)
+        return write_pictured(out, self.to_json(), figures, overwrite=overwrite)
 
 
 def _ours(cell: Cell | None) -> str:
