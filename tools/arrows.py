@@ -19,6 +19,7 @@ PYTHON: dict[str, set[str]] = {
     "network": {"scenario"},
     "results": set(),
     "engine": {"_core", "scenario", "network", "results"},
+    "linux": {"_core", "scenario", "network", "results", "engine", "stats"},
     "stats": {"results"},
     "plot": {"results", "stats"},
     "study": {"scenario", "network", "engine", "results", "stats", "plot"},

@@ -1,0 +1,1 @@
+"""The same scenario on a Linux kernel: a plan for a guest, runners, and results again."""

@@ -1,0 +1,342 @@
+"""The guest plan: everything a guest is told, with generated names only.
+
+A plan is one canonical JSON document and a file of packet times for each UDP flow. It holds no
+name that a user wrote: nodes are ``n0``, ``n1``, ..., devices ``l0a``, ``l0b``, ...
+
+The guest does, in this order:
+
+1. one network namespace for each node, loopback up;
+2. ``links``: a veth pair each, its ends moved into their namespaces (down, with these MACs);
+3. in each namespace, in the order of nodes: ``sysctls`` (``/proc/sys`` paths and values), then
+   ``ip -batch`` of ``ip``, ``ip -f mpls -batch`` of ``mpls``, ``tc -batch`` of ``tc``;
+4. time zero is set some way ahead; receivers listen, senders wait for it;
+5. the run of ``duration_ns``. All times of plan and results are since time zero;
+6. at each of ``snapshots_ns`` the statistics of all qdiscs, classes and filters are read;
+7. at ``duration_ns`` it stops: what is under way then was not delivered.
+
+The folder that a run leaves:
+
+``udp-ID.bin``
+    `RECEIVED` for each datagram that arrived, in that order.
+``udp-ID.sent``
+    Number of datagrams sent, in decimal, and a line feed.
+``tcp-ID.bin``
+    `SAMPLE` at each ``sample_ns`` of the sender's ``TCP_INFO``.
+``tcp-ID.goodput``
+    `GOODPUT` at each ``sample_ns``: bytes the receiver has read.
+``tcp-ID.json``
+    `TCP_TOTALS` at the end.
+``stats.json``
+    A list with an object for each of ``snapshots_ns``: ``time_ns`` and ``nodes``, for each node
+    ``qdiscs`` and ``classes`` (what ``tc -s -j qdisc|class show`` prints, classes for each
+    device: ``{"l0a": [...]}``), ``filters`` (``{"l0a": {"ingress": [...], "egress": [...]}}``)
+    and ``netstat`` (``{"TcpExt": {"TCPTimeouts": 3, ...}, "Tcp": {...}, ...}`` of
+    ``/proc/net/netstat`` and ``/proc/net/snmp``).
+``console.txt``, ``run.json``
+    What the kernel said; what ran it, where, and what it cost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+FORMAT: Final = 1
+
+SCHEDULED: Final = struct.Struct("<QI")
+"""Record of a schedule: time since time zero [ns], UDP payload [B, 16 or more]."""
+
+PAYLOAD: Final = struct.Struct("<IIQ")
+"""How a payload begins: flow, sequence number from 0, when it was sent [ns]."""
+
+RECEIVED: Final = struct.Struct("<IBBHQQ")
+"""Record of an arrival: sequence number, TOS byte, TTL, zero, sent and received [ns]."""
+
+SAMPLE: Final = struct.Struct("<QIIIIIIIIQQ")
+"""Record of ``TCP_INFO``: time [ns], cwnd, ssthresh [segments], srtt [us], segments retransmitted,
+unacked, lost, state (0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss), RTO [us], bytes
+acknowledged, data segments sent."""
+
+GOODPUT: Final = struct.Struct("<QQ")
+"""Record of a receiver: time [ns], bytes read."""
+
+TCP_TOTALS: Final = (
+    "established_ns",
+    "finished_ns",
+    "received_bytes",
+    "acked_bytes",
+    "data_segments_sent",
+    "data_segments_received",
+    "retransmitted_segments",
+    "receiver_segments_sent",
+)
+"""Keys of ``tcp-ID.json``, integers; ``finished_ns`` (last byte acknowledged) may be null."""
+
+KERNEL_MODULES: Final = (
+    "mpls_router",
+    "mpls_iptunnel",
+    "veth",
+    "ifb",
+    "sch_htb",
+    "sch_prio",
+    "sch_drr",
+    "sch_tbf",
+    "sch_red",
+    "sch_gred",
+    "sch_netem",
+    "sch_ingress",
+    "sch_fq",
+    "cls_fw",
+    "cls_u32",
+    "cls_flower",
+    "cls_matchall",
+    "act_police",
+    "act_gact",
+    "act_mirred",
+    "act_pedit",
+    "act_csum",
+    "act_skbedit",
+    "act_mpls",
+    "tcp_cubic",
+)
+"""Modules (or built-in parts) of the kernel that plans may ask for; pfifo and bfifo are always
+there. `cls_u32` needs its match on marks (``CONFIG_CLS_U32_MARK``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a link.
+
+    Parameters
+    ----------
+    node : str
+        Namespace.
+    device : str
+        Name of the device, at most 15 characters.
+    mac : str
+        Its address.
+    """
+
+    node: str
+    device: str
+    mac: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A veth pair.
+
+    Parameters
+    ----------
+    a, b : End
+        Its ends.
+    """
+
+    a: End
+    b: End
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A namespace and what is done in it.
+
+    Parameters
+    ----------
+    name : str
+        ``n0``, ``n1``, ...
+    sysctls : tuple of (str, str)
+        Keys with slashes (``net/ipv4/ip_forward``) and values, in order.
+    ip, mpls, tc : tuple of str
+        Lines for ``ip -batch``, ``ip -f mpls -batch`` and ``tc -batch``.
+    """
+
+    name: str
+    sysctls: tuple[tuple[str, str], ...] = ()
+    ip: tuple[str, ...] = ()
+    mpls: tuple[str, ...] = ()
+    tc: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UdpFlow:
+    """Datagrams at given times.
+
+    Parameters
+    ----------
+    id : int
+        Number of the flow in the network.
+    source, destination : str
+        Namespaces.
+    source_address, destination_address : str
+        IPv4 addresses that the sockets bind to.
+    port : int
+        Port of both ends.
+    tos : int
+        TOS byte: DSCP times four.
+    ttl : int
+        Time to live [1..=255].
+    schedule : str
+        Name of its file of `SCHEDULED` records, in order of time.
+    """
+
+    id: int
+    source: str
+    destination: str
+    source_address: str
+    destination_address: str
+    port: int
+    tos: int
+    ttl: int
+    schedule: str
+
+
+@dataclass(frozen=True, slots=True)
+class TcpFlow:
+    """A bulk transfer.
+
+    Parameters
+    ----------
+    id : int
+        Number of the flow in the network.
+    source, destination : str
+        Namespaces; the source connects.
+    source_address, destination_address : str
+        IPv4 addresses that the sockets bind to.
+    port : int
+        Port of both ends.
+    tos : int
+        TOS byte of both ends.
+    ttl : int
+        Time to live [1..=255] of both ends.
+    start_ns : int
+        When the source connects.
+    stop_ns : int or None
+        When it writes no more; None: never.
+    bytes : int or None
+        What it writes at most; None: without end.
+    congestion_control : str
+        ``TCP_CONGESTION`` of the sender.
+    mss : int
+        ``TCP_MAXSEG`` of both ends, set before connecting [B].
+    send_buffer_bytes, receive_buffer_bytes : int or None
+        ``SO_SNDBUF`` and ``SO_RCVBUF``; None: the kernel adapts them.
+    nodelay : bool
+        ``TCP_NODELAY``.
+    sample_ns : int
+        Step of its samples.
+    """
+
+    id: int
+    source: str
+    destination: str
+    source_address: str
+    destination_address: str
+    port: int
+    tos: int
+    ttl: int
+    start_ns: int
+    stop_ns: int | None
+    bytes: int | None
+    congestion_control: str
+    mss: int
+    send_buffer_bytes: int | None
+    receive_buffer_bytes: int | None
+    nodelay: bool
+    sample_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A device whose qdisc statistics are read in steps, into ``queue-NODE-DEVICE.json``.
+
+    Parameters
+    ----------
+    node, device : str
+        Where.
+    step_ns : int
+        Step.
+    """
+
+    node: str
+    device: str
+    step_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A plan.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the guest's random numbers [0 to 2**64 - 1].
+    duration_ns : int
+        Length of the run.
+    nodes : tuple of Node
+        In order.
+    links : tuple of Wire
+        In order.
+    udp : tuple of UdpFlow
+        UDP flows.
+    tcp : tuple of TcpFlow
+        TCP flows.
+    samples : tuple of Sample
+        Devices read in steps.
+    snapshots_ns : tuple of int
+        When statistics of everything are read, in order; the last is ``duration_ns``.
+    """
+
+    seed: int
+    duration_ns: int
+    nodes: tuple[Node, ...]
+    links: tuple[Wire, ...]
+    udp: tuple[UdpFlow, ...] = ()
+    tcp: tuple[TcpFlow, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    snapshots_ns: tuple[int, ...] = ()
+    format: int = field(default=FORMAT)
+
+    def to_json(self) -> str:
+        """Canonical JSON: keys sorted, no spaces, ASCII, no line feed at its end."""
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON, hexadecimal."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    @classmethod
+    def from_json(cls, written: str) -> Plan:
+        """A plan from its JSON.
+
+        Raises
+        ------
+        ValueError
+            It is no plan of this format.
+        """
+        data: dict[str, Any] = json.loads(written)
+        if data.get("format") != FORMAT:
+            msg = f"a plan of format {data.get('format')}; this version reads {FORMAT}"
+            raise ValueError(msg)
+        return cls(
+            seed=data["seed"],
+            duration_ns=data["duration_ns"],
+            nodes=tuple(_node(each) for each in data["nodes"]),
+            links=tuple(Wire(End(**each["a"]), End(**each["b"])) for each in data["links"]),
+            udp=tuple(UdpFlow(**each) for each in data["udp"]),
+            tcp=tuple(TcpFlow(**each) for each in data["tcp"]),
+            samples=tuple(Sample(**each) for each in data["samples"]),
+            snapshots_ns=tuple(data["snapshots_ns"]),
+        )
+
+
+def _node(data: dict[str, Any]) -> Node:
+    return Node(
+        name=data["name"],
+        sysctls=tuple((key, value) for key, value in data["sysctls"]),
+        ip=tuple(data["ip"]),
+        mpls=tuple(data["mpls"]),
+        tc=tuple(data["tc"]),
+    )
