@@ -14,8 +14,10 @@ from trunkline.scenario.diagnostic import Problems, ScenarioError
 from trunkline.scenario.explain import explain
 from trunkline.scenario.loader import place_all
 from trunkline.scenario.text import parse
+from trunkline.study import grid as grids
 from trunkline.study.claims import Claim
 from trunkline.study.criteria import Answer, Criteria
+from trunkline.study.grid import Axis, Sample, Zip
 
 UNITS = {
     "bit/s": 1.0,
@@ -134,7 +136,11 @@ class Study(Part):
     cases : dict of str to Case
         Tables by their name in the document.
     grid : dict of str to list of str
-        Parameter of the scenarios to its values; points are their product, in order.
+        Parameter of the scenarios to its values, which the file gives as a list or a range.
+    zip : list of dict of str to list of str
+        Groups of parameters whose values go side by side.
+    sample : Sample or None
+        A Latin hypercube. Points are the product of grid, groups and sample, in this order.
     row_title : str
         What the rows are, e.g. ``"UDP source rate"``.
     columns : dict of str to Column
@@ -160,7 +166,9 @@ class Study(Part):
     source: Source
     seeds: Annotated[int, Field(ge=1)]
     cases: dict[str, Case]
-    grid: dict[str, list[str]]
+    grid: dict[str, Axis] = {}
+    zip: list[Zip] = []
+    sample: Sample | None = None
     row_title: str
     columns: dict[str, Column]
     stated: list[Stated]
@@ -197,6 +205,11 @@ class Study(Part):
             problems = Problems()
             explain(error, said, problems, set())
             raise ScenarioError(place_all(problems.found, said, str(file)), content) from None
+
+    @model_validator(mode="after")
+    def _points_can_be_made(self) -> Study:
+        grids.check(self.grid, self.zip, self.sample)
+        return self
 
     @model_validator(mode="after")
     def _published_cells_exist(self) -> Study:
@@ -251,19 +264,23 @@ class Study(Part):
         own = None if table is None else self.cases[table].rows
         if own is not None:
             return own
-        product = itertools.product(*self.grid.values())
-        return {", ".join(values): dict(zip(self.grid, values, strict=True)) for values in product}
+        rows: dict[str, dict[str, str]] = {}
+        for point in grids.rows(self.grid, self.zip, self.sample):
+            label = ", ".join(point.values()) or "as it is"
+            # Steps of a sampled range may meet in a point twice.
+            again = sum(label == other.partition(" #")[0] for other in rows) if label in rows else 0
+            rows[f"{label} #{again + 1}" if again else label] = point
+        return rows
 
     def offered(self) -> list[float]:
         """Give the first parameter of the grid, row by row, in the unit of the first column.
 
         A value that is no number with a known unit counts as the number of its row.
         """
-        first = next(iter(self.grid))
         unit = UNITS[next(iter(self.columns.values())).unit]
         numbers = []
         for index, values in enumerate(self.rows().values()):
-            number, _, name = values[first].partition(" ")
+            number, _, name = next(iter(values.values()), "").partition(" ")
             known = name in UNITS
             numbers.append(float(number) * UNITS[name] / unit if known else float(index))
         return numbers
