@@ -107,6 +107,8 @@ def main() -> int:
             if pins.get(pin) != lines
         ]
         below = {} if name == "boot" else pins
+    if not all(pinned(FOLDER / "charts.txt").values()):
+        faults.append("charts.txt: a pin has no hash")
     for fault in faults:
         print(fault)
     if faults:

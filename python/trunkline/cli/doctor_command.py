@@ -13,6 +13,7 @@ NEEDED = (
     "click",
     "jinja2",
     "matplotlib",
+    "networkx",
     "numpy",
     "polars",
     "pydantic",

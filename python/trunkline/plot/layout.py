@@ -1,0 +1,116 @@
+"""Where nodes stand in a picture of a network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+Place = tuple[float, float]
+
+SEED = 1
+MOST_EXACT = 80
+"""Nodes up to which places follow the distances between nodes; beyond, springs are faster."""
+
+
+def layout(
+    nodes: Sequence[str],
+    edges: Iterable[tuple[str, str]],
+    given: Mapping[str, Place] | None = None,
+) -> dict[str, Place]:
+    """Place nodes, x to the right and y upward.
+
+    Parameters
+    ----------
+    nodes : sequence of str
+        Names.
+    edges : iterable of (str, str)
+        Who is joined to whom.
+    given : mapping of str to (float, float), optional
+        Places that the scenario gives. If every node has one they are taken as they are;
+        otherwise the others are found by springs around them.
+
+    Returns
+    -------
+    dict of str to (float, float)
+        From 0 to 1 along the longer side; the same input gives the same places.
+    """
+    import networkx as nx
+
+    known = {name: place for name, place in (given or {}).items() if name in set(nodes)}
+    if not nodes:
+        return {}
+    if len(known) == len(nodes):
+        return _scaled({name: known[name] for name in nodes})
+    graph: Any = nx.Graph()
+    graph.add_nodes_from(nodes)
+    graph.add_edges_from((a, b) for a, b in edges if a != b)
+    if known:
+        start = _around(nodes, known)
+        found = nx.spring_layout(graph, pos=start, fixed=sorted(known), seed=SEED, iterations=200)
+        return _scaled({name: _pair(found[name]) for name in nodes})
+    parts = [sorted(part, key=nodes.index) for part in nx.connected_components(graph)]
+    parts.sort(key=lambda part: (-len(part), nodes.index(part[0])))
+    placed: dict[str, Place] = {}
+    left = 0.0
+    for part in parts:
+        own = _part(graph.subgraph(part), part)
+        wide = max(x for x, _ in own.values())
+        placed |= {name: (left + x, y) for name, (x, y) in own.items()}
+        left += wide + 0.4
+    return _scaled({name: placed[name] for name in nodes})
+
+
+def _part(graph: Any, names: list[str]) -> dict[str, Place]:
+    """Places of one connected part, its longest direction lying, the first node at the left."""
+    import networkx as nx
+
+    if len(names) == 1:
+        return {names[0]: (0.0, 0.0)}
+    if len(names) <= MOST_EXACT:
+        found = nx.kamada_kawai_layout(graph, pos=nx.circular_layout(names))
+    else:
+        found = nx.spring_layout(graph, seed=SEED, iterations=100)
+    points = {name: _pair(found[name]) for name in names}
+    centre = [sum(p[axis] for p in points.values()) / len(points) for axis in (0, 1)]
+    moved = {name: (p[0] - centre[0], p[1] - centre[1]) for name, p in points.items()}
+    xx, yy = (sum(p[axis] ** 2 for p in moved.values()) for axis in (0, 1))
+    xy = sum(p[0] * p[1] for p in moved.values())
+    turn = 0.5 * math.atan2(2 * xy, xx - yy)
+    cos, sin = math.cos(turn), math.sin(turn)
+    lying = {n: (cos * x + sin * y, cos * y - sin * x) for n, (x, y) in moved.items()}
+    if lying[names[0]][0] > 0:
+        lying = {name: (-x, -y) for name, (x, y) in lying.items()}
+    # As many units as the part is wide in links, so that parts beside each other look alike.
+    return _shifted(lying, max(1.0, math.sqrt(len(names))))
+
+
+def _around(nodes: Sequence[str], known: Mapping[str, Place]) -> dict[str, Place]:
+    """Start each node without a place on a circle around those that have one."""
+    xs, ys = ([place[axis] for place in known.values()] for axis in (0, 1))
+    middle = (sum(xs) / len(xs), sum(ys) / len(ys))
+    radius = max(max(xs) - min(xs), max(ys) - min(ys), 1.0)
+    start = dict(known)
+    for number, name in enumerate(nodes):
+        if name not in start:
+            angle = 2 * math.pi * number / len(nodes)
+            start[name] = (
+                middle[0] + radius * math.cos(angle),
+                middle[1] + radius * math.sin(angle),
+            )
+    return start
+
+
+def _pair(point: Any) -> Place:
+    return float(point[0]), float(point[1])
+
+
+def _shifted(places: Mapping[str, Place], longest: float) -> dict[str, Place]:
+    xs, ys = ([place[axis] for place in places.values()] for axis in (0, 1))
+    size = max(max(xs) - min(xs), max(ys) - min(ys)) or 1.0
+    scale = longest / size
+    return {name: ((x - min(xs)) * scale, (y - min(ys)) * scale) for name, (x, y) in places.items()}
+
+
+def _scaled(places: Mapping[str, Place]) -> dict[str, Place]:
+    return {name: (round(x, 6), round(y, 6)) for name, (x, y) in _shifted(places, 1.0).items()}
