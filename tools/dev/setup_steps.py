@@ -53,7 +53,8 @@ def prepare(level: str) -> None:
         raise Failed(f"no such level {level!r}; there are {', '.join(LEVELS)}", 2)
     packages = packages_wanted(level)
     engine = engine_wanted()
-    if packages is None and engine is None:
+    charts = charts_wanted()
+    if packages is None and engine is None and charts is None:
         return
     from concurrent.futures import ThreadPoolExecutor
 
@@ -68,6 +69,8 @@ def prepare(level: str) -> None:
         if packages is not None:
             say(f"fetching the Python packages to .venv, level {packages[0]} (about 15 s, once)")
             tasks.append(pool.submit(sync_packages, *packages))
+        if charts is not None:
+            tasks.append(pool.submit(fetch_charts, charts))
         for task in tasks:
             task.result()
     say(f"environment ready after {clock}")
@@ -303,6 +306,35 @@ def sync_packages(level: str, stamp: str) -> None:
     say(f"Python packages ready in {clock}")
 
 
+def charts_wanted() -> str | None:
+    """The stamp of the charts library, or nothing when it was fetched, or tried in vain, before.
+
+    Returns
+    -------
+    str or None
+    """
+    stamp = digest([os.path.join(ROOT, "requirements", "charts.txt")])
+    return None if read_stamp("charts") == stamp else stamp
+
+
+def fetch_charts(stamp: str) -> None:
+    """Fetch the charts library of reports; without it they have still pictures.
+
+    Parameters
+    ----------
+    stamp : str
+        What to record when it is done.
+    """
+    sys.path.insert(0, os.path.join(ROOT, "tools", "build"))
+    import charts
+
+    try:
+        charts.fetch(charts.with_pip())
+    except charts.Unavailable as error:
+        say(f"the charts of reports will be still pictures: {error}")
+    write_stamp("charts", stamp)
+
+
 def link_sources() -> None:
     """Make the source tree importable in .venv and put a ``trunkline`` program into its bin."""
     library = os.path.join(VENV, "lib")
@@ -317,7 +349,8 @@ def link_sources() -> None:
 
 def clean() -> None:
     """Remove what the steps made."""
-    for path in (BOOT, VENV, STAMPS, os.path.join(ROOT, "target")):
+    vendor = os.path.join(ROOT, "python", "trunkline", "report", "vendor")
+    for path in (BOOT, VENV, STAMPS, vendor, os.path.join(ROOT, "target")):
         shutil.rmtree(path, ignore_errors=True)
     if os.path.exists(MODULE):
         os.remove(MODULE)

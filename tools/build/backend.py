@@ -1,0 +1,53 @@
+"""Build the package: maturin's backend, with the charts library put in its place before.
+
+A build without a network still gives a package; its reports then have still pictures.
+"""
+
+import sys
+from typing import Any
+
+import charts
+import maturin
+from maturin import (
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
+    prepare_metadata_for_build_editable,
+    prepare_metadata_for_build_wheel,
+)
+
+__all__ = [
+    "build_editable",
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_editable",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable",
+    "prepare_metadata_for_build_wheel",
+]
+
+
+def build_wheel(*arguments: Any, **options: Any) -> str:
+    """Build a wheel; see PEP 517."""
+    _charts()
+    return str(maturin.build_wheel(*arguments, **options))
+
+
+def build_sdist(*arguments: Any, **options: Any) -> str:
+    """Build a source distribution; see PEP 517."""
+    _charts()
+    return str(maturin.build_sdist(*arguments, **options))
+
+
+def build_editable(*arguments: Any, **options: Any) -> str:
+    """Build for use from the source tree; see PEP 660."""
+    _charts()
+    return str(maturin.build_editable(*arguments, **options))
+
+
+def _charts() -> None:
+    try:
+        charts.fetch(charts.with_pip())
+    except charts.Unavailable as error:
+        print(f"the charts of reports will be still pictures: {error}", file=sys.stderr)
