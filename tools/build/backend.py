@@ -6,7 +6,6 @@ A build without a network still gives a package; its reports then have still pic
 import sys
 from typing import Any
 
-import charts
 import maturin
 from maturin import (
     get_requires_for_build_editable,
@@ -15,6 +14,8 @@ from maturin import (
     prepare_metadata_for_build_editable,
     prepare_metadata_for_build_wheel,
 )
+
+import charts
 
 __all__ = [
     "build_editable",

@@ -13,6 +13,8 @@ from shell import Clock, Failed, plain, run, say
 # Units stand in square brackets, which are no links.
 DOC_FLAGS = "-D warnings -A rustdoc::broken_intra_doc_links"
 
+TOOLS = os.pathsep.join(os.path.join("tools", name) for name in ("dev", "build"))
+
 
 def test(arguments: list[str]) -> int:
     """Run the Rust tests, then the Python tests; arguments go to pytest.
@@ -70,7 +72,7 @@ def gates() -> list[tuple[str, list[str], dict[str, str]]]:
         ("python format", [python, "-m", "ruff", "format", "--check", "--quiet", "."], {}),
         ("python lint", [python, "-m", "ruff", "check", "--output-format", "concise", "."], {}),
         ("python types", [python, "-m", "mypy"], {}),
-        ("tools types", [python, "-m", "mypy", "tools/dev"], {"MYPYPATH": "tools/dev"}),
+        ("tools types", [python, "-m", "mypy", "tools/dev", "tools/build"], {"MYPYPATH": TOOLS}),
         ("rust format", ["cargo", "fmt", "--all", "--check"], cargo),
         ("rust lint", [*lint, "--", "-D", "warnings"], cargo),
         ("rust docs", document, {**cargo, "RUSTDOCFLAGS": DOC_FLAGS}),
