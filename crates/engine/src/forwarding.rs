@@ -104,6 +104,7 @@ impl<O: Observer> Simulation<O> {
         let sack = self.arena.sack(id);
         let copy = self.arena.insert(original);
         self.arena.set_sack(copy, sack);
+        self.observer.record(self.now, Event::Copied { node }, copy, &self.arena);
         for (leg, id) in [id, copy].into_iter().enumerate() {
             match self.tables.enter_leg(bridge, leg, &mut self.arena[id]) {
                 Ok((link, row)) => self.output(link, row, OWN_COLUMN, id),
@@ -154,10 +155,14 @@ impl<O: Observer> Simulation<O> {
         let bytes = size + link.header;
         let capable = packet.ecn() != Ecn::NotCapable;
         let classful = matches!(link.port, Port::Classful(_));
+        let mut starts = None;
         let offer = if let Port::Classful(port) = &mut link.port {
             place = port.classifier.assign_as(packet, row, column);
             port.offer(self.now, id, bytes, place, capable)
         } else {
+            if O::ACTIVE {
+                starts = Some(link.free_from(self.now));
+            }
             let offer = link.offer_fifo(self.now, id, bytes, place.precedence, capable);
             if let (Offer::Queued { .. }, 1) = (offer, link.wire.len()) {
                 let due = link.wire.get(link.wire.head()).at + link.delay;
@@ -174,6 +179,10 @@ impl<O: Observer> Simulation<O> {
                     packet.set_ecn(Ecn::Ce);
                 }
                 self.observer.record(self.now, Event::Queued { link: index }, id, &self.arena);
+                self.observer.at_port(place.class, place.precedence);
+                if let Some(at) = starts {
+                    self.observer.starts(id, at);
+                }
                 if classful {
                     self.start_transmission(index as usize);
                 }
@@ -196,6 +205,9 @@ impl<O: Observer> Simulation<O> {
         let source = self.sources.transmitters + index as u32;
         match port.start_next(self.now) {
             Next::Send(bytes) => {
+                if let (true, Some(service)) = (O::ACTIVE, &port.in_service) {
+                    self.observer.starts(service.packet, self.now);
+                }
                 self.calendar.schedule(source, self.now + link.serializer.span(bytes));
             }
             Next::Wait(until) => self.calendar.schedule(source, until),
@@ -242,6 +254,9 @@ impl<O: Observer> Simulation<O> {
     ) {
         let packet = &self.arena[id];
         self.observer.record(self.now, Event::Dropped { cause, link, node }, id, &self.arena);
+        if link.is_some() {
+            self.observer.at_port(place.class, place.precedence);
+        }
         let totals = &mut self.totals[packet.flow as usize];
         if packet.is_reverse() {
             totals.acks_dropped += 1;

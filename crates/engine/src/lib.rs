@@ -46,7 +46,7 @@ pub fn run(
         let mut simulation = Simulation::new(network, seed, observer::Trace::default())?;
         simulation.run(interrupted)?;
         let (mut tables, trace) = simulation.finish()?;
-        tables.push(trace::table(&trace));
+        tables.push(trace::table(&trace, network.run.duration_ns));
         return Ok(tables);
     }
     let mut simulation = Simulation::new(network, seed, observer::Blind)?;

@@ -198,6 +198,15 @@ impl Link {
         }
     }
 
+    /// When a FIFO port sends the first bit of a packet that joins it at `now`.
+    #[must_use]
+    pub fn free_from(&self, now: Time) -> Time {
+        match &self.port {
+            Port::Fifo(fifo) => fifo.free_at.max(now),
+            Port::Classful(_) => now,
+        }
+    }
+
     /// Offers a packet to a FIFO port.
     #[inline(always)]
     pub fn offer_fifo(

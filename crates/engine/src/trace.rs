@@ -1,43 +1,83 @@
 //! The packet trace as a table: one row for each event of each packet.
 
-use crate::observer::{Event, Trace};
+use crate::observer::{Event, Line, Trace};
 use crate::tables::Table;
 use trunkline_packet::flag;
+use trunkline_units::Time;
 
 /// Names of the events in the packets table, by number.
-pub const EVENTS: [&str; 5] = ["sent", "queued", "arrived", "delivered", "dropped"];
+pub const EVENTS: [&str; 6] = ["sent", "queued", "arrived", "delivered", "dropped", "copied"];
 
-/// The table: -1 where a column does not apply.
-pub(crate) fn table(trace: &Trace) -> Table {
-    let lines = || trace.lines.iter();
-    let place = |event: &Event| -> (i64, i64, i64, i64) {
-        let none = -1;
-        match *event {
-            Event::Sent { node } => (0, none, node.into(), none),
-            Event::Queued { link } => (1, link.into(), none, none),
-            Event::Arrived { link } => (2, link.into(), none, none),
-            Event::Delivered { node } => (3, none, node.into(), none),
-            Event::Dropped { cause, link, node } => {
-                (4, link.map_or(none, i64::from), node.into(), cause as i64)
-            }
+/// Does not apply.
+const NONE: i64 = -1;
+
+/// Number of an event, and its link, node and cause.
+fn place(event: &Event) -> (i64, i64, i64, i64) {
+    match *event {
+        Event::Sent { node } => (0, NONE, node.into(), NONE),
+        Event::Queued { link } => (1, link.into(), NONE, NONE),
+        Event::Arrived { link } => (2, link.into(), NONE, NONE),
+        Event::Delivered { node } => (3, NONE, node.into(), NONE),
+        Event::Dropped { cause, link, node } => {
+            (4, link.map_or(NONE, i64::from), node.into(), cause as i64)
         }
-    };
-    let again = |flags: u8| i64::from(flags & flag::RETRANSMISSION != 0);
-    let label = |line: &crate::observer::Line| {
-        line.packet.labels.top().map_or(-1, |entry| i64::from(entry.label()))
-    };
+        Event::Copied { node } => (5, NONE, node.into(), NONE),
+    }
+}
+
+/// An entry of the label stack as the 32 bits on the wire, counted from the top.
+fn entry(line: &Line, number: usize) -> i64 {
+    let depth = usize::from(line.packet.labels.depth());
+    let found = line.packet.labels.iter().nth(number);
+    found.map_or(NONE, |entry| entry.wire(number + 1 == depth).into())
+}
+
+/// A SACK block, its start in the upper 32 bits.
+fn block(line: &Line, number: usize) -> i64 {
+    match line.sack[number] {
+        [0, 0] => NONE,
+        [start, end] => i64::from(start) << 32 | i64::from(end),
+    }
+}
+
+/// From joining a queue to the first bit sent, where that came before the end of the run.
+fn wait(line: &Line, end: Time) -> i64 {
+    line.wait.filter(|wait| line.at + wait <= end).map_or(NONE, |wait| wait as i64)
+}
+
+/// The table of a run that ended at `end`: -1 where a column does not apply.
+pub(crate) fn table(trace: &Trace, end: Time) -> Table {
+    let lines = || trace.lines.iter();
+    let flagged = |flags: u8, bit: u8| i64::from(flags & bit != 0);
+    let packets = || lines().map(|line| &line.packet);
     Table::new("packets")
         .ints("time_ns", lines().map(|line| line.at as i64))
         .ints("event", lines().map(|line| place(&line.event).0))
-        .ints("flow", lines().map(|line| i64::from(line.packet.flow)))
-        .ints("reverse", lines().map(|line| i64::from(line.packet.is_reverse())))
-        .ints("seq", lines().map(|line| i64::from(line.packet.seq)))
-        .ints("ack", lines().map(|line| i64::from(line.packet.ack)))
-        .ints("retransmission", lines().map(|line| again(line.packet.flags)))
+        .ints("packet", lines().map(|line| line.number as i64))
+        .ints("flow", packets().map(|packet| i64::from(packet.flow)))
+        .ints("reverse", packets().map(|packet| i64::from(packet.is_reverse())))
+        .ints("seq", packets().map(|packet| i64::from(packet.seq)))
+        .ints("ack", packets().map(|packet| i64::from(packet.ack)))
+        .ints("retransmission", packets().map(|it| flagged(it.flags, flag::RETRANSMISSION)))
         .ints("link", lines().map(|line| place(&line.event).1))
         .ints("node", lines().map(|line| place(&line.event).2))
         .ints("cause", lines().map(|line| place(&line.event).3))
-        .ints("ip_bytes", lines().map(|line| i64::from(line.packet.ip_bytes)))
-        .ints("labels", lines().map(|line| i64::from(line.packet.labels.depth())))
-        .ints("label", lines().map(label))
+        .ints("class", lines().map(|line| line.place.map_or(NONE, |it| it.0.into())))
+        .ints("precedence", lines().map(|line| line.place.map_or(NONE, |it| it.1.into())))
+        .ints("wait_ns", lines().map(|line| wait(line, end)))
+        .ints("ip_bytes", packets().map(|packet| i64::from(packet.ip_bytes)))
+        .ints("dscp", packets().map(|packet| i64::from(packet.dscp)))
+        .ints("ecn", packets().map(|packet| packet.ecn() as i64))
+        .ints("colour", packets().map(|packet| packet.colour() as i64))
+        .ints("ttl", packets().map(|packet| i64::from(packet.ttl)))
+        .ints("ece", packets().map(|packet| flagged(packet.flags, flag::ECE)))
+        .ints("cwr", packets().map(|packet| flagged(packet.flags, flag::CWR)))
+        .ints("echo_ns", packets().map(|it| if it.is_reverse() { it.echo as i64 } else { NONE }))
+        .ints("stack_1", lines().map(|line| entry(line, 0)))
+        .ints("stack_2", lines().map(|line| entry(line, 1)))
+        .ints("stack_3", lines().map(|line| entry(line, 2)))
+        .ints("stack_4", lines().map(|line| entry(line, 3)))
+        .ints("sack_1", lines().map(|line| block(line, 0)))
+        .ints("sack_2", lines().map(|line| block(line, 1)))
+        .ints("sack_3", lines().map(|line| block(line, 2)))
 }

@@ -113,6 +113,11 @@ class Results:
         return self.tables["flows"]
 
     @property
+    def delays(self) -> Table:
+        """One row a flow and bucket of its histogram of delays."""
+        return self.tables["delays"]
+
+    @property
     def classes(self) -> Table:
         """One row a DSCP in use: the flows that send with it, together."""
         return self.tables["classes"]

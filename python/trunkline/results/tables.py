@@ -113,6 +113,13 @@ FLOWS: Final = (
     _derived("finished_s", "when a finite transfer was acknowledged in full; null if it was not"),
 )
 
+# Which buckets there are is the engine's business, so none of this is part of the results hash.
+DELAYS: Final = (
+    Field("flow", "str", "derived", "flow"),
+    Field("upper_ns", "i64", "derived", "upper end of the bucket: 64 to an octave"),
+    Field("packets", "i64", "derived", "packets delivered with a delay in the bucket, 1 or more"),
+)
+
 CLASSES: Final = (
     _name("class", "DSCP of the flows it gathers, by its name in the RFCs"),
     _count("flows", "flows gathered"),
@@ -223,21 +230,38 @@ TIMELINE: Final = (
     _name("node", "node that noticed or acted; null for the failure itself"),
 )
 
+_OF_TCP = "null for another protocol"
+
 PACKETS: Final = (
     _count("time_ns", "when"),
     _derived("time_s", "when"),
-    _name("event", "`sent`, `queued`, `arrived`, `delivered` or `dropped`"),
+    _name("event", "`sent`, `queued`, `arrived`, `delivered`, `dropped` or `copied` (1+1)"),
+    _count("packet", "number of the packet, counted from 0 as they are sent or copied"),
     _name("flow", "flow"),
     _name("direction", "`forward` (data) or `reverse` (acknowledgements)"),
     _count("seq", "number of the segment or datagram in its flow, from 0"),
     _count("ack", "of an acknowledgement: next segment expected"),
+    _count("seq_bytes", f"TCP: bytes of the stream before this segment; {_OF_TCP}"),
+    _count("ack_bytes", f"of an acknowledgement: next byte expected; {_OF_TCP}"),
+    _name("sack", "SACK blocks, the newest first: `5-8 10-12` is segments 5 to 7, 10 and 11"),
+    _name("tcp_flags", f"`ACK`, `ECE`, `CWR`; {_OF_TCP}"),
+    _count("echo_ns", "of an acknowledgement: when the segment it answers was sent"),
     _count("retransmission", "1 for a segment sent before, else 0"),
     _name("link", "link; null where the event is at a node"),
     _name("node", "node; null where the event is on a link"),
+    _name("class", "class of the port it was queued or dropped at"),
+    _count("precedence", "drop precedence there; null elsewhere"),
     _name("cause", "of a drop: why"),
+    _count("wait_ns", "of `queued`: until its first bit was sent; null if that did not come"),
+    _derived("wait_s", "the same"),
     _count("ip_bytes", "IP header and all above"),
+    _name("dscp", "DSCP by its name in the RFCs, else its number"),
+    _name("ecn", "`Not-ECT`, `ECT(1)`, `ECT(0)` or `CE`"),
+    _name("colour", "colour of the last meter: `green`, `yellow` or `red`"),
+    _count("ttl", "TTL of the IP header"),
     _count("labels", "depth of the label stack"),
     _count("label", "label on top; null without one"),
+    _name("stack", "label stack from the top: `1001/5/63` is label 1001, TC 5, TTL 63"),
 )
 
 SUMMARY: Final = (
@@ -256,6 +280,7 @@ SUMMARY: Final = (
 
 SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
     "flows": FLOWS,
+    "delays": DELAYS,
     "classes": CLASSES,
     "ports": PORTS,
     "paths": PATHS,

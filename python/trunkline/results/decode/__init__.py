@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from trunkline.results.decode import flows, ports, recovery
+from trunkline.results.decode import flows, packets, ports, recovery
 from trunkline.results.decode.columns import Network, RawTable, Rows, empty, floats
 from trunkline.results.table import Column, Table
 from trunkline.results.tables import SCHEMAS
@@ -34,6 +34,7 @@ def decode(raw: Raw, network: Network, causes: Sequence[str]) -> dict[str, Table
     measured_s = (network["run"]["duration_ns"] - network["run"]["warmup_ns"]) / 1e9
     made: dict[str, Callable[[Rows], dict[str, Column]]] = {
         "flows": lambda rows: flows.flows(rows, network, measured_s),
+        "delays": lambda rows: flows.delays(rows, network),
         "ports": lambda rows: ports.ports(rows, network, measured_s),
         "paths": lambda rows: ports.paths(rows, network, measured_s),
         "drops": lambda rows: ports.drops(rows, network, causes),
@@ -41,7 +42,7 @@ def decode(raw: Raw, network: Network, causes: Sequence[str]) -> dict[str, Table
         "colours": lambda rows: ports.colours(rows, network, measured_s),
         "accounts": lambda rows: ports.accounts(rows, network),
         "timeline": lambda rows: recovery.timeline(rows, network),
-        "packets": lambda rows: recovery.packets(rows, network, causes),
+        "packets": lambda rows: packets.packets(rows, network, causes),
         "summary": lambda rows: _summary(rows, measured_s),
     }
     columns = {

@@ -11,6 +11,7 @@ from trunkline.results.decode.columns import (
     Rows,
     ints,
     mask,
+    names_of,
     rate,
     ratio,
     seconds,
@@ -55,6 +56,12 @@ def flows(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
     columns["delay_range_s"] = seconds([most - least for most, least in ends], arrived)
     columns["jitter_s"] = seconds(rows["jitter_ns"], arrived)
     return columns
+
+
+def delays(rows: Rows, network: Network) -> dict[str, Column]:
+    """One row a flow and bucket of its delays."""
+    counts = {name: rows.column(name) for name in ("upper_ns", "packets")}
+    return {"flow": names_of(network, "flows", rows["flow"]), **counts}
 
 
 def classes(flows: Mapping[str, Column], measured_s: float) -> dict[str, Column]:

@@ -1,0 +1,119 @@
+"""The packet trace: one row an event of a packet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from trunkline.results import dscp
+from trunkline.results.decode.columns import (
+    Network,
+    Rows,
+    classes_of,
+    directions,
+    ints,
+    mask,
+    names,
+    names_of,
+    seconds,
+)
+from trunkline.results.decode.ports import COLOURS
+from trunkline.results.table import Column
+
+EVENTS = ("sent", "queued", "arrived", "delivered", "dropped", "copied")
+"""Events, in the engine's order."""
+
+ECN = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
+"""ECN fields by their two bits (RFC 3168 section 5)."""
+
+_ENDLESS = 2**63 - 1
+_STACK = ("stack_1", "stack_2", "stack_3", "stack_4")
+_SACK = ("sack_1", "sack_2", "sack_3")
+
+
+def packets(rows: Rows, network: Network, causes: Sequence[str]) -> dict[str, Column]:
+    """Decode the trace of a run that was traced."""
+    counted = ("packet", "seq", "ack", "retransmission", "ip_bytes", "ttl")
+    stacks = list(zip(*(rows[name] for name in _STACK), strict=True))
+    started = mask(wait >= 0 for wait in rows["wait_ns"])
+    reverse = rows["reverse"]
+    return {
+        "time_ns": rows.column("time_ns"),
+        "time_s": seconds(rows["time_ns"]),
+        "event": names(EVENTS, rows["event"]),
+        "flow": names_of(network, "flows", rows["flow"]),
+        "direction": directions(rows),
+        **_bytes(rows, network),
+        "sack": _cached(zip(*(rows[name] for name in _SACK), strict=True), _blocks),
+        "tcp_flags": _flags(rows, network),
+        "echo_ns": rows.column("echo_ns", mask(back == 1 for back in reverse)),
+        "link": names_of(network, "links", rows["link"]),
+        "node": names_of(network, "nodes", rows["node"]),
+        "class": classes_of(network, rows),
+        "precedence": rows.column("precedence", mask(it >= 0 for it in rows["precedence"])),
+        "cause": names(causes, rows["cause"]),
+        "wait_ns": rows.column("wait_ns", started),
+        "wait_s": seconds(rows["wait_ns"], started),
+        "dscp": _cached(((value,) for value in rows["dscp"]), lambda it: dscp.name(it[0])),
+        "ecn": names(ECN, rows["ecn"]),
+        "colour": names(COLOURS, rows["colour"]),
+        "labels": ints(sum(entry >= 0 for entry in stack) for stack in stacks),
+        "label": ints(
+            (stack[0] >> 12 if stack[0] >= 0 else -1 for stack in stacks),
+            mask(stack[0] >= 0 for stack in stacks),
+        ),
+        "stack": _cached(stacks, _entries),
+        **{name: rows.column(name) for name in counted},
+    }
+
+
+def _cached(items: Any, text: Any) -> Column:
+    """Texts of tuples, few of which differ."""
+    known: dict[tuple[int, ...], str | None] = {}
+    listed = []
+    for item in items:
+        if item not in known:
+            known[item] = text(item)
+        listed.append(known[item])
+    return Column(listed)
+
+
+def _blocks(blocks: tuple[int, ...]) -> str | None:
+    pairs = [(block >> 32, block & 0xFFFF_FFFF) for block in blocks if block >= 0]
+    return " ".join(f"{start}-{end}" for start, end in pairs) or None
+
+
+def _entries(stack: tuple[int, ...]) -> str | None:
+    used = [entry for entry in stack if entry >= 0]
+    return " ".join(f"{it >> 12}/{it >> 9 & 7}/{it & 255}" for it in used) or None
+
+
+def _bytes(rows: Rows, network: Network) -> dict[str, Column]:
+    """Sequence and acknowledgement numbers of TCP in bytes of the stream, from 0."""
+    sizes: list[tuple[int, int]] = []  # bytes of a segment and of the transfer; 0 without TCP
+    for flow in network["flows"]:
+        agent = flow["agent"]
+        if agent["protocol"] == "tcp":
+            sizes.append((agent["mss_bytes"], agent.get("size_bytes") or _ENDLESS))
+        else:
+            sizes.append((0, 0))
+    of_flow, reverse = rows["flow"], rows["reverse"]
+    at = zip(of_flow, reverse, rows["seq"], strict=True)
+    answered = zip(of_flow, rows["ack"], strict=True)
+    valid = mask(sizes[flow][0] > 0 for flow in of_flow)
+    return {
+        "seq_bytes": ints((0 if back else sizes[flow][0] * seq for flow, back, seq in at), valid),
+        "ack_bytes": ints(
+            (min(sizes[flow][0] * ack, sizes[flow][1]) for flow, ack in answered), valid
+        ),
+    }
+
+
+def _flags(rows: Rows, network: Network) -> Column:
+    tcp = [flow["agent"]["protocol"] == "tcp" for flow in network["flows"]]
+    bits = zip(rows["flow"], rows["ece"], rows["cwr"], strict=True)
+    # A connection that is set up acknowledges with every segment (RFC 9293 section 3.1).
+    return _cached(
+        ((int(tcp[flow]), ece, cwr) for flow, ece, cwr in bits),
+        lambda it: "ACK" + " ECE" * it[1] + " CWR" * it[2] if it[0] else None,
+    )
