@@ -101,6 +101,7 @@ impl<O: Observer> Simulation<O> {
         self.check_little()?;
         let tables = vec![
             self.flow_table(),
+            self.delay_table(),
             self.port_table(),
             self.drop_table(),
             self.colour_table(),
@@ -237,6 +238,19 @@ impl<O: Observer> Simulation<O> {
             .ints("reordered", self.delays.iter().map(|d| d.reordered as i64))
             .ints("start_ns", self.flows.iter().map(|plan| plan.start as i64))
             .ints("finished_ns", (0..self.flows.len()).map(|flow| self.finished(flow)))
+    }
+
+    /// Delays of each flow as a histogram: buckets that hold a packet.
+    fn delay_table(&self) -> Table {
+        let mut rows: Vec<(i64, i64, i64)> = Vec::new();
+        for (flow, delay) in (0..).zip(&self.delays) {
+            let filled = delay.histogram.buckets(&self.pool).filter(|(_, packets)| *packets > 0);
+            rows.extend(filled.map(|(upper, packets)| (flow, upper as i64, i64::from(packets))));
+        }
+        Table::new("delays")
+            .ints("flow", rows.iter().map(|row| row.0))
+            .ints("upper_ns", rows.iter().map(|row| row.1))
+            .ints("packets", rows.iter().map(|row| row.2))
     }
 
     fn finished(&self, flow: usize) -> i64 {

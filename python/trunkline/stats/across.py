@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from trunkline.results import Results
+from trunkline.stats.bootstrap import bootstrap_interval
+from trunkline.stats.histogram import Histogram, delays_by_flow, pooled_quantile
 from trunkline.stats.interval import Interval, mean_interval
+
+INTERVALS: dict[str, Callable[[Sequence[float]], Interval]] = {
+    "t": mean_interval,
+    "bca": bootstrap_interval,
+}
+"""Kinds of intervals of a mean by name."""
+
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+"""Quantiles of delay that flows have, by the name in their column."""
 
 KEYS = {
     "flows": ("flow",),
@@ -33,7 +44,7 @@ class Row:
     measures: dict[str, Interval]
 
 
-def across(runs: Sequence[Results], table: str = "flows") -> list[Row]:
+def across(runs: Sequence[Results], table: str = "flows", *, interval: str = "t") -> list[Row]:
     """Mean and 95 % interval of every measure over runs of one scenario.
 
     Parameters
@@ -42,12 +53,15 @@ def across(runs: Sequence[Results], table: str = "flows") -> list[Row]:
         Runs with different seeds; at least one.
     table : {"flows", "classes", "ports", "paths", "summary"}
         Which table.
+    interval : {"t", "bca"}
+        Student's, or the bias-corrected and accelerated bootstrap.
 
     Returns
     -------
     list of Row
         In the order of the table. A measure that is null in some runs is averaged over the
-        others, whose number is the interval's ``n``.
+        others, whose number is the interval's ``n``. Quantiles of delay are those of the runs'
+        merged histograms (:func:`trunkline.stats.pooled_quantile`), if the runs have them.
     """
     if not runs:
         msg = "at least one run is needed"
@@ -55,6 +69,7 @@ def across(runs: Sequence[Results], table: str = "flows") -> list[Row]:
     if table not in KEYS:
         msg = f"{table!r} has no rows to average; choose from {', '.join(KEYS)}"
         raise ValueError(msg)
+    mean = INTERVALS[interval]
     first = runs[0].tables[table]
     names = [field.name for field in first.fields if field.kind != "str" and field.in_json]
     keys = [{name: str(value) for name, value in _only(row, table)} for row in first.rows()]
@@ -65,9 +80,26 @@ def across(runs: Sequence[Results], table: str = "flows") -> list[Row]:
         for name in names:
             known = [float(run[index]) for run in values[name] if run[index] is not None]  # type: ignore[arg-type]
             if known:
-                measures[name] = mean_interval(known)
+                measures[name] = mean(known)
         rows.append(Row(key, measures))
+    if table == "flows":
+        _pool_quantiles(rows, runs)
     return rows
+
+
+def _pool_quantiles(rows: list[Row], runs: Sequence[Results]) -> None:
+    """Put quantiles of the merged histograms in the place of means of quantiles."""
+    listed = [delays_by_flow(run) for run in runs]
+    for row in rows:
+        parts = [run[row.key["flow"]] for run in listed if row.key["flow"] in run]
+        if not parts:
+            continue
+        merged = Histogram.merged(parts)
+        for name, probability in QUANTILES.items():
+            pooled = pooled_quantile(parts, probability, merged=merged)
+            for column, factor in ((f"delay_{name}_ns", 1.0), (f"delay_{name}_s", 1e-9)):
+                if column in row.measures:
+                    row.measures[column] = pooled.scaled(factor)
 
 
 def _only(row: dict[str, str | int | float | None], table: str) -> list[tuple[str, object]]:

@@ -36,6 +36,25 @@ class Interval:
         """Half of the interval's width; None if there is no interval."""
         return None if self.high is None else self.high - self.mean
 
+    def scaled(self, factor: float) -> Interval:
+        """The same in a unit of which one of the present is `factor`, above 0."""
+        if self.low is None or self.high is None:
+            return Interval(self.mean * factor, None, None, self.n)
+        return Interval(self.mean * factor, self.low * factor, self.high * factor, self.n)
+
+    @property
+    def relative(self) -> float | None:
+        """The wider half of the interval over the mean's size; None if there is none.
+
+        Zero where the interval has no width, infinite where the mean alone is zero.
+        """
+        if self.low is None or self.high is None:
+            return None
+        half = max(self.high - self.mean, self.mean - self.low)
+        if half == 0:
+            return 0.0
+        return half / abs(self.mean) if self.mean else math.inf
+
 
 def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Interval:
     """Mean and Student-t interval of independent values.
@@ -57,9 +76,7 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Inter
     if n == 0:
         msg = "an interval needs at least one value"
         raise ValueError(msg)
-    if not 0 < confidence < 1:
-        msg = f"confidence must be above 0 and below 1, not {confidence}"
-        raise ValueError(msg)
+    check_confidence(confidence)
     mean = math.fsum(values) / n
     if n == 1:
         return Interval(mean, None, None, n)
@@ -88,6 +105,13 @@ def paired_difference(
         raise ValueError(msg)
     differences = [a - b for a, b in zip(first, second, strict=True)]
     return mean_interval(differences, confidence=confidence)
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence that is no probability, such as 95."""
+    if not 0 < confidence < 1:
+        msg = f"confidence must be above 0 and below 1, not {confidence}"
+        raise ValueError(msg)
 
 
 def student_quantile(probability: float, degrees: int) -> float:

@@ -1,0 +1,150 @@
+"""Histograms that merge, and quantiles with intervals from them.
+
+The engine counts each delay in a bucket of a fixed layout: 64 to an octave, so that a bucket's
+upper end is at most 1/64 above any value in it. Histograms of different runs, shards or machines
+add up bucket by bucket, exactly and in any order.
+
+Source: S. Asmussen and P. W. Glynn, Stochastic Simulation, section III.5 (sectioning): the
+quantile of all runs together has less bias than the mean of the runs' quantiles; the spread of the
+latter about it gives the interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from trunkline.results import Results
+from trunkline.stats.interval import Interval, check_confidence, student_quantile
+
+
+class Histogram:
+    """Counts by bucket.
+
+    Parameters
+    ----------
+    counts : mapping of int to int, optional
+        Upper end of a bucket to what was counted in it; all of one layout.
+    """
+
+    def __init__(self, counts: Mapping[int, int] | None = None) -> None:
+        self.counts = {end: n for end, n in sorted((counts or {}).items()) if n}
+        self.n = sum(self.counts.values())
+
+    @classmethod
+    def merged(cls, parts: Iterable[Histogram]) -> Histogram:
+        """All that was counted in several."""
+        counts: dict[int, int] = {}
+        for part in parts:
+            for end, n in part.counts.items():
+                counts[end] = counts.get(end, 0) + n
+        return cls(counts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Histogram) and self.counts == other.counts
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Histogram: {self.n} values in {len(self.counts)} buckets>"
+
+    def quantile(self, probability: float) -> int | None:
+        """Upper end of the bucket in which the value of rank ceil(probability n) lies.
+
+        Parameters
+        ----------
+        probability : float
+            Above 0, at most 1.
+
+        Returns
+        -------
+        int or None
+            In the unit of the buckets; None if nothing was counted.
+        """
+        if not 0 < probability <= 1:
+            msg = f"probability must be above 0 and at most 1, not {probability}"
+            raise ValueError(msg)
+        return self._of_rank(max(1, math.ceil(probability * self.n)))
+
+    def _of_rank(self, rank: int) -> int | None:
+        seen = 0
+        for end, n in self.counts.items():
+            seen += n
+            if seen >= rank:
+                return end
+        return None
+
+    def above(self, value: int) -> float | None:
+        """Share of what was counted in buckets that end above a value; None if nothing was."""
+        if not self.n:
+            return None
+        return sum(n for end, n in self.counts.items() if end > value) / self.n
+
+
+def delays(results: Results, flow: str) -> Histogram:
+    """One-way delays of a flow in one run [ns].
+
+    Parameters
+    ----------
+    results : Results
+        The run.
+    flow : str
+        Name of the flow.
+    """
+    return delays_by_flow(results).get(flow, Histogram())
+
+
+def delays_by_flow(results: Results) -> dict[str, Histogram]:
+    """One-way delays in one run [ns], of every flow that had a packet delivered."""
+    table = results.delays
+    counts: dict[str, dict[int, int]] = {}
+    for name, end, n in zip(table["flow"], table["upper_ns"], table["packets"], strict=True):
+        counts.setdefault(str(name), {})[int(end or 0)] = int(n or 0)
+    return {name: Histogram(its) for name, its in counts.items()}
+
+
+def pooled_quantile(
+    parts: Sequence[Histogram],
+    probability: float,
+    *,
+    confidence: float = 0.95,
+    merged: Histogram | None = None,
+) -> Interval:
+    """Quantile over all runs, with the interval by sections: each run is one.
+
+    Parameters
+    ----------
+    parts : sequence of Histogram
+        One an independent run; those that counted nothing are left out.
+    probability : float
+        Which quantile, above 0 and at most 1.
+    confidence : float, default 0.95
+        Probability that the interval holds the true quantile.
+    merged : Histogram, optional
+        All parts merged, if that is known already.
+
+    Returns
+    -------
+    Interval
+        ``mean`` is the quantile *q* of the merged histogram and the ends are *q* ∓ *t s* / √*n*
+        with *s*² the sum of (quantile of a run − *q*)² over *n* − 1, *t* of *n* − 1 degrees of
+        freedom. In the unit of the buckets.
+
+    Raises
+    ------
+    ValueError
+        Nothing was counted in any.
+    """
+    check_confidence(confidence)
+    filled = [part for part in parts if part.n]
+    point = (merged or Histogram.merged(filled)).quantile(probability)
+    if point is None:
+        msg = "a quantile needs at least one value"
+        raise ValueError(msg)
+    n = len(filled)
+    if n == 1:
+        return Interval(float(point), None, None, 1)
+    each = [part.quantile(probability) or 0 for part in filled]
+    spread = math.fsum((value - point) ** 2 for value in each) / (n - 1)
+    half = student_quantile((1 + confidence) / 2, n - 1) * math.sqrt(spread / n)
+    return Interval(float(point), point - half, point + half, n)

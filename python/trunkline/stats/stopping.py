@@ -1,0 +1,132 @@
+"""Sequential stopping: as many replications as an interval of a given width needs.
+
+Source: A. M. Law, Simulation Modeling and Analysis, section 9.4.1 (relative precision): a half
+width within the share *g* / (1 + *g*) of our mean is within the share *g* of the true one. To stop
+when the interval looks narrow prefers runs that are alike by chance, so that the coverage is a
+little below the level; a first look at 10 runs keeps the loss to a few per cent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from trunkline.stats.interval import Interval, mean_interval
+
+FIRST_RUNS = 10
+Measures = Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """How far a number of replications went.
+
+    Parameters
+    ----------
+    runs : int
+        Replications.
+    reached : bool
+        Whether every interval is as narrow as wanted.
+    widest : str
+        Name of the measure with the widest interval for its mean; empty if there is none.
+    relative : float or None
+        Half of that interval over the mean.
+    """
+
+    runs: int
+    reached: bool
+    widest: str
+    relative: float | None
+
+
+def precision(measures: Measures, target: float, *, confidence: float = 0.95) -> Precision:
+    """Compare the intervals of several measures with what is wanted.
+
+    Parameters
+    ----------
+    measures : mapping of str to sequence of float
+        Values of the replications by the measure's name; one that never varied is exact.
+    target : float
+        Half width over the true mean, above 0 and below 1, e.g. 0.02.
+    confidence : float, default 0.95
+        Of the intervals.
+    """
+    check_target(target)
+    runs = max((len(values) for values in measures.values()), default=0)
+    widest, most = "", -1.0
+    for name, values in measures.items():
+        share = mean_interval(values, confidence=confidence).relative if values else None
+        share = math.inf if share is None else share
+        if share > most:
+            widest, most = name, share
+    if not widest:
+        return Precision(runs, False, "", None)
+    return Precision(runs, most <= target / (1 + target), widest, most)
+
+
+def runs_wanted(now: Precision, target: float, *, most: int) -> int:
+    """Replications to have done by the next look: as many as now if it is time to stop.
+
+    The width falls as one over the root of the number, which says how many are likely to do; at
+    most the double is asked for at once, as the estimate of the spread may be far off.
+
+    Parameters
+    ----------
+    now : Precision
+        What there is.
+    target : float
+        As for :func:`precision`.
+    most : int
+        Never more than this.
+    """
+    check_target(target)
+    if now.reached or now.runs >= most:
+        return now.runs
+    if now.runs < FIRST_RUNS:
+        return min(FIRST_RUNS, most)
+    likely = math.inf
+    if now.relative is not None:
+        likely = now.runs * (now.relative * (1 + target) / target) ** 2
+    return min(most, max(now.runs + 1, math.ceil(min(likely, 2 * now.runs))))
+
+
+def until(
+    more: Callable[[int, int], Measures], target: float, *, most: int, confidence: float = 0.95
+) -> Precision:
+    """Replicate until the intervals of all measures are narrow enough, or the cap is reached.
+
+    Parameters
+    ----------
+    more : callable
+        Runs the replications from one number up to, not including, another, and returns the
+        values of all replications so far by measure.
+    target : float
+        As for :func:`precision`.
+    most : int
+        Most replications.
+    confidence : float, default 0.95
+        Of the intervals.
+
+    Returns
+    -------
+    Precision
+        What was reached. The numbers looked at depend on the values alone, not on the machine.
+    """
+    now = Precision(0, False, "", None)
+    while (wanted := runs_wanted(now, target, most=most)) > now.runs:
+        now = precision(more(now.runs, wanted), target, confidence=confidence)
+        now = Precision(wanted, now.reached, now.widest, now.relative)
+    return now
+
+
+def check_target(target: float) -> None:
+    """Refuse a precision that is no share, such as 2 for 2 %."""
+    if not 0 < target < 1:
+        msg = f"the precision must be above 0 and below 1, not {target}"
+        raise ValueError(msg)
+
+
+def enough(interval: Interval, bound: float) -> bool:
+    """Whether an interval says something: it exists, and is within a share of its mean."""
+    return interval.relative is not None and interval.relative <= bound

@@ -1,0 +1,99 @@
+"""Histograms of delays: merging, quantiles, and intervals by sections."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trunkline.api import run_many
+from trunkline.scenario import load
+from trunkline.stats import Histogram, across, delays, pooled_quantile
+
+PARTS = st.lists(st.dictionaries(st.integers(0, 50), st.integers(1, 9)), max_size=5)
+
+MD1 = """
+trunkline: 1
+nodes: [S, R]
+links: {S-R: {rate: 10 Mbit/s, port: endless}}
+ports: {endless: {queue: {limit: none}}}
+flows:
+  poisson: {agent: udp, from: S, to: R, arrivals: poisson, rate: 5 Mbit/s, size: 1250 B}
+run: {duration: 4 s}
+"""
+
+
+@given(PARTS)
+def test_merging_is_exact_in_any_order(parts: list[dict[int, int]]) -> None:
+    listed = [Histogram(part) for part in parts]
+    merged = Histogram.merged(listed)
+    assert merged == Histogram.merged(reversed(listed))
+    assert merged == Histogram.merged([Histogram.merged(listed[:2]), *listed[2:]])
+    assert merged.n == sum(sum(part.values()) for part in parts)
+
+
+def test_quantiles_are_ends_of_buckets_by_rank() -> None:
+    # 4 values: rank ceil(0.5 * 4) = 2 is in the first bucket, ceil(0.51 * 4) = 3 in the second.
+    histogram = Histogram({10: 2, 20: 1, 40: 1})
+    assert [histogram.quantile(p) for p in (0.01, 0.5, 0.51, 0.75, 0.76, 1.0)] == [
+        10, 10, 20, 20, 40, 40,
+    ]  # fmt: skip
+    assert histogram.above(10) == 0.5
+    assert Histogram().quantile(0.5) is None
+    assert Histogram().above(1) is None
+
+
+def test_asmussen2007_iii_5_interval_by_sections_by_hand() -> None:
+    # Medians 10, 20, 20; merged {10: 3, 20: 6}: rank 5 of 9 is 20. Squares 100 + 0 + 0 over 2 = 50;
+    # t(0.975, 2) = 4.302653; 4.302653 * sqrt(50 / 3) = 17.5655.
+    parts = [Histogram({10: 2, 20: 1}), Histogram({10: 1, 20: 2}), Histogram({20: 3})]
+    found = pooled_quantile([*parts, Histogram()], 0.5)
+    assert (found.mean, found.n) == (20, 3)
+    assert found.half_width == pytest.approx(17.5655, abs=1e-3)
+    assert pooled_quantile(parts[:1], 0.5).low is None
+    with pytest.raises(ValueError, match="at least one value"):
+        pooled_quantile([Histogram()], 0.5)
+
+
+def test_the_interval_covers_a_known_quantile() -> None:
+    # 500 studies of 10 runs of 200 exponential delays: p90 is ln 10; three deviations of
+    # sqrt(0.05 * 0.95 / 500) = 1 % about 95 %, and some allowance for ten runs of two hundred.
+    draw = random.Random(6)
+    covered = 0
+    for _ in range(500):
+        parts = []
+        for _ in range(10):
+            counts: dict[int, int] = {}
+            for _ in range(200):
+                value = round(draw.expovariate(1e-4))
+                counts[value] = counts.get(value, 0) + 1
+            parts.append(Histogram(counts))
+        found = pooled_quantile(parts, 0.9)
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= 23025.85 <= found.high
+    assert 0.915 < covered / 500 < 0.985
+
+
+def test_the_engines_histogram_holds_every_packet_and_gives_its_quantiles() -> None:
+    runs = run_many(load(MD1), seeds=[1, 2, 3])
+    for one in runs:
+        row = one.flows.where(flow="poisson")
+        histogram = delays(one, "poisson")
+        assert histogram.n == row["packets_delivered"]
+        for name, probability in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+            assert histogram.quantile(probability) == row[f"delay_{name}_ns"]
+    merged = Histogram.merged(delays(one, "poisson") for one in runs)
+    assert merged.n == sum(int(one.flows["packets_delivered"][0] or 0) for one in runs)
+    shown = across(runs, "flows")[0].measures["delay_p99_s"]
+    assert shown.mean == pytest.approx((merged.quantile(0.99) or 0) / 1e9)
+    assert shown.n == 3
+
+
+def test_the_histogram_is_no_part_of_the_results_hash() -> None:
+    one = run_many(load(MD1), seeds=[1])[0]
+    before = one.hash()
+    one.tables["delays"] = type(one.delays)("delays", (), {})
+    assert one.hash() == before

@@ -1,0 +1,81 @@
+"""Sequential stopping: the rule by hand, and what it reaches."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from trunkline.stats import Precision, precision, runs_wanted, until
+
+
+def test_law2015_s9_4_1_the_half_width_must_be_within_g_over_1_plus_g() -> None:
+    # 98 100 102: deviation 2, half width 4.302653 * 2 / sqrt(3) = 4.9683, relative 0.049683.
+    # 5 % asks for 0.05 / 1.05 = 0.047619; 5.3 % for 0.050332.
+    found = precision({"goodput": [98, 100, 102]}, 0.05)
+    assert found.relative == pytest.approx(0.0496830, abs=1e-6)
+    assert not found.reached
+    assert precision({"goodput": [98, 100, 102]}, 0.053).reached
+
+
+def test_the_widest_measure_decides_and_one_that_never_varies_is_exact() -> None:
+    found = precision({"a": [1.0, 1.0], "b": [1.0, 3.0], "c": [0.0, 0.0]}, 0.5)
+    assert found.widest == "b"
+    assert precision({"a": [5.0, 5.0], "c": [0.0, 0.0]}, 0.01).reached
+    assert not precision({}, 0.01).reached
+
+
+def test_the_next_look_is_where_the_width_is_likely_to_do_but_at_most_twice_as_far() -> None:
+    assert runs_wanted(Precision(0, False, "", None), 0.02, most=1000) == 10
+    # 10 runs give 2.5 %; 2 % / 1.02 = 1.961 %: 10 * (2.5 / 1.961)^2 = 16.26 runs.
+    assert runs_wanted(Precision(10, False, "a", 0.025), 0.02, most=1000) == 17
+    assert runs_wanted(Precision(10, False, "a", 0.5), 0.02, most=1000) == 20
+    assert runs_wanted(Precision(10, False, "a", 0.5), 0.02, most=15) == 15
+    assert runs_wanted(Precision(10, True, "a", 0.01), 0.02, most=1000) == 10
+    assert runs_wanted(Precision(4, False, "a", 0.01), 0.02, most=3) == 4
+
+
+def test_it_stops_where_the_interval_is_narrow_and_covers_the_mean() -> None:
+    # Normal, deviation 10 % of the mean: 1.96^2 * 0.01 / (0.05 / 1.05)^2 = 17 runs at 5 %.
+    stopped = []
+    covered = 0
+    for seed in range(300):
+        draw = random.Random(seed)
+        values: list[float] = []
+
+        def more(
+            begin: int, end: int, draw: random.Random = draw, of: list[float] = values
+        ) -> dict[str, list[float]]:
+            assert len(of) == begin
+            of.extend(draw.gauss(100, 10) for _ in range(end - begin))
+            return {"x": of}
+
+        now = until(more, 0.05, most=500)
+        assert now.reached
+        assert now.runs == len(values)
+        stopped.append(now.runs)
+        covered += abs(sum(values) / len(values) - 100) <= (now.relative or 0) * sum(values) / len(
+            values
+        )
+    assert 15 < sum(stopped) / 300 < 21
+    # Stopping early when chance is kind costs coverage: a few per cent below 95.
+    assert covered / 300 > 0.89
+
+
+def test_the_cap_is_kept_and_the_precision_reached_is_said() -> None:
+    draw = random.Random(1)
+    values: list[float] = []
+
+    def more(begin: int, end: int) -> dict[str, list[float]]:
+        values.extend(draw.gauss(1, 1) for _ in range(end - begin))
+        return {"x": values}
+
+    now = until(more, 0.001, most=25)
+    assert (now.runs, now.reached, now.widest) == (25, False, "x")
+    assert now.relative is not None
+    assert now.relative > 0.1
+
+
+def test_a_precision_in_per_cent_is_refused() -> None:
+    with pytest.raises(ValueError, match="above 0 and below 1, not 2"):
+        precision({"a": [1, 2]}, 2)
