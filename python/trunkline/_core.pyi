@@ -1,27 +1,26 @@
 """The packet engine, written in Rust."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from typing import Any
 
 _Tables = dict[str, dict[str, tuple[str, bytes]]]
 
 def run(network: str, seed: int) -> _Tables:
     """Raw tables of one run: column to (kind, little-endian array)."""
 
-def run_many(
-    network: str,
-    seeds: Sequence[int],
+def run_stream(
+    jobs: Iterable[tuple[str, int]],
     threads: int,
-    progress: Callable[[int], object] | None = None,
-) -> list[_Tables]:
-    """One run for each seed, ``threads`` at a time, without the interpreter lock."""
+    ended: Callable[[int, str | None, Any], object],
+    tick: Callable[[], object] | None = None,
+    time_limit_s: float | None = None,
+    memory_limit: int | None = None,
+) -> None:
+    """Run each (network, seed), ``threads`` at a time, without the interpreter lock.
 
-def run_grid(
-    networks: Sequence[str],
-    seeds: Sequence[int],
-    threads: int,
-    progress: Callable[[int], object] | None = None,
-) -> list[_Tables]:
-    """Each network with the seed beside it."""
+    ``ended`` gets the number of a run, and either None and its tables, or a kind of failure and
+    a text.
+    """
 
 def routes(network: str) -> list[tuple[int, int, int]]:
     """Next hops: node, end of a flow, link; -1 where there is no route."""

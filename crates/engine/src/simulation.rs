@@ -36,7 +36,16 @@ pub enum Failure {
     /// Packets were lost or made by the engine itself: a bug.
     Conservation(String),
     /// The caller asked to stop.
-    Interrupted,
+    Interrupted {
+        /// When in the run.
+        at: Time,
+        /// Events so far.
+        events: u64,
+        /// Packets in the network.
+        packets: u64,
+        /// Packets in ports, part of `packets`.
+        queued: u64,
+    },
 }
 
 impl std::fmt::Display for Failure {
@@ -49,7 +58,12 @@ impl std::fmt::Display for Failure {
                 *at as f64 / 1e9
             ),
             Self::Conservation(what) => write!(out, "packets not conserved: {what}"),
-            Self::Interrupted => write!(out, "interrupted"),
+            Self::Interrupted { at, events, packets, queued } => write!(
+                out,
+                "stopped at {} s of the run: {events} events, {packets} packets in the network, \
+                 {queued} of them in ports",
+                *at as f64 / 1e9
+            ),
         }
     }
 }
@@ -106,6 +120,10 @@ pub(crate) struct Sources {
     pub senders: Source,
     pub receivers: Source,
 }
+
+/// The caller is asked whether to stop each time these bits of the count of events are zero: every
+/// 65536 events, some 10 to 50 ms.
+const BETWEEN_QUESTIONS: u64 = 0xffff;
 
 pub(crate) const END: Source = 0;
 pub(crate) const WARM_UP: Source = 1;
@@ -177,8 +195,8 @@ impl<O: Observer> Simulation<O> {
                 self.now = at;
             }
             self.events += 1;
-            if self.events & 0xf_ffff == 0 && interrupted() {
-                return Err(Failure::Interrupted);
+            if self.events & BETWEEN_QUESTIONS == 0 && interrupted() {
+                return Err(self.interrupted());
             }
             let Sources { recovery, probes, transmitters, arrivals, senders, receivers } =
                 self.sources;
@@ -201,6 +219,17 @@ impl<O: Observer> Simulation<O> {
             }
         }
         Ok(())
+    }
+
+    #[cold]
+    fn interrupted(&mut self) -> Failure {
+        let mut queued = 0;
+        for link in &mut self.links {
+            link.drain(self.now);
+            queued += u64::from(link.in_port().packets);
+        }
+        let (events, packets) = (self.events, self.arena.live() as u64);
+        Failure::Interrupted { at: self.now, events, packets, queued }
     }
 
     #[cold]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -100,22 +100,108 @@ def simulate_all(
     list of Results
         In the order of the jobs.
     """
+    runs: dict[int, Results] = {}
+    failed: dict[int, tuple[str, str]] = {}
+    decoder = Decoder()
+
+    def ended(number: int, failure: str | None, outcome: Any) -> None:
+        if failure is not None:
+            failed[number] = (failure, outcome)
+            raise _Enough
+        runs[number] = decoder.results(jobs[number], outcome)
+        if progress is not None:
+            progress(len(runs))
+
+    try:
+        stream(((job.network_json, job.seed) for job in jobs), ended, threads=threads)
+    except _Enough:
+        raise error_of(*failed.popitem()[1]) from None
+    return [runs[number] for number in range(len(jobs))]
+
+
+class _Enough(Exception):
+    """A run failed, so the others need not end."""
+
+
+class Panic(Exception):
+    """The engine broke one of its own rules: a bug."""
+
+
+def error_of(kind: str, text: str) -> Exception:
+    """Exception for a kind of failure that :func:`stream` tells of."""
+    if kind == "invalid":
+        return ValueError(text)
+    return Panic(text) if kind == "panic" else RuntimeError(text)
+
+
+Ended = Callable[[int, str | None, Any], object]
+
+
+def stream(
+    jobs: Iterable[tuple[str, int]],
+    ended: Ended,
+    *,
+    threads: int | None = None,
+    tick: Callable[[], object] | None = None,
+    limit_time_s: float | None = None,
+    limit_memory: int | None = None,
+) -> None:
+    """Run networks one after the other on several threads, telling of each as it ends.
+
+    The interpreter lock is released while the engine runs, and an interrupt is heard.
+
+    Parameters
+    ----------
+    jobs : iterable of (str, int)
+        Canonical JSON of a compiled network and a seed; taken as threads become free.
+    ended : callable
+        Called in the order in which runs end: the number of the job, then None and the raw
+        tables, or ``"invalid"``, ``"storm"``, ``"conservation"``, ``"panic"``, ``"time"`` or
+        ``"memory"`` and a text.
+    threads : int, optional
+        Runs at a time; as many as this process may use cores if left out.
+    tick : callable, optional
+        Called some hundred times a second.
+    limit_time_s : float, optional
+        A run that takes longer is stopped, others go on [s of the wall clock].
+    limit_memory : int, optional
+        When the process holds more, the runs under way are stopped and no other is begun [B].
+    """
     from trunkline import _core
 
-    networks, seeds = [job.network_json for job in jobs], [job.seed for job in jobs]
-    raws = _core.run_grid(networks, seeds, threads or cores(), progress)
-    causes, version = _core.causes(), _core.version()
-    parsed: dict[str, dict[str, Any]] = {}
-    runs = []
-    for job, raw in zip(jobs, raws, strict=True):
+    _core.run_stream(jobs, threads or cores(), ended, tick, limit_time_s, limit_memory)
+
+
+class Decoder:
+    """Makes results of the raw tables of runs; networks seen lately are parsed once."""
+
+    _KEPT = 64
+
+    def __init__(self) -> None:
+        from trunkline import _core
+
+        self._causes, self._version = _core.causes(), _core.version()
+        self._parsed: dict[str, dict[str, Any]] = {}
+
+    def results(self, job: Job, raw: Any) -> Results:
+        """Results of a job.
+
+        Parameters
+        ----------
+        job : Job
+            What was run.
+        raw : dict
+            What the engine returned.
+        """
         written = job.network_json
-        if written not in parsed:
-            parsed[written] = json.loads(written)
+        if written not in self._parsed:
+            while len(self._parsed) >= self._KEPT:
+                del self._parsed[next(iter(self._parsed))]
+            self._parsed[written] = json.loads(written)
         provenance = Provenance.of(
-            scenario=job.scenario, network_json=written, version=version, seed=job.seed
+            scenario=job.scenario, network_json=written, version=self._version, seed=job.seed
         )
-        runs.append(Results.from_raw(raw, parsed[written], causes, provenance))
-    return runs
+        return Results.from_raw(raw, self._parsed[written], self._causes, provenance)
 
 
 def cores() -> int:

@@ -39,5 +39,8 @@ fn an_interrupted_run_says_so() {
     lab.flow("load", "a", "b", cbr(800 * MBIT, 100));
     let network = &lab.network;
     let stopped = trunkline_engine::run(network, 1, &|| true);
-    assert_eq!(stopped.err(), Some(Failure::Interrupted));
+    // 65536 events of packets that need three each (sent, transmitted, arrived), at 1 us a packet.
+    let Some(Failure::Interrupted { at, events, .. }) = stopped.err() else { panic!("stopped") };
+    assert_eq!(events, 1 << 16);
+    assert!((21_000_000..33_000_000).contains(&at), "{at}");
 }

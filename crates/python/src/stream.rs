@@ -1,0 +1,241 @@
+//! Many runs on several threads: jobs are pulled from an iterator, outcomes handed back one by one.
+
+use pyo3::prelude::*;
+use pyo3::types::PyIterator;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use trunkline_engine::{Failure, Network, Table};
+
+/// The interpreter hears signals and looks at the memory this often.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Reasons for runs to stop before their end.
+const GO_ON: u8 = 0;
+const INTERRUPT: u8 = 1;
+const MEMORY: u8 = 2;
+
+struct Job {
+    number: usize,
+    network: String,
+    seed: u64,
+}
+
+/// Tables, or the kind of failure and what there is to say of it.
+type Outcome = Result<Vec<Table>, (&'static str, String)>;
+
+/// What the threads share.
+struct Shared {
+    jobs: Mutex<Receiver<Job>>,
+    stop: AtomicU8,
+    time_limit: Option<Duration>,
+}
+
+/// Runs every (network, seed) of `jobs` on `threads` threads.
+///
+/// `ended` is called for each with its number, in the order in which they end: the number, and
+/// either `None` and the tables, or the kind of failure (`invalid`, `storm`, `conservation`,
+/// `panic`, `time`, `memory`) and a text. A run over `time_limit_s` is stopped, others go on. When
+/// the process holds more than `memory_limit` bytes, the runs under way are stopped and no other
+/// is begun. `tick`, if given, is called every 10 ms or so.
+///
+/// # Errors
+/// Whatever `jobs`, `ended` and `tick` raise, and an interrupt; the runs under way are stopped.
+#[pyfunction]
+#[pyo3(signature = (jobs, threads, ended, tick=None, time_limit_s=None, memory_limit=None))]
+pub fn run_stream(
+    py: Python<'_>,
+    jobs: &Bound<'_, PyAny>,
+    threads: usize,
+    ended: Py<PyAny>,
+    tick: Option<Py<PyAny>>,
+    time_limit_s: Option<f64>,
+    memory_limit: Option<u64>,
+) -> PyResult<()> {
+    let jobs = jobs.try_iter()?.unbind();
+    let threads = threads.max(1);
+    // So many jobs wait that no thread does while the interpreter handles an outcome.
+    let (feed, fed) = sync_channel(2 * threads);
+    let (tell, told) = sync_channel(2 * threads);
+    let shared = Shared {
+        jobs: Mutex::new(fed),
+        stop: AtomicU8::new(GO_ON),
+        time_limit: time_limit_s.and_then(|limit| Duration::try_from_secs_f64(limit).ok()),
+    };
+    let (shared, told) = (&shared, Mutex::new(told));
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            for number in 0..threads {
+                let tell = tell.clone();
+                let started = std::thread::Builder::new()
+                    .name(format!("run-{number}"))
+                    .spawn_scoped(scope, move || work(shared, &tell));
+                // With fewer threads than asked for the runs only take longer.
+                if let (Err(error), 0) = (started, number) {
+                    return Err(error.into());
+                }
+            }
+            drop(tell);
+            let mut host = Host { jobs, ended, tick, memory_limit, begun: 0, waiting: None };
+            let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let result = host.serve(shared, feed, &told);
+            if result.is_err() {
+                shared.stop.store(INTERRUPT, Ordering::Relaxed);
+            }
+            result
+        })
+    })
+}
+
+/// A thread: job after job until there is none, or nobody hears the outcome.
+fn work(shared: &Shared, tell: &SyncSender<(usize, Outcome)>) {
+    loop {
+        let job = shared.jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(job) = job else { return };
+        if shared.stop.load(Ordering::Relaxed) == GO_ON {
+            let outcome = catch_unwind(AssertUnwindSafe(|| run(shared, &job)))
+                .unwrap_or_else(|panic| Err(("panic", said(panic.as_ref()))));
+            if tell.send((job.number, outcome)).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn run(shared: &Shared, job: &Job) -> Outcome {
+    let network: Network = serde_json::from_str(&job.network)
+        .map_err(|error| ("invalid", format!("network: {error}")))?;
+    let began = Instant::now();
+    let late = || shared.time_limit.is_some_and(|limit| began.elapsed() > limit);
+    let asked = || shared.stop.load(Ordering::Relaxed) != GO_ON || late();
+    trunkline_engine::run(&network, job.seed, &asked).map_err(|failure| {
+        let kind = match &failure {
+            Failure::Invalid(_) => "invalid",
+            Failure::Storm { .. } => "storm",
+            Failure::Conservation(_) => "conservation",
+            Failure::Interrupted { .. } => match shared.stop.load(Ordering::Relaxed) {
+                GO_ON => "time",
+                MEMORY => "memory",
+                _ => "interrupt",
+            },
+        };
+        (kind, failure.to_string())
+    })
+}
+
+fn said(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+}
+
+/// The side of the interpreter, which runs on the caller's thread.
+struct Host {
+    jobs: Py<PyIterator>,
+    ended: Py<PyAny>,
+    tick: Option<Py<PyAny>>,
+    memory_limit: Option<u64>,
+    begun: usize,
+    /// A job for which there was no place in the queue.
+    waiting: Option<Job>,
+}
+
+impl Host {
+    fn serve(
+        &mut self,
+        shared: &Shared,
+        feed: SyncSender<Job>,
+        told: &Receiver<(usize, Outcome)>,
+    ) -> PyResult<()> {
+        let mut feed = Some(feed);
+        let mut looked = Instant::now();
+        loop {
+            if let Some(open) = &feed {
+                let over = shared.stop.load(Ordering::Relaxed) != GO_ON;
+                if over || self.fill(open)? {
+                    feed = None;
+                }
+            }
+            match told.recv_timeout(TICK) {
+                Ok((number, outcome)) => self.end(number, outcome)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            if looked.elapsed() >= TICK {
+                looked = Instant::now();
+                self.look(shared)?;
+            }
+        }
+    }
+
+    /// Hands out jobs while the queue has room; whether there are no more.
+    fn fill(&mut self, feed: &SyncSender<Job>) -> PyResult<bool> {
+        loop {
+            let job = match self.waiting.take() {
+                Some(job) => job,
+                None => match self.next()? {
+                    Some(job) => job,
+                    None => return Ok(true),
+                },
+            };
+            match feed.try_send(job) {
+                Ok(()) => {}
+                Err(TrySendError::Full(job)) => {
+                    self.waiting = Some(job);
+                    return Ok(false);
+                }
+                Err(TrySendError::Disconnected(_)) => return Ok(true),
+            }
+        }
+    }
+
+    fn next(&mut self) -> PyResult<Option<Job>> {
+        let number = self.begun;
+        let job = Python::attach(|py| {
+            let Some(job) = self.jobs.bind(py).clone().next() else { return Ok(None) };
+            job?.extract().map(Some)
+        })?;
+        self.begun += usize::from(job.is_some());
+        Ok(job.map(|(network, seed)| Job { number, network, seed }))
+    }
+
+    fn end(&self, number: usize, outcome: Outcome) -> PyResult<()> {
+        Python::attach(|py| {
+            match outcome {
+                Ok(tables) => {
+                    let tables = crate::to_python(py, &tables)?;
+                    self.ended.call1(py, (number, py.None(), tables))?;
+                }
+                Err((kind, text)) => {
+                    self.ended.call1(py, (number, kind, text))?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn look(&self, shared: &Shared) -> PyResult<()> {
+        if let (Some(limit), Some(held)) = (self.memory_limit, memory()) {
+            if held > limit {
+                let _ = shared.stop.compare_exchange(
+                    GO_ON,
+                    MEMORY,
+                    Ordering::Relaxed,
+                    Ordering::Relaxed,
+                );
+            }
+        }
+        Python::attach(|py| {
+            py.check_signals()?;
+            self.tick.as_ref().map_or(Ok(()), |tick| tick.call0(py).map(|_| ()))
+        })
+    }
+}
+
+/// Resident memory of this process [bytes]; None where the system does not say.
+fn memory() -> Option<u64> {
+    let said = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = said.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}
