@@ -1,6 +1,6 @@
 """Conditioners (RFC 2475 section 2.3): rules, traffic profiles with their meters, actions."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Discriminator, Field
 
@@ -17,7 +17,7 @@ from trunkline.scenario.fields import (
     kind,
 )
 from trunkline.scenario.match import Match
-from trunkline.scenario.units import BYTES
+from trunkline.scenario.units import BYTES, RATE, TIME
 
 __all__ = ["Action", "Conditioner", "ConditionerRule", "Meter", "Profile"]
 
@@ -30,9 +30,32 @@ _AWARE = Field(
     default=False, description="Whether the colour a packet comes with counts: none is promoted."
 )
 _AVG_INTERVAL = Field(description="Window of the rate estimate (AVG_INTERVAL).")
+_UNIT = {RATE: "bit_s", BYTES: "bytes", TIME: "ns"}
 
 
-class TokenBucket(Element):
+def _engine_key(name: str, annotation: Any, metadata: list[Any]) -> str:
+    """Name of a field in the compiled network: the scenario's own with the base unit."""
+    parts = [*metadata, *(part for each in get_args(annotation) for part in get_args(each))]
+    for part in parts:
+        if isinstance(part, Quantity):
+            return f"{name}_{_UNIT[part.dimension]}"
+    return name
+
+
+class _Metering(Element):
+    """What all meters share."""
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them: each with its unit, 0 for one left out."""
+        said: Compiled = {}
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            key = _engine_key(name, field.annotation, field.metadata)
+            said[key] = 0 if value is None else value
+        return said
+
+
+class TokenBucket(_Metering):
     """Token bucket: green while it holds the packet, else red (RFC 2475, RFC 3290)."""
 
     kind: Literal["token-bucket"]
@@ -44,19 +67,8 @@ class TokenBucket(Element):
     peak_burst: PositiveDepth | None = Field(default=None, description="Depth of that bucket.")
     colour_aware: Switch = _AWARE
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "rate_bit_s": self.rate,
-            "burst_bytes": self.burst,
-            "peak_rate_bit_s": self.peak_rate or 0,
-            "peak_burst_bytes": self.peak_burst or 0,
-            "colour_aware": self.colour_aware,
-        }
 
-
-class SrTcm(Element):
+class SrTcm(_Metering):
     """Single rate three colour marker (RFC 2697)."""
 
     kind: Literal["srtcm"]
@@ -65,18 +77,8 @@ class SrTcm(Element):
     ebs: Depth = Field(description="Excess burst size.")
     colour_aware: Switch = _AWARE
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "cir_bit_s": self.cir,
-            "cbs_bytes": self.cbs,
-            "ebs_bytes": self.ebs,
-            "colour_aware": self.colour_aware,
-        }
 
-
-class TrTcm(Element):
+class TrTcm(_Metering):
     """Two rate three colour marker (RFC 2698)."""
 
     kind: Literal["trtcm"]
@@ -86,19 +88,8 @@ class TrTcm(Element):
     pbs: PositiveDepth = Field(description="Peak burst size.")
     colour_aware: Switch = _AWARE
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "cir_bit_s": self.cir,
-            "cbs_bytes": self.cbs,
-            "pir_bit_s": self.pir,
-            "pbs_bytes": self.pbs,
-            "colour_aware": self.colour_aware,
-        }
 
-
-class Rfc4115(Element):
+class Rfc4115(_Metering):
     """Two rate three colour marker whose yellow packets take no committed tokens (RFC 4115)."""
 
     kind: Literal["rfc4115"]
@@ -108,46 +99,22 @@ class Rfc4115(Element):
     ebs: PositiveDepth = Field(description="Excess burst size.")
     colour_aware: Switch = _AWARE
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "cir_bit_s": self.cir,
-            "cbs_bytes": self.cbs,
-            "eir_bit_s": self.eir,
-            "ebs_bytes": self.ebs,
-            "colour_aware": self.colour_aware,
-        }
 
-
-class Tsw2cm(Element):
+class Tsw2cm(_Metering):
     """Time sliding window two colour marker: green and red (Clark and Fang 1998)."""
 
     kind: Literal["tsw2cm"]
     ctr: Rate = Field(description="Committed target rate.")
     avg_interval: PositiveTime = _AVG_INTERVAL
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {"kind": self.kind, "ctr_bit_s": self.ctr, "avg_interval_ns": self.avg_interval}
 
-
-class Tsw3cm(Element):
+class Tsw3cm(_Metering):
     """Time sliding window three colour marker (RFC 2859)."""
 
     kind: Literal["tsw3cm"]
     ctr: Rate = Field(description="Committed target rate.")
     ptr: Rate = Field(description="Peak target rate.")
     avg_interval: PositiveTime = _AVG_INTERVAL
-
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "ctr_bit_s": self.ctr,
-            "ptr_bit_s": self.ptr,
-            "avg_interval_ns": self.avg_interval,
-        }
 
 
 Meter = Annotated[TokenBucket | SrTcm | TrTcm | Rfc4115 | Tsw2cm | Tsw3cm, Discriminator("kind")]
