@@ -41,7 +41,8 @@ CRATES: dict[str, set[str]] = {
         "trunkline-port",
         "trunkline-agent",
     },
-    "trunkline-python": {"trunkline-engine"},
+    "trunkline-guest": set(),
+    "trunkline-python": {"trunkline-engine", "trunkline-guest"},
 }
 # Crates from outside, with what they are for in docs/decisions/0002-dependencies.md.
 OUTSIDE = {"libm", "pyo3", "rand_chacha", "rand_core", "serde", "serde_json"}

@@ -25,6 +25,9 @@ def run_stream(
 def routes(network: str) -> list[tuple[int, int, int]]:
     """Next hops: node, end of a flow, link; -1 where there is no route."""
 
+def guest_agent() -> bytes | None:
+    """Program of the Linux engine's agent; None where there is none for this platform."""
+
 def causes() -> list[str]:
     """Names of the causes of drops, by index."""
 

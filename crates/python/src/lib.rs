@@ -54,6 +54,13 @@ fn routes(network: &str) -> PyResult<Vec<(u32, u32, i64)>> {
     Ok(trunkline_engine::routes(&network))
 }
 
+/// The program of the Linux engine's agent; None where there is none for this platform.
+#[pyfunction]
+fn guest_agent(py: Python<'_>) -> Option<Bound<'_, PyBytes>> {
+    let agent = include_bytes!(concat!(env!("OUT_DIR"), "/guest-agent"));
+    (!agent.is_empty()).then(|| PyBytes::new(py, agent))
+}
+
 /// Names of the causes in the drops table, by number.
 #[pyfunction]
 fn causes() -> Vec<&'static str> {
@@ -84,6 +91,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(stream::run_stream, module)?)?;
     module.add_function(wrap_pyfunction!(routes, module)?)?;
+    module.add_function(wrap_pyfunction!(guest_agent, module)?)?;
     module.add_function(wrap_pyfunction!(causes, module)?)?;
     module.add_function(wrap_pyfunction!(timeline_events, module)?)?;
     module.add_function(wrap_pyfunction!(packet_events, module)?)?;

@@ -1,0 +1,83 @@
+//! The agent as the first process of a guest.
+
+use crate::archive::Archive;
+use crate::sys;
+use std::fs::{self, File};
+use std::io;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::time::Duration;
+
+/// Where the orders and the schedules lie.
+const ORDERS: &str = "/trunkline/orders";
+const SCHEDULES: &str = "/trunkline";
+/// Modules to load before the run, and those of the way back to load after it, by number and name.
+const MODULES: &str = "/modules";
+const MODULES_AFTER: &str = "/modules-after";
+/// The way back: a host's folder where there is one, a port of a virtual console otherwise.
+const FOLDER: &str = "/result";
+const PORT: &str = "/dev/vport0p1";
+
+/// Does the orders, hands back the results and turns the machine off.
+pub fn serve() -> ! {
+    let done = catch_unwind(AssertUnwindSafe(work));
+    match done {
+        Ok(Ok(())) => println!("trunkline: done"),
+        Ok(Err(why)) => println!("trunkline: fault: {why}"),
+        Err(_) => println!("trunkline: fault: the agent panicked"),
+    }
+    sys::power_off();
+}
+
+fn work() -> Result<(), String> {
+    for (source, target, kind) in [
+        ("dev", "/dev", "devtmpfs"),
+        ("proc", "/proc", "proc"),
+        ("sys", "/sys", "sysfs"),
+        ("tmp", "/tmp", "tmpfs"),
+    ] {
+        let mounted = sys::mount_on(source, target, kind, "");
+        // A kernel without devtmpfs has the console from the image, which is all we need then.
+        if kind != "devtmpfs" {
+            mounted.map_err(|why| format!("mount {target}: {why}"))?;
+        }
+    }
+    // The folder is that in which the kernel was started: the host's side says so by `hostfs=.`.
+    let folder = sys::mount_on("none", FOLDER, "hostfs", "result").is_ok();
+    load(MODULES)?;
+    println!("trunkline: ready");
+    let mut archive = Archive::default();
+    crate::perform(ORDERS, SCHEDULES, &mut archive)?;
+    println!("trunkline: handing back");
+    if folder {
+        return hand_back(&archive, &format!("{FOLDER}/archive"), true);
+    }
+    load(MODULES_AFTER)?;
+    for _ in 0..100 {
+        if fs::metadata(PORT).is_ok() {
+            return hand_back(&archive, PORT, false);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Err(format!("{PORT} does not appear"))
+}
+
+fn hand_back(archive: &Archive, path: &str, create: bool) -> Result<(), String> {
+    let open = || -> io::Result<()> {
+        let file = File::options().write(true).create(create).open(path)?;
+        archive.write(&mut io::BufWriter::with_capacity(1 << 16, file))
+    };
+    open().map_err(|why| format!("{path}: {why}"))
+}
+
+/// Loads the modules of a folder in the order of their names.
+fn load(folder: &str) -> Result<(), String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    let mut paths: Vec<_> =
+        entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    paths.sort();
+    for path in paths {
+        let loaded = File::open(&path).and_then(|file| sys::load_module(&file));
+        loaded.map_err(|why| format!("module {}: {why}", path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! The agent of the Linux engine: it builds a scenario's routers out of network namespaces, sends
+//! the scenario's traffic through them and hands back what it saw.
+//!
+//! In a guest it is the first process, `/init`: it mounts what it needs, loads the modules that lie
+//! in `/modules`, does the orders of `/trunkline` and turns the machine off. On the host's own
+//! kernel it is a child process, `trunkline-guest native ORDERS SCHEDULES RESULT`. Either way the
+//! namespaces have no names and go with the process, and nothing goes through a shell.
+
+mod archive;
+mod machine;
+mod netlink;
+mod orders;
+mod run;
+mod spaces;
+mod statistics;
+mod sys;
+mod tcp;
+mod udp;
+
+use archive::Archive;
+use std::fs;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if std::process::id() == 1 {
+        machine::serve();
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["native", orders, schedules, result] => native(orders, schedules, result),
+        ["namespaces"] => namespaces(),
+        _ => Err("usage: trunkline-guest native ORDERS SCHEDULES RESULT | namespaces".to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            println!("trunkline: fault: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Does orders on the kernel that this process runs on.
+fn native(orders: &str, schedules: &str, result: &str) -> Result<(), String> {
+    sys::die_with_parent().map_err(|why| why.to_string())?;
+    namespaces()?;
+    let mut archive = Archive::default();
+    perform(orders, schedules, &mut archive)?;
+    let mut file = fs::File::create(result).map_err(|why| format!("{result}: {why}"))?;
+    archive.write(&mut file).map_err(|why| format!("{result}: {why}"))
+}
+
+/// Leaves the host's network for one of this process alone; without root, by a user namespace.
+fn namespaces() -> Result<(), String> {
+    sys::new_network(!sys::is_root())
+        .map_err(|why| format!("this kernel gives us no network namespace: {why}"))
+}
+
+/// Does the orders of a file.
+fn perform(orders: &str, schedules: &str, archive: &mut Archive) -> Result<(), String> {
+    let text = fs::read_to_string(orders).map_err(|why| format!("{orders}: {why}"))?;
+    let orders = orders::Orders::parse(&text)?;
+    sys::sharpen_timers().map_err(|why| why.to_string())?;
+    let schedule = |name: &str| {
+        let path = format!("{schedules}/{name}");
+        fs::read(&path).map_err(|why| format!("{path}: {why}"))
+    };
+    run::run(orders, &schedule, archive)?;
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    archive.put("kernel", release.trim());
+    Ok(())
+}

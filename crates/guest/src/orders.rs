@@ -1,0 +1,305 @@
+//! What the guest is told: a text of one order a line, words separated by spaces.
+//!
+//! No order holds a name that a user wrote. The host writes the text from its plan; both sides are
+//! checked against each other by running it.
+
+use std::net::Ipv4Addr;
+use std::str::{FromStr, SplitWhitespace};
+
+/// Version of the text, in its first line.
+pub const FORMAT: u32 = 1;
+
+/// A namespace and what is done in it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Node {
+    /// Its name: `n0`, `n1`, ...
+    pub name: String,
+    /// Keys below `/proc/sys` and their values.
+    pub sysctls: Vec<(String, String)>,
+    /// Lines for `ip -batch`.
+    pub ip: Vec<String>,
+    /// Lines for `ip -f mpls -batch`.
+    pub mpls: Vec<String>,
+    /// Lines for `tc -batch`.
+    pub tc: Vec<String>,
+}
+
+/// One end of a link.
+#[derive(Debug, PartialEq, Eq)]
+pub struct End {
+    /// Index of its node.
+    pub node: usize,
+    /// Name of its device.
+    pub device: String,
+    /// MAC address.
+    pub mac: [u8; 6],
+}
+
+/// Where a flow's two sockets are and how its packets are marked.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Path {
+    /// Number in the network.
+    pub id: u32,
+    /// Index of the sending node.
+    pub source: usize,
+    /// Index of the receiving node.
+    pub destination: usize,
+    /// Address the sender binds to.
+    pub source_address: Ipv4Addr,
+    /// Address the receiver binds to.
+    pub destination_address: Ipv4Addr,
+    /// Port of both ends.
+    pub port: u16,
+    /// TOS byte.
+    pub tos: u8,
+    /// Time to live.
+    pub ttl: u8,
+}
+
+/// Datagrams at given times.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Udp {
+    /// Its sockets.
+    pub path: Path,
+    /// File of its schedule.
+    pub schedule: String,
+}
+
+/// A bulk transfer.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Tcp {
+    /// Its sockets.
+    pub path: Path,
+    /// When it connects \[ns\].
+    pub start_ns: u64,
+    /// When it writes no more \[ns\].
+    pub stop_ns: Option<u64>,
+    /// What it writes at most \[B\].
+    pub bytes: Option<u64>,
+    /// `TCP_CONGESTION`.
+    pub congestion_control: String,
+    /// `TCP_MAXSEG` \[B\].
+    pub mss: u32,
+    /// `SO_SNDBUF` \[B\].
+    pub send_buffer: Option<u32>,
+    /// `SO_RCVBUF` \[B\].
+    pub receive_buffer: Option<u32>,
+    /// `TCP_NODELAY`.
+    pub nodelay: bool,
+    /// Step of its samples \[ns\].
+    pub sample_ns: u64,
+}
+
+/// A device whose queues are read in steps.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Index of its node.
+    pub node: usize,
+    /// Its device.
+    pub device: String,
+    /// Step \[ns, > 0\].
+    pub step_ns: u64,
+}
+
+/// Everything the guest is told.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Orders {
+    /// Length of the run \[ns\].
+    pub duration_ns: u64,
+    /// Namespaces.
+    pub nodes: Vec<Node>,
+    /// Pairs of ends.
+    pub links: Vec<(End, End)>,
+    /// UDP flows.
+    pub udp: Vec<Udp>,
+    /// TCP flows.
+    pub tcp: Vec<Tcp>,
+    /// Devices read in steps.
+    pub samples: Vec<Sample>,
+    /// When all statistics are read \[ns\].
+    pub snapshots: Vec<u64>,
+}
+
+impl Orders {
+    /// Reads the text.
+    ///
+    /// # Errors
+    /// The line that is no order, and why.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut lines = text.lines();
+        if lines.next() != Some(&format!("trunkline {FORMAT}")) {
+            return Err(format!("these orders are not of format {FORMAT}"));
+        }
+        let mut orders = Self::default();
+        for (number, line) in lines.enumerate() {
+            orders.take(line).map_err(|why| format!("order {}: {why}: {line}", number + 2))?;
+        }
+        Ok(orders)
+    }
+
+    fn take(&mut self, line: &str) -> Result<(), String> {
+        let (word, rest) = line.split_once(' ').ok_or("one word")?;
+        let mut words = Words(rest.split_whitespace());
+        match word {
+            "duration" => self.duration_ns = words.number()?,
+            "node" => self.nodes.push(Node { name: words.word()?, ..Node::default() }),
+            "sysctl" => {
+                let (key, value) = rest.split_once(' ').ok_or("no value")?;
+                self.last()?.sysctls.push((key.to_owned(), value.to_owned()));
+            }
+            "ip" => self.last()?.ip.push(rest.to_owned()),
+            "mpls" => self.last()?.mpls.push(rest.to_owned()),
+            "tc" => self.last()?.tc.push(rest.to_owned()),
+            "link" => {
+                let ends = (self.end(&mut words)?, self.end(&mut words)?);
+                self.links.push(ends);
+            }
+            "udp" => {
+                let path = self.path(&mut words)?;
+                self.udp.push(Udp { path, schedule: words.word()? });
+            }
+            "tcp" => {
+                let flow = self.tcp(&mut words)?;
+                self.tcp.push(flow);
+            }
+            "sample" => {
+                let node = self.node(&mut words)?;
+                let (device, step_ns) = (words.word()?, words.number()?);
+                if step_ns == 0 {
+                    return Err("a step of zero".to_owned());
+                }
+                self.samples.push(Sample { node, device, step_ns });
+            }
+            "snapshot" => self.snapshots.push(words.number()?),
+            _ => return Err("no such order".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn last(&mut self) -> Result<&mut Node, String> {
+        self.nodes.last_mut().ok_or_else(|| "before any node".to_owned())
+    }
+
+    fn node(&self, words: &mut Words<'_>) -> Result<usize, String> {
+        let name = words.word()?;
+        let found = self.nodes.iter().position(|node| node.name == name);
+        found.ok_or_else(|| format!("no node {name}"))
+    }
+
+    fn end(&self, words: &mut Words<'_>) -> Result<End, String> {
+        let (node, device) = (self.node(words)?, words.word()?);
+        let mut mac = [0; 6];
+        let text = words.word()?;
+        let mut parts = text.split(':');
+        for byte in &mut mac {
+            let part = parts.next().unwrap_or_default();
+            *byte =
+                u8::from_str_radix(part, 16).map_err(|_| format!("{text} is no MAC address"))?;
+        }
+        Ok(End { node, device, mac })
+    }
+
+    fn path(&self, words: &mut Words<'_>) -> Result<Path, String> {
+        Ok(Path {
+            id: words.number()?,
+            source: self.node(words)?,
+            destination: self.node(words)?,
+            source_address: words.number()?,
+            destination_address: words.number()?,
+            port: words.number()?,
+            tos: words.number()?,
+            ttl: words.number()?,
+        })
+    }
+
+    fn tcp(&self, words: &mut Words<'_>) -> Result<Tcp, String> {
+        let flow = Tcp {
+            path: self.path(words)?,
+            start_ns: words.number()?,
+            stop_ns: words.option()?,
+            bytes: words.option()?,
+            congestion_control: words.word()?,
+            mss: words.number()?,
+            send_buffer: words.option()?,
+            receive_buffer: words.option()?,
+            nodelay: words.number()?,
+            sample_ns: words.number()?,
+        };
+        if flow.sample_ns == 0 {
+            return Err("a step of zero".to_owned());
+        }
+        Ok(flow)
+    }
+}
+
+struct Words<'a>(SplitWhitespace<'a>);
+
+impl Words<'_> {
+    fn word(&mut self) -> Result<String, String> {
+        self.0.next().map(str::to_owned).ok_or_else(|| "too few words".to_owned())
+    }
+
+    fn number<T: FromStr>(&mut self) -> Result<T, String> {
+        let word = self.word()?;
+        word.parse().map_err(|_| format!("{word} is out of place"))
+    }
+
+    /// A number, or `-` where there is none.
+    fn option<T: FromStr>(&mut self) -> Result<Option<T>, String> {
+        let word = self.word()?;
+        if word == "-" {
+            return Ok(None);
+        }
+        word.parse().map(Some).map_err(|_| format!("{word} is out of place"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO_NODES: &str = "trunkline 1\n\
+        duration 1000000000\n\
+        node n0\n\
+        sysctl net/ipv4/tcp_rmem 4096 131072 6291456\n\
+        ip addr add 10.0.0.1/30 dev l0a\n\
+        node n1\n\
+        tc qdisc add dev l0b root pfifo limit 50\n\
+        link n0 l0a 02:00:00:00:00:01 n1 l0b 02:00:00:00:00:02\n\
+        udp 7 n0 n1 10.0.0.1 10.0.0.2 9000 184 64 udp-7\n\
+        tcp 8 n0 n1 10.0.0.1 10.0.0.2 9001 0 64 5 - 1000 reno 1460 - 65536 true 10000000\n\
+        snapshot 1000000000\n";
+
+    #[test]
+    fn every_order_is_kept_as_it_was_written() {
+        let orders = Orders::parse(TWO_NODES).expect("they are orders");
+        assert_eq!(orders.duration_ns, 1_000_000_000);
+        assert_eq!(orders.nodes.len(), 2);
+        let rmem = ("net/ipv4/tcp_rmem".to_owned(), "4096 131072 6291456".to_owned());
+        assert_eq!(orders.nodes[0].sysctls, [rmem]);
+        assert_eq!(orders.nodes[1].tc, ["qdisc add dev l0b root pfifo limit 50"]);
+        assert_eq!(orders.links[0].1.mac, [2, 0, 0, 0, 0, 2]);
+        assert_eq!((orders.udp[0].path.source, orders.udp[0].path.destination), (0, 1));
+        assert_eq!(orders.udp[0].path.tos, 184);
+        let tcp = &orders.tcp[0];
+        assert_eq!((tcp.stop_ns, tcp.bytes, tcp.nodelay), (None, Some(1000), true));
+        assert_eq!((tcp.send_buffer, tcp.receive_buffer), (None, Some(65_536)));
+        assert_eq!(orders.snapshots, [1_000_000_000]);
+    }
+
+    #[test]
+    fn a_line_that_is_no_order_is_named() {
+        let text = TWO_NODES.replace("udp 7 n0 n1", "udp 7 n0 n9");
+        let why = Orders::parse(&text).expect_err("n9 is not there");
+        assert!(why.starts_with("order 9: no node n9: udp 7"), "{why}");
+        let text = TWO_NODES.replace("snapshot 1000000000", "snapshot soon");
+        let why = Orders::parse(&text).expect_err("soon is no time");
+        assert!(why.starts_with("order 11: soon is out of place"), "{why}");
+    }
+
+    #[test]
+    fn orders_of_another_format_are_refused() {
+        assert!(Orders::parse("trunkline 2\n").is_err());
+        assert!(Orders::parse("").is_err());
+    }
+}

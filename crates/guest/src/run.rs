@@ -1,0 +1,226 @@
+//! The run: one thread does everything in the order of time.
+
+use crate::archive::Archive;
+use crate::orders::Orders;
+use crate::spaces::Spaces;
+use crate::statistics::{snapshot, Series};
+use crate::sys::{self, Waiter};
+use crate::{tcp, udp};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+const MS: u64 = 1_000_000;
+/// Receivers are read in these steps; the times of arrival are the kernel's.
+const DRAIN_NS: u64 = 20 * MS;
+/// Parts of the run after which a line says that it goes on.
+const PARTS: u64 = 20;
+
+/// What is due at some time, with the number of the flow or device; at one time in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    Datagram(usize),
+    Start(usize),
+    Stop(usize),
+    Drain,
+    Sample(usize),
+    Read(usize),
+    Snapshot(usize),
+    Progress(u64),
+    End,
+}
+
+/// Runs what the orders say and puts what it leaves.
+///
+/// # Errors
+/// What was refused, by node and line.
+pub fn run(
+    mut orders: Orders,
+    schedule: &dyn Fn(&str) -> Result<Vec<u8>, String>,
+    archive: &mut Archive,
+) -> Result<(), String> {
+    let spaces = Spaces::new(orders.nodes.len()).map_err(|why| format!("namespaces: {why}"))?;
+    spaces.prepare(&orders)?;
+    let mut udp = Vec::new();
+    for flow in std::mem::take(&mut orders.udp) {
+        let records = schedule(&flow.schedule)?;
+        udp.push(udp::Flow::open(flow, &records, &spaces)?);
+    }
+    let mut tcp = Vec::new();
+    for flow in std::mem::take(&mut orders.tcp) {
+        tcp.push(tcp::Flow::open(flow, &spaces)?);
+    }
+    let mut series = Vec::new();
+    for sample in &orders.samples {
+        series.push(Series::open(sample, &orders, &spaces)?);
+    }
+    let mut run = Run {
+        zero: 0,
+        due: BinaryHeap::new(),
+        waiter: Waiter::new().map_err(|why| why.to_string())?,
+        payload: vec![0; 1 << 16],
+        late_ns: 0,
+        orders,
+        spaces,
+        udp,
+        tcp,
+        series,
+    };
+    run.plan().map_err(|why| why.to_string())?;
+    run.go(archive)?;
+    run.finish(archive)
+}
+
+struct Run {
+    zero: u64,
+    due: BinaryHeap<Reverse<(u64, Due)>>,
+    waiter: Waiter,
+    payload: Vec<u8>,
+    late_ns: u64,
+    orders: Orders,
+    spaces: Spaces,
+    udp: Vec<udp::Flow>,
+    tcp: Vec<tcp::Flow>,
+    series: Vec<Series>,
+}
+
+impl Run {
+    fn plan(&mut self) -> std::io::Result<()> {
+        for (index, flow) in self.udp.iter().enumerate() {
+            self.due.extend(flow.due().map(|at| Reverse((at, Due::Datagram(index)))));
+        }
+        for (index, flow) in self.tcp.iter().enumerate() {
+            let orders = flow.orders();
+            flow.watch(index, &self.waiter)?;
+            self.due.push(Reverse((orders.start_ns, Due::Start(index))));
+            self.due.extend(orders.stop_ns.map(|at| Reverse((at, Due::Stop(index)))));
+            self.due.push(Reverse((orders.sample_ns, Due::Sample(index))));
+        }
+        for (index, sample) in self.orders.samples.iter().enumerate() {
+            self.due.push(Reverse((sample.step_ns, Due::Read(index))));
+        }
+        for (number, &at) in self.orders.snapshots.iter().enumerate() {
+            self.due.push(Reverse((at, Due::Snapshot(number))));
+        }
+        if !self.udp.is_empty() {
+            self.due.push(Reverse((DRAIN_NS, Due::Drain)));
+        }
+        let duration = self.orders.duration_ns;
+        for part in 1..PARTS {
+            self.due.push(Reverse((duration / PARTS * part, Due::Progress(part))));
+        }
+        self.due.push(Reverse((duration, Due::End)));
+        Ok(())
+    }
+
+    fn go(&mut self, archive: &mut Archive) -> Result<(), String> {
+        // On a multiple of 100 ms, so that a longer set-up moves no timer of the kernel against us.
+        self.zero = (sys::clock() / (100 * MS) + 2) * (100 * MS);
+        println!("trunkline: time zero");
+        let mut reached = 0;
+        while let Some(Reverse((at, due))) = self.due.pop() {
+            if at > reached || reached == 0 {
+                self.wait_until(self.zero + at)?;
+                reached = at;
+                self.late_ns = self.late_ns.max(sys::clock().saturating_sub(self.zero + at));
+            }
+            if due == Due::End {
+                return Ok(());
+            }
+            self.act(at, due, archive)?;
+        }
+        Ok(())
+    }
+
+    fn wait_until(&mut self, clock: u64) -> Result<(), String> {
+        if self.tcp.is_empty() {
+            sys::sleep_until(clock);
+            return Ok(());
+        }
+        let mut events = Vec::new();
+        loop {
+            events.clear();
+            let due = self.waiter.wait(clock, |mask, token| events.push((mask, token)));
+            for &(mask, token) in &events {
+                let (index, role) = tcp::from_token(token);
+                let flow = &mut self.tcp[index];
+                flow.on_event(index, role, mask, &self.waiter)
+                    .map_err(|why| format!("flow {}: {why}", flow.orders().path.id))?;
+            }
+            if due.map_err(|why| why.to_string())? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn act(&mut self, at: u64, due: Due, archive: &mut Archive) -> Result<(), String> {
+        let mut again = |time: u64| self.due.push(Reverse((time, due)));
+        match due {
+            Due::Datagram(index) => {
+                self.udp[index].send(&mut self.payload);
+                self.udp[index].due().into_iter().for_each(again);
+            }
+            Due::Start(index) => self.tcp[index].start(index, &self.spaces, &self.waiter)?,
+            Due::Stop(index) => {
+                self.tcp[index].stop(index, &self.waiter).map_err(|why| why.to_string())?;
+            }
+            Due::Drain => {
+                again(at + DRAIN_NS);
+                self.drain()?;
+            }
+            Due::Sample(index) => {
+                again(at + self.tcp[index].orders().sample_ns);
+                self.tcp[index].sample(at);
+            }
+            Due::Read(index) => {
+                again(at + self.orders.samples[index].step_ns);
+                self.series[index].read(at)?;
+            }
+            Due::Snapshot(number) => snapshot(number, &self.orders, &self.spaces, archive)?,
+            Due::Progress(part) => println!("trunkline: {} %", 100 / PARTS * part),
+            Due::End => {}
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self) -> Result<(), String> {
+        let until = self.orders.duration_ns;
+        self.udp
+            .iter_mut()
+            .try_for_each(|flow| flow.drain(self.zero, until))
+            .map_err(|w| w.to_string())
+    }
+
+    fn finish(mut self, archive: &mut Archive) -> Result<(), String> {
+        self.drain()?;
+        for flow in self.udp {
+            flow.finish(archive);
+        }
+        for flow in self.tcp {
+            flow.finish(self.zero, archive);
+        }
+        for series in self.series {
+            series.finish(archive);
+        }
+        archive.put("late_ns", self.late_ns.to_string());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_one_time_packets_leave_before_anything_is_read_and_the_end_is_last() {
+        let mut due = BinaryHeap::new();
+        for what in [Due::End, Due::Snapshot(0), Due::Drain, Due::Datagram(1), Due::Datagram(0)] {
+            due.push(Reverse((5, what)));
+        }
+        due.push(Reverse((4, Due::Drain)));
+        let order: Vec<_> =
+            std::iter::from_fn(|| due.pop().map(|Reverse((_, what))| what)).collect();
+        let last = [Due::Datagram(0), Due::Datagram(1), Due::Drain, Due::Snapshot(0), Due::End];
+        assert_eq!(order[0], Due::Drain);
+        assert_eq!(order[1..], last);
+    }
+}

@@ -1,0 +1,309 @@
+//! TCP flows: bulk transfers by the kernel's own TCP, with samples of its state.
+
+use crate::archive::Archive;
+use crate::orders::Tcp;
+use crate::spaces::Spaces;
+use crate::sys::{self, Waiter};
+use crate::udp::{set_buffer, set_marks};
+use std::io;
+use std::os::fd::OwnedFd;
+
+const NODELAY: i32 = 1;
+const MAXIMUM_SEGMENT: i32 = 2;
+const INFO: i32 = 11;
+const CONGESTION: i32 = 13;
+const REUSE_ADDRESS: i32 = 2;
+const TIMESTAMPING: i32 = 37;
+
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+/// What a socket of a flow is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The one that listens.
+    Listener,
+    /// The one that writes.
+    Sender,
+    /// The one that reads.
+    Receiver,
+}
+
+/// A flow under way.
+#[derive(Debug)]
+pub struct Flow {
+    orders: Tcp,
+    listener: OwnedFd,
+    sender: Option<OwnedFd>,
+    receiver: Option<OwnedFd>,
+    written: u64,
+    read: u64,
+    quiet: bool,
+    established_at: Option<u64>,
+    finished_at: Option<u64>,
+    samples: Vec<u8>,
+    goodput: Vec<u8>,
+}
+
+impl Flow {
+    /// Opens the socket that listens.
+    ///
+    /// # Errors
+    /// What was refused.
+    pub fn open(orders: Tcp, spaces: &Spaces) -> Result<Self, String> {
+        let opened = || -> io::Result<OwnedFd> {
+            let path = &orders.path;
+            let fd = spaces.within(path.destination, || sys::inet_socket(sys::STREAM))??;
+            sys::set(&fd, sys::SOCKET, REUSE_ADDRESS, 1)?;
+            set_marks(&fd, path)?;
+            sys::set(&fd, sys::TCP, MAXIMUM_SEGMENT, orders.mss)?;
+            if let Some(bytes) = orders.receive_buffer {
+                set_buffer(&fd, 33, 8, bytes)?;
+            }
+            sys::bind_to(&fd, path.destination_address, path.port)?;
+            sys::listen_on(&fd)?;
+            Ok(fd)
+        };
+        let listener = opened().map_err(|why| format!("flow {}: {why}", orders.path.id))?;
+        Ok(Self {
+            orders,
+            listener,
+            sender: None,
+            receiver: None,
+            written: 0,
+            read: 0,
+            quiet: false,
+            established_at: None,
+            finished_at: None,
+            samples: Vec::new(),
+            goodput: Vec::new(),
+        })
+    }
+
+    /// The orders of the flow.
+    pub fn orders(&self) -> &Tcp {
+        &self.orders
+    }
+
+    /// Waits for the connection.
+    ///
+    /// # Errors
+    /// Those of waiting.
+    pub fn watch(&self, index: usize, waiter: &Waiter) -> io::Result<()> {
+        waiter.add(&self.listener, sys::READABLE, token(index, Role::Listener))
+    }
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// What was refused.
+    pub fn start(&mut self, index: usize, spaces: &Spaces, waiter: &Waiter) -> Result<(), String> {
+        let orders = &self.orders;
+        let opened = || -> io::Result<OwnedFd> {
+            let path = &orders.path;
+            let fd = spaces.within(path.source, || sys::inet_socket(sys::STREAM))??;
+            sys::set(&fd, sys::SOCKET, REUSE_ADDRESS, 1)?;
+            set_marks(&fd, path)?;
+            sys::set_bytes(&fd, sys::TCP, CONGESTION, orders.congestion_control.as_bytes())?;
+            sys::set(&fd, sys::TCP, MAXIMUM_SEGMENT, orders.mss)?;
+            sys::set(&fd, sys::TCP, NODELAY, u32::from(orders.nodelay))?;
+            if let Some(bytes) = orders.send_buffer {
+                set_buffer(&fd, 32, 7, bytes)?;
+            }
+            if orders.bytes.is_some() {
+                // Software stamps, without the packet: SOF_TIMESTAMPING_SOFTWARE and OPT_TSONLY.
+                sys::set(&fd, sys::SOCKET, TIMESTAMPING, 1 << 4 | 1 << 11)?;
+            }
+            sys::bind_to(&fd, path.source_address, path.port)?;
+            sys::connect_to(&fd, path.destination_address, path.port)?;
+            waiter.add(&fd, sys::WRITABLE, token(index, Role::Sender))?;
+            Ok(fd)
+        };
+        let control = &orders.congestion_control;
+        self.sender =
+            Some(opened().map_err(|why| format!("flow {} ({control}): {why}", orders.path.id))?);
+        Ok(())
+    }
+
+    /// Writes no more.
+    ///
+    /// # Errors
+    /// Those of waiting.
+    pub fn stop(&mut self, index: usize, waiter: &Waiter) -> io::Result<()> {
+        self.quiet = true;
+        self.sender.as_ref().map_or(Ok(()), |fd| waiter.change(fd, 0, token(index, Role::Sender)))
+    }
+
+    /// Does what an event of one of its sockets asks for.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub fn on_event(
+        &mut self,
+        index: usize,
+        role: Role,
+        events: u32,
+        waiter: &Waiter,
+    ) -> io::Result<()> {
+        match role {
+            Role::Listener => {
+                let fd = sys::accept_from(&self.listener)?;
+                waiter.add(&fd, sys::READABLE, token(index, Role::Receiver))?;
+                self.receiver = Some(fd);
+            }
+            Role::Receiver => {
+                if let Some(fd) = &self.receiver {
+                    self.read += sys::discard(fd)? as u64;
+                }
+            }
+            Role::Sender => {
+                if events & sys::FAILED != 0 {
+                    self.on_error()?;
+                }
+                if events & sys::WRITABLE != 0 {
+                    self.write(index, waiter)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An error event is the stamp of the last acknowledgement, or the end of the connection.
+    fn on_error(&mut self) -> io::Result<()> {
+        let Some(fd) = &self.sender else { return Ok(()) };
+        if let Some(at) = sys::acknowledged_at(fd) {
+            self.finished_at = Some(at);
+            return Ok(());
+        }
+        let mut code = [0; 4];
+        sys::get_bytes(fd, sys::SOCKET, 4, &mut code)?;
+        match i32::from_ne_bytes(code) {
+            0 => Ok(()),
+            code => Err(io::Error::from_raw_os_error(code)),
+        }
+    }
+
+    fn write(&mut self, index: usize, waiter: &Waiter) -> io::Result<()> {
+        let Some(fd) = &self.sender else { return Ok(()) };
+        if self.established_at.is_none() {
+            self.established_at = Some(sys::clock());
+        }
+        while !self.quiet {
+            let left = self.orders.bytes.map_or(u64::MAX, |bytes| bytes - self.written);
+            let size = ZEROS.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            match sys::send(fd, &ZEROS[..size], size as u64 == left) {
+                Ok(count) => self.written += count as u64,
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(why) => return Err(why),
+            }
+            self.quiet = Some(self.written) == self.orders.bytes;
+        }
+        waiter.change(fd, 0, token(index, Role::Sender))
+    }
+
+    /// Takes a sample at a time since time zero \[ns\].
+    pub fn sample(&mut self, at: u64) {
+        if let Some(info) = self.sender.as_ref().and_then(Info::of) {
+            self.samples.extend(at.to_le_bytes());
+            for value in [
+                info.word(80),        // snd_cwnd
+                info.word(76),        // snd_ssthresh
+                info.word(68),        // rtt
+                info.word(100),       // total_retrans
+                info.word(24),        // unacked
+                info.word(32),        // lost
+                u32::from(info.0[1]), // ca_state
+                info.word(8),         // rto
+            ] {
+                self.samples.extend(value.to_le_bytes());
+            }
+            self.samples.extend(info.acknowledged().to_le_bytes());
+            self.samples.extend(u64::from(info.word(156)).to_le_bytes());
+        }
+        self.goodput.extend(at.to_le_bytes());
+        self.goodput.extend(self.read.to_le_bytes());
+    }
+
+    /// Puts what the flow leaves.
+    pub fn finish(self, zero: u64, archive: &mut Archive) {
+        let since = |at: Option<u64>| {
+            at.map_or("null".to_owned(), |at| at.saturating_sub(zero).to_string())
+        };
+        let sender = self.sender.as_ref().and_then(Info::of).unwrap_or_default();
+        let receiver = self.receiver.as_ref().and_then(Info::of).unwrap_or_default();
+        let totals = format!(
+            "{{\"acked_bytes\":{},\"data_segments_received\":{},\"data_segments_sent\":{},\
+             \"established_ns\":{},\"finished_ns\":{},\"received_bytes\":{},\
+             \"receiver_segments_sent\":{},\"retransmitted_segments\":{}}}\n",
+            sender.acknowledged(),
+            receiver.word(152),
+            sender.word(156),
+            since(self.established_at),
+            since(self.finished_at),
+            self.read,
+            receiver.word(136),
+            sender.word(100),
+        );
+        let id = self.orders.path.id;
+        archive.put(format!("tcp-{id}.json"), totals);
+        archive.put(format!("tcp-{id}.bin"), self.samples);
+        archive.put(format!("tcp-{id}.goodput"), self.goodput);
+    }
+}
+
+/// What to give back with events of a flow's socket.
+fn token(index: usize, role: Role) -> u64 {
+    let role = match role {
+        Role::Listener => 0,
+        Role::Sender => 1,
+        Role::Receiver => 2,
+    };
+    (index as u64) << 2 | role
+}
+
+/// Flow and role that a token stands for.
+pub fn from_token(token: u64) -> (usize, Role) {
+    let role = match token & 3 {
+        0 => Role::Listener,
+        1 => Role::Sender,
+        _ => Role::Receiver,
+    };
+    (usize::try_from(token >> 2).expect("an index of ours"), role)
+}
+
+/// `struct tcp_info` of `linux/tcp.h`, read by the places of its fields, which never change.
+struct Info([u8; 256]);
+
+impl Default for Info {
+    fn default() -> Self {
+        Self([0; 256])
+    }
+}
+
+impl Info {
+    fn of(fd: &OwnedFd) -> Option<Self> {
+        let mut bytes = [0; 256];
+        sys::get_bytes(fd, sys::TCP, INFO, &mut bytes).ok().map(|_| Self(bytes))
+    }
+
+    fn word(&self, at: usize) -> u32 {
+        u32::from_ne_bytes(self.0[at..at + 4].try_into().expect("4 bytes"))
+    }
+
+    /// Bytes acknowledged. The kernel counts the SYN of the connecting side as one.
+    fn acknowledged(&self) -> u64 {
+        let bytes = u64::from(self.word(124)) << 32 | u64::from(self.word(120));
+        bytes.saturating_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_gives_back_flow_and_role() {
+        for role in [Role::Listener, Role::Sender, Role::Receiver] {
+            assert_eq!(from_token(token(9, role)), (9, role));
+        }
+    }
+}
