@@ -1,0 +1,53 @@
+"""Shortest-path routes, as the packet engine finds them.
+
+Source: Dijkstra's algorithm over link metrics. Equal cost: the next hop with the smallest node
+index wins, then the smallest link index (`crates/engine/src/route.rs`).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def next_links(
+    nodes: int, links: Sequence[Mapping[str, Any]], destination: int
+) -> list[int | None]:
+    """Out-link of each node towards a destination; None there, and where no path leads there.
+
+    Parameters
+    ----------
+    nodes : int
+        Number of nodes.
+    links : sequence of mapping
+        One-way links of the compiled network.
+    destination : int
+        Node.
+    """
+    incoming: list[list[int]] = [[] for _ in range(nodes)]
+    outgoing: list[list[int]] = [[] for _ in range(nodes)]
+    for index, link in enumerate(links):
+        incoming[link["to"]].append(index)
+        outgoing[link["from"]].append(index)
+    distance: dict[int, int] = {destination: 0}
+    open_ = [(0, destination)]
+    while open_:
+        cost, node = heapq.heappop(open_)
+        if cost > distance[node]:
+            continue
+        for index in incoming[node]:
+            link = links[index]
+            through = cost + link["metric"]
+            if through < distance.get(link["from"], through + 1):
+                distance[link["from"]] = through
+                heapq.heappush(open_, (through, link["from"]))
+    chosen: list[int | None] = []
+    for node in range(nodes):
+        costs = [
+            (links[index]["metric"] + distance[links[index]["to"]], links[index]["to"], index)
+            for index in outgoing[node]
+            if links[index]["to"] in distance
+        ]
+        chosen.append(min(costs)[2] if costs and node != destination else None)
+    return chosen

@@ -1,0 +1,92 @@
+"""Commands as they are collected: by node and program, each with what it is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Program = Literal["sysctl", "ip", "mpls", "tc"]
+
+
+class UnsupportedError(ValueError):
+    """The scenario asks for what the Linux kernel does not have.
+
+    Parameters
+    ----------
+    reasons : list of str
+        What, and what is nearest to it.
+    """
+
+    def __init__(self, reasons: list[str]) -> None:
+        self.reasons = reasons
+        super().__init__("\n".join(reasons))
+
+    def render(self) -> str:
+        """As a command shows it: one line a reason."""
+        return "\n".join(f"error[linux]: {reason}" for reason in self.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command.
+
+    Parameters
+    ----------
+    program : {"sysctl", "ip", "mpls", "tc"}
+        Which program reads it; a sysctl is ``key=value``.
+    line : str
+        What that program reads, generated names only.
+    about : str
+        What it is for, in the scenario's words; empty: as the command before it.
+    wire : bool
+        It stands for the wire between routers, which a real network has already.
+    """
+
+    program: Program
+    line: str
+    about: str = ""
+    wire: bool = False
+
+
+@dataclass
+class Script:
+    """Commands of every node, what cannot be said in them, and what they say differently.
+
+    Parameters
+    ----------
+    commands : list of list of Command
+        By node, in order.
+    reasons : list of str
+        What the kernel lacks; empty if it can do all.
+    notes : list of str
+        What the kernel does differently, one sentence each.
+    """
+
+    commands: list[list[Command]]
+    reasons: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, nodes: int) -> Script:
+        """A script without a command."""
+        return cls([[] for _ in range(nodes)])
+
+    def say(
+        self, node: int, program: Program, line: str, about: str = "", *, wire: bool = False
+    ) -> None:
+        """Adds a command."""
+        self.commands[node].append(Command(program, line, about, wire))
+
+    def refuse(self, reason: str) -> None:
+        """Adds a reason once."""
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+
+    def note(self, note: str) -> None:
+        """Adds a note once."""
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def lines(self, node: int, program: Program) -> tuple[str, ...]:
+        """Lines of one program at a node, in order."""
+        return tuple(each.line for each in self.commands[node] if each.program == program)
