@@ -22,6 +22,7 @@ PYTHON: dict[str, set[str]] = {
     "linux": {"_core", "scenario", "network", "results", "engine", "stats"},
     "stats": {"results"},
     "plot": {"results", "stats"},
+    "trace": {"_core", "results"},
     "study": {"scenario", "network", "engine", "results", "stats", "plot"},
     "api": {"scenario", "network", "engine", "results", "stats"},
     "examples": set(),
@@ -41,8 +42,9 @@ CRATES: dict[str, set[str]] = {
         "trunkline-port",
         "trunkline-agent",
     },
+    "trunkline-pcapng": set(),
     "trunkline-guest": set(),
-    "trunkline-python": {"trunkline-engine", "trunkline-guest"},
+    "trunkline-python": {"trunkline-engine", "trunkline-guest", "trunkline-pcapng"},
 }
 # Crates from outside, with what they are for in docs/decisions/0002-dependencies.md.
 OUTSIDE = {"libm", "pyo3", "rand_chacha", "rand_core", "serde", "serde_json"}

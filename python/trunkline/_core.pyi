@@ -1,6 +1,6 @@
 """The packet engine, written in Rust."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 _Tables = dict[str, dict[str, tuple[str, bytes]]]
@@ -39,3 +39,20 @@ def packet_events() -> list[str]:
 
 def version() -> str:
     """Version of engine and package."""
+
+def write_capture(
+    path: str,
+    application: str,
+    comment: str,
+    links: Sequence[tuple[str, int, int, int]],
+    flows: Sequence[tuple[str, int, int, int, tuple[int, int, int, bool] | None]],
+    classes: Sequence[str],
+    causes: Sequence[str],
+    columns: Mapping[str, bytes],
+    points: Sequence[tuple[int, bool]],
+    snaplen: int,
+) -> int:
+    """Write a packet trace as pcapng into a new file; the number of packets in it.
+
+    Columns are little-endian 64-bit integers, -1 where one does not apply.
+    """

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trunkline_engine::{Failure, Network, Table};
 
+mod capture;
 mod stream;
 
 fn parse(network: &str) -> PyResult<Network> {
@@ -96,5 +97,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(timeline_events, module)?)?;
     module.add_function(wrap_pyfunction!(packet_events, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::write_capture, module)?)?;
     Ok(())
 }

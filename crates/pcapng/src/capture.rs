@@ -1,0 +1,376 @@
+//! From the events of a packet trace to a capture.
+//!
+//! A link has two ends. At the near end a packet is seen when its first bit is sent, or when the
+//! port drops it; at the far end when its last bit arrives.
+
+use crate::block::{Direction, Interface, Writer};
+use crate::header::{Frame, Tcp, Transport};
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+/// TCP and UDP port of every sink: "discard" (RFC 863), which is what a sink does.
+const DISCARD: u16 = 9;
+/// Ports of the sources count from here, by flow, ...
+const FIRST_PORT: u16 = 1024;
+/// ... to the last one before those that operating systems give away (RFC 6335 section 6).
+const PORTS: u32 = 49_152 - 1024;
+/// Largest shift of the window (RFC 7323 section 2.3).
+const MOST_SHIFT: u32 = 14;
+
+/// A one-way link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// Node that sends.
+    pub from: u32,
+    /// Node that receives.
+    pub to: u32,
+    /// Rate [bit/s].
+    pub rate_bit_s: u64,
+}
+
+/// A flow.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// Nodes of source and sink.
+    pub ends: [u32; 2],
+    /// Bytes of headers in a data packet's size.
+    pub header_bytes: u32,
+    /// Of TCP.
+    pub tcp: Option<Connection>,
+}
+
+/// What the headers of a TCP connection need to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection {
+    /// Payload of a full segment [B].
+    pub mss_bytes: u32,
+    /// Size of an acknowledgement [B].
+    pub ack_bytes: u32,
+    /// Window that the receiver advertises [B].
+    pub window_bytes: u64,
+    /// Whether segments bear time stamps.
+    pub stamps: bool,
+}
+
+/// A place to capture at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Index of the link.
+    pub link: u32,
+    /// The end where packets arrive; else the one they leave from.
+    pub far: bool,
+}
+
+/// What happened, as far as a capture needs to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The packet came into being.
+    Made,
+    /// It joined a queue.
+    Queued,
+    /// It arrived at the far end of a link.
+    Arrived,
+    /// It was dropped.
+    Dropped,
+    /// Anything else.
+    Other,
+}
+
+/// One event of a packet, and the packet as it was then.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// When [ns].
+    pub at_ns: u64,
+    /// What.
+    pub event: Event,
+    /// Number of the packet.
+    pub packet: u64,
+    /// Index of the flow.
+    pub flow: u32,
+    /// Whether it is an acknowledgement.
+    pub reverse: bool,
+    /// Index of the link, where there is one.
+    pub link: Option<u32>,
+    /// Index of the class among the names of classes.
+    pub class: Option<u32>,
+    /// Index of the cause among the names of causes.
+    pub cause: Option<u32>,
+    /// From joining the queue to the first bit sent, if that came [ns].
+    pub wait_ns: Option<u64>,
+    /// IP header and all above [B].
+    pub ip_bytes: u32,
+    /// DSCP and ECN.
+    pub traffic_class: u8,
+    /// TTL.
+    pub ttl: u8,
+    /// Label stack from the top.
+    pub stack: [Option<u32>; 4],
+    /// Number of the segment or datagram.
+    pub seq: u32,
+    /// Next byte the receiver expects.
+    pub ack_bytes: u64,
+    /// ECN-Echo.
+    pub ece: bool,
+    /// Congestion window reduced.
+    pub cwr: bool,
+    /// When the segment it answers was sent [ns].
+    pub echo_ns: u64,
+    /// SACK blocks in segments.
+    pub sack: [[u32; 2]; 3],
+}
+
+/// A trace and the names in it.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Links by index.
+    pub links: Vec<Link>,
+    /// Flows by index.
+    pub flows: Vec<Flow>,
+    /// Classes by index.
+    pub classes: Vec<String>,
+    /// Causes of drops by index.
+    pub causes: Vec<String>,
+    /// Events in order of time.
+    pub rows: Vec<Row>,
+}
+
+/// A packet seen at a point.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    at_ns: u64,
+    row: usize,
+    point: u32,
+    /// Cause, if it was lost on the link behind.
+    lost: Option<u32>,
+}
+
+/// A packet that has left a queue and not arrived yet.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    link: u32,
+    /// Where it was seen, if it was.
+    seen: Option<usize>,
+}
+
+impl Trace {
+    /// Writes what is seen at `points`; says how many packets that were.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn write<W: Write>(
+        &self,
+        out: W,
+        application: &str,
+        comment: &str,
+        points: &[Point],
+        snaplen: u32,
+    ) -> io::Result<u64> {
+        let interfaces: Vec<Interface> =
+            points.iter().map(|point| self.interface(*point)).collect();
+        let comment = format!("{comment}{}", self.scales());
+        let mut writer = Writer::new(out, application, &comment, &interfaces, snaplen)?;
+        let made = self.made();
+        let seen = self.seen(points, made.len());
+        let (mut frame, mut note) = (Vec::with_capacity(256), String::new());
+        for sight in &seen {
+            let row = &self.rows[sight.row];
+            let point = points[sight.point as usize];
+            let link = &self.links[point.link as usize];
+            let length = self.frame(row, link, &made, &mut frame);
+            self.note(row, point, sight.lost, &mut note);
+            let way = if point.far { Direction::Inbound } else { Direction::Outbound };
+            writer.packet(sight.point, sight.at_ns, &frame, length, way, &note)?;
+        }
+        writer.finish()?;
+        Ok(seen.len() as u64)
+    }
+
+    fn interface(&self, point: Point) -> Interface {
+        let link = &self.links[point.link as usize];
+        let (name, what) = if point.far {
+            (format!("{} in", link.name), "as its last bit arrives")
+        } else {
+            (link.name.clone(), "as its first bit is sent, or as the port drops it")
+        };
+        Interface {
+            name,
+            description: format!("link {}: a packet {what}", link.name),
+            rate_bit_s: link.rate_bit_s,
+        }
+    }
+
+    /// When each packet was made, by its number.
+    fn made(&self) -> Vec<u64> {
+        let packets = self.rows.iter().map(|row| row.packet as usize + 1).max().unwrap_or(0);
+        let mut made = vec![0; packets];
+        for row in self.rows.iter().filter(|row| row.event == Event::Made) {
+            made[row.packet as usize] = row.at_ns;
+        }
+        made
+    }
+
+    /// What the points see, in order of time and, at one instant, of the trace.
+    fn seen(&self, points: &[Point], packets: usize) -> Vec<Seen> {
+        let mut ends = vec![[None, None]; self.links.len()];
+        for (number, point) in (0..).zip(points) {
+            ends[point.link as usize][usize::from(point.far)] = Some(number);
+        }
+        let mut under_way: Vec<Option<UnderWay>> = vec![None; packets];
+        let mut seen: Vec<Seen> = Vec::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            let Some(link) = row.link else { continue };
+            let [near, far] = ends[link as usize];
+            let under_way = &mut under_way[row.packet as usize];
+            let (at_ns, point) = match row.event {
+                Event::Queued => {
+                    let Some(wait) = row.wait_ns else { continue };
+                    let seen = near.map(|_| seen.len());
+                    *under_way = Some(UnderWay { link, seen });
+                    (row.at_ns + wait, near)
+                }
+                Event::Arrived => {
+                    *under_way = None;
+                    (row.at_ns, far)
+                }
+                Event::Dropped => match under_way.take().filter(|packet| packet.link == link) {
+                    None => (row.at_ns, near),
+                    Some(_) if self.reached_the_end(row) => (row.at_ns, far),
+                    Some(packet) => {
+                        if let Some(sight) = packet.seen {
+                            seen[sight].lost = row.cause;
+                        }
+                        continue;
+                    }
+                },
+                _ => continue,
+            };
+            if let Some(point) = point {
+                seen.push(Seen { at_ns, row: index, point, lost: None });
+            }
+        }
+        seen.sort_by_key(|sight| sight.at_ns);
+        seen
+    }
+
+    /// Whether a packet that was dropped behind a link came whole to its far end: a conditioner
+    /// dropped it there.
+    fn reached_the_end(&self, drop: &Row) -> bool {
+        drop.cause.is_some_and(|cause| self.causes[cause as usize] == "policed")
+    }
+
+    /// What the packet's comment says.
+    fn note(&self, row: &Row, point: Point, lost: Option<u32>, note: &mut String) {
+        note.clear();
+        let flow = &self.flows[row.flow as usize];
+        let what = if row.reverse { "acknowledgement" } else { "packet" };
+        let _ = write!(note, "{what} {} of flow {}, number {}", row.seq, flow.name, row.packet);
+        let named = |names: &[String], index: Option<u32>| {
+            index.and_then(|index| names.get(index as usize)).cloned()
+        };
+        if !point.far {
+            if let Some(class) = named(&self.classes, row.class) {
+                let _ = write!(note, "; class {class}");
+            }
+        }
+        if let Some(wait) = row.wait_ns {
+            let _ = write!(note, "; waited {}.{:03} us", wait / 1000, wait % 1000);
+        }
+        if let Some(cause) = named(&self.causes, row.cause) {
+            let _ = write!(note, "; dropped: {cause}");
+        } else if let Some(cause) = named(&self.causes, lost) {
+            let _ = write!(note, "; lost on the link: {cause}");
+        }
+    }
+
+    /// Writes a row's packet as a frame of a link; gives the frame's length.
+    fn frame(&self, row: &Row, link: &Link, made: &[u64], out: &mut Vec<u8>) -> u32 {
+        let flow = &self.flows[row.flow as usize];
+        let source = FIRST_PORT + (row.flow % PORTS) as u16;
+        let [from, to] = flow.ends.map(address);
+        let way = |ends: [[u8; 4]; 2]| if row.reverse { [ends[1], ends[0]] } else { ends };
+        let ports = if row.reverse { [DISCARD, source] } else { [source, DISCARD] };
+        let made = made[row.packet as usize];
+        let headers = if row.reverse { row.ip_bytes } else { flow.header_bytes };
+        let (transport, payload) = match &flow.tcp {
+            Some(tcp) => (
+                Transport::Tcp(segment(row, tcp, headers, made)),
+                row.ip_bytes.saturating_sub(headers),
+            ),
+            None => (Transport::Udp, row.ip_bytes.saturating_sub(28)),
+        };
+        let mut labels = [0; 4];
+        let mut depth = 0;
+        for entry in row.stack.into_iter().flatten() {
+            labels[depth] = entry;
+            depth += 1;
+        }
+        let frame = Frame {
+            stations: [station(link.from), station(link.to)],
+            labels: &labels[..depth],
+            traffic_class: row.traffic_class,
+            ttl: row.ttl,
+            id: row.packet as u16,
+            addresses: way([from, to]),
+            ports,
+            transport,
+            payload: payload as usize,
+        };
+        frame.write(out)
+    }
+
+    /// What a reader cannot know without having seen the connections being set up.
+    fn scales(&self) -> String {
+        let mut text = String::new();
+        for flow in &self.flows {
+            if let Some(shift @ 1..) = flow.tcp.as_ref().map(Connection::shift) {
+                let _ = write!(text, "\nflow {}: window scale {shift}", flow.name);
+            }
+        }
+        text
+    }
+}
+
+impl Connection {
+    /// Least shift by which the window fits its field (RFC 7323 section 2.3).
+    fn shift(&self) -> u32 {
+        (0..MOST_SHIFT).find(|shift| self.window_bytes >> shift <= 65_535).unwrap_or(MOST_SHIFT)
+    }
+}
+
+/// The TCP header: the first byte of a stream is number 1, as after a SYN numbered 0.
+fn segment(row: &Row, tcp: &Connection, headers: u32, made: u64) -> Tcp {
+    let mss = u64::from(tcp.mss_bytes);
+    let byte = |segment: u32| (1 + u64::from(segment) * mss) as u32;
+    let window = (tcp.window_bytes >> tcp.shift()).min(65_535) as u16;
+    let room = headers.saturating_sub(20) as usize;
+    let micros = |ns: u64| (ns / 1000) as u32;
+    let stamps = (tcp.stamps && room >= 32).then(|| (micros(made), micros(row.echo_ns)));
+    let numbers = if row.reverse { (1, (1 + row.ack_bytes) as u32) } else { (byte(row.seq), 1) };
+    let edges = |block: [u32; 2]| if block == [0, 0] { block } else { block.map(byte) };
+    Tcp {
+        seq: numbers.0,
+        ack: numbers.1,
+        ece: row.ece,
+        cwr: row.cwr,
+        window,
+        stamps,
+        sack: row.sack.map(edges),
+        room,
+    }
+}
+
+/// 10.x.y.z of a node, the last octet neither 0 nor 255.
+fn address(node: u32) -> [u8; 4] {
+    let (rest, last) = (node / 254, node % 254 + 1);
+    [10, (rest >> 8) as u8, rest as u8, last as u8]
+}
+
+/// A locally administered Ethernet address of a node (IEEE 802 section 8).
+fn station(node: u32) -> [u8; 6] {
+    let [a, b, c, d] = (node + 1).to_be_bytes();
+    [2, 0, a, b, c, d]
+}

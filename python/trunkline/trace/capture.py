@@ -1,0 +1,227 @@
+"""From the packets table to a pcapng file.
+
+How a packet looks in the file, and where it is seen, is in ``docs/reference/traces.md``.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trunkline.results import Results, dscp
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Network = Mapping[str, Any]
+
+EVENTS = ("sent", "queued", "arrived", "delivered", "dropped", "copied")
+ECN = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
+WHOLE = 262_144
+"""Snapshot length that cuts nothing [B]: the usual one of capture programs."""
+
+_PLAIN = ("time_ns", "packet", "wait_ns", "ip_bytes", "ttl", "seq", "ack_bytes", "echo_ns")
+_EDGES = tuple(f"sack_{block}_{edge}" for block in (1, 2, 3) for edge in ("start", "end"))
+
+
+class Untraced(ValueError):
+    """The run recorded no packets."""
+
+
+class UnknownPlace(ValueError):
+    """No node or link has this name."""
+
+
+def write_capture(
+    results: Results,
+    network: Network,
+    path: str | Path,
+    *,
+    at: Sequence[str] = (),
+    snaplen: int = WHOLE,
+) -> int:
+    """Write the packets of a traced run as a pcapng file, whole or not at all.
+
+    Parameters
+    ----------
+    results : Results
+        A run with ``run.trace: on``.
+    network : mapping
+        Its compiled network.
+    path : str or Path
+        File; an earlier one is replaced.
+    at : sequence of str
+        Nodes, for what leaves and what reaches them, and links, for what they are given to send;
+        every link if there is none.
+    snaplen : int
+        Bytes of each frame that are kept [B, >= 1].
+
+    Returns
+    -------
+    int
+        Packets written.
+
+    Raises
+    ------
+    Untraced
+        The run recorded no packets.
+    UnknownPlace
+        A name in ``at`` is neither a node nor a link.
+    """
+    from trunkline import _core
+
+    points = _points(network, at)
+    if len(results.packets) == 0:
+        msg = "the run has no packet trace: set run.trace to on"
+        raise Untraced(msg)
+    frame = results.packets.to_polars()
+    classes = sorted(name for name in frame["class"].unique().to_list() if name is not None)
+    causes = _core.causes()
+    columns = _columns(frame, network, classes, causes)
+    target = Path(path)
+    made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    partial = made / "capture"
+    try:
+        written = _core.write_capture(
+            str(partial),
+            f"Trunkline {_core.version()}",
+            _comment(results, network),
+            [(it["name"], it["from"], it["to"], it["rate_bit_s"]) for it in network["links"]],
+            [_flow(flow) for flow in network["flows"]],
+            classes,
+            causes,
+            columns,
+            points,
+            snaplen,
+        )
+        _flush(partial)
+        os.replace(partial, target)
+        _flush(target.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+        made.rmdir()
+    return written
+
+
+def _comment(results: Results, network: Network) -> str:
+    name = network["name"] or "a scenario"
+    return (
+        f"{name}, seed {results.seed}, simulated. A packet is seen at the near end of a link when "
+        "its first bit is sent or when the port drops it, at the far end (in) when its last bit "
+        "arrives. Payloads are zeros. The first byte of each TCP stream has number 1."
+    )
+
+
+def _points(network: Network, at: Sequence[str]) -> list[tuple[int, bool]]:
+    """Links with the end to watch, each once, in the order asked for."""
+    links = [link["name"] for link in network["links"]]
+    if not at:
+        return [(index, False) for index in range(len(links))]
+    nodes = [node["name"] for node in network["nodes"]]
+    points: dict[tuple[int, bool], None] = {}
+    for name in at:
+        if name in links:
+            points[links.index(name), False] = None
+        elif name in nodes:
+            node = nodes.index(name)
+            for index, link in enumerate(network["links"]):
+                if link["from"] == node:
+                    points[index, False] = None
+                if link["to"] == node:
+                    points[index, True] = None
+        else:
+            raise UnknownPlace(_unknown(name, [*nodes, *links]))
+    return list(points)
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, known, 3)
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return f"no node or link is called {name!r}{hint}"
+
+
+def _flow(flow: Mapping[str, Any]) -> tuple[str, int, int, int, tuple[int, int, int, bool] | None]:
+    agent = flow["agent"]
+    tcp = None
+    if agent["protocol"] == "tcp":
+        window = agent["window_packets"] * agent["mss_bytes"]
+        tcp = (agent["mss_bytes"], agent["ack_bytes"], window, agent["timestamps"])
+    return (flow["name"], flow["src"], flow["dst"], agent["header_bytes"], tcp)
+
+
+def _columns(
+    frame: pl.DataFrame, network: Network, classes: Sequence[str], causes: Sequence[str]
+) -> dict[str, bytes]:
+    """Columns of integers: indices in place of names."""
+    import polars as pl
+
+    def indices(column: str, known: Iterable[str]) -> pl.Expr:
+        numbers = {name: number for number, name in enumerate(known)}
+        text = pl.col(column)
+        return text.replace_strict(numbers, default=-1, return_dtype=pl.Int64).alias(column)
+
+    def parsed(column: str, names: Sequence[str], parse: Any) -> list[pl.Expr]:
+        known = {text: parse(text) for text in frame[column].unique().to_list() if text is not None}
+        return [
+            pl.col(column)
+            .replace_strict(
+                {text: values[number] for text, values in known.items()},
+                default=-1 if column == "stack" else 0,
+                return_dtype=pl.Int64,
+            )
+            .alias(name)
+            for number, name in enumerate(names)
+        ]
+
+    code_points = {dscp.name(value): value for value in range(64)}
+    octet = pl.col("dscp").replace_strict(code_points, return_dtype=pl.Int64) * 4 + pl.col(
+        "ecn"
+    ).replace_strict({name: bits for bits, name in enumerate(ECN)}, return_dtype=pl.Int64)
+    flags = pl.col("tcp_flags").fill_null("")
+    numbers = frame.select(
+        *(pl.col(name).fill_null(-1) for name in _PLAIN),
+        indices("event", EVENTS),
+        indices("flow", [flow["name"] for flow in network["flows"]]),
+        indices("link", [link["name"] for link in network["links"]]),
+        indices("class", classes),
+        indices("cause", causes),
+        (pl.col("direction") == "reverse").cast(pl.Int64).alias("reverse"),
+        octet.alias("traffic_class"),
+        (
+            flags.str.contains("ECE").cast(pl.Int64) + 2 * flags.str.contains("CWR").cast(pl.Int64)
+        ).alias("tcp_flags"),
+        *parsed("stack", [f"stack_{entry}" for entry in (1, 2, 3, 4)], _entries),
+        *parsed("sack", _EDGES, _edges),
+    )
+    return {
+        name: numbers[name].to_numpy().astype("<i8", copy=False).tobytes()
+        for name in numbers.columns
+    }
+
+
+def _entries(stack: str) -> list[int]:
+    """Words of a label stack, -1 for an absent entry; the bottom bit is left to the writer."""
+    words = []
+    for entry in stack.split():
+        label, tc, ttl = map(int, entry.split("/"))
+        words.append(label << 12 | tc << 9 | ttl)
+    return words + [-1] * (4 - len(words))
+
+
+def _edges(sack: str) -> list[int]:
+    """Edges of three SACK blocks, 0 to 0 for an absent one."""
+    edges = [int(edge) for block in sack.split() for edge in block.split("-")]
+    return edges + [0] * (6 - len(edges))
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
