@@ -39,6 +39,10 @@ class Traffic:
         Addresses.
     routed : dict of int to set of int
         Nodes that send to each address with its route's parameters.
+    local : list of tuple
+        Node, forwarding equivalence class, DSCP, protocol and port of what each node sends.
+    tcp_starts : dict of int to int
+        When each TCP flow starts [ns].
     """
 
     udp: list[UdpFlow] = field(default_factory=list)
@@ -49,6 +53,7 @@ class Traffic:
     ends: Ends = field(default_factory=Ends)
     routed: dict[int, set[int]] = field(default_factory=dict)
     local: list[tuple[int, int, int, str, int]] = field(default_factory=list)
+    tcp_starts: dict[int, int] = field(default_factory=dict)
 
     def end(self, node: int, fec: int, sender: int, route: tuple[str, ...] = ()) -> str:
         """Address of a node for packets of one class, sent by `sender` with these parameters."""
@@ -167,6 +172,7 @@ def _tcp(
     start: int,
 ) -> None:
     port, agent = FIRST_PORT + index, flow["agent"]
+    made.tcp_starts[index] = start
     name = f"flow {flow['name']}"
     if agent["variant"] == "tahoe":
         script.refuse(f"{name}: the Linux kernel has no tahoe; nearest: new-reno")

@@ -1,0 +1,343 @@
+"""The folder that a run leaves, as the tables of any engine.
+
+What the kernel does not tell is null: delays of TCP segments (they bear no time stamp), waits and
+mean lengths of queues, timeouts of one flow among several of a node. Drops are told by queue and
+cause, not by flow; those of a UDP flow are known from its sequence numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trunkline.linux import series
+from trunkline.linux.addresses import node_name
+from trunkline.linux.arrivals import Arrival, datagrams, samples
+from trunkline.linux.compile import Compiled
+from trunkline.linux.flows import TCP_HEADERS, TIMESTAMPS
+from trunkline.linux.statistics import Queue, at, netstat, police_drops, queues
+from trunkline.results import SCHEMAS, Column, Provenance, Results, Table
+from trunkline.results.decode import decode
+
+CAUSES = ("queue_full", "early", "policed", "corrupted")
+"""Causes that the kernel tells apart; its ``early`` holds forced drops too."""
+
+_CODES = {"i64": "q", "f64": "d", "u32": "I", "u8": "B"}
+_PERCENTILES = {"p50": 500, "p90": 900, "p95": 950, "p99": 990, "p999": 999}
+_ARRIVED = ("mean", "min", "max", *_PERCENTILES, "range")
+
+
+@dataclass
+class Flow:
+    """Counts of one flow, from the warm-up on; None is unknown."""
+
+    packets_sent: int = 0
+    bytes_sent: int = 0
+    packets_delivered: int = 0
+    bytes_delivered: int = 0
+    goodput_bytes: int = 0
+    packets_dropped: int = 0
+    retransmissions: int = 0
+    timeouts: int | None = 0
+    fast_retransmits: int | None = 0
+    acks_sent: int = 0
+    reordered: int | None = 0
+    delays: list[int] = field(default_factory=list)
+    jitter_ns: float = 0.0
+    start_ns: int = 0
+    finished_ns: int = -1
+
+
+def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
+    """Results of a run of a plan.
+
+    Parameters
+    ----------
+    compiled : Compiled
+        What was run.
+    folder : Path
+        What the guest left.
+    provenance : Provenance
+        Scenario, network, version, seed and platform.
+
+    Returns
+    -------
+    Results
+    """
+    data = compiled.network
+    warmup = data["run"]["warmup_ns"]
+    stats = json.loads((folder / "stats.json").read_text())
+    first, last = at(stats, warmup), at(stats, data["run"]["duration_ns"])
+    flows = []
+    for index, its in enumerate(data["flows"]):
+        if its["agent"]["protocol"] == "udp":
+            flows.append(_udp(compiled, folder, index))
+        else:
+            flows.append(_tcp(compiled, folder, index, (first, last)))
+    found = queues(compiled, first if warmup else None, last)
+    raw = {
+        "flows": _raw_flows(flows),
+        "ports": _raw_ports(found),
+        "drops": _raw_drops(found, police_drops(compiled, first if warmup else None, last)),
+        "series": series.raw(compiled, folder),
+        "summary": _raw_summary(flows, found),
+    }
+    tables = decode(raw, data, CAUSES)
+    return Results(_masked(tables, flows, data), provenance)
+
+
+def _udp(compiled: Compiled, folder: Path, index: int) -> Flow:
+    data = compiled.network
+    warmup, end = data["run"]["warmup_ns"], data["run"]["duration_ns"]
+    header = data["flows"][index]["agent"]["header_bytes"]
+    sent = compiled.traffic.sent[index]
+    arrived = [each for each in datagrams(folder, index) if each.received_ns < end]
+    made = Flow(start_ns=sent[0][0] if sent else 0)
+    for time, size in sent:
+        if warmup <= time < end:
+            made.packets_sent += 1
+            made.bytes_sent += size
+    greatest = -1
+    previous: int | None = None
+    for each in arrived:
+        if each.received_ns >= warmup:
+            size = sent[each.sequence][1]
+            made.packets_delivered += 1
+            made.bytes_delivered += size
+            made.goodput_bytes += max(0, size - header)
+            made.delays.append(each.delay_ns)
+            made.reordered = (made.reordered or 0) + (each.sequence < greatest)
+            if previous is not None:
+                made.jitter_ns += (abs(each.delay_ns - previous) - made.jitter_ns) / 16
+            previous = each.delay_ns
+        greatest = max(greatest, each.sequence)
+    made.packets_dropped = len(lost(sent, arrived, warmup, end))
+    return made
+
+
+def lost(
+    sent: Sequence[tuple[int, int]], arrived: Sequence[Arrival], warmup_ns: int, end_ns: int
+) -> list[int]:
+    """Sequence numbers of datagrams that were lost, and not on their way when the run ended.
+
+    Parameters
+    ----------
+    sent : sequence of (int, int)
+        Time [ns] and IP bytes of each datagram.
+    arrived : sequence of Arrival
+        Those that arrived.
+    warmup_ns, end_ns : int
+        Only those sent from the warm-up on; when the run ended.
+    """
+    got = {each.sequence for each in arrived}
+    last = max(got, default=-1)
+    longest = max((each.delay_ns for each in arrived), default=0)
+    return [
+        number
+        for number, (time, _) in enumerate(sent)
+        if number not in got
+        and warmup_ns <= time < end_ns
+        and (number < last or time + longest < end_ns)
+    ]
+
+
+def _tcp(
+    compiled: Compiled, folder: Path, index: int, stats: tuple[Mapping[str, Any], Mapping[str, Any]]
+) -> Flow:
+    data = compiled.network
+    warmup = data["run"]["warmup_ns"]
+    flow = data["flows"][index]
+    agent = flow["agent"]
+    header = TCP_HEADERS + (TIMESTAMPS if agent["timestamps"] else 0)
+    totals = json.loads((folder / f"tcp-{index}.json").read_text())
+    sampled, read_bytes = samples(folder, index)
+    before = [each for each in sampled if each.time_ns <= warmup and warmup]
+    goodput_before = [count for time, count in read_bytes if time <= warmup and warmup]
+    base = before[-1] if before else None
+    made = Flow(start_ns=compiled.traffic.tcp_starts[index])
+    made.goodput_bytes = totals["received_bytes"] - (goodput_before[-1] if goodput_before else 0)
+    made.packets_sent = totals["data_segments_sent"] - (base.segments_sent if base else 0)
+    made.retransmissions = totals["retransmitted_segments"] - (base.retransmitted if base else 0)
+    mss = agent["mss_bytes"]
+    new = max(0, made.packets_sent - made.retransmissions)
+    made.bytes_sent = made.packets_sent * (mss + header)
+    if agent["size_bytes"] is not None and not base:
+        made.bytes_sent = (
+            agent["size_bytes"] + made.retransmissions * mss + (new + made.retransmissions) * header
+        )
+    if base is None:
+        made.packets_delivered = totals["data_segments_received"]
+    else:
+        made.packets_delivered = round(made.goodput_bytes / mss)
+    made.bytes_delivered = made.goodput_bytes + made.packets_delivered * header
+    made.acks_sent = totals["receiver_segments_sent"]
+    last = sampled[-1] if sampled else None
+    inside = last.unacked if last and totals["finished_ns"] is None else 0
+    made.packets_dropped = max(0, made.packets_sent - made.packets_delivered - inside)
+    made.reordered = None
+    made.finished_ns = -1 if totals["finished_ns"] is None else totals["finished_ns"]
+    alone = sum(
+        its["src"] == flow["src"] and its["agent"]["protocol"] == "tcp" for its in data["flows"]
+    )
+    node = node_name(flow["src"])
+    made.timeouts = made.fast_retransmits = None
+    if alone == 1:
+        first, second = (netstat(each, node) for each in stats)
+        entries = ("TCPRenoRecovery", "TCPSackRecovery")
+        earlier: Mapping[str, int] = first if warmup else {}
+        made.timeouts = second.get("TCPTimeouts", 0) - earlier.get("TCPTimeouts", 0)
+        made.fast_retransmits = sum(second.get(e, 0) - earlier.get(e, 0) for e in entries)
+    return made
+
+
+def _column(kind: str, values: Sequence[float]) -> tuple[str, bytes]:
+    return kind, array(_CODES[kind], values).tobytes()
+
+
+def _raw_flows(flows: Sequence[Flow]) -> dict[str, tuple[str, bytes]]:
+    counted = (
+        "packets_sent",
+        "bytes_sent",
+        "packets_delivered",
+        "bytes_delivered",
+        "goodput_bytes",
+        "packets_dropped",
+        "retransmissions",
+        "timeouts",
+        "fast_retransmits",
+        "acks_sent",
+    )
+    columns = {"flow": _column("u32", list(range(len(flows))))}
+    for name in counted:
+        columns[name] = _column("i64", [getattr(each, name) or 0 for each in flows])
+    columns["acks_dropped"] = _column("i64", [0] * len(flows))
+    columns["reordered"] = _column("i64", [each.reordered or 0 for each in flows])
+    ordered = [sorted(each.delays) for each in flows]
+    means = [sum(each) / len(each) if each else math.nan for each in ordered]
+    columns["delay_mean_ns"] = _column("f64", means)
+    columns["delay_min_ns"] = _column("i64", [each[0] if each else -1 for each in ordered])
+    columns["delay_max_ns"] = _column("i64", [each[-1] if each else -1 for each in ordered])
+    for name, permille in _PERCENTILES.items():
+        ranks = [each[-(-permille * len(each) // 1000) - 1] if each else -1 for each in ordered]
+        columns[f"delay_{name}_ns"] = _column("i64", ranks)
+    columns["jitter_ns"] = _column("f64", [each.jitter_ns for each in flows])
+    columns["start_ns"] = _column("i64", [each.start_ns for each in flows])
+    columns["finished_ns"] = _column("i64", [each.finished_ns for each in flows])
+    return columns
+
+
+def _raw_ports(found: Sequence[Queue]) -> dict[str, tuple[str, bytes]]:
+    nothing = [0] * len(found)
+    return {
+        "link": _column("u32", [each.link for each in found]),
+        "class": _column("u8", [each.class_ for each in found]),
+        "packets_offered": _column("i64", [each.packets + each.dropped for each in found]),
+        "bytes_offered": _column("i64", [each.bytes for each in found]),
+        "packets_sent": _column("i64", [each.packets for each in found]),
+        "bytes_sent": _column("i64", [each.bytes for each in found]),
+        "packets_dropped": _column("i64", [each.dropped for each in found]),
+        "wait_mean_ns": _column("f64", [math.nan] * len(found)),
+        "wait_max_ns": _column("i64", nothing),
+        "queue_mean_packets": _column("f64", [math.nan] * len(found)),
+        "queue_max_packets": _column("i64", nothing),
+    }
+
+
+def _raw_drops(
+    found: Sequence[Queue], policed: Sequence[tuple[int, int, int, int]]
+) -> dict[str, tuple[str, bytes]]:
+    rows = [
+        (each.link, each.node, each.class_, CAUSES.index(cause), count)
+        for each in found
+        for cause, count in (("queue_full", each.full), ("early", each.early))
+        if count
+    ]
+    rows += [
+        (link, node, 65_535, CAUSES.index("policed"), count) for link, node, _, count in policed
+    ]
+    columns = list(zip(*rows, strict=True)) or [()] * 5
+    size = len(rows)
+    return {
+        "flow": _column("u32", [2**32 - 1] * size),
+        "reverse": _column("u8", [0] * size),
+        "link": _column("i64", columns[0]),
+        "node": _column("u32", columns[1]),
+        "class": _column("u32", columns[2]),
+        "precedence": _column("u8", [0] * size),
+        "cause": _column("u8", columns[3]),
+        "packets": _column("i64", columns[4]),
+        "bytes": _column("i64", [0] * size),
+    }
+
+
+def _raw_summary(flows: Sequence[Flow], found: Sequence[Queue]) -> dict[str, tuple[str, bytes]]:
+    counts = {
+        "events": 0,
+        "packet_hops": sum(each.packets for each in found),
+        "packets_sent": sum(each.packets_sent + each.acks_sent for each in flows),
+        "packets_delivered": sum(each.packets_delivered for each in flows),
+        "packets_dropped": sum(each.packets_dropped for each in flows),
+        "packets_inside_before": 0,
+        "packets_inside_after": 0,
+        "packets_peak": 0,
+    }
+    return {name: _column("i64", [count]) for name, count in counts.items()}
+
+
+def _masked(
+    tables: Mapping[str, Table], flows: Sequence[Flow], data: Mapping[str, Any]
+) -> dict[str, Table]:
+    """Tables in which what the kernel does not tell is null."""
+    timed = [bool(each.delays) for each in flows]
+    unknown = {f"delay_{which}{unit}": timed for which in _ARRIVED for unit in ("_ns", "_s")} | {
+        "jitter_ns": timed,
+        "jitter_s": timed,
+    }
+    unknown |= {
+        name: [getattr(each, name) is not None for each in flows]
+        for name in ("timeouts", "fast_retransmits", "reordered")
+    }
+    unknown["acks_dropped"] = [its["agent"]["protocol"] == "udp" for its in data["flows"]]
+    made = dict(tables)
+    made["flows"] = _with(tables["flows"], unknown)
+    height = len(tables["ports"])
+    never = [False] * height
+    made["ports"] = _with(
+        tables["ports"],
+        dict.fromkeys(
+            (
+                "wait_mean_ns",
+                "wait_max_ns",
+                "wait_mean_s",
+                "wait_max_s",
+                "queue_mean_packets",
+                "queue_max_packets",
+            ),
+            never,
+        ),
+    )
+    timed_classes = {
+        str(name) for name, each in zip(tables["flows"]["dscp"], flows, strict=True) if each.delays
+    }
+    known = [name in timed_classes for name in tables["classes"]["class"]]
+    delays = [name for name in tables["classes"].columns if name.startswith("delay_")]
+    made["classes"] = _with(tables["classes"], dict.fromkeys(delays, known))
+    return made
+
+
+def _with(table: Table, masks: Mapping[str, Sequence[bool]]) -> Table:
+    columns = {}
+    for each in SCHEMAS[table.name]:
+        column = table.column(each.name)
+        mask = masks.get(each.name)
+        if mask is not None:
+            known = column.valid or [True] * len(column)
+            both = [old and new for old, new in zip(known, mask, strict=True)]
+            column = Column(column.values, None if all(both) else both)
+        columns[each.name] = column
+    return Table(table.name, SCHEMAS[table.name], columns)

@@ -1,0 +1,118 @@
+"""The Linux engine: compiled networks in, results out, as the packet engine has it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trunkline.linux import decode
+from trunkline.linux.compile import Compiled, compile
+from trunkline.results import Provenance, Results
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run in the kernel.
+
+    Parameters
+    ----------
+    results : Results
+        Its tables.
+    compiled : Compiled
+        The plan, what is behind it, and notes on what the kernel does differently.
+    folder : Path
+        What the guest left.
+    """
+
+    results: Results
+    compiled: Compiled
+    folder: Path
+
+
+def run(
+    network_json: str,
+    seed: int,
+    folder: Path,
+    *,
+    runner: str | None = None,
+    scenario: str = "",
+) -> Run:
+    """Run a network once in a guest.
+
+    Parameters
+    ----------
+    network_json : str
+        Canonical JSON of the compiled network.
+    seed : int
+        Seed of the traffic and of the guest [0 to 2**64 - 1].
+    folder : Path
+        Empty folder for what the guest leaves.
+    runner : str, optional
+        ``uml``, ``qemu`` or ``native``; the first that is ready if left out.
+    scenario : str, default ""
+        Text of the scenario, kept as provenance.
+
+    Raises
+    ------
+    UnsupportedError
+        The network has what the kernel lacks.
+    """
+    from trunkline import _core
+    from trunkline.linux.runner import execute
+
+    compiled = compile(network_json, seed=seed)
+    record = execute(compiled.plan, compiled.schedules, folder, runner)
+    provenance = Provenance.of(
+        scenario=scenario,
+        network_json=network_json,
+        version=f"{_core.version()} linux {record.kernel} {record.runner}",
+        seed=seed,
+    )
+    return Run(decode.read(compiled, folder, provenance), compiled, folder)
+
+
+def simulate(
+    network_json: str,
+    *,
+    seeds: Sequence[int],
+    runner: str | None = None,
+    scenario: str = "",
+    noted: Callable[[str], object] | None = None,
+) -> list[Results]:
+    """Run a network in a guest once for each seed.
+
+    Parameters
+    ----------
+    network_json, runner, scenario
+        As in :func:`run`.
+    seeds : sequence of int
+        Seeds, each 0 to 2**64 - 1.
+    noted : callable, optional
+        Told once what the kernel does differently, a sentence at a time.
+
+    Returns
+    -------
+    list of Results
+        In the order of the seeds.
+    """
+    made: list[Results] = []
+    told: set[str] = set()
+    for seed in seeds:
+        with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
+            done = run(network_json, seed, Path(folder), runner=runner, scenario=scenario)
+        for note in done.compiled.notes:
+            if noted is not None and note not in told:
+                noted(note)
+            told.add(note)
+        made.append(done.results)
+    return made
+
+
+def is_random(compiled: Compiled) -> bool:
+    """Whether the kernel tosses coins of its own: random loss, RED, GRED."""
+    data = json.dumps(compiled.network["ports"])
+    policies = any(f'"kind": "{kind}"' in data for kind in ("red", "red-linux", "gred"))
+    return policies or any(link["loss"] for link in compiled.network["links"])
