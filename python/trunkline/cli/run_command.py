@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trunkline.cli.capture import Capture, capture_options
 from trunkline.cli.common import (
     SEED,
     echo_json,
@@ -44,6 +45,7 @@ MOST_RUNS = 1_000_000
 )
 @click.option("--overwrite", is_flag=True, help="Replace earlier results in --out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@capture_options
 def command(
     file: str,
     overrides: tuple[str, ...],
@@ -54,9 +56,13 @@ def command(
     out: str | None,
     overwrite: bool,
     as_json: bool,
+    pcap: str | None,
+    pcap_at: tuple[str, ...],
+    pcap_snaplen: int | None,
 ) -> None:
     """Run the scenario in FILE (- is standard input)."""
-    scenario = load_scenario(file, overrides, strict)
+    capture = Capture.of(pcap, pcap_at, pcap_snaplen, runs=runs)
+    scenario = load_scenario(file, capture.overrides(overrides), strict)
     if out is not None:
         check_folder(out, overwrite=overwrite)
 
@@ -68,6 +74,7 @@ def command(
         raise click.UsageError(f"--seed {first} with --runs {runs} goes beyond 2^64 - 1.")
     seeds = list(range(first, first + runs))
     network = compile(scenario, seed=first)
+    capture.check(network)
     with engine_faults():
         results = simulate(network, seeds=seeds, threads=threads, scenario=scenario.text)
     if runs > 1 and len({result.hash() for result in results}) == 1:
@@ -77,6 +84,7 @@ def command(
 
         folder = store.write(results, out, network_json=network.to_json(), overwrite=overwrite)
         click.echo(f"results written to {folder}", err=True)
+    capture.write(results[0], network)
     if as_json:
         echo_json(to_json(results))
     else:

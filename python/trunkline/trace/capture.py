@@ -73,7 +73,7 @@ def write_capture(
     """
     from trunkline import _core
 
-    points = _points(network, at)
+    places = points(network, at)
     if len(results.packets) == 0:
         msg = "the run has no packet trace: set run.trace to on"
         raise Untraced(msg)
@@ -94,7 +94,7 @@ def write_capture(
             classes,
             causes,
             columns,
-            points,
+            places,
             snaplen,
         )
         _flush(partial)
@@ -115,26 +115,44 @@ def _comment(results: Results, network: Network) -> str:
     )
 
 
-def _points(network: Network, at: Sequence[str]) -> list[tuple[int, bool]]:
-    """Links with the end to watch, each once, in the order asked for."""
+def points(network: Network, at: Sequence[str]) -> list[tuple[int, bool]]:
+    """Links with the end to watch, each once, in the order asked for.
+
+    Parameters
+    ----------
+    network : mapping
+        A compiled network.
+    at : sequence of str
+        Nodes and links, as for :func:`write_capture`.
+
+    Returns
+    -------
+    list of (int, bool)
+        Index of the link, and whether it is its far end.
+
+    Raises
+    ------
+    UnknownPlace
+        A name is neither a node nor a link.
+    """
     links = [link["name"] for link in network["links"]]
     if not at:
         return [(index, False) for index in range(len(links))]
     nodes = [node["name"] for node in network["nodes"]]
-    points: dict[tuple[int, bool], None] = {}
+    found: dict[tuple[int, bool], None] = {}
     for name in at:
         if name in links:
-            points[links.index(name), False] = None
+            found[links.index(name), False] = None
         elif name in nodes:
             node = nodes.index(name)
             for index, link in enumerate(network["links"]):
                 if link["from"] == node:
-                    points[index, False] = None
+                    found[index, False] = None
                 if link["to"] == node:
-                    points[index, True] = None
+                    found[index, True] = None
         else:
             raise UnknownPlace(_unknown(name, [*nodes, *links]))
-    return list(points)
+    return list(found)
 
 
 def _unknown(name: str, known: Sequence[str]) -> str:

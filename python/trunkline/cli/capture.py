@@ -1,0 +1,178 @@
+"""``--pcap``: options of a run that is captured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trunkline.network import Network
+    from trunkline.results import Results
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+# What capture programs take for a whole packet.
+LONGEST = 262_144
+TRACE = "run.trace"
+
+
+def capture_options(function: F) -> F:
+    """Add the options of a capture.
+
+    Parameters
+    ----------
+    function : callable
+        Command that takes ``pcap``, ``pcap_at`` and ``pcap_snaplen``.
+
+    Returns
+    -------
+    callable
+    """
+    for option in (
+        click.option(
+            "--pcap-snaplen",
+            type=click.IntRange(1, LONGEST),
+            metavar="BYTES",
+            help="Keep so much of each packet; default: all of it. Headers take at most 110 B.",
+        ),
+        click.option(
+            "--pcap-at",
+            multiple=True,
+            metavar="NAME",
+            help="Capture only at this node or link; repeatable.",
+        ),
+        click.option(
+            "--pcap",
+            type=click.Path(dir_okay=False),
+            metavar="FILE",
+            help="Trace every packet and write a pcapng file for Wireshark and its kin.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """Where to capture, if anywhere.
+
+    Parameters
+    ----------
+    path : str or None
+        File; none for no capture.
+    at : tuple of str
+        Nodes and links; empty for every link.
+    snaplen : int
+        Bytes of a packet that are kept [B].
+    """
+
+    path: str | None
+    at: tuple[str, ...]
+    snaplen: int
+
+    @classmethod
+    def of(
+        cls, path: str | None, at: tuple[str, ...], snaplen: int | None, *, runs: int
+    ) -> Capture:
+        """Take the options.
+
+        Parameters
+        ----------
+        path, at, snaplen
+            As given.
+        runs : int
+            Replications asked for.
+
+        Returns
+        -------
+        Capture
+
+        Raises
+        ------
+        click.UsageError
+            They do not go together, or the file cannot be written.
+        """
+        if path is None:
+            if at or snaplen is not None:
+                raise click.UsageError("--pcap-at and --pcap-snaplen need --pcap FILE.")
+        else:
+            import os
+            from pathlib import Path
+
+            if runs > 1:
+                raise click.UsageError("--pcap captures one run: leave out --runs.")
+            folder = Path(path).absolute().parent
+            if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+                raise click.UsageError(f"--pcap {path}: {folder} is no folder one may write to.")
+        return cls(path, at, LONGEST if snaplen is None else snaplen)
+
+    def overrides(self, given: tuple[str, ...]) -> tuple[str, ...]:
+        """Add what a capture needs to the values that the user sets.
+
+        Parameters
+        ----------
+        given : tuple of str
+            ``PATH=VALUE`` each.
+
+        Returns
+        -------
+        tuple of str
+        """
+        if self.path is None or any(item.partition("=")[0].strip() == TRACE for item in given):
+            return given
+        return (*given, f"{TRACE}=on")
+
+    def check(self, network: Network) -> None:
+        """Find out before the run whether the places to capture at exist.
+
+        Parameters
+        ----------
+        network : Network
+            The compiled network.
+
+        Raises
+        ------
+        click.UsageError
+            One does not.
+        """
+        if self.at:
+            import json
+
+            from trunkline.trace import UnknownPlace, points
+
+            try:
+                points(json.loads(network.to_json()), self.at)
+            except UnknownPlace as error:
+                raise click.UsageError(f"--pcap-at: {error}.") from error
+
+    def write(self, results: Results, network: Network) -> None:
+        """Write the file, if one is wanted, and say so.
+
+        Parameters
+        ----------
+        results : Results
+            The run.
+        network : Network
+            Its compiled network.
+
+        Raises
+        ------
+        click.UsageError
+            The run has no trace.
+        """
+        if self.path is None:
+            return
+        import json
+
+        from trunkline.trace import Untraced, write_capture
+
+        compiled = json.loads(network.to_json())
+        try:
+            count = write_capture(results, compiled, self.path, at=self.at, snaplen=self.snaplen)
+        except Untraced as error:
+            raise click.UsageError(f"--pcap: {error}.") from error
+        click.echo(f"{count} packets written to {self.path}", err=True)
