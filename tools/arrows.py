@@ -17,6 +17,7 @@ PYTHON: dict[str, set[str]] = {
     "_core": set(),
     "scenario": set(),
     "network": {"scenario"},
+    "importers": {"scenario"},
     "results": set(),
     "engine": {"_core", "scenario", "network", "results"},
     "linux": {"_core", "scenario", "network", "results", "engine", "stats"},
@@ -26,6 +27,7 @@ PYTHON: dict[str, set[str]] = {
     "study": {"scenario", "network", "engine", "results", "stats", "plot"},
     "api": {"scenario", "network", "engine", "results", "stats"},
     "examples": set(),
+    "report": {"scenario", "network", "engine", "results", "stats", "plot", "study"},
     "studies": {"scenario", "network", "engine", "results", "stats", "plot", "study"},
 }
 # These two stand above all others; nothing but each other may import them.

@@ -23,6 +23,7 @@ COMMANDS = (
     "schema",
     "examples",
     "reproduce",
+    "report",
     "doctor",
     "completion",
     "version",

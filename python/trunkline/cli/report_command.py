@@ -1,0 +1,43 @@
+"""``trunkline report``: results as one page."""
+
+from __future__ import annotations
+
+import click
+
+from trunkline.cli.common import echo_json, engine_faults
+
+
+@click.command("report", short_help="Write results as one page that opens anywhere.")
+@click.argument("results", type=click.Path(exists=True, file_okay=False))
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False),
+    help="File to write; report.html in the folder if not given. An earlier one is replaced.",
+)
+@click.option("--open", "opened", is_flag=True, help="Show it in the browser.")
+@click.option("--json", "as_json", is_flag=True, help="Print path and size as one JSON object.")
+def command(results: str, output: str | None, opened: bool, as_json: bool) -> None:
+    """Write the results in the folder RESULTS as one HTML file.
+
+    RESULTS is a folder that `run --out` or `reproduce --out` wrote. The page needs no network and
+    no other file: it can be mailed, read offline and printed.
+    """
+    from trunkline.report import write
+
+    try:
+        with engine_faults():
+            page = write(results, output)
+    except FileNotFoundError as error:
+        raise click.UsageError(str(error)) from None
+    size = page.stat().st_size
+    if as_json:
+        echo_json({"schema": 1, "report": str(page), "bytes": size})
+    else:
+        click.echo(f"report written to {page} ({size / 1e6:.1f} MB)", err=True)
+    if opened:
+        import webbrowser
+
+        address = page.absolute().as_uri()
+        if not webbrowser.open(address):
+            click.echo(f"no browser was found; open {address}", err=True)

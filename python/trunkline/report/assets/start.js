@@ -1,0 +1,5 @@
+startTheme();
+startTables();
+startPaths();
+startReplay();
+startCharts();

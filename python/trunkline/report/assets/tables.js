@@ -1,0 +1,29 @@
+// A press on the head of a column sorts the table by it; the numbers stand in data-sort.
+function startTables() {
+  for (const table of document.querySelectorAll("table.sortable")) {
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => {
+      const button = make("button", head.textContent);
+      button.type = "button";
+      head.replaceChildren(button);
+      button.addEventListener("click", () => sortBy(table, heads, column));
+    });
+  }
+}
+
+function sortBy(table, heads, column) {
+  const rising = heads[column].getAttribute("aria-sort") !== "ascending";
+  for (const head of heads) head.removeAttribute("aria-sort");
+  heads[column].setAttribute("aria-sort", rising ? "ascending" : "descending");
+  const key = (row) => {
+    const cell = row.cells[column];
+    return cell.dataset.sort === undefined ? cell.textContent : Number(cell.dataset.sort);
+  };
+  const compare = (a, b) => {
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    return String(a).localeCompare(String(b), "en", { numeric: true });
+  };
+  const rows = [...table.tBodies[0].rows];
+  rows.sort((a, b) => (rising ? 1 : -1) * compare(key(a), key(b)));
+  table.tBodies[0].append(...rows);
+}

@@ -1,0 +1,456 @@
+"""What the charts of an exhibit show: lines with bands, distributions, bars; data for the page."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trunkline.report.exhibit import Exhibit
+from trunkline.report.words import instant, length, number
+from trunkline.results import Results
+
+Floats = NDArray[np.float64]
+Numbers = list[float | None]
+
+MOST_LINES = 8
+"""Lines in one chart; where there are more, the largest are shown."""
+
+MOST_SINGLE = 6
+"""Flows that each have a line; where there are more, replicas share one, or classes."""
+
+RATE_POINTS = 75
+"""Points of a line of rates: a rate over a few packets is mostly noise."""
+
+MOST_POINTS = 600
+"""Points of one line; where more were recorded, they are gathered into steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: values, and a band around them where there is one."""
+
+    name: str
+    values: Numbers
+    low: Numbers | None = None
+    high: Numbers | None = None
+    x: Numbers | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A moment worth a vertical line."""
+
+    x: float
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart.
+
+    Parameters
+    ----------
+    key : str
+        Name of its place on the page, unique in an exhibit.
+    title : str
+        What it shows.
+    about : str
+        How it was made, and what the band is.
+    alt : str
+        What is to be seen, in words.
+    kind : {"line", "quantile", "bar", "against"}
+        How it is drawn.
+    unit : str
+        Unit of the values.
+    x : list of float
+        Where the values of all lines are, unless they have their own.
+    """
+
+    key: str
+    title: str
+    about: str
+    alt: str
+    kind: Literal["line", "quantile", "bar", "against"]
+    unit: str
+    x: Numbers
+    lines: list[Line]
+    marks: list[Mark] = field(default_factory=list)
+    x_unit: str = "s"
+    categories: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """As data for the page, without what the page's text says."""
+        kept = asdict(self)
+        for name in ("about", "alt"):
+            del kept[name]
+        return {name: value for name, value in kept.items() if value not in (None, [])}
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One series of every repeated run, on one grid of time."""
+
+    measure: str
+    target: str
+    of_class: str | None
+    time_s: Floats
+    values: Floats
+    """Shape (runs, steps)."""
+
+
+def recorded(exhibit: Exhibit) -> list[Series]:
+    """Every series of the report's own probes; those of the scenario where no run is repeated."""
+    watched = exhibit.watched
+    runs = watched.runs or exhibit.runs
+    least = watched.first if watched.runs else 0
+    found: dict[int, list[tuple[Floats, Floats]]] = defaultdict(list)
+    heads: dict[int, tuple[str, str, str | None]] = {}
+    for run in runs:
+        for probe, head, times, values in _probes(run):
+            if probe >= least:
+                heads[probe] = head
+                found[probe].append((times, values))
+    made = []
+    for probe, parts in sorted(found.items()):
+        measure, target, of_class = heads[probe]
+        times = parts[0][0]
+        made.append(
+            Series(measure, target, of_class, times, np.array([values for _, values in parts]))
+        )
+    return made
+
+
+def _probes(run: Results) -> list[tuple[int, tuple[str, str, str | None], Floats, Floats]]:
+    series = run.series
+    if not len(series):
+        return []
+    probe = series.column("probe").array()
+    order = np.argsort(probe, kind="stable")
+    starts = np.flatnonzero(np.diff(probe[order], prepend=-1))
+    values, times = series.column("value").array(), series.column("time_ns").array()
+    measures: list[Any] = series["measure"]
+    targets, classes = series["target"], series["class"]
+    made = []
+    for start, rows in zip(starts, np.split(order, starts[1:]), strict=True):
+        first = int(order[start])
+        of_class = None if classes[first] is None else str(classes[first])
+        head = (str(measures[first]), str(targets[first]), of_class)
+        made.append((int(probe[first]), head, times[rows] / 1e9, values[rows]))
+    return made
+
+
+def groups(exhibit: Exhibit) -> dict[str, list[str]]:
+    """Flows to show as one line: each by itself, or replicas together, or those of one class."""
+    flows = [str(flow["name"]) for flow in exhibit.network["flows"]]
+    if len(flows) <= MOST_SINGLE:
+        return {flow: [flow] for flow in flows}
+    by_base: dict[str, list[str]] = defaultdict(list)
+    for flow in flows:
+        by_base[re.sub(r"\[\d+\]$", "", flow)].append(flow)
+    if len(by_base) <= MOST_LINES:
+        return {f"{base} ({len(of)})" if len(of) > 1 else base: of for base, of in by_base.items()}
+    by_class: dict[str, list[str]] = defaultdict(list)
+    classes = exhibit.first.flows["dscp"]
+    for each, name in zip(exhibit.first.flows["flow"], classes, strict=True):
+        by_class[str(name)].append(str(each))
+    return {f"{name} ({len(of)})": of for name, of in by_class.items()}
+
+
+def timed(exhibit: Exhibit) -> list[Chart]:
+    """Charts over time: rates, delay, queues, windows, utilisation and drops."""
+    series = recorded(exhibit)
+    of_flow: dict[str, dict[str, Series]] = defaultdict(dict)
+    of_link: dict[str, dict[str, Series]] = defaultdict(dict)
+    for one in series:
+        if one.measure in ("utilisation", "queue-packets", "drops"):
+            name = one.target if one.of_class is None else f"{one.target} {one.of_class}"
+            of_link[one.measure][name] = one
+        else:
+            of_flow[one.measure][one.target] = one
+    rates = {**of_flow.get("throughput", {}), **of_flow.get("goodput", {})}
+    together = groups(exhibit)
+    marks = _marks(exhibit)
+    band = _band(exhibit)
+    charts = [
+        _gathered("rate", "Goodput of TCP, throughput of UDP", "bit/s", rates, together, "sum"),
+        _gathered("delay", "One-way delay", "s", of_flow.get("delay", {}), together, "mean"),
+        _gathered(
+            "cwnd", "Congestion window", "segments", of_flow.get("cwnd", {}), together, "mean"
+        ),
+        _largest("queue", "Packets at the port", "packets", of_link.get("queue-packets", {})),
+        _largest("use", "Utilisation of links", "%", of_link.get("utilisation", {})),
+        _largest("drops", "Drops at the port", "packets/s", of_link.get("drops", {})),
+    ]
+    made = []
+    for chart in charts:
+        if chart is None:
+            continue
+        key, title, unit, x, lines, note = chart
+        about = " ".join(part for part in (note, _step(x), band) if part)
+        made.append(
+            Chart(key, title, about, _alt(title, lines, unit), "line", unit, x, lines, marks)
+        )
+    return made
+
+
+_Made = tuple[str, str, str, Numbers, list[Line], str]
+
+
+def _gathered(
+    key: str,
+    title: str,
+    unit: str,
+    series: dict[str, Series],
+    together: dict[str, list[str]],
+    how: Literal["sum", "mean"],
+) -> _Made | None:
+    lines, x = [], None
+    several = False
+    for name, flows in together.items():
+        members = [series[flow] for flow in flows if flow in series]
+        if not members:
+            continue
+        several |= len(members) > 1
+        stack = np.array([one.values for one in members])
+        with np.errstate(invalid="ignore"):
+            total = np.nansum(stack, axis=0) if how == "sum" else _nanmean(stack, 0)
+        points = RATE_POINTS if how == "sum" else MOST_POINTS
+        time, line = _line(name, *_coarser(members[0].time_s, total, points))
+        x = x or time
+        lines.append(line)
+    if x is None or not _anything(lines):
+        return None
+    lines.sort(key=lambda line: -_mean(line.values))
+    note = ""
+    if several:
+        note = "Sum over the flows of a line." if how == "sum" else "Mean over the flows of a line."
+    return key, title, unit, x, lines[:MOST_LINES], _left_out(note, lines)
+
+
+def _coarser(time: Floats, values: Floats, points: int) -> tuple[Floats, Floats]:
+    """Means over as many steps as leave so many points; the last steps may not fill one."""
+    size = -(-len(time) // points)
+    whole = len(time) // size * size
+    gathered = values[:, :whole].reshape(len(values), -1, size)
+    return time[size - 1 : whole : size], _nanmean(gathered, 2)
+
+
+def _largest(key: str, title: str, unit: str, series: dict[str, Series]) -> _Made | None:
+    lines, x = [], None
+    for name, one in series.items():
+        gathered = unit != "packets"  # those are shares and rates, which have means
+        points = RATE_POINTS * 2 if gathered else MOST_POINTS
+        time, line = _line(name, *_coarser(one.time_s, one.values, points))
+        x = x or time
+        lines.append(line)
+    lines = [line for line in lines if any(value for value in line.values)]
+    if x is None or not lines:
+        return None
+    lines.sort(key=lambda line: -_mean(line.values))
+    return key, title, unit, x, lines[: MOST_LINES - 2], _left_out("", lines, MOST_LINES - 2)
+
+
+def _left_out(note: str, lines: list[Line], most: int = MOST_LINES) -> str:
+    more = len(lines) - most
+    said = f"The {most} largest on average; {more} more are not shown." if more > 0 else ""
+    return " ".join(part for part in (note, said) if part)
+
+
+def _line(name: str, time: Floats, values: Floats) -> tuple[Numbers, Line]:
+    """One line over (runs, steps): mean over runs, least and greatest as band."""
+    mean = _nanmean(values, 0)
+    low, high = np.fmin.reduce(values, 0), np.fmax.reduce(values, 0)
+    if len(time) > MOST_POINTS:
+        size = -(-len(time) // MOST_POINTS)
+        cuts = np.arange(0, len(time), size)
+        ends = np.minimum(cuts + size, len(time)) - 1
+        kept = np.array([_nanmean(part, 0) for part in np.split(mean, cuts[1:])])
+        low, high = np.fmin.reduceat(low, cuts), np.fmax.reduceat(high, cuts)
+        time, mean = time[ends], kept
+    banded = bool(np.any(np.nan_to_num(high) > np.nan_to_num(low)))
+    return _list(time, 9), Line(
+        name, _list(mean), _list(low) if banded else None, _list(high) if banded else None
+    )
+
+
+def _nanmean(values: Floats, axis: int) -> Any:
+    known = ~np.isnan(values)
+    count = known.sum(axis=axis)
+    total = np.where(known, values, 0.0).sum(axis=axis)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _list(values: Floats, digits: int = 4) -> Numbers:
+    """Give numbers with so many significant digits; none where not a number."""
+    return [
+        None if np.isnan(value) else float(f"{value:.{digits}g}") if value else 0
+        for value in values.tolist()
+    ]
+
+
+def _anything(lines: list[Line]) -> bool:
+    return any(value is not None for line in lines for value in line.values)
+
+
+def _mean(values: Numbers) -> float:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else 0.0
+
+
+def _step(x: Numbers) -> str:
+    if len(x) < 2 or x[0] is None or x[1] is None:
+        return ""
+    return f"Each point is a step of {length(round(1e9 * (x[1] - x[0])))}."
+
+
+def _band(exhibit: Exhibit) -> str:
+    watched = exhibit.watched
+    if not watched.runs:
+        return f"As the scenario's probes recorded it; no run was repeated: {watched.why_not}."
+    runs = len(watched.runs)
+    if runs == 1:
+        return f"Seed {watched.runs[0].seed}."
+    seeds = f"{watched.runs[0].seed} to {watched.runs[-1].seed}"
+    return f"Line: mean over seeds {seeds}; band: least and greatest of them."
+
+
+def _alt(title: str, lines: list[Line], unit: str) -> str:
+    parts = [f"{line.name} {_said(_mean(line.values), unit)}" for line in lines]
+    return f"{title} over time, mean of each line: {', '.join(parts)}."
+
+
+def _said(value: float, unit: str) -> str:
+    from trunkline.report.words import ratio, short
+
+    if unit == "%":
+        return ratio(value)
+    return short(value, unit) if unit in ("s", "bit/s") else f"{number(value, 3)} {unit}"
+
+
+def _marks(exhibit: Exhibit) -> list[Mark]:
+    """Failures and switches of the first run, and the end of the warm-up.
+
+    Of marks that stand too close to be read, the first has the names of all.
+    """
+    found: list[tuple[float, str]] = []
+    if exhibit.warmup_ns:
+        found.append((exhibit.warmup_ns / 1e9, "counting starts"))
+    for row in exhibit.first.timeline.rows():
+        mark = (float(row["time_s"] or 0), str(row["event"]))
+        if mark[1] in ("failed", "switched", "repaired", "reverted") and mark not in found:
+            found.append(mark)
+    marks: list[Mark] = []
+    named = 0
+    for at, name in sorted(found)[:24]:
+        if marks and at - marks[named].x < CLOSE * exhibit.duration_ns / 1e9:
+            before = marks[named]
+            if name not in before.name:
+                marks[named] = Mark(before.x, f"{before.name}, {name}")
+            if at > marks[-1].x:
+                marks.append(Mark(at, ""))
+            continue
+        marks.append(Mark(at, name))
+        named = len(marks) - 1
+    return marks
+
+
+CLOSE = 0.12
+"""Part of a run within which two marks cannot both be named."""
+
+
+SHARES = (
+    0.0,
+    0.01,
+    0.05,
+    *(each / 20 for each in range(2, 19)),
+    0.95,
+    0.98,
+    0.99,
+    0.995,
+    0.999,
+    1.0,
+)
+"""Shares of packets at which the distribution of delays is drawn."""
+
+
+def delays(exhibit: Exhibit) -> Chart | None:
+    """Distribution of the one-way delay of flows, from the histograms of all runs."""
+    counted: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for run in exhibit.runs:
+        table = run.tables["delays"]
+        columns = (table[name] for name in ("flow", "upper_ns", "packets"))
+        for flow, upper, packets in zip(*columns, strict=True):
+            counted[str(flow)][int(upper or 0)] += int(packets or 0)
+    together: dict[str, dict[int, int]] = {}
+    for name, flows in groups(exhibit).items():
+        total: dict[int, int] = defaultdict(int)
+        for flow in flows:
+            for upper, packets in counted[flow].items():
+                total[upper] += packets
+        if total:
+            together[name] = total
+    if not together:
+        return None
+    ranked = sorted(together.items(), key=lambda item: -sum(item[1].values()))
+    lines, parts = [], []
+    for name, total in ranked[:MOST_LINES]:
+        uppers = np.array(sorted(total))
+        reached = np.cumsum([total[upper] for upper in uppers.tolist()])
+        at = np.searchsorted(reached, np.array(SHARES) * reached[-1], side="left")
+        values = uppers[np.minimum(at, len(uppers) - 1)] / 1e9
+        lines.append(Line(name, list(SHARES), x=_list(values, 5)))
+        parts.append(f"{name} median {_said(float(values[SHARES.index(0.5)]), 's')}")
+    about = "Every packet delivered in the measured time, in buckets of 1.1 % of the delay."
+    if len(exhibit.runs) > 1:
+        about += f" {len(exhibit.runs)} runs together."
+    if len(ranked) > MOST_LINES:
+        about += f" The {MOST_LINES} with most packets; {len(ranked) - MOST_LINES} more."
+    alt = f"Distribution of one-way delay: {', '.join(parts)}."
+    title = "Delay: share of packets that took at most so long"
+    return Chart("quantiles", title, about, alt, "quantile", "s", [], lines)
+
+
+def drops(exhibit: Exhibit) -> Chart | None:
+    """Packets lost by place, stacked by cause and drop precedence."""
+    total: dict[tuple[str, str], float] = defaultdict(float)
+    for run in exhibit.runs:
+        names = ("link", "node", "cause", "precedence", "packets")
+        for link, node, cause, precedence, packets in zip(
+            *(run.drops[name] for name in names), strict=True
+        ):
+            what = f"{cause}, precedence {precedence}" if precedence else str(cause)
+            total[str(link if link is not None else node), what] += float(packets or 0)
+    if not total:
+        return None
+    runs = len(exhibit.runs)
+    by_place: dict[str, float] = defaultdict(float)
+    for (place, _), packets in total.items():
+        by_place[place] += packets / runs
+    places = sorted(by_place, key=lambda place: -by_place[place])
+    kept = places[:12]
+    causes = sorted({what for place, what in total if place in kept})
+    lines = [
+        Line(what, [float(f"{total.get((place, what), 0.0) / runs:.5g}") for place in kept])
+        for what in causes
+    ]
+    more = len(places) - len(kept)
+    about = "Data and acknowledgements."
+    if runs > 1:
+        about += f" Mean over {runs} runs."
+    if more:
+        about += f" The {len(kept)} places with most; {more} more."
+    parts = [f"{place} {number(by_place[place])}" for place in kept]
+    alt = f"Packets lost by place: {', '.join(parts)}."
+    title = "Packets lost, by place, cause and drop precedence"
+    return Chart("lost", title, about, alt, "bar", "packets", [], lines, categories=kept)
+
+
+def when(chart: Chart) -> str:
+    """Say where a chart's first and last points are."""
+    known = [value for value in chart.x if value is not None]
+    return f"{instant(known[0] * 1e9)} to {instant(known[-1] * 1e9)}" if known else ""

@@ -1,0 +1,95 @@
+"""One scenario as a report shows it: its network, its runs, and those repeated to look closer."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trunkline.report import watch
+from trunkline.results import Results, store
+
+Place = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A scenario that was run.
+
+    Parameters
+    ----------
+    title : str
+        What it is called on the page.
+    about : str
+        A sentence: which part of the whole it is, what to look at; may be empty.
+    network : mapping
+        The compiled network.
+    runs : list of Results
+        One run a seed.
+    """
+
+    title: str
+    about: str
+    network: Mapping[str, Any]
+    runs: list[Results]
+
+    @classmethod
+    def read(cls, folder: Path, title: str = "", about: str = "") -> Exhibit:
+        """Read a results folder.
+
+        Raises
+        ------
+        FileNotFoundError
+            The folder holds no results, or no compiled network.
+        """
+        network = json.loads((folder / store.NETWORK).read_text(encoding="utf-8"))
+        return cls(title or str(network["name"]), about, network, store.read(folder))
+
+    @property
+    def first(self) -> Results:
+        """The run that stands for all where one is shown."""
+        return self.runs[0]
+
+    @functools.cached_property
+    def watched(self) -> watch.Watched:
+        """The first runs repeated with probes."""
+        return watch.repeat(self.network, self.runs)
+
+    @property
+    def duration_ns(self) -> int:
+        """Length of a run [ns]."""
+        return int(self.network["run"]["duration_ns"])
+
+    @property
+    def warmup_ns(self) -> int:
+        """Where counting starts [ns]."""
+        return int(self.network["run"]["warmup_ns"])
+
+    @functools.cached_property
+    def places(self) -> dict[str, Place]:
+        """Where the scenario puts its nodes; those without a place are left out."""
+        from trunkline.scenario import text
+        from trunkline.scenario.diagnostic import ScenarioError
+
+        written = self.first.provenance.scenario
+        if not written.strip():
+            return {}
+        try:
+            document, _ = text.parse(written, "scenario")
+        except ScenarioError:
+            return {}
+        nodes = document.get("nodes") if isinstance(document, Mapping) else None
+        if not isinstance(nodes, Mapping):
+            return {}
+        found = {}
+        for name, keys in nodes.items():
+            place = keys.get("position") if isinstance(keys, Mapping) else None
+            if isinstance(place, list | tuple) and len(place) == 2:
+                try:
+                    found[str(name)] = (float(str(place[0])), float(str(place[1])))
+                except ValueError:
+                    continue
+        return found

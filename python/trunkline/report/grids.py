@@ -1,0 +1,205 @@
+"""The tables of a report: cells with what to sort by, means with intervals where runs are many."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trunkline.report.exhibit import Exhibit
+from trunkline.report.words import count, interval, number, ratio
+from trunkline.results.table import Scalar
+from trunkline.stats import Interval, across
+
+MOST_ROWS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell: what it says, and the number it is sorted by (text by itself)."""
+
+    text: str
+    sort: float | None = None
+    mark: str = ""
+    """``good`` or ``bad``, where the page puts a sign beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table of the page."""
+
+    key: str
+    title: str
+    heads: list[tuple[str, str]]
+    """Name of each column, and what it means (may be empty)."""
+    rows: list[list[Cell]]
+    note: str = ""
+    names: int = 1
+    """Columns from the left that hold names."""
+    folded: bool = False
+
+
+_Column = tuple[str, str, str, str]
+
+FLOWS: Sequence[_Column] = (
+    ("goodput", "goodput_bit_s", "bit/s", "application data handed over in order"),
+    ("throughput", "throughput_bit_s", "bit/s", "IP packets delivered"),
+    ("loss", "loss_ratio", "%", "data packets lost over those sent"),
+    ("delay", "delay_mean_s", "s", "mean one-way delay"),
+    ("p99", "delay_p99_s", "s", "99th percentile of the one-way delay"),
+    ("jitter", "jitter_s", "s", "interarrival jitter, RFC 3550 section 6.4.1"),
+    ("again", "retransmissions", "", "segments sent again"),
+)
+CLASSES: Sequence[_Column] = (
+    ("flows", "flows", "", "flows gathered"),
+    ("offered", "offered_bit_s", "bit/s", "IP packets sent"),
+    ("throughput", "throughput_bit_s", "bit/s", "IP packets delivered"),
+    ("goodput", "goodput_bit_s", "bit/s", "application data handed over in order"),
+    ("loss", "loss_ratio", "%", "data packets lost over those sent"),
+    ("delay", "delay_mean_s", "s", "mean one-way delay of all packets"),
+    ("longest", "delay_max_s", "s", "greatest one-way delay"),
+)
+PORTS: Sequence[_Column] = (
+    ("use", "utilisation", "%", "bits sent over capacity"),
+    ("offered", "packets_offered", "", "packets that reached the port"),
+    ("dropped", "packets_dropped", "", "packets dropped there"),
+    ("loss", "loss_ratio", "%", "dropped over offered"),
+    ("wait", "wait_mean_s", "s", "mean time from arrival to the start of transmission"),
+    ("queue", "queue_mean_packets", "", "mean packets waiting"),
+    ("most", "queue_max_packets", "", "most packets waiting at once"),
+)
+PATHS: Sequence[_Column] = (
+    ("packets", "packets", "", "labelled packets carried"),
+    ("throughput", "throughput_bit_s", "bit/s", "IP packets and labels"),
+)
+
+
+def of(exhibit: Exhibit) -> list[Grid]:
+    """The tables of an exhibit, those without rows left out."""
+    grids = [
+        _measured(exhibit, "classes", "Classes", CLASSES, "offered_bit_s"),
+        _measured(exhibit, "flows", "Flows", FLOWS, "offered_bit_s"),
+        _measured(exhibit, "ports", "Ports", PORTS, "utilisation", "packets_offered"),
+        _measured(exhibit, "paths", "Paths", PATHS, "packets"),
+        _drops(exhibit),
+        _colours(exhibit),
+        _timeline(exhibit),
+    ]
+    return [grid for grid in grids if grid.rows]
+
+
+def spread(exhibit: Exhibit) -> str:
+    """What the numbers of the tables are."""
+    runs = len(exhibit.runs)
+    if runs == 1:
+        return f"One run, seed {exhibit.first.seed}: no interval can be given."
+    seeds = f"{exhibit.first.seed} to {exhibit.runs[-1].seed}"
+    return f"Mean ± half of the 95 % interval over {runs} runs, seeds {seeds} (Student's t)."
+
+
+def _measured(
+    exhibit: Exhibit,
+    table: str,
+    title: str,
+    columns: Sequence[_Column],
+    busiest: str,
+    needs: str = "",
+) -> Grid:
+    rows = across(exhibit.runs, table)
+    if needs:
+        rows = [row for row in rows if row.measures[needs].mean > 0]
+    more = len(rows) - MOST_ROWS
+    if more > 0:
+        rows = sorted(rows, key=lambda row: -row.measures[busiest].mean)[:MOST_ROWS]
+    names = list(rows[0].key) if rows else ["name"]
+    heads = [(name, "") for name in names] + [(name, about) for name, _, _, about in columns]
+    extra = {str(r["flow"]): str(r["dscp"]) for r in exhibit.first.flows.rows()}
+    if table == "flows":
+        heads.insert(1, ("DSCP", "DSCP of the source"))
+    made = []
+    for row in rows:
+        cells = [Cell(value) for value in row.key.values()]
+        if table == "flows":
+            cells.append(Cell(extra.get(row.key["flow"], "–")))
+        cells += [_cell(row.measures.get(measure), unit) for _, measure, unit, _ in columns]
+        made.append(cells)
+    note = spread(exhibit)
+    if more > 0:
+        note += f" The {MOST_ROWS} busiest; {more} more are in the tables."
+    return Grid(table, title, heads, made, note, len(names) + (table == "flows"))
+
+
+def _cell(found: Interval | None, unit: str) -> Cell:
+    if found is None:
+        return Cell("–", -1.0)
+    if not unit and found.half_width is None:
+        return Cell(
+            count(found.mean) if found.mean == int(found.mean) else number(found.mean, 3),
+            found.mean,
+        )
+    return Cell(interval(found, unit), found.mean)
+
+
+def _drops(exhibit: Exhibit) -> Grid:
+    total: dict[tuple[str, ...], float] = defaultdict(float)
+    for run in exhibit.runs:
+        for row in run.drops.rows():
+            place = row["link"] if row["link"] is not None else row["node"]
+            shown = (row["flow"], row["direction"], place, row["class"], row["precedence"])
+            key = tuple(_text(value) for value in (*shown, row["cause"]))
+            total[key] += float(row["packets"] or 0)
+    runs = len(exhibit.runs)
+    ranked = sorted(total.items(), key=lambda item: -item[1])
+    rows = [
+        [*map(Cell, key), Cell(number(packets / runs, 4), packets / runs)]
+        for key, packets in ranked[:MOST_ROWS]
+    ]
+    heads = [("flow", ""), ("direction", "forward: data, reverse: acknowledgements"), ("at", "")]
+    heads += [("class", "class of the port"), ("precedence", "drop precedence, 0 is dropped last")]
+    heads += [("cause", ""), ("packets", "mean over runs" if runs > 1 else "")]
+    note = "" if len(ranked) <= MOST_ROWS else f"The {MOST_ROWS} largest of {len(ranked)}."
+    return Grid("drops", "Drops", heads, rows, note, names=6, folded=len(rows) > 12)
+
+
+def _colours(exhibit: Exhibit) -> Grid:
+    rows = []
+    for row in exhibit.first.colours.rows():
+        names = [_text(row[name]) for name in ("link", "end", "conditioner", "profile", "colour")]
+        packets = float(row["packets"] or 0)
+        share = row["share"]
+        rows.append(
+            [
+                *map(Cell, names),
+                Cell(count(packets), packets),
+                Cell(ratio(None if share is None else float(share)), float(share or 0)),
+            ]
+        )
+    heads = [(name, "") for name in ("link", "end", "conditioner", "profile", "colour", "packets")]
+    heads.append(("share", "of the packets of its profile"))
+    note = f"Seed {exhibit.first.seed}."
+    return Grid("colours", "Colours of meters", heads, rows[:MOST_ROWS], note, names=5)
+
+
+def _timeline(exhibit: Exhibit) -> Grid:
+    rows = []
+    for row in exhibit.first.timeline.rows():
+        names = [_text(row[n]) for n in ("event", "protection", "path", "link", "node")]
+        at = float(row["time_s"] or 0)
+        rows.append([Cell(f"{at:.6f} s", at), *map(Cell, names)])
+    heads = [(name, "") for name in ("time", "event", "protection", "path", "link", "node")]
+    note = f"Seed {exhibit.first.seed}."
+    if len(rows) > MOST_ROWS:
+        note += f" The first {MOST_ROWS} of {len(rows)}."
+    return Grid(
+        "timeline",
+        "Timeline of failures and recovery",
+        heads,
+        rows[:MOST_ROWS],
+        note,
+        names=0,
+        folded=True,
+    )
+
+
+def _text(value: Scalar) -> str:
+    return "–" if value is None else str(value)

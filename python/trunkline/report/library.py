@@ -1,0 +1,39 @@
+"""The charts library that goes into a page, if the package has it."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import gzip
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+FILE = Path(__file__).parent / "vendor" / "echarts.min.js"
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The library, packed, and the hash by which the page lets it run."""
+
+    packed: str
+    """Base64 of its gzip."""
+    source_hash: str
+    """As a content security policy writes it."""
+
+
+@functools.cache
+def library() -> Library | None:
+    """Pack the library; None if the package was built without it."""
+    try:
+        source = FILE.read_bytes()
+    except OSError:
+        return None
+    # The time in the head of a gzip file would make each page another.
+    packed = gzip.compress(source, 9, mtime=0)
+    return Library(base64.b64encode(packed).decode(), policy_hash(source))
+
+
+def policy_hash(source: bytes) -> str:
+    """Hash of a script or style as a content security policy writes it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(source).digest()).decode()}"

@@ -1,0 +1,202 @@
+"""A report: one file of HTML that needs no other file and no network."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trunkline.report import charts, grids, packets, replay, still, study, topology, verdict
+from trunkline.report.charts import Chart
+from trunkline.report.exhibit import Exhibit
+from trunkline.report.grids import Grid
+from trunkline.report.library import library, policy_hash
+from trunkline.report.topology import Drawing
+
+FOLDER = Path(__file__).parent
+SCRIPTS = ("base.js", "tables.js", "drawing.js", "charts.js", "packets.js", "replay.js", "start.js")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An exhibit, ready for the template."""
+
+    key: str
+    title: str
+    about: str
+    drawing: Drawing
+    charts: list[Chart]
+    grids: list[Grid]
+    replayed: bool
+    window: dict[str, Any] | None
+    facts: list[verdict.Fact]
+    figures: list[verdict.Figure]
+    asked: list[verdict.Said]
+    provenance: list[tuple[str, str]]
+    scenario: str
+    data: str
+
+
+def view(exhibit: Exhibit, key: str) -> View:
+    """Work an exhibit out."""
+    drawing = topology.draw(exhibit)
+    found = [*charts.timed(exhibit), charts.delays(exhibit), charts.drops(exhibit)]
+    shown = [chart for chart in found if chart is not None]
+    played = replay.build(exhibit)
+    window = packets.build(exhibit)
+    nodes = [str(node["name"]) for node in exhibit.network["nodes"]]
+    links = exhibit.network["links"]
+    data = {
+        "key": key,
+        "nodes": nodes,
+        "flows": [str(flow["name"]) for flow in exhibit.network["flows"]],
+        "links": [
+            {
+                "name": str(link["name"]),
+                "rate": link["rate_bit_s"],
+                "delay": link["delay_ns"],
+                "header": link["header_bytes"],
+                "limit": _limit(exhibit.network, link),
+                "line": [round(value, 1) for value in (*lane.start, *lane.end)],
+            }
+            for link, lane in zip(links, drawing.lanes, strict=True)
+        ],
+        "charts": [chart.to_json() for chart in shown],
+        "replay": played,
+        "packets": window,
+    }
+    return View(
+        key,
+        exhibit.title,
+        exhibit.about,
+        drawing,
+        shown,
+        grids.of(exhibit),
+        played is not None,
+        window,
+        verdict.of_run(exhibit),
+        verdict.figures_of_run(exhibit),
+        verdict.asked(exhibit),
+        _provenance(exhibit),
+        exhibit.first.provenance.scenario,
+        embedded(data),
+    )
+
+
+def _limit(network: Any, link: Any) -> int:
+    """Packets that the classes of a port hold together; 0 where some has no limit in packets."""
+    limits = [each["queue"]["limit_packets"] for each in network["ports"][link["port"]]["classes"]]
+    return sum(limits) if all(limits) else 0
+
+
+def _provenance(exhibit: Exhibit) -> list[tuple[str, str]]:
+    first = exhibit.first
+    seeds = [run.seed for run in exhibit.runs]
+    shown = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} ({len(seeds)} runs)"
+    about = first.provenance
+    rows = [
+        ("Version", about.version),
+        ("Seed" if len(seeds) == 1 else "Seeds", shown),
+        (
+            "Simulated",
+            f"{exhibit.duration_ns / 1e9:g} s, counted from {exhibit.warmup_ns / 1e9:g} s",
+        ),
+        ("Results hash", first.hash() if len(seeds) == 1 else f"{first.hash()} (first run)"),
+        ("Scenario, SHA-256", about.scenario_hash),
+        ("Network, SHA-256", about.network_hash),
+        ("Made on", about.platform),
+    ]
+    runs = "" if len(seeds) == 1 else f" --runs {len(seeds)}"
+    if about.scenario.strip():
+        rows.insert(0, ("Again", f"trunkline run scenario.yaml --seed {seeds[0]}{runs}"))
+    return rows
+
+
+def of_runs(exhibit: Exhibit) -> str:
+    """Write the page of a scenario that was run."""
+    shown = view(exhibit, "x0")
+    title = verdict.title(exhibit)
+    if shown.asked and shown.asked[0].text == title:
+        del shown.asked[0]
+    return _render(
+        title=title, name=exhibit.title, views=[shown], study=None, version=_version(exhibit)
+    )
+
+
+def of_study(folder: Path) -> str:
+    """Write the page of a reproduced study, kept in a folder."""
+    record = study.read(folder)
+    shown = study.exhibits(folder)
+    tables = study.compared(record)
+    seeds = record["seeds"]
+    about = {
+        "record": record,
+        "figures": verdict.figures_of_study(record),
+        "facts": verdict.of_study(record),
+        "tables": tables,
+        "pictures": study.pictures(folder),
+        "command": f"trunkline reproduce {record['study']} --seeds {seeds}",
+        "data": embedded(
+            {"key": "study", "charts": [t.chart.to_json() for t in tables if t.chart is not None]}
+        ),
+    }
+    views = [view(exhibit, f"x{number}") for number, exhibit in enumerate(shown)]
+    version = _version(shown[0]) if shown else ""
+    title = str(record.get("title") or record["study"])
+    return _render(
+        title=title, name=str(record["study"]), views=views, study=about, version=version
+    )
+
+
+def _version(exhibit: Exhibit) -> str:
+    return exhibit.first.provenance.version
+
+
+def embedded(data: Any) -> str:
+    """Data as JSON that no name in it can end early: ``<``, ``>`` and ``&`` are escaped."""
+    written = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for sign, code in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
+        written = written.replace(sign, code)
+    return written
+
+
+def _render(**what: Any) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    pack = library()
+    script = "\n".join((FOLDER / "assets" / name).read_text("utf-8") for name in SCRIPTS)
+    style = (FOLDER / "assets" / "report.css").read_text("utf-8")
+    hashes = [policy_hash(script.encode())] + ([pack.source_hash] if pack else [])
+    allowed = " ".join(f"'{each}'" for each in hashes)
+    policy = (
+        f"default-src 'none'; script-src {allowed}; style-src '{policy_hash(style.encode())}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["shown"] = visible
+    environment.globals["still"] = still.draw
+    return environment.get_template("page.html.j2").render(
+        policy=policy,
+        # Our own files and data that `embedded` made safe; all else is escaped.
+        script=Markup(script),  # noqa: S704
+        style=Markup(style),  # noqa: S704
+        library=pack.packed if pack else "",
+        json=Markup,
+        **what,
+    )
+
+
+def visible(text: object) -> str:
+    """Spell out what cannot be seen, such as marks that turn the writing round."""
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode()
+        for c in str(text)
+    )

@@ -1,0 +1,87 @@
+"""Charts as still pictures, for pages made without the charts library."""
+
+from __future__ import annotations
+
+from markupsafe import Markup, escape
+
+from trunkline.report.charts import Chart, Line, Numbers
+from trunkline.report.words import number
+
+WIDTH, HEIGHT = 720.0, 240.0
+LEFT, RIGHT, TOP, BOTTOM = 70.0, 12.0, 12.0, 30.0
+
+
+def draw(chart: Chart) -> Markup:
+    """Draw a chart as SVG.
+
+    Parameters
+    ----------
+    chart : Chart
+        Any of the kinds.
+
+    Returns
+    -------
+    Markup
+        SVG whose names are escaped; colours come from the page's classes ``c0`` to ``c7``.
+    """
+    lines = [_points(chart, line) for line in chart.lines]
+    xs = [x for points in lines for x, _ in points]
+    ys = [y for points in lines for _, y in points]
+    if not xs:
+        return Markup("")
+    left, right = min(xs), max(xs)
+    low, high = min(0.0, *ys), max(ys)
+    wide, tall = (right - left) or 1.0, (high - low) or 1.0
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return (
+            LEFT + (x - left) / wide * (WIDTH - LEFT - RIGHT),
+            HEIGHT - BOTTOM - (y - low) / tall * (HEIGHT - TOP - BOTTOM),
+        )
+
+    parts = [
+        f'<svg class="still" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" '
+        f'aria-label="{escape(chart.alt)}">'
+    ]
+    for share in (0.0, 0.5, 1.0):
+        _, y = place(left, low + share * tall)
+        parts.append(
+            f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        )
+        parts.append(
+            f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">'
+            f"{number(low + share * tall, 3)}</text>"
+        )
+    ends = (
+        (chart.categories[0], chart.categories[-1])
+        if chart.categories
+        else (
+            f"{number(left, 4)} {chart.x_unit}",
+            f"{number(right, 4)} {chart.x_unit}",
+        )
+    )
+    parts.append(f'<text x="{LEFT}" y="{HEIGHT - 8}">{escape(ends[0])}</text>')
+    parts.append(
+        f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 8}" text-anchor="end">{escape(ends[1])}</text>'
+    )
+    for index, points in enumerate(lines):
+        shape = " ".join("{:.1f},{:.1f}".format(*place(x, y)) for x, y in points)
+        parts.append(f'<polyline class="c{index % 8}" points="{shape}"/>')
+    parts.append('</svg><ul class="key">')
+    for index, line in enumerate(chart.lines):
+        parts.append(f'<li class="c{index % 8}">{escape(line.name)}</li>')
+    parts.append(f"<li>[{escape(chart.unit)}]</li></ul>")
+    # Everything that is not a number was escaped above.
+    return Markup("".join(parts))  # noqa: S704
+
+
+def _points(chart: Chart, line: Line) -> list[tuple[float, float]]:
+    values: Numbers = line.values
+    x: Numbers
+    if chart.categories:
+        x = [float(position) for position in range(len(values))]
+    elif line.x is not None:
+        x = line.x
+    else:
+        x = chart.x
+    return [(a, b) for a, b in zip(x, values, strict=False) if a is not None and b is not None]

@@ -1,0 +1,225 @@
+"""A reproduced study as the page shows it: tables beside the published ones, fitted values."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trunkline.report.charts import Chart, Line
+from trunkline.report.exhibit import Exhibit
+from trunkline.report.grids import Cell, Grid
+from trunkline.report.words import number
+
+RECORD = "study.json"
+EXHIBITS = "exhibits"
+INDEX = "exhibits.json"
+
+LARGEST_PICTURE = 160_000
+"""Bytes of a picture that goes into the page as vectors; larger ones go in as pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture of the study."""
+
+    name: str
+    source: str
+    """Address that holds the picture itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A table of the study with its chart."""
+
+    key: str
+    title: str
+    about: str
+    grid: Grid
+    chart: Chart | None
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """Read the record of a reproduction."""
+    record: dict[str, Any] = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    return record
+
+
+def exhibits(folder: Path) -> list[Exhibit]:
+    """The runs that stand for the study, if some were kept beside it."""
+    index = folder / EXHIBITS / INDEX
+    if not index.is_file():
+        return []
+    listed = json.loads(index.read_text(encoding="utf-8"))
+    return [
+        Exhibit.read(folder / EXHIBITS / str(number_), each["title"], each["about"])
+        for number_, each in enumerate(listed)
+    ]
+
+
+def compared(record: Mapping[str, Any]) -> list[Compared]:
+    """Every table of a study, ours beside the published values."""
+    tables: dict[str, list[Mapping[str, Any]]] = {}
+    for cell in record["cells"]:
+        tables.setdefault(str(cell["table"]), []).append(cell)
+    titles = record.get("titles", {})
+    made = []
+    for index, (table, cells) in enumerate(tables.items()):
+        named = titles.get(table)
+        title = f"Table {table}: {named}" if named else table[:1].upper() + table[1:]
+        error = record["summary"].get("tables", {}).get(table, {})
+        made.append(
+            Compared(
+                f"t{index}",
+                title,
+                _error(error),
+                _grid(f"t{index}", cells, record),
+                _chart(f"against-{index}", title, cells),
+            )
+        )
+    return made
+
+
+def _error(error: Mapping[str, Any]) -> str:
+    """How far a table is from the published one, in a sentence."""
+    if not error:
+        return "Nothing was published to compare this with."
+    parts = []
+    if error.get("mape_percent") is not None:
+        parts.append(f"mean absolute error {number(error['mape_percent'], 3)} %")
+    elif "mean_absolute_s" in error:
+        parts.append(f"mean delays off by {number(1000 * error['mean_absolute_s'], 3)} ms")
+    elif "mean_absolute_points" in error:
+        parts.append(f"off by {number(error['mean_absolute_points'], 3)} points on average")
+    elif "mean_absolute" in error:
+        parts.append(f"off by {number(error['mean_absolute'], 3)} on average")
+    if "published_inside_interval" in error:
+        inside, of = error["published_inside_interval"], error.get("cells", 0)
+        parts.append(f"{inside} of {of} published values inside our 95 % interval")
+    if error.get("doubtful"):
+        parts.append(f"{error['doubtful']} doubtful values set apart")
+    said = "; ".join(parts)
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def _grid(key: str, cells: list[Mapping[str, Any]], record: Mapping[str, Any]) -> Grid:
+    columns = list(dict.fromkeys(str(cell["column"]) for cell in cells))
+    rows = list(dict.fromkeys(str(cell["row"]) for cell in cells))
+    at = {(str(cell["row"]), str(cell["column"])): cell for cell in cells}
+    said = {name for name in columns if any(_published(at, row, name) for row in rows)}
+    units = {str(cell["column"]): str(cell["unit"]) for cell in cells}
+    same = len({cell["unit"] for cell in cells}) == 1
+    heads = [(str(record.get("row_title") or ""), "")]
+    for name in columns:
+        heads.append((f"{name} [{units[name]}]" if same else name, "ours, 95 % interval"))
+        if name in said:
+            heads += [("publ.", f"{name} as published"), ("off", "ours over published, less one")]
+    made = []
+    doubts = []
+    for row in rows:
+        line = [Cell(row, _number_of(row))]
+        for name in columns:
+            cell = at.get((row, name))
+            line.append(_ours(cell, same))
+            if name not in said:
+                continue
+            published = None if cell is None else cell["published"]
+            if cell is None or published is None:
+                line += [Cell("–", -math.inf), Cell("–", -math.inf)]
+                continue
+            doubtful = bool(cell["note"])
+            if doubtful:
+                doubts.append(f"{row}, {name}: {cell['note']}")
+            line.append(Cell(number(published, 4) + ("?" if doubtful else ""), published))
+            line.append(_off(cell))
+        made.append(line)
+    note = "Mean ± half of the 95 % interval; ● published value inside the interval."
+    if doubts:
+        note += f" ? doubtful: {'; '.join(dict.fromkeys(doubts))}."
+    return Grid(key, "", heads, made, note, folded=len(made) > 14)
+
+
+def _published(at: Mapping[tuple[str, str], Mapping[str, Any]], row: str, name: str) -> bool:
+    cell = at.get((row, name))
+    return cell is not None and cell["published"] is not None
+
+
+def _number_of(row: str) -> float | None:
+    first = row.split()[0] if row.split() else ""
+    try:
+        return float(first)
+    except ValueError:
+        return None
+
+
+def _ours(cell: Mapping[str, Any] | None, same: bool) -> Cell:
+    if cell is None or cell["ours"] is None:
+        return Cell("–", -math.inf)
+    mean, low, high = cell["ours"], cell["low"], cell["high"]
+    unit = "" if same else f" {cell['unit']}"
+    if low is None or high is None:
+        return Cell(number(mean, 4) + unit, mean)
+    half = (high - low) / 2
+    places = 4 if half == 0 else max(0, min(4, 1 - math.floor(math.log10(half))))
+    if mean:
+        places = min(places, max(0, 3 - math.floor(math.log10(abs(mean)))))
+    return Cell(f"{mean:.{places}f} ± {half:.{places}f}{unit}", mean)
+
+
+def _off(cell: Mapping[str, Any]) -> Cell:
+    mean, published = cell["ours"], cell["published"]
+    if mean is None:
+        return Cell("–", -math.inf)
+    low, high = cell["low"], cell["high"]
+    inside = low is not None and high is not None and low <= published <= high
+    if cell["unit"] == "%" or not published:
+        off = mean - published
+        return Cell(f"{off:+.2f}", off, "inside" if inside else "")
+    off = mean / published - 1
+    return Cell(f"{100 * off:+.1f} %", off, "inside" if inside else "")
+
+
+def _chart(key: str, title: str, cells: list[Mapping[str, Any]]) -> Chart | None:
+    unit = str(cells[0]["unit"])
+    cells = [cell for cell in cells if cell["unit"] == unit and cell["ours"] is not None]
+    rows = list(dict.fromkeys(str(cell["row"]) for cell in cells))
+    columns = list(dict.fromkeys(str(cell["column"]) for cell in cells))
+    if not cells:
+        return None
+    at = {(str(cell["row"]), str(cell["column"])): cell for cell in cells}
+    lines = []
+    parts = []
+    for name in columns:
+        found = [at.get((row, name)) for row in rows]
+        own = [None if c is None else float(c["ours"]) for c in found]
+        low = [None if c is None or c["low"] is None else float(c["low"]) for c in found]
+        high = [None if c is None or c["high"] is None else float(c["high"]) for c in found]
+        said = [
+            None if c is None or c["published"] is None else float(c["published"]) for c in found
+        ]
+        published = said if any(value is not None for value in said) else None
+        lines.append(Line(name, own, low, high, published))
+        known = [value for value in own if value is not None]
+        parts.append(f"{name} {number(min(known), 3)} to {number(max(known), 3)} {unit}")
+    alt = f"{title}: ours with intervals, published values beside; ours: {', '.join(parts)}."
+    about = "Filled: ours with its 95 % interval. Hollow: published."
+    return Chart(key, "", about, alt, "against", unit, [], lines, categories=rows)
+
+
+def pictures(folder: Path) -> list[Picture]:
+    """Pictures that the study itself drew, but for those of its tables, which the page draws."""
+    found = []
+    for vector in sorted(folder.glob("*.svg")):
+        if vector.stem.startswith("table-"):
+            continue
+        pixels = vector.with_suffix(".png")
+        data, kind = vector.read_bytes(), "svg+xml"
+        if len(data) > LARGEST_PICTURE and pixels.is_file():
+            data, kind = pixels.read_bytes(), "png"
+        source = f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+        found.append(Picture(vector.stem.replace("-", " "), source))
+    return found

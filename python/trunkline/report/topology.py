@@ -1,0 +1,329 @@
+"""The network as a drawing: where each link runs, how wide, how loaded, which way paths take."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from trunkline.plot.layout import layout
+from trunkline.report.exhibit import Exhibit
+from trunkline.report.words import number, ratio, short
+
+WIDTH = 960.0
+LEAST_HEIGHT, MOST_HEIGHT = 150.0, 620.0
+MARGIN_X, MARGIN_Y = 58.0, 46.0
+THIN, THICK = 4.0, 11.0
+
+LEVELS = (0.25, 0.5, 0.75, 0.95)
+"""Shares of the capacity at which the colour of a link changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A node in the drawing."""
+
+    name: str
+    shown: str
+    x: float
+    y: float
+    radius: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One direction of a link in the drawing.
+
+    Parameters
+    ----------
+    link : int
+        Its number in the network.
+    outline : str
+        Points of an arrow as wide as the capacity.
+    level : int
+        Class of its utilisation, 0 to 4; -1 where nothing was sent.
+    loss : float
+        Packets dropped at its port over those offered.
+    about : str
+        Capacity, delay, utilisation and loss in words.
+    start, end : (float, float)
+        Ends of its middle line.
+    """
+
+    link: int
+    name: str
+    outline: str
+    level: int
+    loss: float
+    about: str
+    start: tuple[float, float]
+    end: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """Words beside a link, each with its place."""
+
+    lines: tuple[tuple[float, float, str, bool], ...]
+    """Left, top, text, and whether it tells of losses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A label-switched path in the drawing."""
+
+    name: str
+    backup: bool
+    about: str
+    points: str
+    links: tuple[int, ...]
+    colour: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """All of it, in a box from (0, 0) to (width, height), y downward."""
+
+    width: float
+    height: float
+    spots: list[Spot]
+    lanes: list[Lane]
+    captions: list[Caption]
+    routes: list[Route]
+    summary: str
+    usual: str
+    """Capacity and delay of the links that have no caption."""
+
+
+def utilisations(exhibit: Exhibit) -> dict[str, tuple[float, float, float, float]]:
+    """Utilisation, loss, packets offered and dropped of each link: means over the runs."""
+    found: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for run in exhibit.runs:
+        names = ("link", "utilisation", "packets_offered", "packets_dropped")
+        for link, use, offered, dropped in zip(*(run.ports[n] for n in names), strict=True):
+            sums = found[str(link)]
+            sums[0] += float(use or 0)
+            sums[1] += float(offered or 0)
+            sums[2] += float(dropped or 0)
+    runs = len(exhibit.runs)
+    return {
+        link: (use / runs, dropped / offered if offered else 0.0, offered / runs, dropped / runs)
+        for link, (use, offered, dropped) in found.items()
+    }
+
+
+def level(use: float) -> int:
+    """Class of a utilisation, 0 to 4."""
+    return sum(use >= limit for limit in LEVELS)
+
+
+def draw(exhibit: Exhibit) -> Drawing:
+    """Draw the network of an exhibit."""
+    network = exhibit.network
+    nodes = [str(node["name"]) for node in network["nodes"]]
+    links = network["links"]
+    ends = [(nodes[link["from"]], nodes[link["to"]]) for link in links]
+    places = layout(nodes, ends, exhibit.places)
+    tall = max((y for _, y in places.values()), default=0.0)
+    wide = max((x for x, _ in places.values()), default=0.0)
+    scale = WIDTH - 2 * MARGIN_X
+    if wide < 1.0 and tall > 0:
+        scale = min(scale, (MOST_HEIGHT - 2 * MARGIN_Y) / tall)
+    height = min(max(tall * scale + 2 * MARGIN_Y, LEAST_HEIGHT), MOST_HEIGHT)
+    stretch = min(scale, (height - 2 * MARGIN_Y) / tall) if tall else 0.0
+    left = (WIDTH - wide * scale) / 2
+    top = (height + tall * stretch) / 2
+    points = {name: (left + x * scale, top - y * stretch) for name, (x, y) in places.items()}
+    radius = 13.0 if len(nodes) <= 40 else 8.0 if len(nodes) <= 120 else 4.0
+    spots = [Spot(name, _cut(name), *points[name], radius) for name in nodes]
+    loads = utilisations(exhibit)
+    lanes, captions = _lanes(exhibit, points, ends, radius, loads)
+    routes = _routes(exhibit, lanes, loads)
+    summary = _summary(exhibit, loads)
+    common = usual(network["links"])
+    return Drawing(WIDTH, height, spots, lanes, captions, routes, summary, common)
+
+
+def _cut(name: str, most: int = 14) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def _lanes(
+    exhibit: Exhibit,
+    points: dict[str, tuple[float, float]],
+    ends: list[tuple[str, str]],
+    radius: float,
+    loads: dict[str, tuple[float, float, float, float]],
+) -> tuple[list[Lane], list[Caption]]:
+    links = exhibit.network["links"]
+    rates = [float(link["rate_bit_s"]) for link in links]
+    low, high = math.log(min(rates, default=1)), math.log(max(rates, default=1))
+
+    def width(rate: float) -> float:
+        middle = 0.5 if high - low < 1e-9 else (math.log(rate) - low) / (high - low)
+        return THIN + (THICK - THIN) * middle
+
+    together: dict[frozenset[str], list[int]] = defaultdict(list)
+    for number_, pair in enumerate(ends):
+        together[frozenset(pair)].append(number_)
+    lanes: list[Lane] = []
+    captions: list[Caption] = []
+    for members in together.values():
+        # Directions of one link are next to each other in the network.
+        sides: dict[tuple[str, str], float] = defaultdict(float)
+        for link in members:
+            wide = width(rates[link])
+            offset = sides[ends[link]] + wide / 2 + 1.2
+            sides[ends[link]] += wide + 2.0
+            lanes.append(_lane(exhibit, link, points, ends[link], (offset, wide, radius), loads))
+        caption = _caption(exhibit, members, points, ends, max(sides.values()), loads)
+        if caption is not None:
+            captions.append(caption)
+    lanes.sort(key=lambda lane: lane.link)
+    return lanes, captions
+
+
+def _lane(
+    exhibit: Exhibit,
+    link: int,
+    points: dict[str, tuple[float, float]],
+    ends: tuple[str, str],
+    size: tuple[float, float, float],
+    loads: dict[str, tuple[float, float, float, float]],
+) -> Lane:
+    offset, wide, radius = size
+    (x1, y1), (x2, y2) = points[ends[0]], points[ends[1]]
+    long = math.hypot(x2 - x1, y2 - y1) or 1.0
+    ux, uy = (x2 - x1) / long, (y2 - y1) / long
+    nx, ny = uy, -ux  # keeps to the left of its direction, as seen on the screen
+    gap = min(radius + 2.0, long / 3)
+    start = (x1 + ux * gap + nx * offset, y1 + uy * gap + ny * offset)
+    end = (x2 - ux * gap + nx * offset, y2 - uy * gap + ny * offset)
+    tip = min(wide * 0.9, long / 4)
+    half = wide / 2
+    shape = (
+        (start[0] + nx * half, start[1] + ny * half),
+        (end[0] - ux * tip + nx * half, end[1] - uy * tip + ny * half),
+        end,
+        (end[0] - ux * tip - nx * half, end[1] - uy * tip - ny * half),
+        (start[0] - nx * half, start[1] - ny * half),
+    )
+    about = exhibit.network["links"][link]
+    name = str(about["name"])
+    use, loss, offered, dropped = loads.get(name, (0.0, 0.0, 0.0, 0.0))
+    said = f"{name}: {short(about['rate_bit_s'], 'bit/s')}, {short(about['delay_ns'] / 1e9, 's')}"
+    if offered:
+        said += f"; utilisation {ratio(use)}, loss {ratio(loss)} ({number(dropped)} packets)"
+    else:
+        said += "; nothing was sent"
+    outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in shape)
+    return Lane(link, name, outline, level(use) if offered else -1, loss, said, start, end)
+
+
+def _caption(
+    exhibit: Exhibit,
+    members: list[int],
+    points: dict[str, tuple[float, float]],
+    ends: list[tuple[str, str]],
+    beside: float,
+    loads: dict[str, tuple[float, float, float, float]],
+) -> Caption | None:
+    """Capacity and delay, where there is room; the loads of both directions below."""
+    if len(members) > 2:
+        return None
+    (x1, y1), (x2, y2) = (points[name] for name in ends[members[0]])
+    long = math.hypot(x2 - x1, y2 - y1)
+    if long < 84:
+        return None
+    links = exhibit.network["links"]
+    first = _size(links[members[0]])
+    if first == usual(links):
+        first = ""
+    elif long < 110:
+        first = short(links[members[0]]["rate_bit_s"], "bit/s")
+    uses = [loads.get(str(links[each]["name"]), (0.0, 0.0, 0.0, 0.0)) for each in members]
+    lost = [f"−{ratio(each[1])}" for each in uses if each[1] > 0]
+    middle = ((x1 + x2) / 2, (y1 + y2) / 2)
+    # Upward from the link, or to its right where it is steep; losses on the other side.
+    nx, ny = (y2 - y1) / long, (x1 - x2) / long
+    if ny > 0.2 or (abs(ny) <= 0.2 and nx < 0):
+        nx, ny = -nx, -ny
+    lines = []
+    for side, said in ((1, first), (-1, f"loss {' / '.join(lost)}" if lost else "")):
+        if not said:
+            continue
+        away = side * (beside + 4 + 2.9 * len(said) * abs(nx) + 6 * abs(ny))
+        place = (middle[0] + nx * away, middle[1] + ny * away + 4)
+        lines.append((round(place[0], 1), round(place[1], 1), said, side < 0))
+    return Caption(tuple(lines)) if lines else None
+
+
+def _size(link: Any) -> str:
+    return f"{short(link['rate_bit_s'], 'bit/s')} · {short(link['delay_ns'] / 1e9, 's')}"
+
+
+def usual(links: Any) -> str:
+    """Capacity and delay of nearly all links, to be said once; empty if they differ."""
+    sizes = Counter(_size(link) for link in links)
+    size, times = sizes.most_common(1)[0] if sizes else ("", 0)
+    return size if times >= 0.8 * len(links) and len(links) > 4 else ""
+
+
+def _routes(
+    exhibit: Exhibit, lanes: list[Lane], loads: dict[str, tuple[float, float, float, float]]
+) -> list[Route]:
+    network = exhibit.network
+    backups = backup_paths(network)
+    rates = _path_rates(exhibit)
+    routes = []
+    for index, path in enumerate(network["paths"]):
+        corners: list[tuple[float, float]] = []
+        for link in path["links"]:
+            corners += [lanes[link].start, lanes[link].end]
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+        name = str(path["name"])
+        kind = f"backup of {', '.join(backups[name])}" if name in backups else "working path"
+        hops = " ".join(str(network["links"][link]["name"]) for link in path["links"])
+        about = f"{kind}; {len(path['links'])} links: {hops}; carried {rates.get(name, '–')}"
+        routes.append(Route(name, name in backups, about, points, tuple(path["links"]), index % 6))
+    return routes
+
+
+def backup_paths(network: Any) -> dict[str, list[str]]:
+    """Paths that protections switch to, with the working paths that they protect."""
+    paths = [str(path["name"]) for path in network["paths"]]
+    backups: dict[str, list[str]] = defaultdict(list)
+    for protection in (network.get("recovery") or {}).get("protections", []):
+        for switch in protection["switches"]:
+            entry = network["nhlfe"][switch["alternative"]]
+            target = entry.get("path")
+            if target is not None and target != protection["path"]:
+                working = paths[protection["path"]]
+                if working not in backups[paths[target]]:
+                    backups[paths[target]].append(working)
+    return dict(backups)
+
+
+def _path_rates(exhibit: Exhibit) -> dict[str, str]:
+    from trunkline.report.words import interval
+    from trunkline.stats import across
+
+    return {
+        row.key["path"]: interval(row.measures.get("throughput_bit_s"), "bit/s")
+        for row in across(exhibit.runs, "paths")
+    }
+
+
+def _summary(exhibit: Exhibit, loads: dict[str, tuple[float, float, float, float]]) -> str:
+    """Put the drawing into words, for who cannot see it."""
+    network = exhibit.network
+    busiest = sorted(loads.items(), key=lambda item: -item[1][0])[:3]
+    said = f"Network of {len(network['nodes'])} nodes and {len(network['links']) // 2} links"
+    if busiest and busiest[0][1][0] > 0:
+        parts = [f"{name} {ratio(use)}" for name, (use, *_) in busiest if use > 0]
+        said += f". Busiest: {', '.join(parts)}"
+    lossy = sorted(((v[1], k) for k, v in loads.items() if v[1] > 0), reverse=True)[:3]
+    if lossy:
+        said += f". Loss: {', '.join(f'{name} {ratio(loss)}' for loss, name in lossy)}"
+    return said + "."

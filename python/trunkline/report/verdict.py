@@ -1,0 +1,233 @@
+"""What to read first: what was asked, what came out, and whether to believe it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from trunkline.report.exhibit import Exhibit
+from trunkline.report.topology import utilisations
+from trunkline.report.words import count, length, number, quantity, ratio
+
+Sign = Literal["held", "broken", "known", "doubt"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A statement with a sign: held, broken, plainly known, or a reason to doubt."""
+
+    sign: Sign
+    text: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number in large type."""
+
+    value: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A paragraph from the head of a scenario, or a list with terms where it stands in columns."""
+
+    text: str
+    items: tuple[tuple[str, str], ...] = ()
+
+
+def asked(exhibit: Exhibit) -> list[Said]:
+    """What the head of the scenario says it is for."""
+    paragraphs: list[Said] = []
+    going = False
+    for line in exhibit.first.provenance.scenario.splitlines():
+        if not line.startswith("#"):
+            break
+        said = line.removeprefix("#").removeprefix(" ").rstrip()
+        if said.startswith("yaml-language-server"):
+            continue
+        if not said:
+            going = False
+            continue
+        indented = said.startswith(" ")
+        if not (going and bool(paragraphs[-1].items) == indented):
+            paragraphs.append(Said(""))
+        last = paragraphs[-1]
+        if indented:
+            paragraphs[-1] = Said("", _item(last.items, said))
+        else:
+            paragraphs[-1] = Said(f"{last.text} {said}".strip())
+        going = True
+    return paragraphs
+
+
+def _item(items: tuple[tuple[str, str], ...], line: str) -> tuple[tuple[str, str], ...]:
+    """Add an indented line: a new item, or more of the one before if it stands deeper."""
+    said = line.strip()
+    if items and len(line) - len(line.lstrip()) > 4:
+        term, text = items[-1]
+        return (*items[:-1], (term, f"{text} {said}"))
+    term, _, text = said.partition("  ")
+    return (*items, (term, text.strip()))
+
+
+def title(exhibit: Exhibit) -> str:
+    """The scenario's first line if it is a headline, else its name."""
+    paragraphs = asked(exhibit)
+    first = paragraphs[0].text if paragraphs else ""
+    headline = first and len(first) <= 90 and first[-1] not in ".:"
+    return first if headline else exhibit.title
+
+
+def figures_of_run(exhibit: Exhibit) -> list[Figure]:
+    """The few numbers that sum a run up."""
+    runs = exhibit.runs
+    number_of = len(runs)
+
+    def mean(name: str) -> float:
+        return sum(float(run.summary[name] or 0) for run in runs) / number_of
+
+    sent, lost = mean("packets_sent"), mean("packets_dropped")
+    loads = utilisations(exhibit)
+    busiest = max(loads.items(), key=lambda item: item[1][0], default=None)
+    goodput = sum(float(value or 0) for run in runs for value in run.flows["goodput_bit_s"])
+    shown = [
+        Figure(quantity(goodput / number_of, "bit/s"), f"goodput of {len(runs[0].flows)} flows"),
+        Figure(ratio(lost / sent if sent else 0.0), f"of {count(sent)} packets lost"),
+    ]
+    if busiest is not None:
+        shown.append(Figure(ratio(busiest[1][0]), f"utilisation of {busiest[0]}, the busiest link"))
+    late = [float(value or 0) for run in runs for value in run.flows["delay_p99_s"]]
+    if any(late):
+        shown.append(
+            Figure(quantity(max(late), "s"), "99th percentile of the slowest flow's delay")
+        )
+    return shown
+
+
+def of_run(exhibit: Exhibit) -> list[Fact]:
+    """What came out of runs and what speaks for it."""
+    facts = _recovery(exhibit)
+    total = {
+        name: sum(int(run.summary[name] or 0) for run in exhibit.runs)
+        for name in (
+            "packets_inside_before",
+            "packets_sent",
+            "packets_delivered",
+            "packets_dropped",
+            "packets_inside_after",
+        )
+    }
+    before, sent, delivered, dropped, after = total.values()
+    adds = before + sent == delivered + dropped + after
+    facts.append(
+        Fact(
+            "held" if adds else "broken",
+            "Every packet is accounted for",
+            f"{count(before)} inside at the start + {count(sent)} sent = {count(delivered)} "
+            f"delivered + {count(dropped)} lost + {count(after)} inside at the end",
+        )
+    )
+    runs = len(exhibit.runs)
+    if runs == 1:
+        facts.append(
+            Fact(
+                "doubt",
+                "One run: nothing here says how much is chance",
+                "`--runs 20` gives means with 95 % intervals over 20 seeds",
+            )
+        )
+    elif len({run.hash() for run in exhibit.runs}) == 1:
+        facts.append(Fact("known", f"All {runs} runs are alike", "nothing here is random"))
+    else:
+        seeds = f"{exhibit.first.seed} to {exhibit.runs[-1].seed}"
+        facts.append(
+            Fact(
+                "held", f"{runs} independent runs", f"seeds {seeds}; 95 % intervals by Student's t"
+            )
+        )
+    watched = exhibit.watched
+    if watched.runs:
+        facts.append(
+            Fact(
+                "held",
+                "The results repeat",
+                f"for the series of this page {len(watched.runs)} of the runs were made again with "
+                "probes, and every count came out the same",
+            )
+        )
+    else:
+        facts.append(Fact("doubt", "Nothing was repeated for this page", watched.why_not))
+    if not exhibit.warmup_ns and any(
+        flow["agent"]["protocol"] == "tcp" for flow in exhibit.network["flows"]
+    ):
+        facts.append(
+            Fact("known", "Counted from the start", "no warm-up: slow start is in the averages")
+        )
+    return facts
+
+
+def _recovery(exhibit: Exhibit) -> list[Fact]:
+    from trunkline.stats.recovery import outages
+
+    recovery = exhibit.network.get("recovery") or {}
+    paths = exhibit.network["paths"]
+    facts = []
+    for protection in recovery.get("protections", []):
+        name, path = str(protection["name"]), str(paths[protection["path"]]["name"])
+        lasted = []
+        open_ended = 0
+        for run in exhibit.runs:
+            for outage in outages(run, name):
+                if outage.lasted_ns is None:
+                    open_ended += 1
+                else:
+                    lasted.append(outage.lasted_ns)
+        if lasted:
+            span = length(max(lasted))
+            if min(lasted) != max(lasted):
+                span = f"{length(min(lasted))} to {span}"
+            text = f"{path} was switched {span} after the failure"
+            detail = f"protection {name}, {len(lasted)} outages" if len(lasted) > 1 else name
+            facts.append(Fact("known", text, detail))
+        if open_ended:
+            facts.append(
+                Fact("broken", f"{path} failed and was not switched", f"{open_ended} times")
+            )
+    return facts
+
+
+def figures_of_study(record: Mapping[str, Any]) -> list[Figure]:
+    """The few numbers that sum a study up."""
+    summary = record["summary"]
+    shown = [Figure(f"{summary['claims_held']} of {summary['claims']}", "claims hold")]
+    if summary.get("criteria"):
+        agreed = f"{summary['criteria_agreed']} of {summary['criteria']}"
+        shown.append(Figure(agreed, "yes-or-no answers agree"))
+    errors = summary.get("tables", {}).values()
+    inside = sum(each.get("published_inside_interval", 0) for each in errors)
+    cells = sum(each.get("cells", 0) for each in errors)
+    if cells:
+        shown.append(Figure(f"{inside} of {cells}", "published values inside our 95 % interval"))
+    relative = [each["mape_percent"] for each in errors if each.get("mape_percent") is not None]
+    if relative:
+        shown.append(
+            Figure(f"{number(sum(relative) / len(relative), 3)} %", "mean absolute error of tables")
+        )
+    elif summary.get("mean_absolute_s") is not None:
+        shown.append(
+            Figure(f"{number(1000 * summary['mean_absolute_s'], 3)} ms", "mean delays off by")
+        )
+    shown.append(Figure(count(summary["runs"]), f"runs, {record['seeds']} seeds a point"))
+    return shown
+
+
+def of_study(record: Mapping[str, Any]) -> list[Fact]:
+    """Each claim and how it came out."""
+    facts = []
+    for claim in record["claims"]:
+        says, _, detail = str(claim["detail"]).partition(": ")
+        facts.append(Fact("held" if claim["held"] else "broken", says, detail))
+    return facts

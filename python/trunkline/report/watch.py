@@ -1,0 +1,185 @@
+"""Repeat runs with probes and a trace, to see what the tables of a run do not hold.
+
+Probes and traces only look: a repeated run gives the same tables, and that is checked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trunkline.engine.sim import Job, simulate_all
+from trunkline.results import Results
+
+Network = Mapping[str, Any]
+
+STEPS = 300
+"""Steps that a run is cut into."""
+
+MOST_SAMPLES = 400_000
+"""Samples of one run; where there would be more, the steps become longer."""
+
+LONGEST_HOPS = 30_000_000
+"""Packets sent on links, over all repeated runs: some seconds of computing."""
+
+MOST_REPEATED = 8
+"""Runs that are repeated, for bands over seeds."""
+
+TRACED_HOPS = 150_000
+"""Packets sent on links that a trace may cost before its window begins."""
+
+STEPS_NS = tuple(
+    digit * 10**power for power in range(3, 14) for digit in (1, 2, 5)
+)  # 1 us to 50 000 s
+
+LINK_MEASURES = ("utilisation", "queue-packets", "drops")
+FLOW_MEASURES = {"tcp": ("goodput", "cwnd", "delay"), "udp": ("throughput", "delay")}
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Runs that were repeated with probes.
+
+    Parameters
+    ----------
+    runs : list of Results
+        The repeated runs; empty if that was too long.
+    first : int
+        Number of the first probe that the report added.
+    step_ns : int
+        Step of those probes [ns].
+    why_not : str
+        Why no run was repeated; empty if some were.
+    """
+
+    runs: list[Results]
+    first: int
+    step_ns: int
+    why_not: str = ""
+
+
+def repeat(network: Network, runs: Sequence[Results]) -> Watched:
+    """Repeat the first runs of a scenario with probes on every busy link and every flow.
+
+    Parameters
+    ----------
+    network : mapping
+        The compiled network of the runs.
+    runs : sequence of Results
+        Its runs.
+
+    Returns
+    -------
+    Watched
+
+    Raises
+    ------
+    RuntimeError
+        A repeated run is not as it was: the results are of another version or were changed.
+    """
+    hops = max(whole_hops(network, run) for run in runs)
+    number = min(len(runs), MOST_REPEATED, int(LONGEST_HOPS // max(hops, 1)))
+    first = len(network["probes"])
+    if number == 0:
+        why = (
+            f"a run sends {hops / 1e6:.0f} million packets on links, and the report repeats "
+            f"up to {LONGEST_HOPS / 1e6:.0f} million"
+        )
+        return Watched([], first, 0, why)
+    probes = _probes(network, runs[0])
+    step = _step(network, len(probes))
+    added = [{**probe, "step_ns": step} for probe in probes]
+    changed = {**network, "probes": [*network["probes"], *added]}
+    written = _json(changed)
+    chosen = runs[:number]
+    again = simulate_all([Job(written, run.seed, run.provenance.scenario) for run in chosen])
+    for before, after in zip(chosen, again, strict=True):
+        if _counts(before) != _counts(after):
+            msg = (
+                f"the run with seed {before.seed} does not repeat: its results were made by "
+                f"version {before.provenance.version}, this is {after.provenance.version}"
+            )
+            raise RuntimeError(msg)
+    return Watched(again, first, step)
+
+
+def whole_hops(network: Network, run: Results) -> float:
+    """Packets sent on links from the start to the end, the warm-up estimated."""
+    counted = float(run.summary["packet_hops"] or 0)
+    length = network["run"]["duration_ns"]
+    measured = length - network["run"]["warmup_ns"]
+    return float(counted * length / max(measured, 1))
+
+
+def trace(network: Network, run: Results, until_ns: int) -> Results | None:
+    """Repeat the beginning of a run with a trace of its packets.
+
+    Parameters
+    ----------
+    network : mapping
+        The compiled network.
+    run : Results
+        One of its runs.
+    until_ns : int
+        Where to stop [ns].
+
+    Returns
+    -------
+    Results or None
+        None if so many packets come before that the trace would be long.
+    """
+    length = network["run"]["duration_ns"]
+    if network["run"]["trace"] and len(run.packets):
+        return run
+    if whole_hops(network, run) * until_ns / length > TRACED_HOPS:
+        return None
+    warm_up = min(network["run"]["warmup_ns"], until_ns - 1)
+    cut = {**network["run"], "duration_ns": until_ns, "warmup_ns": warm_up, "trace": True}
+    written = _json({**network, "run": cut, "probes": []})
+    return simulate_all([Job(written, run.seed, run.provenance.scenario)])[0]
+
+
+def _json(network: Network) -> str:
+    return json.dumps(network, sort_keys=True, separators=(",", ":"))
+
+
+def _probes(network: Network, run: Results) -> list[dict[str, Any]]:
+    probes: list[dict[str, Any]] = []
+    for number, flow in enumerate(network["flows"]):
+        for measure in FLOW_MEASURES[flow["agent"]["protocol"]]:
+            probes.append({"measure": measure, "target": number})
+    busy = {
+        link
+        for link, offered in zip(run.ports["link"], run.ports["packets_offered"], strict=True)
+        if offered
+    }
+    for number, link in enumerate(network["links"]):
+        if link["name"] not in busy:
+            continue
+        probes += [{"measure": measure, "target": number} for measure in LINK_MEASURES]
+        classes = network["ports"][link["port"]]["classes"]
+        if len(classes) > 1:
+            probes += [
+                {"measure": "queue-packets", "target": number, "class": index}
+                for index in range(len(classes))
+            ]
+    return [{"class": None, "precedence": None, **probe} for probe in probes]
+
+
+def _step(network: Network, probes: int) -> int:
+    steps = min(STEPS, MOST_SAMPLES // max(probes, 1))
+    least = int(network["run"]["duration_ns"]) / max(steps, 20)
+    return int(next((step for step in STEPS_NS if step >= least), STEPS_NS[-1]))
+
+
+def _counts(run: Results) -> list[tuple[str, list[Any]]]:
+    """Everything counted, but for series and packets."""
+    return [
+        (f"{name}.{field.name}", table[field.name])
+        for name, table in run.tables.items()
+        if name not in ("series", "packets")
+        for field in table.fields
+        if field.in_hash
+    ]

@@ -1,0 +1,96 @@
+"""Put reports into results folders."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from trunkline.report import study
+from trunkline.results import folder as folders
+from trunkline.results import store
+
+NAME = "report.html"
+
+
+def write(results: str | Path, output: str | Path | None = None) -> Path:
+    """Write the report of a results folder.
+
+    Parameters
+    ----------
+    results : str or Path
+        A folder that ``run --out`` or ``reproduce --out`` wrote.
+    output : str or Path, optional
+        File to write, replaced if it exists; ``report.html`` in the folder if left out.
+
+    Returns
+    -------
+    Path
+        The file: whole or not there.
+
+    Raises
+    ------
+    FileNotFoundError
+        The folder holds no results.
+    """
+    from trunkline.report import page
+    from trunkline.report.exhibit import Exhibit
+
+    folder = Path(results)
+    if (folder / study.RECORD).is_file():
+        written = page.of_study(folder)
+    elif (folder / store.RUN).is_file():
+        written = page.of_runs(Exhibit.read(folder))
+    else:
+        msg = f"{folder} holds no results: neither {store.RUN} nor {study.RECORD} is there"
+        raise FileNotFoundError(msg)
+    target = folder / NAME if output is None else Path(output)
+    _replace(target, written)
+    return target
+
+
+def _replace(target: Path, written: str) -> None:
+    """Write a file beside its place, then give it its name."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, made = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(written)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(made, 0o644)
+        os.replace(made, target)
+    except BaseException:
+        Path(made).unlink(missing_ok=True)
+        raise
+
+
+def add_exhibits(done: Any, folder: str | Path, *, threads: int | None = None) -> None:
+    """Run the scenarios that stand for a study and keep them beside it.
+
+    Parameters
+    ----------
+    done : Reproduced
+        The study that was run; its ``exhibits()`` say what to run.
+    folder : str or Path
+        Folder of the reproduction.
+    threads : int, optional
+        Runs at once; all cores if left out.
+    """
+    from trunkline.engine.sim import simulate_all
+
+    shown = done.exhibits()
+    if not shown:
+        return
+    place = Path(folder) / study.EXHIBITS
+
+    def fill(made: Path) -> None:
+        for number, each in enumerate(shown):
+            runs = simulate_all(each.jobs, threads=threads)
+            store.write(runs, made / str(number), network_json=each.jobs[0].network_json)
+        index = [{"title": each.title, "about": each.about} for each in shown]
+        folders.write_text(made / study.INDEX, json.dumps(index, indent=2) + "\n")
+
+    folders.replace(place, fill, marker=study.INDEX, overwrite=True)
