@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,12 +16,21 @@ from trunkline.cli.common import (
     load_scenario,
     scenario_options,
 )
+from trunkline.cli.replication import (
+    MOST_RUNS,
+    chosen,
+    precision_options,
+    replicate_until,
+    say_precision,
+    say_warm_up,
+    warm_up_option,
+    with_warm_up,
+)
 
 if TYPE_CHECKING:
+    from trunkline.network import Network
     from trunkline.results import Results
-
-# 256 runs of a small scenario take seconds, and nobody means more than a million.
-MOST_RUNS = 1_000_000
+    from trunkline.study.pilot import Course
 
 
 @click.command("run", short_help="Run a scenario and show the results.")
@@ -37,6 +47,20 @@ MOST_RUNS = 1_000_000
     show_default=True,
     help="Replications, with seeds SEED, SEED + 1, ...",
 )
+@precision_options
+@click.option(
+    "--interval",
+    type=click.Choice(["t", "bca"]),
+    default="t",
+    show_default=True,
+    help="Intervals by Student's distribution, or by the BCa bootstrap for skewed values.",
+)
+@click.option(
+    "--batches",
+    is_flag=True,
+    help="Of one run: intervals of goodput, throughput and delay by batch means.",
+)
+@warm_up_option
 @click.option("--threads", type=click.IntRange(1, 4096), help="Runs at a time; default: all cores.")
 @click.option(
     "--out",
@@ -52,6 +76,12 @@ def command(
     strict: bool,
     seed: int | None,
     runs: int,
+    until_ci: float | None,
+    max_runs: int,
+    metrics: tuple[str, ...],
+    interval: str,
+    batches: bool,
+    warm_up: str | None,
     threads: int | None,
     out: str | None,
     overwrite: bool,
@@ -61,7 +91,15 @@ def command(
     pcap_snaplen: int | None,
 ) -> None:
     """Run the scenario in FILE (- is standard input)."""
-    capture = Capture.of(pcap, pcap_at, pcap_snaplen, runs=runs)
+    capture = Capture.of(pcap, pcap_at, pcap_snaplen, runs=max_runs if until_ci else runs)
+    several = runs > 1 or until_ci is not None
+    if runs > 1 and until_ci is not None:
+        raise click.UsageError("--runs and --until-ci: say how many runs, or how sure, not both.")
+    if batches and several:
+        raise click.UsageError("--batches is for one run; several have intervals of their own.")
+    if metrics and until_ci is None:
+        raise click.UsageError("--metric says what --until-ci looks at; without it, all is shown.")
+    wanted = chosen(metrics) if until_ci is not None else []
     scenario = load_scenario(file, capture.overrides(overrides), strict)
     if out is not None:
         check_folder(out, overwrite=overwrite)
@@ -70,15 +108,30 @@ def command(
     from trunkline.network import compile
 
     first = scenario.run.seed if seed is None else seed
-    if first + runs > 2**64:
-        raise click.UsageError(f"--seed {first} with --runs {runs} goes beyond 2^64 - 1.")
-    seeds = list(range(first, first + runs))
+    most = max_runs if until_ci is not None else runs
+    if first + most > 2**64:
+        raise click.UsageError(f"--seed {first} with {most} runs goes beyond 2^64 - 1.")
+    scenario, pilot = with_warm_up(scenario, warm_up, first, threads)
+    if pilot is not None:
+        click.echo(say_warm_up(pilot), err=True)
     network = compile(scenario, seed=first)
     capture.check(network)
-    with engine_faults():
-        results = simulate(network, seeds=seeds, threads=threads, scenario=scenario.text)
-    if runs > 1 and len({result.hash() for result in results}) == 1:
-        click.echo(f"all {runs} runs are alike: nothing in this scenario is random", err=True)
+
+    def run(seeds: list[int]) -> list[Results]:
+        with engine_faults():
+            return simulate(network, seeds=seeds, threads=threads, scenario=scenario.text)
+
+    reached, courses = None, None
+    if until_ci is not None:
+        results, reached = replicate_until(run, range(first, first + most), wanted, until_ci)
+    elif batches:
+        results, courses = _with_batches(network, first, threads, scenario.text)
+    else:
+        results = run(list(range(first, first + runs)))
+    if len(results) > 1 and len({result.hash() for result in results}) == 1:
+        click.echo(
+            f"all {len(results)} runs are alike: nothing in this scenario is random", err=True
+        )
     if out is not None:
         from trunkline.results import store
 
@@ -86,9 +139,34 @@ def command(
         click.echo(f"results written to {folder}", err=True)
     capture.write(results[0], network)
     if as_json:
-        echo_json(to_json(results))
+        about = to_json(results, interval=interval)
+        if reached is not None:
+            about["precision"] = {"wanted": until_ci, **asdict(reached)}
+        if pilot is not None:
+            about["warm_up"] = asdict(pilot)
+        if courses is not None:
+            about["batches"] = [asdict(course) for course in courses]
+        echo_json(about)
     else:
-        show(results)
+        show(results, interval=interval, courses=courses)
+    if reached is not None and until_ci is not None:
+        click.echo(say_precision(reached, until_ci), err=True)
+
+
+def _with_batches(
+    network: Network, seed: int, threads: int | None, text: str
+) -> tuple[list[Results], list[Course]]:
+    """A run, and beside it the same run with the probes that batch means need."""
+    from trunkline.engine.sim import Job, simulate_all
+    from trunkline.study.pilot import batches, probed_for_batches
+
+    with engine_faults():
+        jobs = [
+            Job(network.to_json(), seed, text),
+            Job(probed_for_batches(network), seed, text),
+        ]
+        plain, probed = simulate_all(jobs, threads=threads)
+        return [plain], batches(network, probed)
 
 
 def check_folder(out: str, *, overwrite: bool) -> None:
@@ -121,13 +199,15 @@ def check_folder(out: str, *, overwrite: bool) -> None:
         raise click.UsageError(f"--out {out}: {parent} is not writable.")
 
 
-def to_json(results: list[Results]) -> dict[str, Any]:
-    """The object of ``--json``: that of the run, or of all runs with their seeds.
+def to_json(results: list[Results], *, interval: str = "t") -> dict[str, Any]:
+    """The object of ``--json``: that of the run, or of all runs with their seeds and intervals.
 
     Parameters
     ----------
     results : list of Results
         One or more.
+    interval : {"t", "bca"}
+        Kind of the intervals over several runs.
 
     Returns
     -------
@@ -135,20 +215,41 @@ def to_json(results: list[Results]) -> dict[str, Any]:
     """
     if len(results) == 1:
         return results[0].to_json()
-    return {"schema": 1, "runs": [{"seed": r.seed, **r.to_json()} for r in results]}
+    from trunkline.stats.render import intervals
+
+    return {
+        "schema": 1,
+        "runs": [{"seed": r.seed, **r.to_json()} for r in results],
+        "intervals": intervals(results, interval=interval),
+    }
 
 
-def show(results: list[Results]) -> None:
+def show(
+    results: list[Results], *, interval: str = "t", courses: list[Course] | None = None
+) -> None:
     """Print the tables of one run, or means with intervals over several.
 
     Parameters
     ----------
     results : list of Results
         One or more.
+    interval : {"t", "bca"}
+        Kind of the intervals over several runs.
+    courses : list of Course, optional
+        Batch means of the one run.
     """
-    if len(results) == 1:
-        echo_tables(results[0].render)
-        return
-    from trunkline.stats.render import render_many
+    if len(results) > 1:
+        from trunkline.stats.render import render_many
 
-    echo_tables(lambda **how: render_many(results, **how))
+        echo_tables(lambda **how: render_many(results, interval=interval, **how))
+        return
+    echo_tables(results[0].render)
+    if courses is None:
+        click.echo(
+            "one run shows no spread: --runs 10 gives intervals, --batches those within this run",
+            err=True,
+        )
+        return
+    from trunkline.study.pilot import render_courses
+
+    echo_tables(lambda **how: render_courses(courses, **how))

@@ -80,6 +80,8 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Inter
     mean = math.fsum(values) / n
     if n == 1:
         return Interval(mean, None, None, n)
+    if min(values) == max(values):
+        return Interval(values[0], values[0], values[0], n)
     variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
     half = student_quantile((1 + confidence) / 2, n - 1) * math.sqrt(variance / n)
     return Interval(mean, mean - half, mean + half, n)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from trunkline.results import Results
 from trunkline.results.render import SHOWN_ROWS, add, draw, frame, mean_and_half
-from trunkline.stats.across import Row, across
+from trunkline.stats.across import KEYS, Row, across
 from trunkline.stats.interval import Interval
 
 if TYPE_CHECKING:
@@ -28,26 +30,97 @@ _PORTS = {
 }
 
 
-def render_many(runs: Sequence[Results], *, width: int | None = None, colour: bool = False) -> str:
+ENOUGH = 0.1
+"""Half width over the mean beyond which an interval says too little."""
+
+_MAIN = ("goodput_bit_s", "delay_mean_s", "delay_p99_s")
+_KINDS = {"t": "Student's t", "bca": "BCa bootstrap"}
+
+
+def render_many(
+    runs: Sequence[Results],
+    *,
+    interval: str = "t",
+    width: int | None = None,
+    colour: bool = False,
+) -> str:
     """Write the means over runs with their 95 % intervals.
 
     Parameters
     ----------
     runs : sequence of Results
         Runs of one scenario with different seeds.
+    interval : {"t", "bca"}
+        Student's, or the bias-corrected and accelerated bootstrap.
     width : int, optional
         Columns of the terminal; found out by itself if left out.
     colour : bool, default False
         Whether to use the escape codes of a terminal.
     """
-    busy = [row for row in across(runs, "ports") if row.measures["packets_offered"].mean > 0]
+    flows = across(runs, "flows", interval=interval)
+    ports = across(runs, "ports", interval=interval)
+    busy = [row for row in ports if row.measures["packets_offered"].mean > 0]
     tables = [
-        _table("Flows", across(runs, "flows"), _FLOWS, "offered_bit_s"),
+        _table("Flows", flows, _FLOWS, "offered_bit_s"),
         _table("Ports", busy, _PORTS, "utilisation"),
     ]
-    count = len(runs)
-    last = f"mean ± half of the 95 % interval over {count} runs (Student's t)"
-    return draw(tables, last, width=width, colour=colour)
+    last = f"mean ± half of the 95 % interval over {len(runs)} runs ({_KINDS[interval]})"
+    tables[0].caption = "p99: of all runs' packets together, its interval by sections"
+    short = not_enough(flows)
+    return draw(tables, f"{last}\n{short}" if short else last, width=width, colour=colour)
+
+
+def not_enough(flows: Sequence[Row], bound: float = ENOUGH) -> str:
+    """Say which flow's interval is the widest for its mean, if that is too wide.
+
+    Parameters
+    ----------
+    flows : sequence of Row
+        From :func:`across`.
+    bound : float, default 0.1
+        Half width over the mean that is still enough.
+
+    Returns
+    -------
+    str
+        A line with the number of runs that is likely to do; empty if there are enough.
+    """
+    shares = [
+        (its.relative, name, row.key["flow"], its.n)
+        for row in flows
+        for name, its in row.measures.items()
+        if name in _MAIN and its.relative is not None and its.mean
+    ]
+    if not shares:
+        return ""
+    share, name, flow, n = max(shares)
+    if share <= bound:
+        return ""
+    # The width falls as one over the root of the number of runs.
+    likely = math.ceil(n * (share / bound) ** 2)
+    return (
+        f"NOT ENOUGH RUNS: {name} of {flow} is sure to ± {100 * share:.2g} % of its mean; "
+        f"± {100 * bound:g} % takes about {likely}"
+    )
+
+
+def intervals(runs: Sequence[Results], *, interval: str = "t") -> dict[str, list[dict[str, Any]]]:
+    """Means and intervals of every measure as JSON has them, base units in the keys.
+
+    Parameters
+    ----------
+    runs : sequence of Results
+        Runs of one scenario with different seeds.
+    interval : {"t", "bca"}
+        Student's, or the bias-corrected and accelerated bootstrap.
+    """
+    return {
+        table: [
+            {**row.key, **{name: asdict(its) for name, its in row.measures.items()}}
+            for row in across(runs, table, interval=interval)
+        ]
+        for table in KEYS
+    }
 
 
 def _table(title: str, rows: list[Row], columns: dict[str, tuple[str, str]], by: str) -> RichTable:
@@ -72,5 +145,8 @@ def _cell(interval: Interval | None, unit: str) -> str:
     if interval is None:
         return "–"
     factor = 100 if unit == "%" else 1
-    half = None if interval.half_width is None else factor * interval.half_width
-    return mean_and_half(factor * interval.mean, half, unit)
+    if interval.low is None or interval.high is None:
+        return mean_and_half(factor * interval.mean, None, unit)
+    # The wider half, where a bootstrap interval leans to one side.
+    half = max(interval.high - interval.mean, interval.mean - interval.low)
+    return mean_and_half(factor * interval.mean, factor * half, unit)

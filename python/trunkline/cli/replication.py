@@ -1,0 +1,228 @@
+"""Options of commands that replicate: how many runs, of what precision, after what warm-up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from trunkline.cli.common import engine_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trunkline.results import Results
+    from trunkline.scenario import Scenario
+    from trunkline.stats import Precision
+    from trunkline.stats.metric import Metric
+    from trunkline.study.pilot import WarmUp
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+# 256 runs of a small scenario take seconds, and nobody means more than a million.
+MOST_RUNS = 1_000_000
+MAX_RUNS = 1000
+
+
+class Percent(click.ParamType[float]):
+    """A share written in per cent, ``2%``: a bare number could be either."""
+
+    name = "percent"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read it."""
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / 100
+        except ValueError:
+            share = -1.0
+        if not text.endswith("%") or not 0 < share < 1:
+            self.fail(f"{value!r} is no percentage above 0 and below 100, such as 2%.", param, ctx)
+        return share
+
+
+METRIC_HELP = (
+    "What to look at, e.g. delay_p99_s, ports.wait_mean_s or goodput_bit_s@FLOW; repeatable. "
+    "Default: goodput and mean delay of every flow."
+)
+
+
+def precision_options(function: F) -> F:
+    """Add ``--until-ci``, ``--max-runs`` and ``--metric``.
+
+    Parameters
+    ----------
+    function : callable
+        Command that takes ``until_ci``, ``max_runs`` and ``metrics``.
+
+    Returns
+    -------
+    callable
+    """
+    function = click.option(
+        "--metric", "metrics", multiple=True, metavar="[TABLE.]COLUMN[@ROW]", help=METRIC_HELP
+    )(function)
+    function = click.option(
+        "--max-runs",
+        type=click.IntRange(2, MOST_RUNS),
+        default=MAX_RUNS,
+        show_default=True,
+        help="Most runs that --until-ci makes.",
+    )(function)
+    return click.option(
+        "--until-ci",
+        type=Percent(),
+        metavar="PERCENT",
+        help="Replicate until half of the 95 % interval of every metric is within this share of "
+        "its mean, e.g. 2%.",
+    )(function)
+
+
+def chosen(metrics: tuple[str, ...]) -> list[Metric]:
+    """The metrics that were asked for, or the usual ones.
+
+    Parameters
+    ----------
+    metrics : tuple of str
+        As on the command line.
+
+    Raises
+    ------
+    click.UsageError
+        There is no such metric.
+    """
+    from trunkline.stats.metric import DEFAULT, parse
+
+    try:
+        return [parse(text) for text in metrics or DEFAULT]
+    except ValueError as error:
+        raise click.UsageError(f"--metric: {error}.") from None
+
+
+def replicate_until(
+    run: Callable[[list[int]], list[Results]],
+    seeds: range,
+    metrics: list[Metric],
+    target: float,
+) -> tuple[list[Results], Precision]:
+    """Replicate until every metric is as sure as wanted.
+
+    Parameters
+    ----------
+    run : callable
+        Runs the scenario with some seeds.
+    seeds : range
+        Seeds there are, at most.
+    metrics : list of Metric
+        What must be sure.
+    target : float
+        Half width over the mean.
+
+    Returns
+    -------
+    list of Results, Precision
+        The runs, and what was reached.
+    """
+    from trunkline.stats import until
+    from trunkline.stats.metric import values
+
+    results: list[Results] = []
+
+    def more(begin: int, end: int) -> dict[str, list[float]]:
+        results.extend(run(list(seeds[begin:end])))
+        found = values(results, metrics)
+        known = {key: [v for v in its if v is not None] for key, its in found.items()}
+        # A flow that never had a packet delivered has no delay: nothing to be sure of.
+        return {" of ".join(key): its for key, its in known.items() if its}
+
+    try:
+        reached = until(more, target, most=len(seeds))
+    except ValueError as error:
+        if type(error).__module__.startswith("trunkline."):
+            raise
+        raise click.UsageError(f"--metric: {error}.") from None
+    return results, reached
+
+
+def say_precision(reached: Precision, target: float) -> str:
+    """One line on how sure the runs are."""
+    if reached.relative is None:
+        return "no metric has a value in these runs"
+    share = f"{100 * reached.relative:.2g} %" if reached.relative < 1e6 else "no interval"
+    widest = f"the widest interval is that of {reached.widest}: ± {share} of its mean"
+    if reached.reached:
+        return f"{reached.runs} runs reach ± {100 * target:g} %; {widest}"
+    return f"NOT ENOUGH RUNS: {reached.runs} do not reach ± {100 * target:g} %; {widest}"
+
+
+class WarmUpOption(click.ParamType[str]):
+    """``auto`` or a time."""
+
+    name = "auto|time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Check that it is one of them."""
+        from trunkline.scenario.units import UnitError, parse_time
+
+        if value != "auto":
+            try:
+                parse_time(str(value))
+            except UnitError as error:
+                self.fail(f"{value!r} is neither 'auto' nor a time: {error}.", param, ctx)
+        return str(value)
+
+
+warm_up_option = click.option(
+    "--warm-up",
+    type=WarmUpOption(),
+    metavar="auto|TIME",
+    help="Counters start here; auto finds the end of the warm-up by MSER-5 from 5 pilot runs.",
+)
+
+
+def with_warm_up(
+    scenario: Scenario, wanted: str | None, seed: int, threads: int | None
+) -> tuple[Scenario, WarmUp | None]:
+    """Set the warm-up of a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    wanted : str or None
+        ``auto``, a time, or None to leave it.
+    seed : int
+        Seed of the first pilot run.
+    threads : int, optional
+        Runs at a time.
+
+    Returns
+    -------
+    Scenario, WarmUp or None
+        What the pilot runs showed, if there were any.
+    """
+    if wanted is None:
+        return scenario, None
+    if wanted != "auto":
+        return scenario.with_({"run.warm_up": wanted}), None
+    from trunkline.network import compile
+    from trunkline.scenario.units import format_time
+    from trunkline.study.pilot import PILOT_RUNS, warm_up
+
+    last = min(seed + PILOT_RUNS, 2**64)
+    with engine_faults():
+        found = warm_up(compile(scenario), range(last - PILOT_RUNS, last), threads=threads)
+    return scenario.with_({"run.warm_up": format_time(found.ns)}), found
+
+
+def say_warm_up(found: WarmUp) -> str:
+    """One line on the warm-up that the pilot runs showed."""
+    shown = ", ".join(f"{name} {ns / 1e9:g} s" for name, ns in found.cuts.items())
+    line = f"warm-up {found.ns / 1e9:g} s by MSER-5 from {found.runs} pilot runs ({shown})"
+    if found.found:
+        return line
+    return f"{line}; NOT SETTLED within half of the run: make it longer"

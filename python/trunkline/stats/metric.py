@@ -1,0 +1,119 @@
+"""Metrics by name: ``delay_p99_s``, ``ports.wait_mean_s``, ``goodput_bit_s@tcp1``.
+
+A metric is a column of a table that has one row a flow, class, port or path, for all rows or for
+one of them. A port is named ``LINK/CLASS``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from trunkline.results import SCHEMAS, Results
+from trunkline.stats.across import KEYS
+
+DEFAULT = ("flows.goodput_bit_s", "flows.delay_mean_s")
+"""What is looked at where nothing else is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A column of a results table.
+
+    Parameters
+    ----------
+    table, column : str
+        Where it stands.
+    row : str
+        Name of the flow, class, path or port (``LINK/CLASS``); empty for all rows.
+    """
+
+    table: str
+    column: str
+    row: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.table}.{self.column}"
+        return f"{place}@{self.row}" if self.row else place
+
+
+def parse(text: str) -> Metric:
+    """Read a metric.
+
+    Parameters
+    ----------
+    text : str
+        ``[TABLE.]COLUMN[@ROW]``; the table is ``flows`` if left out.
+
+    Raises
+    ------
+    ValueError
+        No such table or column, or one that is no measure; the message names the nearest.
+    """
+    place, _, row = text.partition("@")
+    table, dot, column = place.strip().rpartition(".")
+    table = table if dot else "flows"
+    if table not in KEYS:
+        msg = f"no table {table!r}; choose from {', '.join(KEYS)}"
+        raise ValueError(msg)
+    known = [field.name for field in SCHEMAS[table] if field.kind != "str"]
+    if column not in known:
+        near = difflib.get_close_matches(column, known, 1)
+        hint = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(known)}"
+        msg = f"{table} has no measure {column!r}{hint}"
+        raise ValueError(msg)
+    return Metric(table, column, row.strip())
+
+
+Values = dict[tuple[str, str], list[float | None]]
+
+
+def values(runs: Sequence[Results], metrics: Iterable[Metric]) -> Values:
+    """Values of metrics, run by run.
+
+    Parameters
+    ----------
+    runs : sequence of Results
+        Runs of one scenario.
+    metrics : iterable of Metric
+        Which.
+
+    Returns
+    -------
+    dict of (str, str) to list of (float or None)
+        By metric (``table.column``) and row, in the order of the tables: a value a run, None where
+        it is null.
+
+    Raises
+    ------
+    ValueError
+        A metric names a row that is not there.
+    """
+    found: Values = {}
+    for metric in metrics:
+        names = [_names(run, metric.table) for run in runs]
+        columns = [run.tables[metric.table][metric.column] for run in runs]
+        rows = [dict(zip(n, c, strict=True)) for n, c in zip(names, columns, strict=True)]
+        wanted = [metric.row] if metric.row else names[0]
+        for row in wanted:
+            if not all(row in each for each in rows):
+                near = difflib.get_close_matches(row, names[0], 1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                msg = f"{metric.table} has no row {row!r}{hint}"
+                raise ValueError(msg)
+            place = f"{metric.table}.{metric.column}"
+            found[place, row] = [_number(each[row]) for each in rows]
+    return found
+
+
+def _number(value: str | int | float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _names(run: Results, table: str) -> list[str]:
+    its = run.tables[table]
+    if not KEYS[table]:
+        return ["run"] * len(its)
+    columns = [its[key] for key in KEYS[table]]
+    return ["/".join(str(part) for part in row) for row in zip(*columns, strict=True)]
