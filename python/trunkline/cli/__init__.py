@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "run",
+    "verify",
     "validate",
     "inspect",
     "compile",
     "schedule",
     "import",
+    "export",
     "schema",
     "examples",
     "reproduce",

@@ -36,4 +36,7 @@ def known(error: Exception) -> tuple[str, int] | None:
     diagnostic = sys.modules.get("trunkline.scenario.diagnostic")
     if diagnostic is not None and isinstance(error, diagnostic.ScenarioError):
         return error.render(), Status.USAGE
+    script = sys.modules.get("trunkline.linux.script")
+    if script is not None and isinstance(error, script.UnsupportedError):
+        return error.render(), Status.USAGE
     return None

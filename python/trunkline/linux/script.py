@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from trunkline.results.render import printable
+
 Program = Literal["sysctl", "ip", "mpls", "tc"]
 
 
@@ -23,7 +25,7 @@ class UnsupportedError(ValueError):
 
     def render(self) -> str:
         """As a command shows it: one line a reason."""
-        return "\n".join(f"error[linux]: {reason}" for reason in self.reasons)
+        return "\n".join(f"error[linux]: {printable(reason)}" for reason in self.reasons)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,68 @@
+"""``trunkline export``: a scenario as commands for real routers."""
+
+from __future__ import annotations
+
+import click
+
+from trunkline.cli.common import engine_faults, load_scenario, scenario_options
+
+
+@click.command("export", short_help="Write a scenario as commands for real routers.")
+@scenario_options
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(["linux"]),
+    required=True,
+    help="What reads the commands: iproute2 of Linux (ip, tc).",
+)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False),
+    help="New folder for a script a router; all go to standard output if not given.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace files of an earlier export in --output.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: text by file name.")
+def command(
+    file: str,
+    overrides: tuple[str, ...],
+    strict: bool,
+    target: str,
+    output: str | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Write what FILE says of its routers as a script for each.
+
+    The scripts hold the commands that run --engine linux gives its guest, commented with the
+    links, ports, classes and paths of the scenario.
+    """
+    from pathlib import Path
+
+    if output is not None and Path(output).exists() and not overwrite:
+        raise click.UsageError(f"--output {output} exists; --overwrite replaces its scripts.")
+    scenario = load_scenario(file, overrides, strict)
+
+    from trunkline.cli.common import echo_json
+    from trunkline.linux.compile import compile as plan
+    from trunkline.linux.export import scripts
+    from trunkline.network import compile
+    from trunkline.results.render import printable
+
+    with engine_faults():
+        compiled = plan(compile(scenario).to_json())
+    for note in compiled.notes:
+        click.echo(f"note: {printable(note)}", err=True)
+    made = scripts(compiled)
+    if output is not None:
+        folder = Path(output)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in made.items():
+            (folder / name).write_text(text, encoding="ascii", newline="\n")
+            (folder / name).chmod(0o755)
+        click.echo(f"{len(made)} scripts written to {folder}", err=True)
+    if as_json:
+        echo_json({"schema": 1, "to": target, "scripts": made, "notes": list(compiled.notes)})
+    elif output is None:
+        for text in made.values():
+            click.echo(text)
