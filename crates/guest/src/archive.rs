@@ -67,7 +67,8 @@ mod tests {
         archive.put("a", *b"123456789");
         let mut stream = Vec::new();
         archive.write(&mut stream).expect("memory takes it");
-        let expected = b"TLGUEST1\x01\0a\x09\0\0\0\0\0\0\x00123456789\x26\x39\xf4\xcb\0\0\x01\0\0\0";
+        let expected =
+            b"TLGUEST1\x01\0a\x09\0\0\0\0\0\0\x00123456789\x26\x39\xf4\xcb\0\0\x01\0\0\0";
         assert_eq!(stream, expected);
     }
 }

@@ -29,6 +29,8 @@ pub fn serve() -> ! {
 }
 
 fn work() -> Result<(), String> {
+    std::env::set_var("PATH", "/bin");
+    std::env::set_var("LD_LIBRARY_PATH", "/lib");
     for (source, target, kind) in [
         ("dev", "/dev", "devtmpfs"),
         ("proc", "/proc", "proc"),

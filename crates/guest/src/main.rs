@@ -5,6 +5,9 @@
 //! in `/modules`, does the orders of `/trunkline` and turns the machine off. On the host's own
 //! kernel it is a child process, `trunkline-guest native ORDERS SCHEDULES RESULT`. Either way the
 //! namespaces have no names and go with the process, and nothing goes through a shell.
+//!
+//! `trunkline-guest launch PROCESSOR PROGRAM ARGUMENTS` becomes a guest: on one processor (`-`: any),
+//! at addresses that are the same each time, and not outliving its parent.
 
 mod archive;
 mod machine;
@@ -19,7 +22,8 @@ mod udp;
 
 use archive::Archive;
 use std::fs;
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
 
 fn main() -> ExitCode {
     if std::process::id() == 1 {
@@ -30,7 +34,8 @@ fn main() -> ExitCode {
     let done = match arguments[..] {
         ["native", orders, schedules, result] => native(orders, schedules, result),
         ["namespaces"] => namespaces(),
-        _ => Err("usage: trunkline-guest native ORDERS SCHEDULES RESULT | namespaces".to_owned()),
+        ["launch", processor, program, ref rest @ ..] => Err(launch(processor, program, rest)),
+        _ => Err("usage: trunkline-guest native|namespaces|launch ...".to_owned()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -47,6 +52,7 @@ fn native(orders: &str, schedules: &str, result: &str) -> Result<(), String> {
     namespaces()?;
     let mut archive = Archive::default();
     perform(orders, schedules, &mut archive)?;
+    println!("trunkline: handing back");
     let mut file = fs::File::create(result).map_err(|why| format!("{result}: {why}"))?;
     archive.write(&mut file).map_err(|why| format!("{result}: {why}"))
 }
@@ -55,6 +61,21 @@ fn native(orders: &str, schedules: &str, result: &str) -> Result<(), String> {
 fn namespaces() -> Result<(), String> {
     sys::new_network(!sys::is_root())
         .map_err(|why| format!("this kernel gives us no network namespace: {why}"))
+}
+
+/// Becomes a program; returns only why it did not.
+fn launch(processor: &str, program: &str, arguments: &[&str]) -> String {
+    let ready = || -> std::io::Result<()> {
+        sys::die_with_parent()?;
+        if let Ok(processor) = processor.parse() {
+            sys::stay_on(processor)?;
+        }
+        sys::fix_addresses()
+    };
+    match ready() {
+        Ok(()) => format!("{program}: {}", Command::new(program).args(arguments).exec()),
+        Err(why) => format!("launch: {why}"),
+    }
 }
 
 /// Does the orders of a file.

@@ -154,6 +154,8 @@ unsafe extern "C" {
     fn syscall(number: c_long, ...) -> c_long;
     fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
     fn geteuid() -> c_uint;
+    fn personality(kind: c_ulong) -> c_int;
+    fn sched_setaffinity(process: c_int, size: usize, mask: *const u64) -> c_int;
 }
 
 fn check(result: c_int) -> io::Result<c_int> {
@@ -505,6 +507,21 @@ pub fn die_with_parent() -> io::Result<()> {
     const SET_PDEATHSIG: c_int = 1;
     // SAFETY: it takes numbers only.
     check(unsafe { prctl(SET_PDEATHSIG, 9, 0, 0, 0) }).map(drop)
+}
+
+/// Lets programs that this process becomes lie at the same addresses each time.
+pub fn fix_addresses() -> io::Result<()> {
+    const NO_RANDOM: c_ulong = 0x0004_0000;
+    // SAFETY: it takes a number only.
+    check(unsafe { personality(NO_RANDOM) }).map(drop)
+}
+
+/// Keeps this process on one processor, numbered below 1024.
+pub fn stay_on(processor: usize) -> io::Result<()> {
+    let mut mask = [0_u64; 16];
+    *mask.get_mut(processor / 64).ok_or(io::ErrorKind::InvalidInput)? = 1 << (processor % 64);
+    // SAFETY: the mask lives through the call and its size is given.
+    check(unsafe { sched_setaffinity(0, size_of_val(&mask), mask.as_ptr()) }).map(drop)
 }
 
 /// Mounts a file system.

@@ -1,0 +1,105 @@
+"""Where the runners keep what they have prepared: one folder for each user."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """``trunkline/linux`` in the user's cache, after the XDG Base Directory Specification.
+
+    Returns
+    -------
+    Path
+        It need not exist.
+    """
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # The specification: a relative path is to be ignored.
+    root = Path(base) if base.startswith("/") else Path.home() / ".cache"
+    return root / "trunkline" / "linux"
+
+
+def write_whole(path: Path, data: bytes, *, program: bool = False) -> None:
+    """Write a file so that it is there whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        Where; its folder is made.
+    data : bytes
+        What.
+    program : bool, default False
+        Make it executable.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        if program:
+            os.chmod(name, 0o755)  # noqa: S103 - a program that everybody may start
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def size_of(folder: Path) -> int:
+    """Bytes that the files below a folder take on disk.
+
+    Parameters
+    ----------
+    folder : Path
+        It need not exist.
+
+    Returns
+    -------
+    int
+        [B]
+    """
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.lstat().st_blocks * 512
+        except FileNotFoundError:
+            continue
+    return total
+
+
+def agent() -> bytes | None:
+    """The agent's program.
+
+    Returns
+    -------
+    bytes or None
+        None where the package was built without one.
+    """
+    from trunkline import _core
+
+    return _core.guest_agent()
+
+
+def agent_file() -> Path:
+    """The agent as a file that can be started.
+
+    Returns
+    -------
+    Path
+        In the cache, named by its content.
+
+    Raises
+    ------
+    OSError
+        The package was built without an agent.
+    """
+    program = agent()
+    if program is None:
+        msg = "this build of trunkline carries no agent for the Linux engine"
+        raise OSError(msg)
+    path = cache_folder() / "agent" / hashlib.sha256(program).hexdigest()[:16]
+    if not path.exists():
+        write_whole(path, program, program=True)
+    return path

@@ -1,0 +1,124 @@
+"""The kernel of the `uml` runner: what of its source is changed, and its build."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of one file of the kernel's source.
+
+    Parameters
+    ----------
+    file : str
+        Path in the source.
+    old, new : str
+        Text and what stands in its place.
+    times : int
+        How often the text is there.
+    """
+
+    file: str
+    old: str
+    new: str
+    times: int = 1
+
+
+EDITS: Final = (
+    # Random numbers come from a seed in the environment if there is one (splitmix64), so that a run
+    # can be repeated bit for bit.
+    Edit(
+        "arch/um/os-Linux/util.c",
+        "\treturn getrandom(buf, len, flags);\n",
+        """\
+\tstatic int asked;
+\tstatic const char *seed;
+\tstatic unsigned long long state;
+\tunsigned char *byte = buf;
+\tsize_t at;
+
+\tif (!asked) {
+\t\tasked = 1;
+\t\tseed = getenv("UML_SEED");
+\t\tif (seed)
+\t\t\tstate = strtoull(seed, NULL, 10);
+\t}
+\tif (!seed)
+\t\treturn getrandom(buf, len, flags);
+\tfor (at = 0; at < len; at++) {
+\t\tunsigned long long word = state += 0x9e3779b97f4a7c15ULL;
+
+\t\tword = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9ULL;
+\t\tword = (word ^ (word >> 27)) * 0x94d049bb133111ebULL;
+\t\tbyte[at] = (word ^ (word >> 31)) >> 56;
+\t}
+\treturn len;
+""",
+    ),
+    # The processes of the guest are traced processes of the host. Without PTRACE_O_EXITKILL they
+    # would run on, with their system calls going to the host, if the kernel's process is killed.
+    Edit(
+        "arch/um/os-Linux/skas/process.c",
+        "(void *) PTRACE_O_TRACESYSGOOD)",
+        "(void *) (PTRACE_O_TRACESYSGOOD | 0x100000))",
+    ),
+    Edit(
+        "arch/um/os-Linux/skas/process.c",
+        "(void *)PTRACE_O_TRACESYSGOOD)",
+        "(void *) (PTRACE_O_TRACESYSGOOD | 0x100000))",
+    ),
+    # Linux 6.1 has room for 2696 bytes of a processor's vector registers. On processors with AMX
+    # there are 11008, and setting fewer fails. (The stacks they lie on are larger for it.)
+    Edit(
+        "arch/x86/um/user-offsets.c",
+        "DEFINE_LONGS(HOST_FP_SIZE, 2696);",
+        "DEFINE_LONGS(HOST_FP_SIZE, 12288);",
+    ),
+    # As in Debian's kernels, so that TCP's timers have the same steps in both guests.
+    Edit("arch/um/Kconfig", "\tint\n\tdefault 100\n", "\tint\n\tdefault 250\n"),
+)
+
+
+def configuration() -> bytes:
+    """The kernel's configuration, over ``allnoconfig``."""
+    return (files("trunkline.linux") / "data" / "uml.config").read_bytes()
+
+
+def recipe_digest() -> str:
+    """Digest of configuration and edits: a kernel built from others is not this one."""
+    return hashlib.sha256(configuration() + repr(EDITS).encode()).hexdigest()[:16]
+
+
+class SourceDiffers(Exception):
+    """The kernel's source is not as the edits expect it."""
+
+
+def apply_edits(source: Path) -> None:
+    """Change the source; a second time changes nothing.
+
+    Parameters
+    ----------
+    source : Path
+        The source tree.
+
+    Raises
+    ------
+    SourceDiffers
+        A text to change is not there, or not so often.
+    """
+    for edit in EDITS:
+        path = source / edit.file
+        text = path.read_text("utf-8")
+        if edit.new in text and edit.old not in text.replace(edit.new, ""):
+            continue
+        if text.count(edit.old) != edit.times:
+            msg = f"{edit.file} of this kernel's source is not as it was in Linux 6.1"
+            raise SourceDiffers(msg)
+        path.write_text(text.replace(edit.old, edit.new), "utf-8")

@@ -1,0 +1,158 @@
+"""The `uml` runner: a kernel as an ordinary process, whose clock jumps when it is idle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from trunkline.linux.cache import agent, cache_folder
+from trunkline.linux.image import base_image, order_image
+from trunkline.linux.needs import Part, find_tool, tool
+from trunkline.linux.process import run_guest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from trunkline.linux.process import Cost
+
+NAME: Final = "uml"
+START_S: Final = 1_767_225_600
+"""What the guest's clock shows when it starts: 2026-01-01 00:00 UTC."""
+
+
+def kernel_folder() -> Path:
+    """Where the kernel lies that was built from this version's configuration and edits."""
+    from trunkline.linux.kernel import recipe_digest
+
+    return cache_folder() / "uml" / recipe_digest()
+
+
+def needs() -> list[Part]:
+    """What the runner needs.
+
+    Returns
+    -------
+    list of Part
+    """
+    if platform.machine() != "x86_64":
+        return [Part("processor", False, f"{platform.machine()}; only x86-64 can do it: use qemu")]
+    kernel = kernel_folder() / "linux"
+    parts = [
+        Part("kernel", True, str(kernel))
+        if kernel.exists()
+        else Part("kernel", False, "trunkline linux setup --runner uml"),
+        tool("ip", package="iproute2"),
+        tool("tc", package="iproute2"),
+    ]
+    memory = memory_folder()
+    parts.append(
+        Part("memory", memory is not None, str(memory or "no folder that programs may be run from"))
+    )
+    return parts
+
+
+def memory_folder(needed_mb: int = 256) -> Path | None:
+    """A folder for the file that is the guest's memory, which is mapped executable.
+
+    Parameters
+    ----------
+    needed_mb : int
+        Its size [MB].
+
+    Returns
+    -------
+    Path or None
+    """
+    for name in ("/dev/shm", tempfile.gettempdir()):  # noqa: S108 - only a place to look at
+        try:
+            about = os.statvfs(name)
+        except OSError:
+            continue
+        room = about.f_bavail * about.f_frsize >= needed_mb << 20
+        if room and not about.f_flag & os.ST_NOEXEC and os.access(name, os.W_OK):
+            return Path(name)
+    return None
+
+
+def image() -> bytes:
+    """The first file system, without orders."""
+    programs = [path for name in ("ip", "tc") if (path := find_tool(name)) is not None]
+    return base_image(agent() or b"", programs)
+
+
+def run(
+    files: Mapping[str, bytes],
+    folder: Path,
+    *,
+    seed: int,
+    memory_mb: int,
+    on_progress: Callable[[float], None] | None,
+    patience_s: float,
+) -> tuple[bytes, bytes, Cost, dict[str, str]]:
+    """Run a guest.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        Orders and schedules.
+    folder : Path
+        An empty folder; the guest sees its name nowhere.
+    seed : int
+        Of the guest's random numbers.
+    memory_mb : int
+        Its memory [MB].
+    on_progress : callable or None
+        See `run_guest`.
+    patience_s : float
+        See `run_guest`.
+
+    Returns
+    -------
+    (bytes, bytes, Cost, dict)
+        Results, console, cost, and digests of what was run.
+    """
+    base = image()
+    (folder / "initrd").write_bytes(base + order_image(files))
+    (folder / "result").mkdir()
+    kernel = kernel_folder() / "linux"
+    # The kernel stirs its command line into its random numbers: nothing on it may vary.
+    command = [
+        str(kernel),
+        f"mem={memory_mb}M",
+        "initrd=initrd",
+        "umid=guest",
+        "uml_dir=.",
+        "hostfs=.",
+        "con=null",
+        "con0=null,fd:1",
+        "time-travel=inf-cpu",
+        f"time-travel-start={START_S}",
+        "panic=-1",
+        "quiet",
+    ]
+    memory = memory_folder(memory_mb)
+    environment = {"PATH": os.defpath, "UML_SEED": str(seed), "TMPDIR": str(memory)}
+    console = folder / "console"
+    cost = run_guest(
+        command,
+        folder,
+        environment=environment,
+        console=console,
+        processor=_processor(),
+        on_progress=on_progress,
+        patience_s=patience_s,
+    )
+    about = json.loads((kernel_folder() / "about.json").read_text())
+    digests = {"image": hashlib.sha256(base).hexdigest(), "kernel": about["sha256"]}
+    return (folder / "result" / "archive").read_bytes(), console.read_bytes(), cost, digests
+
+
+def _processor() -> int:
+    """One that we may use: guest and its kernel switch less between caches on a single one."""
+    allowed = sorted(os.sched_getaffinity(0))
+    return allowed[os.getpid() % len(allowed)]
