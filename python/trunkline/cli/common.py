@@ -31,10 +31,27 @@ def scenario_options(function: F) -> F:
     -------
     callable
     """
+    return click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True))(
+        override_options(function)
+    )
+
+
+def override_options(function: F) -> F:
+    """Add the options that change what is loaded.
+
+    Parameters
+    ----------
+    function : callable
+        Command that takes ``overrides`` and ``strict``.
+
+    Returns
+    -------
+    callable
+    """
     function = click.option(
         "--strict", is_flag=True, help="Take every warning about the scenario for an error."
     )(function)
-    function = click.option(
+    return click.option(
         "--set",
         "overrides",
         multiple=True,
@@ -42,9 +59,6 @@ def scenario_options(function: F) -> F:
         help="Set a parameter or any value, e.g. udp_rate='8 Mbit/s' or run.duration='20 s'; "
         "repeatable.",
     )(function)
-    return click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True))(
-        function
-    )
 
 
 def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenario:

@@ -1,13 +1,13 @@
-"""``trunkline inspect``: the compiled network, for people."""
+"""``trunkline inspect``: the compiled network, and what happened in a run, for people."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trunkline.cli import inspect_tables as tables
-from trunkline.cli.common import echo_json, load_scenario, scenario_options
+from trunkline.cli.common import SEED, echo_json, load_scenario, override_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +26,9 @@ SECTIONS = (
 )
 
 
-@click.command("inspect", short_help="Show the compiled network: routes, labels.")
-@scenario_options
+@click.command("inspect", short_help="Show a compiled network, or tell a packet's story.")
+@click.argument("file", metavar="FILE|RESULTS", type=click.Path(allow_dash=True))
+@override_options
 @click.option(
     "--section",
     "sections",
@@ -35,17 +36,143 @@ SECTIONS = (
     multiple=True,
     help="Show only this; repeatable.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the network and its routes as JSON.")
+@click.option("--packet", type=click.IntRange(0), help="Of RESULTS: the story of this packet.")
+@click.option("--flow", metavar="NAME", help="Of RESULTS: the story of this flow.")
+@click.option("--path", metavar="NAME", help="Of RESULTS: the story of this path.")
+@click.option("--seed", type=SEED, help="Of RESULTS: the run with this seed; default: the first.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: network and routes, or lines.")
 def command(
-    file: str, overrides: tuple[str, ...], strict: bool, sections: tuple[str, ...], as_json: bool
+    file: str,
+    overrides: tuple[str, ...],
+    strict: bool,
+    sections: tuple[str, ...],
+    packet: int | None,
+    flow: str | None,
+    path: str | None,
+    seed: int | None,
+    as_json: bool,
 ) -> None:
-    """Show what FILE compiles to: every default, shortest-path routes, label tables."""
+    """Show what FILE compiles to, or tell what happened in RESULTS.
+
+    Of a scenario: every default, shortest-path routes, label tables. Of a folder that run --out
+    wrote: the same, or the story of a packet, a flow or a path.
+    """
+    from pathlib import Path
+
+    stories = {"packet": packet, "flow": flow, "path": path}
+    asked = {kind: what for kind, what in stories.items() if what is not None}
+    if len(asked) > 1:
+        raise click.UsageError("one of --packet, --flow and --path at a time.")
+    if file != "-" and Path(file).is_dir():
+        if overrides or strict:
+            raise click.UsageError("--set and --strict are for scenarios, not for results.")
+        if asked:
+            tell(file, seed, *asked.popitem(), as_json=as_json)
+            return
+        written = stored_network(file)
+    else:
+        if asked or seed is not None:
+            raise click.UsageError(
+                "--packet, --flow, --path and --seed need a folder of results: run --out makes one."
+            )
+        from trunkline.network import compile
+
+        written = compile(load_scenario(file, overrides, strict)).to_json()
+    show(written, sections, as_json=as_json)
+
+
+def stored_network(folder: str) -> str:
+    """The compiled network beside stored results.
+
+    Parameters
+    ----------
+    folder : str
+        Folder that ``run --out`` wrote.
+
+    Returns
+    -------
+    str
+        Its JSON.
+
+    Raises
+    ------
+    click.UsageError
+        There is none.
+    """
+    from pathlib import Path
+
+    from trunkline.results import store
+
+    place = Path(folder) / store.NETWORK
+    if not place.is_file():
+        raise click.UsageError(f"{folder} holds no results of a run ({store.NETWORK} is missing).")
+    return place.read_text(encoding="utf-8").strip()
+
+
+def tell(folder: str, seed: int | None, kind: str, what: Any, *, as_json: bool) -> None:
+    """Print a story from stored results.
+
+    Parameters
+    ----------
+    folder : str
+        Folder that ``run --out`` wrote.
+    seed : int or None
+        Seed of the run; none for the first.
+    kind : {"packet", "flow", "path"}
+        What it is about.
+    what : int or str
+        Which one.
+    as_json : bool
+        Print an object with the lines.
+
+    Raises
+    ------
+    click.UsageError
+        There is no such run, packet, flow or path, or no trace.
+    """
+    import json
+
+    from trunkline import trace
+    from trunkline.results import store
+    from trunkline.results.render import printable
+
+    network = json.loads(stored_network(folder))
+    runs = store.read(folder)
+    chosen = [run for run in runs if seed is None or run.seed == seed]
+    if not chosen:
+        seeds = ", ".join(str(run.seed) for run in runs)
+        raise click.UsageError(f"no run has seed {seed}; there are {seeds}.")
+    try:
+        if kind == "packet":
+            lines = trace.packet_story(chosen[0], network, int(what))
+        elif kind == "flow":
+            lines = trace.flow_story(chosen[0], network, what)
+        else:
+            lines = trace.path_story(chosen[0], network, what)
+    except (LookupError, trace.Untraced) as error:
+        raise click.UsageError(f"{error.args[0]}.") from error
+    if as_json:
+        echo_json({"schema": 1, "seed": chosen[0].seed, kind: what, "lines": lines})
+    else:
+        click.echo("\n".join(printable(line) for line in lines))
+
+
+def show(written: str, sections: tuple[str, ...], *, as_json: bool) -> None:
+    """Print a compiled network.
+
+    Parameters
+    ----------
+    written : str
+        Its JSON.
+    sections : tuple of str
+        Which tables; all if empty.
+    as_json : bool
+        Print the network and its routes as JSON.
+    """
     import json
 
     from trunkline import _core
-    from trunkline.network import compile
 
-    written = compile(load_scenario(file, overrides, strict)).to_json()
     network = json.loads(written)
     wanted = sections or SECTIONS
     routes = _core.routes(written) if as_json or "routes" in wanted else []

@@ -1,0 +1,134 @@
+"""Numbers and events in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+FATES: Mapping[str, str] = {
+    "queue_full": "the queue had no room",
+    "early": "the AQM dropped it early, before the queue was full",
+    "forced": "the AQM's average queue was above its upper threshold",
+    "policed": "a policer refused it",
+    "ttl_expired": "its time to live ran out",
+    "no_route": "there was no route to its destination",
+    "no_label": "the label it came with has no entry",
+    "too_big": "it was larger than the link's MTU",
+    "corrupted": "the link lost it at random",
+    "failed_queued": "the link failed while it waited in the queue",
+    "failed_in_flight": "the link failed while it was on it",
+    "link_down": "the link was down",
+    "node_down": "the node was down",
+    "switching": "a protection switch stood between its two positions",
+    "unselected": "the tail of 1+1 protection took the other copy",
+}
+"""What the causes of drops mean."""
+
+
+def seconds(at_ns: int) -> str:
+    """A moment, to the nanosecond.
+
+    Parameters
+    ----------
+    at_ns : int
+        After the start of the run [ns].
+    """
+    return f"{at_ns // 10**9}.{at_ns % 10**9:09d} s"
+
+
+def span(length_ns: float) -> str:
+    """A length of time in four digits.
+
+    Parameters
+    ----------
+    length_ns : float
+        The length [ns].
+    """
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if length_ns >= size:
+            return f"{length_ns / size:.4g} {unit}"
+    return f"{length_ns:.4g} ns"
+
+
+def rate(bit_s: float) -> str:
+    """A rate in four digits.
+
+    Parameters
+    ----------
+    bit_s : float
+        The rate [bit/s].
+    """
+    for size, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if bit_s >= size:
+            return f"{bit_s / size:.4g} {unit}"
+    return f"{bit_s:.4g} bit/s"
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun.
+
+    Parameters
+    ----------
+    number : int
+        How many.
+    one : str
+        The noun for one.
+    many : str, optional
+        For others; with an s if left out.
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(items: Iterable[str]) -> str:
+    """Words with commas and a last "and".
+
+    Parameters
+    ----------
+    items : iterable of str
+        The words.
+    """
+    words = list(items)
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def relabelled(before: str | None, after: str | None) -> str:
+    """What became of the label stack between two events, in the words of RFC 3031 section 3.10.
+
+    Parameters
+    ----------
+    before, after : str or None
+        Stacks as in the table, from the top: ``label/TC/TTL``.
+
+    Returns
+    -------
+    str
+        Empty where no label came, went or changed.
+    """
+    old, new = (before or "").split(), (after or "").split()
+    if old == new:
+        return ""
+    # What stands alike at the bottom was not touched, if there is more above it.
+    while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
+        old.pop()
+        new.pop()
+    done = []
+    if old and new:
+        done += [f"label {_label(each)} popped" for each in old[:-1]]
+        last, first = old[-1], new.pop()
+        # A label uncovered by a pop only takes over the time to live.
+        if len(old) == 1 or _label(last) != _label(first):
+            done.append(f"label {_label(last)} swapped for {_entry(first)}")
+    else:
+        done += [f"label {_label(each)} popped" for each in old]
+    done += [f"label {_entry(each)} pushed" for each in reversed(new)]
+    return ", ".join(done)
+
+
+def _label(entry: str) -> str:
+    return entry.partition("/")[0]
+
+
+def _entry(entry: str) -> str:
+    label, tc, ttl = entry.split("/")
+    return f"{label} (TC {tc}, TTL {ttl})"
