@@ -2,9 +2,52 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, TypeVar
+
 import click
 
 from trunkline.cli.common import echo_json, engine_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def report_option(function: F) -> F:
+    """Add the option of commands that write results: whether to write their page too.
+
+    Parameters
+    ----------
+    function : callable
+        Command that takes ``report``.
+
+    Returns
+    -------
+    callable
+    """
+    return click.option(
+        "--report/--no-report",
+        default=True,
+        help="Write report.html, a page that shows the results, into --out.  [default: report]",
+    )(function)
+
+
+def write_report(folder: str | Path) -> None:
+    """Write the page of results that a command has just written, and say where.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The results.
+    """
+    from trunkline.report import write
+
+    with engine_faults():
+        page = write(folder)
+    click.echo(f"report written to {page} ({page.stat().st_size / 1e6:.1f} MB)", err=True)
 
 
 @click.command("report", short_help="Write results as one page that opens anywhere.")

@@ -26,6 +26,7 @@ from trunkline.cli.replication import (
     warm_up_option,
     with_warm_up,
 )
+from trunkline.cli.report_command import report_option, write_report
 
 if TYPE_CHECKING:
     from trunkline.network import Network
@@ -65,8 +66,9 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     type=click.Path(file_okay=False),
-    help="Write Parquet tables and run.json into this new folder.",
+    help="Write Parquet tables, run.json and report.html into this new folder.",
 )
+@report_option
 @click.option("--overwrite", is_flag=True, help="Replace earlier results in --out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @capture_options
@@ -84,6 +86,7 @@ def command(
     warm_up: str | None,
     threads: int | None,
     out: str | None,
+    report: bool,
     overwrite: bool,
     as_json: bool,
     pcap: str | None,
@@ -151,6 +154,8 @@ def command(
         show(results, interval=interval, courses=courses)
     if reached is not None and until_ci is not None:
         click.echo(say_precision(reached, until_ci), err=True)
+    if out is not None and report:
+        write_report(folder)
 
 
 def _with_batches(

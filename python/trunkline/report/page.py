@@ -143,7 +143,7 @@ def of_study(folder: Path) -> str:
     }
     views = [view(exhibit, f"x{number}") for number, exhibit in enumerate(shown)]
     version = _version(shown[0]) if shown else ""
-    title = str(record.get("title") or record["study"])
+    title = str(record["title"])
     return _render(
         title=title, name=str(record["study"]), views=views, study=about, version=version
     )

@@ -44,9 +44,12 @@ class Compared:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Read the record of a reproduction."""
+    """Read the record of a reproduction, and what its study is called where that is kept."""
     record: dict[str, Any] = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    return record
+    index = folder / EXHIBITS / INDEX
+    heading = json.loads(index.read_text(encoding="utf-8")) if index.is_file() else {}
+    nothing = {"title": record["study"], "source": "", "tables": {}, "row_title": "", "notes": []}
+    return {**record, **nothing, **heading}
 
 
 def exhibits(folder: Path) -> list[Exhibit]:
@@ -57,7 +60,7 @@ def exhibits(folder: Path) -> list[Exhibit]:
     listed = json.loads(index.read_text(encoding="utf-8"))
     return [
         Exhibit.read(folder / EXHIBITS / str(number_), each["title"], each["about"])
-        for number_, each in enumerate(listed)
+        for number_, each in enumerate(listed["exhibits"])
     ]
 
 
@@ -66,7 +69,7 @@ def compared(record: Mapping[str, Any]) -> list[Compared]:
     tables: dict[str, list[Mapping[str, Any]]] = {}
     for cell in record["cells"]:
         tables.setdefault(str(cell["table"]), []).append(cell)
-    titles = record.get("titles", {})
+    titles = record["tables"]
     made = []
     for index, (table, cells) in enumerate(tables.items()):
         named = titles.get(table)
@@ -113,7 +116,7 @@ def _grid(key: str, cells: list[Mapping[str, Any]], record: Mapping[str, Any]) -
     said = {name for name in columns if any(_published(at, row, name) for row in rows)}
     units = {str(cell["column"]): str(cell["unit"]) for cell in cells}
     same = len({cell["unit"] for cell in cells}) == 1
-    heads = [(str(record.get("row_title") or ""), "")]
+    heads = [(str(record["row_title"]), "")]
     for name in columns:
         heads.append((f"{name} [{units[name]}]" if same else name, "ours, 95 % interval"))
         if name in said:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from trunkline.report import study
 from trunkline.results import folder as folders
@@ -67,30 +67,31 @@ def _replace(target: Path, written: str) -> None:
         raise
 
 
-def add_exhibits(done: Any, folder: str | Path, *, threads: int | None = None) -> None:
-    """Run the scenarios that stand for a study and keep them beside it.
+def add_exhibits(name: str, folder: str | Path, *, threads: int | None = None) -> None:
+    """Run the scenarios that stand for a study and keep them beside its reproduction.
 
     Parameters
     ----------
-    done : Reproduced
-        The study that was run; its ``exhibits()`` say what to run.
+    name : str
+        The study, as :func:`trunkline.study.reproduce` takes it.
     folder : str or Path
         Folder of the reproduction.
     threads : int, optional
         Runs at once; all cores if left out.
     """
     from trunkline.engine.sim import simulate_all
+    from trunkline.study.exhibits import exhibits, heading
 
-    shown = done.exhibits()
-    if not shown:
-        return
-    place = Path(folder) / study.EXHIBITS
+    shown = exhibits(name)
 
     def fill(made: Path) -> None:
         for number, each in enumerate(shown):
             runs = simulate_all(each.jobs, threads=threads)
             store.write(runs, made / str(number), network_json=each.jobs[0].network_json)
-        index = [{"title": each.title, "about": each.about} for each in shown]
-        folders.write_text(made / study.INDEX, json.dumps(index, indent=2) + "\n")
+        about = {
+            **dataclasses.asdict(heading(name)),
+            "exhibits": [{"title": each.title, "about": each.about} for each in shown],
+        }
+        folders.write_text(made / study.INDEX, json.dumps(about, indent=2) + "\n")
 
-    folders.replace(place, fill, marker=study.INDEX, overwrite=True)
+    folders.replace(Path(folder) / study.EXHIBITS, fill, marker=study.INDEX, overwrite=True)

@@ -1,0 +1,182 @@
+"""Runs that stand for a study: what its report shows of networks, queues and packets.
+
+A study's folder says which in ``exhibits.yaml``: a list ``exhibits`` whose items have a ``title``,
+an ``about`` and either ``table`` and ``row`` of its study file, or a ``scenario`` beside it with
+what to ``set``; ``seeds`` is how many runs. A study that is a program says there too what it is
+called, its source, and what its tables are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field, ValidationError, model_validator
+
+from trunkline import network as networks
+from trunkline import scenario as scenarios
+from trunkline.engine.sim import Job
+from trunkline.scenario.diagnostic import Problems, ScenarioError
+from trunkline.scenario.explain import explain
+from trunkline.scenario.loader import place_all
+from trunkline.scenario.text import parse
+from trunkline.study import catalogue
+from trunkline.study.model import Part, Study
+
+FILE = "exhibits.yaml"
+
+
+class _Item(Part):
+    title: str
+    about: str = ""
+    table: str | None = None
+    row: str | None = None
+    scenario: str | None = None
+    set: Mapping[str, str] = Field(default_factory=dict)
+    seeds: int = 3
+
+    @model_validator(mode="after")
+    def _one_way(self) -> _Item:
+        if (self.scenario is None) == (self.table is None):
+            msg = "an exhibit has either a table and a row, or a scenario"
+            raise ValueError(msg)
+        return self
+
+
+class _Items(Part):
+    title: str = ""
+    source: str = ""
+    tables: Mapping[str, str] = Field(default_factory=dict)
+    exhibits: list[_Item]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What a study is called, and its tables.
+
+    Parameters
+    ----------
+    title, source : str
+        Title, and the document it reproduces.
+    tables : mapping of str to str
+        Titles of its tables.
+    row_title : str
+        What the rows of its tables are; may be empty.
+    notes : list of str
+        What else a reader should know.
+    """
+
+    title: str
+    source: str
+    tables: Mapping[str, str]
+    row_title: str
+    notes: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A scenario to be run and shown.
+
+    Parameters
+    ----------
+    title, about : str
+        What it is, and what to look at.
+    jobs : list of Job
+        Its runs, of one network.
+    """
+
+    title: str
+    about: str
+    jobs: list[Job]
+
+
+def exhibits(name: str) -> list[Shown]:
+    """Find the runs that stand for a study.
+
+    Parameters
+    ----------
+    name : str
+        A study of the package, or a folder with a ``study.yaml``.
+
+    Returns
+    -------
+    list of Shown
+        Those of its ``exhibits.yaml``; without one, the middle row of the first table.
+
+    Raises
+    ------
+    LookupError
+        There is no such study.
+    ScenarioError
+        The file says something an exhibit cannot be.
+    """
+    study, folder, file = _place(name)
+    if file.is_file():
+        return [_shown(item, folder, study) for item in _read(file).exhibits]
+    if study is None:
+        return []
+    table = next(iter(study.cases))
+    rows = list(study.rows(table))
+    row = rows[len(rows) // 2]
+    title = f"table {table}, {row}"
+    return [_shown(_Item(title=title, table=table, row=row), folder, study)]
+
+
+def heading(name: str) -> Heading:
+    """Find what a study is called.
+
+    Parameters
+    ----------
+    name : str
+        As in :func:`exhibits`.
+    """
+    study, _, file = _place(name)
+    if study is not None:
+        source = f"{study.source.document}, {study.source.date}. {study.source.about.strip()}"
+        titles = {table: case.title for table, case in study.cases.items()}
+        return Heading(study.title, source, titles, study.row_title, study.notes)
+    said = _read(file) if file.is_file() else _Items(exhibits=[])
+    return Heading(said.title or name, said.source, said.tables, "", [])
+
+
+def _place(name: str) -> tuple[Study | None, Path, Path]:
+    """The study if it is a file, its folder, and where its exhibits are."""
+    study = None if catalogue.program(name) else catalogue.find(name)
+    folder = catalogue.FOLDER / name if study is None else study.folder
+    return study, folder, folder / FILE
+
+
+def _read(file: Path) -> _Items:
+    content = file.read_text("utf-8")
+    said, _ = parse(content, str(file))
+    try:
+        return _Items.model_validate(said)
+    except ValidationError as error:
+        problems = Problems()
+        meant = said if isinstance(said, Mapping) else {}
+        explain(error, meant, problems, set())
+        raise ScenarioError(place_all(problems.found, meant, str(file)), content) from None
+
+
+def _shown(item: _Item, folder: Path, study: Study | None) -> Shown:
+    overrides = dict(item.set)
+    file = item.scenario
+    if item.table is not None:
+        if study is None or item.table not in study.cases:
+            msg = f"exhibit {item.title!r}: there is no table {item.table!r}"
+            raise LookupError(msg)
+        row = study.rows(item.table).get(item.row or "")
+        if row is None:
+            msg = f"exhibit {item.title!r}: table {item.table} has no row {item.row!r}"
+            raise LookupError(msg)
+        file = study.cases[item.table].scenario
+        overrides = study.settings(item.table) | row | overrides
+    assert file is not None
+    scenario = scenarios.load(folder / file, overrides=overrides)
+    written = networks.compile(scenario).to_json()
+    # With its values in place the text makes the same network by itself; else the file is easier
+    # to read.
+    kept = scenario.dump() if overrides else scenario.text
+    jobs = [Job(written, seed, kept) for seed in range(1, item.seeds + 1)]
+    return Shown(item.title, item.about, jobs)
