@@ -1,7 +1,8 @@
-"""`trunkline schedule` and `trunkline import tcng`."""
+"""`trunkline schedule` and `trunkline import`."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 SCENARIO = """\
@@ -36,7 +37,7 @@ def test_a_tcp_flow_has_no_schedule(trunkline, tmp_path: Path) -> None:
     assert "flow t is a TCP flow" in done.stderr
 
 
-def test_tcng_becomes_ports_or_an_error_with_its_line(trunkline, tmp_path: Path) -> None:
+def test_tcng_becomes_ports_or_an_error_with_its_place(trunkline, tmp_path: Path) -> None:
     (tmp_path / "good.tcng").write_text("eth0 fifo (limit 20p)\n")
     (tmp_path / "bad.tcng").write_text("eth0 fifo (limit 20p)\neth1 hfsc\n")
     good = trunkline("import", "tcng", "good.tcng")
@@ -44,5 +45,35 @@ def test_tcng_becomes_ports_or_an_error_with_its_line(trunkline, tmp_path: Path)
         "# eth0: one queue of 20 packets\nports:\n  eth0:\n    queue:\n      limit: 20 packets\n"
     )
     bad = trunkline("import", "tcng", "bad.tcng")
-    assert bad.returncode == 2
-    assert "bad.tcng: line 2: there is no queueing discipline hfsc here" in bad.stderr
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert bad.stderr.startswith(
+        "bad.tcng:2:6: error[import]: there is no queueing discipline hfsc here; known: cbq, htb"
+    )
+
+
+def test_tc_is_explained_or_handed_on_as_json(trunkline, tmp_path: Path) -> None:
+    script = "tc qdisc add dev eth0 root handle 1: prio bands 2\nmodprobe x\n"
+    script += "tc filter add dev eth0 parent 1: prio 1 u32 match ip src 10.0.0.1 flowid 1:1\n"
+    script += "tc filter add dev eth0 parent 1: prio 2 u32 match ip dport 80 0xffff flowid 1:2\n"
+    (tmp_path / "a.tc").write_text(script)
+    known = ("--node", "10.0.0.1=A", "--port", "80=x")
+    said = trunkline("import", "tc", "a.tc", "--explain", *known)
+    assert "eth0: source A joins class-1-1" in said.stdout.splitlines()
+    assert "left out, line 2: modprobe x: modules are the kernel's" in said.stdout.splitlines()
+    data = json.loads(trunkline("import", "tc", "a.tc", "--json", *known).stdout)
+    assert set(data) == {"schema", "ports", "conditioners", "words", "left_out"}
+    assert data["left_out"] == [
+        {"line": 2, "text": "modprobe x", "why": "modules are the kernel's"}
+    ]
+    unknown = trunkline("import", "tc", "a.tc")
+    assert unknown.returncode == 2
+    assert "no node is known by 10.0.0.1" in unknown.stderr
+    wrong = trunkline("import", "tc", "a.tc", "--node", "A")
+    assert (wrong.returncode, "--node takes ADDRESS=NODE" in wrong.stderr) == (2, True)
+
+
+def test_an_unknown_discipline_cannot_write_to_the_terminal(trunkline, tmp_path: Path) -> None:
+    (tmp_path / "a.tc").write_text("tc qdisc add dev eth0 root s\x1b[31mfq\n")
+    done = trunkline("import", "tc", "a.tc")
+    assert done.returncode == 2
+    assert "\x1b" not in done.stderr

@@ -2,28 +2,195 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import click
+
+from trunkline.cli.status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from trunkline.importers import Addresses, Imported
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+JSON_SCHEMA = 1
 
 
 @click.group("import", short_help="Translate configurations of routers.")
 def command() -> None:
-    """Translate configurations of routers into port configurations."""
+    """Translate configurations of routers into ports and conditioners of a scenario."""
 
 
-@command.command("tcng", short_help="Read a tcng configuration of Linux traffic control.")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
-def tcng(file: str) -> None:
-    """Print the `ports` of a scenario that do what the tcng configuration in FILE does."""
-    import yaml
+def _options(function: F) -> F:
+    function = click.option(
+        "--age",
+        type=click.Choice(["plog", "max-p"]),
+        help="Kernel whose RED it is: plog rounds the probability to a power of two (until 2011), "
+        "max-p is exact. Left out: plog for cbq, dsmark and tcng.",
+    )(function)
+    function = click.option(
+        "--port",
+        "ports",
+        multiple=True,
+        metavar="NUMBER=FLOW",
+        help="Flow of a port number that filters ask for; repeatable.",
+    )(function)
+    function = click.option(
+        "--node",
+        "nodes",
+        multiple=True,
+        metavar="ADDRESS=NODE",
+        help="Node of an IPv4 address that filters ask for; repeatable.",
+    )(function)
+    function = click.option(
+        "--explain", is_flag=True, help="Say in words what it does and what is left out; no YAML."
+    )(function)
+    function = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(
+        function
+    )
+    return click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True))(
+        function
+    )
 
-    from trunkline.scenario.tcng import TcngError, read
 
+@command.command("tc", short_help="Read a script of tc commands.")
+@_options
+def tc(
+    file: str,
+    explain: bool,
+    as_json: bool,
+    nodes: tuple[str, ...],
+    ports: tuple[str, ...],
+    age: str | None,
+) -> None:
+    """Print the `ports` and `conditioners` that do what the tc commands in FILE do.
+
+    Read are cbq, htb, prio, dsmark, gred, red, tbf, pfifo, bfifo and pfifo_fast, the filters u32,
+    fw, tcindex, flower and matchall, policers, and marks of iptables. What cannot be translated
+    is an error with its line.
+    """
+    from trunkline.importers import read_tc
+
+    _print(
+        file,
+        lambda text, known: read_tc(text, addresses=known, age=age),
+        nodes,
+        ports,
+        explain,
+        as_json,
+    )
+
+
+@command.command("tcng", short_help="Read a tcng configuration.")
+@_options
+def tcng(
+    file: str,
+    explain: bool,
+    as_json: bool,
+    nodes: tuple[str, ...],
+    ports: tuple[str, ...],
+    age: str | None,
+) -> None:
+    """Print the `ports` and `conditioners` that do what the tcng configuration in FILE does.
+
+    Read are cbq, htb, prio, dsmark, gred, red, tbf and fifo, classes with `if` or chosen through
+    variables, buckets and meters. What cannot be translated is an error with its line.
+    """
+    from trunkline.importers import read_tcng
+
+    def read(text: str, known: Addresses) -> Imported:
+        return read_tcng(text, addresses=known, age=age or "plog")
+
+    _print(file, read, nodes, ports, explain, as_json)
+
+
+def _print(
+    file: str,
+    read: Callable[[str, Addresses], Imported],
+    nodes: tuple[str, ...],
+    ports: tuple[str, ...],
+    explain: bool,
+    as_json: bool,
+) -> None:
+    from trunkline.importers import Addresses, ImportFault
+
+    addresses = Addresses(_nodes(nodes), _flows(ports))
+    text = _text(file)
     try:
-        ports, words = read(Path(file).read_text("utf-8"))
-    except (TcngError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"{file}: {error}") from None
-    for line in words:
-        click.echo(f"# {line}")
-    click.echo(yaml.safe_dump({"ports": ports}, sort_keys=False, allow_unicode=True), nl=False)
+        made = read(text, addresses)
+    except ImportFault as fault:
+        raise _Refused(fault.render("<stdin>" if file == "-" else file)) from None
+    if as_json:
+        from trunkline.cli.common import echo_json
+
+        notes = [{"line": n.line, "text": n.text, "why": n.why} for n in made.notes]
+        said = {"schema": JSON_SCHEMA, "ports": made.ports, "conditioners": made.conditioners}
+        echo_json(said | {"words": made.words, "left_out": notes})
+        return
+    notes_said = [f"left out, line {n.line}: {n.text}: {n.why}" for n in made.notes]
+    from trunkline.scenario.diagnostic import printable
+
+    front = "" if explain else "# "
+    for line in [*made.words, *notes_said]:
+        click.echo(front + printable(line))
+    if not explain:
+        import yaml
+
+        click.echo(yaml.safe_dump(made.to_dict(), sort_keys=False, allow_unicode=True), nl=False)
+
+
+class _Refused(click.ClickException):
+    """A configuration that is not translated."""
+
+    exit_code = Status.USAGE
+
+    def show(self, file: Any = None) -> None:
+        """Print it as the errors of scenarios are."""
+        from trunkline.scenario.diagnostic import printable
+
+        place, _, message = self.message.partition(": ")
+        click.echo(printable(f"{place}: error[import]: {message}"), file=file, err=True)
+
+
+def _text(file: str) -> str:
+    from pathlib import Path
+
+    from trunkline.cli.common import LARGEST_INPUT_BYTES, standard_input
+
+    if file == "-":
+        return standard_input()
+    path = Path(file)
+    if path.stat().st_size > LARGEST_INPUT_BYTES:
+        raise click.UsageError(f"{file} is larger than {LARGEST_INPUT_BYTES} bytes.")
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{file} is not UTF-8: {error.reason}.") from None
+
+
+def _nodes(given: tuple[str, ...]) -> dict[str, str]:
+    import ipaddress
+
+    nodes: dict[str, str] = {}
+    for item in given:
+        address, sign, node = item.partition("=")
+        try:
+            nodes[str(ipaddress.IPv4Address(address.strip()))] = node.strip()
+        except ValueError:
+            sign = ""
+        if not sign or not node.strip():
+            raise click.UsageError(f"--node takes ADDRESS=NODE, not {item!r}.")
+    return nodes
+
+
+def _flows(given: tuple[str, ...]) -> dict[int, str]:
+    flows: dict[int, str] = {}
+    for item in given:
+        number, sign, flow = item.partition("=")
+        if not sign or not flow.strip() or not number.strip().isdecimal():
+            raise click.UsageError(f"--port takes NUMBER=FLOW, not {item!r}.")
+        flows[int(number)] = flow.strip()
+    return flows

@@ -8,48 +8,41 @@ from __future__ import annotations
 
 from trunkline.studies.avallone2003 import testbed
 from trunkline.studies.avallone2003.outcome import Outcome
+from trunkline.study.frames import Runs
+from trunkline.study.plan import Plan
 
-__all__ = ["SEEDS", "reproduce"]
+__all__ = ["SEEDS", "outcome", "plan"]
 
 SEEDS = 20
 """Replications of each scenario."""
 
+FITTED, NO_LABEL = "as fitted", "labels paid by the link header"
+"""Names of the two readings that are no variants."""
 
-def reproduce(
-    *,
-    seeds: int | None = None,
-    threads: int | None = None,
-    progress: bool = False,
-) -> Outcome:
-    """Run the four scenarios, the comparison of labels with headers, and the variants.
+
+def plan(*, seeds: int | None = None) -> Plan:
+    """The four scenarios, the comparison of labels with headers, and the variants.
 
     Parameters
     ----------
     seeds : int, optional
         Replications of each scenario [2 or more]; 20 if left out. Variants take a fifth.
-    threads : int, optional
-        Runs at once; all cores if left out.
-    progress : bool, default False
-        Draw a progress bar for each part on standard error, if that is a terminal.
-
-    Returns
-    -------
-    Outcome
-        Cells, claims and pictures.
     """
     most = max(2, seeds or SEEDS)
-    stated = testbed.run("as fitted", {}, most, threads=threads, progress=progress)
-    no_label = testbed.run(
-        "labels paid by the link header",
-        testbed.LABEL_PAID,
-        most,
-        scenarios=("mpls",),
-        threads=threads,
-        progress=progress,
-    )
-    few = max(2, most // 5)
-    variants = [
-        testbed.run(name, overrides, few, threads=threads, progress=progress)
-        for name, overrides in testbed.VARIANTS.items()
-    ]
-    return Outcome(stated, no_label, variants)
+    points = testbed.points(FITTED, {}, most)
+    points += testbed.points(NO_LABEL, testbed.LABEL_PAID, most, scenarios=("mpls",))
+    for name, overrides in testbed.VARIANTS.items():
+        points += testbed.points(name, overrides, max(2, most // 5))
+    return Plan(testbed.NAME, testbed.TITLE, points)
+
+
+def outcome(runs: Runs) -> Outcome:
+    """Cells, claims and pictures.
+
+    Parameters
+    ----------
+    runs : Runs
+        What the plan gave.
+    """
+    variants = [testbed.gather(name, runs) for name in testbed.VARIANTS]
+    return Outcome(testbed.gather(FITTED, runs), testbed.gather(NO_LABEL, runs), variants)

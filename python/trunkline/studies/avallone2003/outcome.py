@@ -12,14 +12,21 @@ import numpy as np
 from trunkline.stats import Interval, mean_interval
 from trunkline.studies.avallone2003 import testbed
 from trunkline.studies.avallone2003.claims import Claim, judge
-from trunkline.studies.avallone2003.testbed import FLOWS, MEASURES, SCENARIOS, Measured
+from trunkline.studies.avallone2003.testbed import (
+    FLOWS,
+    MEASURES,
+    NAME,
+    SCENARIOS,
+    TITLE,
+    Measured,
+)
+from trunkline.study.files import Written, fill_pictured
+from trunkline.study.runner import digest
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 JSON_SCHEMA = 1
-NAME = "avallone2003"
-TITLE = "DiffServ, MPLS, and DiffServ over MPLS on Linux routers"
 SOURCE = "S. Avallone et al., An Experimental Analysis of Diffserv-MPLS Interoperability, 2003"
 
 KERNEL_FIT_S = 0.0088
@@ -118,7 +125,7 @@ def published() -> dict[Key, float]:
         }
 
 
-class Outcome:
+class Outcome(Written):
     """The testbed as it came out.
 
     Parameters
@@ -163,7 +170,7 @@ class Outcome:
     def hash(self) -> str:
         """SHA-256 over the results hashes of all runs, in order."""
         parts = (self.stated, self.no_label, *self.variants)
-        return testbed.digest([each for part in parts for each in part.hashes])
+        return digest([each for part in parts for each in part.hashes])
 
     @property
     def runs(self) -> int:
@@ -266,21 +273,17 @@ class Outcome:
             add(drawn, [bed.name, f"{1000 * self.error(bed):.1f}", *waits])
         return drawn
 
-    def write(self, out: str | Path, *, overwrite: bool = False) -> Path:
-        """Write JSON and pictures into a new folder.
+    def fill(self, folder: Path) -> None:
+        """Write JSON and pictures into a folder.
 
         Parameters
         ----------
-        out : str or Path
-            Folder to make.
-        overwrite : bool, default False
-            Replace an earlier reproduction there.
+        folder : Path
+            Folder that exists.
         """
         from trunkline.studies.avallone2003 import pictures
-        from trunkline.study.files import write_pictured
 
-        figures = pictures.all_of(self)
-        return write_pictured(out, self.to_json(), figures, overwrite=overwrite)
+        fill_pictured(folder, self.to_json(), pictures.all_of(self))
 
 
 def _inside(cell: Cell) -> bool:

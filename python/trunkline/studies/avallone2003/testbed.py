@@ -14,10 +14,15 @@ from numpy.typing import NDArray
 
 from trunkline import network as networks
 from trunkline import scenario as scenarios
-from trunkline.engine.sim import Job, simulate_all
 from trunkline.results import Results
-from trunkline.study.runner import bar
+from trunkline.study.execute import How
+from trunkline.study.frames import Runs
+from trunkline.study.measure import Values, of_function
+from trunkline.study.perform import performed
+from trunkline.study.plan import Plan, Point
 
+NAME = "avallone2003"
+TITLE = "DiffServ, MPLS, and DiffServ over MPLS on Linux routers"
 FOLDER = Path(__file__).parent
 Floats = NDArray[np.float64]
 
@@ -61,8 +66,8 @@ class Measured:
         Packets sent.
     first : dict of scenario to Results
         Runs of the first seed.
-    tables : dict of scenario to list of bytes
-        Table of flows of each seed, to be compared.
+    tables : dict of scenario to list of str
+        Digest of the table of flows of each seed, to be compared.
     hashes : tuple of str
         Results hashes of all runs.
     packet_hops : int
@@ -79,16 +84,14 @@ class Measured:
     packet_hops: int
 
 
-def run(
+def points(
     name: str,
     overrides: Mapping[str, str],
     seeds: int,
     *,
     scenarios: Sequence[str] = SCENARIOS,
-    threads: int | None = None,
-    progress: bool = False,
-) -> Measured:
-    """Run scenarios with seeds 1, 2 and so on, the same traffic in each.
+) -> list[Point]:
+    """Runs of scenarios with seeds 1, 2 and so on, the same traffic in each.
 
     Parameters
     ----------
@@ -100,32 +103,74 @@ def run(
         Replications.
     scenarios : sequence of str
         Which of the four.
-    threads, progress
-        As in :func:`trunkline.studies.avallone2003.reproduce`.
     """
-    numbers = tuple(range(1, seeds + 1))
-    jobs = [job for each in scenarios for job in _jobs(each, overrides, numbers)]
-    with bar(f"avallone2003, {name}", len(jobs), shown=progress) as step:
-        runs = simulate_all(jobs, threads=threads, progress=step)
-    of = {each: runs[i * seeds : (i + 1) * seeds] for i, each in enumerate(scenarios)}
+    return [
+        point for each in scenarios for point in _points(name, each, overrides, range(1, seeds + 1))
+    ]
+
+
+def gather(name: str, runs: Runs) -> Measured:
+    """Gather the scenarios under one reading from their runs.
+
+    Parameters
+    ----------
+    name : str
+        The reading.
+    runs : Runs
+        What :func:`points` gave, perhaps among others.
+    """
+    mine = runs.part(name)
+    of = {each: mine.filter(mine["scenario"] == each) for each in mine["scenario"].unique()}
     values = {
-        (each, measure, flow): np.array([_measure(r, measure, flow) for r in its])
+        (each, measure, flow): its[f"{measure} {flow}"].to_numpy()
         for each, its in of.items()
         for measure in MEASURES
         for flow in FLOWS
     }
-    some = of[scenarios[0]]
-    sent = {f: np.array([float(_row(r, f)["packets_sent"] or 0) for r in some]) for f in FLOWS}
+    some = of[mine["scenario"][0]]
     return Measured(
         name=name,
-        seeds=numbers,
+        seeds=tuple(some["seed"].to_list()),
         values=values,
-        sent=sent,
-        first={each: its[0] for each, its in of.items()},
-        tables={each: [repr(list(r.flows.rows())) for r in its] for each, its in of.items()},
-        hashes=tuple(r.hash() for r in runs),
-        packet_hops=sum(int(r.summary["packet_hops"] or 0) for r in runs),
+        sent={flow: some[f"sent {flow}"].to_numpy() for flow in FLOWS},
+        first={each: runs.kept(its["run"][0]) for each, its in of.items()},
+        tables={each: its["flows"].to_list() for each, its in of.items()},
+        hashes=tuple(mine["hash"]),
+        packet_hops=int(mine["packet_hops"].sum()),
     )
+
+
+def run(
+    name: str,
+    overrides: Mapping[str, str],
+    seeds: int,
+    *,
+    scenarios: Sequence[str] = SCENARIOS,
+    threads: int | None = None,
+) -> Measured:
+    """Run scenarios by themselves.
+
+    Parameters
+    ----------
+    name, overrides, seeds, scenarios
+        As in :func:`points`.
+    threads : int, optional
+        Runs at once; all cores if left out.
+    """
+    plan = Plan(NAME, TITLE, points(name, overrides, seeds, scenarios=scenarios))
+    with performed(plan, how=How(threads=threads)) as runs:
+        return gather(name, runs)
+
+
+def measure(results: Results) -> Values:
+    """Delays [s], drops and packets sent of every flow, and a digest of the table of flows."""
+    values: Values = {
+        f"{each} {flow}": _measure(results, each, flow) for each in MEASURES for flow in FLOWS
+    }
+    for flow in FLOWS:
+        values[f"sent {flow}"] = float(_row(results, flow)["packets_sent"])
+    rows = repr(list(results.flows.rows()))
+    return {**values, "flows": hashlib.sha256(rows.encode()).hexdigest()}
 
 
 def arrivals(flow: str, seed: int, rate_bit_s: int, size: int) -> dict[str, Any]:
@@ -152,20 +197,31 @@ def arrivals(flow: str, seed: int, rate_bit_s: int, size: int) -> dict[str, Any]
     return {"schedule": {"times_ns": times, "sizes": [size] * count}}
 
 
-def _jobs(scenario: str, overrides: Mapping[str, str], seeds: Sequence[int]) -> list[Job]:
+def _points(
+    name: str, scenario: str, overrides: Mapping[str, str], seeds: Sequence[int]
+) -> list[Point]:
     file = FOLDER / f"{scenario}.yaml"
     known = scenarios.load(file).parameters
     mine = {key: value for key, value in overrides.items() if key in known}
     loaded = scenarios.load(file, overrides=mine)
     data = json.loads(networks.compile(loaded).to_json())
-    text = loaded.dump()
     made = []
     for seed in seeds:
         for flow in data["flows"]:
             agent = flow["agent"]
             size = agent["size"]["fixed"]["bytes"]
             agent["arrivals"] = arrivals(flow["name"], seed, agent["rate_bit_s"], size)
-        made.append(Job(json.dumps(data, sort_keys=True), seed, text))
+        made.append(
+            Point(
+                json.dumps(data, sort_keys=True),
+                (seed,),
+                of_function(measure),
+                part=name,
+                labels={"scenario": scenario},
+                scenario=loaded.dump,
+                keep=int(seed == seeds[0]),
+            )
+        )
     return made
 
 
@@ -181,8 +237,3 @@ def _measure(results: Results, measure: str, flow: str) -> float:
         # The document's: the greatest delay less the least.
         return float(row["delay_max_s"]) - float(row["delay_min_s"])
     return float(row[f"delay_{measure}_s"])
-
-
-def digest(hashes: Sequence[str]) -> str:
-    """SHA-256 over results hashes, in order."""
-    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()

@@ -1,0 +1,69 @@
+"""Importers: configurations of routers as ports and conditioners of a scenario."""
+
+from __future__ import annotations
+
+from trunkline.importers.addresses import Addresses
+from trunkline.importers.fault import ImportFault, Note
+from trunkline.importers.translate import Imported, translate
+
+__all__ = ["Addresses", "ImportFault", "Imported", "Note", "read_tc", "read_tcng"]
+
+_OLD = ("cbq", "dsmark")
+
+
+def read_tc(
+    content: str, *, addresses: Addresses | None = None, age: str | None = None
+) -> Imported:
+    """Translate a script of tc commands.
+
+    Parameters
+    ----------
+    content : str
+        Its text.
+    addresses : Addresses, optional
+        Nodes and flows behind the addresses and ports that filters ask for.
+    age : {"plog", "max-p"}, optional
+        How RED of its kernel stores probabilities: rounded to a power of two (until 2011) or
+        exact; left out: rounded where the script uses cbq or dsmark, which are as old.
+
+    Returns
+    -------
+    Imported
+
+    Raises
+    ------
+    ImportFault
+        Something that cannot be translated, with its place.
+    """
+    from trunkline.importers.tc import parse
+
+    made = parse(content, addresses or Addresses())
+    kinds = {
+        qdisc.kind
+        for device in made.devices.values()
+        for qdisc in (device.root, device.root.inner if device.root else None)
+        if qdisc is not None
+    }
+    return translate(made, age or ("plog" if kinds & set(_OLD) else "max-p"))
+
+
+def read_tcng(content: str, *, addresses: Addresses | None = None, age: str = "plog") -> Imported:
+    """Translate a tcng configuration.
+
+    Parameters
+    ----------
+    content, addresses, age
+        As for :func:`read_tc`; tcng is of the age of rounded probabilities.
+
+    Returns
+    -------
+    Imported
+
+    Raises
+    ------
+    ImportFault
+        Something that cannot be translated, with its place.
+    """
+    from trunkline.importers.tcng import parse
+
+    return translate(parse(content, addresses or Addresses()), age)

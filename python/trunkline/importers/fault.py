@@ -1,0 +1,101 @@
+"""What an importer cannot translate, and where it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+__all__ = ["ImportFault", "Note", "Word", "fault", "refuse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a configuration and its place.
+
+    Parameters
+    ----------
+    text : str
+        The word, variables and macros replaced.
+    line, column : int
+        Where it stands, both from 1.
+    """
+
+    text: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that is left out because it changes nothing in the simulator.
+
+    Parameters
+    ----------
+    line : int
+        Its line, from 1.
+    text : str
+        The word or command.
+    why : str
+        Why leaving it out is right, or what to watch.
+    """
+
+    line: int
+    text: str
+    why: str
+
+
+class ImportFault(ValueError):
+    """A configuration that is not translated.
+
+    Parameters
+    ----------
+    line, column : int
+        Place, both from 1.
+    message : str
+        What is wrong there, with what was given.
+    known : str
+        What would have been read; empty if that says nothing.
+    """
+
+    def __init__(self, line: int, column: int, message: str, known: str = ""):
+        self.line = line
+        self.column = column
+        self.message = message
+        self.known = known
+        super().__init__(self.render())
+
+    def render(self, file: str = "") -> str:
+        """As one line of text, for people.
+
+        Parameters
+        ----------
+        file : str
+            Name put in front of the place.
+        """
+        place = f"{file}:{self.line}:{self.column}" if file else f"{self.line}:{self.column}"
+        known = f"; known: {self.known}" if self.known else ""
+        return f"{place}: {self.message}{known}"
+
+
+def fault(at: Word, message: str, known: str = "") -> ImportFault:
+    """The fault of a word, to be raised.
+
+    Parameters
+    ----------
+    at : Word
+        Where it is.
+    message, known : str
+        As in :class:`ImportFault`.
+    """
+    return ImportFault(at.line, at.column, message, known)
+
+
+def refuse(at: Word, message: str, known: str = "") -> NoReturn:
+    """Raise the fault of a word.
+
+    Parameters
+    ----------
+    at, message, known
+        As in :func:`fault`.
+    """
+    raise fault(at, message, known)
