@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import click
 
-from trunkline.cli.common import echo_json, echo_tables, engine_faults, progress_wanted
-from trunkline.cli.run_command import check_folder
+from trunkline.cli.common import echo_json, echo_tables
 from trunkline.cli.status import Status
+from trunkline.cli.study_command import execution_options, how_of, interrupted, study_faults
 
 
 @click.command("reproduce", short_help="Reproduce a published study.")
 @click.argument("name")
 @click.option("--seeds", type=click.IntRange(1, 100_000), help="Replications of each point.")
-@click.option("--threads", type=click.IntRange(1, 4096), help="Runs at a time; default: all cores.")
 @click.option(
     "--out",
-    type=click.Path(file_okay=False),
-    help="Write tables and pictures into this new folder.",
+    type=click.Path(),
+    help="Folder for the runs, tables and pictures; without it nothing is kept.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace an earlier reproduction in --out.")
+@execution_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--judge", is_flag=True, help="End with 3 when a claim or criterion does not hold.")
 def command(
     name: str,
     seeds: int | None,
-    threads: int | None,
     out: str | None,
+    resume: bool,
     overwrite: bool,
+    threads: int | None,
+    cluster: str | None,
+    limit_time: float | None,
+    limit_memory: str | None,
+    progress: str | None,
     as_json: bool,
     judge: bool,
 ) -> int:
@@ -35,23 +39,37 @@ def command(
     Prints our value with its 95 % interval beside each published one, whether each claim holds,
     and what had to be fitted because the publication leaves it unsaid.
     """
-    if out is not None:
-        check_folder(out, overwrite=overwrite)
+    from trunkline.engine.sim import cores
+    from trunkline.study.perform import Incomplete, performed
+    from trunkline.study.progress import progress as progress_of
+    from trunkline.study.reproduction import Subject
 
-    from trunkline.study import reproduce
-
-    try:
-        with engine_faults():
-            done = reproduce(name, seeds=seeds, progress=progress_wanted(), threads=threads)
-    except LookupError as error:
-        raise click.UsageError(str(error.args[0] if error.args else error)) from None
+    if resume and out is None:
+        raise click.UsageError("--resume needs --out: the folder to go on with.")
+    how = how_of(threads, cluster, limit_time, limit_memory)
+    kept = {"resume": resume, "overwrite": overwrite}
+    with study_faults(out):
+        subject = Subject(name, seeds=seeds)
+        watch = progress_of(progress, subject.plan.name, running=threads or cores())
+        try:
+            with performed(subject.plan, out=out, how=how, progress=watch, **kept) as runs:
+                done = subject.outcome(runs)
+                if out is not None:
+                    done.add_to(out)
+        except Incomplete as error:
+            click.echo(f"error: {error}", err=True)
+            return Status.PARTIAL
+        except KeyboardInterrupt:
+            ended = watch.before + watch.done
+            told = interrupted(ended, watch.total, out) if out else "interrupted; nothing was kept"
+            click.echo(told, err=True)
+            return Status.INTERRUPTED
     if as_json:
         echo_json(done.to_json())
     else:
         echo_tables(done.render)
     if out is not None:
-        folder = done.write(out, overwrite=overwrite)
-        click.echo(f"tables and pictures written to {folder}", err=True)
+        click.echo(f"runs, tables and pictures written to {out}", err=True)
     written = done.to_json()
     broken = [claim for claim in written["claims"] if not claim["held"]]
     broken += [each for each in written.get("criteria", []) if not each["agrees"]]

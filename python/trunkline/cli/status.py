@@ -16,5 +16,7 @@ class Status(IntEnum):
     """A claim or comparison did not hold where one was asked for."""
     UNABLE = 4
     """This machine cannot do it: a missing tool, no space, no permission."""
+    PARTIAL = 5
+    """Some runs of a study failed; the others have ended."""
     INTERRUPTED = 130
     """Interrupted by the user."""

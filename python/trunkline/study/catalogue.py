@@ -7,7 +7,9 @@ import importlib
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from trunkline.study.frames import Runs
 from trunkline.study.model import Study
+from trunkline.study.plan import Plan
 
 FOLDER = Path(__file__).parent.parent / "studies"
 
@@ -33,14 +35,20 @@ class Reproduced(Protocol):
         """Write JSON, tables and pictures into a new folder."""
         ...
 
+    def add_to(self, folder: str | Path) -> None:
+        """Write them into the folder of the study's runs."""
+        ...
+
 
 class Program(Protocol):
-    """A study whose measures are more than cells of a table: a package with this function."""
+    """A study whose measures are more than cells of a table: a package with these functions."""
 
-    def reproduce(
-        self, *, seeds: int | None = None, threads: int | None = None, progress: bool = False
-    ) -> Reproduced:
-        """Run it."""
+    def plan(self, *, seeds: int | None = None) -> Plan:
+        """What to run."""
+        ...
+
+    def outcome(self, runs: Runs) -> Reproduced:
+        """What comes of the runs."""
         ...
 
 
@@ -57,7 +65,8 @@ def find(name: str) -> Study:
     Parameters
     ----------
     name : str
-        Name of a study of the package, or path of a folder with a ``study.yaml``.
+        Name of a study of the package, or path of a study file, or of a folder with a
+        ``study.yaml``.
 
     Raises
     ------
@@ -67,7 +76,7 @@ def find(name: str) -> Study:
     known = names()
     if (FOLDER / name / "study.yaml").is_file() and name in known:
         return Study.load(FOLDER / name)
-    if (Path(name) / "study.yaml").is_file():
+    if (Path(name) / "study.yaml").is_file() or Path(name).is_file():
         return Study.load(Path(name))
     near = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean {near[0]!r}? " if near else ""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trunkline.plot.against import Line, against_published
 from trunkline.plot.figure import FORMATS, save
 from trunkline.results import folder as folders
+from trunkline.study.store import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,8 +22,47 @@ if TYPE_CHECKING:
 STUDY = "study.json"
 
 
-def write(done: Reproduction, out: str | Path, *, overwrite: bool = False) -> Path:
-    """Write a reproduction into a new folder.
+class Written:
+    """Something that is written as a few files."""
+
+    def fill(self, folder: Path) -> None:
+        """Write the files into a folder."""
+        raise NotImplementedError
+
+    def write(self, out: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the files into a new folder, which is whole or not there.
+
+        Parameters
+        ----------
+        out : str or Path
+            Folder to make.
+        overwrite : bool, default False
+            Replace an earlier reproduction there.
+
+        Returns
+        -------
+        Path
+            The folder; the same study and seeds give the same bytes.
+        """
+        return folders.replace(out, self.fill, marker=STUDY, overwrite=overwrite)
+
+    def add_to(self, folder: str | Path) -> None:
+        """Write the files into the folder of the study's runs, the record last.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Folder that exists.
+        """
+        with tempfile.TemporaryDirectory(prefix=".outcome-", dir=folder) as made:
+            self.fill(Path(made))
+            names = sorted(path.name for path in Path(made).iterdir())
+            for name in sorted(names, key=lambda name: name == STUDY):
+                write_bytes(Path(folder) / name, (Path(made) / name).read_bytes())
+
+
+def fill(done: Reproduction, folder: Path) -> None:
+    """Write a reproduction into a folder.
 
     ``study.json`` is what ``trunkline reproduce --json`` prints; ``values.parquet`` holds the
     value of every cell for every seed; ``table-T.png``, ``.svg`` and ``.pdf`` draw table T.
@@ -30,63 +71,31 @@ def write(done: Reproduction, out: str | Path, *, overwrite: bool = False) -> Pa
     ----------
     done : Reproduction
         The study that was run.
-    out : str or Path
-        Folder to make.
-    overwrite : bool, default False
-        Replace an earlier reproduction there.
-
-    Returns
-    -------
-    Path
-        The folder; the same study and seeds give the same bytes.
+    folder : Path
+        Folder that exists.
     """
-
-    def extra(folder: Path) -> None:
-        _values(done, folder / "values.parquet")
-
+    _values(done, folder / "values.parquet")
     figures = {f"table-{table}": picture(done, table) for table in done.study.cases}
-    return write_pictured(out, done.to_json(), figures, overwrite=overwrite, extra=extra)
+    fill_pictured(folder, done.to_json(), figures)
 
 
-def write_pictured(
-    out: str | Path,
-    record: dict[str, Any],
-    figures: Mapping[str, Figure],
-    *,
-    overwrite: bool = False,
-    extra: Callable[[Path], None] | None = None,
-) -> Path:
-    """Write the record of a reproduction and its pictures into a new folder.
+def fill_pictured(folder: Path, record: dict[str, Any], figures: Mapping[str, Figure]) -> None:
+    """Write the record of a reproduction and its pictures into a folder.
 
     Parameters
     ----------
-    out : str or Path
-        Folder to make.
+    folder : Path
+        Folder that exists.
     record : dict
         Goes into the folder's JSON file.
     figures : mapping of str to Figure
         Pictures by name; each is saved in every format.
-    overwrite : bool, default False
-        Replace an earlier reproduction there.
-    extra : callable, optional
-        Adds further files to the folder.
-
-    Returns
-    -------
-    Path
-        The folder.
     """
-
-    def fill(folder: Path) -> None:
-        written = json.dumps(record, indent=2, ensure_ascii=False)
-        folders.write_text(folder / STUDY, written + "\n")
-        if extra is not None:
-            extra(folder)
-        for name, figure in figures.items():
-            for kind in FORMATS:
-                save(figure, folder / f"{name}.{kind}")
-
-    return folders.replace(out, fill, marker=STUDY, overwrite=overwrite)
+    written = json.dumps(record, indent=2, ensure_ascii=False)
+    folders.write_text(folder / STUDY, written + "\n")
+    for name, figure in figures.items():
+        for kind in FORMATS:
+            save(figure, folder / f"{name}.{kind}")
 
 
 def picture(done: Reproduction, table: str) -> Figure:

@@ -129,12 +129,12 @@ class Study(Part):
         Version of this form: 1.
     name, title : str
         Short name of the study; a line that says what it is about.
-    source : Source
-        The document.
+    source : Source or None
+        The document; None if there is nothing to compare with.
     seeds : int
         Replications of each point unless asked otherwise; seeds are 1, 2, ...
     cases : dict of str to Case
-        Tables by their name in the document.
+        Tables by their name in the document; a file with a single scenario says ``scenario``.
     grid : dict of str to list of str
         Parameter of the scenarios to its values, which the file gives as a list or a range.
     zip : list of dict of str to list of str
@@ -163,17 +163,17 @@ class Study(Part):
     study: Annotated[int, Field(ge=1, le=1)]
     name: str
     title: str
-    source: Source
-    seeds: Annotated[int, Field(ge=1)]
-    cases: dict[str, Case]
+    source: Source | None = None
+    seeds: Annotated[int, Field(ge=1)] = 10
+    cases: Annotated[dict[str, Case], Field(min_length=1)]
     grid: dict[str, Axis] = {}
     zip: list[Zip] = []
     sample: Sample | None = None
-    row_title: str
-    columns: dict[str, Column]
-    stated: list[Stated]
-    fitted: list[Fitted]
-    claims: list[Claim]
+    row_title: str = ""
+    columns: Annotated[dict[str, Column], Field(min_length=1)]
+    stated: list[Stated] = []
+    fitted: list[Fitted] = []
+    claims: list[Claim] = []
     criteria: Criteria | None = None
     readings: list[Reading] = []
     error: Literal["relative", "absolute"] = "relative"
@@ -182,19 +182,30 @@ class Study(Part):
     folder: Path = Path()
 
     @classmethod
-    def load(cls, folder: Path) -> Study:
-        """Read ``study.yaml`` and ``published.csv`` of a folder.
+    def load(cls, path: Path) -> Study:
+        """Read a study file, and the published values beside it.
+
+        Parameters
+        ----------
+        path : Path
+            The file, or a folder with a ``study.yaml``. ``published.csv`` and ``criteria.csv`` in
+            the same folder belong to it.
 
         Raises
         ------
         ScenarioError
             The file is not YAML, or says something a study cannot be; each fault with its line.
         """
-        file = folder / "study.yaml"
+        file = path / "study.yaml" if path.is_dir() else path
+        folder = file.parent
         content = file.read_text("utf-8")
         said, _ = parse(content, str(file))
         if not isinstance(said, Mapping):
             said = {}
+        if "scenario" in said and "cases" not in said:
+            case = {"title": said.get("title", ""), "scenario": said["scenario"]}
+            said = {key: value for key, value in said.items() if key != "scenario"}
+            said["cases"] = {"1": case}
         added: dict[str, Any] = {"published": _read(folder / "published.csv"), "folder": folder}
         if isinstance(said.get("criteria"), Mapping):
             answers = _read(folder / "criteria.csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,13 @@ from trunkline.study import runner
 from trunkline.study.catalogue import Reproduced, find, program
 from trunkline.study.claims import Cells, Values, Verdict
 from trunkline.study.criteria import Judgement, judge
+from trunkline.study.execute import How
+from trunkline.study.files import Written
+from trunkline.study.frames import Runs
 from trunkline.study.model import Published, Reading, Study
+from trunkline.study.perform import performed
+from trunkline.study.progress import Progress
+from trunkline.study.progress import progress as progress_of
 
 JSON_SCHEMA = 1
 
@@ -102,7 +109,7 @@ class TableError:
     inside: int
 
 
-class Reproduction:
+class Reproduction(Written):
     """A study that was run.
 
     Parameters
@@ -282,11 +289,11 @@ class Reproduction:
 
         return render(self, width=width, colour=colour)
 
-    def write(self, out: str | Path, *, overwrite: bool = False) -> Path:
-        """Write JSON, tables and pictures; see :func:`trunkline.study.files.write`."""
-        from trunkline.study.files import write
+    def fill(self, folder: Path) -> None:
+        """Write JSON, values and pictures; see :func:`trunkline.study.files.fill`."""
+        from trunkline.study.files import fill
 
-        return write(self, out, overwrite=overwrite)
+        fill(self, folder)
 
 
 def _criterion(each: Judgement) -> dict[str, Any]:
@@ -301,28 +308,69 @@ def _criterion(each: Judgement) -> dict[str, Any]:
     }
 
 
+class Subject:
+    """A study of either kind: what it runs, and what comes of the runs.
+
+    Parameters
+    ----------
+    name : str
+        A study of the package, or a study file, or a folder with a ``study.yaml``.
+    seeds : int, optional
+        Replications of each point, with seeds 1, 2, ...; the study's own number if left out.
+
+    Raises
+    ------
+    LookupError
+        There is no such study.
+    ScenarioError
+        Its file, or one of its scenarios, is wrong.
+    """
+
+    def __init__(self, name: str, *, seeds: int | None = None) -> None:
+        self._program = program(name)
+        if self._program is not None:
+            self.plan = self._program.plan(seeds=seeds)
+            return
+        self.study = find(name)
+        self.seeds = range(1, (seeds or self.study.seeds) + 1)
+        self.plan = runner.plan(self.study, self.seeds)
+
+    def outcome(self, runs: Runs) -> Reproduced:
+        """What comes of the runs, all of which have ended."""
+        if self._program is not None:
+            return self._program.outcome(runs)
+        return Reproduction(self.study, self.seeds, runner.measured(self.study, runs))
+
+
 def reproduce(
     name: str,
     *,
     seeds: int | None = None,
     out: str | Path | None = None,
-    progress: bool = True,
+    progress: bool | Progress = True,
     threads: int | None = None,
+    how: How | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
 ) -> Reproduced:
     """Run a study and compare it with what was published.
 
     Parameters
     ----------
     name : str
-        A study of the package, or a folder with a ``study.yaml``.
+        A study of the package, or a study file, or a folder with a ``study.yaml``.
     seeds : int, optional
         Replications of each point, with seeds 1, 2, ...; the study's own number if left out.
     out : str or Path, optional
-        Folder to write, which must not exist yet.
-    progress : bool, default True
+        Folder for the runs and what comes of them.
+    progress : bool or Progress, default True
         Draw a progress bar if standard error is a terminal.
     threads : int, optional
         Runs at once; all cores if left out.
+    how : How, optional
+        Where and within what limits, in place of ``threads``.
+    resume, overwrite : bool, default False
+        Go on with what is in the folder, or replace it.
 
     Returns
     -------
@@ -333,17 +381,17 @@ def reproduce(
     ------
     LookupError
         There is no such study.
+    Incomplete
+        Some runs failed.
     """
-    own = program(name)
-    if own is not None:
-        result = own.reproduce(seeds=seeds, threads=threads, progress=progress)
+    subject = Subject(name, seeds=seeds)
+    if isinstance(progress, bool):
+        shown = progress and sys.stderr.isatty()
+        progress = progress_of("bar" if shown else "none", subject.plan.name)
+    chosen = how or How(threads=threads)
+    kept = {"resume": resume, "overwrite": overwrite}
+    with performed(subject.plan, out=out, how=chosen, progress=progress, **kept) as runs:
+        done = subject.outcome(runs)
         if out is not None:
-            result.write(out)
-        return result
-    study = find(name)
-    numbers = range(1, (seeds or study.seeds) + 1)
-    measured = runner.run(study, list(numbers), threads=threads, progress=progress)
-    done = Reproduction(study, numbers, measured)
-    if out is not None:
-        done.write(out)
+            done.add_to(out)
     return done

@@ -1,35 +1,20 @@
-"""Running the points of a study: each case and row with every seed, on all cores."""
+"""The points of a study file, and what their runs gave as tables of values."""
 
 from __future__ import annotations
 
 import hashlib
-import math
-import re
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from pathlib import Path
 
 from trunkline import network as networks
 from trunkline import scenario as scenarios
-from trunkline.engine.sim import Job, simulate_all
-from trunkline.results import Results
 from trunkline.study.claims import Values
+from trunkline.study.frames import Runs
+from trunkline.study.measure import of_columns
 from trunkline.study.model import UNITS, Study
-
-Step = Callable[[int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One scenario with all its parameters set."""
-
-    table: str
-    row: str
-    scenario: str
-    network_json: str
+from trunkline.study.perform import performed
+from trunkline.study.plan import Plan, Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,30 +36,82 @@ class Measured:
     packet_hops: int
 
 
-def points(study: Study) -> list[Point]:
+def plan(study: Study, seeds: Sequence[int]) -> Plan:
     """Compile every point of a study, tables first, then rows.
+
+    The same seeds are used in every point, so that points share their random numbers.
 
     Raises
     ------
     ScenarioError
         A scenario of the study, or a value set in it, is wrong.
     """
-    made = []
+    measure = of_columns(
+        {
+            name: {
+                "table": column.table,
+                "measure": column.measure,
+                "where": column.where,
+                "scale": UNITS[column.unit],
+            }
+            for name, column in study.columns.items()
+        }
+    )
+    several = len(study.cases) > 1
+    points = []
     for table, case in study.cases.items():
+        file = study.folder / case.scenario
         for row, values in study.rows(table).items():
             overrides = study.settings(table) | values
-            scenario = scenarios.load(study.folder / case.scenario, overrides=overrides)
-            written = networks.compile(scenario).to_json()
-            made.append(Point(table, row, scenario.dump(), written))
-    return made
+            scenario = scenarios.load(file, overrides=overrides)
+            labels = dict(values) if case.rows is None else {"row": row}
+            if several:
+                labels = {"table": table, **labels}
+            points.append(
+                Point(
+                    networks.compile(scenario).to_json(),
+                    tuple(seeds),
+                    measure,
+                    labels=labels,
+                    scenario=_text(file, overrides),
+                )
+            )
+    return Plan(study.name, study.title, points)
 
 
-def run(
-    study: Study, seeds: Sequence[int], *, threads: int | None = None, progress: bool = False
-) -> Measured:
-    """Run every point with every seed.
+def _text(file: Path, overrides: dict[str, str]) -> Callable[[], str]:
+    return lambda: scenarios.load(file, overrides=overrides).dump()
 
-    The same seeds are used in every point, so that points share their random numbers.
+
+def measured(study: Study, runs: Runs) -> Measured:
+    """Values of a study whose runs have all ended.
+
+    Parameters
+    ----------
+    study : Study
+        What was run.
+    runs : Runs
+        What came of it, in the order of :func:`plan`.
+    """
+    columns = {}
+    first = 0
+    sizes = [len(study.rows(table)) for table in study.cases]
+    seeds = len(runs.table) // sum(sizes)
+    for table, rows in zip(study.cases, sizes, strict=True):
+        block = runs.table.slice(first, rows * seeds)
+        first += rows * seeds
+        for name in study.columns:
+            columns[table, name] = block[name].to_numpy().reshape(rows, seeds)
+    return Measured(columns, digest(runs.table["hash"]), int(runs.table["packet_hops"].sum()))
+
+
+def digest(hashes: Iterable[str]) -> str:
+    """SHA-256 over results hashes, in order."""
+    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+
+
+def run(study: Study, seeds: Sequence[int], *, threads: int | None = None) -> Measured:
+    """Run every point with every seed and keep nothing on disk.
 
     Parameters
     ----------
@@ -84,75 +121,8 @@ def run(
         Seeds of the replications.
     threads : int, optional
         Runs at once; all cores if left out. Results do not depend on it.
-    progress : bool, default False
-        Draw a progress bar on standard error if that is a terminal.
     """
-    grid = points(study)
-    jobs = [Job(point.network_json, seed, point.scenario) for point in grid for seed in seeds]
-    with bar(study.name, len(jobs), shown=progress) as step:
-        runs = simulate_all(jobs, threads=threads, progress=step)
-    rows = {
-        (table, label): number
-        for table in study.cases
-        for number, label in enumerate(study.rows(table))
-    }
-    columns = {
-        (table, column): np.full((len(study.rows(table)), len(seeds)), np.nan)
-        for table in study.cases
-        for column in study.columns
-    }
-    for number, results in enumerate(runs):
-        point, seed = grid[number // len(seeds)], number % len(seeds)
-        for name in study.columns:
-            columns[point.table, name][rows[point.table, point.row], seed] = measure(
-                study, name, results
-            )
-    digest = hashlib.sha256("\n".join(results.hash() for results in runs).encode()).hexdigest()
-    hops = sum(int(results.summary["packet_hops"] or 0) for results in runs)
-    return Measured(columns, digest, hops)
+    from trunkline.study.execute import How
 
-
-def measure(study: Study, name: str, results: Results) -> float:
-    """Value of a column in one run, in the column's unit; not-a-number where it is null."""
-    column = study.columns[name]
-    table = results.tables[column.table]
-    if not any(value.endswith(_REPLICAS) for value in column.where.values()):
-        value = table.where(**column.where)[column.measure]
-        return float("nan") if value is None else float(value) / UNITS[column.unit]
-    values = [
-        row[column.measure]
-        for row in table.rows()
-        if all(_is(str(row[key]), wanted) for key, wanted in column.where.items())
-    ]
-    if not values:
-        msg = f"{column.table} has no row with {column.where}"
-        raise KeyError(msg)
-    return math.fsum(float("nan") if v is None else float(v) for v in values) / UNITS[column.unit]
-
-
-_REPLICAS = "[*]"
-
-
-def _is(name: str, wanted: str) -> bool:
-    stem = wanted.removesuffix(_REPLICAS)
-    return (
-        name == wanted
-        if stem == wanted
-        else re.fullmatch(r"\[\d+\]", name.removeprefix(stem)) is not None
-    )
-
-
-@contextmanager
-def bar(name: str, total: int, *, shown: bool) -> Iterator[Step | None]:
-    """Draw a progress bar on standard error, if that is a terminal."""
-    if not (shown and sys.stderr.isatty()):
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as TimeLeft
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeLeft())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"{name}: runs", total=total)
-        yield lambda done: bar.update(task, completed=done)
+    with performed(plan(study, seeds), how=How(threads=threads)) as runs:
+        return measured(study, runs)

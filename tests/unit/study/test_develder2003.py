@@ -9,9 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from trunkline import network, scenario
-from trunkline.studies.develder2003 import experiments, reproduce
+from trunkline.studies.develder2003 import experiments
 from trunkline.studies.develder2003.experiments import DELAYS_A, DELAYS_B, FOLDER, SameRoundTrip
-from trunkline.studies.develder2003.outcome import published
+from trunkline.studies.develder2003.outcome import Outcome, published
+from trunkline.study import reproduce
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +109,8 @@ def test_runs_repeat_on_any_number_of_threads() -> None:
 
 
 def test_every_published_value_has_a_cell() -> None:
-    done = reproduce(seeds=2)
+    done = reproduce("develder2003", seeds=2)
+    assert isinstance(done, Outcome)
     cells = {(cell.table, cell.row, cell.column) for cell in done.cells}
     assert set(published()) <= cells
     gains = {row for table, row, column in cells if (table, column) == ("b", "gain")}

@@ -10,51 +10,49 @@ from __future__ import annotations
 
 from trunkline.studies.develder2003 import experiments
 from trunkline.studies.develder2003.outcome import Outcome
+from trunkline.study.frames import Runs
+from trunkline.study.plan import Plan
 
-__all__ = ["SEEDS", "reproduce"]
+__all__ = ["SEEDS", "outcome", "plan"]
 
 SEEDS = 240
 """Replications of experiment b, as published."""
 
+STATED = "as stated"
+"""Name of the reading that follows the document."""
 
-def reproduce(
-    *,
-    seeds: int | None = None,
-    threads: int | None = None,
-    progress: bool = False,
-) -> Outcome:
-    """Run both experiments and what they are sensitive to.
+
+def plan(*, seeds: int | None = None) -> Plan:
+    """Both experiments and what they are sensitive to.
 
     Parameters
     ----------
     seeds : int, optional
         Replications of experiment b [2 or more]; 240 if left out. Experiment a and the variants
         take a quarter of them each, the sweeps an eighth.
-    threads : int, optional
-        Runs at once; all cores if left out.
-    progress : bool, default False
-        Draw a progress bar for each part on standard error, if that is a terminal.
-
-    Returns
-    -------
-    Outcome
-        Cells, claims and pictures.
     """
     most = max(2, seeds or SEEDS)
-    fewer = max(2, most // 4)
-    a = experiments.same_round_trip(range(1, fewer + 1), threads=threads, progress=progress)
-    b = experiments.mixed_round_trips(
-        "as stated", {}, range(1, most + 1), threads=threads, progress=progress
+    fewer, few = (range(1, max(2, most // share) + 1) for share in (4, 8))
+    points = experiments.points_of_a(fewer)
+    points += experiments.points_of_b(STATED, {}, range(1, most + 1))
+    for name, overrides in experiments.VARIANTS.items():
+        points += experiments.points_of_b(name, overrides, fewer)
+    for name, overrides in experiments.TCPS.items():
+        points += experiments.points_of_sweep(name, overrides, few)
+    return Plan(experiments.NAME, experiments.TITLE, points)
+
+
+def outcome(runs: Runs) -> Outcome:
+    """Cells, claims and pictures.
+
+    Parameters
+    ----------
+    runs : Runs
+        What the plan gave.
+    """
+    return Outcome(
+        experiments.experiment_a(runs),
+        experiments.experiment_b(STATED, runs),
+        [experiments.experiment_b(name, runs) for name in experiments.VARIANTS],
+        [experiments.sweep(name, runs) for name in experiments.TCPS],
     )
-    variants = [
-        experiments.mixed_round_trips(
-            name, overrides, range(1, fewer + 1), threads=threads, progress=progress
-        )
-        for name, overrides in experiments.VARIANTS.items()
-    ]
-    few = range(1, max(2, most // 8) + 1)
-    sweeps = [
-        experiments.sweep(name, overrides, few, threads=threads, progress=progress)
-        for name, overrides in experiments.TCPS.items()
-    ]
-    return Outcome(a, b, variants, sweeps)

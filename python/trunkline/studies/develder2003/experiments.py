@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +13,15 @@ from numpy.typing import NDArray
 
 from trunkline import network as networks
 from trunkline import scenario as scenarios
-from trunkline.engine.sim import Job, simulate_all
 from trunkline.results import Results
-from trunkline.study.runner import bar
+from trunkline.study.execute import How
+from trunkline.study.frames import Runs
+from trunkline.study.measure import Measure, Values, of_function
+from trunkline.study.perform import performed
+from trunkline.study.plan import Plan, Point
 
+NAME = "develder2003"
+TITLE = "Influence of recovery time on TCP behaviour"
 FOLDER = Path(__file__).parent
 Floats = NDArray[np.float64]
 
@@ -133,49 +137,103 @@ class MixedRoundTrips:
         return ratios
 
 
-def same_round_trip(
-    seeds: Sequence[int], *, threads: int | None = None, progress: bool = False
-) -> SameRoundTrip:
-    """Run experiment a.
+def points_of_a(seeds: Sequence[int]) -> list[Point]:
+    """Runs of experiment a: each delay with all seeds, and traces around the failure.
 
     Parameters
     ----------
     seeds : sequence of int
         Seeds; the starts of the flows are drawn from them.
-    threads, progress
-        As in ``reproduce``.
     """
-    jobs = []
+    points = []
     for delay in DELAYS_A:
-        scenario = scenarios.load(FOLDER / "a.yaml", overrides={"switch_delay": delay})
-        written = networks.compile(scenario).to_json()
-        jobs += [Job(written, seed, scenario.dump()) for seed in seeds]
-    with bar("develder2003, experiment a", len(jobs), shown=progress) as step:
-        runs = simulate_all(jobs, threads=threads, progress=step)
+        points.append(_point_of_a("a", delay, {}, seeds, measure_a))
+    for delay in DELAYS_A[:2]:
+        # To 2.5 s after the failure.
+        traced = {"run.trace": "on", "run.duration": "12.5 s", "run.warm_up": "9.8 s"}
+        points.append(_point_of_a("trace", delay, traced, seeds[:1], measure_nothing))
+    return points
+
+
+def _point_of_a(
+    part: str, delay: str, more: Mapping[str, str], seeds: Sequence[int], measured: Measure
+) -> Point:
+    scenario = scenarios.load(FOLDER / "a.yaml", overrides={"switch_delay": delay, **more})
+    return Point(
+        networks.compile(scenario).to_json(),
+        tuple(seeds),
+        of_function(measured),
+        part=part,
+        labels={"delay": delay},
+        scenario=scenario.dump,
+        keep=1,
+    )
+
+
+def measure_a(results: Results) -> Values:
+    """Goodput in bins of 0.1 s by group [bit/s]; what became of the switched flows [1]."""
+    series = _by_target(results)
+    states = _states(series)
+    goodput = {f"goodput {g}": _total(series, "goodput", g).tolist() for g in GROUPS}
+    return {
+        **goodput,
+        "recovering": float((states == FAST_RECOVERY).mean()),
+        "timed out": float((states == TIMEOUT).any(axis=1).mean()),
+    }
+
+
+def measure_nothing(_results: Results) -> Values:
+    """Of a run that is kept, nothing more needs to be measured."""
+    return {}
+
+
+def experiment_a(runs: Runs) -> SameRoundTrip:
+    """Gather experiment a from its runs.
+
+    Parameters
+    ----------
+    runs : Runs
+        What :func:`points_of_a` gave, perhaps among others.
+    """
+    mine = runs.part("a")
     goodput: dict[tuple[str, str], Floats] = {}
     links: dict[tuple[str, str, str], Floats] = {}
     recovering, timed_out = {}, {}
-    for number, delay in enumerate(DELAYS_A):
-        mine = runs[number * len(seeds) : (number + 1) * len(seeds)]
-        series = [_by_target(each) for each in mine]
+    for delay in DELAYS_A:
+        rows = mine.filter(mine["delay"] == delay)
         for group in GROUPS:
-            goodput[delay, group] = np.array([_total(each, "goodput", group) for each in series])
-        for (measure, target), values in series[0].items():
+            goodput[delay, group] = np.array(rows[f"goodput {group}"].to_list())
+        recovering[delay] = rows["recovering"].to_numpy()
+        timed_out[delay] = rows["timed out"].to_numpy()
+        for (measure, target), values in _by_target(runs.kept(rows["run"][0])).items():
             if measure in ("utilisation", "queue-packets"):
                 links[delay, measure, target] = values
-        states = np.array([_states(each) for each in series])
-        recovering[delay] = (states == FAST_RECOVERY).mean(axis=(1, 2))
-        timed_out[delay] = (states == TIMEOUT).any(axis=2).mean(axis=1)
+    traced = runs.part("trace")
+    traces = {
+        delay: runs.kept(run) for delay, run in zip(traced["delay"], traced["run"], strict=True)
+    }
     return SameRoundTrip(
-        tuple(seeds),
+        tuple(rows["seed"].to_list()),
         goodput,
         links,
         recovering,
         timed_out,
-        _traces(seeds[0]),
-        tuple(each.hash() for each in runs),
-        sum(int(each.summary["packet_hops"] or 0) for each in runs),
+        traces,
+        tuple(mine["hash"]),
+        int(mine["packet_hops"].sum()),
     )
+
+
+def same_round_trip(seeds: Sequence[int], *, threads: int | None = None) -> SameRoundTrip:
+    """Run experiment a alone.
+
+    Parameters
+    ----------
+    seeds, threads
+        As in :func:`points_of_a` and ``reproduce``.
+    """
+    with performed(Plan(NAME, TITLE, points_of_a(seeds)), how=How(threads=threads)) as runs:
+        return experiment_a(runs)
 
 
 def _by_target(results: Results) -> dict[tuple[str, str], Floats]:
@@ -216,17 +274,6 @@ def _states(series: Mapping[tuple[str, str], Floats]) -> Floats:
     )
 
 
-def _traces(seed: int) -> dict[str, Results]:
-    """Packet traces of a run without delay and of one with 50 ms, to 2.5 s after the failure."""
-    jobs = []
-    for delay in DELAYS_A[:2]:
-        changed = {"switch_delay": delay, "run.trace": "on", "run.duration": "12.5 s"}
-        changed["run.warm_up"] = "9.8 s"
-        scenario = scenarios.load(FOLDER / "a.yaml", overrides=changed)
-        jobs.append(Job(networks.compile(scenario).to_json(), seed, scenario.dump()))
-    return dict(zip(DELAYS_A[:2], simulate_all(jobs), strict=True))
-
-
 def draws(seed: int) -> tuple[list[int], list[int]]:
     """Delays of the first links and starts of the flows, of one seed.
 
@@ -262,15 +309,8 @@ def drawn(network: dict[str, Any], seed: int, delay_ms: int) -> str:
     return json.dumps(network, sort_keys=True, separators=(",", ":"))
 
 
-def mixed_round_trips(
-    name: str,
-    overrides: Mapping[str, str],
-    seeds: Sequence[int],
-    *,
-    threads: int | None = None,
-    progress: bool = False,
-) -> MixedRoundTrips:
-    """Run experiment b.
+def points_of_b(name: str, overrides: Mapping[str, str], seeds: Sequence[int]) -> list[Point]:
+    """Runs of experiment b under one reading: each seed with all delays.
 
     Parameters
     ----------
@@ -280,25 +320,77 @@ def mixed_round_trips(
         Parameters of ``b.yaml`` that it changes.
     seeds : sequence of int
         Seeds.
-    threads, progress
-        As in ``reproduce``.
     """
+    delays = [int(delay.split()[0]) for delay in DELAYS_B]
+    return _points_of_b(f"b, {name}", overrides, seeds, delays, measure_b)
+
+
+def _points_of_b(
+    part: str,
+    overrides: Mapping[str, str],
+    seeds: Sequence[int],
+    delays_ms: Sequence[int],
+    measured: Measure,
+) -> list[Point]:
     scenario = scenarios.load(FOLDER / "b.yaml", overrides=dict(overrides))
     network = json.loads(networks.compile(scenario).to_json())
-    delays = [int(delay.split()[0]) for delay in DELAYS_B]
-    text = scenario.dump()
-    jobs = [Job(drawn(network, seed, ms), seed, text) for seed in seeds for ms in delays]
-    label = f"develder2003, experiment b, {name}"
-    with bar(label, len(jobs), shown=progress) as step:
-        runs = simulate_all(jobs, threads=threads, progress=step)
-    goodput = np.array([_after_failure(each) for each in runs])
+    return [
+        Point(
+            drawn(network, seed, ms),
+            (seed,),
+            of_function(measured),
+            part=part,
+            labels={"delay": f"{ms} ms"},
+            scenario=scenario.dump,
+        )
+        for seed in seeds
+        for ms in delays_ms
+    ]
+
+
+def measure_b(results: Results) -> Values:
+    """Bytes delivered in order in the 1.5 s after the failure, by group."""
+    return dict(zip(GROUPS, _after_failure(results), strict=True))
+
+
+def experiment_b(name: str, runs: Runs) -> MixedRoundTrips:
+    """Gather experiment b under one reading from its runs.
+
+    Parameters
+    ----------
+    name : str
+        The reading.
+    runs : Runs
+        What :func:`points_of_b` gave, perhaps among others.
+    """
+    mine = runs.part(f"b, {name}")
+    goodput = np.array([mine[group].to_list() for group in GROUPS]).T
     return MixedRoundTrips(
         name,
-        tuple(seeds),
-        goodput.reshape(len(seeds), len(delays), len(GROUPS)),
-        tuple(each.hash() for each in runs),
-        sum(int(each.summary["packet_hops"] or 0) for each in runs),
+        tuple(mine["seed"].unique(maintain_order=True).to_list()),
+        goodput.reshape(-1, len(DELAYS_B), len(GROUPS)),
+        tuple(mine["hash"]),
+        int(mine["packet_hops"].sum()),
     )
+
+
+def mixed_round_trips(
+    name: str,
+    overrides: Mapping[str, str],
+    seeds: Sequence[int],
+    *,
+    threads: int | None = None,
+) -> MixedRoundTrips:
+    """Run experiment b alone.
+
+    Parameters
+    ----------
+    name, overrides, seeds, threads
+        As in :func:`points_of_b` and ``reproduce``.
+    """
+    plan = Plan(NAME, TITLE, points_of_b(name, overrides, seeds))
+    with performed(plan, how=How(threads=threads)) as runs:
+        return experiment_b(name, runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,36 +416,44 @@ class Sweep:
     packet_hops: int
 
 
-def sweep(
-    name: str,
-    overrides: Mapping[str, str],
-    seeds: Sequence[int],
-    *,
-    threads: int | None = None,
-    progress: bool = False,
-) -> Sweep:
-    """Run the network of experiment b with delays from 0 to 2 s.
+def points_of_sweep(name: str, overrides: Mapping[str, str], seeds: Sequence[int]) -> list[Point]:
+    """Runs of the network of experiment b with delays from 0 to 2 s.
 
     Parameters
     ----------
-    name, overrides, seeds, threads, progress
-        As in ``mixed_round_trips``.
+    name, overrides, seeds
+        As in :func:`points_of_b`.
     """
     longest = {"repair": "20 s", "duration": "10.2 s"}
-    scenario = scenarios.load(FOLDER / "b.yaml", overrides={**longest, **overrides})
-    network = json.loads(networks.compile(scenario).to_json())
-    text = scenario.dump()
-    jobs = [Job(drawn(network, seed, ms), seed, text) for seed in seeds for ms in SWEEP_MS]
-    with bar(f"develder2003, sweep, {name}", len(jobs), shown=progress) as step:
-        runs = simulate_all(jobs, threads=threads, progress=step)
+    changed = {**longest, **overrides}
+    return _points_of_b(f"sweep, {name}", changed, seeds, SWEEP_MS, measure_sweep)
+
+
+def measure_sweep(results: Results) -> Values:
+    """Bytes delivered in order in the seconds after the failure."""
+    return {_in(window): sum(_after_failure(results, window)) for window in SWEEP_WINDOWS_S}
+
+
+def _in(window_s: float) -> str:
+    return f"goodput in {window_s:g} s"
+
+
+def sweep(name: str, runs: Runs) -> Sweep:
+    """Gather a sweep from its runs.
+
+    Parameters
+    ----------
+    name : str
+        The TCP.
+    runs : Runs
+        What :func:`points_of_sweep` gave, perhaps among others.
+    """
+    mine = runs.part(f"sweep, {name}")
     ratios = {}
     for window_s in SWEEP_WINDOWS_S:
-        totals = np.array([sum(_after_failure(each, window_s)) for each in runs])
-        by_seed = totals.reshape(len(seeds), len(SWEEP_MS))
+        by_seed = mine[_in(window_s)].to_numpy().reshape(-1, len(SWEEP_MS))
         ratios[window_s] = by_seed / by_seed[:, :1]
-    hashes = tuple(each.hash() for each in runs)
-    hops = sum(int(each.summary["packet_hops"] or 0) for each in runs)
-    return Sweep(name, SWEEP_MS, ratios, hashes, hops)
+    return Sweep(name, SWEEP_MS, ratios, tuple(mine["hash"]), int(mine["packet_hops"].sum()))
 
 
 def _after_failure(results: Results, window_s: float = WINDOW_S) -> list[float]:
@@ -365,8 +465,3 @@ def _after_failure(results: Results, window_s: float = WINDOW_S) -> list[float]:
     within = (at > FAILED_B_S * 1e9) & (at <= (FAILED_B_S + window_s) * 1e9)
     # A sample is the mean rate of the half second that ends with it.
     return [float(value[within & group].sum() * 0.5 / 8) for group in (switched, ~switched)]
-
-
-def digest(hashes: Sequence[str]) -> str:
-    """SHA-256 over results hashes, in order."""
-    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()

@@ -16,17 +16,19 @@ from trunkline.studies.develder2003.experiments import (
     DELAYS_A,
     DELAYS_B,
     GROUPS,
+    NAME,
+    TITLE,
     MixedRoundTrips,
     SameRoundTrip,
     Sweep,
 )
+from trunkline.study.files import Written, fill_pictured
+from trunkline.study.runner import digest
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 JSON_SCHEMA = 1
-NAME = "develder2003"
-TITLE = "Influence of recovery time on TCP behaviour"
 SOURCE = "C. Develder et al., slides, 2003"
 
 FITTED = (
@@ -98,7 +100,7 @@ def published() -> dict[tuple[str, str, str], float]:
         }
 
 
-class Outcome:
+class Outcome(Written):
     """Both experiments as they came out.
 
     Parameters
@@ -166,7 +168,7 @@ class Outcome:
 
     def hash(self) -> str:
         """SHA-256 over the results hashes of all runs, in order."""
-        return experiments.digest([each for part in self._hashes() for each in part])
+        return digest([each for part in self._hashes() for each in part])
 
     def _hashes(self) -> list[tuple[str, ...]]:
         others = [variant.hashes for variant in self.variants]
@@ -293,21 +295,17 @@ class Outcome:
                 add(drawn, [sweep.name, f"{seconds:g} s", *(_ours(cell) for cell in row)])
         return drawn
 
-    def write(self, out: str | Path, *, overwrite: bool = False) -> Path:
-        """Write JSON and pictures into a new folder.
+    def fill(self, folder: Path) -> None:
+        """Write JSON and pictures into a folder.
 
         Parameters
         ----------
-        out : str or Path
-            Folder to make.
-        overwrite : bool, default False
-            Replace an earlier reproduction there.
+        folder : Path
+            Folder that exists.
         """
         from trunkline.studies.develder2003 import pictures
-        from trunkline.study.files import write_pictured
 
-        figures = pictures.all_of(self)
-        return write_pictured(out, self.to_json(), figures, overwrite=overwrite)
+        fill_pictured(folder, self.to_json(), pictures.all_of(self))
 
 
 def _ours(cell: Cell | None) -> str:

@@ -1,0 +1,302 @@
+"""``trunkline study``: run a study, go on with one, put shards together, look at the values."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from trunkline.cli.common import echo_json, echo_tables, engine_faults
+from trunkline.cli.status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from trunkline.study.execute import How
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+@click.group("study", short_help="Run studies: many points, many seeds, one data set.")
+def command() -> None:
+    """Run studies, and look at what came of them.
+
+    Start with: trunkline study run FILE, then trunkline study show FOLDER
+    """
+
+
+class Resources(click.ClickException):
+    """The machine does not have what the study needs."""
+
+    exit_code = Status.UNABLE
+
+
+def execution_options(function: F) -> F:
+    """Add the options that say where and within what limits a study runs.
+
+    Parameters
+    ----------
+    function : callable
+        Command that takes ``how``, made by :func:`how_of`, and ``progress``.
+
+    Returns
+    -------
+    callable
+    """
+    options = (
+        click.option("--resume", is_flag=True, help="Go on with the study in the folder."),
+        click.option("--overwrite", is_flag=True, help="Replace an earlier study in the folder."),
+        click.option(
+            "--threads",
+            "--workers",
+            "threads",
+            type=click.IntRange(1, 4096),
+            help="Runs at a time; default: all cores.",
+        ),
+        click.option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Run on this Dask cluster, e.g. tcp://host:8786, or local:2 for one on this "
+            "machine with two workers.",
+        ),
+        click.option(
+            "--limit-time",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="SECONDS",
+            help="Longest time of one run; it fails, the others go on.",
+        ),
+        click.option(
+            "--limit-memory",
+            metavar="SIZE",
+            help="Most memory of the process, e.g. '4 GB'; what has ended is kept.",
+        ),
+        click.option(
+            "--progress",
+            type=click.Choice(["bar", "plain", "json", "none"]),
+            help="How to tell how far it is; default: a bar on a terminal, lines elsewhere.",
+        ),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def how_of(
+    threads: int | None, cluster: str | None, limit_time: float | None, limit_memory: str | None
+) -> How:
+    """Read the options of :func:`execution_options`.
+
+    Raises
+    ------
+    click.UsageError
+        They contradict each other, or the size is none.
+    """
+    from trunkline.scenario.units import UnitError, parse_bytes
+    from trunkline.study.execute import How
+
+    if cluster is not None and threads is not None:
+        raise click.UsageError("--threads is of this machine, --cluster of others: give one.")
+    limit = None
+    if limit_memory is not None:
+        try:
+            limit = parse_bytes(limit_memory, lowest=1, highest=2**62)
+        except UnitError as error:
+            raise click.UsageError(f"--limit-memory {limit_memory}: {error}.") from None
+    return How(threads, cluster, limit_time, limit)
+
+
+@contextmanager
+def study_faults(folder: str | None = None) -> Iterator[None]:
+    """Turn what a study refuses into an exit status.
+
+    Parameters
+    ----------
+    folder : str, optional
+        Where what had ended is kept.
+
+    Raises
+    ------
+    click.UsageError, Resources
+    """
+    from trunkline.study.errors import OutOfMemory, Refused
+
+    hint = f"; resume with --resume --out {folder}" if folder else ""
+    try:
+        with engine_faults():
+            yield
+    except LookupError as error:
+        raise click.UsageError(str(error.args[0] if error.args else error)) from None
+    except Refused as error:
+        raise click.UsageError(str(error)) from None
+    except OutOfMemory as error:
+        raise Resources(f"memory: {error}{hint}") from None
+
+
+@command.command("run", short_help="Run a study, or what is missing of it.")
+@click.argument("name", metavar="FILE|NAME")
+@click.option(
+    "--out",
+    type=click.Path(),
+    help="Folder of the study; default: its name with -study behind, in this folder.",
+)
+@click.option(
+    "--runs", type=click.IntRange(1, 1_000_000), help="Replications of each point, seeds 1, 2, ..."
+)
+@click.option(
+    "--shard",
+    metavar="K/N",
+    help="Run only this share, e.g. 3/16; auto: the place in a Slurm array or a Kubernetes Job.",
+)
+@execution_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def run(
+    name: str,
+    out: str | None,
+    runs: int | None,
+    shard: str | None,
+    resume: bool,
+    overwrite: bool,
+    threads: int | None,
+    cluster: str | None,
+    limit_time: float | None,
+    limit_memory: str | None,
+    progress: str | None,
+    as_json: bool,
+) -> int:
+    """Run the study in FILE, or the one of the package called NAME.
+
+    Every point runs with every seed. The folder holds a data set of one row a run when all have
+    ended; until then it holds what has, and --resume goes on with it. The results are the same,
+    byte for byte, on any number of threads, workers and shards.
+    """
+    import os
+
+    from trunkline.engine.sim import cores
+    from trunkline.study.execute import shard_of
+    from trunkline.study.merge import shard_folder
+    from trunkline.study.perform import working
+    from trunkline.study.progress import progress as progress_of
+    from trunkline.study.reproduction import Subject
+    from trunkline.study.store import Store
+
+    how = how_of(threads, cluster, limit_time, limit_memory)
+    with study_faults():
+        which = None if shard is None else shard_of(shard, dict(os.environ))
+        plan = Subject(name, seeds=runs).plan
+        folder = shard_folder(Path(out or f"{plan.name}-study"), which)
+        store = Store(folder, plan, resume=resume, overwrite=overwrite, shard=which)
+    watch = progress_of(progress, plan.name, running=threads or cores())
+    try:
+        with study_faults(str(out or folder)), working(store, how, watch) as failed:
+            pass
+    except KeyboardInterrupt:
+        click.echo(interrupted(len(store.records), len(store.mine), str(folder)), err=True)
+        return Status.INTERRUPTED
+    for each in failed:
+        told = f"run {each.task.number}, seed {each.task.seed}: {each.kind}: {each.text}"
+        click.echo(f"failed: {shown(told)}; kept in {each.folder}", err=True)
+    if which is not None:
+        said = {"folder": str(folder), "done": len(store.records), "of": len(store.mine)}
+        if as_json:
+            echo_json(said)
+    else:
+        _show(folder, (), as_json=as_json)
+    return Status.PARTIAL if failed else Status.DONE
+
+
+def interrupted(done: int, total: int, folder: str) -> str:
+    """What to say to somebody who wants no more."""
+    return f"{done} of {total} done; resume with --resume --out {shown(folder)}"
+
+
+def shown(text: str) -> str:
+    """Text without characters that steer a terminal."""
+    from trunkline.scenario.diagnostic import printable
+
+    return printable(text)
+
+
+@command.command("merge", short_help="Put the shards of a study together.")
+@click.argument("folder", type=click.Path())
+@click.argument("shards", nargs=-1, type=click.Path(exists=True, file_okay=False))
+def merge(folder: str, shards: tuple[str, ...]) -> None:
+    """Make the study in FOLDER of its shards, or of the SHARDS that are named."""
+    from trunkline.study.merge import merge as merged
+
+    with study_faults():
+        merged(folder, shards)
+    click.echo(f"merged into {shown(folder)}", err=True)
+
+
+@command.command("status", short_help="How far a study is, and who works on it.")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def status(folder: str, as_json: bool) -> None:
+    """Say how far the study in FOLDER is, what failed, and who works on it."""
+    from trunkline.study.show import status as status_of
+
+    with study_faults():
+        said = status_of(Path(folder))
+    if as_json:
+        echo_json(said)
+        return
+    state = "complete" if said["complete"] else "under way" if said["held_by"] else "not complete"
+    click.echo(f"{shown(said['study'])}: {said['done']} of {said['of']} runs done, {state}")
+    if said["held_by"]:
+        click.echo(f"in use by {shown(said['held_by'])}")
+    for shard in said["shards"]:
+        click.echo(f"shard {shard['folder']}: {shard['done']} of {shard['of']} done")
+    for each in said["failed"]:
+        told = f"run {each['run']}, seed {each['seed']}: {each['kind']}: {each['text']}"
+        click.echo(f"failed: {shown(told)}")
+    if said["hash"]:
+        click.echo(f"hash {said['hash']}")
+
+
+@command.command("show", short_help="Means with intervals, point by point.")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.option("--value", "values", multiple=True, help="Show only this value; repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def show(folder: str, values: tuple[str, ...], as_json: bool) -> None:
+    """Show the mean of every value at every point of the study in FOLDER, with 95 % intervals."""
+    with study_faults():
+        _show(Path(folder), values, as_json=as_json)
+
+
+def _show(folder: Path, values: tuple[str, ...], *, as_json: bool) -> None:
+    from trunkline.study.frames import read
+    from trunkline.study.show import render, to_json
+
+    runs = read(folder)
+    if as_json:
+        echo_json(to_json(runs, values))
+    else:
+        echo_tables(lambda **how: render(runs, values, **how))
+
+
+@command.command("plot", short_help="Draw a value against a parameter.")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.option("--value", help="What to draw; default: the first value.")
+@click.option("--against", help="Parameter on the axis; default: the last that varies.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False),
+    required=True,
+    help="Picture to write; ends in .png, .svg or .pdf.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an earlier picture.")
+def plot(folder: str, value: str | None, against: str | None, out: str, overwrite: bool) -> None:
+    """Draw means with 95 % intervals from the study in FOLDER."""
+    from trunkline.plot.figure import FORMATS, save
+    from trunkline.study.frames import read
+    from trunkline.study.picture import picture
+
+    if Path(out).suffix.removeprefix(".") not in FORMATS:
+        raise click.UsageError(f"--out {out} must end in .{', .'.join(FORMATS)}.")
+    if Path(out).exists() and not overwrite:
+        raise click.UsageError(f"--out {out} exists; --overwrite replaces it.")
+    with study_faults():
+        save(picture(read(folder), value=value, against=against), out)
+    click.echo(f"picture written to {out}", err=True)

@@ -1,0 +1,208 @@
+"""Running points on a Dask cluster: one task a run, the same measures, the same records.
+
+Dask's own protocol carries functions by name and arguments as text; like all of Dask it trusts
+every machine that can reach the scheduler.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import queue
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trunkline.engine.sim import Decoder, Job, stream
+from trunkline.study.errors import Refused
+from trunkline.study.journal import Record
+from trunkline.study.plan import Point, Task
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from trunkline.study.execute import How, Sink
+
+CONNECT_S = 10
+PER_WORKER = 4
+"""Tasks sent ahead for each thread of a worker."""
+
+
+@functools.cache
+def build() -> str:
+    """Version of this package, and a digest of its files: the engine's and the language's."""
+    from trunkline import _core
+
+    package = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for path in [Path(_core.__file__), *sorted(package.rglob("*.py"))]:
+        digest.update(path.read_bytes())
+    return f"{_core.version()} ({digest.hexdigest()[:12]})"
+
+
+def work(
+    network_json: str,
+    seed: int,
+    measured: str,
+    kept: bool,
+    limits: tuple[float | None, int | None],
+    wanted: str,
+) -> dict[str, Any]:
+    """Run one point with one seed, on a worker.
+
+    Returns
+    -------
+    dict
+        The record, with the raw tables of a run that is kept; or a failure and its text.
+    """
+    from trunkline.study.execute import record
+
+    if build() != wanted:
+        return {"refused": build()}
+    came: list[tuple[str | None, Any]] = []
+    stream(
+        [(network_json, seed)],
+        lambda _, failure, outcome: came.append((failure, outcome)),
+        threads=1,
+        limit_time_s=limits[0],
+        limit_memory=limits[1],
+    )
+    failure, outcome = came[0]
+    if failure is not None:
+        return {"failure": failure, "text": outcome}
+    results = Decoder().results(Job(network_json, seed), outcome)
+    point = Point(network_json, (seed,), measured)
+    made = record(Task(0, 0, point, seed, kept=False), results)
+    return {"record": made.to_json(), "raw": outcome if kept else None}
+
+
+def run(missing: list[Task], how: How, sink: Sink) -> None:
+    """Run tasks on a cluster.
+
+    Parameters
+    ----------
+    missing : list of Task
+        What to run.
+    how : How
+        Address of the cluster, limits.
+    sink : Sink
+        Takes what comes.
+
+    Raises
+    ------
+    Refused
+        No scheduler answers, a worker has another version, or the cluster is lost.
+    """
+    with _client(how) as client:
+        _same_build(client)
+        _drive(client, missing, how, sink)
+
+
+@contextmanager
+def _client(how: How) -> Iterator[Client]:
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise Refused(f"a cluster needs the extra: pip install trunkline[dask] ({error})") from None
+
+    assert how.cluster is not None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    kind, _, count = how.cluster.partition(":")
+    # A worker that dies takes no point with it: another gets it, once.
+    with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
+        if kind == "local":
+            if not count.isdigit() or not 1 <= int(count) <= 1024:
+                raise Refused(f"cluster {how.cluster!r} is not like local:2")
+            with (
+                LocalCluster(
+                    n_workers=int(count),
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address=None,
+                    memory_limit=0,
+                    silence_logs=logging.CRITICAL,
+                ) as cluster,
+                Client(cluster, set_as_default=False) as client,
+            ):
+                yield client
+            return
+        try:
+            client = Client(how.cluster, timeout=CONNECT_S, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise Refused(f"no Dask scheduler answers at {how.cluster}: {error}") from None
+        with client:
+            yield client
+
+
+def _same_build(client: Client) -> None:
+    try:
+        builds = client.run(build)
+    except Exception as error:
+        raise Refused(f"a worker does not have this version: {error}") from None
+    if not builds:
+        raise Refused("the cluster has no workers")
+    for worker, its in sorted(builds.items()):
+        if its != build():
+            raise Refused(f"worker {worker} has Trunkline {its}, this is {build()}")
+
+
+def _drive(client: Client, missing: list[Task], how: How, sink: Sink) -> None:
+    ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
+    under_way: dict[Future, Task] = {}
+    waiting = iter(missing)
+    decoder = Decoder()
+
+    def send() -> None:
+        threads = max(1, sum(client.nthreads().values()))
+        while len(under_way) < threads * PER_WORKER:
+            task = next(waiting, None)
+            if task is None:
+                return
+            point = task.point
+            future = client.submit(
+                work,
+                point.network_json,
+                task.seed,
+                point.measure,
+                task.kept,
+                (how.limit_time_s, how.limit_memory),
+                build(),
+                pure=False,
+            )
+            under_way[future] = task
+            future.add_done_callback(ended.put)
+
+    send()
+    while under_way:
+        try:
+            future = ended.get(timeout=0.05)
+        except queue.Empty:
+            sink.tick()
+            continue
+        _take(future, under_way.pop(future), sink, decoder)
+        if sink.out_of_memory:
+            return
+        sink.tick()
+        send()
+
+
+def _take(future: Future, task: Task, sink: Sink, decoder: Decoder) -> None:
+    if future.status == "error":
+        sink.fail(task, "worker", f"{type(future.exception()).__name__}: {future.exception()}")
+        return
+    if future.status != "finished":
+        raise Refused("the cluster was lost; what had ended is kept")
+    came = future.result()
+    if "refused" in came:
+        raise Refused(f"a worker has Trunkline {came['refused']}, this is {build()}")
+    if "failure" in came:
+        sink.fail(task, came["failure"], came["text"])
+        return
+    made = Record.from_json(came["record"])
+    if task.kept:
+        job = Job(task.point.network_json, task.seed, task.point.scenario())
+        sink.store.keep(task, decoder.results(job, came["raw"]))
+    sink.done(Record(task.number, made.hash, made.events, made.packet_hops, made.values))

@@ -1,0 +1,91 @@
+"""What is measured in a run: columns of result tables, or a function of a study's own.
+
+A measure is written as text, so that it can stand in a manifest and go to another machine.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from trunkline.results import Results
+from trunkline.study.errors import Refused
+
+Value = float | int | str | list[float]
+Values = dict[str, Value]
+Measure = Callable[[Results], Values]
+
+FUNCTIONS_OF = "trunkline.studies."
+"""Only functions of packages below this one are called by name."""
+
+REPLICAS = "[*]"
+
+
+def of_columns(columns: Mapping[str, Mapping[str, Any]]) -> str:
+    """Measure that reads columns of result tables.
+
+    Parameters
+    ----------
+    columns : mapping of str to mapping
+        Name to ``table``, ``measure``, ``where`` and ``scale``, which the value is divided by.
+    """
+    return json.dumps({"columns": columns}, sort_keys=False)
+
+
+def of_function(function: Measure) -> str:
+    """Measure that calls a function of a study, which takes results and gives values by name."""
+    return json.dumps({"function": f"{function.__module__}:{function.__qualname__}"})
+
+
+@functools.lru_cache(maxsize=256)
+def measure(text: str) -> Measure:
+    """Find what a text made by :func:`of_columns` or :func:`of_function` stands for.
+
+    Raises
+    ------
+    Refused
+        It names something that is no measure of a study.
+    """
+    said = json.loads(text)
+    if "columns" in said:
+        return lambda results: {
+            name: _column(name, column, results) for name, column in said["columns"].items()
+        }
+    module, _, name = str(said.get("function")).partition(":")
+    if not module.startswith(FUNCTIONS_OF) or not name.isidentifier():
+        raise Refused(f"{text} is no measure of a study")
+    function: Measure = getattr(importlib.import_module(module), name)
+    return function
+
+
+def _column(name: str, column: Mapping[str, Any], results: Results) -> float:
+    table, where = results.tables[column["table"]], column["where"]
+    if any(value.endswith(REPLICAS) for value in where.values()):
+        values = [
+            row[column["measure"]]
+            for row in table.rows()
+            if all(_is(str(row[key]), wanted) for key, wanted in where.items())
+        ]
+    else:
+        try:
+            values = [table.where(**where)[column["measure"]]]
+        except KeyError as error:
+            raise Refused(f"column {name}: {error.args[0]}") from None
+    if not values:
+        raise Refused(f"column {name}: {column['table']} has no row with {where}")
+    total = math.fsum(float("nan") if v is None else float(v) for v in values)
+    return total / float(column["scale"])
+
+
+def _is(name: str, wanted: str) -> bool:
+    stem = wanted.removesuffix(REPLICAS)
+    return (
+        name == wanted
+        if stem == wanted
+        else re.fullmatch(r"\[\d+\]", name.removeprefix(stem)) is not None
+    )

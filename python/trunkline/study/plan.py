@@ -1,0 +1,173 @@
+"""What is to be run: points, each a compiled network with its seeds and what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from trunkline.results.results import sha256
+from trunkline.study.errors import Refused
+
+FIXED = ("run", "point", "part", "seed", "hash", "events", "packet_hops")
+"""Columns that every study has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One network with all its parameters set.
+
+    Parameters
+    ----------
+    network_json : str
+        Canonical JSON of the compiled network.
+    seeds : sequence of int
+        One run each.
+    measure : str
+        What is measured: see :func:`trunkline.study.measure.measure`.
+    part : str, default ""
+        Which part of the study.
+    labels : mapping of str to str
+        What tells the point apart: table, row, parameters. Columns of the data set.
+    scenario : callable
+        Gives the text of the scenario; called only where it is kept.
+    keep : int, default 0
+        So many of the first seeds keep all tables of their runs.
+    """
+
+    network_json: str
+    seeds: Sequence[int]
+    measure: str
+    part: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    scenario: Callable[[], str] = str
+    keep: int = 0
+
+    def to_json(self, measures: Sequence[str]) -> dict[str, Any]:
+        """As an entry of the manifest."""
+        seeds = list(self.seeds)
+        first, last = min(seeds), max(seeds)
+        whole = seeds == list(range(first, last + 1))
+        return {
+            "part": self.part,
+            "labels": dict(self.labels),
+            "network": sha256(self.network_json),
+            "seeds": {"from": first, "to": last} if whole else seeds,
+            "measure": measures.index(self.measure),
+            "keep": self.keep,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run.
+
+    Parameters
+    ----------
+    number : int
+        Its place in the study.
+    place : int
+        Number of its point.
+    point : Point
+        What is run.
+    seed : int
+        With which seed.
+    kept : bool
+        All tables are kept.
+    """
+
+    number: int
+    place: int
+    point: Point
+    seed: int
+    kept: bool
+
+
+class Plan:
+    """All runs of a study, in order.
+
+    Parameters
+    ----------
+    name, title : str
+        Of the study.
+    points : sequence of Point
+        In the order of the data set.
+
+    Raises
+    ------
+    Refused
+        There is no point, or a label has the name of a column that every study has.
+    """
+
+    def __init__(self, name: str, title: str, points: Sequence[Point]) -> None:
+        self.name, self.title = name, title
+        self.points = tuple(points)
+        self.measures = list(dict.fromkeys(point.measure for point in self.points))
+        self.labels = list(dict.fromkeys(label for p in self.points for label in p.labels))
+        if not self.points or not all(point.seeds for point in self.points):
+            raise Refused(f"study {name} has no runs")
+        for label in self.labels:
+            if label in FIXED:
+                raise Refused(f"study {name}: {label!r} cannot be the name of a parameter")
+
+    def __len__(self) -> int:
+        return sum(len(point.seeds) for point in self.points)
+
+    def tasks(self) -> Iterator[Task]:
+        """Every run, points first, then seeds."""
+        number = 0
+        for place, point in enumerate(self.points):
+            for nth, seed in enumerate(point.seeds):
+                yield Task(number, place, point, seed, nth < point.keep)
+                number += 1
+
+    def to_json(self) -> dict[str, Any]:
+        """As the manifest holds it: the same plan gives the same object."""
+        from trunkline import _core
+
+        return {
+            "format": 1,
+            "study": self.name,
+            "title": self.title,
+            "version": _core.version(),
+            "runs": len(self),
+            "measures": self.measures,
+            "points": [point.to_json(self.measures) for point in self.points],
+        }
+
+
+def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    """What a stored plan and one that would go on with it do not agree on.
+
+    Parameters
+    ----------
+    stored, wanted : mapping
+        What :meth:`Plan.to_json` gave then and gives now.
+
+    Returns
+    -------
+    list of str
+        Nothing if they are the same.
+    """
+    found = [
+        f"{key}: {stored.get(key)} then, {wanted.get(key)} now"
+        for key in ("format", "study", "version", "runs")
+        if stored.get(key) != wanted.get(key)
+    ]
+    if stored.get("measures") != wanted.get("measures"):
+        found.append("what is measured")
+    mine, theirs = wanted["points"], stored.get("points", [])
+    if len(mine) != len(theirs):
+        found.append(f"points: {len(theirs)} then, {len(mine)} now")
+    for now, then in zip(mine, theirs, strict=False):
+        what = [key for key in now if key != "measure" and now[key] != then.get(key)]
+        if what:
+            words = {"network": "scenario"}
+            listed = ", ".join(words.get(key, key) for key in what)
+            found.append(f"point {_named(then)}: {listed}")
+    return found
+
+
+def _named(point: Mapping[str, Any]) -> str:
+    said = [str(point.get("part", "")), *point.get("labels", {}).values()]
+    return ", ".join(text for text in said if text) or "as it is"
