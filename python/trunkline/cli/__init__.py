@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 COMMANDS = (
     "run",
     "verify",
+    "compare",
+    "diff",
     "validate",
     "inspect",
+    "graph",
     "compile",
     "schedule",
     "import",
@@ -25,7 +28,9 @@ COMMANDS = (
     "schema",
     "examples",
     "reproduce",
+    "study",
     "report",
+    "linux",
     "doctor",
     "completion",
     "version",
@@ -66,8 +71,8 @@ class _Commands(click.Group):
     epilog=(
         "Data goes to standard output, talk to standard error. Exit status: 0 done, 1 a run "
         "failed, 2 wrong usage or invalid scenario, 3 a claim did not hold, 4 the machine cannot "
-        "do it, 130 interrupted. Every option can be set by a variable, such as "
-        "TRUNKLINE_RUN_SEED for run --seed."
+        "do it, 5 some runs of a study failed, 130 interrupted. Every option can be set by a "
+        "variable, such as TRUNKLINE_RUN_SEED for run --seed."
     ),
 )
 def group() -> None:
