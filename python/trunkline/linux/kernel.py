@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import platform
+import subprocess
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +126,119 @@ def apply_edits(source: Path) -> None:
             msg = f"{edit.file} of this kernel's source is not as it was in Linux 6.1"
             raise SourceDiffers(msg)
         path.write_text(text.replace(edit.old, edit.new), "utf-8")
+
+
+OBJECTS: Final = 760
+"""Files that the build compiles, about; for its progress."""
+
+
+class BuildFailed(Exception):
+    """The kernel does not compile; the text holds the last lines of the compiler."""
+
+
+def build(source: Path, tools: Path, log: Path, on_progress: Callable[[float], None]) -> bytes:
+    """Compile the kernel.
+
+    A build that was interrupted goes on where it stopped. Who built it, where and when is not
+    written into the kernel.
+
+    Parameters
+    ----------
+    source : Path
+        The source tree, with the edits; it is compiled in ``build`` beside it.
+    tools : Path
+        Folder of unpacked build tools, for those that the system lacks.
+    log : Path
+        Gets what the tools say.
+    on_progress : callable
+        Gets the part that is done, 0 to 1.
+
+    Returns
+    -------
+    bytes
+        The program.
+
+    Raises
+    ------
+    BuildFailed
+    """
+    tree = source.parent / "build"
+    tree.mkdir(exist_ok=True)
+    written = tree / "trunkline.config"
+    written.write_bytes(configuration())
+    make = ["make", "-C", str(source), "ARCH=um", f"O={tree}"]
+    environment = {**os.environ, **build_environment(tools)}
+    with log.open("w+b") as output:
+        _make([*make, "allnoconfig", f"KCONFIG_ALLCONFIG={written}"], environment, output)
+        processors = len(os.sched_getaffinity(0))
+        compile_ = subprocess.Popen(
+            [*make, f"-j{processors}", "linux"],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert compile_.stdout is not None
+        count = 0
+        try:
+            for line in compile_.stdout:
+                output.write(line)
+                if line.startswith(b"  CC "):
+                    count += 1
+                    on_progress(min(count / OBJECTS, 0.99))
+        finally:
+            compile_.terminate()
+            status = compile_.wait()
+        output.flush()
+        if status:
+            raise BuildFailed(_last_lines(log))
+        _make(["strip", "-o", str(tree / "stripped"), str(tree / "linux")], environment, output)
+    return (tree / "stripped").read_bytes()
+
+
+def build_environment(tools: Path) -> dict[str, str]:
+    """Variables with which the build finds tools that were unpacked, not installed.
+
+    Parameters
+    ----------
+    tools : Path
+        Their folder.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    library = f"{tools}/usr/lib/{platform.machine()}-linux-gnu"
+    found = {
+        "PATH": f"{os.environ.get('PATH', os.defpath)}:{tools}/usr/bin",
+        "KBUILD_BUILD_TIMESTAMP": "2026-01-01",
+        "KBUILD_BUILD_USER": "trunkline",
+        "KBUILD_BUILD_HOST": "trunkline",
+        "LC_ALL": "C",
+    }
+    if (tools / "usr/bin/bison").exists():
+        found["BISON_PKGDATADIR"] = f"{tools}/usr/share/bison"
+    if (tools / "usr/bin/m4").exists():
+        found["M4"] = f"{tools}/usr/bin/m4"
+    if Path(library).exists():
+        found["LD_LIBRARY_PATH"] = library
+    return found
+
+
+def _make(command: list[str], environment: dict[str, str], output: IO[bytes]) -> None:
+    done = subprocess.run(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    if done.returncode:
+        output.flush()
+        raise BuildFailed(_last_lines(Path(output.name)))
+
+
+def _last_lines(log: Path) -> str:
+    lines = log.read_text("utf-8", "replace").rstrip().splitlines()[-15:]
+    return "\n".join(["the kernel does not compile:", *(f"  | {line}" for line in lines)])

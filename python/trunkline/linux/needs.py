@@ -80,3 +80,20 @@ def unpacked(runner: str) -> Path:
         Below the cache; it need not exist.
     """
     return cache_folder() / runner / "root"
+
+
+def trial(mark: Path, remedy: str) -> Part:
+    """Whether the runner's guest has come up on this machine before.
+
+    Parameters
+    ----------
+    mark : Path
+        The file that says so.
+    remedy : str
+        What to do if it has not.
+
+    Returns
+    -------
+    Part
+    """
+    return Part("trial", mark.exists(), "the guest came up" if mark.exists() else remedy)

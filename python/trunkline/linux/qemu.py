@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.cache import agent
 from trunkline.linux.image import base_image, module_order, order_image
-from trunkline.linux.needs import Part, find_tool, tool, unpacked
+from trunkline.linux.needs import Part, find_tool, tool, trial, unpacked
 from trunkline.linux.plan import KERNEL_MODULES
 from trunkline.linux.process import run_guest
 
@@ -35,6 +36,8 @@ def needs() -> list[Part]:
     -------
     list of Part
     """
+    if platform.machine() != "x86_64":
+        return [Part("processor", False, f"{platform.machine()}; the guest's programs are x86-64")]
     program, kernel = find_program(), find_kernel()
     parts = [
         Part("emulator", True, str(program)) if program else Part("emulator", False, SETUP),
@@ -46,7 +49,13 @@ def needs() -> list[Part]:
         missing = _modules(kernel)[2]
         text = f"the kernel lacks {', '.join(missing)}" if missing else "all there"
         parts.append(Part("modules", not missing, text))
+        parts.append(trial(trial_mark(), SETUP))
     return parts
+
+
+def trial_mark() -> Path:
+    """The file that says that the guest has come up on this machine."""
+    return unpacked(NAME).parent / "tried"
 
 
 def find_program() -> Path | None:

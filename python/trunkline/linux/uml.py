@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.cache import agent, cache_folder
 from trunkline.linux.image import base_image, order_image
-from trunkline.linux.needs import Part, find_tool, tool
+from trunkline.linux.needs import Part, find_tool, tool, trial
 from trunkline.linux.process import run_guest
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from trunkline.linux.process import Cost
 
 NAME: Final = "uml"
+SETUP: Final = "trunkline linux setup --runner uml"
 START_S: Final = 1_767_225_600
 """What the guest's clock shows when it starts: 2026-01-01 00:00 UTC."""
 
@@ -43,9 +44,7 @@ def needs() -> list[Part]:
         return [Part("processor", False, f"{platform.machine()}; only x86-64 can do it: use qemu")]
     kernel = kernel_folder() / "linux"
     parts = [
-        Part("kernel", True, str(kernel))
-        if kernel.exists()
-        else Part("kernel", False, "trunkline linux setup --runner uml"),
+        Part("kernel", True, str(kernel)) if kernel.exists() else Part("kernel", False, SETUP),
         tool("ip", package="iproute2"),
         tool("tc", package="iproute2"),
     ]
@@ -53,7 +52,14 @@ def needs() -> list[Part]:
     parts.append(
         Part("memory", memory is not None, str(memory or "no folder that programs may be run from"))
     )
+    if kernel.exists():
+        parts.append(trial(trial_mark(), SETUP))
     return parts
+
+
+def trial_mark() -> Path:
+    """The file that says that the guest has come up on this machine."""
+    return kernel_folder() / "tried"
 
 
 def memory_folder(needed_mb: int = 256) -> Path | None:

@@ -1,0 +1,124 @@
+"""``trunkline linux``: prepare the Linux engine's runners, look at them, remove them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from trunkline.cli.common import echo_json, progress_wanted
+from trunkline.cli.status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PREPARED = click.Choice(("qemu", "uml"))
+
+
+@click.group("linux", short_help="Prepare the Linux engine.")
+def command() -> None:
+    """Prepare, look at and remove what the Linux engine runs its guests with."""
+
+
+@command.command("setup", short_help="Prepare a runner.")
+@click.option("--runner", type=PREPARED, default="qemu", show_default=True, help="Which one.")
+@click.option("--dry-run", is_flag=True, help="Say what would be fetched, and do nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object at the end.")
+def setup_command(runner: str, dry_run: bool, as_json: bool) -> int:
+    """Fetch what a runner needs into the user's cache, without root, and try it out.
+
+    qemu takes a distribution's kernel as it is. uml compiles a kernel once, which takes minutes,
+    and then runs five to ten times as fast.
+    """
+    import time
+
+    from trunkline.linux.readiness import examine
+    from trunkline.linux.setup import SetupFailed, perform, plan_setup
+
+    def say(text: str) -> None:
+        click.echo(f"linux: {text}", err=True)
+
+    started = time.monotonic()
+    state = examine(runner)
+    if state.ready:
+        say(f"{runner} is ready; trunkline linux clean --runner {runner} removes it")
+        if as_json:
+            echo_json({"schema": 1, **state.as_dict(), "fetched_bytes": 0, "seconds": 0.0})
+        return Status.DONE
+    try:
+        setup = plan_setup(runner)
+        say(
+            f"{runner} takes {len(setup.packages)} packages, {setup.download / 1e6:.0f} MB to "
+            f"fetch, {setup.room / 1e6:.0f} MB of space while it is made and "
+            f"{setup.stays / 1e6:.0f} MB after; about {setup.minutes} on two idle processors"
+        )
+        if dry_run:
+            packages = [
+                {"name": p.name, "version": p.version, "bytes": p.size} for p in setup.packages
+            ]
+            if as_json:
+                echo_json({"schema": 1, "runner": runner, "packages": packages})
+            else:
+                for package in packages:
+                    click.echo(f"{package['name']} {package['version']} {package['bytes']}")
+            return Status.DONE
+        state = perform(setup, say, _progress("compiling"))
+    except SetupFailed as error:
+        click.echo(f"error[linux]: {error}", err=True)
+        return Status.UNABLE
+    seconds = time.monotonic() - started
+    say(f"{runner} is ready after {seconds:.0f} s")
+    if as_json:
+        about = {"fetched_bytes": setup.download, "seconds": round(seconds, 1)}
+        echo_json({"schema": 1, **state.as_dict(), **about})
+    return Status.DONE if state.ready else Status.UNABLE
+
+
+def _progress(what: str) -> Callable[[float], None]:
+    """Say every tenth part, or every hundredth where somebody looks on."""
+    wanted = progress_wanted()
+    last = [-1]
+
+    def on_progress(part: float) -> None:
+        step = int(part * (100 if wanted else 10))
+        if step != last[0]:
+            last[0] = step
+            text = f"linux: {what}: {part:.0%}"
+            click.echo(f"\r{text}" if wanted else text, err=True, nl=not wanted)
+            if wanted and part >= 0.99:
+                click.echo(err=True)
+
+    return on_progress
+
+
+@command.command("status", short_help="Say which runners are ready.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def status_command(as_json: bool) -> int:
+    """Say for each runner what it needs, what is there and what to do about the rest."""
+    from trunkline.linux.cache import cache_folder, size_of
+    from trunkline.linux.readiness import RUNNERS, examine
+
+    states = [examine(name) for name in RUNNERS]
+    folder = cache_folder()
+    size = size_of(folder) if folder.exists() else 0
+    if as_json:
+        runners = [state.as_dict() for state in states]
+        echo_json({"schema": 1, "cache": str(folder), "cache_bytes": size, "runners": runners})
+    else:
+        for state in states:
+            click.echo(f"{state.runner}: {'ready' if state.ready else 'not ready'}")
+            for part in state.parts:
+                mark = "ok     " if part.found else "MISSING"
+                click.echo(f"  {mark} {part.name:<10} {part.detail}")
+        click.echo(f"cache: {folder}, {size / 1e6:.0f} MB")
+    return Status.DONE if any(state.ready for state in states[:2]) else Status.UNABLE
+
+
+@command.command("clean", short_help="Remove what was prepared.")
+@click.option("--runner", type=PREPARED, help="Whose; everything when left out.")
+def clean_command(runner: str | None) -> int:
+    """Remove what setup has prepared."""
+    from trunkline.linux.setup import clean
+
+    click.echo(f"linux: {clean(runner) / 1e6:.0f} MB freed", err=True)
+    return Status.DONE
