@@ -133,7 +133,8 @@ def heading(name: str) -> Heading:
     """
     study, _, file = _place(name)
     if study is not None:
-        source = f"{study.source.document}, {study.source.date}. {study.source.about.strip()}"
+        its = study.source
+        source = f"{its.document}, {its.date}. {its.about.strip()}" if its else ""
         titles = {table: case.title for table, case in study.cases.items()}
         return Heading(study.title, source, titles, study.row_title, study.notes)
     said = _read(file) if file.is_file() else _Items(exhibits=[])

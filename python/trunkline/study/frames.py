@@ -11,6 +11,7 @@ from trunkline.results import Results
 from trunkline.results import store as results_store
 from trunkline.study.errors import Damaged, Refused
 from trunkline.study.journal import Record
+from trunkline.study.measure import units
 from trunkline.study.plan import FIXED
 
 if TYPE_CHECKING:
@@ -134,6 +135,11 @@ class Runs:
     def values(self) -> list[str]:
         """Names of the columns that hold what was measured."""
         return [n for n in self.table.columns if n not in FIXED and n not in self.labels]
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of the values, as far as the study file says."""
+        return units(self.manifest["measures"])
 
     def part(self, name: str) -> pl.DataFrame:
         """Rows of one part, without the columns that it has not."""

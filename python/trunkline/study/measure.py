@@ -10,7 +10,7 @@ import importlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from trunkline.results import Results
@@ -32,7 +32,8 @@ def of_columns(columns: Mapping[str, Mapping[str, Any]]) -> str:
     Parameters
     ----------
     columns : mapping of str to mapping
-        Name to ``table``, ``measure``, ``where`` and ``scale``, which the value is divided by.
+        Name to ``table``, ``measure``, ``where``, and ``unit`` with its ``scale``, which the value
+        is divided by.
     """
     return json.dumps({"columns": columns}, sort_keys=False)
 
@@ -61,6 +62,12 @@ def measure(text: str) -> Measure:
         raise Refused(f"{text} is no measure of a study")
     function: Measure = getattr(importlib.import_module(module), name)
     return function
+
+
+def units(texts: Iterable[str]) -> dict[str, str]:
+    """Units of the values of measures that read columns."""
+    said = [json.loads(text).get("columns", {}) for text in texts]
+    return {name: column["unit"] for columns in said for name, column in columns.items()}
 
 
 def _column(name: str, column: Mapping[str, Any], results: Results) -> float:

@@ -70,7 +70,8 @@ def picture(runs: Runs, *, value: str | None = None, against: str | None = None)
         if not numeric:
             panel.set_xticks(range(len(names)), names)
         panel.set_xlabel(f"{axis} [base unit]" if numeric and axis else axis)
-        panel.set_ylabel(name)
+        unit = runs.units.get(name, "1")
+        panel.set_ylabel(name if unit == "1" else f"{name} [{unit}]")
         panel.set_title(str(runs.manifest["title"]))
         if len(lines) > 1:
             figure.legend(loc="outside right upper", fontsize=8)

@@ -39,9 +39,9 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
     parts += [_fitted(done), _errors(done)]
     if done.study.error == "absolute":
         parts.append(_overall(done))
-    source = f"{study.source.document}, {study.source.date}"
+    source = f" ({study.source.document}, {study.source.date})" if study.source else ""
     runs = f"{len(done.seeds)} seeds a point, 95 % intervals"
-    last = f"{study.title} ({source}); {runs}; hash {done.measured.hash[:16]}"
+    last = f"{study.title}{source}; {runs}; hash {done.measured.hash[:16]}"
     return draw(parts, last, width=width, colour=colour)
 
 

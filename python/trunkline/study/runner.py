@@ -52,6 +52,7 @@ def plan(study: Study, seeds: Sequence[int]) -> Plan:
                 "table": column.table,
                 "measure": column.measure,
                 "where": column.where,
+                "unit": column.unit,
                 "scale": UNITS[column.unit],
             }
             for name, column in study.columns.items()

@@ -70,6 +70,7 @@ def to_json(runs: Runs, values: Sequence[str] = ()) -> dict[str, Any]:
         "hash": runs.manifest.get("hash"),
         "runs": len(runs.table),
         "of": runs.manifest["runs"],
+        "units": runs.units,
         "points": [
             {
                 "labels": labels,
@@ -94,7 +95,7 @@ def render(
     few = False
     for labels, count, found in points(runs, values):
         part = labels.pop("part", "")
-        heads = [*labels, "runs", *found]
+        heads = [*labels, "runs", *(_head(name, runs.units.get(name, "1")) for name in found)]
         if part not in tables:
             title = str(runs.manifest["title"]) + (f": {part}" if part else "")
             tables[part] = (frame(title, heads, names=len(labels)), list(found))
@@ -107,6 +108,10 @@ def render(
     if runs.complete:
         done += f"; hash {runs.manifest['hash'][:16]}"
     return draw([drawn for drawn, _ in tables.values()], done, width=width, colour=colour)
+
+
+def _head(name: str, unit: str) -> str:
+    return name if unit == "1" else f"{name} [{unit}]"
 
 
 def _cell(interval: Interval | None) -> str:
