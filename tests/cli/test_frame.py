@@ -113,7 +113,7 @@ def test_completion_prints_a_script_for_the_shell(trunkline, shell):
 def test_completion_proposes_commands(trunkline):
     environment = {
         "_TRUNKLINE_COMPLETE": "bash_complete",
-        "COMP_WORDS": "trunkline re",
+        "COMP_WORDS": "trunkline repr",
         "COMP_CWORD": "1",
     }
     assert trunkline(env=environment).stdout.split(",")[-1].strip() == "reproduce"

@@ -225,11 +225,10 @@ def _gathered(
         lines.append(line)
     if x is None or not _anything(lines):
         return None
-    lines.sort(key=lambda line: -_mean(line.values))
     note = ""
     if several:
         note = "Sum over the flows of a line." if how == "sum" else "Mean over the flows of a line."
-    return key, title, unit, x, lines[:MOST_LINES], _left_out(note, lines)
+    return key, title, unit, x, lines[:MOST_LINES], _left_out(note, lines, "first", MOST_LINES)
 
 
 def _coarser(time: Floats, values: Floats, points: int) -> tuple[Floats, Floats]:
@@ -252,12 +251,19 @@ def _largest(key: str, title: str, unit: str, series: dict[str, Series]) -> _Mad
     if x is None or not lines:
         return None
     lines.sort(key=lambda line: -_mean(line.values))
-    return key, title, unit, x, lines[: MOST_LINES - 2], _left_out("", lines, MOST_LINES - 2)
+    return (
+        key,
+        title,
+        unit,
+        x,
+        lines[: MOST_LINES - 2],
+        _left_out("", lines, "largest on average", MOST_LINES - 2),
+    )
 
 
-def _left_out(note: str, lines: list[Line], most: int = MOST_LINES) -> str:
+def _left_out(note: str, lines: list[Line], which: str, most: int) -> str:
     more = len(lines) - most
-    said = f"The {most} largest on average; {more} more are not shown." if more > 0 else ""
+    said = f"The {most} {which}; {more} more are not shown." if more > 0 else ""
     return " ".join(part for part in (note, said) if part)
 
 
@@ -396,9 +402,8 @@ def delays(exhibit: Exhibit) -> Chart | None:
             together[name] = total
     if not together:
         return None
-    ranked = sorted(together.items(), key=lambda item: -sum(item[1].values()))
     lines, parts = [], []
-    for name, total in ranked[:MOST_LINES]:
+    for name, total in list(together.items())[:MOST_LINES]:
         uppers = np.array(sorted(total))
         reached = np.cumsum([total[upper] for upper in uppers.tolist()])
         at = np.searchsorted(reached, np.array(SHARES) * reached[-1], side="left")
@@ -408,8 +413,8 @@ def delays(exhibit: Exhibit) -> Chart | None:
     about = "Every packet delivered in the measured time, in buckets of 1.1 % of the delay."
     if len(exhibit.runs) > 1:
         about += f" {len(exhibit.runs)} runs together."
-    if len(ranked) > MOST_LINES:
-        about += f" The {MOST_LINES} with most packets; {len(ranked) - MOST_LINES} more."
+    if len(together) > MOST_LINES:
+        about += f" The first {MOST_LINES}; {len(together) - MOST_LINES} more are not shown."
     alt = f"Distribution of one-way delay: {', '.join(parts)}."
     title = "Delay: share of packets that took at most so long"
     return Chart("quantiles", title, about, alt, "quantile", "s", [], lines)

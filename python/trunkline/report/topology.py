@@ -245,17 +245,23 @@ def _caption(
     uses = [loads.get(str(links[each]["name"]), (0.0, 0.0, 0.0, 0.0)) for each in members]
     lost = [f"−{ratio(each[1])}" for each in uses if each[1] > 0]
     middle = ((x1 + x2) / 2, (y1 + y2) / 2)
-    # Upward from the link, or to its right where it is steep; losses on the other side.
+    # On the side that looks away from the middle of the drawing, where there is most room.
     nx, ny = (y2 - y1) / long, (x1 - x2) / long
-    if ny > 0.2 or (abs(ny) <= 0.2 and nx < 0):
+    xs, ys = ([point[axis] for point in points.values()] for axis in (0, 1))
+    outward = (middle[0] - (min(xs) + max(xs)) / 2) * nx + (
+        middle[1] - (min(ys) + max(ys)) / 2
+    ) * ny
+    if outward < -1 or (abs(outward) <= 1 and ny > 0):
         nx, ny = -nx, -ny
     lines = []
-    for side, said in ((1, first), (-1, f"loss {' / '.join(lost)}" if lost else "")):
-        if not said:
+    stacked = 0.0
+    for said, loss in ((first, False), (f"loss {' / '.join(lost)}", True)):
+        if not said or (loss and not lost):
             continue
-        away = side * (beside + 4 + 2.9 * len(said) * abs(nx) + 6 * abs(ny))
-        place = (middle[0] + nx * away, middle[1] + ny * away + 4)
-        lines.append((round(place[0], 1), round(place[1], 1), said, side < 0))
+        away = beside + 4 + 2.9 * len(said) * abs(nx) + 6 * abs(ny)
+        place = (middle[0] + nx * away, middle[1] + ny * away + 4 + stacked)
+        lines.append((round(place[0], 1), round(place[1], 1), said, loss))
+        stacked += 12.5 if ny >= 0 else -12.5
     return Caption(tuple(lines)) if lines else None
 
 

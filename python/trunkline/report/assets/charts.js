@@ -66,7 +66,7 @@ function frameOption(data, place) {
 }
 
 function axis(more) {
-  return { axisLine: { lineStyle: { color: colour("soft") } }, axisLabel: { color: colour("soft"), hideOverlap: true },
+  return { axisLine: { onZero: false, lineStyle: { color: colour("soft") } }, axisLabel: { color: colour("soft"), hideOverlap: true },
     splitLine: { lineStyle: { color: colour("rule") } }, nameTextStyle: { color: colour("soft") }, ...more };
 }
 
@@ -95,7 +95,7 @@ function lineOption(data) {
     });
   });
   return {
-    xAxis: timeAxis(), yAxis: valueAxis(data.unit, { min: (range) => Math.min(0, range.min), max: (range) => (data.unit === "%" && range.max <= 1.0001 ? 1 : null) }), series,
+    xAxis: timeAxis(), yAxis: valueAxis(data.unit, { min: (range) => Math.min(0, range.min), max: (range) => (data.unit === "%" && range.max <= 1.02 ? 1 : null) }), series,
     legend: { ...frameOption(data, { clientWidth: 900 }).legend, data: data.lines.map((line) => line.name) },
     tooltip: { ...frameOption(data, { clientWidth: 900 }).tooltip, formatter: (items) => tip(items, data) },
     dataZoom: [{ type: "inside", xAxisIndex: 0, zoomOnMouseWheel: "ctrl", filterMode: "none" }],
