@@ -121,7 +121,7 @@ def wire(script: Script, side: Side, link: Mapping[str, Any]) -> None:
         side.node,
         "tc",
         f"qdisc add dev {side.wire} root handle 1: netem limit {ENDLESS_PACKETS} "
-        f"delay {link['delay_ns']}ns{loss} rate {link['rate_bit_s']}bit {overhead}",
+        f"delay {_microseconds(link['delay_ns'])}{loss} rate {link['rate_bit_s']}bit {overhead}",
         about,
         wire=True,
     )
@@ -129,6 +129,11 @@ def wire(script: Script, side: Side, link: Mapping[str, Any]) -> None:
         script.note(
             f"{link['name']} loses at random: other packets in the kernel than in the simulator"
         )
+
+
+def _microseconds(time_ns: int) -> str:
+    """A time as netem reads it, to the nanosecond."""
+    return f"{time_ns // 1000}.{time_ns % 1000:03}us"
 
 
 def _fifo(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Leaf]:

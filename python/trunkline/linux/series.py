@@ -125,7 +125,7 @@ def _of_link(compiled: Compiled, folder: Path, probe: Mapping[str, Any]) -> list
     leaves = [chosen[probe["class"]]] if probe["class"] in chosen else list(chosen.values())
     handles = {leaf.handle for leaf in leaves}
     found = {
-        each["time_ns"]: [q for q in each["qdiscs"] if q.get("handle") in handles]
+        each["time_ns"]: [q for q in each["queues"] if q.get("handle") in handles and "qdisc" in q]
         for each in json.loads(path.read_text())
     }
     rate = compiled.network["links"][link]["rate_bit_s"]

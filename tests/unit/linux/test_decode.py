@@ -1,0 +1,120 @@
+"""What a guest leaves, written by hand, as tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from trunkline.linux import decode
+from trunkline.linux.arrivals import Arrival, BrokenRecordsError, datagrams
+from trunkline.linux.compile import Compiled
+from trunkline.linux.compile import compile as plan_of
+from trunkline.linux.plan import RECEIVED
+from trunkline.network import compile
+from trunkline.results import Provenance, Results
+from trunkline.scenario import load
+
+SCENARIO = """\
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 1 Mbit/s, delay: 1 ms}}
+flows: {cbr: {agent: udp, from: A, to: B, rate: 80 kbit/s, size: 100 B}}
+probes: [{flow: cbr, measure: [throughput, delay-max], every: 20 ms}]
+run: {duration: 100 ms}
+"""
+MS = 1_000_000
+
+
+@pytest.fixture
+def compiled() -> Compiled:
+    return plan_of(compile(load(SCENARIO)).to_json())
+
+
+def guest(folder: Path, compiled: Compiled, arrived: list[tuple[int, int]]) -> None:
+    """Ten datagrams each 10 ms; `arrived`: number and delay [ns]."""
+    records = [(number, 0, 64, 0, number * 10 * MS, number * 10 * MS + d) for number, d in arrived]
+    (folder / "udp-0.bin").write_bytes(b"".join(RECEIVED.pack(*each) for each in records))
+    nodes = {}
+    for node in compiled.plan.nodes:
+        qdiscs = []
+        for link, leaves in enumerate(compiled.leaves):
+            side = compiled.wiring.near[link]
+            if f"n{side.node}" == node.name:
+                qdiscs += [
+                    {
+                        "kind": leaf.kind,
+                        "dev": side.device,
+                        "handle": leaf.handle,
+                        "packets": 8 if link == 0 else 0,
+                        "bytes": 800 if link == 0 else 0,
+                        "drops": 2 if link == 0 else 0,
+                    }
+                    for leaf in leaves.values()
+                ]
+        nodes[node.name] = {"qdiscs": qdiscs, "classes": {}, "filters": {}, "netstat": {}}
+    (folder / "stats.json").write_text(
+        json.dumps([{"time_ns": time, "nodes": nodes} for time in compiled.plan.snapshots_ns])
+    )
+
+
+def read(folder: Path, compiled: Compiled) -> Results:
+    about = Provenance.of(scenario="", network_json="{}", version="test", seed=1)
+    return decode.read(compiled, folder, about)
+
+
+def test_counts_and_delays_of_datagrams(tmp_path: Path, compiled: Compiled) -> None:
+    # Numbers 3 and 7 of 0 to 9 are lost; the others take 2 ms, number 5 takes 3 ms.
+    delays = [(n, 3 * MS if n == 5 else 2 * MS) for n in range(10) if n not in (3, 7)]
+    guest(tmp_path, compiled, delays)
+    row = read(tmp_path, compiled).flows.where(flow="cbr")
+    assert (row["packets_sent"], row["packets_delivered"], row["packets_dropped"]) == (10, 8, 2)
+    assert (row["bytes_sent"], row["goodput_bytes"]) == (1000, 8 * 72)
+    assert (row["delay_min_ns"], row["delay_max_ns"]) == (2 * MS, 3 * MS)
+    assert row["delay_mean_ns"] == (7 * 2 + 3) * MS / 8
+    assert row["delay_p50_ns"] == 2 * MS
+    # RFC 3550 section 6.4.1: up by 1 ms, J = 1/16; down, J = 1/16 + (1 - 1/16) / 16 = 31/256; then
+    # numbers 8 and 9 differ by nothing from the one before, and J goes to 15/16 twice.
+    assert row["jitter_ns"] == pytest.approx(MS * 31 / 256 * (15 / 16) ** 2)
+
+
+def test_drops_are_told_by_queue(tmp_path: Path, compiled: Compiled) -> None:
+    guest(tmp_path, compiled, [(n, 2 * MS) for n in range(10) if n not in (3, 7)])
+    results = read(tmp_path, compiled)
+    (drop,) = results.drops.rows()
+    assert (drop["link"], drop["flow"], drop["cause"], drop["packets"]) == (
+        "A->B",
+        None,
+        "queue_full",
+        2,
+    )
+    assert results.ports.where(link="A->B", **{"class": "default"})["packets_offered"] == 10
+
+
+def test_series_are_means_over_the_step_that_ends(tmp_path: Path, compiled: Compiled) -> None:
+    guest(tmp_path, compiled, [(n, 2 * MS) for n in range(10) if n != 3])
+    rows = [
+        (row["time_ns"], row["value"])
+        for row in read(tmp_path, compiled).series.rows()
+        if row["measure"] == "throughput"
+    ]
+    # Two datagrams of 800 bit arrive in each step of 20 ms, one where number 3 is lost.
+    assert rows == [(20 * MS, 80e3), (40 * MS, 40e3), (60 * MS, 80e3), (80 * MS, 80e3)]
+
+
+def test_what_is_under_way_at_the_end_is_not_lost() -> None:
+    sent = [(k * 10, 100) for k in range(10)]
+    arrived = [Arrival(k, 0, 64, k * 10, k * 10 + 25) for k in range(8) if k != 4]
+    # Number 4 is lost: later ones came. 8 and 9 left at 80 and 90 and would come at 105 and 115.
+    assert decode.lost(sent, arrived, 0, 100) == [4]
+    # With the end at 110, number 8 is lost too.
+    assert decode.lost(sent, arrived, 0, 110) == [4, 8]
+
+
+def test_torn_records_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "udp-0.bin").write_bytes(b"\0" * 25)
+    with pytest.raises(BrokenRecordsError, match="25 B"):
+        datagrams(tmp_path, 0)
+    with pytest.raises(BrokenRecordsError, match=r"no udp-1\.bin"):
+        datagrams(tmp_path, 1)
