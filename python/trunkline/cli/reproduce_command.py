@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from trunkline.cli.common import echo_json, echo_tables
+from trunkline.cli.common import echo_json, echo_tables, engine_faults
+from trunkline.cli.report_command import report_option, write_report
 from trunkline.cli.status import Status
 from trunkline.cli.study_command import execution_options, how_of, interrupted, study_faults
 
@@ -15,8 +16,9 @@ from trunkline.cli.study_command import execution_options, how_of, interrupted, 
 @click.option(
     "--out",
     type=click.Path(),
-    help="Folder for the runs, tables and pictures; without it nothing is kept.",
+    help="Folder for the runs, tables, pictures and report.html; without it nothing is kept.",
 )
+@report_option
 @execution_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--judge", is_flag=True, help="End with 3 when a claim or criterion does not hold.")
@@ -24,6 +26,7 @@ def command(
     name: str,
     seeds: int | None,
     out: str | None,
+    report: bool,
     resume: bool,
     overwrite: bool,
     threads: int | None,
@@ -70,6 +73,12 @@ def command(
         echo_tables(done.render)
     if out is not None:
         click.echo(f"runs, tables and pictures written to {out}", err=True)
+        if report:
+            from trunkline.report import add_exhibits
+
+            with engine_faults():
+                add_exhibits(name, out, threads=threads)
+            write_report(out)
     written = done.to_json()
     broken = [claim for claim in written["claims"] if not claim["held"]]
     broken += [each for each in written.get("criteria", []) if not each["agrees"]]

@@ -73,7 +73,9 @@ def compared(record: Mapping[str, Any]) -> list[Compared]:
     made = []
     for index, (table, cells) in enumerate(tables.items()):
         named = titles.get(table)
-        title = f"Table {table}: {named}" if named else table[:1].upper() + table[1:]
+        part = any(table.startswith(f"{name}, ") for name in titles)
+        title = f"Table {table}" if part else table[:1].upper() + table[1:]
+        title = f"Table {table}: {named}" if named else title
         error = record["summary"].get("tables", {}).get(table, {})
         made.append(
             Compared(

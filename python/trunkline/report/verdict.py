@@ -226,8 +226,13 @@ def figures_of_study(record: Mapping[str, Any]) -> list[Figure]:
 
 def of_study(record: Mapping[str, Any]) -> list[Fact]:
     """Each claim and how it came out."""
+    tables = {str(cell["table"]) for cell in record["cells"]}
     facts = []
     for claim in record["claims"]:
         says, _, detail = str(claim["detail"]).partition(": ")
+        if says in tables:
+            # The claim itself begins with the table that it speaks of.
+            what, _, detail = detail.partition(": ")
+            says = f"{says}: {what}"
         facts.append(Fact("held" if claim["held"] else "broken", says, detail))
     return facts
