@@ -29,7 +29,7 @@ PYTHON: dict[str, set[str]] = {
     "api": {"scenario", "network", "engine", "results", "stats"},
     "examples": set(),
     "report": {"scenario", "network", "engine", "results", "stats", "plot", "study"},
-    "studies": {"scenario", "network", "engine", "results", "stats", "plot", "study"},
+    "studies": {"importers", "scenario", "network", "engine", "results", "stats", "plot", "study"},
 }
 # These two stand above all others; nothing but each other may import them.
 TOP = {"cli", "__main__"}

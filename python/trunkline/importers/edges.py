@@ -16,9 +16,35 @@ from trunkline.importers.queues import Config
 from trunkline.importers.tree import Condition, Filter, Police, Qdisc
 from trunkline.scenario.fields import dscp_name
 
-__all__ = ["Outcome", "Written", "conditioner", "policed", "remarked"]
+__all__ = ["Outcome", "Passed", "Written", "conditioner", "policed", "remarked"]
 
 _COLOURS = ("green", "yellow", "red")
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What packets get where they come in.
+
+    Parameters
+    ----------
+    index : int
+        Traffic control index.
+    mark : int
+        Mark.
+    dscp : int or None
+        DSCP that is written at once; None where theirs stays.
+    """
+
+    index: int
+    mark: int = 0
+    dscp: int | None = None
+
+    def kind(self, kind: Kind) -> Kind:
+        """A kind of packets as they are from then on."""
+        condition = kind.condition
+        if self.dscp is not None:
+            condition = replace(condition, dscps=frozenset({self.dscp}))
+        return Kind(condition, self.index, self.mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +57,13 @@ class Outcome:
         The packets.
     polices : tuple of Police
         Policers that they meet, one after the other.
-    indices : tuple of int or None
-        Traffic control index by how many policers a packet exceeds; None drops it.
+    ends : tuple of Passed or None
+        What packets get, by how many policers they exceed; None drops them.
     """
 
     kind: Kind
     polices: tuple[Police, ...]
-    indices: tuple[int | None, ...]
+    ends: tuple[Passed | None, ...]
 
 
 def policed(filters: Sequence[Filter], kinds: list[Kind]) -> list[Outcome]:
@@ -45,28 +71,32 @@ def policed(filters: Sequence[Filter], kinds: list[Kind]) -> list[Outcome]:
     result: list[Outcome] = []
     for kind, its in matched(list(filters), kinds):
         if its is None:
-            result.append(Outcome(kind, (), (kind.index,)))
+            result.append(Outcome(kind, (), (Passed(kind.index, kind.mark),)))
             continue
         if its.police is not None and its.police.meter:
             result.append(_three(its.police, filters, kind))
             continue
-        index = its.index if its.index is not None else kind.index
+        passed = Passed(
+            kind.index if its.index is None else its.index,
+            kind.mark if its.mark is None else its.mark,
+            its.dscp,
+        )
         if its.police is None:
-            result.append(Outcome(kind, (), (None if its.drop else index,)))
+            result.append(Outcome(kind, (), (None if its.drop else passed,)))
         elif its.police.exceed == "continue":
             behind = filters[list(filters).index(its) + 1 :]
             for further in policed(behind, [kind]):
                 chain = (its.police, *further.polices)
-                result.append(Outcome(further.kind, chain, (index, *further.indices)))
+                result.append(Outcome(further.kind, chain, (passed, *further.ends)))
         else:
-            last = None if its.police.exceed == "drop" else index
-            result.append(Outcome(kind, (its.police,), (index, last)))
+            last = None if its.police.exceed == "drop" else passed
+            result.append(Outcome(kind, (its.police,), (passed, last)))
     return result
 
 
 def _three(meter: Police, filters: Sequence[Filter], kind: Kind) -> Outcome:
     """What the filters choose for each colour of a meter."""
-    indices: list[int | None] = []
+    ends: list[Passed | None] = []
     for colour in _COLOURS:
         assumed = [
             replace(its, police=None) if its.police == meter else its
@@ -76,8 +106,8 @@ def _three(meter: Police, filters: Sequence[Filter], kind: Kind) -> Outcome:
         found = policed(assumed, [kind])
         if len(found) > 1 or found[0].polices:
             refuse(meter.at, "packets of one meter part further by their colour", "one condition")
-        indices += found[0].indices
-    return Outcome(kind, (meter,), tuple(indices))
+        ends += found[0].ends
+    return Outcome(kind, (meter,), tuple(ends))
 
 
 def remarked(root: Qdisc, reached: Reached) -> dict[int, int]:
@@ -92,16 +122,16 @@ def remarked(root: Qdisc, reached: Reached) -> dict[int, int]:
 
 @dataclass(slots=True)
 class Written:
-    """DSCPs that packets leave with, by their traffic control index and their DSCP."""
+    """DSCPs that packets leave with, by what they got and the DSCP they came with."""
 
-    new: dict[tuple[int, int], int]
+    new: dict[tuple[Passed, int], int]
 
-    def of(self, index: int, dscps: frozenset[int]) -> set[int | None]:
+    def of(self, passed: Passed, dscps: frozenset[int]) -> set[int | None]:
         """New DSCPs of some packets; None where theirs stays."""
-        found = {self.new.get((index, dscp), dscp) for dscp in dscps}
-        if all(self.new.get((index, dscp), dscp) == dscp for dscp in dscps):
+        found = {dscp: self.new.get((passed, dscp), passed.dscp) for dscp in dscps}
+        if all(to is None or to == dscp for dscp, to in found.items()):
             return {None}
-        return set(found)
+        return {dscp if to is None else to for dscp, to in found.items()}
 
 
 def conditioner(outcomes: list[Outcome], new: Written) -> Config | None:
@@ -124,7 +154,7 @@ def conditioner(outcomes: list[Outcome], new: Written) -> Config | None:
     keys: dict[tuple[object, ...], str] = {}
     for each in outcomes:
         for condition in _apart(each, new):
-            actions = [_action(each, index, condition, new) for index in each.indices]
+            actions = [_action(each, end, condition, new) for end in each.ends]
             rule: Config = {}
             if condition.dscps != Condition().dscps:
                 rule["dscp"] = [dscp_name(dscp) for dscp in sorted(condition.dscps)]
@@ -150,18 +180,18 @@ def _apart(each: Outcome, new: Written) -> list[Condition]:
     """Packets that get one DSCP each; a policer's stay together."""
     if each.polices:
         return [each.kind.condition]
-    index = each.indices[0]
+    end = each.ends[0]
     groups: dict[int | None, set[int]] = {}
     for dscp in each.kind.condition.dscps:
-        (to,) = {None} if index is None else new.of(index, frozenset({dscp}))
+        (to,) = {None} if end is None else new.of(end, frozenset({dscp}))
         groups.setdefault(to, set()).add(dscp)
     return [replace(each.kind.condition, dscps=frozenset(its)) for its in groups.values()]
 
 
-def _action(each: Outcome, index: int | None, condition: Condition, new: Written) -> object:
-    if index is None:
+def _action(each: Outcome, end: Passed | None, condition: Condition, new: Written) -> object:
+    if end is None:
         return "drop"
-    to = new.of(index, condition.dscps)
+    to = new.of(end, condition.dscps)
     if len(to) > 1:
         said = ", ".join(str(dscp_name(dscp)) for dscp in sorted(condition.dscps))
         at = each.polices[0].at

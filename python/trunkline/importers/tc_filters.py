@@ -213,10 +213,17 @@ def _rest(reader: Reader, made: Filter, notes: list[Note]) -> None:
 def _action(reader: Reader, made: Filter, notes: list[Note]) -> None:
     word = reader.take("an action")
     if word.text == "police":
-        made.police = read_police(word, reader, notes)
+        made.police = read_police(word, reader, notes, is_action=True)
     elif word.text == "skbedit":
-        while reader.skip("priority"):
-            made.target = reader.ids()
+        while reader.peek() in ("priority", "mark"):
+            if reader.take("a field").text == "priority":
+                made.target = reader.ids()
+            else:
+                made.mark = reader.number(0, 2**32 - 1)
+    elif word.text == "pedit":
+        made.dscp = _pedit(word, reader)
+    elif word.text == "csum":
+        reader.skip("ip")
     elif word.text == "mpls":
         notes.append(
             Note(word.line, "action mpls", "the map of a path writes the TC of its labels")
@@ -226,11 +233,25 @@ def _action(reader: Reader, made: Filter, notes: list[Note]) -> None:
     elif word.text == "drop":
         made.drop = True
     elif word.text not in _DONE:
-        known = "police, skbedit priority, mpls, drop, " + ", ".join(_DONE)
+        known = "police, skbedit, pedit, csum, mpls, drop, " + ", ".join(_DONE)
         refuse(word, f"the action {word.text} is not read", known)
     while reader.more() and reader.peek() in (*_DONE, "index"):
         if reader.take("a word").text == "index":
             reader.number(0, 2**31 - 1)
+
+
+def _pedit(at: Word, reader: Reader) -> int:
+    """DSCP that ``pedit ex munge ip tos set 0x30 retain 0xfc`` writes."""
+    reader.skip("ex")
+    shape = [reader.take("munge ip tos set VALUE").text for _ in range(4)]
+    if shape[:2] + shape[3:] != ["munge", "ip", "set"] or shape[2] not in ("tos", "dsfield"):
+        refuse(at, f"pedit {' '.join(shape)} is not read", "pedit ex munge ip tos set VALUE")
+    value = reader.number(0, 255)
+    if reader.skip("retain"):
+        given = reader.words[reader.at - 1]
+        if reader.number(0, 255) & 0xFC != 0xFC:
+            refuse(given, "part of a DSCP is not written", "retain 0xfc, retain 0xff")
+    return value >> 2
 
 
 def _number(word: Word) -> int:

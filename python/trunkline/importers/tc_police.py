@@ -33,7 +33,7 @@ _KNOWN = "rate, burst, buffer, maxburst, peakrate, mtu, mpu, index, conform-exce
 )
 
 
-def read_police(at: Word, reader: Reader, notes: list[Note]) -> Police:
+def read_police(at: Word, reader: Reader, notes: list[Note], *, is_action: bool = False) -> Police:
     """Read a policer from the word after ``police`` on; stops before the filter's own words.
 
     Parameters
@@ -44,13 +44,15 @@ def read_police(at: Word, reader: Reader, notes: list[Note]) -> Police:
         What follows.
     notes : list of Note
         Gets what is left out.
+    is_action : bool
+        Whether it is one of a chain of actions; then ``action`` begins the next.
     """
     sizes = {"rate": 0, "burst": 0, "peakrate": 0, "mtu": 0}
     index: int | None = None
     # Without an action tc takes `reclassify`, which passes on where packets come in.
     exceed: Exceed = "pass"
     while reader.more() and reader.peek() not in ("flowid", "classid"):
-        if reader.peek() == "action" and not _is_exceed(reader):
+        if reader.peek() == "action" and (is_action or not _is_exceed(reader)):
             break
         word = reader.take("an option")
         if word.text in ("rate", "peakrate"):

@@ -8,7 +8,7 @@ from typing import Any
 from trunkline.importers import explain
 from trunkline.importers.classify import Kind, Reached, resolve
 from trunkline.importers.conditions import IP, LABELLED
-from trunkline.importers.edges import Outcome, Written, conditioner, policed, remarked
+from trunkline.importers.edges import Outcome, Passed, Written, conditioner, policed, remarked
 from trunkline.importers.fault import Note, Word, refuse
 from trunkline.importers.ports import core, fast, is_labelled, port
 from trunkline.importers.queues import Config, Defaults
@@ -69,7 +69,7 @@ def translate(made: Configuration, age: str) -> Imported:
     }
     outcomes = [each for its in entered.values() for each in its]
     leaving = [device for device in made.devices.values() if device.root is not None]
-    new: dict[tuple[int, int], int] = {}
+    new: dict[tuple[Passed, int], int] = {}
     ports: dict[str, Config] = {}
     conditioners: dict[str, Config] = {}
     for device in leaving:
@@ -127,7 +127,7 @@ def _kinds(made: Configuration) -> list[Kind]:
 
 
 def _behind(
-    device: Device, outcomes: list[Outcome], new: dict[tuple[int, int], int]
+    device: Device, outcomes: list[Outcome], new: dict[tuple[Passed, int], int]
 ) -> list[Reached]:
     """Where packets end up behind the policers, told by the DSCP that they then have.
 
@@ -138,10 +138,10 @@ def _behind(
     told: dict[tuple[object, int], Reached] = {}
     result: list[Reached] = []
     for each in outcomes:
-        for index in each.indices:
-            if index is None:
+        for end in each.ends:
+            if end is None:
                 continue
-            for reached in resolve(device.root, [replace(each.kind, index=index)]):
+            for reached in resolve(device.root, [end.kind(each.kind)]):
                 if is_labelled(reached.kind.condition):
                     result.append(reached)
                     continue
@@ -149,7 +149,9 @@ def _behind(
                 for old, to in remarked(device.root, reached).items():
                     by_new.setdefault(to, set()).add(old)
                     at = each.polices[0].at if each.polices else device.root.at
-                    _one_mark(new, (index, old), to, at)
+                    came = each.kind.condition.dscps if end.dscp is not None else {old}
+                    for dscp in came:
+                        _one_mark(new, (end, dscp), to, at)
                 for to in by_new:
                     result += _told(told, replace(reached, kind=_seen(reached.kind, to)), device)
     return result
@@ -159,7 +161,9 @@ def _seen(kind: Kind, dscp: int) -> Kind:
     return replace(kind, condition=replace(kind.condition, dscps=frozenset({dscp})))
 
 
-def _one_mark(new: dict[tuple[int, int], int], key: tuple[int, int], to: int, at: Word) -> None:
+def _one_mark(
+    new: dict[tuple[Passed, int], int], key: tuple[Passed, int], to: int, at: Word
+) -> None:
     if new.setdefault(key, to) != to:
         said = f"{dscp_name(new[key])} and {dscp_name(to)}"
         refuse(at, f"devices write different DSCPs for the same packets: {said}")
@@ -190,18 +194,19 @@ def _told(
 def _marking(device: Device, reached: list[Reached]) -> Config | None:
     """The conditioner at the far end of the link that writes what dsmark writes."""
     assert device.root is not None
-    groups: list[Outcome] = []
-    new: dict[tuple[int, int], int] = {}
-    for each in reached:
-        for old, to in remarked(device.root, each).items():
-            new[each.kind.index, old] = to
-        groups.append(Outcome(each.kind, (), (each.kind.index,)))
     if device.root.kind != "dsmark":
         return None
+    groups: list[Outcome] = []
+    new: dict[tuple[Passed, int], int] = {}
+    for each in reached:
+        passed = Passed(each.kind.index)
+        for old, to in remarked(device.root, each).items():
+            new[passed, old] = to
+        groups.append(Outcome(each.kind, (), (passed,)))
     return conditioner(_merged(groups, new), Written(new))
 
 
-def _merged(groups: list[Outcome], new: dict[tuple[int, int], int]) -> list[Outcome]:
+def _merged(groups: list[Outcome], new: dict[tuple[Passed, int], int]) -> list[Outcome]:
     """Kinds that dsmark tells apart but writes alike, as one."""
     result: list[Outcome] = []
     for each in groups:
@@ -209,12 +214,18 @@ def _merged(groups: list[Outcome], new: dict[tuple[int, int], int]) -> list[Outc
         same_tests = last is not None and last.kind.condition.tests == each.kind.condition.tests
         if last is not None and same_tests and _unchanged(last, new) and _unchanged(each, new):
             dscps = last.kind.condition.dscps | each.kind.condition.dscps
-            kind = Kind(replace(last.kind.condition, dscps=dscps), -1)
-            result[-1] = Outcome(kind, (), (-1,))
+            kind = Kind(replace(last.kind.condition, dscps=dscps))
+            result[-1] = Outcome(kind, (), (_NOTHING,))
         else:
             result.append(each)
     return result
 
 
-def _unchanged(each: Outcome, new: dict[tuple[int, int], int]) -> bool:
-    return all(new.get((each.kind.index, dscp), dscp) == dscp for dscp in each.kind.condition.dscps)
+_NOTHING = Passed(-1)
+"""What packets get that nothing is written into."""
+
+
+def _unchanged(each: Outcome, new: dict[tuple[Passed, int], int]) -> bool:
+    (passed,) = each.ends
+    assert passed is not None
+    return all(new.get((passed, dscp), dscp) == dscp for dscp in each.kind.condition.dscps)

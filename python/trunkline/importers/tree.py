@@ -117,6 +117,8 @@ class Filter:
         Traffic control index that a packet gets.
     police : Police or None
         Policer that packets meet first.
+    mark, dscp : int or None
+        Mark and DSCP that a packet gets.
     colour : str
         With a meter of three colours: the one that it takes.
     drop : bool
@@ -134,6 +136,8 @@ class Filter:
     target: tuple[int, int] | None = None
     index: int | None = None
     police: Police | None = None
+    mark: int | None = None
+    dscp: int | None = None
     colour: str = ""
     drop: bool = False
 

@@ -17,11 +17,12 @@ SEEDS = 20
 """Replications of each scenario."""
 
 FITTED, NO_LABEL = "as fitted", "labels paid by the link header"
-"""Names of the two readings that are no variants."""
+TODAY = "routers of today: HTB"
+"""Names of the readings that are no variants."""
 
 
 def plan(*, seeds: int | None = None) -> Plan:
-    """The four scenarios, the comparison of labels with headers, and the variants.
+    """The four scenarios, labels against headers, CBQ against HTB, and the variants.
 
     Parameters
     ----------
@@ -31,6 +32,7 @@ def plan(*, seeds: int | None = None) -> Plan:
     most = max(2, seeds or SEEDS)
     points = testbed.points(FITTED, {}, most)
     points += testbed.points(NO_LABEL, testbed.LABEL_PAID, most, scenarios=("mpls",))
+    points += testbed.points(TODAY, {}, most, today=True)
     for name, overrides in testbed.VARIANTS.items():
         points += testbed.points(name, overrides, max(2, most // 5))
     return Plan(testbed.NAME, testbed.TITLE, points)
@@ -45,4 +47,5 @@ def outcome(runs: Runs) -> Outcome:
         What the plan gave.
     """
     variants = [testbed.gather(name, runs) for name in testbed.VARIANTS]
-    return Outcome(testbed.gather(FITTED, runs), testbed.gather(NO_LABEL, runs), variants)
+    stated, no_label, today = (testbed.gather(name, runs) for name in (FITTED, NO_LABEL, TODAY))
+    return Outcome(stated, no_label, variants, today)

@@ -136,12 +136,17 @@ class Outcome(Written):
         MPLS with link headers shorter by what labels add.
     variants : list of Measured
         The four scenarios with other choices.
+    today : Measured
+        The four scenarios with HTB for CBQ.
     """
 
-    def __init__(self, stated: Measured, no_label: Measured, variants: list[Measured]) -> None:
+    def __init__(
+        self, stated: Measured, no_label: Measured, variants: list[Measured], today: Measured
+    ) -> None:
         self.stated = stated
         self.no_label = no_label
         self.variants = variants
+        self.today = today
         self.published = published()
         self.cells = [
             Cell(scenario, measure, flow, unit, self.published[scenario, measure, flow], ours)
@@ -169,13 +174,14 @@ class Outcome(Written):
 
     def hash(self) -> str:
         """SHA-256 over the results hashes of all runs, in order."""
-        parts = (self.stated, self.no_label, *self.variants)
+        parts = (self.stated, self.no_label, self.today, *self.variants)
         return digest([each for part in parts for each in part.hashes])
 
     @property
     def runs(self) -> int:
         """Number of runs."""
-        return sum(len(each.hashes) for each in (self.stated, self.no_label, *self.variants))
+        beds = (self.stated, self.no_label, self.today, *self.variants)
+        return sum(len(each.hashes) for each in beds)
 
     def errors(self) -> dict[str, dict[str, Any]]:
         """How far each table is from the published one."""
@@ -192,7 +198,7 @@ class Outcome(Written):
 
     def to_json(self) -> dict[str, Any]:
         """As the object ``trunkline reproduce --json`` prints."""
-        beds = (self.stated, self.no_label, *self.variants)
+        beds = (self.stated, self.no_label, self.today, *self.variants)
         return {
             "schema": JSON_SCHEMA,
             "study": NAME,
@@ -202,10 +208,12 @@ class Outcome(Written):
                 {"name": c.name, "held": c.held, "detail": f"{c.says}: {c.detail}"}
                 for c in self.claims
             ],
+            "today": [cell.to_dict() for cell in self._today_cells()],
             "fitted": [{"parameter": p, "value": v, "reason": r} for p, v, r in FITTED],
             "summary": {
                 "tables": self.errors(),
                 "mean_absolute_s": self.error(self.stated),
+                "today_s": self.error(self.today),
                 "variants": {each.name: self.error(each) for each in self.variants},
                 "claims_held": sum(claim.held for claim in self.claims),
                 "claims": len(self.claims),
@@ -240,7 +248,7 @@ class Outcome(Written):
             f"{TITLE} ({SOURCE}); {self.runs} runs, 95 % intervals; mean delays off by "
             f"{1000 * self.error(self.stated):.1f} ms on average; hash {self.hash()[:16]}"
         )
-        parts = [*tables, self._others(), judged, fitted]
+        parts = [*tables, self._against_htb(), self._others(), judged, fitted]
         return draw(parts, last, width=width, colour=colour)
 
     def _table(self, number: int, scenario: str) -> RichTable:
@@ -254,6 +262,28 @@ class Outcome(Written):
             add(drawn, ["  published", *(f"{cell.published:.{digits}f}" for cell in cells)])
         return drawn
 
+    def _today_cells(self) -> list[Cell]:
+        """Tables of the routers of today, beside the same published values."""
+        return [
+            Cell(scenario, measure, flow, unit, self.published[scenario, measure, flow], ours)
+            for scenario in SCENARIOS
+            for measure, unit in MEASURES.items()
+            for flow in FLOWS
+            for ours in [mean_interval(self.today.values[scenario, measure, flow].tolist())]
+        ]
+
+    def _against_htb(self) -> RichTable:
+        from trunkline.results.render import add, frame
+
+        drawn = frame("CBQ of 2003 and HTB of today [mean s, dropped packets]", ["", *FLOWS])
+        for scenario in SCENARIOS:
+            for name, bed in (("CBQ", self.stated), ("HTB", self.today)):
+                means = [bed.values[scenario, "mean", flow].mean() for flow in FLOWS]
+                lost = [bed.values[scenario, "dropped", flow].mean() for flow in FLOWS]
+                cells = [f"{m:.3f}, {n:.0f}" for m, n in zip(means, lost, strict=True)]
+                add(drawn, [f"{scenario}, {name}", *cells])
+        return drawn
+
     def _others(self) -> RichTable:
         from trunkline.results.render import add, frame
 
@@ -265,7 +295,7 @@ class Outcome(Written):
             "EF [s]",
         ]
         drawn = frame("The same with another choice", heads)
-        for bed in (self.stated, *self.variants):
+        for bed in (self.stated, self.today, *self.variants):
             waits = [
                 f"{bed.values['diffserv', 'mean', flow].mean():.3f}"
                 for flow in ("DE", "AF11", "EF")

@@ -14,7 +14,11 @@ from numpy.typing import NDArray
 
 from trunkline import network as networks
 from trunkline import scenario as scenarios
+from trunkline.importers import read_tc
 from trunkline.results import Results
+from trunkline.scenario import Scenario
+from trunkline.scenario.conditioner import Conditioner
+from trunkline.scenario.port import Port
 from trunkline.study.execute import How
 from trunkline.study.frames import Runs
 from trunkline.study.measure import Values, of_function
@@ -48,6 +52,15 @@ VARIANTS: dict[str, dict[str, str]] = {
     "frames of 1000 B": {"ethernet": "0 B", "core_ethernet": "0 B"},
 }
 """What was fitted, and what another choice does."""
+
+
+ROUTERS = {
+    "best-effort": "today-best-effort.tc",
+    "mpls": "today-best-effort.tc",
+    "diffserv": "today.tc",
+    "diffserv-over-mpls": "today.tc",
+}
+"""What would configure the routers on a kernel of today, by scenario: HTB in place of CBQ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +103,7 @@ def points(
     seeds: int,
     *,
     scenarios: Sequence[str] = SCENARIOS,
+    today: bool = False,
 ) -> list[Point]:
     """Runs of scenarios with seeds 1, 2 and so on, the same traffic in each.
 
@@ -103,9 +117,13 @@ def points(
         Replications.
     scenarios : sequence of str
         Which of the four.
+    today : bool, default False
+        Whether the routers are those of :data:`ROUTERS`.
     """
     return [
-        point for each in scenarios for point in _points(name, each, overrides, range(1, seeds + 1))
+        point
+        for each in scenarios
+        for point in _points(name, _loaded(each, overrides, today), each, range(1, seeds + 1))
     ]
 
 
@@ -146,18 +164,19 @@ def run(
     seeds: int,
     *,
     scenarios: Sequence[str] = SCENARIOS,
+    today: bool = False,
     threads: int | None = None,
 ) -> Measured:
     """Run scenarios by themselves.
 
     Parameters
     ----------
-    name, overrides, seeds, scenarios
+    name, overrides, seeds, scenarios, today
         As in :func:`points`.
     threads : int, optional
         Runs at once; all cores if left out.
     """
-    plan = Plan(NAME, TITLE, points(name, overrides, seeds, scenarios=scenarios))
+    plan = Plan(NAME, TITLE, points(name, overrides, seeds, scenarios=scenarios, today=today))
     with performed(plan, how=How(threads=threads)) as runs:
         return gather(name, runs)
 
@@ -197,13 +216,37 @@ def arrivals(flow: str, seed: int, rate_bit_s: int, size: int) -> dict[str, Any]
     return {"schedule": {"times_ns": times, "sizes": [size] * count}}
 
 
-def _points(
-    name: str, scenario: str, overrides: Mapping[str, str], seeds: Sequence[int]
-) -> list[Point]:
+def _loaded(scenario: str, overrides: Mapping[str, str], today: bool) -> Scenario:
     file = FOLDER / f"{scenario}.yaml"
-    known = scenarios.load(file).parameters
-    mine = {key: value for key, value in overrides.items() if key in known}
-    loaded = scenarios.load(file, overrides=mine)
+    plain = scenarios.load(file)
+    if today:
+        return with_routers(file, FOLDER / ROUTERS[scenario])
+    mine = {key: value for key, value in overrides.items() if key in plain.parameters}
+    return scenarios.load(file, overrides=mine)
+
+
+def with_routers(file: Path, script: Path) -> Scenario:
+    """A scenario whose routers are configured by a script of tc.
+
+    Parameters
+    ----------
+    file : Path
+        The scenario; its port `router` and its conditioner `edge` are replaced.
+    script : Path
+        Commands for eth0, where packets come in, and eth1, where they leave.
+    """
+    made = read_tc(script.read_text("utf-8"))
+    plain = scenarios.load(file)
+    ports = {**plain.ports, "router": Port.model_validate(made.ports["eth1"])}
+    edges = {
+        name: Conditioner.model_validate(made.conditioners["eth0-ingress"])
+        for name in plain.conditioners
+    }
+    # The copy is loaded from its text again, so that it is checked like any other.
+    return scenarios.load(plain.model_copy(update={"ports": ports, "conditioners": edges}).dump())
+
+
+def _points(name: str, loaded: Scenario, scenario: str, seeds: Sequence[int]) -> list[Point]:
     data = json.loads(networks.compile(loaded).to_json())
     made = []
     for seed in seeds:
