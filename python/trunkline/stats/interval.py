@@ -116,7 +116,7 @@ def check_confidence(confidence: float) -> None:
         raise ValueError(msg)
 
 
-def student_quantile(probability: float, degrees: int) -> float:
+def student_quantile(probability: float, degrees: float) -> float:
     """Quantile of Student's distribution with ``degrees`` degrees of freedom."""
     from scipy.special import stdtrit  # scipy.stats takes four times as long to import
 

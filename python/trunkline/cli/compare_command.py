@@ -1,0 +1,131 @@
+"""``trunkline compare``: two scenarios or results, paired by seed, with intervals and a verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from trunkline.cli.common import SEED, echo_json, echo_tables, engine_faults
+from trunkline.cli.replication import METRIC_HELP, MOST_RUNS, Percent
+from trunkline.cli.status import Status
+
+if TYPE_CHECKING:
+    from trunkline.compare import Side
+
+USUAL = (
+    "flows.goodput_bit_s",
+    "flows.delay_mean_s",
+    "flows.delay_p99_s",
+    "flows.loss_ratio",
+)
+
+
+@click.command("compare", short_help="Compare two scenarios or results by intervals.")
+@click.argument("a", type=click.Path(exists=True))
+@click.argument("b", type=click.Path(exists=True))
+@click.option(
+    "--runs",
+    type=click.IntRange(1, MOST_RUNS),
+    default=10,
+    show_default=True,
+    help="Pairs of runs, where scenarios are run.",
+)
+@click.option("--seed", type=SEED, help="Seed of the first pair; default: that of A.")
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="[TABLE.]COLUMN[@ROW]", help=METRIC_HELP
+)
+@click.option("--set", "both", multiple=True, metavar="PATH=VALUE", help="Set a value in A and B.")
+@click.option("--set-a", "only_a", multiple=True, metavar="PATH=VALUE", help="Set a value in A.")
+@click.option("--set-b", "only_b", multiple=True, metavar="PATH=VALUE", help="Set a value in B.")
+@click.option(
+    "--within",
+    type=Percent(),
+    metavar="PERCENT",
+    help="Margin of equivalence: the whole interval of the difference must be within this share "
+    "of A's mean.",
+)
+@click.option(
+    "--judge",
+    is_flag=True,
+    help="End with 3 if the sides differ, or are not sure to be equal --within the margin.",
+)
+@click.option("--threads", type=click.IntRange(1, 4096), help="Runs at a time; default: all cores.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def command(
+    a: str,
+    b: str,
+    runs: int,
+    seed: int | None,
+    metrics: tuple[str, ...],
+    both: tuple[str, ...],
+    only_a: tuple[str, ...],
+    only_b: tuple[str, ...],
+    within: float | None,
+    judge: bool,
+    threads: int | None,
+    as_json: bool,
+) -> int:
+    """Compare A with B, each a scenario file or a folder of results.
+
+    Both sides run with the same seeds, so that what chance does to both cancels in their
+    differences. Every difference has its 95 % interval; its p-value is adjusted for the number of
+    metrics.
+    """
+    from trunkline.compare import compare
+    from trunkline.compare.render import render
+    from trunkline.stats.metric import parse
+
+    try:
+        wanted = [parse(text) for text in metrics or USUAL]
+    except ValueError as error:
+        raise click.UsageError(f"--metric: {error}.") from None
+    of_a, of_b = side(a, (*both, *only_a)), side(b, (*both, *only_b))
+    if seed is not None and (of_a.stored or of_b.stored):
+        raise click.UsageError("--seed is for scenarios: results have their seeds.")
+    with engine_faults():
+        try:
+            done = compare(of_a, of_b, wanted, runs=runs, seed=seed, within=within, threads=threads)
+        except ValueError as error:
+            if type(error) is not ValueError:
+                raise
+            raise click.UsageError(f"{error}.") from None
+    if as_json:
+        echo_json(done.to_json())
+    else:
+        echo_tables(lambda **how: render(done, **how))
+    return Status.NOT_HELD if judge and not done.held else Status.DONE
+
+
+def side(place: str, items: tuple[str, ...]) -> Side:
+    """One side of the comparison.
+
+    Parameters
+    ----------
+    place : str
+        Folder of results or scenario file.
+    items : tuple of str
+        ``path=value`` each, to be set in the scenario.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario is invalid.
+    click.UsageError
+        An override is malformed, the folder holds no results, or they are damaged.
+    """
+    import os
+
+    from trunkline.cli.common import load_scenario
+    from trunkline.compare import Side
+
+    if os.path.isdir(place):
+        if items:
+            raise click.UsageError(f"{place} holds results: nothing can be set in them.")
+        if not os.path.exists(os.path.join(place, "run.json")):
+            raise click.UsageError(f"{place} holds no results (run.json).")
+        try:
+            return Side.of_folder(place)
+        except (ValueError, KeyError) as error:
+            raise click.UsageError(f"{place} cannot be read: {error}.") from None
+    return Side.of_scenario(load_scenario(place, items, strict=False), place)

@@ -1,0 +1,62 @@
+"""A comparison as a table for a terminal."""
+
+from __future__ import annotations
+
+from trunkline.compare.difference import Comparison, Difference
+from trunkline.results.render import add, draw, frame, mean_and_half, printable
+
+_UNITS = {"_bit_s": "bit/s", "_s": "s", "_ns": "ns"}
+
+
+def render(done: Comparison, *, width: int | None = None, colour: bool = False) -> str:
+    """Write each metric of both sides, the difference with its interval, and the verdict.
+
+    Parameters
+    ----------
+    done : Comparison
+        What was compared.
+    width : int, optional
+        Columns of the terminal; found out by itself if left out.
+    colour : bool, default False
+        Whether to use the escape codes of a terminal.
+    """
+    heads = ["metric", "of", "A", "B", "B - A", "", "p"]
+    drawn = frame(f"{printable(done.a)} (A) and {printable(done.b)} (B)", heads, names=2)
+    drawn.collapse_padding = True
+    for each in done.differences:
+        add(drawn, _cells(each))
+    for column in drawn.columns[:2]:
+        column.no_wrap = True
+    pairs = len(done.seeds)
+    drawn.caption = "B - A: over pairs of one seed, ± half of the 95 % interval; p: Holm"
+    lines = [f"{pairs} pair{'s' if pairs > 1 else ''} of runs, seeds {_range(done.seeds)}"]
+    lines += [f"note: {note}" for note in done.notes]
+    lines += [f"only in A: {printable(name)}" for name in done.only_a]
+    lines += [f"only in B: {printable(name)}" for name in done.only_b]
+    lines.append(done.verdict())
+    return draw([drawn], "\n".join(lines), width=width, colour=colour)
+
+
+def _cells(each: Difference) -> list[str]:
+    table, _, column = each.metric.partition(".")
+    name = column if table == "flows" else each.metric
+    unit = next((u for end, u in _UNITS.items() if column.endswith(end)), "")
+    factor = 100 if column in ("loss_ratio", "utilisation") else 1
+    unit = "%" if factor == 100 else unit
+    shown = mean_and_half(
+        factor * each.difference.mean,
+        None if each.difference.half_width is None else factor * each.difference.half_width,
+        unit,
+    )
+    sides = [mean_and_half(factor * side.mean, None, unit) for side in (each.a, each.b)]
+    relative = "" if each.relative is None else f"{100 * each.relative:+.2g} %"
+    p = "–" if each.p_holm is None else "<.001" if each.p_holm < 0.001 else f"{each.p_holm:.3f}"
+    verdict = {"no difference shown": "not shown"}.get(each.verdict, each.verdict)
+    return [name, each.row, *sides, f"{shown}  {relative}", verdict, p]
+
+
+def _range(seeds: list[int]) -> str:
+    if len(seeds) > 1 and seeds == list(range(seeds[0], seeds[0] + len(seeds))):
+        return f"{seeds[0]} to {seeds[-1]}"
+    shown = ", ".join(str(seed) for seed in seeds[:8])
+    return shown + (", ..." if len(seeds) > 8 else "")

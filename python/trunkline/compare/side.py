@@ -1,0 +1,129 @@
+"""One side of a comparison: results on disk, or a scenario that is run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trunkline.engine import simulate
+from trunkline.network import Network, compile
+from trunkline.results import Results
+from trunkline.results.store import NETWORK, RUN, read
+from trunkline.scenario import Scenario, load
+
+
+class Side:
+    """Runs of one network by seed.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in messages: a folder or a file.
+    network : dict or None
+        The compiled network, parsed from its JSON; None if a folder does not hold it.
+    runs : mapping of int to Results
+        Runs that are there already, by seed.
+    scenario : str
+        Text of the scenario.
+    stored : bool
+        Whether the runs are on disk, so that no others can be had.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        network: Mapping[str, Any] | None,
+        runs: Mapping[int, Results],
+        *,
+        scenario: str = "",
+        stored: bool,
+    ) -> None:
+        self.name = name
+        self.network = dict(network) if network is not None else None
+        self.runs = dict(runs)
+        self.scenario = scenario
+        self.stored = stored
+
+    @classmethod
+    def of_folder(cls, folder: str | Path) -> Side:
+        """Results that were written by ``--out``.
+
+        Raises
+        ------
+        FileNotFoundError
+            The folder holds no results.
+        ValueError
+            They are damaged, or of a newer form.
+        """
+        place = Path(folder)
+        runs = read(place)
+        network = place / NETWORK
+        compiled = json.loads(network.read_text("utf-8")) if network.exists() else None
+        return cls(
+            str(folder),
+            compiled,
+            {run.seed: run for run in runs},
+            scenario=runs[0].provenance.scenario,
+            stored=True,
+        )
+
+    @classmethod
+    def of_scenario(cls, scenario: Scenario, name: str) -> Side:
+        """A scenario, run when runs are wanted."""
+        return cls(name, compile(scenario).data, {}, scenario=scenario.text, stored=False)
+
+    @classmethod
+    def of(cls, place: str, overrides: Mapping[str, str] | None = None) -> Side:
+        """Results if the place is a folder, else a scenario file.
+
+        Parameters
+        ----------
+        place : str
+            Folder with ``run.json``, or a scenario.
+        overrides : mapping of str to str, optional
+            Values to set in the scenario.
+
+        Raises
+        ------
+        ValueError
+            Values are to be set in results that are there already.
+        """
+        if (Path(place) / RUN).exists():
+            if overrides:
+                msg = f"{place} holds results: nothing can be set in them"
+                raise ValueError(msg)
+            return cls.of_folder(place)
+        return cls.of_scenario(load(Path(place), overrides=overrides or {}), place)
+
+    def take(self, seeds: Sequence[int], *, threads: int | None = None) -> list[Results]:
+        """Runs with these seeds, made if need be.
+
+        Raises
+        ------
+        KeyError
+            The side is on disk and has no run of a seed.
+        """
+        missing = [seed for seed in seeds if seed not in self.runs]
+        if missing and not self.stored:
+            assert self.network is not None
+            written = Network(self.network).to_json()
+            made = simulate(written, seeds=missing, threads=threads, scenario=self.scenario)
+            self.runs |= {run.seed: run for run in made}
+        return [self.runs[seed] for seed in seeds]
+
+    def traced(self, seed: int, until_ns: int) -> Results:
+        """The run of a seed anew, with a trace of its packets and no warm-up.
+
+        Parameters
+        ----------
+        seed : int
+            Seed of the run.
+        until_ns : int
+            Where it ends [ns].
+        """
+        assert self.network is not None
+        run = {**self.network["run"], "duration_ns": until_ns, "warmup_ns": 0, "trace": True}
+        changed = {**self.network, "run": {**run, "seed": seed}, "probes": []}
+        return simulate(Network(changed).to_json(), seeds=[seed])[0]

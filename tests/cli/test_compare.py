@@ -1,0 +1,127 @@
+"""``trunkline compare`` and ``trunkline diff`` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ..conftest import Command
+
+MD1 = """
+trunkline: 1
+parameters: {load: 0.5}
+nodes: [S, R]
+links: {S-R: {rate: 10 Mbit/s, port: endless}}
+ports: {endless: {queue: {limit: none}}}
+flows:
+  poisson:
+    {agent: udp, from: S, to: R, arrivals: poisson, rate: "${load * 10 Mbit/s}", size: 1250 B}
+run: {duration: 2 s}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    """An M/D/1 queue."""
+    (tmp_path / "md1.yaml").write_text(MD1, "utf-8")
+    return "md1.yaml"
+
+
+def test_compare_judges_two_settings_of_one_file(trunkline: Command, file: str) -> None:
+    done = trunkline("compare", file, file, "--set-b", "load=0.45", "--judge", "--runs", "5")
+    assert done.returncode == 3
+    assert "B lower" in done.stdout
+    assert "5 pairs of runs, seeds 1 to 5" in done.stdout
+    assert "metrics differ (Holm" in done.stdout
+
+
+def test_compare_prints_one_json_object(trunkline: Command, file: str) -> None:
+    words = ("compare", file, file, "--set-b", "load=0.499", "--json", "--within", "5%", "--judge")
+    done = trunkline(*words, "--metric", "ports.wait_mean_s", "--set", "run.duration='4 s'")
+    assert done.returncode == 0
+    about = json.loads(done.stdout)
+    assert about["held"]
+    assert about["seeds"] == list(range(1, 11))
+    assert about["differences"][0]["verdict"] == "within"
+    assert {"mean", "low", "high", "n"} <= set(about["differences"][0]["difference"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--metric", "goodput"], "flows has no measure 'goodput'"),
+        (["--metric", "goodput_bit_s@x"], "no row 'x' on either side"),
+        (["--within", "5"], "no percentage"),
+        (["--set-b", "lod=1"], "load"),
+        (["--seed", str(2**64 - 1)], "goes beyond 2^64 - 1"),
+    ],
+)
+def test_compare_refuses_wrong_options(
+    trunkline: Command, file: str, words: list[str], message: str
+) -> None:
+    done = trunkline("compare", file, file, *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_results_are_compared_and_damaged_ones_refused(
+    trunkline: Command, file: str, tmp_path: Path
+) -> None:
+    assert trunkline("run", file, "--runs", "3", "--out", "kept").returncode == 0
+    done = trunkline("compare", "kept", file, "--judge")
+    assert done.returncode == 0
+    assert "identical: all 3 runs have the same results hash" in done.stdout
+    assert "nothing can be set" in trunkline("compare", "kept", file, "--set-a", "load=1").stderr
+    assert "results have their seeds" in trunkline("compare", "kept", file, "--seed", "1").stderr
+    (tmp_path / "kept" / "run.json").write_text("{}", "utf-8")
+    done = trunkline("compare", "kept", file)
+    assert done.returncode == 2
+    assert "kept cannot be read" in done.stderr
+    (tmp_path / "empty").mkdir()
+    assert "holds no results" in trunkline("compare", "empty", file).stderr
+
+
+def test_diff_says_identical_with_the_hash(trunkline: Command, file: str) -> None:
+    trunkline("run", file, "--runs", "2", "--out", "a")
+    trunkline("run", file, "--runs", "2", "--out", "b")
+    done = trunkline("diff", "a", "b", "--judge")
+    assert done.returncode == 0
+    assert done.stdout.startswith("identical: 2 runs, results hash of the first ")
+    assert json.loads(trunkline("diff", "a", "b", "--json").stdout)["identical"]
+
+
+def test_diff_names_the_packet_the_place_and_the_cause(trunkline: Command, file: str) -> None:
+    trunkline("run", file, "--out", "a")
+    trunkline("run", file, "--set", "links.S-R.delay='1 ms'", "--out", "b")
+    done = trunkline("diff", "a", "b", "--judge")
+    assert done.returncode == 3
+    # The first packet leaves at 0 in both; 1 ms on the wire, none or 1 ms of delay.
+    assert "seed 1: the runs diverge at 0.001000000 s at link S->R" in done.stdout
+    assert "packet: poisson, forward, number 0" in done.stdout
+    assert "B: does so 1000 us later" in done.stdout
+    assert "why: links[S->R].delay_ns: 0 in A, 1000000 in B" in done.stdout
+    assert trunkline("diff", "a", "b").returncode == 0
+    about = json.loads(trunkline("diff", "a", "b", "--json").stdout)
+    assert about["divergence"]["time_ns"] == 1_000_000
+    assert any(text.startswith("flows.") for text in about["tables"])
+
+
+def test_diff_of_other_seeds_is_asked_for(trunkline: Command, file: str) -> None:
+    trunkline("run", file, "--out", "a")
+    trunkline("run", file, "--seed", "2", "--out", "b")
+    assert "have no seed in common" in trunkline("diff", "a", "b").stderr
+    assert "has no run of seed 7" in trunkline("diff", "a", "b", "--seed", "7").stderr
+    shown = trunkline("diff", "a", "b", "--seed", "1", "--seed-b", "2").stdout
+    assert "seeds 1 and 2: the runs diverge at" in shown
+    assert "why: the seeds differ, 1 and 2" in shown
+
+
+def test_a_name_that_would_steer_the_terminal_is_spelt_out(
+    trunkline: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "a\x1b[31m.yaml").write_text(MD1, "utf-8")
+    done = trunkline("compare", "a\x1b[31m.yaml", "a\x1b[31m.yaml", "--runs", "2")
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout

@@ -1,0 +1,118 @@
+"""Comparisons: by hand on Student's data, and between scenarios that are known to differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trunkline.compare import Side, compare
+from trunkline.compare.render import render
+from trunkline.results import store
+from trunkline.scenario import load
+from trunkline.stats.metric import parse
+
+MD1 = """
+trunkline: 1
+parameters: {load: 0.5, size: 1250 B}
+nodes: [S, R]
+links: {S-R: {rate: 10 Mbit/s, port: endless}}
+ports: {endless: {queue: {limit: none}}}
+flows:
+  poisson:
+    {agent: udp, from: S, to: R, arrivals: poisson, rate: "${load * 10 Mbit/s}", size: $size}
+run: {duration: 4 s}
+"""
+WAIT = [parse("ports.wait_mean_s")]
+
+
+def side(**values: str) -> Side:
+    return Side.of_scenario(load(MD1, overrides=values), "md1")
+
+
+def test_a_small_difference_is_found_because_seeds_are_shared() -> None:
+    # 0.5 to 0.49: the mean wait falls from 0.5 to 0.49 / 1.02 = 0.4804 ms, by 3.9 %.
+    done = compare(side(), side(load="0.49"), WAIT, runs=20)
+    found = done.differences[0]
+    assert found.verdict == "B lower"
+    assert found.difference.mean == pytest.approx(-0.0196e-3, rel=0.1)
+    assert found.relative == pytest.approx(-0.039, rel=0.1)
+    assert found.unpaired_half is not None
+    assert found.difference.half_width is not None
+    assert found.difference.half_width < found.unpaired_half / 3
+    assert found.correlation is not None
+    assert found.correlation > 0.95
+    assert not done.held
+    assert done.verdict().startswith("1 of 1 metrics differ")
+
+
+def test_a_margin_of_equivalence_asks_for_the_whole_interval() -> None:
+    wide = compare(side(), side(load="0.499"), WAIT, runs=10, within=0.05)
+    assert wide.differences[0].verdict == "within"
+    assert wide.held
+    # 3.9 % apart: within 5 % only if the interval is narrow enough, never within 1 %.
+    narrow = compare(side(), side(load="0.49"), WAIT, runs=10, within=0.01)
+    assert narrow.differences[0].verdict == "B lower"
+    assert not narrow.held
+
+
+def test_the_same_scenario_is_identical() -> None:
+    done = compare(side(), side(), WAIT, runs=3)
+    assert done.identical
+    assert done.held
+    assert done.differences[0].verdict == "alike"
+    assert done.verdict() == "identical: all 3 runs have the same results hash"
+
+
+def test_one_pair_says_nothing_of_chance() -> None:
+    done = compare(side(), side(load="0.6"), WAIT, runs=1)
+    assert done.differences[0].verdict == "one pair"
+    assert not done.held
+    assert "NOT ENOUGH RUNS" in render(done)
+
+
+def test_p_values_are_adjusted_for_the_number_of_metrics() -> None:
+    metrics = [parse(name) for name in ("goodput_bit_s", "delay_mean_s", "ports.wait_mean_s")]
+    done = compare(side(), side(load="0.49"), metrics, runs=5)
+    for each in done.differences:
+        assert each.p is not None
+        assert each.p_holm is not None
+        assert each.p <= each.p_holm <= 3 * each.p + 1e-12
+    least = min(done.differences, key=lambda each: each.p or 0)
+    assert least.p_holm == pytest.approx(3 * (least.p or 0))
+
+
+def test_results_on_disk_are_paired_with_a_scenario_by_their_seeds(tmp_path: Path) -> None:
+    store.write(side().take([4, 5, 6]), tmp_path / "kept")
+    kept = Side.of(str(tmp_path / "kept"))
+    done = compare(kept, side(), WAIT, runs=100)
+    assert (done.seeds, done.identical) == ([4, 5, 6], True)
+    store.write(side().take([6, 7]), tmp_path / "other")
+    some = compare(kept, Side.of(str(tmp_path / "other")), WAIT)
+    assert some.seeds == [6]
+    assert some.notes == ["seeds on one side alone are left out: 2 of A, 1 of B"]
+    store.write(side().take([9]), tmp_path / "third")
+    with pytest.raises(ValueError, match="no seed in common"):
+        compare(kept, Side.of(str(tmp_path / "third")), WAIT)
+    with pytest.raises(ValueError, match="nothing can be set"):
+        Side.of(str(tmp_path / "kept"), {"load": "0.4"})
+
+
+def test_what_one_side_alone_has_is_a_difference() -> None:
+    text = MD1.replace("poisson:", "other:")
+    b = Side.of_scenario(load(text), "other")
+    done = compare(side(), b, [parse("goodput_bit_s")], runs=2)
+    assert done.only_a == ["flows.goodput_bit_s of poisson"]
+    assert done.only_b == ["flows.goodput_bit_s of other"]
+    assert not done.held
+    with pytest.raises(ValueError, match="no row 'third' on either side"):
+        compare(side(), b, [parse("goodput_bit_s@third")], runs=2)
+
+
+def test_where_nothing_is_random_that_is_said() -> None:
+    text = MD1.replace("arrivals: poisson, ", "")
+    a, b = (Side.of_scenario(load(text, overrides={"load": rho}), "x") for rho in ("0.4", "0.5"))
+    done = compare(a, b, [parse("goodput_bit_s")], runs=2)
+    assert len(done.notes) == 1
+    assert done.notes[0].startswith("nothing in either side is random")
+    assert done.differences[0].verdict == "B higher"

@@ -1,0 +1,40 @@
+"""Metrics by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from trunkline.stats.metric import Metric, parse, values
+
+from .test_across import runs
+
+
+def test_a_metric_is_a_column_of_a_table_and_maybe_one_row() -> None:
+    assert parse("goodput_bit_s") == Metric("flows", "goodput_bit_s")
+    assert parse("ports.wait_mean_s@R1->R2/default") == Metric(
+        "ports", "wait_mean_s", "R1->R2/default"
+    )
+    assert str(parse("loss_ratio@web")) == "flows.loss_ratio@web"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("drops.packets", "no table 'drops'; choose from flows"),
+        ("flows.dscp", "flows has no measure 'dscp'"),
+        ("delay_p98_s", "did you mean delay_p9"),
+        ("zzz", "it has packets_sent, "),
+    ],
+)
+def test_a_wrong_metric_names_the_nearest(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse(text)
+
+
+def test_values_are_by_metric_and_row_with_null_where_nothing_arrived() -> None:
+    found = values(runs(), [parse("throughput_bit_s@call"), parse("delay_mean_s")])
+    assert found["flows.throughput_bit_s", "call"] == [18_000, 20_000, 22_000]
+    assert found["flows.delay_mean_s", "idle"] == [None, None, None]
+    assert found["flows.delay_mean_s", "web"] == [0.004] * 3
+    with pytest.raises(ValueError, match="no row 'cal'; did you mean call"):
+        values(runs(), [parse("delay_mean_s@cal")])
