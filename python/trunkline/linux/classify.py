@@ -107,7 +107,9 @@ class Egress:
         """A packet that came with a label: by its mark. `zero`: a TC of 0 is written too."""
         dp, act = self.target(cell)
         written = write(tcs, dscp, zero=zero)
-        self.add(protocol, _BY_MARK, f"handle {mark:#x} fw {dp}{written}{act}")
+        # Not the classifier fw: what tc prints of it is no JSON.
+        match = f"u32 match mark {mark:#x} 0xffffffff match u32 0 0"
+        self.add(protocol, _BY_MARK, f"{match} {dp}{written}{act}")
 
     def shown(
         self, protocol: str, mark: tuple[int, int], match: str, cell: Cell, preference: int

@@ -1,38 +1,58 @@
 """How far simulator and kernel may be apart, and why.
 
 Packets of deterministic ports are compared one by one. At each hop the kernel may be early by HTB's
-bucket of 1 us, and late by a timer: user-mode Linux tells the time in steps of 256 ns, reading it
-takes one, and HTB counts in ticks of 64 ns; then come the steps from device to device. Hence
-`HOP_NS` a hop and `ENDS_NS` for the two hosts. Nothing adds up along a queue, since what the bucket
-lends one packet it takes from the next.
+bucket of 1 us, and late by a timer: user-mode Linux tells the time in steps of 256 ns and HTB
+counts in ticks of 64 ns, which the next packet makes up for; hence `HOP_NS`, and `ENDS_NS` for the
+two hosts. HTB rounds the time of each packet down to a nanosecond, at the link and at the class: while
+a queue does not run empty that adds up, `PACKET_NS` a packet. Packets of one instant may change
+places by that much, and so may the one that finds the last free place: of the packets lost, the
+share of such moments in the time between two packets may be others (`unlike`).
 
 TCP amplifies a difference of one event. Runs of one kernel that differ in phase alone (timers of
 100 or 250 Hz, two emulators) had goodputs 0.3 % and drops 7 % apart; hence `GOODPUT` and `DROPS`.
 Several flows together, or queues that toss coins, are compared by their means over the seeds: they
-may be apart by `SHARED` and by what the seeds themselves differ (99 % interval, seed by
-seed).
+may be apart by `SHARED` and by what the seeds themselves differ (99 % interval, seed by seed). The
+greatest delay is one packet's: `GREATEST`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
 from trunkline.stats import paired_difference
 
-HOP_NS: Final = 3_000
+HOP_NS: Final = 1_500
 ENDS_NS: Final = 3_000
+PACKET_NS: Final = 2
 GOODPUT: Final = 0.01
 SHARED: Final = 0.03
+GREATEST: Final = 0.1
 DROPS: Final = 0.15
 FEWEST_DROPS: Final = 5
 CWND_SEGMENTS: Final = 2
 CONFIDENCE: Final = 0.99
 
 
-def delay_ns(hops: int) -> int:
-    """For the delay of one packet over so many links [ns]."""
-    return ENDS_NS + hops * HOP_NS
+def delay_ns(hops: int, packets: int) -> int:
+    """For the delay of one packet over so many links, after so many packets [ns]."""
+    return ENDS_NS + hops * HOP_NS + packets * PACKET_NS
+
+
+def unlike(lost: float, allowed_ns: int, gap_ns: float) -> int:
+    """For packets that one engine lost and the other did not, if so many are lost in each.
+
+    Parameters
+    ----------
+    lost : float
+        Packets lost.
+    allowed_ns : int
+        For the delay of a packet.
+    gap_ns : float
+        Mean time between packets.
+    """
+    return 2 * math.ceil(lost * min(1.0, allowed_ns / gap_ns)) if lost else 0
 
 
 def drops(mean: float) -> float:

@@ -7,7 +7,6 @@ are, by their means over the seeds.
 from __future__ import annotations
 
 import json
-import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,8 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from trunkline.engine.sim import simulate
-from trunkline.linux import engine, tolerance
+from trunkline.linux import compare, engine, tolerance
 from trunkline.linux.arrivals import datagrams
+from trunkline.linux.compare import Packets, Pair, Row
 from trunkline.linux.compile import Compiled
 from trunkline.results import Results
 
@@ -24,40 +24,6 @@ PROBE_NS: Final = 10_000_000
 """Step at which congestion windows are compared [ns]."""
 MOST_PROBED: Final = 16
 """Flows whose windows are compared: beyond, the series would be the larger part of a run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One comparison.
-
-    Parameters
-    ----------
-    subject : str
-        Flow, class or link.
-    measure : str
-        What is compared.
-    unit : str
-        Unit of the numbers.
-    simulator, kernel : float
-        Means over the seeds.
-    difference : float
-        Kernel less simulator; of single packets, the greatest or the number that differ.
-    tolerance : float
-        Greatest difference that agrees.
-    """
-
-    subject: str
-    measure: str
-    unit: str
-    simulator: float
-    kernel: float
-    difference: float
-    tolerance: float
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the difference is within the tolerance."""
-        return abs(self.difference) <= self.tolerance
 
 
 @dataclass(frozen=True)
@@ -102,27 +68,6 @@ class Verdict:
         }
 
 
-@dataclass(frozen=True)
-class Pair:
-    """One seed in both engines.
-
-    Parameters
-    ----------
-    simulator, kernel : Results
-        Tables of both.
-    compiled : Compiled
-        The plan.
-    packets : dict of int to tuple
-        For each UDP flow, delays [ns] by sequence number in the simulator and in the kernel, and
-        the sequence numbers that each lost; empty where packets are not compared.
-    """
-
-    simulator: Results
-    kernel: Results
-    compiled: Compiled
-    packets: dict[int, tuple[dict[int, int], dict[int, int], set[int], set[int]]]
-
-
 def verify(
     network_json: str,
     seeds: Sequence[int],
@@ -157,7 +102,7 @@ def verify(
             progress(len(pairs))
     first = pairs[0]
     exact = _is_exact(first.compiled)
-    rows = _packets(pairs) if exact else _means(pairs)
+    rows = compare.packets(pairs) if exact else compare.means(pairs)
     return Verdict(
         tuple(rows),
         first.compiled.notes,
@@ -198,9 +143,7 @@ def _pair(data: Mapping[str, Any], seed: int, runner: str | None) -> Pair:
     return Pair(simulated, done.results, done.compiled, found)
 
 
-def _by_packet(
-    compiled: Compiled, simulated: Results, folder: Path
-) -> dict[int, tuple[dict[int, int], dict[int, int], set[int], set[int]]]:
+def _by_packet(compiled: Compiled, simulated: Results, folder: Path) -> dict[int, Packets]:
     table = simulated.packets
     sent: dict[tuple[str, int], int] = {}
     delays: dict[str, dict[int, int]] = {}
@@ -237,7 +180,7 @@ def _near_end(
 ) -> set[int]:
     """Packets whose arrival is so near the end of the run that either engine may miss it."""
     end = compiled.network["run"]["duration_ns"]
-    margin = tolerance.delay_ns(len(compiled.network["links"]))
+    margin = tolerance.delay_ns(len(compiled.network["links"]), len(ours) + len(theirs))
     sent = compiled.traffic.sent[index]
     return {
         number
@@ -245,180 +188,3 @@ def _near_end(
         for number, delay in delays.items()
         if abs(sent[number][0] + delay - end) <= margin
     }
-
-
-def _packets(pairs: Sequence[Pair]) -> list[Row]:
-    rows = []
-    flows = pairs[0].compiled.network["flows"]
-    for index, flow in enumerate(flows):
-        hops = max(1, len(_links_crossed(pairs[0].compiled, index)))
-        allowed = tolerance.delay_ns(hops)
-        mine = [pair.packets[index] for pair in pairs]
-        unlike = sum(len(ours ^ theirs) for _, _, ours, theirs in mine)
-        size = len(mine)
-        rows.append(
-            Row(
-                flow["name"],
-                "packets lost, each",
-                "packets",
-                sum(len(ours) for _, _, ours, _ in mine) / size,
-                sum(len(theirs) for _, _, _, theirs in mine) / size,
-                unlike,
-                0,
-            )
-        )
-        both = [
-            (ours[number], theirs[number])
-            for ours, theirs, _, _ in mine
-            for number in ours.keys() & theirs.keys()
-        ]
-        if both:
-            worst = max(both, key=lambda each: abs(each[1] - each[0]))
-            rows.append(
-                Row(
-                    flow["name"],
-                    "delay of each packet",
-                    "s",
-                    sum(ours for ours, _ in both) / len(both) / 1e9,
-                    sum(theirs for _, theirs in both) / len(both) / 1e9,
-                    (worst[1] - worst[0]) / 1e9,
-                    allowed / 1e9,
-                )
-            )
-    return rows
-
-
-def _links_crossed(compiled: Compiled, index: int) -> list[int]:
-    """Links of the shortest path of a flow, or of the longest label-switched path beside it."""
-    from trunkline.linux.routing import next_links
-
-    data = compiled.network
-    flow = data["flows"][index]
-    chosen = next_links(len(data["nodes"]), data["links"], flow["dst"])
-    crossed: list[int] = []
-    node = flow["src"]
-    while (link := chosen[node]) is not None:
-        crossed.append(link)
-        node = data["links"][link]["to"]
-    longest = max((len(path["links"]) for path in data["paths"]), default=0)
-    return crossed + [0] * (longest if flow["fec"] else 0)
-
-
-def _means(pairs: Sequence[Pair]) -> list[Row]:
-    rows: list[Row] = []
-    data = pairs[0].compiled.network
-    names = [flow["name"] for flow in data["flows"]]
-    tcp = [flow["name"] for flow in data["flows"] if flow["agent"]["protocol"] == "tcp"]
-    alone = len(tcp) == 1 and not engine.is_random(pairs[0].compiled)
-    if tcp:
-        share = tolerance.GOODPUT if alone else tolerance.SHARED
-        subject = tcp[0] if len(tcp) == 1 else f"{len(tcp)} TCP flows"
-        rows.append(_total(pairs, tcp, subject, "goodput_bit_s", "goodput", "bit/s", share))
-        rows.append(_dropped(pairs, subject))
-        if alone:
-            rows += _window(pairs, tcp[0])
-        elif len(tcp) > 1:
-            rows.append(_fairness(pairs, tcp))
-    for name in names:
-        if name not in tcp:
-            rows += _datagrams(pairs, name)
-    return rows
-
-
-def _values(pairs: Sequence[Pair], flow: str, column: str) -> tuple[list[float], list[float]]:
-    both: tuple[list[float], list[float]] = ([], [])
-    for pair in pairs:
-        for values, results in zip(both, (pair.simulator, pair.kernel), strict=True):
-            found = results.flows.where(flow=flow)[column]
-            values.append(float(found) if found is not None else math.nan)
-    return both
-
-
-def _row(
-    subject: str,
-    measure: str,
-    unit: str,
-    both: tuple[Sequence[float], Sequence[float]],
-    allowed: Callable[[float], float],
-) -> Row:
-    ours, theirs = (sum(values) / len(values) for values in both)
-    limit = allowed(ours) + tolerance.spread(*both)
-    return Row(subject, measure, unit, ours, theirs, theirs - ours, limit)
-
-
-def _total(
-    pairs: Sequence[Pair],
-    flows: Sequence[str],
-    subject: str,
-    column: str,
-    measure: str,
-    unit: str,
-    share: float,
-) -> Row:
-    parts = [_values(pairs, flow, column) for flow in flows]
-    sums = tuple(
-        [sum(part[side][seed] for part in parts) for seed in range(len(pairs))] for side in (0, 1)
-    )
-    return _row(subject, measure, unit, (sums[0], sums[1]), lambda mean: share * mean)
-
-
-def _dropped(pairs: Sequence[Pair], subject: str) -> Row:
-    """Packets dropped at all ports: the kernel tells them by queue."""
-    both = tuple(
-        [
-            float(sum(int(count or 0) for count in results.ports["packets_dropped"]))
-            for results in (getattr(pair, side) for pair in pairs)
-        ]
-        for side in ("simulator", "kernel")
-    )
-    return _row(subject, "packets dropped", "packets", (both[0], both[1]), tolerance.drops)
-
-
-def _window(pairs: Sequence[Pair], flow: str) -> list[Row]:
-    """Greatest window of the second half, when the start is over."""
-    peaks: tuple[list[float], list[float]] = ([], [])
-    for pair in pairs:
-        half = pair.compiled.plan.duration_ns // 2
-        for values, results in zip(peaks, (pair.simulator, pair.kernel), strict=True):
-            table = results.series
-            rows = zip(table["target"], table["time_ns"], table["value"], strict=True)
-            values.append(
-                max(
-                    (
-                        float(value or 0)
-                        for target, time, value in rows
-                        if target == flow and int(time or 0) >= half
-                    ),
-                    default=0.0,
-                )
-            )
-    return [
-        _row(flow, "greatest window", "segments", peaks, lambda _: float(tolerance.CWND_SEGMENTS))
-    ]
-
-
-def _fairness(pairs: Sequence[Pair], flows: Sequence[str]) -> Row:
-    """Jain's index of goodputs: (sum x)^2 / (n sum x^2)."""
-    parts = [_values(pairs, flow, "goodput_bit_s") for flow in flows]
-    both = tuple(
-        [_jain([part[side][seed] for part in parts]) for seed in range(len(pairs))]
-        for side in (0, 1)
-    )
-    return _row(
-        f"{len(flows)} TCP flows", "fairness", "", (both[0], both[1]), lambda _: tolerance.SHARED
-    )
-
-
-def _jain(values: Sequence[float]) -> float:
-    squares = sum(value * value for value in values)
-    return sum(values) ** 2 / (len(values) * squares) if squares else 1.0
-
-
-def _datagrams(pairs: Sequence[Pair], flow: str) -> list[Row]:
-    lost = _values(pairs, flow, "packets_dropped")
-    rows = [_row(flow, "packets lost", "packets", lost, tolerance.drops)]
-    for column, measure in (("delay_mean_s", "mean delay"), ("delay_max_s", "greatest delay")):
-        both = _values(pairs, flow, column)
-        if not any(math.isnan(value) for values in both for value in values):
-            rows.append(_row(flow, measure, "s", both, lambda mean: tolerance.SHARED * mean))
-    return rows

@@ -92,7 +92,7 @@ class TestRfc3270:
             "dev l1b ingress" in each and "mpls_label 16 mpls_tc 5" in each and "0x1005" in each
             for each in lines
         )
-        (found,) = [each for each in lines if "handle 0x1005 fw" in each]
+        (found,) = [each for each in lines if "match mark 0x1005 " in each]
         assert "dev l2a egress protocol mpls_uc" in found
         assert "mpls modify tc 5 pipe action skbedit priority 10:1" in found
 
@@ -101,11 +101,13 @@ class TestRfc3270:
             "kind: e-lsp", "linux_tc_zero: true, kind: e-lsp"
         )
         lines = [each for node in (1, 2) for each in tc(planned(text), node)]
-        # Neither its push (label 16) nor its swap (marks 0x1000 to 0x1007) gets a TC; the other's do.
+        # Neither its push (label 16) nor its swap (mark 0x1005) gets a TC; the other's do.
         written = [each for each in lines if "mpls modify tc" in each]
-        assert not [each for each in written if "0x00010000" in each or "handle 0x1005" in each]
+        assert not [
+            each for each in written if "0x00010000" in each or "match mark 0x1005 " in each
+        ]
         assert [each for each in written if "0x00011000" in each]
-        assert [each for each in written if "handle 0x100a" in each]
+        assert [each for each in written if "match mark 0x100a " in each]
 
 
 class TestPorts:
