@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from trunkline.results import Provenance, Results
@@ -202,6 +203,20 @@ class Decoder:
             scenario=job.scenario, network_json=written, version=self._version, seed=job.seed
         )
         return Results.from_raw(raw, self._parsed[written], self._causes, provenance)
+
+
+def version() -> str:
+    """Version of the engine, which is that of the package."""
+    from trunkline import _core
+
+    return _core.version()
+
+
+def binary() -> Path:
+    """File of the engine."""
+    from trunkline import _core
+
+    return Path(_core.__file__)
 
 
 def cores() -> int:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trunkline.engine.sim import Decoder, Job, stream
+from trunkline.engine.sim import Decoder, Job, binary, stream, version
 from trunkline.study.errors import Refused
 from trunkline.study.journal import Record
 from trunkline.study.plan import Point, Task
@@ -33,13 +33,11 @@ PER_WORKER = 4
 @functools.cache
 def build() -> str:
     """Version of this package, and a digest of its files: the engine's and the language's."""
-    from trunkline import _core
-
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
-    for path in [Path(_core.__file__), *sorted(package.rglob("*.py"))]:
+    for path in [binary(), *sorted(package.rglob("*.py"))]:
         digest.update(path.read_bytes())
-    return f"{_core.version()} ({digest.hexdigest()[:12]})"
+    return f"{version()} ({digest.hexdigest()[:12]})"
 
 
 def work(

@@ -88,8 +88,10 @@ class Journal:
         self._whole += len(lines)
 
     def close(self) -> None:
-        """Close the file."""
-        os.close(self._handle)
+        """Close the file; once more does nothing."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
 
 
 def _line(text: str) -> bytes:

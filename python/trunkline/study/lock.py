@@ -45,8 +45,12 @@ class Lock:
             os.close(self._handle)  # Its holder took the file away in between.
         self.stale = self._said()
         about = {"pid": os.getpid(), "host": socket.gethostname(), "since": _now()}
-        os.ftruncate(self._handle, 0)
-        os.pwrite(self._handle, json.dumps(about).encode(), 0)
+        try:
+            os.ftruncate(self._handle, 0)
+            os.pwrite(self._handle, json.dumps(about).encode(), 0)
+        except BaseException:
+            self.release()
+            raise
 
     def release(self) -> None:
         """Give it back."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from trunkline.engine.sim import version
 from trunkline.results.results import sha256
 from trunkline.study.errors import Refused
 
@@ -123,13 +124,11 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """As the manifest holds it: the same plan gives the same object."""
-        from trunkline import _core
-
         return {
             "format": 1,
             "study": self.name,
             "title": self.title,
-            "version": _core.version(),
+            "version": version(),
             "runs": len(self),
             "measures": self.measures,
             "points": [point.to_json(self.measures) for point in self.points],

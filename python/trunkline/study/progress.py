@@ -113,7 +113,7 @@ class Plain(Progress):
 class Json(Progress):
     """An object a line."""
 
-    every_s = 1.0
+    every_s = 0.5
 
     def report(self) -> None:
         """Print an object."""

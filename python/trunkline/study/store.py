@@ -105,18 +105,21 @@ class Store:
         for place in (".", DATA, RUNS, FAILED):
             for left in (self.folder / place).glob(".*"):
                 shutil.rmtree(left) if left.is_dir() else left.unlink()
+        self._journal: Journal | None = None
         self.records: dict[int, Record] = {}
         if held is not None:
             self._read_back(held)
         self.complete = bool(held and held.get("files")) and len(self.records) == len(self.mine)
         if self.complete:
             (self.folder / JOURNAL).unlink(missing_ok=True)
-            return
+            return  # There is nothing to add.
+        if held is None:
+            write_json(self.folder / MANIFEST, self.wanted)
         self._journal = Journal(self.folder / JOURNAL)
         if held is not None and held.get("files"):
             # Some of the data set is damaged: the rest of it goes back to the journal.
             self._journal.append(self.records.values())
-        write_json(self.folder / MANIFEST, self.wanted)
+            write_json(self.folder / MANIFEST, self.wanted)
 
     def _read_back(self, held: Mapping[str, Any]) -> None:
         for name, digest in held.get("files", {}).items():
@@ -151,6 +154,7 @@ class Store:
     def append(self, records: Iterable[Record]) -> None:
         """Note runs that have ended; when this returns, the disk has them."""
         records = list(records)
+        assert self._journal is not None
         self._journal.append(records)
         for record in records:
             self.records[record.run] = record
@@ -182,11 +186,10 @@ class Store:
         if self.complete or self.missing():
             return
         publish(self.folder, self.wanted, self.records)
-        self._journal.close()
+        self.complete = True
         (self.folder / JOURNAL).unlink()
         shutil.rmtree(self.folder / FAILED, ignore_errors=True)
         flush(self.folder)
-        self.complete = True
 
     def note(self, **about: Any) -> None:
         """Add a line to the history."""
@@ -197,7 +200,7 @@ class Store:
 
     def close(self) -> None:
         """Let others work on the folder."""
-        if not self.complete:
+        if self._journal is not None:
             self._journal.close()
         self.lock.release()
 

@@ -1,0 +1,102 @@
+"""A small study, and a clean run of it to compare with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SCENARIO = """
+trunkline: 1
+parameters: {load: 0.5}
+nodes: [a, b]
+links: {a-b: {rate: 1 Mbit/s, delay: 1 ms}}
+ports: {big: {queue: {limit: 1000 packets}}}
+defaults: {link: {port: big}}
+flows:
+  f: {agent: udp, from: a, to: b, rate: "${load * 1 Mbit/s}", size: 500 B, arrivals: poisson}
+run: {duration: 20 s}
+"""
+STUDY = """
+study: 1
+name: small
+title: Wait against load
+scenario: queue.yaml
+seeds: 4
+grid: {load: {from: 0.1, to: 0.9, step: 0.2}}
+columns:
+  wait: {table: ports, where: {link: a->b}, measure: wait_mean_s, unit: ms}
+  delivered: {where: {flow: f}, measure: packets_delivered, unit: packets}
+"""
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture(scope="session")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """File of a study of 20 runs of some milliseconds."""
+    return write_study(tmp_path_factory.mktemp("study"))
+
+
+def write_study(folder: Path, *, scenario: str = SCENARIO, said: str = STUDY) -> Path:
+    """Write a study into a folder; its file."""
+    (folder / "queue.yaml").write_text(scenario)
+    (folder / "small.yaml").write_text(said)
+    return folder / "small.yaml"
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Path:
+    """File of the study with runs of a second or so."""
+    folder = tmp_path / "slow"
+    folder.mkdir()
+    return write_study(folder, scenario=SCENARIO.replace("20 s", "5000 s"))
+
+
+@pytest.fixture(scope="session")
+def clean(study: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Files of the study, run without a fault."""
+    from trunkline.study.perform import performed
+    from trunkline.study.reproduction import Subject
+
+    out = tmp_path_factory.mktemp("clean") / "out"
+    with performed(Subject(str(study)).plan, out=out):
+        return files(out)
+
+
+OTHERS = ("history.jsonl", "lock")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file of a study that must not depend on how it was run."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and path.name not in ("history.jsonl", "lock")
+        and "shard-" not in str(path)
+    }
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    """Starts the command line in an empty folder and does not wait."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("TRUNKLINE_")}
+    environment |= {"COLUMNS": "200", "NO_COLOR": "1"}
+
+    def call(*words: str, **options: object) -> subprocess.Popen[str]:
+        extra = options.pop("env", {})
+        return subprocess.Popen(
+            [sys.executable, "-m", "trunkline", *words],
+            cwd=tmp_path,
+            env={**environment, **extra},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
+        )
+
+    return call
