@@ -3,8 +3,8 @@
 Packets of deterministic ports are compared one by one. At each hop the kernel may be early by HTB's
 bucket of 1 us, and late by a timer: user-mode Linux tells the time in steps of 256 ns and HTB
 counts in ticks of 64 ns, which the next packet makes up for; hence `HOP_NS`, and `ENDS_NS` for the
-two hosts. HTB rounds the time of each packet down to a nanosecond, at the link and at the class: while
-a queue does not run empty that adds up, `PACKET_NS` a packet. Packets of one instant may change
+two hosts. HTB rounds the time of each packet down to a nanosecond, at link and class: while a queue
+does not run empty that adds up, `PACKET_NS` a packet. Packets of one instant may change
 places by that much, and so may the one that finds the last free place: of the packets lost, the
 share of such moments in the time between two packets may be others (`unlike`).
 
