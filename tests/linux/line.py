@@ -42,7 +42,8 @@ def _mac(link: int, end: int) -> str:
 
 
 def _node(i: int, nodes: int, tc: tuple[str, ...]) -> Node:
-    sysctls = [("net/ipv4/ip_forward", "1"), ("net/ipv4/conf/all/rp_filter", "0")]
+    # Without time stamps a segment holds 1460 bytes and its frame 1514.
+    sysctls = [("net/ipv4/ip_forward", "1"), ("net/ipv4/tcp_timestamps", "0")]
     ip = []
     for link, end in ((i - 1, 2), (i, 1)):
         if 0 <= link < nodes - 1:
@@ -90,7 +91,7 @@ def tcp(nodes: int = 3, number: int = 1, **changes: object) -> TcpFlow:
         "stop_ns": None,
         "bytes": None,
         "congestion_control": "reno",
-        "mss": 1448,
+        "mss": 1460,
         "send_buffer_bytes": None,
         "receive_buffer_bytes": None,
         "nodelay": True,

@@ -36,6 +36,7 @@ pub struct Flow {
     sender: Option<OwnedFd>,
     receiver: Option<OwnedFd>,
     written: u64,
+    chunk: usize,
     read: u64,
     quiet: bool,
     established_at: Option<u64>,
@@ -70,6 +71,7 @@ impl Flow {
             sender: None,
             receiver: None,
             written: 0,
+            chunk: 0,
             read: 0,
             quiet: false,
             established_at: None,
@@ -186,10 +188,13 @@ impl Flow {
         let Some(fd) = &self.sender else { return Ok(()) };
         if self.established_at.is_none() {
             self.established_at = Some(sys::clock());
+            // Whole segments at a time, so that no write ends in a small one.
+            let segment = Info::of(fd).map_or(1, |info| info.word(16).max(1) as usize);
+            self.chunk = (ZEROS.len() / segment).max(1) * segment.min(ZEROS.len());
         }
         while !self.quiet {
             let left = self.orders.bytes.map_or(u64::MAX, |bytes| bytes - self.written);
-            let size = ZEROS.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let size = self.chunk.min(usize::try_from(left).unwrap_or(usize::MAX));
             match sys::send(fd, &ZEROS[..size], size as u64 == left) {
                 Ok(count) => self.written += count as u64,
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Ok(()),

@@ -21,6 +21,11 @@ NEEDED = (
     "rich",
     "scipy",
 )
+_WHAT = {
+    "uml": "runs a scenario on a real kernel in virtual time, the fastest way",
+    "qemu": "runs a scenario on a real kernel in virtual time",
+    "native": "runs a scenario on this kernel in real time; not comparable",
+}
 OPTIONAL = ("duckdb", "pandas", "pyarrow")
 
 
@@ -35,6 +40,11 @@ def command(as_json: bool) -> int:
         for part in about["parts"]:
             mark = "ok     " if part["found"] else "MISSING" if part["needed"] else "absent "
             click.echo(f"{mark} {part['name']:<12} {part['detail']}".rstrip())
+        for state in about["linux"]:
+            mark = "ok     " if state["ready"] else "absent "
+            lacks = [f"{p['name']}: {p['detail']}" for p in state["parts"] if not p["found"]]
+            name = f"linux/{state['runner']}"
+            click.echo(f"{mark} {name:<12} {'; '.join(lacks) or _WHAT[state['runner']]}")
     return Status.DONE if about["able"] else Status.UNABLE
 
 
@@ -44,7 +54,8 @@ def examine() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``able`` (everything needed is there) and ``parts``: name, found, needed, detail.
+        ``able`` (everything needed is there), ``parts``: name, found, needed, detail, and
+        ``linux``: for each runner of the Linux engine what it needs.
     """
     import os
     import platform
@@ -72,4 +83,15 @@ def examine() -> dict[str, Any]:
             add(name, False, needed, f"pip install {name}")
     ns2 = shutil.which("ns")
     add("ns-2", ns2 is not None, False, ns2 or "for the benchmark only: apt-get install ns2")
-    return {"able": all(p["found"] for p in parts if p["needed"]), "parts": parts}
+    able = all(p["found"] for p in parts if p["needed"])
+    return {"able": able, "parts": parts, "linux": _linux()}
+
+
+def _linux() -> list[dict[str, Any]]:
+    """What the runners of the Linux engine need; they are for those who want them."""
+    try:
+        from trunkline.linux.readiness import RUNNERS, examine
+    except ImportError:
+        # The engine's module is missing, which is said above.
+        return []
+    return [examine(name).as_dict() for name in RUNNERS]

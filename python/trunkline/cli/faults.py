@@ -39,4 +39,10 @@ def known(error: Exception) -> tuple[str, int] | None:
     script = sys.modules.get("trunkline.linux.script")
     if script is not None and isinstance(error, script.UnsupportedError):
         return error.render(), Status.USAGE
+    readiness = sys.modules.get("trunkline.linux.readiness")
+    if readiness is not None and isinstance(error, readiness.Unready):
+        return f"error[linux]: {error}", Status.UNABLE
+    process = sys.modules.get("trunkline.linux.process")
+    if process is not None and isinstance(error, process.GuestFailed):
+        return f"error[guest]: {error}", Status.FAILED
     return None

@@ -1,0 +1,34 @@
+"""Fixtures for tests that run guests. A runner that is not ready is skipped, with what it lacks."""
+
+import pytest
+
+from trunkline.linux.readiness import examine
+
+
+def _ready(name: str) -> str:
+    state = examine(name)
+    if not state.ready:
+        pytest.skip(f"the runner {name} is not ready: {state.reason}")
+    return name
+
+
+@pytest.fixture(params=["uml", "qemu"])
+def guest(request: pytest.FixtureRequest) -> str:
+    """Each runner in virtual time."""
+    return _ready(request.param)
+
+
+@pytest.fixture
+def quick() -> str:
+    """The quickest runner in virtual time that is ready."""
+    states = [examine(name) for name in ("uml", "qemu")]
+    for state in states:
+        if state.ready:
+            return state.runner
+    pytest.skip("; ".join(f"{state.runner}: {state.reason}" for state in states))
+
+
+@pytest.fixture
+def native() -> str:
+    """The kernel that we run on."""
+    return _ready("native")

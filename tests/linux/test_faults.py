@@ -1,0 +1,169 @@
+"""A guest that dies or hangs, and what is left of the host's network and processes after it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from line import SECOND, line, schedule, tcp, udp
+
+from trunkline.linux.process import GuestFailed
+from trunkline.linux.readiness import Unready, choose
+from trunkline.linux.runner import execute
+
+
+def host_network():
+    """Devices and queues of the host, and the network namespaces that have names or processes."""
+    seen = []
+    for command in (["ip", "-j", "link"], ["tc", "-j", "qdisc"], ["ip", "netns", "list"]):
+        seen.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    spaces = set()
+    for path in Path("/proc").glob("[0-9]*/ns/net"):
+        try:
+            spaces.add(os.readlink(path))
+        except OSError:
+            continue
+    return [*seen, spaces]
+
+
+def processes_in(session):
+    """Numbers of the processes of a session."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+def guests_of(parent):
+    """Numbers of the processes that a process has started."""
+    listed = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+    return [int(word) for word in listed.split()]
+
+
+def gone(session, within_s=5):
+    end = time.monotonic() + within_s
+    while processes_in(session) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not processes_in(session)
+
+
+# A link of a finite rate: over one without, TCP would never let the virtual clock go on.
+SLOW = {"n1": ("qdisc add dev l1a root tbf rate 1mbit burst 5k limit 50k",)}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_guest_that_is_killed_is_reported_and_leaves_nothing(guest, tmp_path, number):
+    before, sessions = host_network(), []
+
+    def kill(_part):
+        if not sessions:
+            sessions.extend(guests_of(os.getpid()))
+            os.kill(sessions[0], number)
+
+    plan = line(3, tc=SLOW, tcp=(tcp(),), duration_ns=1000 * SECOND)
+    with pytest.raises(GuestFailed, match="before it was done") as failed:
+        execute(plan, {}, tmp_path / "out", guest, on_progress=kill)
+    assert "| trunkline: 5 %" in str(failed.value)
+    assert gone(sessions[0])
+    assert not (tmp_path / "out").exists()
+    assert host_network() == before
+
+
+def test_a_guest_that_hangs_is_ended_in_time_and_reported_with_its_last_lines(guest, tmp_path):
+    sessions = []
+
+    def stop(_part):
+        if not sessions:
+            sessions.extend(guests_of(os.getpid()))
+            os.kill(sessions[0], signal.SIGSTOP)
+
+    plan = line(3, tc=SLOW, tcp=(tcp(),), duration_ns=1000 * SECOND)
+    started = time.monotonic()
+    with pytest.raises(GuestFailed, match="said nothing for 2 s") as failed:
+        execute(plan, {}, tmp_path, guest, on_progress=stop, patience_s=2)
+    assert time.monotonic() - started < 60
+    assert "| trunkline: time zero" in str(failed.value)
+    assert gone(sessions[0])
+
+
+RUN = """\
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from line import SECOND, line, tcp
+from trunkline.linux.runner import execute
+slow = {"n1": ("qdisc add dev l1a root tbf rate 1mbit burst 5k limit 50k",)}
+plan = line(3, tcp=(tcp(),), tc=slow, duration_ns=36000 * SECOND)
+execute(plan, {}, Path(sys.argv[2]), sys.argv[3], on_progress=lambda part: None)
+"""
+
+
+def outlived(runner, tmp_path):
+    """Kill a process that runs a guest; whether anything of the guest is left."""
+    here = str(Path(__file__).parent)
+    command = [sys.executable, "-c", RUN, here, str(tmp_path / "out"), runner]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+        end = time.monotonic() + 60
+        guests = []
+        while not guests and time.monotonic() < end and run.poll() is None:
+            time.sleep(0.05)
+            # `doctor`-like trials end by themselves; the guest has a session of its own.
+            guests = [each for each in guests_of(run.pid) if os.getsid(each) == each]
+        time.sleep(2)
+        assert guests
+        assert processes_in(guests[0])
+        run.kill()
+    return not gone(guests[0])
+
+
+def test_nothing_of_a_guest_outlives_us_when_we_are_killed(guest, tmp_path):
+    before = host_network()
+    assert not outlived(guest, tmp_path)
+    assert host_network() == before
+
+
+def test_nothing_of_a_run_on_this_kernel_outlives_us_when_we_are_killed(native, tmp_path):
+    before = host_network()
+    assert not outlived(native, tmp_path)
+    assert host_network() == before
+
+
+def test_a_run_on_this_kernel_touches_nothing_of_the_host(native, tmp_path):
+    before = host_network()
+    plan = line(3, udp=(udp(),), duration_ns=SECOND // 5)
+    during = []
+    record = execute(
+        plan,
+        {"udp-0": schedule([i * 10_000_000 for i in range(20)])},
+        tmp_path,
+        native,
+        on_progress=lambda part: during.append(host_network()[:3]),
+    )
+    assert host_network() == before
+    assert during
+    assert all(seen == before[:3] for seen in during)
+    assert not record.comparable
+    # A run that was late by more than a millisecond says of itself that it is not to be trusted.
+    assert record.trustworthy == (record.late_ns <= 1_000_000)
+    about = json.loads((tmp_path / "run.json").read_text())
+    assert (about["comparable"], about["late_ns"]) == (False, record.late_ns)
+    assert len((tmp_path / "udp-0.bin").read_bytes()) == 20 * 24
+
+
+def test_where_no_runner_is_ready_the_reasons_and_remedies_are_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(Unready) as unready:
+        choose(None)
+    text = str(unready.value)
+    assert "uml is not ready: kernel: trunkline linux setup --runner uml" in text
+    assert "qemu is not ready: " in text
+    assert "trunkline linux setup --runner qemu" in text
