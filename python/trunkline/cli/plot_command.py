@@ -1,0 +1,156 @@
+"""``trunkline plot``: named plots of results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from trunkline.cli.status import Status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from trunkline.plot.sources import Source
+
+# What `--help` lists without importing the plots; a test holds it against them.
+KINDS = {
+    "time-sequence": "bytes sent, sent again, acknowledged and lost over time; needs a trace",
+    "cwnd": "congestion window and threshold over time; needs a probe of cwnd",
+    "queue": "packets in a port over time; needs a probe of queue-packets",
+    "queue-bytes": "bytes in a port over time; needs a probe of queue-bytes",
+    "throughput": "throughput over time; needs a probe of throughput",
+    "goodput": "goodput over time; needs a probe of goodput",
+    "delay": "one-way delay over time; needs a probe of delay",
+    "srtt": "smoothed round-trip time over time; needs a probe of srtt",
+    "utilisation": "share of a link's capacity in use; needs a probe of utilisation",
+    "cdf": "distribution of one-way delays; needs nothing more",
+    "histogram": "density of one-way delays with a fit; needs nothing more",
+    "bars": "a column of a table, with intervals over the runs; needs nothing more",
+    "published": "published values against ours; needs a reproduction",
+}
+FITS = ("best", "exponential", "normal", "gamma", "lognormal", "none")
+LISTED = "\b\nKinds:\n" + "\n".join(f"  {name:<14}{about}" for name, about in KINDS.items())
+
+
+class Undrawn(click.ClickException):
+    """The results lack what the plot needs."""
+
+    exit_code = Status.USAGE
+
+
+@click.command("plot", short_help="Draw a named plot of results.", epilog=LISTED)
+@click.argument("results", nargs=-1, required=True, type=click.Path(exists=True))
+@click.argument("kind", metavar="KIND")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False),
+    help="Picture to write, .png, .svg or .pdf; default: KIND.png.",
+)
+@click.option(
+    "--only", multiple=True, metavar="NAME", help="Draw only this flow, link or class; repeatable."
+)
+@click.option("--measure", help="bars: the column; default: goodput_bit_s.")
+@click.option("--table", help="bars: the table it is in; published: a table of the study.")
+@click.option(
+    "--fit", type=click.Choice(FITS), default="best", show_default=True, help="histogram: the fit."
+)
+@click.option("--from", "since", type=float, default=0.0, help="Over time: from here on [s].")
+@click.option("--to", "until", type=float, help="Over time: up to here [s].")
+@click.option("--title", help="Heading in place of the usual one.")
+def command(
+    results: tuple[str, ...],
+    kind: str,
+    output: str | None,
+    only: tuple[str, ...],
+    measure: str | None,
+    table: str | None,
+    fit: str,
+    since: float,
+    until: float | None,
+    title: str | None,
+) -> None:
+    """Draw KIND from folders that `run --out` or `reproduce --out` wrote, over each other."""
+    import math
+    from pathlib import Path
+
+    if kind not in KINDS:
+        import difflib
+
+        near = difflib.get_close_matches(kind, KINDS, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KINDS)}"
+        raise click.UsageError(f"no kind of plot is called {kind!r}; {hint}")
+    target = Path(output or f"{kind}.png")
+    ending = target.suffix.removeprefix(".")
+    if ending not in ("png", "svg", "pdf"):
+        raise click.UsageError(f"-o {target}: a picture ends in .png, .svg or .pdf.")
+
+    from trunkline.plot import save
+    from trunkline.plot.kinds import draw
+    from trunkline.plot.sources import Choice, Lacking
+    from trunkline.results.render import printable
+
+    sources = [loaded(Path(folder), label) for folder, label in labelled(results)]
+    end = math.inf if until is None else until
+    choice = Choice(frozenset(only), measure, table, fit, title, since, end)
+    try:
+        figure = draw(kind, sources, choice)
+    except Lacking as error:
+        raise Undrawn("\n".join(map(printable, str(error).splitlines()))) from error
+    save(figure, target)
+    click.echo(f"{kind} written to {target}", err=True)
+
+
+def labelled(folders: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Folders with labels that tell them apart: their names, or as much of the paths as it takes.
+
+    Parameters
+    ----------
+    folders : tuple of str
+        Paths.
+
+    Returns
+    -------
+    list of (str, str)
+        Path and label.
+    """
+    from pathlib import Path
+
+    parts = [Path(folder).resolve().parts for folder in folders]
+    taken = 1
+    while taken < max(map(len, parts)) and len({each[-taken:] for each in parts}) < len(set(parts)):
+        taken += 1
+    return [(folder, "/".join(each[-taken:])) for folder, each in zip(folders, parts, strict=True)]
+
+
+def loaded(folder: Path, label: str) -> Source:
+    """Read results or a reproduction.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    label : str
+        What it is called in the picture.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    click.UsageError
+        It holds neither.
+    """
+    import json
+
+    from trunkline.plot.sources import Source
+    from trunkline.results import store
+
+    if (folder / "study.json").is_file():
+        record = json.loads((folder / "study.json").read_text(encoding="utf-8"))
+        return Source(label, (), record)
+    if (folder / store.RUN).is_file():
+        return Source(label, store.read(folder))
+    raise click.UsageError(f"{folder} holds neither results of a run nor of a reproduction.")

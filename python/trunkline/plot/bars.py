@@ -1,0 +1,131 @@
+"""A measure of each flow, class, port or path as bars, with intervals over the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trunkline.plot.canvas import canvas, legend, look, plain
+from trunkline.plot.figure import style
+from trunkline.plot.sources import Choice, Lacking, Source
+from trunkline.stats import Interval, across
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TABLES = ("flows", "classes", "ports", "paths")
+UNITS = (("_bit_s", "Mbit/s", 1e-6), ("_s", "ms", 1e3), ("_ratio", "%", 100.0))
+
+
+def bars(sources: Sequence[Source], choice: Choice) -> Figure:
+    """Draw a column of a table.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        Results: a colour each; over several runs, means with 95 % intervals.
+    choice : Choice
+        The measure (default ``goodput_bit_s``), its table (default: the first that has it), and
+        which rows.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    Lacking
+        No table has the measure.
+    """
+    measure = choice.measure or "goodput_bit_s"
+    table = _table(sources[0], measure, choice.table)
+    values: list[dict[str, Interval]] = []
+    names: dict[str, None] = {}
+    for source in sources:
+        found = {}
+        for row in across(source.runs, table):
+            name = " ".join(each for each in row.key.values() if each != "default")
+            chosen = any(choice.wants(each) for each in row.key.values())
+            if chosen and measure in row.measures:
+                found[name] = row.measures[measure]
+                names[name] = None
+        values.append(found)
+    if not names:
+        choice.checked(
+            [name for row in across(sources[0].runs, table) for name in row.key.values()]
+        )
+        msg = f"{measure} of {table} has no value in these results"
+        raise Lacking(msg)
+    label, unit, scale = _unit(measure)
+    with style():
+        figure, axes = canvas(choice.title or f"{label} of {table}", "", f"{label} [{unit}]")
+        listed = list(names)
+        width = 0.8 / len(sources)
+        for number, (source, found) in enumerate(zip(sources, values, strict=True)):
+            offset = (number - (len(sources) - 1) / 2) * width
+            at = [place + offset for place, name in enumerate(listed) if name in found]
+            kept = [found[name] for name in listed if name in found]
+            colour = look(number)["color"]
+            axes.bar(
+                at,
+                [each.mean * scale for each in kept],
+                0.9 * width,
+                color=colour,
+                alpha=0.65,
+                label=plain(source.label) if len(sources) > 1 else None,
+            )
+            for place, each in zip(at, kept, strict=True):
+                if each.low is not None and each.high is not None:
+                    ends = ([each.mean - each.low], [each.high - each.mean])
+                    axes.errorbar(
+                        [place],
+                        [each.mean * scale],
+                        yerr=[[end * scale for end in side] for side in ends],
+                        color="#222222",
+                        capsize=3,
+                        linewidth=1.2,
+                    )
+        many = len(listed) > 8 or max(map(len, listed)) > 12
+        axes.set_xticks(
+            range(len(listed)),
+            labels=[plain(name) for name in listed],
+            rotation=45 if many else 0,
+            ha="right" if many else "center",
+        )
+        axes.grid(visible=False, axis="x")
+        axes.margins(x=0.02)
+        legend(axes)
+    return figure
+
+
+def _table(source: Source, measure: str, wanted: str | None) -> str:
+    """The table that has a measure."""
+    tables = (wanted,) if wanted else TABLES
+    numbers = {
+        table: [
+            f.name for f in source.runs[0].tables[table].fields if f.kind != "str" and f.in_json
+        ]
+        for table in tables
+        if table in TABLES
+    }
+    for table, columns in numbers.items():
+        if measure in columns:
+            return table
+    import difflib
+
+    known = list(dict.fromkeys(name for columns in numbers.values() for name in columns))
+    near = difflib.get_close_matches(measure, known, 3)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(known)}"
+    msg = f"no table has the measure {measure!r}; {hint}"
+    raise Lacking(msg)
+
+
+def _unit(measure: str) -> tuple[str, str, float]:
+    """Name of a measure in words, its unit in the picture, and the factor to it."""
+    for ending, unit, scale in UNITS:
+        if measure.endswith(ending):
+            kept = measure if ending == "_ratio" else measure.removesuffix(ending)
+            return kept.replace("_", " "), unit, scale
+    if measure.startswith("bytes_") or measure.endswith("_bytes"):
+        return measure.replace("_", " "), "B", 1.0
+    return measure.replace("_", " "), "1", 1.0

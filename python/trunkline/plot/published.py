@@ -1,0 +1,118 @@
+"""Published against ours: every cell of a reproduction as a point, equality as a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from trunkline.plot.canvas import canvas, legend, plain
+from trunkline.plot.figure import COLOURS, MARKERS, style
+from trunkline.plot.sources import Choice, Lacking, Source
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDE = 50.0
+"""Ratio of the greatest value to the least from which the axes are logarithmic."""
+
+
+def published(sources: Sequence[Source], choice: Choice) -> Figure:
+    """Draw our means with their intervals over the published values.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        Reproductions; a marker each.
+    choice : Choice
+        ``table`` for one table, ``only`` for some columns.
+
+    Returns
+    -------
+    Figure
+        Cells whose published value is doubtful are hollow.
+
+    Raises
+    ------
+    Lacking
+        No cell has a published value, or cells of different units are wanted in one picture.
+    """
+    cells = [(number, cell) for number, source in enumerate(sources) for cell in _cells(source)]
+    known = {str(cell["table"]) for _, cell in cells}
+    if choice.table is not None and choice.table not in known:
+        msg = f"no table is called {choice.table!r}; there are {', '.join(sorted(known))}"
+        raise Lacking(msg)
+    choice.checked(list(dict.fromkeys(str(cell["column"]) for _, cell in cells)))
+    kept = [
+        (number, cell)
+        for number, cell in cells
+        if choice.table in (None, str(cell["table"])) and choice.wants(str(cell["column"]))
+    ]
+    units = sorted({str(cell["unit"]) for _, cell in kept})
+    if len(units) > 1:
+        tables = sorted({f"{cell['table']} [{cell['unit']}]" for _, cell in kept})
+        msg = f"tables with different units: choose one with --table from {', '.join(tables)}"
+        raise Lacking(msg)
+    return _draw(kept, units[0], sources, choice)
+
+
+def _cells(source: Source) -> list[dict[str, Any]]:
+    if not source.record:
+        msg = f"{source.label} is no reproduction: trunkline reproduce STUDY --out makes one"
+        raise Lacking(msg)
+    cells = [
+        cell
+        for cell in source.record.get("cells", [])
+        if cell.get("published") is not None and cell.get("ours") is not None
+    ]
+    if not cells:
+        msg = f"{source.label} has no published values"
+        raise Lacking(msg)
+    return cells
+
+
+def _draw(
+    kept: list[tuple[int, dict[str, Any]]], unit: str, sources: Sequence[Source], choice: Choice
+) -> Figure:
+    tables = list(dict.fromkeys(str(cell["table"]) for _, cell in kept))
+    by_column = len(tables) == 1
+    key = "column" if by_column else "table"
+    colours = {
+        name: COLOURS[number % len(COLOURS)]
+        for number, name in enumerate(dict.fromkeys(str(cell[key]) for _, cell in kept))
+    }
+    title = choice.title or f"Published against ours: {', '.join(each.label for each in sources)}"
+    with style():
+        figure, axes = canvas(title, f"published [{unit}]", f"ours [{unit}]", wide=6.4)
+        values = [float(cell[name]) for _, cell in kept for name in ("published", "ours")]
+        above = [value for value in values if value > 0]
+        logarithmic = len(above) == len(values) and max(values) > WIDE * min(values)
+        if logarithmic:
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+        low, high = (min(values), max(values)) if logarithmic else (min(0.0, *values), max(values))
+        axes.plot([low, high], [low, high], color="#888888", linewidth=1.0, label="equal")
+        told: set[str] = set()
+        for number, cell in kept:
+            name = str(cell[key])
+            label = name if by_column else f"table {name}"
+            label += f", {sources[number].label}" if len(sources) > 1 else ""
+            colour = colours[name]
+            hollow = bool(cell.get("note"))
+            ends = [cell.get("low"), cell.get("high")]
+            if all(end is not None for end in ends):
+                axes.vlines([cell["published"]], ends[0], ends[1], color=colour, linewidth=1.2)
+            axes.plot(
+                [cell["published"]],
+                [cell["ours"]],
+                linestyle="none",
+                marker=MARKERS[number % len(MARKERS)],
+                markersize=5.5,
+                color=colour,
+                markerfacecolor="white" if hollow else colour,
+                label=None if label in told else plain(label),
+                zorder=3,
+            )
+            told.add(label)
+        axes.margins(x=0.04)
+        legend(axes)
+    return figure

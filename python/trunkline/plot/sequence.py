@@ -1,0 +1,121 @@
+"""The time-sequence graph: what a TCP sender sent, what came back, and what was lost.
+
+Source: its form follows S. Ostermann's tcptrace: bytes over time at the sender.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from trunkline.plot.canvas import canvas, legend, plain
+from trunkline.plot.figure import COLOURS, style
+from trunkline.plot.sources import Choice, Lacking, Source, named
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MEGA = 1e-6
+
+
+def time_sequence(sources: Sequence[Source], choice: Choice) -> Figure:
+    """Draw segments, retransmissions, acknowledgements and losses of TCP flows.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        Traced results; the first run of each is drawn.
+    choice : Choice
+        Flows; the first TCP flow if none is named.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    Lacking
+        A run has no trace, or no TCP flow.
+    """
+    with style():
+        figure, axes = canvas(
+            choice.title or "Time-sequence graph", "time [s]", "sequence number [MB]"
+        )
+        number = 0
+        for source in sources:
+            for flow in _flows(source, choice):
+                points = _points(source, flow, choice)
+                several = len(sources) > 1 or len(choice.only) > 1
+                name = plain(named(source, flow, sources)) if several else ""
+                _draw(axes, points, COLOURS[number % len(COLOURS)], name)
+                number += 1
+        legend(axes)
+    return figure
+
+
+def _flows(source: Source, choice: Choice) -> list[str]:
+    run = source.runs[0]
+    if len(run.packets) == 0:
+        msg = (
+            f"{source.label} has no packet trace; add to the scenario\n  run: {{trace: on}}\n"
+            "or run it with --set run.trace=on"
+        )
+        raise Lacking(msg)
+    pairs = zip(run.flows["flow"], run.flows["protocol"], strict=True)
+    known = [str(flow) for flow, protocol in pairs if protocol == "tcp"]
+    if not known:
+        msg = f"{source.label} has no TCP flow"
+        raise Lacking(msg)
+    choice.checked(known)
+    return [flow for flow in known if flow in choice.only] or known[:1]
+
+
+def _points(
+    source: Source, flow: str, choice: Choice
+) -> dict[str, tuple[list[float], list[float]]]:
+    found: dict[str, tuple[list[float], list[float]]] = {
+        kind: ([], []) for kind in ("sent", "again", "acknowledged", "lost")
+    }
+    table = source.runs[0].packets
+    columns = ("flow", "event", "direction", "time_s", "seq_bytes", "ack_bytes", "retransmission")
+    rows: Any = zip(*(table[name] for name in columns), strict=True)
+    for name, event, direction, at, seq, ack, again in rows:
+        if name != flow or not choice.since <= at <= choice.until:
+            continue
+        kind, value = None, seq
+        if direction == "forward":
+            if event == "sent":
+                kind = "again" if again else "sent"
+            elif event == "dropped":
+                kind = "lost"
+        elif event == "delivered":
+            kind, value = "acknowledged", ack
+        if kind is not None:
+            found[kind][0].append(at)
+            found[kind][1].append(value * MEGA)
+    return found
+
+
+def _draw(
+    axes: Any, points: dict[str, tuple[list[float], list[float]]], colour: str, name: str
+) -> None:
+    before = f"{name}: " if name else ""
+    at, value = points["acknowledged"]
+    axes.plot(
+        at,
+        value,
+        color=colour,
+        linewidth=1.0,
+        drawstyle="steps-post",
+        label=f"{before}acknowledged",
+        zorder=2,
+    )
+    marks = (
+        ("sent", "sent", {"marker": ".", "markersize": 2.5, "color": colour, "alpha": 0.55}),
+        ("again", "sent again", {"marker": "D", "markersize": 4, "color": colour}),
+        ("lost", "lost", {"marker": "x", "markersize": 5, "color": "#000000"}),
+    )
+    for kind, label, how in marks:
+        at, value = points[kind]
+        if at:
+            axes.plot(at, value, linestyle="none", label=f"{before}{label}", zorder=3, **how)

@@ -1,0 +1,108 @@
+"""What named plots are drawn from: results with their labels, and what may be chosen in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from trunkline.results import Results
+
+
+class Lacking(ValueError):
+    """The results do not hold what a plot needs; the text says what to add to the scenario."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Results to draw.
+
+    Parameters
+    ----------
+    label : str
+        What they are called in the picture.
+    runs : sequence of Results
+        Runs of one scenario with different seeds; none for a reproduction.
+    record : dict
+        Of a reproduction: its JSON object.
+    """
+
+    label: str
+    runs: Sequence[Results] = ()
+    record: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What to draw of them.
+
+    Parameters
+    ----------
+    only : frozenset of str
+        Flows, links or classes; all if empty.
+    measure : str or None
+        Column of a table, for bars.
+    table : str or None
+        Table of a study, or of the results.
+    fit : str
+        Distribution fitted to a histogram.
+    title : str or None
+        Heading; that of the kind if None.
+    since, until : float
+        Part of the run that plots over time show [s].
+    """
+
+    only: frozenset[str] = frozenset()
+    measure: str | None = None
+    table: str | None = None
+    fit: str = "best"
+    title: str | None = None
+    since: float = 0.0
+    until: float = math.inf
+
+    def wants(self, name: str) -> bool:
+        """Whether a flow, link or class is to be drawn.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        """
+        return not self.only or name in self.only
+
+    def checked(self, known: Sequence[str]) -> None:
+        """Refuse names that nothing has.
+
+        Parameters
+        ----------
+        known : sequence of str
+            Names there are.
+
+        Raises
+        ------
+        Lacking
+            One is not among them.
+        """
+        import difflib
+
+        for name in sorted(self.only - set(known)):
+            near = difflib.get_close_matches(name, known, 3)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+            msg = f"nothing to draw is called {name!r}; {hint}"
+            raise Lacking(msg)
+
+
+def named(source: Source, name: str, sources: Sequence[Source]) -> str:
+    """Name of a line: with that of its results where there are several.
+
+    Parameters
+    ----------
+    source : Source
+        Whose line it is.
+    name : str
+        Its own name.
+    sources : sequence of Source
+        All that are drawn.
+    """
+    return f"{source.label}: {name}" if len(sources) > 1 else name
