@@ -140,3 +140,4 @@ def test_warm_up_says_when_half_of_the_run_is_not_enough(
 def test_bca_intervals_are_asked_for_by_name(trunkline: Command, file: str) -> None:
     shown = trunkline("run", file, "--runs", "12", "--interval", "bca").stdout
     assert "over 12 runs (BCa bootstrap)" in shown
+    assert "BCa of fewer than 20 runs is too narrow" in shown

@@ -33,6 +33,9 @@ _PORTS = {
 ENOUGH = 0.1
 """Half width over the mean beyond which an interval says too little."""
 
+BCA_RUNS = 20
+"""Runs below which a bootstrap interval holds the mean too seldom."""
+
 _MAIN = ("goodput_bit_s", "delay_mean_s", "delay_p99_s")
 _KINDS = {"t": "Student's t", "bca": "BCa bootstrap"}
 
@@ -66,8 +69,10 @@ def render_many(
     ]
     last = f"mean ± half of the 95 % interval over {len(runs)} runs ({_KINDS[interval]})"
     tables[0].caption = "p99: of all runs' packets together, its interval by sections"
-    short = not_enough(flows)
-    return draw(tables, f"{last}\n{short}" if short else last, width=width, colour=colour)
+    lines = [last, not_enough(flows)]
+    if interval == "bca" and len(runs) < BCA_RUNS:
+        lines.append(f"BCa of fewer than {BCA_RUNS} runs is too narrow: see --interval t")
+    return draw(tables, "\n".join(filter(None, lines)), width=width, colour=colour)
 
 
 def not_enough(flows: Sequence[Row], bound: float = ENOUGH) -> str:
