@@ -16,6 +16,7 @@ from trunkline.cli.common import (
     load_scenario,
     scenario_options,
 )
+from trunkline.cli.engine_option import check_engine, engine_options, run_linux
 from trunkline.cli.replication import (
     MOST_RUNS,
     chosen,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Replications, with seeds SEED, SEED + 1, ...",
 )
+@engine_options
 @precision_options
 @click.option(
     "--interval",
@@ -78,6 +80,8 @@ def command(
     strict: bool,
     seed: int | None,
     runs: int,
+    engine: str,
+    runner: str | None,
     until_ci: float | None,
     max_runs: int,
     metrics: tuple[str, ...],
@@ -94,6 +98,9 @@ def command(
     pcap_snaplen: int | None,
 ) -> None:
     """Run the scenario in FILE (- is standard input)."""
+    check_engine(
+        engine, runner, pcap=pcap is not None, batches=batches, warm_up=warm_up is not None
+    )
     capture = Capture.of(pcap, pcap_at, pcap_snaplen, runs=max_runs if until_ci else runs)
     several = runs > 1 or until_ci is not None
     if runs > 1 and until_ci is not None:
@@ -122,6 +129,8 @@ def command(
 
     def run(seeds: list[int]) -> list[Results]:
         with engine_faults():
+            if engine == "linux":
+                return run_linux(network, seeds, runner, scenario.text)
             return simulate(network, seeds=seeds, threads=threads, scenario=scenario.text)
 
     reached, courses = None, None

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from trunkline.cli.common import SEED, engine_faults, load_scenario, scenario_options
+from trunkline.cli.engine_option import RUNNERS
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
     from trunkline.linux.verify import Verdict
 
-RUNNERS = ("uml", "qemu", "native")
 MOST_SEEDS = 1000
 
 

@@ -1,0 +1,100 @@
+"""Which engine runs a scenario: the options of it, and the call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from trunkline.network import Network
+    from trunkline.results import Results
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+ENGINES = ("sim", "linux")
+RUNNERS = ("uml", "qemu", "native")
+
+
+def engine_options(function: F) -> F:
+    """Add ``--engine`` and ``--runner``.
+
+    Parameters
+    ----------
+    function : callable
+        Command that takes ``engine`` and ``runner``.
+
+    Returns
+    -------
+    callable
+    """
+    function = click.option(
+        "--runner",
+        type=click.Choice(RUNNERS),
+        help="With --engine linux, what runs the kernel; the first that is ready if not given "
+        "(never native, which is in real time).",
+    )(function)
+    return click.option(
+        "--engine",
+        type=click.Choice(ENGINES),
+        default="sim",
+        show_default=True,
+        help="The packet simulator, or the routers of a real Linux kernel in virtual time.",
+    )(function)
+
+
+def check_engine(engine: str, runner: str | None, **others: bool) -> None:
+    """Refuse what only the simulator can do.
+
+    Parameters
+    ----------
+    engine, runner
+        As given.
+    **others
+        Whether an option was given, by its name with underscores.
+
+    Raises
+    ------
+    click.UsageError
+        They do not go together.
+    """
+    if engine == "sim":
+        if runner is not None:
+            raise click.UsageError("--runner is for --engine linux.")
+        return
+    for name, given in others.items():
+        if given:
+            option = name.replace("_", "-")
+            raise click.UsageError(f"--{option} is for the simulator, not for --engine linux.")
+
+
+def run_linux(
+    network: Network, seeds: Sequence[int], runner: str | None, text: str
+) -> list[Results]:
+    """Run a network in a guest, and say what its kernel does differently.
+
+    Parameters
+    ----------
+    network : Network
+        A compiled network.
+    seeds : sequence of int
+        A run each.
+    runner : str or None
+        ``uml``, ``qemu`` or ``native``.
+    text : str
+        Text of the scenario.
+
+    Returns
+    -------
+    list of Results
+        In the order of the seeds.
+    """
+    from trunkline.linux.engine import simulate
+    from trunkline.results.render import printable
+
+    def noted(note: str) -> None:
+        click.echo(f"note: {printable(note)}", err=True)
+
+    return simulate(network.to_json(), seeds=seeds, runner=runner, scenario=text, noted=noted)
