@@ -1,13 +1,15 @@
 """Draw the pictures of the reference pages from runs of their own.
 
-``python tools/pictures.py`` writes docs/reference/pictures/*.png; the same program gives the same
+``python tools/pictures.py`` writes docs/reference/pictures/*; the same program gives the same
 bytes. Names after it choose some: ``python tools/pictures.py schedulers``.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,10 @@ from matplotlib.figure import Figure
 from trunkline.engine.sim import simulate
 from trunkline.network import compile as compiled
 from trunkline.plot.figure import COLOURS, save, style
+from trunkline.plot.graph import svg
+from trunkline.plot.kinds import draw
+from trunkline.plot.sketch import Sketch
+from trunkline.plot.sources import Choice, Source
 from trunkline.results import Results
 from trunkline.scenario import Scenario, load
 
@@ -231,22 +237,43 @@ def diffserv_over_mpls() -> Figure:
     return figure
 
 
+def hello_twice(kind: str, choice: Choice) -> Figure:
+    """A named plot of the example hello, with the queue it has and with a small one."""
+    sources = []
+    for label, queue in (("50 packets", "50 packets"), ("10 packets", "10 packets")):
+        overrides = {"run.trace": "on", "run.duration": "15 s", "queue": queue}
+        sources.append(Source(label, [run(load(EXAMPLES / "hello.yaml", overrides=overrides))]))
+    return draw(kind, sources[:1] if kind == "time-sequence" else sources, choice)
+
+
+def graph() -> str:
+    """The topology of the example trunks."""
+    scenario = load(EXAMPLES / "trunks.yaml")
+    return svg(Sketch.of(json.loads(compiled(scenario).to_json())))
+
+
 PICTURES: dict[str, Callable[[], Figure]] = {
     "conditioners": conditioners,
     "diffserv-over-mpls": diffserv_over_mpls,
     "drop-models": drop_models,
+    "plot-cwnd": partial(hello_twice, "cwnd", Choice()),
+    "plot-time-sequence": partial(hello_twice, "time-sequence", Choice(since=10.5, until=11.3)),
     "schedulers": schedulers,
 }
 
 
 def main(names: list[str]) -> int:
     """Draws the pictures named, or all."""
-    unknown = [name for name in names if name not in PICTURES]
+    known = [*PICTURES, "graph"]
+    unknown = [name for name in names if name not in known]
     if unknown:
-        print(f"no picture {unknown[0]}; pictures: {', '.join(PICTURES)}", file=sys.stderr)
+        print(f"no picture {unknown[0]}; pictures: {', '.join(known)}", file=sys.stderr)
         return 2
     OUT.mkdir(parents=True, exist_ok=True)
-    for name in names or PICTURES:
+    for name in names or known:
+        if name == "graph":
+            (OUT / "graph.svg").write_text(graph(), encoding="utf-8", newline="\n")
+            continue
         print(save(PICTURES[name](), OUT / f"{name}.png").relative_to(ROOT))
     return 0
 
