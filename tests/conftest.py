@@ -20,6 +20,24 @@ settings.register_profile(
 settings.register_profile("wide", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--linux``: the long tier of the Linux engine too."""
+    parser.addoption(
+        "--linux", action="store_true", help="run the guests that take minutes as well"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip the long tier, with its reason, unless it was asked for."""
+    if config.getoption("--linux"):
+        return
+    skip = pytest.mark.skip(reason="guests that take minutes: ./dev test --linux")
+    for item in items:
+        if item.get_closest_marker("guest_minutes"):
+            item.add_marker(skip)
+
+
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

@@ -19,7 +19,8 @@ TOOLS = os.pathsep.join(os.path.join("tools", name) for name in ("dev", "build")
 def test(arguments: list[str]) -> int:
     """Run the Rust tests, then the Python tests; arguments go to pytest.
 
-    With arguments the Rust tests are left out, as pytest's names mean nothing to them.
+    With arguments the Rust tests are left out, as pytest's names mean nothing to them. ``--linux``
+    alone runs all tests of the Linux engine, those that take minutes included.
     """
     steps.prepare("test")
     clock = Clock()
@@ -29,6 +30,8 @@ def test(arguments: list[str]) -> int:
         command = ["cargo", "test", "--workspace", "--locked", "--quiet", "--no-fail-fast"]
         if attempt(command, steps.CARGO_ENVIRONMENT):
             failed.append("Rust")
+    if arguments == ["--linux"]:
+        arguments = ["--linux", "tests/linux", "tests/unit/linux", "tests/evidence/linux"]
     say("Python tests")
     if attempt([steps.VENV_PYTHON, "-m", "pytest", *arguments]):
         failed.append("Python")

@@ -12,7 +12,7 @@ import subprocess
 from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.cache import agent, agent_file
-from trunkline.linux.needs import Part, tool
+from trunkline.linux.needs import Part, tool, tool_environment
 from trunkline.linux.process import run_guest
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from trunkline.linux.process import Cost
 
 NAME: Final = "native"
-PATH: Final = f"{os.defpath}:/usr/sbin:/sbin"
 
 
 def needs() -> list[Part]:
@@ -32,7 +31,7 @@ def needs() -> list[Part]:
     -------
     list of Part
     """
-    parts = [tool("ip", package="iproute2"), tool("tc", package="iproute2")]
+    parts = [tool("ip", "install iproute2"), tool("tc", "install iproute2")]
     if agent() is None:
         return parts
     tried = subprocess.run(
@@ -81,7 +80,7 @@ def run(
     cost = run_guest(
         [str(agent_file()), "native", "orders", ".", "archive"],
         folder,
-        environment={"PATH": PATH},
+        environment=tool_environment(),
         console=console,
         on_progress=on_progress,
         patience_s=patience_s,

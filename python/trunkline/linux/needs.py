@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,28 +30,26 @@ class Part:
     detail: str
 
 
-def tool(name: str, *, package: str) -> Part:
+def tool(name: str, remedy: str) -> Part:
     """A program of the system, or one that was unpacked into the cache.
 
     Parameters
     ----------
     name : str
         The program.
-    package : str
-        Debian's package of it.
+    remedy : str
+        What to do if it is not there.
 
     Returns
     -------
     Part
     """
     path = find_tool(name)
-    if path is not None:
-        return Part(name, True, str(path))
-    return Part(name, False, f"install {package}")
+    return Part(name, path is not None, remedy if path is None else str(path))
 
 
 def find_tool(name: str) -> Path | None:
-    """A program on the path or where administrators' programs lie.
+    """A program on the path, where administrators' programs lie, or in the cache.
 
     Parameters
     ----------
@@ -61,18 +60,32 @@ def find_tool(name: str) -> Path | None:
     -------
     Path or None
     """
-    path = os.environ.get("PATH", os.defpath)
-    found = shutil.which(name, path=f"{path}:/usr/sbin:/sbin")
+    found = shutil.which(name, path=os.pathsep.join(program_folders()))
     return Path(found) if found else None
 
 
+def program_folders() -> list[str]:
+    """Where programs are looked for; the cache comes last."""
+    own = [str(unpacked("tools") / part) for part in ("usr/bin", "bin", "usr/sbin", "sbin")]
+    return [os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", *own]
+
+
+def tool_environment() -> dict[str, str]:
+    """Environment in which programs of the cache find their libraries, and the system's theirs."""
+    root, kind = unpacked("tools"), f"{platform.machine()}-linux-gnu"
+    found = {"PATH": os.pathsep.join(program_folders())}
+    if root.exists():
+        found["LD_LIBRARY_PATH"] = f"{root}/usr/lib/{kind}:{root}/lib/{kind}"
+    return found
+
+
 def unpacked(runner: str) -> Path:
-    """The folder into which a runner's packages are unpacked.
+    """The folder into which packages are unpacked.
 
     Parameters
     ----------
     runner : str
-        Its name.
+        The runner's name, or ``tools`` for what the runners share.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.cache import agent
 from trunkline.linux.image import base_image, module_order, order_image
-from trunkline.linux.needs import Part, find_tool, tool, trial, unpacked
+from trunkline.linux.needs import Part, find_tool, tool, tool_environment, trial, unpacked
 from trunkline.linux.plan import KERNEL_MODULES
 from trunkline.linux.process import run_guest
 
@@ -42,8 +42,8 @@ def needs() -> list[Part]:
     parts = [
         Part("emulator", True, str(program)) if program else Part("emulator", False, SETUP),
         Part("kernel", True, kernel.name) if kernel else Part("kernel", False, SETUP),
-        tool("ip", package="iproute2"),
-        tool("tc", package="iproute2"),
+        tool("ip", SETUP),
+        tool("tc", SETUP),
     ]
     if kernel:
         missing = _modules(kernel)[2]
@@ -128,7 +128,7 @@ def run(
     assert kernel is not None, "the runner is ready"
     before, after, _ = _modules(kernel)
     tools = [path for name in ("ip", "tc") if (path := find_tool(name)) is not None]
-    base = base_image(agent() or b"", tools, before, after)
+    base = base_image(agent() or b"", tools, before, after, tool_environment())
     (folder / "initrd").write_bytes(base + order_image(files))
     share = unpacked(NAME) / "usr" / "share"
     command = [str(program)]

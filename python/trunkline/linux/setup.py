@@ -58,7 +58,7 @@ class Setup:
     packages : list of Package
         What is fetched.
     tools : list of Package
-        Those of them that are build tools.
+        Those of them that are ``ip`` and ``tc``, or build tools.
     room : int
         Space it takes while it is done [B].
     stays : int
@@ -113,27 +113,32 @@ def plan_setup(runner: str) -> Setup:
         raise SetupFailed(str(error)) from error
 
 
-_PREPARED: Final = {"emulator", "kernel", "modules", "trial"}
+_PREPARED: Final = {"emulator", "kernel", "ip", "tc", "modules", "trial"}
 
 
 def _plan(runner: str, apt: Apt) -> Setup:
+    shared = all(find_tool(name) for name in ("ip", "tc"))
+    tools = [] if shared else apt.missing(["iproute2"])
     if runner == "qemu":
         emulator = [] if find_tool(qemu.PROGRAM) else apt.missing([QEMU_PACKAGE])
         image = apt.depends(QEMU_KERNEL, r"linux-image-\d.*")
         if image is None:
             msg = f"the package lists hold no {QEMU_KERNEL}"
             raise NoPackages(msg)
-        packages = [*emulator, *apt.packages([(image, None)])]
+        packages = [*tools, *emulator, *apt.packages([(image, None)])]
         size = sum(package.size for package in packages)
         stays = UNPACKED["qemu"]
-        return Setup(runner, packages, [], stays + size, stays, "half a minute")
+        return Setup(runner, packages, tools, stays + size, stays, "half a minute")
     lacking = [text for name, text in COMPILER.items() if find_tool(name) is None]
     if lacking:
         msg = f"the kernel is compiled here, and these are missing: install {' '.join(lacking)}"
         raise SetupFailed(msg)
     wanted = [package for name, package in BUILD_TOOLS.items() if find_tool(name) is None]
-    tools = apt.missing(wanted) if wanted else []
-    packages = [*apt.packages([(UML_SOURCE, None)]), *tools]
+    if wanted:
+        # The folder is replaced as a whole, so what lies in it already comes along.
+        both = wanted if all(map(shutil.which, ("ip", "tc"))) else [*wanted, "iproute2"]
+        tools = apt.missing(both)
+    packages = [*tools, *apt.packages([(UML_SOURCE, None)])]
     room = BUILD_ROOM + sum(package.size for package in packages)
     return Setup(runner, packages, tools, room, UNPACKED["uml"], "4 to 6 minutes")
 
@@ -172,17 +177,23 @@ def perform(
             say(f"fetching {', '.join(package.name for package in setup.packages)}")
             archives = apt.fetch(setup.packages, folder / "packages")
             say("unpacking")
+            if setup.tools:
+                unpack(archives[: len(setup.tools)], unpacked("tools"))
+            rest = archives[len(setup.tools) :]
             if setup.runner == "qemu":
-                unpack(archives, unpacked("qemu"))
+                unpack(rest, unpacked("qemu"))
                 about = {"packages": [package.file for package in setup.packages]}
                 write_whole(unpacked("qemu") / "about.json", json.dumps(about).encode())
             else:
-                _build_uml(setup, archives, say, on_progress)
+                _build_uml(setup, rest, say, on_progress)
             for archive in archives:
                 archive.unlink(missing_ok=True)
         except (NoPackages, kernel.SourceDiffers, kernel.BuildFailed) as error:
             raise SetupFailed(str(error)) from error
         try_out(setup.runner, say)
+        if setup.runner == "uml":
+            say("removing source and build")
+            shutil.rmtree(_work())
     return examine(setup.runner)
 
 
@@ -192,12 +203,10 @@ def _build_uml(
     say: Callable[[str], None],
     on_progress: Callable[[float], None],
 ) -> None:
-    work = cache_folder() / "uml" / "work"
-    tools, source = work / "tools", work / "source"
-    if setup.tools:
-        unpack(archives[1:], tools)
+    work = _work()
+    tools, source = unpacked("tools"), work / "source"
     if not (source / "edited").exists():
-        unpack(archives[:1], work / "package")
+        unpack(archives, work / "package")
         say("unpacking the kernel's source, 1.4 GB")
         _unpack_source(work, source, tools)
         kernel.apply_edits(source)
@@ -205,13 +214,16 @@ def _build_uml(
     say("compiling the kernel")
     program = kernel.build(source, tools, work / "log", on_progress)
     about = {
-        "source": setup.packages[0].file,
+        "source": setup.packages[-1].file,
         "sha256": hashlib.sha256(program).hexdigest(),
     }
     write_whole(uml.kernel_folder() / "about.json", json.dumps(about).encode())
     write_whole(uml.kernel_folder() / "linux", program, program=True)
-    say("removing source and build")
-    shutil.rmtree(work)
+
+
+def _work() -> Path:
+    """Where the kernel is made."""
+    return cache_folder() / "uml" / "work"
 
 
 def _unpack_source(work: Path, source: Path, tools: Path) -> None:

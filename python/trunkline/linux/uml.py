@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.cache import agent, cache_folder
 from trunkline.linux.image import base_image, order_image
-from trunkline.linux.needs import Part, find_tool, tool, trial
+from trunkline.linux.needs import Part, find_tool, tool, tool_environment, trial
 from trunkline.linux.process import run_guest
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def needs() -> list[Part]:
     kernel = kernel_folder() / "linux"
     parts = [
         Part("kernel", True, str(kernel)) if kernel.exists() else Part("kernel", False, SETUP),
-        tool("ip", package="iproute2"),
-        tool("tc", package="iproute2"),
+        tool("ip", SETUP),
+        tool("tc", SETUP),
     ]
     memory = memory_folder()
     parts.append(
@@ -88,7 +88,7 @@ def memory_folder(needed_mb: int = 256) -> Path | None:
 def image() -> bytes:
     """The first file system, without orders."""
     programs = [path for name in ("ip", "tc") if (path := find_tool(name)) is not None]
-    return base_image(agent() or b"", programs)
+    return base_image(agent() or b"", programs, environment=tool_environment())
 
 
 def run(
