@@ -116,3 +116,18 @@ def is_random(compiled: Compiled) -> bool:
     data = json.dumps(compiled.network["ports"])
     policies = any(f'"kind": "{kind}"' in data for kind in ("red", "red-linux", "gred"))
     return policies or any(link["loss"] for link in compiled.network["links"])
+
+
+def is_exact(compiled: Compiled) -> bool:
+    """Whether packets can be compared one by one.
+
+    TCP answers to what became of earlier packets. So does a limit of bytes where packets have
+    several sizes: who came first decides who finds room for long after.
+    """
+    if compiled.plan.tcp or is_random(compiled):
+        return False
+    sizes = {size for listed in compiled.traffic.sent.values() for _, size in listed}
+    limits = [
+        its["queue"]["limit_bytes"] for port in compiled.network["ports"] for its in port["classes"]
+    ]
+    return len(sizes) < 2 or not any(limits)

@@ -87,8 +87,6 @@ def port(
             f"port {config['name']}: the Linux kernel has no {kind}; nearest: {NEAREST[kind]}"
         )
         return {}
-    if kind == "htb":
-        return _htb(script, side, config)
     burst = max(1, -(-rate // 8_000_000))
     script.say(
         side.node,
@@ -96,7 +94,13 @@ def port(
         f"class add dev {device} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit "
         f"burst {burst}b cburst {burst}b quantum {_LINK_QUANTUM}",
     )
-    make = {"fifo": _fifo, "priority": _priority, "drr": _drr, "shaped": _shaped}[kind]
+    make = {
+        "fifo": _fifo,
+        "priority": _priority,
+        "drr": _drr,
+        "shaped": _shaped,
+        "htb": _htb,
+    }[kind]
     return make(script, side, config)
 
 
@@ -227,6 +231,8 @@ def _shaped(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, 
 
 
 def _htb(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Leaf]:
+    """A tree of its own below the link's class: it chooses when the link is free, not before."""
+    script.say(side.node, "tc", f"qdisc add dev {side.device} parent 1:1 handle 10: htb")
     classes = config["classes"]
     parents = {its["share"]["parent"] for its in classes}
     made = {}
@@ -234,7 +240,7 @@ def _htb(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Lea
         its = classes[index]
         share = its["share"]
         classid = _classid(index)
-        parent = "1:" if share["parent"] is None else _classid(share["parent"])
+        parent = "10:" if share["parent"] is None else _classid(share["parent"])
         rate = share["rate_bit_s"]
         ceil = share["ceil_bit_s"] or rate
         if share["parent"] is None:
@@ -255,7 +261,7 @@ def _htb(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Lea
 
 
 def _classid(index: int) -> str:
-    return f"1:{0x10 + index:x}"
+    return f"10:{index + 1:x}"
 
 
 def _top_down(classes: Sequence[Mapping[str, Any]]) -> list[int]:

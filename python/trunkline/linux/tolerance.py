@@ -32,6 +32,7 @@ GREATEST: Final = 0.1
 DROPS: Final = 0.15
 FEWEST_DROPS: Final = 5
 CWND_SEGMENTS: Final = 2
+LEFT_OUT: Final = 0.05
 CONFIDENCE: Final = 0.99
 
 
@@ -53,6 +54,14 @@ def unlike(lost: float, allowed_ns: int, gap_ns: float) -> int:
         Mean time between packets.
     """
     return 2 * math.ceil(lost * min(1.0, allowed_ns / gap_ns)) if lost else 0
+
+
+def left_out(packets: int) -> int:
+    """Packets whose delays may differ by more where some other packet was lost or coloured.
+
+    It moves all behind it by its transmission time, until their queue is empty.
+    """
+    return min(packets - 1, max(1, math.ceil(LEFT_OUT * packets)))
 
 
 def drops(mean: float) -> float:

@@ -101,7 +101,7 @@ def verify(
         if progress is not None:
             progress(len(pairs))
     first = pairs[0]
-    exact = _is_exact(first.compiled)
+    exact = engine.is_exact(first.compiled)
     rows = compare.packets(pairs) if exact else compare.means(pairs)
     return Verdict(
         tuple(rows),
@@ -128,15 +128,11 @@ def _probe(data: dict[str, Any]) -> None:
     ]
 
 
-def _is_exact(compiled: Compiled) -> bool:
-    return not compiled.plan.tcp and not engine.is_random(compiled)
-
-
 def _pair(data: Mapping[str, Any], seed: int, runner: str | None) -> Pair:
     written = json.dumps(data, sort_keys=True, separators=(",", ":"))
     with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
         done = engine.run(written, seed, Path(folder), runner=runner)
-        exact = _is_exact(done.compiled)
+        exact = engine.is_exact(done.compiled)
         traced = json.dumps({**data, "run": {**data["run"], "trace": exact}})
         (simulated,) = simulate(traced, seeds=[seed])
         found = _by_packet(done.compiled, simulated, Path(folder)) if exact else {}

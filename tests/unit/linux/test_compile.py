@@ -141,6 +141,22 @@ class TestPorts:
         for classid, quantum in (("10:1", 3000), ("10:2", 1500), ("10:3", 700)):
             assert f"classid {classid} drr quantum {quantum}" in lines
 
+    def test_htb_is_a_tree_below_the_links_own_class(self) -> None:
+        port = (
+            "scheduler: htb, classes: {all: {rate: 4 Mbit/s, burst: 2 kB, cburst: 2 kB}, "
+            "default: {parent: all, rate: 1 Mbit/s, ceil: 4 Mbit/s, burst: 5 kB, cburst: 2 kB, "
+            "priority: 3}}"
+        )
+        lines = tc(line(port), 0)
+        assert lines[2:5] == [
+            "qdisc add dev l0a parent 1:1 handle 10: htb",
+            # Quanta are Linux's own: rate / 8 / 10, 1000 to 200000 B.
+            "class add dev l0a parent 10: classid 10:1 htb rate 4000000bit ceil 4000000bit "
+            "burst 2000b cburst 2000b prio 0 quantum 50000",
+            "class add dev l0a parent 10:1 classid 10:2 htb rate 1000000bit ceil 4000000bit "
+            "burst 5000b cburst 2000b prio 3 quantum 12500",
+        ]
+
     def test_red_gets_its_parameters_as_they_are(self) -> None:
         red = (
             "queue: {limit: 60 kB, aqm: {kind: red-linux, min: 10 kB, max: 30 kB, avpkt: 1000 B, "

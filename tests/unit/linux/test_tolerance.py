@@ -1,0 +1,34 @@
+"""Tolerances worked by hand, and the comparison they are for."""
+
+from __future__ import annotations
+
+import pytest
+
+from trunkline.linux import tolerance
+from trunkline.linux.compare import Row
+
+
+def test_a_hop_costs_a_bucket_and_timers_and_a_packet_its_rounding() -> None:
+    # 3 us for the hosts, 4 links of 1.5 us, 1000 packets of 2 ns.
+    assert tolerance.delay_ns(4, 1000) == 3000 + 6000 + 2000
+
+
+def test_of_those_lost_as_many_may_be_others_as_come_too_close() -> None:
+    # 687 lost, one packet each 3.1 ms, 31 us of doubt: 1 in 100 may fall on either side, and each
+    # counts twice, since another is lost in its place.
+    assert tolerance.unlike(687, 31_000, 3_100_000) == 14
+    assert tolerance.unlike(0, 31_000, 3_100_000) == 0
+    assert tolerance.unlike(10, 5000, 1000) == 20
+
+
+def test_one_seed_says_nothing_of_the_spread() -> None:
+    assert tolerance.spread([1.0], [2.0]) == 0.0
+    # Differences 1 and 3: mean 2, deviation sqrt 2, and Student's t of 99 % and 1 degree of
+    # freedom is 63.657: half of the interval is 63.657 * sqrt(2) / sqrt(2).
+    assert tolerance.spread([1.0, 3.0], [0.0, 0.0]) == pytest.approx(63.657, rel=1e-4)
+
+
+@pytest.mark.parametrize(("difference", "agrees"), [(-2.0, True), (2.0, True), (2.1, False)])
+def test_what_is_within_the_tolerance_agrees(difference: float, agrees: bool) -> None:
+    row = Row("flow", "measure", "s", 1.0, 1.0 + difference, difference, 2.0)
+    assert row.agrees is agrees
