@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from trunkline.cli.common import echo_json, echo_tables, engine_faults
+from trunkline.cli.replication import MAX_RUNS, MOST_RUNS, Percent
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from trunkline.study.execute import How
+    from trunkline.study.plan import Plan
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -145,6 +147,20 @@ def study_faults(folder: str | None = None) -> Iterator[None]:
     "--runs", type=click.IntRange(1, 1_000_000), help="Replications of each point, seeds 1, 2, ..."
 )
 @click.option(
+    "--until-ci",
+    type=Percent(),
+    metavar="PERCENT",
+    help="Replicate each point until half of the 95 % interval of every value is within this "
+    "share of its mean, e.g. 2%.",
+)
+@click.option(
+    "--max-runs",
+    type=click.IntRange(2, MOST_RUNS),
+    default=MAX_RUNS,
+    show_default=True,
+    help="Most runs of a point that --until-ci makes.",
+)
+@click.option(
     "--shard",
     metavar="K/N",
     help="Run only this share, e.g. 3/16; auto: the place in a Slurm array or a Kubernetes Job.",
@@ -155,6 +171,8 @@ def run(
     name: str,
     out: str | None,
     runs: int | None,
+    until_ci: float | None,
+    max_runs: int,
     shard: str | None,
     resume: bool,
     overwrite: bool,
@@ -185,6 +203,21 @@ def run(
     with study_faults():
         which = None if shard is None else shard_of(shard, dict(os.environ))
         plan = Subject(name, seeds=runs).plan
+    if until_ci is not None:
+        if runs is not None or shard is not None:
+            raise click.UsageError("--until-ci finds the number of runs: no --runs, no --shard.")
+        return _run_until(
+            plan,
+            Path(out or f"{plan.name}-study"),
+            until_ci,
+            most=max_runs,
+            how=how,
+            progress=lambda: progress_of(progress, plan.name, running=threads or cores()),
+            resume=resume,
+            overwrite=overwrite,
+            as_json=as_json,
+        )
+    with study_faults():
         folder = shard_folder(Path(out or f"{plan.name}-study"), which)
         store = Store(folder, plan, resume=resume, overwrite=overwrite, shard=which)
     watch = progress_of(progress, plan.name, running=threads or cores())
@@ -204,6 +237,38 @@ def run(
     else:
         _show(folder, (), as_json=as_json)
     return Status.PARTIAL if failed else Status.DONE
+
+
+def _run_until(plan: Plan, folder: Path, target: float, *, as_json: bool, **how: Any) -> int:
+    """Replicate until every point is sure, then show the study."""
+    from trunkline.study.until import until
+
+    try:
+        with study_faults(str(folder)):
+            reached, failed = until(plan, folder, target, **how)
+    except KeyboardInterrupt:
+        click.echo(f"stopped; resume with --resume --out {shown(str(folder))}", err=True)
+        return Status.INTERRUPTED
+    for each in failed:
+        told = f"run {each.task.number}, seed {each.task.seed}: {each.kind}: {each.text}"
+        click.echo(f"failed: {shown(told)}; kept in {each.folder}", err=True)
+    if failed:
+        return Status.PARTIAL
+    _show(folder, (), as_json=as_json)
+    few = [each for each in reached if not each.precision.reached]
+    share = f"± {100 * target:g} %"
+    if not few:
+        click.echo(f"all {len(reached)} points reach {share}", err=True)
+        return Status.DONE
+    worst = max(few, key=lambda each: each.precision.relative or 0)
+    labels = ", ".join(worst.point.labels.values()) or "the point"
+    click.echo(
+        f"NOT ENOUGH RUNS: {len(few)} of {len(reached)} points do not reach {share}; the worst: "
+        f"{shown(labels)}, {shown(worst.precision.widest)} is sure to "
+        f"± {100 * (worst.precision.relative or 0):.2g} %",
+        err=True,
+    )
+    return Status.DONE
 
 
 def interrupted(done: int, total: int, folder: str) -> str:

@@ -85,7 +85,7 @@ def merge(folder: str | Path, sources: Sequence[str | Path] = ()) -> Path:
     lock = Lock(target)
     try:
         for run in sorted(keeps(plan)):
-            _copy(where[run] / RUNS / str(run), target / RUNS / str(run))
+            copy_run(where[run] / RUNS / str(run), target / RUNS / str(run))
         publish(target, plan, done)
         flush(target)
     finally:
@@ -103,7 +103,8 @@ def _ended(shard: Path, files: dict[str, str]) -> list[Record]:
     return ended
 
 
-def _copy(source: Path, target: Path) -> None:
+def copy_run(source: Path, target: Path) -> None:
+    """Copy the tables of a run that is kept, whole or not at all; nothing if they are there."""
     if target.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)
