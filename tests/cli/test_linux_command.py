@@ -1,0 +1,36 @@
+"""`trunkline linux`: what is said where runners are and are not ready."""
+
+import json
+
+
+def test_status_names_what_is_missing_and_what_to_do(trunkline, tmp_path):
+    done = trunkline("linux", "status", "--json", env={"XDG_CACHE_HOME": str(tmp_path)})
+    assert done.returncode == 4
+    about = json.loads(done.stdout)
+    assert about["cache"] == str(tmp_path / "trunkline" / "linux")
+    uml, qemu, native = about["runners"]
+    assert [uml["runner"], qemu["runner"], native["runner"]] == ["uml", "qemu", "native"]
+    assert not uml["ready"]
+    (kernel,) = [part for part in uml["parts"] if part["name"] == "kernel"]
+    assert kernel["detail"] == "trunkline linux setup --runner uml"
+
+
+def test_setup_without_a_package_manager_says_so_and_ends_with_4(trunkline, tmp_path):
+    environment = {"XDG_CACHE_HOME": str(tmp_path), "PATH": str(tmp_path)}
+    done = trunkline("linux", "setup", env=environment)
+    assert done.returncode == 4
+    assert "error[linux]: " in done.stderr
+    assert "missing" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_clean_of_nothing_frees_nothing(trunkline, tmp_path):
+    done = trunkline("linux", "clean", env={"XDG_CACHE_HOME": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (0, "linux: 0 MB freed\n")
+
+
+def test_doctor_names_the_runners(trunkline, tmp_path):
+    done = trunkline("doctor", env={"XDG_CACHE_HOME": str(tmp_path)})
+    assert done.returncode == 0
+    assert "absent  linux/uml    kernel: trunkline linux setup --runner uml" in done.stdout
+    assert [line[8:14] for line in done.stdout.splitlines()[-3:]] == ["linux/"] * 3
