@@ -8,6 +8,7 @@ use crate::conditioner::Conditioner;
 use crate::counters::{Delay, Drops, Totals};
 use crate::histogram::Pool;
 use crate::link::{FarEnd, Fifo, Limit, Link, Port};
+use crate::lookahead::Lookahead;
 use crate::mpls::Tables;
 use crate::network::{Agent, Class, Network, PortConfig};
 use crate::observer::Observer;
@@ -35,7 +36,7 @@ impl<O: Observer> Simulation<O> {
     /// [`Failure::Invalid`] names the first index or parameter that cannot be.
     pub fn new(network: &Network, seed: u64, observer: O) -> Result<Self, Failure> {
         check_indices(network)?;
-        let links = network
+        let mut links = network
             .links
             .iter()
             .map(|link| build_link(network, link, seed))
@@ -45,6 +46,9 @@ impl<O: Observer> Simulation<O> {
             .iter()
             .map(|link| build_near_end(network, link, seed))
             .collect::<Result<Vec<_>, _>>()?;
+        for (link, near_end) in links.iter_mut().zip(&near_ends) {
+            link.has_near_end = near_end.is_some();
+        }
         let ends = Destinations::of(network);
         let edges: Vec<Edge> = network.links.iter().map(edge).collect();
         let fib = Fib::new(network.nodes.len(), &edges, &ends.nodes);
@@ -75,6 +79,7 @@ impl<O: Observer> Simulation<O> {
             drops: Drops::new(),
             sampler: Sampler::new(&network.probes),
             recovery,
+            lookahead: Lookahead::new(network.links.len()),
             observer,
             at_warm_up: Baseline::default(),
             events: 0,

@@ -4,12 +4,15 @@
 //! of entries scale with the network and not with the packets in flight, and makes
 //! (time, source) a total order, so equal times need no insertion counter.
 //!
-//! Layout: a wheel of buckets of equal width, each an intrusive list; a bitmap over the buckets
-//! to skip empty ones; a heap for what lies beyond the wheel's horizon.
+//! Layout: a wheel of buckets of equal width, each an intrusive list, for the block of time the
+//! clock stands in and the one after it; a second wheel of whole blocks for what is later. A block
+//! goes to the first wheel when the clock enters the one before it, so that an event is touched
+//! twice, wherever it is, and no heap is needed.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use trunkline_units::{Span, Time, NEVER};
+mod marks;
+
+use marks::Marks;
+use trunkline_units::{fetch, Span, Time, NEVER};
 
 /// Index of an event source.
 pub type Source = u32;
@@ -17,6 +20,10 @@ pub type Source = u32;
 const NIL: u32 = u32::MAX;
 /// `next` of a source that is in no bucket.
 const DETACHED: u32 = u32::MAX - 1;
+/// Blocks on the second wheel; later ones share its slots.
+const BLOCKS: usize = 1 << 12;
+/// How many events ahead [`Calendar::upcoming`] looks, about.
+const AHEAD: u64 = 12;
 
 /// Where a source stands: both words are read together, so they share a cache line.
 #[derive(Clone, Copy, Debug)]
@@ -34,16 +41,24 @@ pub struct Calendar {
     mask: usize,
     /// Number of the bucket the clock stands in.
     current: u64,
+    /// First bucket of the block after the clock's, and of the one after that.
+    next_block: u64,
+    horizon: u64,
+    /// Buckets of a block, as a power of two.
+    block_shift: u32,
     /// First source of each bucket's list.
     heads: Vec<u32>,
     entries: Vec<Entry>,
-    /// One bit per bucket, and one bit per word of those.
-    words: Vec<u64>,
-    summary: Vec<u64>,
-    /// Beyond the horizon; entries whose source was moved since are stale and skipped.
-    far: BinaryHeap<Reverse<(Time, Source)>>,
-    /// First bucket that is beyond the horizon for sure: the earliest of `far`.
-    far_bucket: u64,
+    used: Marks,
+    /// Blocks beyond the horizon; an event that was moved since is stale and skipped.
+    blocks: Vec<Vec<(Time, Source)>>,
+    used_blocks: Marks,
+    /// The bucket `upcoming` named last, and how far ahead of the clock it may look.
+    cursor: u64,
+    reach: u64,
+    /// Events served in this block, and its bucket in which counting began.
+    served: u64,
+    counted_from: u64,
 }
 
 impl Calendar {
@@ -51,18 +66,25 @@ impl Calendar {
     /// one event falls due about every `gap` ns.
     #[must_use]
     pub fn new(sources: usize, busy: usize, gap: Span) -> Self {
-        // Eight times the busy sources cover some eight gaps of each before the horizon.
+        // A block of four gaps of each busy source.
         let slots = (8 * busy).next_power_of_two().clamp(1 << 10, 1 << 20);
+        let block_shift = slots.trailing_zeros() - 1;
         Self {
             shift: 63 - gap.max(1).leading_zeros(),
             mask: slots - 1,
             current: 0,
+            next_block: 1 << block_shift,
+            horizon: 2 << block_shift,
+            block_shift,
             heads: vec![NIL; slots],
             entries: vec![Entry { due: NEVER, next: DETACHED }; sources],
-            words: vec![0; slots / 64],
-            summary: vec![0; slots.div_ceil(4096)],
-            far: BinaryHeap::new(),
-            far_bucket: u64::MAX,
+            used: Marks::new(slots),
+            blocks: vec![Vec::new(); BLOCKS],
+            used_blocks: Marks::new(BLOCKS),
+            cursor: 0,
+            reach: AHEAD,
+            served: 0,
+            counted_from: 0,
         }
     }
 
@@ -81,19 +103,25 @@ impl Calendar {
         }
         let bucket = at >> self.shift;
         debug_assert!(bucket >= self.current, "an event is not scheduled in the past");
-        if bucket - self.current > self.mask as u64 {
-            self.schedule_far(source, at);
-        } else {
+        if bucket < self.horizon {
             self.link(source, at);
+        } else {
+            self.schedule_far(source, at);
         }
     }
 
     /// Schedules beyond the horizon.
-    #[cold]
+    #[inline(never)]
     fn schedule_far(&mut self, source: Source, at: Time) {
         self.entries[source as usize].due = at;
-        self.far.push(Reverse((at, source)));
-        self.far_bucket = self.far_bucket.min(at >> self.shift);
+        let slot = self.block_of(at) as usize % BLOCKS;
+        self.blocks[slot].push((at, source));
+        self.used_blocks.set(slot);
+    }
+
+    #[inline(always)]
+    fn block_of(&self, at: Time) -> u64 {
+        (at >> self.shift) >> self.block_shift
     }
 
     /// Removes the pending event of `source`, if any.
@@ -102,7 +130,7 @@ impl Calendar {
         let absent = Entry { due: NEVER, next: DETACHED };
         let Entry { due, next } = std::mem::replace(&mut self.entries[source as usize], absent);
         if due == NEVER || next == DETACHED {
-            return; // not pending, or in `far`, where its entry is stale now
+            return; // not pending, or in a block, where its entry is stale now
         }
         let slot = (due >> self.shift) as usize & self.mask;
         let mut cursor = self.heads[slot];
@@ -120,17 +148,15 @@ impl Calendar {
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(Time, Source)> {
         let slot = loop {
-            match self.first_slot() {
+            match self.used.first_from(self.current as usize & self.mask) {
                 Some(slot) => break slot,
-                None => self.reach_far()?,
+                None => self.turn()?,
             }
         };
         let ahead = (slot.wrapping_sub(self.current as usize)) & self.mask;
-        if ahead > 0 {
-            self.current += ahead as u64;
-            if self.far_bucket.wrapping_sub(self.current) <= self.mask as u64 {
-                self.bring_near();
-            }
+        self.current += ahead as u64;
+        if self.current >= self.next_block {
+            self.enter_block();
         }
         let mut source = self.heads[slot];
         let mut entry = self.entries[source as usize];
@@ -141,6 +167,30 @@ impl Calendar {
         }
         self.entries[source as usize] = Entry { due: NEVER, next: DETACHED };
         Some((entry.due, source))
+    }
+
+    /// A source whose event comes soon, each about once: asked once an event, it keeps some
+    /// [`AHEAD`] events ahead of the clock. It may be wrong: it is for fetching what an event will
+    /// need.
+    #[inline(always)]
+    pub fn upcoming(&mut self) -> Option<Source> {
+        self.served += 1;
+        let cursor = self.cursor.max(self.current);
+        let slot = self.used.first_from((cursor + 1) as usize & self.mask)?;
+        let bucket = cursor + 1 + ((slot as u64).wrapping_sub(cursor + 1) & self.mask as u64);
+        if bucket > self.current + self.reach {
+            return None;
+        }
+        self.cursor = bucket;
+        let source = self.heads[slot];
+        self.fetch(source);
+        Some(source)
+    }
+
+    /// Asks the processor to fetch the entry of a source.
+    #[inline(always)]
+    pub fn fetch(&self, source: Source) {
+        fetch::element(&self.entries, source);
     }
 
     /// Unlinks the least (time, source) of a list of several.
@@ -169,8 +219,7 @@ impl Calendar {
         let head = std::mem::replace(&mut self.heads[slot], source);
         self.entries[source as usize] = Entry { due: at, next: head };
         if head == NIL {
-            self.words[slot / 64] |= 1 << (slot % 64);
-            self.summary[slot / 4096] |= 1 << (slot / 64 % 64);
+            self.used.set(slot);
         }
     }
 
@@ -178,82 +227,86 @@ impl Calendar {
     fn set_head(&mut self, slot: usize, source: u32) {
         self.heads[slot] = source;
         if source == NIL {
-            let word = slot / 64;
-            self.words[word] &= !(1 << (slot % 64));
-            if self.words[word] == 0 {
-                self.summary[word / 64] &= !(1 << (word % 64));
-            }
+            self.used.clear(slot);
         }
     }
 
-    /// The first bucket in use from the current one on, around the wheel.
-    #[inline(always)]
-    fn first_slot(&self) -> Option<usize> {
-        let start = self.current as usize & self.mask;
-        let word = start / 64;
-        let here = self.words[word] >> (start % 64);
-        if here != 0 {
-            return Some(start + here.trailing_zeros() as usize);
-        }
-        let block = word / 64;
-        // Words after this one in its block of 64.
-        let rest = self.summary[block] & (u64::MAX << (word % 64)) & !(1 << (word % 64));
-        if rest != 0 {
-            return Some(self.slot_of(block, rest));
-        }
-        let blocks = self.summary.len();
-        for offset in 1..=blocks {
-            let block = (block + offset) % blocks;
-            let found = self.summary[block];
-            if found != 0 {
-                return Some(self.slot_of(block, found));
-            }
-        }
-        None
+    /// The clock has passed into the next block: the one after that comes within the horizon.
+    #[cold]
+    fn enter_block(&mut self) {
+        let elapsed = self.current - self.counted_from;
+        self.reach = (AHEAD * elapsed / self.served.max(1)).clamp(AHEAD, self.mask as u64 / 4);
+        (self.served, self.counted_from) = (0, self.current);
+        let block = self.current >> self.block_shift;
+        self.set_block(block);
+        self.bring_near(block + 1);
     }
 
-    #[inline(always)]
-    fn slot_of(&self, block: usize, summary: u64) -> usize {
-        let word = block * 64 + summary.trailing_zeros() as usize;
-        word * 64 + self.words[word].trailing_zeros() as usize
+    fn set_block(&mut self, block: u64) {
+        self.next_block = (block + 1) << self.block_shift;
+        self.horizon = (block + 2) << self.block_shift;
     }
 
-    /// Whether an entry of `far` still holds.
-    fn waits_far(&self, source: Source, at: Time) -> bool {
-        let entry = self.entries[source as usize];
+    /// Whether an event of a block still holds.
+    fn waits(entries: &[Entry], at: Time, source: Source) -> bool {
+        let entry = entries[source as usize];
         entry.due == at && entry.next == DETACHED
     }
 
-    /// The wheel is empty: turns it to the earliest far event. `None` if there is none.
-    #[cold]
-    fn reach_far(&mut self) -> Option<()> {
-        while let Some(&Reverse((at, source))) = self.far.peek() {
-            if self.waits_far(source, at) {
-                self.current = at >> self.shift;
-                self.bring_near();
-                return Some(());
-            }
-            self.far.pop();
-        }
-        self.far_bucket = u64::MAX;
-        None
-    }
-
-    /// Moves what came within the horizon from the heap into the wheel.
-    #[cold]
-    fn bring_near(&mut self) {
-        while let Some(&Reverse((at, source))) = self.far.peek() {
-            let bucket = at >> self.shift;
-            if bucket.wrapping_sub(self.current) > self.mask as u64 && bucket > self.current {
-                self.far_bucket = bucket;
-                return;
-            }
-            self.far.pop();
-            if self.waits_far(source, at) {
+    /// Moves the events of a block to the first wheel.
+    fn bring_near(&mut self, block: u64) {
+        let slot = block as usize % BLOCKS;
+        let mut waiting = std::mem::take(&mut self.blocks[slot]);
+        waiting.retain(|&(at, source)| {
+            // What is of a later turn of the wheel stays.
+            let here = self.block_of(at) == block;
+            let holds = Self::waits(&self.entries, at, source);
+            if here && holds {
                 self.link(source, at);
             }
+            holds && !here
+        });
+        if waiting.is_empty() {
+            self.used_blocks.clear(slot);
         }
-        self.far_bucket = u64::MAX;
+        self.blocks[slot] = waiting;
+    }
+
+    /// The first wheel is empty: turns it to the block of the earliest event. `None` if there is
+    /// no event.
+    #[cold]
+    fn turn(&mut self) -> Option<()> {
+        let block = self.earliest_block()?;
+        self.current = block << self.block_shift;
+        self.counted_from = self.current;
+        self.set_block(block);
+        self.bring_near(block);
+        self.bring_near(block + 1);
+        Some(())
+    }
+
+    fn earliest_block(&mut self) -> Option<u64> {
+        let first = self.horizon >> self.block_shift;
+        let end = first + BLOCKS as u64;
+        let mut block = first;
+        loop {
+            let slot = self.used_blocks.first_from(block as usize % BLOCKS)?;
+            block += (slot as u64).wrapping_sub(block) % BLOCKS as u64;
+            if block >= end {
+                break;
+            }
+            let entries = &self.entries;
+            self.blocks[slot].retain(|&(at, source)| Self::waits(entries, at, source));
+            if self.blocks[slot].is_empty() {
+                self.used_blocks.clear(slot);
+            } else if self.blocks[slot].iter().any(|&(at, _)| self.block_of(at) == block) {
+                return Some(block);
+            }
+            block += 1;
+        }
+        // Nothing in a whole turn; every event that is left holds.
+        let earliest = self.blocks.iter().flatten().map(|&(at, _)| at).min()?;
+        Some(self.block_of(earliest))
     }
 }
 

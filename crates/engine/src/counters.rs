@@ -3,7 +3,7 @@
 use crate::histogram::{Histogram, Pool};
 use std::collections::BTreeMap;
 use trunkline_packet::{Cause, Packet};
-use trunkline_units::Time;
+use trunkline_units::{fetch, Time, NEVER};
 
 /// Packets and bytes (IP) that only ever grow; a warm-up cut is a difference of two copies.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,8 +32,10 @@ pub struct Totals {
     pub acks_copied: u64,
 }
 
-/// One-way delay of the packets delivered since the warm-up.
+/// One-way delay of the packets delivered since the warm-up; all but the distribution in a cache
+/// line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Delay {
     /// Packets measured.
     pub count: u64,
@@ -45,7 +47,8 @@ pub struct Delay {
     pub max: u64,
     /// Interarrival jitter of RFC 3550 section 6.4.1 [ns].
     pub jitter: f64,
-    last: Option<u64>,
+    /// Delay of the last packet [ns]; `NEVER` before the first.
+    last: u64,
     /// Packets that arrived after one sent later (RFC 4737 type-P-reordered).
     pub reordered: u64,
     next_seq: u32,
@@ -61,7 +64,7 @@ impl Default for Delay {
             min: u64::MAX,
             max: 0,
             jitter: 0.0,
-            last: None,
+            last: NEVER,
             reordered: 0,
             next_seq: 0,
             histogram: Histogram::default(),
@@ -78,17 +81,23 @@ impl Delay {
         self.sum += delay;
         self.min = self.min.min(delay);
         self.max = self.max.max(delay);
-        if let Some(last) = self.last {
+        if self.last != NEVER {
             // RFC 3550 section 6.4.1: J += (|D| - J) / 16, D the difference of transit times.
-            self.jitter += (delay.abs_diff(last) as f64 - self.jitter) / 16.0;
+            self.jitter += (delay.abs_diff(self.last) as f64 - self.jitter) / 16.0;
         }
-        self.last = Some(delay);
+        self.last = delay;
         if packet.seq >= self.next_seq {
             self.next_seq = packet.seq + 1;
         } else if packet.flags & trunkline_packet::flag::RETRANSMISSION == 0 {
             self.reordered += 1;
         }
         self.histogram.add(pool, delay);
+    }
+
+    /// Asks the processor to fetch what every packet is counted in.
+    #[inline(always)]
+    pub fn fetch(&self) {
+        fetch::ahead(&self.count);
     }
 
     /// Starts afresh at the end of the warm-up.

@@ -15,7 +15,7 @@ impl<O: Observer> Simulation<O> {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, index: usize) {
         let link = &mut self.links[index];
-        link.drain(self.now);
+        link.settle_first(self.now);
         let Some(departure) = link.wire.pop() else { return };
         if let Some(next) = link.wire.front() {
             // It is looked at when this link's next event comes, in about one transmission time.
@@ -24,7 +24,7 @@ impl<O: Observer> Simulation<O> {
             self.calendar.schedule(self.sources.arrivals + index as u32, due);
         }
         let (to, id) = (link.to, departure.packet);
-        if let Some(far_end) = &mut link.far_end {
+        if let Some(far_end) = link.far_end_mut() {
             let lost = far_end.loss > 0.0 && far_end.random.uniform() < far_end.loss;
             let cause = if lost {
                 Some(Cause::Corrupted)
@@ -135,7 +135,10 @@ impl<O: Observer> Simulation<O> {
     fn output(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
         let packet = &mut self.arena[id];
         let link = &mut self.links[index as usize];
-        let mut near_end = self.near_ends[index as usize].as_deref_mut();
+        let mut near_end = None;
+        if link.has_near_end {
+            near_end = self.near_ends[index as usize].as_deref_mut();
+        }
         let mut place = Assignment::default();
         if let Some(near_end) = &mut near_end {
             if let Some(conditioner) = &mut near_end.conditioner {

@@ -14,6 +14,7 @@ mod delivery;
 mod forwarding;
 pub mod histogram;
 mod link;
+mod lookahead;
 mod mpls;
 pub mod network;
 pub mod observer;

@@ -59,13 +59,22 @@ pub struct Limit {
     pub counts_in_service: bool,
 }
 
-/// Counters of one queue since the warm-up.
+/// Counters of one queue since the warm-up; those of every packet come first.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub struct QueueCounters {
     /// Packets let in.
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: u64,
+    /// Sum of the times from joining to first bit sent [ns].
+    pub wait: u64,
+    /// Longest such time [ns].
+    pub wait_max: Span,
+    /// Most packets waiting at once.
+    pub waiting_max: u32,
+    /// Packets of a class that are in the sum of times; a FIFO's sum has all those let in.
+    pub started: u64,
     /// Packets refused.
     pub dropped_packets: u64,
     /// Their bytes.
@@ -74,25 +83,14 @@ pub struct QueueCounters {
     pub lost_packets: u64,
     /// Their bytes.
     pub lost_bytes: u64,
-    /// Sum of the times from joining to first bit sent [ns].
-    pub wait: u64,
-    /// Packets of a class that are in that sum; a FIFO's sum has all those let in.
-    pub started: u64,
-    /// Longest such time [ns].
-    pub wait_max: Span,
-    /// Most packets waiting at once.
-    pub waiting_max: u32,
 }
 
 /// The only queue of a FIFO port.
 #[derive(Clone, Debug)]
 pub struct Fifo {
-    /// Departures from `in_port` on are still in the port (waiting or being sent).
-    in_port: u32,
     bytes_in_port: u64,
-    free_at: Time,
     limit: Limit,
-    /// None for drop-tail, which judges nothing: the queue's state then fits two cache lines.
+    /// None for drop-tail, which judges nothing.
     judge: Option<Box<Judge>>,
 }
 
@@ -124,29 +122,40 @@ pub struct FarEnd {
 }
 
 /// A link.
+///
+/// In the order of its cache lines: what an arrival reads; what an offer to a FIFO reads beside
+/// that; what it counts; and what is seldom needed.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Link {
     /// From acceptance (FIFO) or departure (classful) to arrival.
     pub wire: Ring<Departure>,
+    /// Departures of a FIFO from this number on are still in the port (waiting or being sent).
+    in_port: u32,
     /// Node at the far end.
     pub to: u32,
     /// Propagation delay.
     pub delay: Span,
-    /// Transmission times.
-    pub serializer: Serializer,
+    /// When a FIFO's last departure leaves the transmitter free.
+    free_at: Time,
     /// Link-layer bytes per packet.
     pub header: u32,
     /// Largest packet with its labels.
     pub mtu: u32,
-    /// What happens to packets at the far end before they are forwarded, if anything does.
-    pub far_end: Option<Box<FarEnd>>,
-    /// Counters of a FIFO's queue.
-    pub counters: QueueCounters,
+    /// Whether anything but the port is at the near end.
+    pub has_near_end: bool,
+    has_far_end: bool,
+    /// Transmission times.
+    pub serializer: Serializer,
+    /// Classes of packets, for classful ports.
+    pub port: Port,
     /// Integral of the packets waiting over time [packet ns], for the mean queue.
     pub waiting_area: u64,
     area_at: Time,
-    /// Classes of packets, for classful ports.
-    pub port: Port,
+    /// Counters of a FIFO's queue.
+    pub counters: QueueCounters,
+    /// What happens to packets at the far end before they are forwarded, if anything does.
+    pub far_end: Option<Box<FarEnd>>,
 }
 
 impl Fifo {
@@ -154,7 +163,7 @@ impl Fifo {
     #[must_use]
     pub fn new(limit: Limit, aqm: Aqm, random: Stream) -> Self {
         let judge = (!matches!(aqm, Aqm::DropTail(_))).then(|| Box::new(Judge { aqm, random }));
-        Self { in_port: 0, bytes_in_port: 0, free_at: 0, limit, judge }
+        Self { bytes_in_port: 0, limit, judge }
     }
 }
 
@@ -185,16 +194,31 @@ impl Link {
     ) -> Self {
         Self {
             wire: Ring::new(16),
+            in_port: 0,
             to,
             delay,
-            serializer,
+            free_at: 0,
             header,
             mtu,
-            far_end,
-            counters: QueueCounters::default(),
+            has_near_end: false,
+            has_far_end: far_end.is_some(),
+            serializer,
+            port,
             waiting_area: 0,
             area_at: 0,
-            port,
+            counters: QueueCounters::default(),
+            far_end,
+        }
+    }
+
+    /// The far end, if it does anything.
+    #[inline(always)]
+    pub fn far_end_mut(&mut self) -> Option<&mut FarEnd> {
+        // The flag lies in the line that is read anyway.
+        if self.has_far_end {
+            self.far_end.as_deref_mut()
+        } else {
+            None
         }
     }
 
@@ -219,12 +243,12 @@ impl Link {
     ) -> Offer {
         self.drain(now);
         let Port::Fifo(fifo) = &mut self.port else { unreachable!("a FIFO port was asked for") };
-        let in_port = self.wire.tail().wrapping_sub(fifo.in_port);
+        let in_port = self.wire.tail().wrapping_sub(self.in_port);
         let waiting = in_port.saturating_sub(1);
         let backlog = if fifo.limit.counts_in_service {
             Backlog { packets: in_port, bytes: fifo.bytes_in_port }
         } else if in_port > 0 {
-            let in_service = self.wire.get(fifo.in_port).bytes();
+            let in_service = self.wire.get(self.in_port).bytes();
             Backlog { packets: waiting, bytes: fifo.bytes_in_port - u64::from(in_service) }
         } else {
             Backlog::default()
@@ -247,9 +271,9 @@ impl Link {
         if !room && !at_once {
             return self.refuse(bytes, Cause::QueueFull);
         }
-        let start = fifo.free_at.max(now);
+        let start = self.free_at.max(now);
         let depart = start + self.serializer.span(bytes);
-        fifo.free_at = depart;
+        self.free_at = depart;
         fifo.bytes_in_port += u64::from(bytes);
         if in_port > 0 {
             self.waiting_area =
@@ -285,14 +309,14 @@ impl Link {
     pub fn drain(&mut self, now: Time) {
         let Port::Fifo(fifo) = &mut self.port else { return };
         let tail = self.wire.tail();
-        while fifo.in_port != tail {
-            let entry = *self.wire.get(fifo.in_port);
+        while self.in_port != tail {
+            let entry = *self.wire.get(self.in_port);
             if entry.at > now {
                 return;
             }
-            fifo.in_port = fifo.in_port.wrapping_add(1);
+            self.in_port = self.in_port.wrapping_add(1);
             fifo.bytes_in_port -= u64::from(entry.bytes());
-            let left = tail.wrapping_sub(fifo.in_port);
+            let left = tail.wrapping_sub(self.in_port);
             if left > 0 {
                 // One packet went from waiting to being sent: `left` were waiting until now.
                 self.waiting_area =
@@ -300,8 +324,19 @@ impl Link {
                 self.area_at = entry.at;
             }
             if fifo.judge.is_some() {
-                tell_departure(fifo, &self.wire, entry, left);
+                tell_departure(fifo, &self.wire, self.in_port, entry, left);
             }
+        }
+    }
+
+    /// Makes sure that the oldest packet, which arrives at `now`, no longer counts as in the port.
+    ///
+    /// The departures behind it can wait for the next offer: most have been drained by one when
+    /// they arrive, and looking twice for the end of a queue costs a mispredicted branch each.
+    #[inline(always)]
+    pub fn settle_first(&mut self, now: Time) {
+        if self.in_port == self.wire.head() {
+            self.drain(now);
         }
     }
 
@@ -310,7 +345,7 @@ impl Link {
     pub fn in_port(&self) -> Backlog {
         match &self.port {
             Port::Fifo(fifo) => Backlog {
-                packets: self.wire.tail().wrapping_sub(fifo.in_port),
+                packets: self.wire.tail().wrapping_sub(self.in_port),
                 bytes: fifo.bytes_in_port,
             },
             Port::Classful(port) => port.in_port(),
@@ -359,7 +394,7 @@ impl Link {
     /// Departures of a FIFO that are still to come at `now`, after `drain(now)`.
     pub fn undeparted(&self) -> impl Iterator<Item = &Departure> + '_ {
         let first = match &self.port {
-            Port::Fifo(fifo) => fifo.in_port,
+            Port::Fifo(_) => self.in_port,
             Port::Classful(_) => self.wire.tail(),
         };
         let skip = first.wrapping_sub(self.wire.head()) as usize;
@@ -370,13 +405,13 @@ impl Link {
 /// Tells a FIFO's AQM what left "the queue" as its limit counts it: the packet itself when its
 /// last bit is gone, or the next one when its first bit is sent.
 #[inline]
-fn tell_departure(fifo: &mut Fifo, wire: &Ring<Departure>, gone: Departure, left: u32) {
+fn tell_departure(fifo: &mut Fifo, wire: &Ring<Departure>, next: u32, gone: Departure, left: u32) {
     let Some(judge) = &mut fifo.judge else { return };
     if fifo.limit.counts_in_service {
         let rest = Backlog { packets: left, bytes: fifo.bytes_in_port };
         judge.aqm.on_departure(gone.at, gone.bytes(), gone.precedence(), rest);
     } else if left > 0 {
-        let next = wire.get(fifo.in_port);
+        let next = wire.get(next);
         let bytes = fifo.bytes_in_port - u64::from(next.bytes());
         let rest = Backlog { packets: left - 1, bytes };
         judge.aqm.on_departure(gone.at, next.bytes(), next.precedence(), rest);

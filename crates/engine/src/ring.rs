@@ -1,11 +1,13 @@
 //! A first-in-first-out ring that grows by doubling: packets on a wire, packets in a queue.
 
+use trunkline_units::fetch;
+
 /// A queue of `T` whose entries are numbered from the start of the run.
 ///
 /// The numbers let two cursors stand in one ring: `head` (the oldest entry) and any later one.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    slots: Vec<T>,
+    slots: Box<[T]>,
     head: u32,
     tail: u32,
 }
@@ -14,7 +16,7 @@ impl<T: Copy + Default> Ring<T> {
     /// An empty ring with room for `capacity` entries before it grows.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        Self { slots: vec![T::default(); capacity.next_power_of_two()], head: 0, tail: 0 }
+        Self { slots: vec![T::default(); capacity.next_power_of_two()].into(), head: 0, tail: 0 }
     }
 
     /// Number of the oldest entry.
@@ -60,6 +62,18 @@ impl<T: Copy + Default> Ring<T> {
         (!self.is_empty()).then(|| self.get(self.head))
     }
 
+    /// Asks the processor to fetch the oldest entry.
+    #[inline(always)]
+    pub fn fetch_front(&self) {
+        fetch::ahead(self.get(self.head));
+    }
+
+    /// Asks the processor to fetch the place of the next entry to be pushed.
+    #[inline(always)]
+    pub fn fetch_end(&self) {
+        fetch::ahead(self.get(self.tail));
+    }
+
     /// Adds an entry.
     #[inline(always)]
     pub fn push(&mut self, entry: T) {
@@ -101,7 +115,7 @@ impl<T: Copy + Default> Ring<T> {
             let index = self.head.wrapping_add(offset);
             larger[index as usize & mask] = *self.get(index);
         }
-        self.slots = larger;
+        self.slots = larger.into();
     }
 }
 

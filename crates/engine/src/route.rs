@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use trunkline_units::fetch;
 
 /// Next-hop entry: the packet is for this node.
 pub const LOCAL: u32 = u32::MAX;
@@ -59,6 +60,14 @@ impl Fib {
     #[must_use]
     pub fn next(&self, node: u32, column: u32) -> u32 {
         self.next[node as usize * self.destinations + column as usize]
+    }
+
+    /// Asks the processor to fetch the entry that [`Self::next`] reads.
+    #[inline(always)]
+    pub fn fetch(&self, node: u32, column: u32) {
+        if let Some(next) = self.next.get(node as usize * self.destinations + column as usize) {
+            fetch::ahead(next);
+        }
     }
 
     /// Takes over the routes of one node from a table with the same nodes and destinations; true

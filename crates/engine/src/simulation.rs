@@ -11,6 +11,7 @@ use crate::conditioner::Conditioner;
 use crate::counters::{Delay, Drops, Totals};
 use crate::histogram::Pool;
 use crate::link::Link;
+use crate::lookahead::Lookahead;
 use crate::mpls::Tables;
 use crate::observer::Observer;
 use crate::probe::Sampler;
@@ -155,6 +156,7 @@ pub struct Simulation<O> {
     pub(crate) drops: Drops,
     pub(crate) sampler: Sampler,
     pub(crate) recovery: Recovery,
+    pub(crate) lookahead: Lookahead,
     pub(crate) observer: O,
     pub(crate) at_warm_up: Baseline,
     pub(crate) events: u64,
@@ -197,6 +199,9 @@ impl<O: Observer> Simulation<O> {
             self.events += 1;
             if self.events & BETWEEN_QUESTIONS == 0 && interrupted() {
                 return Err(self.interrupted());
+            }
+            if self.lookahead.worthwhile {
+                self.fetch_ahead();
             }
             let Sources { recovery, probes, transmitters, arrivals, senders, receivers } =
                 self.sources;

@@ -1,6 +1,7 @@
 //! Storage of packets: slots are reused, so a run allocates only while its peak still grows.
 
 use crate::Packet;
+use trunkline_units::fetch;
 
 /// Index of a packet in its [`Arena`].
 pub type PacketId = u32;
@@ -46,19 +47,10 @@ impl Arena {
         self.free.push(id);
     }
 
-    /// Asks the processor to fetch a packet that will be used soon: on networks whose packets
-    /// outgrow the cache, waiting for them is the largest cost of a hop.
+    /// Asks the processor to fetch a packet that will be used soon.
     #[inline(always)]
-    #[allow(unsafe_code)]
     pub fn prefetch(&self, id: PacketId) {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(packet) = self.packets.get(id as usize) {
-            use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-            // SAFETY: a prefetch of any address has no effect but on the cache.
-            unsafe { _mm_prefetch(std::ptr::from_ref(packet).cast::<i8>(), _MM_HINT_T0) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = id;
+        fetch::element(&self.packets, id);
     }
 
     /// Packets stored now.

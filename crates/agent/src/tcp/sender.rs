@@ -8,7 +8,7 @@
 use super::scoreboard::Scoreboard;
 use super::{newreno, reno, rto::Rto, sack, tahoe};
 use super::{Ack, Counters, Segment, State, TcpConfig, Variant};
-use trunkline_units::{Span, Stream, Time, NEVER};
+use trunkline_units::{fetch, Span, Stream, Time, NEVER};
 
 /// No segment is being timed.
 pub(super) const NONE: u32 = u32::MAX;
@@ -277,6 +277,13 @@ impl Sender {
         } else if self.variant != Variant::Tahoe {
             self.burst = 0;
         }
+    }
+
+    /// Asks the processor to fetch the two lines that every acknowledgement touches.
+    #[inline(always)]
+    pub fn fetch(&self) {
+        fetch::ahead(&self.cwnd);
+        fetch::ahead(&self.window);
     }
 
     /// The earliest instant at which [`Sender::on_timer`] has something to do, or [`NEVER`].

@@ -49,9 +49,9 @@ impl Link {
             number = number.wrapping_add(1);
         }
         match &mut self.port {
-            Port::Fifo(fifo) => {
-                fifo.in_port = self.wire.tail();
-                fifo.free_at = now;
+            Port::Fifo(_) => {
+                self.in_port = self.wire.tail();
+                self.free_at = now;
             }
             Port::Classful(port) => lost.extend(port.cut(now)),
         }
