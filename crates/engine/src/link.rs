@@ -226,7 +226,7 @@ impl Link {
     #[must_use]
     pub fn free_from(&self, now: Time) -> Time {
         match &self.port {
-            Port::Fifo(fifo) => fifo.free_at.max(now),
+            Port::Fifo(_) => self.free_at.max(now),
             Port::Classful(_) => now,
         }
     }
