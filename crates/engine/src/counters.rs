@@ -3,7 +3,7 @@
 use crate::histogram::{Histogram, Pool};
 use std::collections::BTreeMap;
 use trunkline_packet::{Cause, Packet};
-use trunkline_units::{fetch, Time, NEVER};
+use trunkline_units::Time;
 
 /// Packets and bytes (IP) that only ever grow; a warm-up cut is a difference of two copies.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,10 +32,8 @@ pub struct Totals {
     pub acks_copied: u64,
 }
 
-/// One-way delay of the packets delivered since the warm-up; all but the distribution in a cache
-/// line.
+/// One-way delay of the packets delivered since the warm-up.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
 pub struct Delay {
     /// Packets measured.
     pub count: u64,
@@ -47,8 +45,7 @@ pub struct Delay {
     pub max: u64,
     /// Interarrival jitter of RFC 3550 section 6.4.1 [ns].
     pub jitter: f64,
-    /// Delay of the last packet [ns]; `NEVER` before the first.
-    last: u64,
+    last: Option<u64>,
     /// Packets that arrived after one sent later (RFC 4737 type-P-reordered).
     pub reordered: u64,
     next_seq: u32,
@@ -64,7 +61,7 @@ impl Default for Delay {
             min: u64::MAX,
             max: 0,
             jitter: 0.0,
-            last: NEVER,
+            last: None,
             reordered: 0,
             next_seq: 0,
             histogram: Histogram::default(),
@@ -81,23 +78,17 @@ impl Delay {
         self.sum += delay;
         self.min = self.min.min(delay);
         self.max = self.max.max(delay);
-        if self.last != NEVER {
+        if let Some(last) = self.last {
             // RFC 3550 section 6.4.1: J += (|D| - J) / 16, D the difference of transit times.
-            self.jitter += (delay.abs_diff(self.last) as f64 - self.jitter) / 16.0;
+            self.jitter += (delay.abs_diff(last) as f64 - self.jitter) / 16.0;
         }
-        self.last = delay;
+        self.last = Some(delay);
         if packet.seq >= self.next_seq {
             self.next_seq = packet.seq + 1;
         } else if packet.flags & trunkline_packet::flag::RETRANSMISSION == 0 {
             self.reordered += 1;
         }
         self.histogram.add(pool, delay);
-    }
-
-    /// Asks the processor to fetch what every packet is counted in.
-    #[inline(always)]
-    pub fn fetch(&self) {
-        fetch::ahead(&self.count);
     }
 
     /// Starts afresh at the end of the warm-up.

@@ -134,10 +134,10 @@ impl<O: Observer> Simulation<O> {
             }
             Agents::Tcp(agent) => {
                 fetch::element(&self.receivers, agent);
-                self.delays[flow as usize].fetch();
+                fetch::ahead(&self.delays[flow as usize].count);
                 self.calendar.fetch(self.sources.receivers + flow);
             }
-            Agents::Udp(_) => self.delays[flow as usize].fetch(),
+            Agents::Udp(_) => fetch::ahead(&self.delays[flow as usize].count),
         }
     }
 }
