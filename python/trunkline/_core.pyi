@@ -15,8 +15,11 @@ def run_stream(
     tick: Callable[[], object] | None = None,
     time_limit_s: float | None = None,
     memory_limit: int | None = None,
+    broken: int | None = None,
 ) -> None:
     """Run each (network, seed), ``threads`` at a time, without the interpreter lock.
+
+    The run of number ``broken`` panics, for tests.
 
     ``ended`` gets the number of a run, and either None and its tables, or a kind of failure and
     a text.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -82,14 +82,15 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Start:
+def start(tmp_path: Path) -> Iterator[Start]:
     """Starts the command line in an empty folder and does not wait."""
+    started: list[subprocess.Popen[str]] = []
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TRUNKLINE_")}
     environment |= {"COLUMNS": "200", "NO_COLOR": "1"}
 
     def call(*words: str, **options: object) -> subprocess.Popen[str]:
         extra = options.pop("env", {})
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "trunkline", *words],
             cwd=tmp_path,
             env={**environment, **extra},
@@ -98,5 +99,13 @@ def start(tmp_path: Path) -> Start:
             text=True,
             **options,
         )
+        started.append(process)
+        return process
 
-    return call
+    yield call
+    for process in started:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            assert pipe is not None
+            pipe.close()

@@ -31,6 +31,7 @@ struct Shared {
     jobs: Mutex<Receiver<Job>>,
     stop: AtomicU8,
     time_limit: Option<Duration>,
+    broken: Option<usize>,
 }
 
 /// Runs every (network, seed) of `jobs` on `threads` threads.
@@ -39,12 +40,16 @@ struct Shared {
 /// either `None` and the tables, or the kind of failure (`invalid`, `storm`, `conservation`,
 /// `panic`, `time`, `memory`) and a text. A run over `time_limit_s` is stopped, others go on. When
 /// the process holds more than `memory_limit` bytes, the runs under way are stopped and no other
-/// is begun. `tick`, if given, is called every 10 ms or so.
+/// is begun. `tick`, if given, is called every 10 ms or so. The run of number `broken` panics, so
+/// that it can be tested what a bug of the engine does to the runs beside it.
 ///
 /// # Errors
 /// Whatever `jobs`, `ended` and `tick` raise, and an interrupt; the runs under way are stopped.
 #[pyfunction]
-#[pyo3(signature = (jobs, threads, ended, tick=None, time_limit_s=None, memory_limit=None))]
+#[pyo3(signature = (
+    jobs, threads, ended, tick=None, time_limit_s=None, memory_limit=None, broken=None
+))]
+#[allow(clippy::too_many_arguments)] // Python names them.
 pub fn run_stream(
     py: Python<'_>,
     jobs: &Bound<'_, PyAny>,
@@ -53,6 +58,7 @@ pub fn run_stream(
     tick: Option<Py<PyAny>>,
     time_limit_s: Option<f64>,
     memory_limit: Option<u64>,
+    broken: Option<usize>,
 ) -> PyResult<()> {
     let jobs = jobs.try_iter()?.unbind();
     let threads = threads.max(1);
@@ -63,6 +69,7 @@ pub fn run_stream(
         jobs: Mutex::new(fed),
         stop: AtomicU8::new(GO_ON),
         time_limit: time_limit_s.and_then(|limit| Duration::try_from_secs_f64(limit).ok()),
+        broken,
     };
     let (shared, told) = (&shared, Mutex::new(told));
     py.detach(|| {
@@ -105,6 +112,7 @@ fn work(shared: &Shared, tell: &SyncSender<(usize, Outcome)>) {
 }
 
 fn run(shared: &Shared, job: &Job) -> Outcome {
+    assert!(shared.broken != Some(job.number), "run {} is to break", job.number);
     let network: Network = serde_json::from_str(&job.network)
         .map_err(|error| ("invalid", format!("network: {error}")))?;
     let began = Instant::now();

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from trunkline.study.execute import How, Sink
 
-CONNECT_S = 10
+CONNECT_S = 5
 PER_WORKER = 4
 """Tasks sent ahead for each thread of a worker."""
 

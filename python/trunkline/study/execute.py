@@ -169,7 +169,7 @@ def execute(store: Store, how: How, progress: Progress) -> list[Failed]:
         progress.end()
     if sink.out_of_memory:
         limit = (how.limit_memory or 0) / 1e6
-        raise OutOfMemory(f"more than {limit:g} MB: " + "; ".join(sink.out_of_memory))
+        raise OutOfMemory(f"more than {limit:.0f} MB: " + "; ".join(sink.out_of_memory))
     store.finish()
     return sink.failed
 

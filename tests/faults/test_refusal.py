@@ -1,0 +1,260 @@
+"""What is refused before anything runs, what is told to others, and what must not matter."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from trunkline.study import frames, journal, lock
+from trunkline.study import store as stores
+from trunkline.study.errors import Damaged, Refused
+from trunkline.study.execute import How, execute, shard_of
+from trunkline.study.merge import merge
+from trunkline.study.perform import performed
+from trunkline.study.plan import Plan
+from trunkline.study.progress import Progress
+from trunkline.study.reproduction import Subject
+from trunkline.study.store import Store
+
+from .conftest import STUDY, Start, files, write_study
+
+
+@pytest.fixture
+def plan(study: Path) -> Plan:
+    return Subject(str(study)).plan
+
+
+def test_f06_a_folder_that_cannot_be_is_found_before_the_first_run(
+    start: Start, study: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    for out in ("file", "file/out", "/proc/out"):
+        process = start("study", "run", str(study), "--out", out)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 2, said
+        assert "done" not in said
+        assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("title: Wait", "title: Delay", ""),
+        ("from: 0.1", "from: 0.3", "points: 5 then, 4 now"),
+        ("seeds: 4", "seeds: 3", "point 0.1: seeds"),
+        ("wait_mean_s", "utilisation", "what is measured"),
+        ("queue.yaml", "other.yaml", "point 0.1: scenario"),
+    ],
+)
+def test_f08_resuming_something_else_is_refused_with_the_difference(
+    plan: Plan, tmp_path: Path, old: str, new: str, expected: str
+) -> None:
+    out = tmp_path / "out"
+    Store(out, plan).close()
+    changed = write_study(tmp_path, said=STUDY.replace(old, new))
+    queue = (tmp_path / "queue.yaml").read_text()
+    (tmp_path / "other.yaml").write_text(queue.replace("1 Mbit/s, delay", "2 Mbit/s, delay"))
+    again = Subject(str(changed)).plan
+    if not expected:
+        Store(out, again, resume=True).close()
+        return
+    with pytest.raises(Refused, match=f"begun with something else:(\n.*)*{expected}"):
+        Store(out, again, resume=True)
+
+
+def test_f08_another_version_is_refused(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as then:
+        then.setattr("trunkline.study.plan.version", lambda: "0.0.9")
+        Store(tmp_path / "out", plan).close()
+    with pytest.raises(Refused, match=r"version: 0\.0\.9 then, \d"):
+        Store(tmp_path / "out", plan, resume=True)
+
+
+def test_f09_a_second_process_is_told_who_holds_the_folder(
+    start: Start, slow: Path, tmp_path: Path
+) -> None:
+    endless = slow.with_name("queue.yaml")
+    endless.write_text(endless.read_text().replace("5000 s", "40000000 s"))
+    first = start("study", "run", str(slow), "--out", "out", "--progress", "json")
+    assert first.stderr is not None
+    first.stderr.readline()
+    second = start("study", "run", str(slow), "--out", "out", "--resume")
+    _, said = second.communicate(timeout=60)
+    assert second.returncode == 2
+    assert f"out is in use by process {first.pid} on {os.uname().nodename} since 20" in said
+    assert str(first.pid) in lock.holder(tmp_path / "out")
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    assert lock.holder(tmp_path / "out") == ""
+    stale = Store(tmp_path / "out", Subject(str(slow)).plan, resume=True)
+    assert stale.warnings[0].startswith(f"process {first.pid} on ")
+    stale.close()
+
+
+def test_f14_a_flipped_bit_of_the_data_set_is_found_and_made_good(
+    plan: Plan, clean: dict[str, bytes], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with performed(plan, out=out):
+        pass
+    data = out / "data" / "00000.parquet"
+    content = bytearray(data.read_bytes())
+    content[len(content) // 2] ^= 4
+    data.write_bytes(content)
+    with pytest.raises(Damaged, match=r"00000\.parquet is damaged"):
+        frames.read(out)
+    store = Store(out, plan, resume=True)
+    assert "00000.parquet is damaged" in store.warnings[0]
+    assert len(store.missing()) == 20
+    execute(store, How(), Progress("small"))
+    store.close()
+    assert files(out) == clean
+
+
+def test_f14_a_damaged_line_of_the_journal_costs_one_run(
+    plan: Plan, clean: dict[str, bytes], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    store = Store(out, plan)
+    with performed(plan, out=tmp_path / "whole") as runs:
+        ended = list(frames.records(runs.folder / "data" / "00000.parquet"))
+    store.append(ended[:9])
+    store.close()
+    path = out / stores.JOURNAL
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[4] = lines[4].replace(b"e", b"f", 1)
+    path.write_bytes(b"".join(lines) + b'12345678 [9, "cut off')
+    assert journal.read(path)[1] == [5]
+    with pytest.raises(Damaged, match=r"journal\.jsonl is damaged in line 5"):
+        frames.read(out)
+    store = Store(out, plan, resume=True)
+    assert [task.number for task in store.missing()] == [4, *range(9, 20)]
+    execute(store, How(), Progress("small"))
+    store.close()
+    assert files(out) == clean
+
+
+def test_f14_a_damaged_manifest_is_named(plan: Plan, tmp_path: Path) -> None:
+    Store(tmp_path, plan).close()
+    path = tmp_path / stores.MANIFEST
+    path.write_text(path.read_text().replace("0.3", "0.4", 1))
+    with pytest.raises(Damaged, match=r"manifest\.json is damaged"):
+        stores.manifest(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"TZ": "Pacific/Kiritimati", "LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"},
+        {"TZ": "America/St_Johns", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+)
+def test_f15_time_zone_and_locale_do_not_matter(
+    start: Start, study: Path, clean: dict[str, bytes], tmp_path: Path, env: dict[str, str]
+) -> None:
+    process = start("study", "run", str(study), "--out", "out", env=env)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert files(tmp_path / "out") == clean
+
+
+def test_f23_a_reader_that_has_enough_is_no_fault(start: Start, study: Path) -> None:
+    process = start("study", "run", str(study), "--out", "out", "--json")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process, process.stderr:
+        process.stdout.close()
+        said = process.stderr.read()
+        assert process.wait(timeout=60) == 0, said
+    assert "Traceback" not in said
+
+
+def test_f24_few_open_files_are_enough_and_too_few_are_said(start: Start, study: Path) -> None:
+    def limit(files: int) -> int:
+        process = start(
+            *("study", "run", str(study), "--out", f"out{files}", "--threads", "64"),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
+        )
+        _, said = process.communicate(timeout=60)
+        assert "internal error" not in said
+        return process.returncode
+
+    assert limit(32) == 0
+    assert limit(5) == 4
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_any_number_of_threads_gives_the_same_bytes(
+    plan: Plan, clean: dict[str, bytes], tmp_path: Path, threads: int
+) -> None:
+    with performed(plan, out=tmp_path / "out", how=How(threads=threads)):
+        assert files(tmp_path / "out") == clean
+
+
+def test_four_shards_merged_give_the_same_bytes(
+    plan: Plan, clean: dict[str, bytes], tmp_path: Path
+) -> None:
+    for number in (1, 2, 3, 4):
+        with pytest.raises(Refused, match="runs have not ended"):
+            merge(tmp_path / "out", sorted(tmp_path.glob("shard*")) or [_begun(plan, tmp_path)])
+        store = Store(tmp_path / f"shard{number}", plan, shard=(number, 4), resume=True)
+        execute(store, How(), Progress("small"))
+        store.close()
+    merge(tmp_path / "out", sorted(tmp_path.glob("shard*")))
+    assert files(tmp_path / "out") == clean
+
+
+def _begun(plan: Plan, folder: Path) -> Path:
+    Store(folder / "shard1", plan, shard=(1, 4)).close()
+    return folder / "shard1"
+
+
+def test_shards_of_different_studies_are_not_merged(
+    plan: Plan, study: Path, tmp_path: Path
+) -> None:
+    Store(tmp_path / "1", plan, shard=(1, 2)).close()
+    Store(tmp_path / "2", Subject(str(study), seeds=2).plan, shard=(2, 2)).close()
+    with pytest.raises(Refused, match="another study"):
+        merge(tmp_path / "out", [tmp_path / "1", tmp_path / "2"])
+
+
+def test_a_shard_knows_its_place_in_array_jobs() -> None:
+    # Slurm: sbatch --array=0-15 gives IDs from 0, --array=1-16 from 1, --array=10-40:10 by tens.
+    slurm = {"SLURM_ARRAY_TASK_COUNT": "16", "SLURM_ARRAY_TASK_MIN": "0"}
+    assert shard_of("auto", slurm | {"SLURM_ARRAY_TASK_ID": "15"}) == (16, 16)
+    slurm["SLURM_ARRAY_TASK_MIN"] = "1"
+    assert shard_of("auto", slurm | {"SLURM_ARRAY_TASK_ID": "1"}) == (1, 16)
+    tens = {"SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_STEP": "10"}
+    tens |= {"SLURM_ARRAY_TASK_COUNT": "4", "SLURM_ARRAY_TASK_ID": "30"}
+    assert shard_of("auto", tens) == (3, 4)
+    # Kubernetes counts completions from 0 and does not tell how many there are.
+    assert shard_of("auto/8", {"JOB_COMPLETION_INDEX": "7"}) == (8, 8)
+    assert shard_of("auto", {"JOB_COMPLETION_INDEX": "0", "JOB_COMPLETIONS": "5"}) == (1, 5)
+    assert shard_of("3/16", {}) == (3, 16)
+    for wrong in ("0/4", "5/4", "1", "x/2", "auto"):
+        with pytest.raises(Refused):
+            shard_of(wrong, {})
+
+
+def test_progress_json_counts_and_foresees(capsys: pytest.CaptureFixture[str]) -> None:
+    from trunkline.study.progress import Json
+
+    clock = iter([0.0, 0.0, 0.0, 2.0, 2.0, 2.0])
+    watch = Json("small", out=sys.stderr, clock=lambda: next(clock))
+    watch.begin(10, 2)
+    for _ in range(4):
+        watch.ended(1000)
+    watch.tick()
+    last = json.loads(capsys.readouterr().err.splitlines()[-1])
+    # 4 of the 8 missing took 2 s.
+    assert last["done"] == 6
+    assert last["events_per_s"] == 2000
+    assert last["left_s"] == 2.0
