@@ -1,7 +1,7 @@
 //! The agent as the first process of a guest.
 
 use crate::archive::Archive;
-use crate::sys;
+use crate::sys::process;
 use std::fs::{self, File};
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -25,7 +25,7 @@ pub fn serve() -> ! {
         Ok(Err(why)) => println!("trunkline: fault: {why}"),
         Err(_) => println!("trunkline: fault: the agent panicked"),
     }
-    sys::power_off();
+    process::power_off();
 }
 
 fn work() -> Result<(), String> {
@@ -37,14 +37,14 @@ fn work() -> Result<(), String> {
         ("sys", "/sys", "sysfs"),
         ("tmp", "/tmp", "tmpfs"),
     ] {
-        let mounted = sys::mount_on(source, target, kind, "");
+        let mounted = process::mount_on(source, target, kind, "");
         // A kernel without devtmpfs has the console from the image, which is all we need then.
         if kind != "devtmpfs" {
             mounted.map_err(|why| format!("mount {target}: {why}"))?;
         }
     }
     // The folder is that in which the kernel was started: the host's side says so by `hostfs=.`.
-    let folder = sys::mount_on("none", FOLDER, "hostfs", "result").is_ok();
+    let folder = process::mount_on("none", FOLDER, "hostfs", "result").is_ok();
     load(MODULES)?;
     println!("trunkline: ready");
     let mut archive = Archive::default();
@@ -78,7 +78,7 @@ fn load(folder: &str) -> Result<(), String> {
         entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
     paths.sort();
     for path in paths {
-        let loaded = File::open(&path).and_then(|file| sys::load_module(&file));
+        let loaded = File::open(&path).and_then(|file| process::load_module(&file));
         loaded.map_err(|why| format!("module {}: {why}", path.display()))?;
     }
     Ok(())

@@ -24,6 +24,7 @@ use archive::Archive;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
+use sys::process;
 
 fn main() -> ExitCode {
     if std::process::id() == 1 {
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
 
 /// Does orders on the kernel that this process runs on.
 fn native(orders: &str, schedules: &str, result: &str) -> Result<(), String> {
-    sys::die_with_parent().map_err(|why| why.to_string())?;
+    process::die_with_parent().map_err(|why| why.to_string())?;
     namespaces()?;
     let mut archive = Archive::default();
     perform(orders, schedules, &mut archive)?;
@@ -59,18 +60,18 @@ fn native(orders: &str, schedules: &str, result: &str) -> Result<(), String> {
 
 /// Leaves the host's network for one of this process alone; without root, by a user namespace.
 fn namespaces() -> Result<(), String> {
-    sys::new_network(!sys::is_root())
+    process::new_network(!process::is_root())
         .map_err(|why| format!("this kernel gives us no network namespace: {why}"))
 }
 
 /// Becomes a program; returns only why it did not.
 fn launch(processor: &str, program: &str, arguments: &[&str]) -> String {
     let ready = || -> std::io::Result<()> {
-        sys::die_with_parent()?;
+        process::die_with_parent()?;
         if let Ok(processor) = processor.parse() {
-            sys::stay_on(processor)?;
+            process::stay_on(processor)?;
         }
-        sys::fix_addresses()
+        process::fix_addresses()
     };
     match ready() {
         Ok(()) => format!("{program}: {}", Command::new(program).args(arguments).exec()),
@@ -82,7 +83,7 @@ fn launch(processor: &str, program: &str, arguments: &[&str]) -> String {
 fn perform(orders: &str, schedules: &str, archive: &mut Archive) -> Result<(), String> {
     let text = fs::read_to_string(orders).map_err(|why| format!("{orders}: {why}"))?;
     let orders = orders::Orders::parse(&text)?;
-    sys::sharpen_timers().map_err(|why| why.to_string())?;
+    process::sharpen_timers().map_err(|why| why.to_string())?;
     let schedule = |name: &str| {
         let path = format!("{schedules}/{name}");
         fs::read(&path).map_err(|why| format!("{path}: {why}"))

@@ -51,7 +51,7 @@ pub struct Counters {
 impl Netlink {
     /// Opens one in the namespace of this thread.
     pub fn open() -> io::Result<Self> {
-        crate::sys::netlink_socket().map(|fd| Self(File::from(fd)))
+        crate::sys::socket::netlink_socket().map(|fd| Self(File::from(fd)))
     }
 
     /// Takes the loopback device up.

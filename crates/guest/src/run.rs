@@ -4,7 +4,8 @@ use crate::archive::Archive;
 use crate::orders::Orders;
 use crate::spaces::Spaces;
 use crate::statistics::{snapshot, Series};
-use crate::sys::{self, Waiter};
+use crate::sys::time;
+use crate::sys::time::Waiter;
 use crate::{tcp, udp};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -114,14 +115,14 @@ impl Run {
 
     fn go(&mut self, archive: &mut Archive) -> Result<(), String> {
         // On a multiple of 100 ms, so that a longer set-up moves no timer of the kernel against us.
-        self.zero = (sys::clock() / (100 * MS) + 2) * (100 * MS);
+        self.zero = (time::clock() / (100 * MS) + 2) * (100 * MS);
         println!("trunkline: time zero");
         let mut reached = 0;
         while let Some(Reverse((at, due))) = self.due.pop() {
             if at > reached || reached == 0 {
                 self.wait_until(self.zero + at)?;
                 reached = at;
-                self.late_ns = self.late_ns.max(sys::clock().saturating_sub(self.zero + at));
+                self.late_ns = self.late_ns.max(time::clock().saturating_sub(self.zero + at));
             }
             if due == Due::End {
                 return Ok(());
@@ -133,7 +134,7 @@ impl Run {
 
     fn wait_until(&mut self, clock: u64) -> Result<(), String> {
         if self.tcp.is_empty() {
-            sys::sleep_until(clock);
+            time::sleep_until(clock);
             return Ok(());
         }
         let mut events = Vec::new();

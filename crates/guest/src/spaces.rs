@@ -2,7 +2,7 @@
 
 use crate::netlink::Netlink;
 use crate::orders::{Node, Orders};
-use crate::sys;
+use crate::sys::process;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::OwnedFd;
@@ -24,19 +24,19 @@ impl Spaces {
         let home = current()?;
         let mut nodes = Vec::with_capacity(count);
         for _ in 0..count {
-            sys::new_network(false)?;
+            process::new_network(false)?;
             nodes.push(current()?);
             Netlink::open()?.loopback_up()?;
         }
-        sys::enter_network(&home)?;
+        process::enter_network(&home)?;
         Ok(Self { home, nodes })
     }
 
     /// Does something in the namespace of a node; sockets that it opens stay there.
     pub fn within<T>(&self, node: usize, work: impl FnOnce() -> T) -> io::Result<T> {
-        sys::enter_network(&self.nodes[node])?;
+        process::enter_network(&self.nodes[node])?;
         let done = work();
-        sys::enter_network(&self.home)?;
+        process::enter_network(&self.home)?;
         Ok(done)
     }
 
@@ -86,12 +86,12 @@ pub fn batch(program: &str, options: &[&str], lines: &[String]) -> Result<String
         return Ok(String::new());
     }
     let run = || -> io::Result<(bool, String, String)> {
-        let mut input = sys::memory_file()?;
+        let mut input = process::memory_file()?;
         for line in lines {
             writeln!(input, "{line}")?;
         }
         input.rewind()?;
-        let (mut output, mut talk) = (sys::memory_file()?, sys::memory_file()?);
+        let (mut output, mut talk) = (process::memory_file()?, process::memory_file()?);
         let status = Command::new(program)
             .args(options)
             .args(["-batch", "-"])

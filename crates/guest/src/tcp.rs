@@ -3,7 +3,8 @@
 use crate::archive::Archive;
 use crate::orders::Tcp;
 use crate::spaces::Spaces;
-use crate::sys::{self, Waiter};
+use crate::sys::time::Waiter;
+use crate::sys::{socket, time};
 use crate::udp::{set_buffer, set_marks};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -53,15 +54,15 @@ impl Flow {
     pub fn open(orders: Tcp, spaces: &Spaces) -> Result<Self, String> {
         let opened = || -> io::Result<OwnedFd> {
             let path = &orders.path;
-            let fd = spaces.within(path.destination, || sys::inet_socket(sys::STREAM))??;
-            sys::set(&fd, sys::SOCKET, REUSE_ADDRESS, 1)?;
+            let fd = spaces.within(path.destination, || socket::inet_socket(socket::STREAM))??;
+            socket::set(&fd, socket::SOCKET, REUSE_ADDRESS, 1)?;
             set_marks(&fd, path)?;
-            sys::set(&fd, sys::TCP, MAXIMUM_SEGMENT, orders.mss)?;
+            socket::set(&fd, socket::TCP, MAXIMUM_SEGMENT, orders.mss)?;
             if let Some(bytes) = orders.receive_buffer {
                 set_buffer(&fd, 33, 8, bytes)?;
             }
-            sys::bind_to(&fd, path.destination_address, path.port)?;
-            sys::listen_on(&fd)?;
+            socket::bind_to(&fd, path.destination_address, path.port)?;
+            socket::listen_on(&fd)?;
             Ok(fd)
         };
         let listener = opened().map_err(|why| format!("flow {}: {why}", orders.path.id))?;
@@ -91,7 +92,7 @@ impl Flow {
     /// # Errors
     /// Those of waiting.
     pub fn watch(&self, index: usize, waiter: &Waiter) -> io::Result<()> {
-        waiter.add(&self.listener, sys::READABLE, token(index, Role::Listener))
+        waiter.add(&self.listener, time::READABLE, token(index, Role::Listener))
     }
 
     /// Connects.
@@ -102,22 +103,22 @@ impl Flow {
         let orders = &self.orders;
         let opened = || -> io::Result<OwnedFd> {
             let path = &orders.path;
-            let fd = spaces.within(path.source, || sys::inet_socket(sys::STREAM))??;
-            sys::set(&fd, sys::SOCKET, REUSE_ADDRESS, 1)?;
+            let fd = spaces.within(path.source, || socket::inet_socket(socket::STREAM))??;
+            socket::set(&fd, socket::SOCKET, REUSE_ADDRESS, 1)?;
             set_marks(&fd, path)?;
-            sys::set_bytes(&fd, sys::TCP, CONGESTION, orders.congestion_control.as_bytes())?;
-            sys::set(&fd, sys::TCP, MAXIMUM_SEGMENT, orders.mss)?;
-            sys::set(&fd, sys::TCP, NODELAY, u32::from(orders.nodelay))?;
+            socket::set_bytes(&fd, socket::TCP, CONGESTION, orders.congestion_control.as_bytes())?;
+            socket::set(&fd, socket::TCP, MAXIMUM_SEGMENT, orders.mss)?;
+            socket::set(&fd, socket::TCP, NODELAY, u32::from(orders.nodelay))?;
             if let Some(bytes) = orders.send_buffer {
                 set_buffer(&fd, 32, 7, bytes)?;
             }
             if orders.bytes.is_some() {
                 // Software stamps, without the packet: SOF_TIMESTAMPING_SOFTWARE and OPT_TSONLY.
-                sys::set(&fd, sys::SOCKET, TIMESTAMPING, 1 << 4 | 1 << 11)?;
+                socket::set(&fd, socket::SOCKET, TIMESTAMPING, 1 << 4 | 1 << 11)?;
             }
-            sys::bind_to(&fd, path.source_address, path.port)?;
-            sys::connect_to(&fd, path.destination_address, path.port)?;
-            waiter.add(&fd, sys::WRITABLE, token(index, Role::Sender))?;
+            socket::bind_to(&fd, path.source_address, path.port)?;
+            socket::connect_to(&fd, path.destination_address, path.port)?;
+            waiter.add(&fd, time::WRITABLE, token(index, Role::Sender))?;
             Ok(fd)
         };
         let control = &orders.congestion_control;
@@ -148,20 +149,20 @@ impl Flow {
     ) -> io::Result<()> {
         match role {
             Role::Listener => {
-                let fd = sys::accept_from(&self.listener)?;
-                waiter.add(&fd, sys::READABLE, token(index, Role::Receiver))?;
+                let fd = socket::accept_from(&self.listener)?;
+                waiter.add(&fd, time::READABLE, token(index, Role::Receiver))?;
                 self.receiver = Some(fd);
             }
             Role::Receiver => {
                 if let Some(fd) = &self.receiver {
-                    self.read += sys::discard(fd)? as u64;
+                    self.read += socket::discard(fd)? as u64;
                 }
             }
             Role::Sender => {
-                if events & sys::FAILED != 0 {
+                if events & time::FAILED != 0 {
                     self.on_error()?;
                 }
-                if events & sys::WRITABLE != 0 {
+                if events & time::WRITABLE != 0 {
                     self.write(index, waiter)?;
                 }
             }
@@ -172,12 +173,12 @@ impl Flow {
     /// An error event is the stamp of the last acknowledgement, or the end of the connection.
     fn on_error(&mut self) -> io::Result<()> {
         let Some(fd) = &self.sender else { return Ok(()) };
-        if let Some(at) = sys::acknowledged_at(fd) {
+        if let Some(at) = socket::acknowledged_at(fd) {
             self.finished_at = Some(at);
             return Ok(());
         }
         let mut code = [0; 4];
-        sys::get_bytes(fd, sys::SOCKET, 4, &mut code)?;
+        socket::get_bytes(fd, socket::SOCKET, 4, &mut code)?;
         match i32::from_ne_bytes(code) {
             0 => Ok(()),
             code => Err(io::Error::from_raw_os_error(code)),
@@ -187,7 +188,7 @@ impl Flow {
     fn write(&mut self, index: usize, waiter: &Waiter) -> io::Result<()> {
         let Some(fd) = &self.sender else { return Ok(()) };
         if self.established_at.is_none() {
-            self.established_at = Some(sys::clock());
+            self.established_at = Some(time::clock());
             // Whole segments at a time, so that no write ends in a small one.
             let segment = Info::of(fd).map_or(1, |info| info.word(16).max(1) as usize);
             self.chunk = (ZEROS.len() / segment).max(1) * segment.min(ZEROS.len());
@@ -195,7 +196,7 @@ impl Flow {
         while !self.quiet {
             let left = self.orders.bytes.map_or(u64::MAX, |bytes| bytes - self.written);
             let size = self.chunk.min(usize::try_from(left).unwrap_or(usize::MAX));
-            match sys::send(fd, &ZEROS[..size], size as u64 == left) {
+            match socket::send(fd, &ZEROS[..size], size as u64 == left) {
                 Ok(count) => self.written += count as u64,
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(why) => return Err(why),
@@ -287,7 +288,7 @@ impl Default for Info {
 impl Info {
     fn of(fd: &OwnedFd) -> Option<Self> {
         let mut bytes = [0; 256];
-        sys::get_bytes(fd, sys::TCP, INFO, &mut bytes).ok().map(|_| Self(bytes))
+        socket::get_bytes(fd, socket::TCP, INFO, &mut bytes).ok().map(|_| Self(bytes))
     }
 
     fn word(&self, at: usize) -> u32 {

@@ -3,7 +3,7 @@
 use crate::archive::Archive;
 use crate::orders::{Path, Udp};
 use crate::spaces::Spaces;
-use crate::sys;
+use crate::sys::socket;
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -33,13 +33,14 @@ pub struct Flow {
 
 /// Sets the size of a socket's buffer, beyond the system's limit where that is allowed.
 pub fn set_buffer(fd: &OwnedFd, forced: i32, plain: i32, bytes: u32) -> io::Result<()> {
-    sys::set(fd, sys::SOCKET, forced, bytes).or_else(|_| sys::set(fd, sys::SOCKET, plain, bytes))
+    socket::set(fd, socket::SOCKET, forced, bytes)
+        .or_else(|_| socket::set(fd, socket::SOCKET, plain, bytes))
 }
 
 /// Sets how a socket's packets are marked.
 pub fn set_marks(fd: &OwnedFd, path: &Path) -> io::Result<()> {
-    sys::set(fd, sys::IP, TOS, u32::from(path.tos))?;
-    sys::set(fd, sys::IP, TTL, u32::from(path.ttl))
+    socket::set(fd, socket::IP, TOS, u32::from(path.tos))?;
+    socket::set(fd, socket::IP, TTL, u32::from(path.ttl))
 }
 
 impl Flow {
@@ -51,17 +52,17 @@ impl Flow {
     pub fn open(orders: Udp, schedule: &[u8], spaces: &Spaces) -> Result<Self, String> {
         let path = orders.path;
         let opened = || -> io::Result<(OwnedFd, OwnedFd)> {
-            let sender = spaces.within(path.source, || sys::inet_socket(sys::DATAGRAM))??;
+            let sender = spaces.within(path.source, || socket::inet_socket(socket::DATAGRAM))??;
             set_marks(&sender, &path)?;
             set_buffer(&sender, SEND_BUFFER_FORCED, SEND_BUFFER, 16 << 20)?;
-            sys::bind_to(&sender, path.source_address, path.port)?;
+            socket::bind_to(&sender, path.source_address, path.port)?;
             let receiver =
-                spaces.within(path.destination, || sys::inet_socket(sys::DATAGRAM))??;
+                spaces.within(path.destination, || socket::inet_socket(socket::DATAGRAM))??;
             set_buffer(&receiver, RECEIVE_BUFFER_FORCED, RECEIVE_BUFFER, 64 << 20)?;
-            sys::set(&receiver, sys::SOCKET, TIMESTAMP_NS, 1)?;
-            sys::set(&receiver, sys::IP, TOS_OF_ARRIVALS, 1)?;
-            sys::set(&receiver, sys::IP, TTL_OF_ARRIVALS, 1)?;
-            sys::bind_to(&receiver, path.destination_address, path.port)?;
+            socket::set(&receiver, socket::SOCKET, TIMESTAMP_NS, 1)?;
+            socket::set(&receiver, socket::IP, TOS_OF_ARRIVALS, 1)?;
+            socket::set(&receiver, socket::IP, TTL_OF_ARRIVALS, 1)?;
+            socket::bind_to(&receiver, path.destination_address, path.port)?;
             Ok((sender, receiver))
         };
         let (sender, receiver) = opened().map_err(|why| format!("flow {}: {why}", path.id))?;
@@ -83,7 +84,7 @@ impl Flow {
         payload[4..8].copy_from_slice(&number.to_le_bytes());
         payload[8..16].copy_from_slice(&at.to_le_bytes());
         let (to, port) = (self.path.destination_address, self.path.port);
-        let sent = sys::send_to(&self.sender, &payload[..bytes as usize], to, port);
+        let sent = socket::send_to(&self.sender, &payload[..bytes as usize], to, port);
         // A local queue that is full drops the packet, which the queue counts.
         self.sent += u32::from(sent.is_ok());
     }
@@ -96,7 +97,7 @@ impl Flow {
     pub fn drain(&mut self, zero: u64, until: u64) -> io::Result<()> {
         let Self { path, log, .. } = self;
         loop {
-            let count = sys::receive(&self.receiver, |arrival| {
+            let count = socket::receive(&self.receiver, |arrival| {
                 let received = arrival.at.saturating_sub(zero);
                 if arrival.head[..4] != path.id.to_le_bytes() || received > until {
                     return;

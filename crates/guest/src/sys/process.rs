@@ -1,0 +1,119 @@
+//! Namespaces, mounts, modules and what becomes of processes.
+
+use super::{check, owned};
+use std::ffi::CString;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::raw::{c_char, c_int, c_long, c_uint, c_ulong};
+
+unsafe extern "C" {
+    fn unshare(flags: c_int) -> c_int;
+    fn setns(fd: c_int, kind: c_int) -> c_int;
+    fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int;
+    fn mount(
+        source: *const c_char,
+        target: *const c_char,
+        kind: *const c_char,
+        flags: c_ulong,
+        data: *const c_char,
+    ) -> c_int;
+    fn reboot(command: c_int) -> c_int;
+    fn sync();
+    fn syscall(number: c_long, ...) -> c_long;
+    fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
+    fn geteuid() -> c_uint;
+    fn personality(kind: c_ulong) -> c_int;
+    fn sched_setaffinity(process: c_int, size: usize, mask: *const u64) -> c_int;
+}
+
+/// Whether this process is root.
+pub fn is_root() -> bool {
+    // SAFETY: it takes nothing and cannot fail.
+    unsafe { geteuid() == 0 }
+}
+
+/// Moves this thread into a new network namespace, and a new user namespace before that if asked.
+pub fn new_network(new_user: bool) -> io::Result<()> {
+    let flags = if new_user { 0x5000_0000 } else { 0x4000_0000 };
+    // SAFETY: it takes a number only.
+    check(unsafe { unshare(flags) }).map(drop)
+}
+
+/// Moves this thread into a network namespace.
+pub fn enter_network(namespace: &impl AsRawFd) -> io::Result<()> {
+    // SAFETY: it takes numbers only.
+    check(unsafe { setns(namespace.as_raw_fd(), 0x4000_0000) }).map(drop)
+}
+
+/// Lets timers fire when they are due; by default the kernel may hold them back by 50 us.
+pub fn sharpen_timers() -> io::Result<()> {
+    const SET_TIMERSLACK: c_int = 29;
+    // SAFETY: it takes numbers only.
+    check(unsafe { prctl(SET_TIMERSLACK, 1, 0, 0, 0) }).map(drop)
+}
+
+/// Has the kernel kill this process when its parent dies.
+pub fn die_with_parent() -> io::Result<()> {
+    const SET_PDEATHSIG: c_int = 1;
+    // SAFETY: it takes numbers only.
+    check(unsafe { prctl(SET_PDEATHSIG, 9, 0, 0, 0) }).map(drop)
+}
+
+/// Lets programs that this process becomes lie at the same addresses each time.
+pub fn fix_addresses() -> io::Result<()> {
+    const NO_RANDOM: c_ulong = 0x0004_0000;
+    // SAFETY: it takes a number only.
+    check(unsafe { personality(NO_RANDOM) }).map(drop)
+}
+
+/// Keeps this process on one processor, numbered below 1024.
+pub fn stay_on(processor: usize) -> io::Result<()> {
+    let mut mask = [0_u64; 16];
+    *mask.get_mut(processor / 64).ok_or(io::ErrorKind::InvalidInput)? = 1 << (processor % 64);
+    // SAFETY: the mask lives through the call and its size is given.
+    check(unsafe { sched_setaffinity(0, size_of_val(&mask), mask.as_ptr()) }).map(drop)
+}
+
+/// Mounts a file system.
+pub fn mount_on(source: &str, target: &str, kind: &str, data: &str) -> io::Result<()> {
+    let [source, target, kind, data] =
+        [source, target, kind, data].map(|text| CString::new(text).expect("no NUL in our texts"));
+    // SAFETY: the strings live through the call.
+    check(unsafe {
+        mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), 0, data.as_ptr().cast())
+    })
+    .map(drop)
+}
+
+/// Loads a kernel module; that it is there already is no error.
+pub fn load_module(file: &std::fs::File) -> io::Result<()> {
+    #[cfg(target_arch = "x86_64")]
+    const FINIT_MODULE: c_long = 313;
+    #[cfg(not(target_arch = "x86_64"))]
+    const FINIT_MODULE: c_long = 273;
+    const EXISTS: i32 = 17;
+    // SAFETY: the parameters are an empty string that lives for ever.
+    let result = unsafe { syscall(FINIT_MODULE, file.as_raw_fd(), c"".as_ptr(), 0) };
+    match io::Error::last_os_error() {
+        why if result < 0 && why.raw_os_error() != Some(EXISTS) => Err(why),
+        _ => Ok(()),
+    }
+}
+
+/// Turns the machine off.
+pub fn power_off() -> ! {
+    // SAFETY: sync takes nothing; reboot takes a number.
+    unsafe {
+        sync();
+        reboot(0x4321_FEDC);
+    }
+    loop {
+        std::thread::park();
+    }
+}
+
+/// A file in memory that goes with its last descriptor.
+pub fn memory_file() -> io::Result<std::fs::File> {
+    // SAFETY: the name is a string that lives for ever.
+    owned(unsafe { memfd_create(c"batch".as_ptr(), 1) }).map(std::fs::File::from)
+}
