@@ -68,8 +68,11 @@ def _tcp(flow: Tcp) -> dict[str, Any]:
     delayed = None
     if flow.delayed_ack is not None:
         delayed = {"timeout_ns": flow.delayed_ack, "every": DELAYED_ACK_EVERY}
+        if flow.quick_acks:
+            delayed["quick"] = flow.quick_acks
     ssthresh = flow.initial_ssthresh
-    return {
+    counted = {"count_segments": True} if flow.count_segments else {}
+    return counted | {
         "protocol": "tcp",
         "variant": flow.variant,
         "new_reno_impatient": flow.impatient,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from trunkline.scenario import schedule
 from trunkline.scenario.base import merged
 from trunkline.scenario.diagnostic import Path, Problems, nearest
-from trunkline.scenario.flow import Tcp, Udp
+from trunkline.scenario.flow import LINUX_TCP, Tcp, Udp
 from trunkline.scenario.model import Scenario
 from trunkline.scenario.schedule import ScheduleError
 from trunkline.scenario.topology import Topology, listed, unknown_node
@@ -65,7 +65,8 @@ def options(scenario: Scenario, name: str) -> Tcp | Udp:
     """A flow with the defaults of its kind merged in."""
     flow = scenario.flows[name]
     if isinstance(flow, Tcp):
-        return merged(flow, scenario.defaults.tcp)
+        own = merged(flow, scenario.defaults.tcp)
+        return merged(own, LINUX_TCP) if own.preset == "linux" else own
     return merged(flow, scenario.defaults.udp)
 
 

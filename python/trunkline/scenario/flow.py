@@ -20,7 +20,18 @@ from trunkline.scenario.fields import (
 )
 from trunkline.scenario.units import BYTES, TIME
 
-__all__ = ["Choice", "Flow", "FlowOptions", "Rto", "Size", "Tcp", "TcpOptions", "Udp", "UdpOptions"]
+__all__ = [
+    "LINUX_TCP",
+    "Choice",
+    "Flow",
+    "FlowOptions",
+    "Rto",
+    "Size",
+    "Tcp",
+    "TcpOptions",
+    "Udp",
+    "UdpOptions",
+]
 
 Datagram = Annotated[int, Quantity(BYTES, 28, 65_535)]
 HeaderBytes = Annotated[int, Quantity(BYTES, 20, 200)]
@@ -70,6 +81,11 @@ def _delayed_ack(value: Any) -> Any:
 class TcpOptions(FlowOptions):
     """Keys of a TCP flow, and of `defaults: tcp`."""
 
+    preset: Literal["linux"] | None = Field(
+        default=None,
+        description="linux: delayed_ack 40 ms, quick_acks 16, count_segments, rto min 200 ms; keys "
+        "given beside it replace its own.",
+    )
     variant: Literal["tahoe", "reno", "new-reno", "sack"] = Field(
         default="new-reno", description="What the sender does about a loss."
     )
@@ -103,6 +119,15 @@ class TcpOptions(FlowOptions):
         description="Longest delay of an ACK, at most 500 ms, every second segment being "
         "acknowledged at once (RFC 5681 section 4.2); `off`: an ACK per segment.",
     )
+    quick_acks: Annotated[int, Whole("a number of segments", 0, 1000)] = Field(
+        default=0,
+        description="With delayed_ack: segments acknowledged one by one at the start (Linux: 16).",
+    )
+    count_segments: Switch = Field(
+        default=False,
+        description="The window grows by the segments that an ACK covers (RFC 3465 without its "
+        "limit, as Linux), not once per ACK.",
+    )
     limited_transmit: Switch = Field(
         default=True, description="New segments on the first two duplicate ACKs (RFC 3042)."
     )
@@ -114,6 +139,15 @@ class TcpOptions(FlowOptions):
         description="Each burst of segments waits a uniform random time below this.",
     )
     ecn: Switch = Field(default=False, description="Explicit congestion notification (RFC 3168).")
+
+
+LINUX_TCP = TcpOptions(
+    delayed_ack="40 ms",
+    quick_acks=16,
+    count_segments=True,
+    rto=Rto(min="200 ms"),
+)
+"""What `preset: linux` gives: Linux 6.1's ways, as far as the simulator knows them."""
 
 
 class Choice(Element):

@@ -24,6 +24,9 @@ pub struct DelayedAck {
     pub timeout_ns: u64,
     /// In-order segments that are acknowledged at once [>= 1; RFC 1122: 2].
     pub every: u32,
+    /// Segments acknowledged one by one at the start of the connection ("quick ACKs"; Linux: 16).
+    #[serde(default)]
+    pub quick: u32,
 }
 
 /// A TCP connection: sender, receiver, sizes.
@@ -71,6 +74,10 @@ pub struct TcpConfig {
     pub send_overhead_ns: u64,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// The window grows by the segments that an acknowledgement covers (appropriate byte counting,
+    /// RFC 3465, with no limit L, as Linux), else once per acknowledgement.
+    #[serde(default)]
+    pub count_segments: bool,
 }
 
 impl TcpConfig {

@@ -21,6 +21,7 @@ pub struct Receiver {
     last_ack: u32, // cumulative acknowledgement sent last
     unacked: u32,  // in-order segments since then
     every: u32,    // acknowledge at once from this many on
+    quick: u32,    // segments still to be acknowledged one by one
     timer: Time,
     timeout: Span,
     echo: Time,
@@ -38,14 +39,16 @@ impl Receiver {
     /// A receiver that has received nothing.
     #[must_use]
     pub fn new(config: &TcpConfig) -> Self {
-        let (every, timeout) =
-            config.delayed_ack.map_or((1, 0), |delayed| (delayed.every.max(1), delayed.timeout_ns));
+        let (every, timeout, quick) = config
+            .delayed_ack
+            .map_or((1, 0, 0), |delayed| (delayed.every.max(1), delayed.timeout_ns, delayed.quick));
         Self {
             next: 0,
             high: 0,
             last_ack: 0,
             unacked: 0,
             every,
+            quick,
             timer: NEVER,
             timeout,
             echo: 0,
@@ -93,6 +96,10 @@ impl Receiver {
     fn acknowledge_in_order(&mut self, now: Time) -> bool {
         self.unacked += 1;
         if self.unacked >= self.every {
+            return true;
+        }
+        if self.quick > 0 {
+            self.quick -= 1;
             return true;
         }
         if self.timer == NEVER {

@@ -63,7 +63,9 @@ pub struct Sender {
     pub(super) timestamps: bool,
     pub(super) ecn: bool,
     pub(super) cwr: bool,
+    pub(super) count_segments: bool,
     pub(super) rto: Rto,
+    pub(super) covered: u32, // segments that the last new acknowledgement covered
     pub(super) finished_at: Option<Time>,
     pub(super) retransmissions: u64,
     pub(super) timeouts: u64,
@@ -110,6 +112,8 @@ impl Sender {
             timestamps: config.timestamps,
             ecn: config.ecn,
             cwr: false,
+            count_segments: config.count_segments,
+            covered: 0,
             window: config.window_packets,
             threshold: config.dup_acks,
             full_bytes: bytes(config.mss_bytes),

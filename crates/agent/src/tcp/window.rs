@@ -20,6 +20,7 @@ impl Sender {
             self.timed = NONE;
             self.rto.sample_timed(self.timed_at, now);
         }
+        self.covered = ack.ack - self.una;
         self.slide(ack.ack);
         self.dup_acks = 0;
         self.rearm(now);
@@ -52,8 +53,20 @@ impl Sender {
         if ack.ece && self.ecn {
             return;
         }
+        if self.count_segments {
+            return self.grow_by_segments();
+        }
         let more = if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
         self.cwnd = (self.cwnd + more).min(f64::from(self.window));
+    }
+
+    /// RFC 3465 sections 2.1 and 2.2 in segments: as many as were covered in slow start, up to the
+    /// threshold; the rest of them opens 1 / cwnd each.
+    fn grow_by_segments(&mut self) {
+        let covered = f64::from(self.covered);
+        let fast = covered.min((self.ssthresh - self.cwnd).max(0.0));
+        self.cwnd += fast;
+        self.cwnd = (self.cwnd + (covered - fast) / self.cwnd).min(f64::from(self.window));
     }
 
     /// Whether a fast retransmit is allowed: all that was outstanding at the last loss is

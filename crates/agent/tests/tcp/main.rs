@@ -7,6 +7,7 @@ mod pipe;
 mod rfc2018;
 mod rfc3042;
 mod rfc3168;
+mod rfc3465;
 mod rfc5681;
 mod rfc6298;
 mod rfc6582;

@@ -32,11 +32,13 @@ pub fn config(variant: Variant) -> TcpConfig {
         dup_acks: 3,
         send_overhead_ns: 0,
         ecn: false,
+        count_segments: false,
     }
 }
 
 /// Acknowledges every second segment, after 100 ms at the latest.
-pub const EVERY_SECOND: Option<DelayedAck> = Some(DelayedAck { timeout_ns: 100 * MS, every: 2 });
+pub const EVERY_SECOND: Option<DelayedAck> =
+    Some(DelayedAck { timeout_ns: 100 * MS, every: 2, quick: 0 });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {

@@ -96,7 +96,7 @@ fn connections_out_of_range_are_refused() {
         (|config| config.tick_ns = 0, "tick_ns must be above 0"),
         (|config| config.rto_max_ns = 1, "rto_min_ns must be at most rto_max_ns"),
         (
-            |config| config.delayed_ack = Some(DelayedAck { timeout_ns: MS, every: 0 }),
+            |config| config.delayed_ack = Some(DelayedAck { timeout_ns: MS, every: 0, quick: 0 }),
             "delayed_ack: every must be above 0",
         ),
     ];

@@ -58,5 +58,6 @@ pub fn tcp(variant: Variant) -> TcpConfig {
         dup_acks: 3,
         send_overhead_ns: 0,
         ecn: false,
+        count_segments: false,
     }
 }
