@@ -35,18 +35,18 @@ def command(directory: str, port: int | None, opened: bool, as_json: bool) -> in
         raise click.UsageError(
             f"cannot listen on {where} of 127.0.0.1: {error.strerror}."
         ) from None
-    if as_json:
-        echo_json({"schema": 1, "address": server.address})
-    else:
-        click.echo(server.address)
-        click.echo("anyone on this machine with this address can read the folder", err=True)
-    sys.stdout.flush()
-    if opened:
-        import webbrowser
-
-        if not webbrowser.open(server.address):
-            click.echo("no browser was found; open the address yourself", err=True)
     try:
+        if as_json:
+            echo_json({"schema": 1, "address": server.address})
+        else:
+            click.echo(server.address)
+            click.echo("anyone on this machine with this address can read the folder", err=True)
+        sys.stdout.flush()
+        if opened:
+            import webbrowser
+
+            if not webbrowser.open(server.address):
+                click.echo("no browser was found; open the address yourself", err=True)
         run(server)
     except KeyboardInterrupt:
         click.echo("ended", err=True)

@@ -219,8 +219,8 @@ def _gathered(
         stack = np.array([one.values for one in members])
         with np.errstate(invalid="ignore"):
             total = np.nansum(stack, axis=0) if how == "sum" else _nanmean(stack, 0)
-        points = RATE_POINTS if how == "sum" else MOST_POINTS
-        time, line = _line(name, *_coarser(members[0].time_s, total, points))
+        steps = (members[0].time_s, total)
+        time, line = _line(name, *(_coarser(*steps, RATE_POINTS) if how == "sum" else steps))
         x = x or time
         lines.append(line)
     if x is None or not _anything(lines):
@@ -242,9 +242,11 @@ def _coarser(time: Floats, values: Floats, points: int) -> tuple[Floats, Floats]
 def _largest(key: str, title: str, unit: str, series: dict[str, Series]) -> _Made | None:
     lines, x = [], None
     for name, one in series.items():
-        gathered = unit != "packets"  # those are shares and rates, which have means
-        points = RATE_POINTS * 2 if gathered else MOST_POINTS
-        time, line = _line(name, *_coarser(one.time_s, one.values, points))
+        steps = (one.time_s, one.values)
+        # Shares and rates have means over longer steps; a queue has extremes.
+        time, line = _line(
+            name, *(steps if unit == "packets" else _coarser(*steps, 2 * RATE_POINTS))
+        )
         x = x or time
         lines.append(line)
     lines = [line for line in lines if any(value for value in line.values)]
@@ -393,7 +395,14 @@ def delays(exhibit: Exhibit) -> Chart | None:
         for flow, upper, packets in zip(*columns, strict=True):
             counted[str(flow)][int(upper or 0)] += int(packets or 0)
     together: dict[str, dict[int, int]] = {}
+    greatest: dict[str, float] = {}
     for name, flows in groups(exhibit).items():
+        greatest[name] = max(
+            float(delay or 0)
+            for run in exhibit.runs
+            for flow, delay in zip(run.flows["flow"], run.flows["delay_max_s"], strict=True)
+            if flow in flows
+        )
         total: dict[int, int] = defaultdict(int)
         for flow in flows:
             for upper, packets in counted[flow].items():
@@ -407,10 +416,11 @@ def delays(exhibit: Exhibit) -> Chart | None:
         uppers = np.array(sorted(total))
         reached = np.cumsum([total[upper] for upper in uppers.tolist()])
         at = np.searchsorted(reached, np.array(SHARES) * reached[-1], side="left")
-        values = uppers[np.minimum(at, len(uppers) - 1)] / 1e9
+        # Upper ends of buckets, but none above the greatest delay there was.
+        values = np.minimum(uppers[np.minimum(at, len(uppers) - 1)] / 1e9, greatest[name])
         lines.append(Line(name, list(SHARES), x=_list(values, 5)))
         parts.append(f"{name} median {_said(float(values[SHARES.index(0.5)]), 's')}")
-    about = "Every packet delivered in the measured time, in buckets of 1.1 % of the delay."
+    about = "Every packet delivered in the measured time, to 1.6 % of its delay."
     if len(exhibit.runs) > 1:
         about += f" {len(exhibit.runs)} runs together."
     if len(together) > MOST_LINES:

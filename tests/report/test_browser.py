@@ -1,0 +1,222 @@
+"""Reports in a real browser: drawn, driven by mouse and keyboard, silent, and closed to names."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from trunkline.report import add_exhibits, write
+from trunkline.study import reproduce
+
+LARGEST = 3_000_000
+LEAST_PIXELS = 1500
+
+HOSTILE = {
+    "A": "<script>alert(1)</script>",
+    "C": '"; rm -rf / #',
+    "D": "../../x",
+    "working": '"><img src=x onerror=alert(2)>',
+    "switched[0]": "</script><script>alert(3)</script>",
+    "A->4": "javascript:alert(4)//\u202egnp.exe",
+    "8->9": "x" * 4096,
+    "backup": "{{ 7 * 7 }} ${7*7} &lt;b&gt;",
+}
+
+
+@pytest.mark.parametrize("name", ["avallone2003", "bhani1999", "develder2003", "seddigh1999"])
+def test_every_studys_report_is_drawn_in_full(name, tmp_path, look, capsys):
+    done = reproduce(name, seeds=2, progress=False)
+    done.write(tmp_path / name)
+    add_exhibits(name, tmp_path / name)
+    page = write(tmp_path / name)
+    size = page.stat().st_size
+    looker = look()
+    start = time.monotonic()
+    took = looker.open(page)
+    pixels = looker.drawn()
+    drawn = time.monotonic() - start
+    with capsys.disabled():
+        print(
+            f"\n{name}: {size / 1e6:.2f} MB, ready after {took:.2f} s, "
+            f"{len(pixels)} charts drawn after {drawn:.1f} s"
+        )
+    assert size < LARGEST
+    assert min(pixels.values()) > LEAST_PIXELS, pixels
+    # A picture that the policy or the browser refuses has no width.
+    assert all(
+        image.evaluate("(it) => it.decode().then(() => it.naturalWidth)") > 100
+        for image in looker.page.locator(".picture img").all()
+    )
+    held = looker.page.locator("#verdict .verdict li").count()
+    assert held == len(done.to_json()["claims"])
+
+
+def test_the_slider_moves_by_the_keyboard_and_tells_states(protected, tmp_path, look):
+    looker = look()
+    looker.open(write(protected, tmp_path / "page.html"))
+    page = looker.page
+    slider = page.locator(".time")
+    lanes = (
+        "[...document.querySelectorAll('.lane')].map((lane) => lane.getAttribute('class')).join()"
+    )
+    whole = page.evaluate(lanes)
+    slider.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert slider.input_value() == "3"
+    assert page.locator(".now").inner_text() == slider.get_attribute("aria-valuetext")
+    assert page.evaluate(lanes) != whole
+    # The link 5-6 is down from 5 s to 10 s; the switch comes 50 ms after: see the scenario.
+    times = page.evaluate("exhibits.get('x0').replay.times")
+    at = next(number for number, each in enumerate(times, 1) if each > 6)
+    slider.evaluate(
+        "(it, value) => { it.value = value; it.dispatchEvent(new Event('input')); }", at
+    )
+    assert page.locator(".lane.down").count() == 2
+    assert page.locator(".state").all_inner_texts() == [
+        "traffic is on backup",
+        "carries the traffic of working",
+    ]
+    page.keyboard.press("Home")
+    assert page.evaluate(lanes) == whole
+
+
+def test_play_runs_and_stops(protected, tmp_path, look):
+    looker = look()
+    looker.open(write(protected, tmp_path / "page.html"))
+    button = looker.page.locator(".play")
+    looker.page.locator(".speed").select_option("4")
+    button.click()
+    looker.until("Number(document.querySelector('.time').value) > 2")
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+
+
+def test_a_click_on_a_packet_tells_its_story(protected, tmp_path, look):
+    looker = look()
+    looker.open(write(protected, tmp_path / "page.html"))
+    page = looker.page
+    page.locator(".closely").check()
+    slider = page.locator(".time")
+    slider.evaluate("(it) => { it.value = 300; it.dispatchEvent(new Event('input')); }")
+    assert page.locator("circle.packet").count() > 10
+    page.locator("circle.packet").last.click(force=True)
+    told = page.locator(".story").inner_text()
+    assert told.startswith("Packet ")
+    assert "waited" in told
+    # By the keyboard, one that the failure cost: lost on 5->6 after the labels were put on at 4.
+    lost = page.evaluate(
+        "exhibits.get('x0').packets.trips.find((trip) => trip.fate && trip.fate[0] === 'dropped')"
+    )
+    slider.evaluate(
+        "(it, value) => { it.value = value; it.dispatchEvent(new Event('input')); }",
+        page.evaluate(
+            """(at) => { const { start, end } = exhibits.get("x0").packets;
+              return Math.floor(1000 * at / (end - start)); }""",
+            lost["fate"][1],
+        ),
+    )
+    name = page.evaluate(
+        """(number) => players[0].closer.name(
+          exhibits.get("x0").packets.trips.find((trip) => trip.packet === number))""",
+        lost["packet"],
+    )
+    page.get_by_role("button", name=name, exact=True).focus()
+    page.keyboard.press("Enter")
+    told = page.locator(".story").inner_text()
+    assert f"Dropped at {lost['fate'][2]}" in told
+    assert lost["fate"][3] in told
+
+
+def test_paths_light_up_by_focus_and_stay_by_a_press(protected, tmp_path, look):
+    looker = look()
+    looker.open(write(protected, tmp_path / "page.html"))
+    page = looker.page
+    chip, route = page.locator(".chip").first, page.locator("#x0-path-0")
+    shown = "(it) => getComputedStyle(it).visibility"
+    assert route.evaluate(shown) == "hidden"
+    chip.focus()
+    assert route.evaluate(shown) == "visible"
+    page.keyboard.press("Enter")
+    page.locator(".chip").nth(1).focus()
+    assert route.evaluate(shown) == "visible"
+    assert (
+        page.locator("#x0-path-1").evaluate("(it) => getComputedStyle(it).strokeDasharray")
+        != "none"
+    )
+
+
+def test_tables_are_sorted_by_their_numbers(protected, tmp_path, look):
+    looker = look()
+    looker.open(write(protected, tmp_path / "page.html"))
+    table = looker.page.locator("#x0-flows table")
+    table.get_by_role("button", name="goodput").focus()
+    looker.page.keyboard.press("Enter")
+    cells = table.locator("tbody td:nth-child(3)").all()
+    values = [float(cell.get_attribute("data-sort")) for cell in cells]
+    assert values == sorted(values)
+    assert len(values) == 8
+    assert table.locator("th[aria-sort=ascending]").inner_text() == "goodput"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"color_scheme": "dark"},
+        {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True},
+        {"java_script_enabled": False},
+    ],
+    ids=["dark", "phone", "without-scripts"],
+)
+def test_it_reads_well_elsewhere(options, protected, tmp_path, look):
+    page = write(protected, tmp_path / "page.html")
+    looker = look(**options)
+    if options.get("java_script_enabled") is False:
+        looker.page.goto(page.as_uri())
+        assert looker.page.locator(".lane").count() == 24
+        assert looker.page.locator("#x0-flows tbody tr").count() == 8
+        return
+    looker.open(page)
+    assert min(looker.drawn().values()) > LEAST_PIXELS
+    assert looker.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_on_paper_the_charts_are_there_and_the_tools_are_not(protected, tmp_path, look):
+    looker = look()
+    looker.open(write(protected, tmp_path / "page.html"))
+    looker.page.emulate_media(media="print")
+    assert not looker.page.locator(".player").is_visible()
+    paper = looker.page.pdf(format="A4")
+    assert paper.startswith(b"%PDF")
+    assert looker.page.locator(".plot canvas").count() == looker.page.locator(".plot").count()
+
+
+def test_hostile_names_stay_text(tmp_path, look, run_example):
+    results = run_example(tmp_path / "results", "does-50-ms-matter", range(1, 2), HOSTILE)
+    looker = look()
+    looker.open(write(results, tmp_path / "page.html"))
+    page: Path = looker.page
+    looker.drawn()
+    page.locator(".closely").check()
+    page.locator(".time").evaluate(
+        "(it) => { it.value = 500; it.dispatchEvent(new Event('input')); }"
+    )
+    for button in page.locator(".list button").all()[:3]:
+        button.click()
+    for chip in page.locator(".chip").all():
+        chip.hover()
+    assert (
+        page.evaluate("document.querySelectorAll('main script, main iframe, [onerror]').length")
+        == 0
+    )
+    assert page.locator("#x0-flows th[scope=row]").first.inner_text() == HOSTILE["switched[0]"]
+    assert page.locator(".chip").first.inner_text() == HOSTILE["working"]
+    titles = page.locator(".spot title").all_text_contents()
+    assert HOSTILE["A"] in titles
+    assert HOSTILE["C"] in titles
+    # What turns the writing round is spelled out.
+    assert "\u202e" not in page.locator("main").inner_text()
+    assert "javascript:alert(4)//\\u202egnp.exe" in page.locator("#x0-ports").inner_text()
+    assert page.evaluate("[...document.links].every((link) => link.protocol === 'file:')")

@@ -1,0 +1,151 @@
+"""What is in a report, without a browser: it agrees with the tables, and is made the same again."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+
+import pytest
+
+from trunkline.report import charts, library, page, write
+from trunkline.report.exhibit import Exhibit
+from trunkline.report.topology import draw
+from trunkline.results import store
+
+
+def data_of(text: str) -> dict[str, object]:
+    found = re.search(r'<script type="application/json" class="data">(.*?)</script>', text, re.S)
+    assert found is not None
+    return dict(json.loads(found[1]))
+
+
+def test_the_same_results_give_the_same_bytes(protected, tmp_path):
+    first = write(protected, tmp_path / "a.html").read_bytes()
+    assert write(protected, tmp_path / "b.html").read_bytes() == first
+
+
+def test_drops_of_the_series_add_up_to_those_of_the_table(protected):
+    exhibit = Exhibit.read(protected)
+    counted = exhibit.watched.runs[0].series
+    step = exhibit.watched.step_ns / 1e9
+    rows = zip(counted["measure"], counted["value"], counted["probe"], strict=True)
+    probed = sum(
+        value * step
+        for measure, value, probe in rows
+        if measure == "drops" and probe >= exhibit.watched.first
+    )
+    # The probe counts what the queue refuses, not what a failure of the link costs.
+    table = [row for row in exhibit.first.drops.rows() if row["cause"] == "queue_full"]
+    assert probed == pytest.approx(sum(int(row["packets"]) for row in table), abs=0.5)
+
+
+def test_the_distribution_passes_through_the_percentiles_of_the_table(tmp_path, run_example):
+    exhibit = Exhibit.read(run_example(tmp_path / "results", "hello", range(1, 2)))
+    chart = charts.delays(exhibit)
+    assert chart is not None
+    line = chart.lines[0]
+    row = exhibit.first.flows.where(flow="tcp")
+    for share, name in ((0.5, "delay_p50_s"), (0.9, "delay_p90_s"), (0.99, "delay_p99_s")):
+        at = line.values.index(share)
+        # An octave has 64 buckets of one width: at most 1/64 of the delay.
+        assert line.x[at] == pytest.approx(row[name], rel=1 / 64)
+
+
+def test_a_run_that_does_not_repeat_is_refused(protected, tmp_path):
+    runs = store.read(protected)
+    network = json.loads((protected / store.NETWORK).read_text())
+    network["links"][0]["delay_ns"] += 1
+    changed = store.write(runs, tmp_path / "changed", network_json=json.dumps(network))
+    with pytest.raises(RuntimeError, match="does not repeat"):
+        write(changed)
+
+
+def test_the_drawing_keeps_the_places_of_the_scenario(tmp_path, run_example):
+    drawing = draw(Exhibit.read(run_example(tmp_path / "results", "trunks", range(1, 2))))
+    at = {spot.name: (spot.x, spot.y) for spot in drawing.spots}
+    # S1 [0, 2], S2 [0, 1], R1 [1, 1], D1 [6, 2]: x to the right, y upward.
+    assert at["S1"][0] == at["S2"][0] < at["R1"][0] < at["D1"][0]
+    assert at["S1"][1] == at["D1"][1] < at["S2"][1] == at["R1"][1]
+    widths = {lane.name: lane for lane in drawing.lanes}
+    assert widths["R2->R4"].level > widths["R4->R2"].level
+
+
+def test_a_backup_is_told_from_the_path_it_protects(protected):
+    routes = {route.name: route for route in draw(Exhibit.read(protected)).routes}
+    assert not routes["working"].backup
+    assert routes["backup"].backup
+    assert routes["backup"].about.startswith("backup of working; 4 links: 4->8 8->9 9->10 10->7")
+
+
+def test_only_our_own_scripts_may_run(protected, tmp_path):
+    text = write(protected, tmp_path / "page.html").read_text()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy is not None
+    assert "unsafe" not in policy[1]
+    assert "http" not in policy[1]
+    script = re.findall(r"<script>(.*?)</script>", text, re.S)
+    assert len(script) == 1
+    digest = base64.b64encode(hashlib.sha256(script[0].encode()).digest()).decode()
+    assert f"sha256-{digest}" in policy[1]
+    assert not re.search(r"\son\w+=|\sstyle=", re.sub(r"<script.*?</script>", "", text, flags=re.S))
+
+
+def test_data_cannot_end_its_script():
+    assert "<" not in page.embedded({"</script>": "<!--", "a": "&"})
+    assert json.loads(page.embedded({"</script>": "<!-- & -->"})) == {"</script>": "<!-- & -->"}
+
+
+def test_long_series_keep_their_extremes(tmp_path, monkeypatch, run_example):
+    exhibit = Exhibit.read(run_example(tmp_path / "results", "hello", range(1, 2)))
+    monkeypatch.setattr(charts, "MOST_POINTS", 20)
+    made = {chart.key: chart for chart in charts.timed(exhibit)}
+    line = made["queue"].lines[0]
+    series = next(
+        each
+        for each in charts.recorded(exhibit)
+        if (each.measure, each.target) == ("queue-packets", line.name)
+    )
+    assert len(line.values) <= 20
+    assert max(line.high) == series.values.max()
+    assert min(line.low) == series.values.min()
+
+
+def test_without_the_charts_library_the_charts_are_still_pictures(protected, tmp_path, monkeypatch):
+    library.library.cache_clear()
+    monkeypatch.setattr(library, "FILE", tmp_path / "missing.js")
+    try:
+        text = write(protected, tmp_path / "page.html").read_text()
+    finally:
+        library.library.cache_clear()
+    assert text.count('<svg class="still"') == 8
+    assert "The charts are still pictures" in text
+    assert 'id="library"' not in text
+
+
+def test_a_folder_without_results_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="holds no results"):
+        write(tmp_path)
+
+
+def test_the_command_writes_the_page_and_says_where(protected, trunkline, tmp_path):
+    done = trunkline("report", str(protected), "--output", "page.html", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (tmp_path / said["report"]).stat().st_size == said["bytes"]
+    refused = trunkline("report", ".")
+    assert refused.returncode == 2
+    assert "holds no results" in refused.stderr
+
+
+def test_a_run_writes_its_report_unless_told_not_to(trunkline, tmp_path):
+    assert trunkline("examples", "copy", "label-stack").returncode == 0
+    done = trunkline("run", "label-stack.yaml", "--out", "with")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "with" / "report.html").is_file()
+    assert trunkline("run", "label-stack.yaml", "--out", "without", "--no-report").returncode == 0
+    assert not (tmp_path / "without" / "report.html").exists()
+    assert (tmp_path / "with" / "flows.parquet").read_bytes() == (
+        tmp_path / "without" / "flows.parquet"
+    ).read_bytes()

@@ -1,0 +1,173 @@
+"""The server of a results folder: who is answered, what is given out, how it ends."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from trunkline.report.serve import Server, inside
+
+
+@pytest.fixture
+def server(protected: Path, tmp_path: Path) -> Iterator[Server]:
+    shutil.copytree(protected, tmp_path / "root" / "one")
+    (tmp_path / "secret.json").write_text("{}")
+    (tmp_path / "root" / "way-out").symlink_to(tmp_path)
+    (tmp_path / "root" / ".hidden.json").write_text("{}")
+    made = Server(tmp_path / "root")
+    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield made
+    made.stop()
+    thread.join()
+    made.server_close()
+
+
+def ask(server: Server, path: str, **headers: str) -> tuple[int, bytes, dict[str, str]]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, content, dict(answer.getheaders())
+
+
+def test_only_who_knows_the_token_is_answered(server):
+    assert ask(server, "/")[0] == 403
+    assert ask(server, "/wrong/")[0] == 403
+    assert ask(server, f"/{server.token[:-1]}/")[0] == 403
+    status, content, _ = ask(server, f"/{server.token}/")
+    assert status == 200
+    assert server.token.encode() not in content
+
+
+def test_a_page_of_another_site_is_refused(server):
+    path = f"/{server.token}/"
+    assert ask(server, path, Host="evil.example")[0] == 421
+    assert ask(server, path, Host=f"evil.example:{server.server_port}")[0] == 421
+    assert ask(server, path, Origin="http://evil.example")[0] == 403
+    assert ask(server, path, Origin="null")[0] == 403
+    assert ask(server, path, Origin=f"http://127.0.0.1:{server.server_port}")[0] == 200
+
+
+def test_it_listens_on_this_machine_only(server):
+    assert server.server_address[0] == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../secret.json",
+        "%2e%2e/secret.json",
+        "one/../../secret.json",
+        "way-out/secret.json",
+        "/etc/passwd",
+        "//etc/passwd",
+        ".hidden.json",
+        "one/%00.json",
+        "one",
+        "",
+    ],
+)
+def test_nothing_outside_the_folder_is_given_out(server, path):
+    assert ask(server, f"/{server.token}/files/{path}")[0] == 404
+
+
+def test_files_come_with_an_origin_of_their_own(server):
+    status, content, headers = ask(server, f"/{server.token}/files/one/run.json")
+    assert status == 200
+    assert json.loads(content)["format"] == 1
+    assert "sandbox allow-scripts" in headers["Content-Security-Policy"]
+    assert "allow-same-origin" not in headers["Content-Security-Policy"]
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_a_report_is_made_when_it_is_asked_for(server):
+    status, content, _ = ask(server, f"/{server.token}/files/one/report.html")
+    assert status == 200
+    assert content.startswith(b"<!doctype html>")
+    assert (server.root / "one" / "report.html").read_bytes() == content
+
+
+def events(server: Server) -> Iterator[list[dict[str, object]]]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection.request("GET", f"/{server.token}/events")
+    answer = connection.getresponse()
+    for line in answer:
+        if line.startswith(b"data: "):
+            yield json.loads(line[6:])
+    connection.close()
+
+
+def test_the_progress_of_a_running_study_is_seen(server):
+    from trunkline.study.lock import Lock
+
+    seen = events(server)
+    assert [entry["path"] for entry in next(seen)] == ["one"]
+    study = server.root / "study"
+    study.mkdir()
+    lock = Lock(study)
+    (study / "journal.jsonl").write_bytes(b"one\ntwo\nthr")
+    (study / "manifest.json.new").write_text(json.dumps({"format": 1, "name": "s", "runs": 7}))
+    (study / "manifest.json.new").rename(study / "manifest.json")
+    entry = next(each for each in next(seen) if each["path"] == "study")
+    # A last line without its end is still being written.
+    assert (entry["done"], entry["of"], entry["state"]) == (2, 7, "going on")
+    lock.release()
+    entry = next(each for each in next(seen) if each["path"] == "study")
+    assert entry["state"] == "stopped"
+
+
+def test_links_and_hidden_names_do_not_lead_out(tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "in.json").write_text("{}")
+    (root / "out").symlink_to("/etc")
+    assert inside(root, "in.json") == root / "in.json"
+    for name in ("out/passwd", "../x", "/etc/passwd", "a/../../x", ".x", "a\0b", ".", ""):
+        assert inside(root, name) is None, name
+
+
+def test_a_taken_port_is_passed_over_and_ctrl_c_ends_quietly(tmp_path):
+    command = [sys.executable, "-m", "trunkline", "serve", str(tmp_path), "--json"]
+    with socket.socket() as taken:
+        try:
+            taken.bind(("127.0.0.1", 8470))
+            taken.listen()
+        except OSError:
+            pass  # taken by another program, which does as well
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+        ) as process:
+            assert process.stdout is not None
+            said = json.loads(process.stdout.readline())
+            assert not said["address"].startswith("http://127.0.0.1:8470/")
+            process.send_signal(signal.SIGINT)
+            _, talk = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert talk == "ended\n"
+
+
+def test_in_a_browser_the_list_opens_a_report(server, look):
+    looker = look()
+    page = looker.page
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(server.address)
+    page.get_by_role("link", name="one").click()
+    looker.until("document.documentElement.dataset.charts === 'ready'")
+    # This page does ask: its own server, and nobody else.
+    looker.faults = [fault for fault in looker.faults if not fault.startswith("asked for")]
+    assert all(url.startswith((server.address, "data:")) for url in asked)
