@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from trunkline.results import Results
@@ -44,7 +44,13 @@ class Row:
     measures: dict[str, Interval]
 
 
-def across(runs: Sequence[Results], table: str = "flows", *, interval: str = "t") -> list[Row]:
+def across(
+    runs: Sequence[Results],
+    table: str = "flows",
+    *,
+    interval: str = "t",
+    columns: Collection[str] | None = None,
+) -> list[Row]:
     """Mean and 95 % interval of every measure over runs of one scenario.
 
     Parameters
@@ -55,6 +61,8 @@ def across(runs: Sequence[Results], table: str = "flows", *, interval: str = "t"
         Which table.
     interval : {"t", "bca"}
         Student's, or the bias-corrected and accelerated bootstrap.
+    columns : collection of str, optional
+        Measures wanted; all if left out.
 
     Returns
     -------
@@ -72,6 +80,7 @@ def across(runs: Sequence[Results], table: str = "flows", *, interval: str = "t"
     mean = INTERVALS[interval]
     first = runs[0].tables[table]
     names = [field.name for field in first.fields if field.kind != "str" and field.in_json]
+    names = [name for name in names if columns is None or name in columns]
     keys = [{name: str(value) for name, value in _only(row, table)} for row in first.rows()]
     values = {name: [run.tables[table][name] for run in runs] for name in names}
     rows = []

@@ -60,8 +60,13 @@ def render_many(
     colour : bool, default False
         Whether to use the escape codes of a terminal.
     """
-    flows = across(runs, "flows", interval=interval)
-    ports = across(runs, "ports", interval=interval)
+    flows, ports = (
+        across(runs, table, interval=interval, columns={name for name, _ in shown.values()} | more)
+        for table, shown, more in (
+            ("flows", _FLOWS, {"offered_bit_s"}),
+            ("ports", _PORTS, {"packets_offered"}),
+        )
+    )
     busy = [row for row in ports if row.measures["packets_offered"].mean > 0]
     tables = [
         _table("Flows", flows, _FLOWS, "offered_bit_s"),
