@@ -24,7 +24,7 @@ impl Spaces {
         let home = current()?;
         let mut nodes = Vec::with_capacity(count);
         for _ in 0..count {
-            process::new_network(false)?;
+            process::new_network()?;
             nodes.push(current()?);
             Netlink::open()?.loopback_up()?;
         }

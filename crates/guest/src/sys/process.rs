@@ -2,6 +2,7 @@
 
 use super::{check, owned};
 use std::ffi::CString;
+use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::raw::{c_char, c_int, c_long, c_uint, c_ulong};
@@ -26,17 +27,21 @@ unsafe extern "C" {
     fn sched_setaffinity(process: c_int, size: usize, mask: *const u64) -> c_int;
 }
 
-/// Whether this process is root.
-pub fn is_root() -> bool {
+/// Moves this thread into a new network namespace. Without root it takes a new user namespace for
+/// that, in which this user is root.
+pub fn new_network() -> io::Result<()> {
+    const NEW_USER: c_int = 0x1000_0000;
+    const NEW_NETWORK: c_int = 0x4000_0000;
     // SAFETY: it takes nothing and cannot fail.
-    unsafe { geteuid() == 0 }
-}
-
-/// Moves this thread into a new network namespace, and a new user namespace before that if asked.
-pub fn new_network(new_user: bool) -> io::Result<()> {
-    let flags = if new_user { 0x5000_0000 } else { 0x4000_0000 };
+    let user = unsafe { geteuid() };
+    let kind = if user == 0 { NEW_NETWORK } else { NEW_NETWORK | NEW_USER };
     // SAFETY: it takes a number only.
-    check(unsafe { unshare(flags) }).map(drop)
+    check(unsafe { unshare(kind) })?;
+    if user != 0 {
+        // user_namespaces(7): programs started from here keep their rights as user 0 only.
+        fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
+    }
+    Ok(())
 }
 
 /// Moves this thread into a network namespace.
