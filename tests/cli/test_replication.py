@@ -62,6 +62,18 @@ def test_until_ci_keeps_its_cap_and_says_not_enough(trunkline: Command, file: st
     assert "NOT ENOUGH RUNS: 12 do not reach ± 0.01 %" in done.stderr
 
 
+def test_until_ci_of_what_never_arrives_is_said_to_have_no_value(
+    trunkline: Command, tmp_path: Path
+) -> None:
+    # Every packet is lost, so that there is no delay.
+    text = MD1.replace("port: endless}", "port: endless, loss: 100 %}")
+    (tmp_path / "idle.yaml").write_text(text, "utf-8")
+    words = ("run", "idle.yaml", "--until-ci", "5%", "--metric", "delay_mean_s", "--max-runs", "3")
+    done = trunkline(*words, "--json")
+    assert json.loads(done.stdout)["precision"]["relative"] is None
+    assert "NOT ENOUGH: no metric has a value in these runs" in done.stderr
+
+
 def test_until_ci_makes_the_same_runs_on_any_number_of_threads(
     trunkline: Command, file: str
 ) -> None:

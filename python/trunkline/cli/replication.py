@@ -150,10 +150,13 @@ def replicate_until(
 
 def say_precision(reached: Precision, target: float) -> str:
     """One line on how sure the runs are."""
+    if not reached.widest:
+        return "NOT ENOUGH: no metric has a value in these runs"
+    widest = f"the widest interval is that of {reached.widest}: "
     if reached.relative is None:
-        return "no metric has a value in these runs"
-    share = f"{100 * reached.relative:.2g} %" if reached.relative < 1e6 else "no interval"
-    widest = f"the widest interval is that of {reached.widest}: ± {share} of its mean"
+        widest = f"{reached.widest} has no interval"
+    else:
+        widest += f"± {100 * reached.relative:.2g} % of its mean"
     if reached.reached:
         return f"{reached.runs} runs reach ± {100 * target:g} %; {widest}"
     return f"NOT ENOUGH RUNS: {reached.runs} do not reach ± {100 * target:g} %; {widest}"

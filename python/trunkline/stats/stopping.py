@@ -31,7 +31,8 @@ class Precision:
     widest : str
         Name of the measure with the widest interval for its mean; empty if there is none.
     relative : float or None
-        Half of that interval over the mean.
+        Half of that interval over the mean; None if there is no interval, as of one value, or
+        the mean alone is zero.
     """
 
     runs: int
@@ -62,7 +63,8 @@ def precision(measures: Measures, target: float, *, confidence: float = 0.95) ->
             widest, most = name, share
     if not widest:
         return Precision(runs, False, "", None)
-    return Precision(runs, most <= target / (1 + target), widest, most)
+    known = None if math.isinf(most) else most
+    return Precision(runs, most <= target / (1 + target), widest, known)
 
 
 def runs_wanted(now: Precision, target: float, *, most: int) -> int:

@@ -25,6 +25,14 @@ def test_the_widest_measure_decides_and_one_that_never_varies_is_exact() -> None
     assert not precision({}, 0.01).reached
 
 
+def test_a_measure_without_an_interval_is_never_sure() -> None:
+    # Known in one run of many, or of mean zero: no share of the mean can be said.
+    for values in ([3.0], [-1.0, 1.0]):
+        found = precision({"a": [1.0, 1.0], "b": values}, 0.5)
+        assert (found.reached, found.widest, found.relative) == (False, "b", None)
+        assert runs_wanted(found, 0.5, most=100) > found.runs
+
+
 def test_the_next_look_is_where_the_width_is_likely_to_do_but_at_most_twice_as_far() -> None:
     assert runs_wanted(Precision(0, False, "", None), 0.02, most=1000) == 10
     # 10 runs give 2.5 %; 2 % / 1.02 = 1.961 %: 10 * (2.5 / 1.961)^2 = 16.26 runs.
