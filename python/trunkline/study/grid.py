@@ -103,6 +103,22 @@ class Range:
         # Powers may differ in the last bit from one platform to the next.
         return self.written(Fraction(f"{value:.{_DIGITS}g}"))
 
+    def near(self, share: float, parts: int, *, log: bool) -> str:
+        """Value at a share of the way, to about a thousandth of one of so many parts.
+
+        More digits would only be longer to read.
+        """
+        if log:
+            ratio = float(self.high / self.low)
+            value = float(self.low) * math.pow(ratio, share)
+            part = value * abs(math.log(ratio)) / parts
+        else:
+            span = float(self.high - self.low)
+            value = float(self.low) + share * span
+            part = abs(span) / parts
+        digits = Fraction(10) ** (math.floor(math.log10(part)) - 3)
+        return self.written(round(Fraction(value) / digits) * digits)
+
     def log(self) -> bool:
         """Whether the scale is logarithmic; both ends must then be above zero."""
         scale = self.said.get("scale", "linear")
@@ -254,15 +270,15 @@ class Sample(BaseModel):
 
         drawn = qmc.LatinHypercube(len(self.ranges), rng=self.seed).random(self.points)
         columns = [
-            [_drawn(Range(said), share) for share in drawn[:, index].tolist()]
+            [_drawn(Range(said), share, self.points) for share in drawn[:, index].tolist()]
             for index, said in enumerate(self.ranges.values())
         ]
         return [dict(zip(self.ranges, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _drawn(its: Range, share: float) -> str:
+def _drawn(its: Range, share: float, points: int) -> str:
     if "step" not in its.said:
-        return its.at(Fraction(f"{share:.{_DIGITS}f}"), log=its.log())
+        return its.near(share, points, log=its.log())
     step = its.step()
     levels = int((its.high - its.low) / step) + 1
     return its.written(its.low + min(int(share * levels), levels - 1) * step)
