@@ -224,8 +224,8 @@ impl Host {
     }
 
     fn look(&self, shared: &Shared) -> PyResult<()> {
-        if let (Some(limit), Some(held)) = (self.memory_limit, memory()) {
-            if held > limit {
+        if let Some(limit) = self.memory_limit {
+            if memory().is_some_and(|held| held > limit) {
                 let _ = shared.stop.compare_exchange(
                     GO_ON,
                     MEMORY,
