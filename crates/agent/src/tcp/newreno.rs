@@ -15,7 +15,8 @@ use trunkline_units::Time;
 
 #[inline]
 pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
-    if sender.phase == Phase::FastRecovery {
+    let recovering = sender.phase == Phase::FastRecovery;
+    if recovering {
         if ack.ack < sender.recover {
             return on_partial_ack(sender, ack, now);
         }
@@ -24,6 +25,9 @@ pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
         sender.partial_seen = false;
     }
     sender.accept(ack, now);
+    if recovering {
+        sender.covered = 1; // the duplicates have told of the others
+    }
     if sender.phase == Phase::Timeout && sender.una >= sender.recover {
         sender.phase = Phase::Open;
     }

@@ -20,7 +20,8 @@ impl Sender {
             self.timed = NONE;
             self.rto.sample_timed(self.timed_at, now);
         }
-        self.covered = ack.ack - self.una;
+        // RFC 3465 section 2.3: after a timeout an acknowledgement may cover what had arrived before.
+        self.covered = if self.phase == Phase::Timeout { 1 } else { ack.ack - self.una };
         self.slide(ack.ack);
         self.dup_acks = 0;
         self.rearm(now);

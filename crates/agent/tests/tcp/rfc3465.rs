@@ -42,6 +42,33 @@ fn s2_2_the_advertised_window_still_bounds() {
     assert_eq!(hand.sender.cwnd(), 5.0);
 }
 
+/// Window 4, so 2 after the timeout's threshold; the acknowledgement covers all 4 at once, 3 of them
+/// received before. It counts as one: 1 + 1 = 2, not 1 + 4.
+#[test]
+fn s2_3_after_a_timeout_an_acknowledgement_counts_once() {
+    for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack] {
+        let (mut hand, _) = Hand::start(&counting(variant));
+        assert_eq!(hand.expire(), [0], "{variant:?}");
+        hand.ack(4);
+        assert_eq!(hand.sender.cwnd(), 2.0, "{variant:?}");
+    }
+}
+
+/// Ten out, segment 0 lost: half is 5. The acknowledgement of all ten ends recovery; of the ten,
+/// nine had been told by duplicates, so that it opens 1 / 5 and not 10 / 5.
+#[test]
+fn s2_1_the_acknowledgement_that_ends_recovery_counts_once() {
+    for variant in [Variant::Reno, Variant::NewReno] {
+        let config = TcpConfig { initial_window: 10.0, ..counting(variant) };
+        let (mut hand, _) = Hand::start(&config);
+        for _ in 0..9 {
+            hand.ack(0);
+        }
+        hand.ack(10);
+        assert!((hand.sender.cwnd() - 5.2).abs() < 1e-12, "{variant:?}");
+    }
+}
+
 mod linux {
     use super::*;
 
