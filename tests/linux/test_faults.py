@@ -168,3 +168,12 @@ def test_where_no_runner_is_ready_the_reasons_and_remedies_are_said(tmp_path, mo
     assert "uml is not ready: kernel: trunkline linux setup --runner uml" in text
     assert "qemu is not ready: " in text
     assert "trunkline linux setup --runner qemu" in text
+
+
+def test_a_guest_without_memory_enough_is_reported_with_the_kernels_reason(quick, tmp_path):
+    plan = line(2, udp=(udp(2),))
+    many = schedule([0] * 3_000_000)
+    with pytest.raises(GuestFailed) as failed:
+        execute(plan, {"udp-0": many}, tmp_path, quick, memory_mb=64)
+    text = str(failed.value)
+    assert "Kernel panic" in text or "Out of memory" in text or "No space" in text

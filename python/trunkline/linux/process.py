@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import resource
 import signal
 import subprocess
 import time
@@ -25,6 +24,7 @@ LAST_LINES: Final = 15
 """So many of the console's last lines a failure is reported with."""
 
 _PROGRESS = re.compile(rb"trunkline: (\d+) %")
+_TROUBLE = re.compile(r"Kernel panic|Oops|Out of memory|BUG:|segfault")
 _FAULT = re.compile(r"trunkline: fault: (.*)")
 
 
@@ -42,9 +42,29 @@ class GuestFailed(Exception):
     def __init__(self, why: str, console: str = "") -> None:
         self.why = why
         self.console = console
-        last = [printable(line) for line in console.rstrip().splitlines()[-LAST_LINES:]]
-        text = "\n".join([why, *(f"  | {line}" for line in last)])
+        text = "\n".join([why, *(f"  | {printable(line)}" for line in telling_lines(console))])
         super().__init__(text)
+
+
+def telling_lines(console: str) -> list[str]:
+    """The lines of a console that say most about an end: the first trouble, and the last lines.
+
+    Parameters
+    ----------
+    console : str
+        What a guest wrote.
+
+    Returns
+    -------
+    list of str
+        A panic is followed by a long list of calls, so the line before it would be lost.
+    """
+    lines = console.rstrip().splitlines()
+    last = max(0, len(lines) - LAST_LINES)
+    trouble = next((i for i, line in enumerate(lines) if _TROUBLE.search(line)), last)
+    if trouble >= last:
+        return lines[last:]
+    return [*lines[max(0, trouble - 1) : trouble + 2], "...", *lines[last:]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +138,6 @@ def run_guest(
     """
     launch = [str(agent_file()), "launch", "-" if processor is None else str(processor), *command]
     started = time.monotonic()
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with console.open("ab") as output:
         process = subprocess.Popen(
             launch,
@@ -130,11 +149,9 @@ def run_guest(
             start_new_session=True,
         )
         try:
-            _watch(process, console, on_progress, patience_s)
+            cpu = _watch(process, console, on_progress, patience_s)
         finally:
             _kill(process)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     text = console.read_text("utf-8", "replace")
     fault = _FAULT.search(text)
     if fault:
@@ -152,14 +169,15 @@ def _watch(
     console: Path,
     on_progress: Callable[[float], None] | None,
     patience_s: float,
-) -> None:
+) -> float:
+    """Wait for the guest's end; the seconds of processors that it and its processes took."""
     size, last = -1, time.monotonic()
     while True:
-        try:
-            process.wait(timeout=0.02 if size < 0 else 0.1)
-            return
-        except subprocess.TimeoutExpired:
-            pass
+        ended, status, used = os.wait4(process.pid, os.WNOHANG)
+        if ended:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return used.ru_utime + used.ru_stime
+        time.sleep(0.01 if size < 0 else 0.05)
         now = time.monotonic()
         if console.stat().st_size != size:
             size, last = console.stat().st_size, now
@@ -175,4 +193,5 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     """End what is left of the guest's session; its first process is waited for."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    if process.returncode is None:
+        process.wait()

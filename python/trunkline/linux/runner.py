@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -73,7 +74,7 @@ def execute(
     folder: Path,
     runner: str | None = None,
     *,
-    memory_mb: int = MEMORY_MB,
+    memory_mb: int | None = None,
     on_progress: Callable[[float], None] | None = None,
     patience_s: float = PATIENCE_S,
 ) -> RunRecord:
@@ -89,8 +90,8 @@ def execute(
         Where results are written; it is made.
     runner : str, optional
         ``uml``, ``qemu`` or ``native``; the first of the first two that is ready when left out.
-    memory_mb : int
-        Memory of the guest [MB].
+    memory_mb : int, optional
+        Memory of the guest [MB]; `MEMORY_MB`, or more for long schedules, when left out.
     on_progress : callable, optional
         Gets the part of the run that is done, 0 to 1.
     patience_s : float
@@ -109,6 +110,7 @@ def execute(
     """
     name = choose(runner)
     run = {"uml": uml.run, "qemu": qemu.run, "native": native.run}[name]
+    memory_mb = memory_mb or memory_for(schedules)
     given = {"orders": write_orders(plan), **schedules}
     with tempfile.TemporaryDirectory(prefix="trunkline-") as private:
         stream, console, cost, digests = run(
@@ -141,6 +143,24 @@ def execute(
     )
     _write(plan, files, console, folder, record)
     return record
+
+
+def memory_for(schedules: Mapping[str, bytes]) -> int:
+    """Memory that a guest needs [MB].
+
+    Parameters
+    ----------
+    schedules : mapping of str to bytes
+        What it is given.
+
+    Returns
+    -------
+    int
+        A packet is 12 bytes of a schedule, which the guest holds three times, 16 bytes in the
+        agent and, when it has arrived, 24 bytes of a log that grows by doubling.
+    """
+    scheduled = sum(map(len, schedules.values())) / 1e6
+    return max(MEMORY_MB, 128 + math.ceil(scheduled * 10 / 64) * 64)
 
 
 def _write(
