@@ -12,6 +12,7 @@ use crate::lookahead::Lookahead;
 use crate::mpls::Tables;
 use crate::network::{Agent, Class, Network, PortConfig};
 use crate::observer::Observer;
+use crate::path_account::PathAccounts;
 use crate::probe::Sampler;
 use crate::ranges;
 use crate::recovery::{self, Recovery};
@@ -77,6 +78,7 @@ impl<O: Observer> Simulation<O> {
             streams: agents.streams,
             pool: Pool::default(),
             drops: Drops::new(),
+            path_accounts: PathAccounts::new(&network.paths),
             sampler: Sampler::new(&network.probes),
             recovery,
             lookahead: Lookahead::new(network.links.len()),

@@ -74,19 +74,39 @@ impl Delay {
     #[inline]
     pub fn measure(&mut self, packet: &Packet, now: Time, pool: &mut Pool) {
         let delay = now - packet.sent_at;
+        self.record(delay, self.change(delay), pool);
+        self.last = Some(delay);
+        if packet.seq >= self.next_seq {
+            self.next_seq = packet.seq + 1;
+        } else if self.is_late(packet) {
+            self.reordered += 1;
+        }
+    }
+
+    /// Whether a packet arrives after one that was sent later.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_late(&self, packet: &Packet) -> bool {
+        packet.seq < self.next_seq && packet.flags & trunkline_packet::flag::RETRANSMISSION == 0
+    }
+
+    /// How a delay differs from the one before it; none before the first.
+    #[inline(always)]
+    #[must_use]
+    pub fn change(&self, delay: u64) -> Option<u64> {
+        self.last.map(|last| delay.abs_diff(last))
+    }
+
+    /// Enters a delay, and how it differs from the one before it.
+    #[inline(always)]
+    pub fn record(&mut self, delay: u64, change: Option<u64>, pool: &mut Pool) {
         self.count += 1;
         self.sum += delay;
         self.min = self.min.min(delay);
         self.max = self.max.max(delay);
-        if let Some(last) = self.last {
+        if let Some(change) = change {
             // RFC 3550 section 6.4.1: J += (|D| - J) / 16, D the difference of transit times.
-            self.jitter += (delay.abs_diff(last) as f64 - self.jitter) / 16.0;
-        }
-        self.last = Some(delay);
-        if packet.seq >= self.next_seq {
-            self.next_seq = packet.seq + 1;
-        } else if packet.flags & trunkline_packet::flag::RETRANSMISSION == 0 {
-            self.reordered += 1;
+            self.jitter += (change as f64 - self.jitter) / 16.0;
         }
         self.histogram.add(pool, delay);
     }

@@ -28,6 +28,10 @@ impl<O: Observer> Simulation<O> {
         let totals = &mut self.totals[flow as usize];
         totals.delivered_packets += 1;
         totals.delivered_bytes += u64::from(packet.ip_bytes);
+        if self.path_accounts.is_some() {
+            self.account_delivery(id);
+        }
+        let packet = &self.arena[id];
         self.delays[flow as usize].measure(packet, now, &mut self.pool);
         if !self.sampler.watched.is_empty() {
             let delay = now - packet.sent_at;
@@ -57,6 +61,19 @@ impl<O: Observer> Simulation<O> {
         let source = self.sources.receivers + flow;
         if timer < self.calendar.due(source) {
             self.calendar.schedule(source, timer);
+        }
+    }
+
+    /// Measures a data packet for its path, before its flow does.
+    #[cold]
+    #[inline(never)]
+    fn account_delivery(&mut self, id: PacketId) {
+        let packet = &self.arena[id];
+        let delays = &self.delays[packet.flow as usize];
+        let delay = self.now - packet.sent_at;
+        let (change, late) = (delays.change(delay), delays.is_late(packet));
+        if let Some(accounts) = &mut self.path_accounts {
+            accounts.deliver(id, delay, change, late, &mut self.pool);
         }
     }
 

@@ -78,7 +78,12 @@ impl<O: Observer> Simulation<O> {
             if let Some(nhlfe) = self.tables.ftn(node, packet.fec, packet.dscp) {
                 let dscp = if column == OWN_COLUMN { packet.dscp } else { column };
                 match self.tables.enter(nhlfe, packet, dscp) {
-                    Ok(Hop::Link(link, row)) => return self.output(link, row, OWN_COLUMN, id),
+                    Ok(Hop::Link(link, row)) => {
+                        if self.path_accounts.is_some() {
+                            self.account_path(id, self.tables.path_of(nhlfe));
+                        }
+                        return self.output(link, row, OWN_COLUMN, id);
+                    }
                     Ok(Hop::Again(..)) => {}
                     Ok(Hop::Bridge(bridge)) => return self.send_both(bridge, node, id),
                     Err(cause) => return self.lose_at(id, cause, node),
@@ -89,6 +94,14 @@ impl<O: Observer> Simulation<O> {
             return self.lose_at(id, Cause::NoRoute, node);
         }
         self.output(next, NO_ROW, column, id);
+    }
+
+    /// A packet has entered a path.
+    #[cold]
+    fn account_path(&mut self, id: PacketId, path: u32) {
+        if let (Some(accounts), false) = (&mut self.path_accounts, self.arena[id].is_reverse()) {
+            accounts.enter(id, path);
+        }
     }
 
     /// The head of a 1+1 path: the packet goes out on one leg, a copy of it on the other.
@@ -107,7 +120,10 @@ impl<O: Observer> Simulation<O> {
         self.observer.record(self.now, Event::Copied { node }, copy, &self.arena);
         for (leg, id) in [id, copy].into_iter().enumerate() {
             match self.tables.enter_leg(bridge, leg, &mut self.arena[id]) {
-                Ok((link, row)) => self.output(link, row, OWN_COLUMN, id),
+                Ok((link, row)) => {
+                    self.account_path(id, self.tables.path_of_leg(bridge, leg));
+                    self.output(link, row, OWN_COLUMN, id);
+                }
                 Err(cause) => self.lose_at(id, cause, node),
             }
         }
@@ -265,6 +281,9 @@ impl<O: Observer> Simulation<O> {
             totals.acks_dropped += 1;
         } else {
             totals.dropped_packets += 1;
+            if let Some(accounts) = &mut self.path_accounts {
+                accounts.lose(id, cause);
+            }
         }
         let key = DropKey {
             flow: packet.flow,

@@ -168,6 +168,12 @@ impl Tables {
         Ok(hop)
     }
 
+    /// Path that an entry belongs to.
+    #[must_use]
+    pub fn path_of(&self, nhlfe: u32) -> u32 {
+        self.nhlfe[nhlfe as usize].path
+    }
+
     /// Switches a labelled packet at `node`. `counted`: this node has already counted its TTL
     /// down, when it took an outer label off.
     ///

@@ -229,6 +229,9 @@ pub struct Path {
     pub name: String,
     /// Links it crosses, in order.
     pub links: Vec<u32>,
+    /// Whether to account for the delay, loss and order of the data packets that ride it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub account: bool,
 }
 
 /// FEC to NHLFE.

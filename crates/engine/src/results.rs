@@ -1,9 +1,11 @@
 //! The end of a run: warm-up cut, conservation, Little's law, and the tables.
 
 use crate::conditioner::Conditioner;
-use crate::counters::Totals;
+use crate::counters::{Delay, Totals};
+use crate::delay_columns;
 use crate::link::{Link, Port, QueueCounters};
 use crate::observer::Observer;
+use crate::path_account::PathAccount;
 use crate::simulation::{Agents, Failure, Simulation};
 use crate::tables::Table;
 use trunkline_agent::tcp::Counters;
@@ -12,15 +14,6 @@ use trunkline_units::{Time, NEVER};
 
 /// Link, class, counters, area under its queue, packets and bytes it sent.
 type PortRow = (usize, usize, QueueCounters, u64, (u64, u64));
-
-/// Names of the columns of delay quantiles, and the quantiles.
-const QUANTILES: [(&str, f64); 5] = [
-    ("delay_p50_ns", 0.50),
-    ("delay_p90_ns", 0.90),
-    ("delay_p95_ns", 0.95),
-    ("delay_p99_ns", 0.99),
-    ("delay_p999_ns", 0.999),
-];
 
 impl<O: Observer> Simulation<O> {
     /// Counters start here: remembers what has happened so far, to subtract it.
@@ -35,6 +28,9 @@ impl<O: Observer> Simulation<O> {
         let pool = &mut self.pool;
         self.delays.iter_mut().for_each(|delay| delay.restart(pool));
         self.drops.clear();
+        if let Some(accounts) = &mut self.path_accounts {
+            accounts.restart(pool);
+        }
         for end in self.near_ends.iter_mut().flatten() {
             end.conditioner.iter_mut().for_each(Conditioner::restart);
             end.accounts.iter_mut().for_each(|accounts| accounts.0.clear());
@@ -110,10 +106,7 @@ impl<O: Observer> Simulation<O> {
                 .ints("probe", std::mem::take(&mut self.sampler.probe))
                 .ints("time_ns", std::mem::take(&mut self.sampler.time))
                 .floats("value", std::mem::take(&mut self.sampler.value)),
-            Table::new("paths")
-                .ints("path", 0..self.tables.paths.len() as i64)
-                .ints("packets", self.tables.paths.iter().map(|path| path.packets as i64))
-                .ints("bytes", self.tables.paths.iter().map(|path| path.bytes as i64)),
+            self.path_table(),
             self.recovery.timeline_table(),
             self.summary(),
         ];
@@ -206,8 +199,8 @@ impl<O: Observer> Simulation<O> {
         let timeouts = tcp.iter().map(|(now, before)| (now.timeouts - before.timeouts) as i64);
         let fast =
             tcp.iter().map(|(now, before)| (now.fast_retransmits - before.fast_retransmits) as i64);
-        let measured = |value: u64, count: u64| if count > 0 { value as i64 } else { -1 };
-        let mut table = Table::new("flows")
+        let delays: Vec<&Delay> = self.delays.iter().collect();
+        let table = Table::new("flows")
             .ints("flow", 0..self.flows.len() as i64)
             .ints("packets_sent", column(|t| t.sent_packets))
             .ints("bytes_sent", column(|t| t.sent_bytes))
@@ -219,25 +212,32 @@ impl<O: Observer> Simulation<O> {
             .ints("timeouts", timeouts)
             .ints("fast_retransmits", fast)
             .ints("acks_sent", column(|t| t.acks_sent))
-            .ints("acks_dropped", column(|t| t.acks_dropped))
-            .floats("delay_mean_ns", self.delays.iter().map(|d| d.sum as f64 / d.count as f64))
-            .ints("delay_min_ns", self.delays.iter().map(|d| measured(d.min, d.count)))
-            .ints("delay_max_ns", self.delays.iter().map(|d| measured(d.max, d.count)));
-        for (name, share) in QUANTILES {
-            // A bucket's upper end may exceed the greatest value met.
-            let quantile = self.delays.iter().map(|d| {
-                d.histogram.quantile(&self.pool, share).map_or(-1, |value| value.min(d.max) as i64)
-            });
-            table = table.ints(name, quantile);
-        }
-        table
-            .floats(
-                "jitter_ns",
-                self.delays.iter().map(|d| if d.count > 0 { d.jitter } else { f64::NAN }),
-            )
+            .ints("acks_dropped", column(|t| t.acks_dropped));
+        delay_columns::add(table, &delays, &self.pool)
             .ints("reordered", self.delays.iter().map(|d| d.reordered as i64))
             .ints("start_ns", self.flows.iter().map(|plan| plan.start as i64))
             .ints("finished_ns", (0..self.flows.len()).map(|flow| self.finished(flow)))
+    }
+
+    /// What entered each path; and of those that are accounted for, how it fared.
+    fn path_table(&self) -> Table {
+        let paths = &self.tables.paths;
+        let none = PathAccount::default();
+        let accounts: Vec<Option<&PathAccount>> = (0..paths.len())
+            .map(|path| self.path_accounts.as_ref().and_then(|accounts| accounts.of(path)))
+            .collect();
+        let counted = |count: fn(&PathAccount) -> u64| {
+            accounts.iter().map(move |its| its.map_or(-1, |account| count(account) as i64))
+        };
+        let delays: Vec<&Delay> = accounts.iter().map(|its| &its.unwrap_or(&none).delay).collect();
+        let table = Table::new("paths")
+            .ints("path", 0..paths.len() as i64)
+            .ints("packets", paths.iter().map(|path| path.packets as i64))
+            .ints("bytes", paths.iter().map(|path| path.bytes as i64))
+            .ints("packets_delivered", counted(|account| account.delay.count))
+            .ints("packets_dropped", counted(|account| account.dropped))
+            .ints("reordered", counted(|account| account.delay.reordered));
+        delay_columns::add(table, &delays, &self.pool)
     }
 
     /// Delays of each flow as a histogram: buckets that hold a packet.

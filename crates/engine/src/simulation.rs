@@ -14,6 +14,7 @@ use crate::link::Link;
 use crate::lookahead::Lookahead;
 use crate::mpls::Tables;
 use crate::observer::Observer;
+use crate::path_account::PathAccounts;
 use crate::probe::Sampler;
 use crate::recovery::Recovery;
 use crate::route::Fib;
@@ -154,6 +155,7 @@ pub struct Simulation<O> {
     pub(crate) delays: Vec<Delay>,
     pub(crate) pool: Pool,
     pub(crate) drops: Drops,
+    pub(crate) path_accounts: Option<Box<PathAccounts>>,
     pub(crate) sampler: Sampler,
     pub(crate) recovery: Recovery,
     pub(crate) lookahead: Lookahead,

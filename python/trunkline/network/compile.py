@@ -76,7 +76,8 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
         "flows": flows.compile(scenario, flow_list, nodes, fecs),
         "paths": [
             {"name": name, "links": [links[arc] for arc, _ in routes[name].arcs]}
-            for name in scenario.paths
+            | ({"account": True} if path.account else {})
+            for name, path in scenario.paths.items()
         ],
         "ftn": tables.ftn,
         "ilm": tables.ilm,

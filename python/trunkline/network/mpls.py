@@ -232,7 +232,8 @@ class _Builder:
             # tells that all paths that end here with it are pipes.
             node = self.nodes[self.by_path[name].nodes[last]]
             taken = any(each["node"] == node and each["label"] == label for each in self.tables.ilm)
-            plain = path.diffserv is None or path.diffserv.model == "short-pipe"
+            its = self.scenario.diffserv_of(name)
+            plain = its is None or its.model == "short-pipe"
             if (path.ttl == "uniform" and plain) or taken:
                 return
         entry = self.add(name, None, True, [], path, None)
@@ -257,7 +258,7 @@ class _Builder:
         if own:
             pairs.insert(0, None if pop else (name, None))
         self.mark(entry, pops=None if own or not pop else name, pushes=pairs)
-        its = self.scenario.paths[name].diffserv
+        its = self.scenario.diffserv_of(name)
         if own and pop and its is not None and its.linux_tc_zero:
             self.tables.nhlfe[entry]["zero_tc"] = True
         return entry
@@ -309,21 +310,21 @@ class _Builder:
             packet; None for a label that is swapped.
         """
         paths = self.scenario.paths
+        told = self.scenario.diffserv_of
         written = [
-            self.maps_of(*pair) if pair is not None and paths[pair[0]].diffserv else None
-            for pair in pushes
+            self.maps_of(*pair) if pair is not None and told(pair[0]) else None for pair in pushes
         ]
         into = self.tables.nhlfe[entry]
         if any(each is not None for each in written):
             into["push_diffserv"] = written
-        if pops is not None and (paths[pops].diffserv is not None or "push_diffserv" in into):
+        if pops is not None and (told(pops) is not None or "push_diffserv" in into):
             rider = next((name for name, its in paths.items() if pops in its.through), None)
             into["pop_diffserv"] = self.maps_of(pops, rider)
 
     def maps_of(self, name: str, below: str | None) -> int:
         """Number of the maps of a path whose label lies on that of another, or on IP packets."""
-        its = self.scenario.paths[name].diffserv or DiffServ()
-        under = None if below is None else self.scenario.paths[below].diffserv
+        its = self.scenario.diffserv_of(name) or DiffServ()
+        under = None if below is None else self.scenario.diffserv_of(below)
         phbs = [None] * TCS if under is None else under.dscp_of_tc()
         told = its.tc_of_dscp() is not None and under is not None
         tcs, written = its.tcs(), its.dscp_of_tc()

@@ -39,7 +39,7 @@ def asks_paths(rules: Sequence[Match], scenario: Scenario | None = None) -> bool
 def phbs(scenario: Scenario, paths: frozenset[str]) -> tuple[int | None, ...]:
     """DSCP of the PHB of each TC on the outermost of the paths that forward a packet."""
     outermost = [name for name in paths if not paths.intersection(scenario.paths[name].through)]
-    its = scenario.paths[outermost[0]].diffserv if outermost else None
+    its = scenario.diffserv_of(outermost[0]) if outermost else None
     return _NO_PHBS if its is None else tuple(its.dscp_of_tc())
 
 

@@ -182,11 +182,37 @@ SERIES: Final = (
     _mean("value", "value at the end of the step; for a rate, its mean over the step"),
 )
 
+_UNASKED = "null without `account: true`"
+_UNMET = "null without `account: true` or where none arrived"
+
 PATHS: Final = (
     _name("path", "label-switched path"),
     _count("packets", "labelled packets carried, counted at the head of the path"),
     _count("bytes", "IP bytes and label stack of those"),
+    _count("packets_delivered", f"data packets that rode it and arrived; {_UNASKED}"),
+    _count("packets_dropped", f"data packets lost on it or behind it; {_UNASKED}"),
+    _count("reordered", f"data packets later than one of their flow sent after; {_UNASKED}"),
+    _mean("delay_mean_ns", f"mean one-way delay, from source to destination; {_UNMET}"),
+    _count("delay_min_ns", f"least one-way delay; {_UNMET}"),
+    _count("delay_max_ns", f"greatest one-way delay; {_UNMET}"),
+    _count("delay_p50_ns", f"median one-way delay; {_UNMET}"),
+    _count("delay_p90_ns", f"90th percentile; {_UNMET}"),
+    _count("delay_p95_ns", f"95th percentile; {_UNMET}"),
+    _count("delay_p99_ns", f"99th percentile; {_UNMET}"),
+    _count("delay_p999_ns", f"99.9th percentile; {_UNMET}"),
+    _mean("jitter_ns", f"interarrival jitter within flows (RFC 3550 section 6.4.1); {_UNMET}"),
     _derived("throughput_bit_s", "`bytes` over the measured time"),
+    _derived("loss_ratio", f"`packets_dropped` over these and the delivered; {_UNMET}"),
+    _derived("delay_mean_s", f"mean one-way delay; {_UNMET}"),
+    _derived("delay_min_s", f"least one-way delay; {_UNMET}"),
+    _derived("delay_max_s", f"greatest one-way delay; {_UNMET}"),
+    _derived("delay_p50_s", f"median one-way delay; {_UNMET}"),
+    _derived("delay_p90_s", f"90th percentile; {_UNMET}"),
+    _derived("delay_p95_s", f"95th percentile; {_UNMET}"),
+    _derived("delay_p99_s", f"99th percentile; {_UNMET}"),
+    _derived("delay_p999_s", f"99.9th percentile; {_UNMET}"),
+    _derived("delay_range_s", f"greatest less least one-way delay; {_UNMET}"),
+    _derived("jitter_s", f"interarrival jitter within flows; {_UNMET}"),
 )
 
 COLOURS: Final = (

@@ -12,7 +12,7 @@ __all__ = ["carried", "check", "tells_phb"]
 
 def tells_phb(scenario: Scenario, path: str) -> bool:
     """Whether the TC of a path's label stands for PHBs."""
-    its = scenario.paths[path].diffserv if path in scenario.paths else None
+    its = scenario.diffserv_of(path) if path in scenario.paths else None
     return its is not None and its.tc_of_dscp() is not None
 
 
@@ -29,11 +29,22 @@ def check(scenario: Scenario, found: Topology, sound: set[str], problems: Proble
         Gets what is wrong.
     """
     before = len(problems.found)
+    default = scenario.defaults.diffserv
+    if default is not None and default.kind == "l-lsp":
+        problems.add(
+            "relation",
+            ("defaults", "diffserv", "kind"),
+            "the default of all paths is an E-LSP: the label of an L-LSP stands for one class",
+            hint="give the kind and scheduling class on each path",
+        )
+        return
     _mixed_rules(scenario, problems)
     for name, path in scenario.paths.items():
-        if path.diffserv is not None:
-            _one(path.diffserv, ("paths", name, "diffserv"), problems)
-            _ends(scenario, name, path.diffserv, problems)
+        its = scenario.diffserv_of(name)
+        if its is not None:
+            at: Path = ("paths", name, "diffserv")
+            _one(its, at if path.diffserv is not None else ("paths", name), problems)
+            _ends(scenario, name, its, problems)
     if len(problems.found) > before:
         return
     _explicit_nulls(scenario, problems)
@@ -104,7 +115,7 @@ def _explicit_nulls(scenario: Scenario, problems: Problems) -> None:
         if not path.explicit_null or not path.route:
             continue
         other = first.setdefault(path.route[-1], name)
-        if _egress(scenario.paths[other].diffserv) != _egress(path.diffserv):
+        if _egress(scenario.diffserv_of(other)) != _egress(scenario.diffserv_of(name)):
             problems.add(
                 "relation",
                 ("paths", name, "diffserv"),
@@ -154,7 +165,7 @@ def _riders(scenario: Scenario, problems: Problems) -> None:
     first: dict[str, str] = {}
     for name, path in scenario.paths.items():
         for index, tunnel in enumerate(path.through):
-            its = scenario.paths[tunnel].diffserv
+            its = scenario.diffserv_of(tunnel)
             if its is None or its.model != "uniform":
                 continue
             other = first.setdefault(tunnel, name)
@@ -169,7 +180,7 @@ def _riders(scenario: Scenario, problems: Problems) -> None:
 
 
 def _tcs(scenario: Scenario, name: str) -> object:
-    its = scenario.paths[name].diffserv
+    its = scenario.diffserv_of(name)
     return None if its is None else (its.tcs(), its.dscp_of_tc())
 
 
@@ -216,7 +227,7 @@ def _marked(scenario: Scenario, found: Topology) -> dict[int, str]:
 
 def _complete(scenario: Scenario, name: str, marked: dict[int, str], problems: Problems) -> None:
     """Every DSCP that a path carries must be one of its own."""
-    its = scenario.paths[name].diffserv
+    its = scenario.diffserv_of(name)
     if its is None or (known := its.tc_of_dscp()) is None:
         return
     needed = {dscp: f"flow {flow}" for dscp, flow in carried(scenario, name).items()}

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from trunkline.scenario.base import Element
+from trunkline.scenario.base import Element, merged
 from trunkline.scenario.fields import DSCP_NAMES, Dscp, Switch, Whole
 
 __all__ = ["SCHEDULING_CLASSES", "DiffServ", "SchedulingClass"]
@@ -51,6 +51,14 @@ class DiffServ(Element):
         default=False,
         description="TC 0 at the push and at every swap, as Linux routers write it.",
     )
+
+    def completed(self, default: "DiffServ") -> "DiffServ":
+        """With what it leaves out taken from another; an L-LSP has no map to take."""
+        if self.kind == "e-lsp":
+            return merged(self, default)
+        common = default.model_fields_set & {"model", "linux_tc_zero"}
+        taken = {key: getattr(default, key) for key in common - self.model_fields_set}
+        return self.model_copy(update=taken)
 
     def tc_of_dscp(self) -> dict[int, int] | None:
         """TC by DSCP; None where TC is the first three bits."""

@@ -153,6 +153,11 @@ class Path(Element):
         default=None,
         description="Traffic classes; absent: the first three bits of the DSCP at the push.",
     )
+    account: Switch = Field(
+        default=False,
+        description="Account for delay, loss and order of the data packets that ride it, in the "
+        "table `paths`.",
+    )
 
 
 class Trunk(Element):
@@ -226,6 +231,11 @@ class Defaults(Element):
     queue: Queue | None = Field(default=None, description="For every queue.")
     tcp: TcpOptions | None = Field(default=None, description="For every TCP flow.")
     udp: UdpOptions | None = Field(default=None, description="For every UDP flow.")
+    diffserv: DiffServ | None = Field(
+        default=None,
+        description="For every path: the map of E-LSPs that have none of their own is the "
+        "pre-configured one (RFC 3270 section 3.2.1).",
+    )
 
 
 def _format(value: Any) -> int:
@@ -318,6 +328,13 @@ class Scenario(Element):
     def schedules(self) -> Mapping[str, Schedule]:
         """Packet schedules that were read, by file name as written."""
         return self._schedules
+
+    def diffserv_of(self, path: str) -> DiffServ | None:
+        """What a path does for Differentiated Services, defaults taken in; None: nothing."""
+        own, default = self.paths[path].diffserv, self.defaults.diffserv
+        if own is None or default is None:
+            return default if own is None else own
+        return own.completed(default)
 
     def __eq__(self, other: object) -> bool:
         """Whether another scenario says the same, wherever it was read."""

@@ -19,14 +19,19 @@ PORT = {
 }
 
 
-def network(paths: dict[str, Any], trunks: dict[str, Any] | None = None) -> Any:
+def network(
+    paths: dict[str, Any],
+    trunks: dict[str, Any] | None = None,
+    diffserv: dict[str, Any] | None = None,
+) -> Any:
     nodes = ["A", "B", "C", "D"]
     flow = {"agent": "udp", "from": "A", "to": "D", "rate": "1 Mbit/s", "dscp": "AF11"}
     return compile(
         Scenario.model_validate(
             {
                 "nodes": nodes,
-                "defaults": {"link": {"rate": "10 Mbit/s", "port": "phb"}},
+                "defaults": {"link": {"rate": "10 Mbit/s", "port": "phb"}}
+                | ({"diffserv": diffserv} if diffserv else {}),
                 "links": {"A-B": {}, "B-C": {}, "C-D": {}},
                 "ports": {"phb": PORT},
                 "paths": paths,
@@ -119,3 +124,24 @@ def test_a_tunnel_maps_by_the_phb_of_the_label_below() -> None:
     assert pushed["tc_of_tc"][1] == 6
     pops = [each["pop_diffserv"] for each in built.nhlfe if each["path"] == 1 and not each["push"]]
     assert [built.data["diffserv"][each]["tc_below"][6] for each in pops] == [1]
+
+
+def test_rfc3270_s3_2_1_e_lsps_without_a_signalled_map_take_the_preconfigured_one() -> None:
+    def maps(paths: dict[str, Any], **defaults: Any) -> list[Any]:
+        built = network(paths, None, diffserv=defaults or None)
+        return [built.data["diffserv"][e["push_diffserv"][0]] for e in built.nhlfe if not e["pop"]]
+
+    plain = {"route": ["A", "B", "C", "D"], "php": False}
+    here = {"DF": 0, "AF11": 3}
+    # A path that says nothing, one that leaves out its map, one with a map of its own, an L-LSP.
+    assert maps({"p": plain}, map=here)[0]["tc_of_dscp"][AF11] == 3
+    silent = plain | {"diffserv": {"model": "uniform"}}
+    (taken,) = maps({"p": silent}, map=here, model="pipe")
+    assert (taken["tc_of_dscp"][AF11], taken["tunnel"]) == (3, "uniform")
+    assert maps({"p": e_lsp({"DF": 0, "AF11": 1})}, map=here)[0]["tc_of_dscp"][AF11] == 1
+    (label,) = maps({"p": l_lsp()}, map=here, model="pipe")
+    assert [label["tc_of_dscp"][dscp] for dscp in (AF11, AF12, AF13)] == [1, 2, 3]
+    assert label["tunnel"] == "pipe"
+    # Signalled alike or pre-configured: the same network.
+    signalled = network({"p": e_lsp(here)})
+    assert network({"p": plain}, diffserv={"map": here}).to_json() == signalled.to_json()

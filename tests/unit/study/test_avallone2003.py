@@ -61,6 +61,13 @@ def test_af1_is_told_apart_inside_the_l_lsp(stated: Measured) -> None:
     sent = {row["path"]: row["packets"] for row in stated.first["diffserv-over-mpls"].paths.rows()}
     first = {flow: stated.sent[flow][0] for flow in FLOWS}
     assert sent["l-lsp"] == first["AF11"] + first["AF12"]
+    # On the L-LSP is AF1, whose delay is between that of EF and of default on the E-LSP.
+    paths = {row["path"]: row for row in stated.first["diffserv-over-mpls"].paths.rows()}
+    af1 = list(stated.first["diffserv-over-mpls"].flows.rows())[:2]
+    total = sum(float(f["delay_mean_s"]) * float(f["packets_delivered"]) for f in af1)
+    assert paths["l-lsp"]["packets_delivered"] == sum(int(f["packets_delivered"]) for f in af1)
+    mean = total / paths["l-lsp"]["packets_delivered"]
+    assert paths["l-lsp"]["delay_mean_s"] == pytest.approx(mean)
     policed = first["EF"] + first["DE"] - sent["e-lsp"]
     assert 0 <= policed < 0.005 * first["DE"]
 

@@ -80,6 +80,12 @@ impl Tables {
         Ok((entry.link, entry.row))
     }
 
+    /// Path of one leg of a bridge.
+    #[must_use]
+    pub fn path_of_leg(&self, bridge: u32, leg: usize) -> u32 {
+        self.overlays.bridges[bridge as usize][leg].path
+    }
+
     fn refresh(&mut self) {
         let touched: Vec<u32> = self.overlays.originals.keys().copied().collect();
         for entry in touched {

@@ -51,7 +51,11 @@ fn with_bypass(detour: bool) -> (Bench, Vec<u32>) {
         .into();
     let middle = bench.lab.between("C", "D");
     let route = vec![links[0], middle, links[1]];
-    bench.lab.network.paths.push(Path { name: "bypass".into(), links: route.clone() });
+    bench.lab.network.paths.push(Path {
+        name: "bypass".into(),
+        links: route.clone(),
+        account: false,
+    });
     let (c, d) = (bench.lab.node("C"), bench.lab.node("D"));
     let swap = |link: u32, label: Option<u32>| Nhlfe {
         link: Some(link),

@@ -47,7 +47,11 @@ impl Lab {
         let labels = tunnel.labels();
         let links: Vec<u32> =
             tunnel.route.windows(2).map(|pair| self.between(pair[0], pair[1])).collect();
-        self.network.paths.push(Path { name: format!("path{path}"), links: links.clone() });
+        self.network.paths.push(Path {
+            name: format!("path{path}"),
+            links: links.clone(),
+            account: false,
+        });
         let entry = self.nhlfe(Nhlfe {
             link: Some(links[0]),
             pop: false,

@@ -16,6 +16,9 @@ RawTable = Mapping[str, tuple[str, bytes]]
 Network = Mapping[str, Any]
 Valid = list[bool] | None
 
+DELAYS = ("mean", "min", "max", "p50", "p90", "p95", "p99", "p999")
+"""Measures of delay that tables have, as their columns call them."""
+
 _FORMATS = {"i64": "q", "f64": "d", "u32": "I", "u8": "B"}
 
 

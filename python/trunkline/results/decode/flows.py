@@ -7,6 +7,7 @@ from typing import Any
 
 from trunkline.results import dscp
 from trunkline.results.decode.columns import (
+    DELAYS,
     Network,
     Rows,
     ints,
@@ -18,7 +19,6 @@ from trunkline.results.decode.columns import (
 )
 from trunkline.results.table import Column
 
-_DELAYS = ("mean", "min", "max", "p50", "p90", "p95", "p99", "p999")
 _SUMMED = (
     "packets_sent",
     "bytes_sent",
@@ -50,7 +50,7 @@ def flows(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
     columns["finished_s"] = seconds(rows["finished_ns"], finished)
     columns["start_s"] = seconds(rows["start_ns"])
     columns |= _rates(rows, measured_s)
-    for which in _DELAYS:
+    for which in DELAYS:
         columns[f"delay_{which}_s"] = seconds(rows[f"delay_{which}_ns"], arrived)
     ends = zip(rows["delay_max_ns"], rows["delay_min_ns"], strict=True)
     columns["delay_range_s"] = seconds([most - least for most, least in ends], arrived)

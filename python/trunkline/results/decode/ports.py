@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from trunkline.results import dscp
 from trunkline.results.decode.columns import (
+    DELAYS,
     Network,
     Rows,
     class_names,
@@ -22,6 +23,7 @@ from trunkline.results.decode.columns import (
     seconds,
 )
 from trunkline.results.table import Column
+from trunkline.results.tables import SCHEMAS
 
 COLOURS = ("green", "yellow", "red")
 """Colours, in the engine's order."""
@@ -48,13 +50,45 @@ def ports(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
 
 
 def paths(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
-    """One row a label-switched path."""
-    return {
-        "path": names_of(network, "paths", rows["path"]),
+    """One row a label-switched path; delays and losses of those that are accounted for."""
+    names_here = names_of(network, "paths", rows["path"])
+    asked = [bool(network["paths"][index].get("account")) for index in rows["path"]]
+    columns = {
+        "path": names_here,
         "packets": rows.column("packets"),
         "bytes": rows.column("bytes"),
         "throughput_bit_s": rate(rows["bytes"], measured_s),
     }
+    if "packets_delivered" not in rows.names:
+        # An engine without such accounts.
+        return columns | _unmeasured(len(asked))
+    delivered, dropped = rows["packets_delivered"], rows["packets_dropped"]
+    arrived = mask(count > 0 for count in delivered)
+    for name in ("packets_delivered", "packets_dropped", "reordered"):
+        columns[name] = rows.column(name, mask(asked))
+    for which in DELAYS:
+        columns[f"delay_{which}_ns"] = rows.column(f"delay_{which}_ns", arrived)
+        columns[f"delay_{which}_s"] = seconds(rows[f"delay_{which}_ns"], arrived)
+    columns["jitter_ns"] = rows.column("jitter_ns", arrived)
+    columns["jitter_s"] = seconds(rows["jitter_ns"], arrived)
+    ends = zip(rows["delay_max_ns"], rows["delay_min_ns"], strict=True)
+    columns["delay_range_s"] = seconds([most - least for most, least in ends], arrived)
+    met = [max(0, one) + max(0, two) for one, two in zip(delivered, dropped, strict=True)]
+    columns["loss_ratio"] = ratio(dropped, met)
+    return columns
+
+
+def _unmeasured(count: int) -> dict[str, Column]:
+    """Columns of the delays of paths, all null."""
+    nowhere = [False] * count
+    made: dict[str, Column] = {}
+    for field in SCHEMAS["paths"]:
+        if field.name not in ("path", "packets", "bytes", "throughput_bit_s"):
+            whole = field.kind == "i64"
+            made[field.name] = (
+                ints([-1] * count, nowhere) if whole else floats([0.0] * count, nowhere)
+            )
+    return made
 
 
 def drops(rows: Rows, network: Network, causes: Sequence[str]) -> dict[str, Column]:

@@ -20,6 +20,7 @@ MOMENTS = (
 )
 """Events of the timeline, in the engine's order."""
 
+
 def timeline(rows: Rows, network: Network) -> dict[str, Column]:
     """One row a moment of a failure or a recovery."""
     protections = network.get("recovery", {}).get("protections", [])

@@ -87,7 +87,11 @@ fn nest(lab: &mut Lab, inner: u32, outer: u32) {
 fn rfc3032_s2_1_a_stack_of_four_labels_is_taken_off_one_by_one() {
     let mut lab = row();
     lab.network.flows[0].fec = 1;
-    lab.network.paths.push(trunkline_engine::network::Path { name: "p".into(), links: vec![] });
+    lab.network.paths.push(trunkline_engine::network::Path {
+        name: "p".into(),
+        links: vec![],
+        account: false,
+    });
     let entry = |link, pop, push| Nhlfe { link, pop, push, ..Nhlfe::default() };
     let ingress = lab.nhlfe(entry(Some(0), false, vec![204, 203, 202, 201]));
     lab.bind("a", 1, ingress);
