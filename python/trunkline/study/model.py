@@ -202,16 +202,12 @@ class Study(Part):
         said, _ = parse(content, str(file))
         if not isinstance(said, Mapping):
             said = {}
-        if "scenario" in said and "cases" not in said:
-            case = {"title": said.get("title", ""), "scenario": said["scenario"]}
-            said = {key: value for key, value in said.items() if key != "scenario"}
-            said["cases"] = {"1": case}
         added: dict[str, Any] = {"published": _read(folder / "published.csv"), "folder": folder}
         if isinstance(said.get("criteria"), Mapping):
             answers = _read(folder / "criteria.csv")
             added["criteria"] = {**said["criteria"], "answers": answers}
         try:
-            return cls.model_validate({**said, **added})
+            return cls.model_validate({**_with_cases(said), **added})
         except ValidationError as error:
             problems = Problems()
             explain(error, said, problems, set())
@@ -302,6 +298,14 @@ class Study(Part):
         fitted = [item for item in self.fitted if item.cases is None or table in item.cases]
         values = given | {item.parameter: item.value for item in fitted}
         return values | self.cases[table].set
+
+
+def _with_cases(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What a study file says, a single scenario put as the only case."""
+    if "scenario" not in said or "cases" in said:
+        return dict(said)
+    case = {"title": said.get("title", ""), "scenario": said["scenario"]}
+    return {key: value for key, value in said.items() if key != "scenario"} | {"cases": {"1": case}}
 
 
 def _read(file: Path) -> list[dict[str, str]]:
