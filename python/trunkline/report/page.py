@@ -29,6 +29,7 @@ class View:
     charts: list[Chart]
     grids: list[Grid]
     replayed: bool
+    fails: bool
     window: dict[str, Any] | None
     facts: list[verdict.Fact]
     figures: list[verdict.Figure]
@@ -74,6 +75,7 @@ def view(exhibit: Exhibit, key: str) -> View:
         shown,
         grids.of(exhibit),
         played is not None,
+        played is not None and bool(played["down"]),
         window,
         verdict.of_run(exhibit),
         verdict.figures_of_run(exhibit),
