@@ -68,6 +68,7 @@ fn namespaces() -> Result<(), String> {
 fn launch(processor: &str, program: &str, arguments: &[&str]) -> String {
     let ready = || -> std::io::Result<()> {
         process::die_with_parent()?;
+        process::leave_no_core()?;
         if let Ok(processor) = processor.parse() {
             process::stay_on(processor)?;
         }

@@ -163,6 +163,6 @@ _started = itertools.count()
 
 
 def _processor() -> int:
-    """One that we may use: a guest switches between its processes all the time, so it stays there."""
+    """One that we may use: a guest switches between its processes all the time, so it stays."""
     allowed = sorted(os.sched_getaffinity(0))
     return allowed[(os.getpid() + next(_started)) % len(allowed)]

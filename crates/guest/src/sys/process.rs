@@ -23,6 +23,7 @@ unsafe extern "C" {
     fn syscall(number: c_long, ...) -> c_long;
     fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
     fn geteuid() -> c_uint;
+    fn setrlimit(what: c_int, limits: *const [u64; 2]) -> c_int;
     fn personality(kind: c_ulong) -> c_int;
     fn sched_setaffinity(process: c_int, size: usize, mask: *const u64) -> c_int;
 }
@@ -69,6 +70,13 @@ pub fn fix_addresses() -> io::Result<()> {
     const NO_RANDOM: c_ulong = 0x0004_0000;
     // SAFETY: it takes a number only.
     check(unsafe { personality(NO_RANDOM) }).map(drop)
+}
+
+/// Leaves no image of its memory behind when it dies; a guest's is as large as its memory.
+pub fn leave_no_core() -> io::Result<()> {
+    const CORE: c_int = 4;
+    // SAFETY: the limits, soft and hard, live through the call.
+    check(unsafe { setrlimit(CORE, &[0, 0]) }).map(drop)
 }
 
 /// Keeps this process on one processor, numbered below 1024.
