@@ -74,6 +74,9 @@ def test_results_are_compared_and_damaged_ones_refused(
     assert done.returncode == 0
     assert "identical: all 3 runs have the same results hash" in done.stdout
     assert "nothing can be set" in trunkline("compare", "kept", file, "--set-a", "load=1").stderr
+    assert (
+        "made by their engine" in trunkline("compare", "kept", file, "--engine-a", "linux").stderr
+    )
     assert "results have their seeds" in trunkline("compare", "kept", file, "--seed", "1").stderr
     (tmp_path / "kept" / "run.json").write_text("{}", "utf-8")
     done = trunkline("compare", "kept", file)

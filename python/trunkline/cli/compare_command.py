@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trunkline.cli.common import SEED, echo_json, echo_tables, engine_faults
+from trunkline.cli.engine_option import ENGINES, run_linux
 from trunkline.cli.replication import METRIC_HELP, MOST_RUNS, Percent
 from trunkline.cli.status import Status
 
@@ -39,6 +40,20 @@ USUAL = (
 @click.option("--set-a", "only_a", multiple=True, metavar="PATH=VALUE", help="Set a value in A.")
 @click.option("--set-b", "only_b", multiple=True, metavar="PATH=VALUE", help="Set a value in B.")
 @click.option(
+    "--engine-a",
+    type=click.Choice(ENGINES),
+    default="sim",
+    show_default=True,
+    help="What runs A: the packet simulator, or a Linux kernel in virtual time.",
+)
+@click.option(
+    "--engine-b",
+    type=click.Choice(ENGINES),
+    default="sim",
+    show_default=True,
+    help="What runs B.",
+)
+@click.option(
     "--within",
     type=Percent(),
     metavar="PERCENT",
@@ -61,6 +76,8 @@ def command(
     both: tuple[str, ...],
     only_a: tuple[str, ...],
     only_b: tuple[str, ...],
+    engine_a: str,
+    engine_b: str,
     within: float | None,
     judge: bool,
     threads: int | None,
@@ -80,7 +97,7 @@ def command(
         wanted = [parse(text) for text in metrics or USUAL]
     except ValueError as error:
         raise click.UsageError(f"--metric: {error}.") from None
-    of_a, of_b = side(a, (*both, *only_a)), side(b, (*both, *only_b))
+    of_a, of_b = side(a, (*both, *only_a), engine_a), side(b, (*both, *only_b), engine_b)
     if seed is not None and (of_a.stored or of_b.stored):
         raise click.UsageError("--seed is for scenarios: results have their seeds.")
     with engine_faults():
@@ -97,7 +114,7 @@ def command(
     return Status.NOT_HELD if judge and not done.held else Status.DONE
 
 
-def side(place: str, items: tuple[str, ...]) -> Side:
+def side(place: str, items: tuple[str, ...], engine: str = "sim") -> Side:
     """One side of the comparison.
 
     Parameters
@@ -106,6 +123,8 @@ def side(place: str, items: tuple[str, ...]) -> Side:
         Folder of results or scenario file.
     items : tuple of str
         ``path=value`` each, to be set in the scenario.
+    engine : {"sim", "linux"}
+        What runs the scenario.
 
     Raises
     ------
@@ -122,10 +141,19 @@ def side(place: str, items: tuple[str, ...]) -> Side:
     if os.path.isdir(place):
         if items:
             raise click.UsageError(f"{place} holds results: nothing can be set in them.")
+        if engine != "sim":
+            raise click.UsageError(f"{place} holds results: they were made by their engine.")
         if not os.path.exists(os.path.join(place, "run.json")):
             raise click.UsageError(f"{place} holds no results (run.json).")
         try:
             return Side.of_folder(place)
         except (ValueError, KeyError) as error:
             raise click.UsageError(f"{place} cannot be read: {error}.") from None
-    return Side.of_scenario(load_scenario(place, items, strict=False), place)
+    scenario = load_scenario(place, items, strict=False)
+    if engine == "sim":
+        return Side.of_scenario(scenario, place)
+    return Side.of_scenario(
+        scenario,
+        f"{place} on Linux",
+        run=lambda network, seeds, text: run_linux(network, seeds, None, text),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,9 @@ from trunkline.network import Network, compile
 from trunkline.results import Results
 from trunkline.results.store import NETWORK, RUN, read
 from trunkline.scenario import Scenario, load
+
+Run = Callable[[Network, Sequence[int], str], list[Results]]
+"""An engine: network, seeds, text of the scenario; results in the order of the seeds."""
 
 
 class Side:
@@ -29,6 +32,8 @@ class Side:
         Text of the scenario.
     stored : bool
         Whether the runs are on disk, so that no others can be had.
+    run : callable, optional
+        Runs the network with some seeds; the packet simulator if left out.
     """
 
     def __init__(
@@ -39,12 +44,14 @@ class Side:
         *,
         scenario: str = "",
         stored: bool,
+        run: Run | None = None,
     ) -> None:
         self.name = name
         self.network = dict(network) if network is not None else None
         self.runs = dict(runs)
         self.scenario = scenario
         self.stored = stored
+        self._run = run
 
     @classmethod
     def of_folder(cls, folder: str | Path) -> Side:
@@ -70,9 +77,10 @@ class Side:
         )
 
     @classmethod
-    def of_scenario(cls, scenario: Scenario, name: str) -> Side:
-        """A scenario, run when runs are wanted."""
-        return cls(name, compile(scenario).data, {}, scenario=scenario.text, stored=False)
+    def of_scenario(cls, scenario: Scenario, name: str, *, run: Run | None = None) -> Side:
+        """A scenario, run when runs are wanted, by the packet simulator or another engine."""
+        data = compile(scenario).data
+        return cls(name, data, {}, scenario=scenario.text, stored=False, run=run)
 
     @classmethod
     def of(cls, place: str, overrides: Mapping[str, str] | None = None) -> Side:
@@ -108,8 +116,11 @@ class Side:
         missing = [seed for seed in seeds if seed not in self.runs]
         if missing and not self.stored:
             assert self.network is not None
-            written = Network(self.network).to_json()
-            made = simulate(written, seeds=missing, threads=threads, scenario=self.scenario)
+            network = Network(self.network)
+            if self._run is not None:
+                made = self._run(network, missing, self.scenario)
+            else:
+                made = simulate(network, seeds=missing, threads=threads, scenario=self.scenario)
             self.runs |= {run.seed: run for run in made}
         return [self.runs[seed] for seed in seeds]
 

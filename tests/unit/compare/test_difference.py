@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from trunkline.compare import Side, compare
 from trunkline.compare.render import render
-from trunkline.results import store
+from trunkline.engine import simulate
+from trunkline.network import Network
+from trunkline.results import Results, store
 from trunkline.scenario import load
 from trunkline.stats.metric import parse
 
@@ -116,3 +119,15 @@ def test_where_nothing_is_random_that_is_said() -> None:
     assert len(done.notes) == 1
     assert done.notes[0].startswith("nothing in either side is random")
     assert done.differences[0].verdict == "B higher"
+
+
+def test_a_side_may_be_run_by_another_engine() -> None:
+    asked: list[int] = []
+
+    def other(network: Network, seeds: Sequence[int], text: str) -> list[Results]:
+        asked.extend(seeds)
+        return simulate(network, seeds=seeds, scenario=text)
+
+    b = Side.of_scenario(load(MD1), "other", run=other)
+    assert compare(side(), b, WAIT, runs=3).identical
+    assert asked == [1, 2, 3]
