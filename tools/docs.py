@@ -5,7 +5,8 @@ In README.md, ARCHITECTURE.md and docs/**/*.md:
 - ``console`` blocks: lines after ``$ `` are run by sh; the lines below, if any, must be what is
   printed, where ``...`` stands for anything.
 - ``python`` blocks of a page are run one after the other in one namespace.
-- ``yaml`` blocks that begin a scenario (``trunkline: 1``) must load and compile.
+- ``yaml`` blocks that begin a scenario (``trunkline: 1``) must load and compile; one right below
+  ``<!-- file: name.yaml -->`` is there as that file for the blocks after it.
 
 A block right below ``<!-- not run: why -->`` is left out. Each page has a folder of its own.
 """
@@ -25,6 +26,7 @@ FENCE = re.compile(
     r"^(?P<mark>`{3,})(?P<kind>[\w-]*)[^\n]*\n(?P<body>.*?)^(?P=mark)\s*$", re.M | re.S
 )
 SKIP = re.compile(r"<!--\s*not run: \S.*?-->\s*$", re.S)
+FILE = re.compile(r"<!--\s*file: (?P<name>[\w-]+\.yaml)\s*-->\s*$")
 LONGEST_S = 120
 
 
@@ -36,6 +38,7 @@ class Block:
     line: int
     kind: str
     body: str
+    file: str = ""
 
     @property
     def place(self) -> str:
@@ -74,7 +77,13 @@ def blocks(page: Path) -> list[Block]:
     """
     text = page.read_text("utf-8")
     return [
-        Block(page, text.count("\n", 0, found.start("body")) + 1, found["kind"], found["body"])
+        Block(
+            page,
+            text.count("\n", 0, found.start("body")) + 1,
+            found["kind"],
+            found["body"],
+            named["name"] if (named := FILE.search(text[: found.start()])) else "",
+        )
         for found in FENCE.finditer(text)
         if not SKIP.search(text[: found.start()])
     ]
@@ -201,6 +210,8 @@ def main(names: list[str]) -> int:
                     fault = run_python(block, folder, before)
                 elif block.kind in {"yaml", "yml"}:
                     fault = check_scenario(block)
+                    if block.file:
+                        (Path(folder) / block.file).write_text(block.body, encoding="utf-8")
                 else:
                     continue
                 count += 1

@@ -249,7 +249,8 @@ def hello_twice(kind: str, choice: Choice) -> Figure:
 def graph() -> str:
     """The topology of the example trunks."""
     scenario = load(EXAMPLES / "trunks.yaml")
-    return svg(Sketch.of(json.loads(compiled(scenario).to_json())))
+    places = {name: node.position for name, node in scenario.nodes.items() if node.position}
+    return svg(Sketch.of(json.loads(compiled(scenario).to_json())), places)
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {

@@ -90,7 +90,7 @@ def main() -> int:
     if set(package) != set(NEEDED):
         faults.append("pyproject.toml and trunkline doctor name different dependencies")
     below: dict[str, list[str]] = {}
-    for name in ("boot", "run", "test", "check"):
+    for name in ("boot", "run", "test", "check", "docs"):
         file = FOLDER / f"{name}.txt"
         pins = pinned(file)
         faults += [f"{file.name}: {pin} has no hash" for pin, lines in pins.items() if not lines]

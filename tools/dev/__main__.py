@@ -21,10 +21,11 @@ Usage: ./dev [--plain] COMMAND [ARGS...]
   bench      packet-hops per CPU second beside ns-2 and ns-3; ARGS: [--json] [W1 W2 W3]
              [--rounds N]; --counts: instructions per packet-hop, against the stored baseline;
              --scaling: how cost and memory grow
+  docs       make the documentation site: build/site/index.html
   package    build the wheel, install it into an empty environment and try it there
   run        the trunkline command line in the prepared environment, e.g. ./dev run --help
   python     Python in the prepared environment
-  clean      remove what the commands above made (.boot .venv .stamps target)
+  clean      remove what the commands above made (.boot .venv .stamps build target)
 
   --plain    show every command that is run, with its output
 """

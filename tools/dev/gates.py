@@ -159,9 +159,18 @@ def package(arguments: list[str]) -> int:
     return 0
 
 
+def docs(arguments: list[str]) -> int:
+    """Make the documentation site; a page in no menu, or a link to nowhere, is an error."""
+    if arguments:
+        raise Failed("docs takes no arguments", 2)
+    steps.prepare("docs")
+    return attempt([steps.VENV_PYTHON, "tools/website.py"])
+
+
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "test": test,
     "check": check,
     "bench": bench,
     "package": package,
+    "docs": docs,
 }

@@ -15,7 +15,7 @@ TARGET = os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
 VENV_PYTHON = os.path.join(VENV, "bin", "python")
 MODULE = os.path.join(ROOT, "python", "trunkline", "_core.abi3.so")
 # Each level of the environment holds all that the ones before it hold.
-LEVELS = ["run", "test", "check"]
+LEVELS = ["run", "test", "check", "docs"]
 # The same for every cargo call, so that none makes another rebuild; the first as maturin sets it.
 CARGO_ENVIRONMENT = {"PYO3_BUILD_EXTENSION_MODULE": "1", "PYO3_NO_PYTHON": "1"}
 OLDEST_RUST = (1, 85)
@@ -41,7 +41,7 @@ def prepare(level: str) -> None:
 
     Parameters
     ----------
-    level : {"run", "test", "check"}
+    level : {"run", "test", "check", "docs"}
         What has to be possible in it.
 
     Raises
@@ -350,7 +350,8 @@ def link_sources() -> None:
 def clean() -> None:
     """Remove what the steps made."""
     vendor = os.path.join(ROOT, "python", "trunkline", "report", "vendor")
-    for path in (BOOT, VENV, STAMPS, vendor, os.path.join(ROOT, "target")):
+    made = [os.path.join(ROOT, name) for name in ("target", "build")]
+    for path in (BOOT, VENV, STAMPS, vendor, *made):
         shutil.rmtree(path, ignore_errors=True)
     if os.path.exists(MODULE):
         os.remove(MODULE)

@@ -1,0 +1,198 @@
+"""Make the documentation site: ``python tools/website.py`` writes build/site/index.html.
+
+The pages are those of docs/, which read as well where they lie; this adds the menu, the search and
+the Python interface, and checks every link between pages. A warning is an error.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+SITE = ROOT / "build" / "site"
+
+# The menu: caption, then pages in order. A page of docs/ that is in none is an error.
+MENU: dict[str, list[str]] = {
+    "Start": ["tutorial/*", "howto/*"],
+    "Background": ["background/*"],
+    "Reference": ["reference/*"],
+    "Evidence": ["validation", "studies/*"],
+    "Project": ["architecture", "changelog", "decisions/*"],
+}
+# In front of the others of their folder, in this order.
+FIRST = [
+    "reference/scenario-language",
+    "reference/scenario-keys",
+    "reference/results",
+    "reference/results-columns",
+    "reference/measures",
+]
+# From outside docs/, where the site has them.
+OUTSIDE = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
+SETTINGS: dict[str, object] = {
+    "project": "Trunkline",
+    "author": "the Trunkline authors",
+    "copyright": "the Trunkline authors",
+    "extensions": ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"],
+    "html_theme": "furo",
+    "html_title": "Trunkline",
+    "html_show_sphinx": False,
+    "html_copy_source": False,
+    "html_show_sourcelink": False,
+    "myst_heading_anchors": 4,
+    "autodoc_typehints": "none",
+    "napoleon_use_rtype": False,
+}
+LINK = re.compile(r"(?<=\]\()(?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?(?=\))")
+PYTHON = """\
+# Python
+
+Everything the command line does is a function of the package `trunkline`; this page is made from
+their documentation strings.
+
+```{{eval-rst}}
+{entries}
+```
+"""
+
+
+def stage(folder: Path) -> None:
+    """Lay out the pages as the site has them.
+
+    Parameters
+    ----------
+    folder : Path
+        Where.
+    """
+    shutil.copytree(DOCS, folder, dirs_exist_ok=True)
+    (folder / "README.md").rename(folder / "index.md")
+    for name, place in OUTSIDE.items():
+        shutil.copy(ROOT / name, folder / place)
+    (folder / "reference" / "python.md").write_text(python_page(), encoding="utf-8")
+    for page in sorted(folder.rglob("*.md")):
+        inside = page.relative_to(folder)
+        home = ROOT if str(inside) in OUTSIDE.values() else (DOCS / inside).parent
+        text = page.read_text("utf-8")
+        text = LINK.sub(partial(moved, home=home, page=page, folder=folder), text)
+        page.write_text(text, encoding="utf-8")
+    index = folder / "index.md"
+    index.write_text(index.read_text("utf-8") + menu(folder), encoding="utf-8")
+
+
+def moved(found: re.Match[str], home: Path, page: Path, folder: Path) -> str:
+    """A link of a page as the site needs it.
+
+    Parameters
+    ----------
+    found : re.Match
+        Target and anchor.
+    home : Path
+        Folder of the page in the repository.
+    page : Path
+        The page on the site.
+    folder : Path
+        The site's sources.
+
+    Returns
+    -------
+    str
+        A file outside docs/ is taken along, so that the link leads somewhere.
+    """
+    target, anchor = found["target"], found["anchor"] or ""
+    if "://" in target or target.startswith("mailto:"):
+        return found[0]
+    real = (home / target).resolve()
+    if real.is_relative_to(DOCS):
+        inside = folder / real.relative_to(DOCS)
+        inside = folder / "index.md" if real == DOCS / "README.md" else inside
+    else:
+        inside = folder / "sources" / real.relative_to(ROOT)
+        if str(real.relative_to(ROOT)) in OUTSIDE:
+            inside = folder / OUTSIDE[str(real.relative_to(ROOT))]
+        elif real.is_file():
+            inside.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(real, inside)
+    up = len(page.parent.relative_to(folder).parts)
+    return "../" * up + str(inside.relative_to(folder)) + anchor
+
+
+def menu(folder: Path) -> str:
+    """The tables of contents that make the menu.
+
+    Parameters
+    ----------
+    folder : Path
+        The site's sources.
+
+    Returns
+    -------
+    str
+        For the end of the first page, not shown there.
+    """
+    parts = []
+    for caption, patterns in MENU.items():
+        pages: list[str] = []
+        for pattern in patterns:
+            found = sorted(folder.glob(f"{pattern}.md"))
+            names = [str(each.relative_to(folder).with_suffix("")) for each in found]
+            pages += sorted(names, key=lambda name: FIRST.index(name) if name in FIRST else 99)
+        parts += ["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""]
+    return "\n" + "\n".join(parts)
+
+
+def python_page() -> str:
+    """The page of the Python interface.
+
+    Returns
+    -------
+    str
+    """
+    import inspect
+
+    import trunkline
+
+    entries = []
+    for name in sorted(trunkline.__all__):
+        kind = "autoclass" if inspect.isclass(getattr(trunkline, name)) else "autofunction"
+        if not name.startswith("_"):
+            members = "\n   :members:\n" if name in ("Results", "Table") else "\n"
+            entries.append(f".. {kind}:: trunkline.{name}{members}")
+    return PYTHON.format(entries="\n".join(entries))
+
+
+def main() -> int:
+    """Build the site.
+
+    Returns
+    -------
+    int
+        0, or what Sphinx ended with.
+    """
+    from trunkline import __version__
+
+    shutil.rmtree(SITE, ignore_errors=True)
+    SITE.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="trunkline-site-") as made:
+        folder = Path(made) / "pages"
+        stage(folder)
+        lines = [f"{key} = {value!r}" for key, value in SETTINGS.items()]
+        lines += [f"release = version = {__version__!r}", ""]
+        (folder / "conf.py").write_text("\n".join(lines), encoding="utf-8")
+        command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+        command += ["-d", str(Path(made) / "doctrees"), str(folder), str(SITE)]
+        done = subprocess.run(command, check=False)
+    if done.returncode == 0:
+        pages = len(list(SITE.rglob("*.html")))
+        print(f"{pages} pages in {SITE.relative_to(ROOT)}; open {SITE / 'index.html'}")
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
