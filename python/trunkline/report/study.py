@@ -169,7 +169,9 @@ def _ours(cell: Mapping[str, Any] | None, same: bool) -> Cell:
     if low is None or high is None:
         return Cell(number(mean, 4) + unit, mean)
     half = (high - low) / 2
-    places = 4 if half == 0 else max(0, min(4, 1 - math.floor(math.log10(half))))
+    if half == 0:
+        return Cell(f"{number(mean, 4)} ± 0{unit}", mean)
+    places = max(0, min(7, 1 - math.floor(math.log10(half))))
     if mean:
         places = min(places, max(0, 3 - math.floor(math.log10(abs(mean)))))
     return Cell(f"{mean:.{places}f} ± {half:.{places}f}{unit}", mean)

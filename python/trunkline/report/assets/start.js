@@ -3,3 +3,4 @@ startTables();
 startPaths();
 startReplay();
 startCharts();
+startPrinting();

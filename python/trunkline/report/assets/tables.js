@@ -3,6 +3,7 @@ function startTables() {
   for (const table of document.querySelectorAll("table.sortable")) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
+      if (!head.textContent.trim()) return;
       const button = make("button", head.textContent);
       button.type = "button";
       head.replaceChildren(button);
@@ -26,4 +27,14 @@ function sortBy(table, heads, column) {
   const rows = [...table.tBodies[0].rows];
   rows.sort((a, b) => (rising ? 1 : -1) * compare(key(a), key(b)));
   table.tBodies[0].append(...rows);
+}
+
+// On paper nothing can be unfolded.
+function startPrinting() {
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll(".grid details:not([open])")];
+    for (const each of folded) each.open = true;
+  });
+  addEventListener("afterprint", () => { for (const each of folded) each.open = false; });
 }
