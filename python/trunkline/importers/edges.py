@@ -69,6 +69,7 @@ class Outcome:
 def policed(filters: Sequence[Filter], kinds: list[Kind]) -> list[Outcome]:
     """Follow kinds of packets through the filters of an ingress discipline."""
     result: list[Outcome] = []
+    places = {id(each): place for place, each in enumerate(filters)}
     for kind, its in matched(list(filters), kinds):
         if its is None:
             result.append(Outcome(kind, (), (Passed(kind.index, kind.mark),)))
@@ -84,7 +85,7 @@ def policed(filters: Sequence[Filter], kinds: list[Kind]) -> list[Outcome]:
         if its.police is None:
             result.append(Outcome(kind, (), (None if its.drop else passed,)))
         elif its.police.exceed == "continue":
-            behind = filters[list(filters).index(its) + 1 :]
+            behind = filters[places[id(its)] + 1 :]
             for further in policed(behind, [kind]):
                 chain = (its.police, *further.polices)
                 result.append(Outcome(further.kind, chain, (passed, *further.ends)))

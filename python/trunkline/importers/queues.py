@@ -81,6 +81,8 @@ def _red(at: Word, its: Options) -> Config:
     most = whole(its, "max", limit // 4)
     least = whole(its, "min", most // 3)
     packet = whole(its, "avpkt", 1000)
+    if packet < 1:
+        refuse(at, f"avpkt {packet} B", "1 B and more")
     burst = whole(its, "burst", (2 * least + most) // (3 * packet))
     if not least < most <= limit:
         refuse(at, f"min {least} B, max {most} B, limit {limit} B", "min below max up to limit")

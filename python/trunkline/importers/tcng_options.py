@@ -164,7 +164,7 @@ def number_of(word: Word, given: dict[str, list[Word]], default: int = 0) -> int
     """The number of a class, if it has one: the parameter that is a bare number."""
     for name in given:
         if name.isdigit() or name.startswith("0x"):
-            return int(given[name][0].text, 0)
+            return _number(given[name][0])
     return default
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pydantic import ValidationError
+
 from trunkline.importers import explain
 from trunkline.importers.classify import Kind, Reached, resolve
 from trunkline.importers.conditions import IP, LABELLED
@@ -13,7 +15,10 @@ from trunkline.importers.fault import Note, Word, refuse
 from trunkline.importers.ports import core, fast, is_labelled, port
 from trunkline.importers.queues import Config, Defaults
 from trunkline.importers.tree import Condition, Configuration, Device, Filter
+from trunkline.scenario.base import Element
+from trunkline.scenario.conditioner import Conditioner
 from trunkline.scenario.fields import dscp_name
+from trunkline.scenario.port import Port
 
 __all__ = ["Imported", "translate"]
 
@@ -85,13 +90,27 @@ def translate(made: Configuration, age: str) -> Imported:
             marks = _marking(device, reached)
             if marks is not None:
                 conditioners[f"{device.name}-mark"] = marks
-        ports[device.name] = port(device.root, reached, defaults)
+        ports[device.name] = made_port = port(device.root, reached, defaults)
+        _validated(Port, made_port, device.root.at)
     for name, its in entered.items():
         found = conditioner(its, Written(new))
         if found is not None:
             conditioners[f"{name}-ingress"] = found
+            device = made.devices[name]
+            assert device.ingress is not None
+            _validated(Conditioner, found, device.ingress.at)
     words = explain.sentences(made, ports, conditioners)
     return Imported(ports, conditioners, words, made.notes)
+
+
+def _validated(model: type[Element], config: Config, at: Word) -> None:
+    """A scenario must hold what was made: its keys have ranges that tc does not know."""
+    try:
+        model.model_validate(config)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        refuse(at, f"{place} = {first['input']}: {first['msg']}")
 
 
 def _filters(made: Configuration) -> list[Filter]:

@@ -339,6 +339,10 @@ KNOWN_QDISCS = "cbq, htb, prio, dsmark, gred, red, tbf, pfifo, bfifo, pfifo_fast
         ),
         ("tc monitor\n", "1:4: tc monitor is not read; known: qdisc, class, filter"),
         (
+            "tc qdisc add dev eth0 root tbf rate 1mbit burst 99999999999 limit 3kb\n",
+            "1:28: classes.default.burst = 99999999999 B: a size must be from 1 B to 2000000000 B",
+        ),
+        (
             "tc qdisc add dev eth0 root red limit 10kb min 8kb\n",
             "1:28: min 8192 B, max 2560 B, limit 10240 B; known: min below max up to limit",
         ),

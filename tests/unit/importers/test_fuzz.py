@@ -1,0 +1,54 @@
+"""Whatever is imported, the answer is ports that a scenario takes, or an ImportFault with a place."""
+
+import re
+from importlib.resources import files
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trunkline.importers import Addresses, ImportFault, read_tc, read_tcng
+from trunkline.scenario.conditioner import Conditioner
+from trunkline.scenario.port import Port
+
+FOLDER = files("trunkline.studies") / "avallone2003"
+SCRIPTS = {
+    name: re.split(r"(\s+|[(){},;])", (FOLDER / name).read_text("utf-8"))
+    for name in ("diffserv.tc", "today.tc", "diffserv.tcng", "best-effort.tcng")
+}
+WORDS = [
+    "sfq", "-1", "0", "99999999999999", "0x", "1:", "ffff:", "root", "parent", "(", ")", "{", "}",
+    "$x", "=", '"', "'", "\\", "|", "&&", "\n", ";", "handle", "mpls_uc", "police", "if", "class",
+    "drop", "10kb", "1mbit", "\0", "é", "flower", "tcindex", "fw", "gred", "red", "limit", "DP",
+    "prio", "pfifo_fast", "defmap", "priomap", "&", "<", "src", "match", "mask", "index",
+]  # fmt: skip
+EDITS = st.lists(
+    st.tuples(
+        st.sampled_from(("drop", "replace", "repeat")), st.floats(0, 1), st.sampled_from(WORDS)
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(name=st.sampled_from(sorted(SCRIPTS)), edits=EDITS)
+def test_a_script_with_some_words_changed(name: str, edits: list[tuple[str, float, str]]) -> None:
+    words = list(SCRIPTS[name])
+    for edit, share, word in edits:
+        at = int(share * (len(words) - 1))
+        if edit == "drop":
+            words[at] = ""
+        elif edit == "replace":
+            words[at] = word
+        else:
+            words.insert(at, words[at])
+    read = read_tcng if name.endswith("tcng") else read_tc
+    try:
+        made = read("".join(words), addresses=Addresses({"10.0.0.1": "A"}, {80: "web"}))
+    except ImportFault as fault:
+        assert min(fault.line, fault.column) >= 1
+        return
+    for port in made.ports.values():
+        Port.model_validate(port)
+    for conditioner in made.conditioners.values():
+        Conditioner.model_validate(conditioner)
