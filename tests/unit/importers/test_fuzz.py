@@ -1,4 +1,4 @@
-"""Whatever is imported, the answer is ports that a scenario takes, or an ImportFault with a place."""
+"""Whatever is imported: ports that a scenario takes, or an ImportFault with a place."""
 
 import re
 from importlib.resources import files
@@ -21,6 +21,7 @@ WORDS = [
     "drop", "10kb", "1mbit", "\0", "é", "flower", "tcindex", "fw", "gred", "red", "limit", "DP",
     "prio", "pfifo_fast", "defmap", "priomap", "&", "<", "src", "match", "mask", "index",
 ]  # fmt: skip
+KINDS = st.sampled_from(("drop", "replace", "repeat"))
 EDITS = st.lists(
     st.tuples(
         st.sampled_from(("drop", "replace", "repeat")), st.floats(0, 1), st.sampled_from(WORDS)
@@ -43,9 +44,13 @@ def test_a_script_with_some_words_changed(name: str, edits: list[tuple[str, floa
         else:
             words.insert(at, words[at])
     read = read_tcng if name.endswith("tcng") else read_tc
+    made, fault = None, None
     try:
         made = read("".join(words), addresses=Addresses({"10.0.0.1": "A"}, {80: "web"}))
-    except ImportFault as fault:
+    except ImportFault as refused:
+        fault = refused
+    if made is None:
+        assert fault is not None
         assert min(fault.line, fault.column) >= 1
         return
     for port in made.ports.values():
