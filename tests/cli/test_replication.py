@@ -141,6 +141,16 @@ def test_warm_up_by_mser_cuts_where_a_late_flow_has_settled(
     assert "by MSER-5 from 5 pilot runs" in done.stderr
 
 
+def test_warm_up_replaces_the_scenarios_own(trunkline: Command, tmp_path: Path) -> None:
+    # Its own warm-up of 30 s would end after this run does.
+    (tmp_path / "slow.yaml").write_text(SLOW.replace("40 s}", "40 s, warm_up: 30 s}"), "utf-8")
+    words = ("run", "slow.yaml", "--set", "run.duration='20 s'", "--json")
+    assert trunkline(*words).returncode == 2
+    assert trunkline(*words, "--warm-up", "auto").returncode == 0
+    about = json.loads(trunkline(*words, "--warm-up", "10 s").stdout)
+    assert about["flows"][0]["offered_bit_s"] == pytest.approx(1e6)
+
+
 def test_warm_up_says_when_half_of_the_run_is_not_enough(
     trunkline: Command, tmp_path: Path
 ) -> None:

@@ -187,17 +187,32 @@ warm_up_option = click.option(
 )
 
 
+def warm_up_overrides(given: tuple[str, ...], wanted: str | None) -> tuple[str, ...]:
+    """Add the warm-up to the values that the user sets; none yet if it is to be found.
+
+    Parameters
+    ----------
+    given : tuple of str
+        ``PATH=VALUE`` each.
+    wanted : str or None
+        ``auto``, a time, or None to leave the scenario's own.
+    """
+    if wanted is None:
+        return given
+    return (*given, f"run.warm_up={'0 s' if wanted == 'auto' else wanted}")
+
+
 def with_warm_up(
     scenario: Scenario, wanted: str | None, seed: int, threads: int | None
 ) -> tuple[Scenario, WarmUp | None]:
-    """Set the warm-up of a scenario.
+    """Find the warm-up of a scenario and set it, if that is wanted.
 
     Parameters
     ----------
     scenario : Scenario
         The scenario.
     wanted : str or None
-        ``auto``, a time, or None to leave it.
+        ``auto``; anything else is set already, by :func:`warm_up_overrides`.
     seed : int
         Seed of the first pilot run.
     threads : int, optional
@@ -208,10 +223,8 @@ def with_warm_up(
     Scenario, WarmUp or None
         What the pilot runs showed, if there were any.
     """
-    if wanted is None:
-        return scenario, None
     if wanted != "auto":
-        return scenario.with_({"run.warm_up": wanted}), None
+        return scenario, None
     from trunkline.network import compile
     from trunkline.scenario.units import format_time
     from trunkline.study.pilot import PILOT_RUNS, warm_up

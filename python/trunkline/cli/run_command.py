@@ -25,6 +25,7 @@ from trunkline.cli.replication import (
     say_precision,
     say_warm_up,
     warm_up_option,
+    warm_up_overrides,
     with_warm_up,
 )
 from trunkline.cli.report_command import report_option, write_report
@@ -110,7 +111,7 @@ def command(
     if metrics and until_ci is None:
         raise click.UsageError("--metric says what --until-ci looks at; without it, all is shown.")
     wanted = chosen(metrics) if until_ci is not None else []
-    scenario = load_scenario(file, capture.overrides(overrides), strict)
+    scenario = load_scenario(file, warm_up_overrides(capture.overrides(overrides), warm_up), strict)
     if out is not None:
         check_folder(out, overwrite=overwrite)
 
