@@ -32,6 +32,9 @@ def known(error: Exception) -> tuple[str, int] | None:
         return f"error[file]: {error.strerror or error}{place}", status
     if isinstance(error, MemoryError):
         return "error[memory]: this machine has not enough memory for the run", Status.UNABLE
+    store = sys.modules.get("trunkline.results.store")
+    if store is not None and isinstance(error, store.Unreadable):
+        return f"error[results]: {error}", Status.USAGE
     # Whoever raised it has imported the module; if importing it failed, the error is another.
     diagnostic = sys.modules.get("trunkline.scenario.diagnostic")
     if diagnostic is not None and isinstance(error, diagnostic.ScenarioError):

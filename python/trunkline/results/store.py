@@ -22,6 +22,10 @@ RUN = "run.json"
 NETWORK = "network.json"
 
 
+class Unreadable(ValueError):
+    """A folder's results cannot be read: damaged, or written by another version."""
+
+
 def write(
     runs: Sequence[Results],
     directory: str | Path,
@@ -79,9 +83,8 @@ def read(directory: str | Path) -> list[Results]:
     ------
     FileNotFoundError
         It holds no results.
-    ValueError
-        The format is newer than this version, or a table does not have the hash it was written
-        with.
+    Unreadable
+        Another version wrote it, or a table does not have the hash it was written with.
     """
     import polars as pl
 
@@ -89,8 +92,8 @@ def read(directory: str | Path) -> list[Results]:
     about = json.loads((folder / RUN).read_text(encoding="utf-8"))
     if about.get("format") != FORMAT:
         msg = f"{folder / RUN}: format {about.get('format')!r} is not {FORMAT}"
-        raise ValueError(msg)
-    frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in SCHEMAS}
+        raise Unreadable(msg)
+    frames = {name: _frame(folder, name) for name in SCHEMAS}
     scenario = about["provenance"]
     runs = []
     for number, run in enumerate(about["runs"]):
@@ -101,7 +104,7 @@ def read(directory: str | Path) -> list[Results]:
         results = Results(tables, Provenance(**scenario, seed=run["seed"]))
         if results.hash() != run["hash"]:
             msg = f"{folder}: run {number} (seed {run['seed']}) is not as it was written"
-            raise ValueError(msg)
+            raise Unreadable(msg)
         runs.append(results)
     return runs
 
@@ -136,6 +139,22 @@ def _fill(folder: Path, runs: Sequence[Results], network_json: str | None) -> No
     folders.write_text(folder / RUN, json.dumps(about, indent=2, sort_keys=True) + "\n")
     if network_json is not None:
         folders.write_text(folder / NETWORK, network_json + "\n")
+
+
+def _frame(folder: Path, name: str) -> Any:
+    """A table of a folder, with every column that this version knows."""
+    import polars as pl
+
+    path = folder / f"{name}.parquet"
+    if not path.is_file():
+        msg = f"{folder}: {path.name} is missing; another version wrote it, or it is damaged"
+        raise Unreadable(msg)
+    frame = pl.read_parquet(path)
+    lacking = [field.name for field in SCHEMAS[name] if field.name not in frame.columns]
+    if lacking:
+        msg = f"{path} has no column {lacking[0]}; another version wrote it: run it again"
+        raise Unreadable(msg)
+    return frame
 
 
 def _column(frame: Any, field: Field) -> Column:
