@@ -7,13 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 from line import SECOND, line, schedule, tcp, udp
 
 from trunkline.linux.process import GuestFailed
 from trunkline.linux.readiness import Unready, choose
-from trunkline.linux.runner import execute
+from trunkline.linux.runner import PREFIX, execute, remove_leftovers
 
 
 def host_network():
@@ -130,6 +131,9 @@ def test_nothing_of_a_guest_outlives_us_when_we_are_killed(guest, tmp_path):
     before = host_network()
     assert not outlived(guest, tmp_path)
     assert host_network() == before
+    remove_leftovers()
+    numbers = [path.name.split("-")[2] for path in Path(gettempdir()).glob(f"{PREFIX}*")]
+    assert all(Path("/proc", number).exists() for number in numbers)
 
 
 def test_nothing_of_a_run_on_this_kernel_outlives_us_when_we_are_killed(native, tmp_path):

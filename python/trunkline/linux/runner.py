@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shutil
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 MEMORY_MB: Final = 256
 """Memory of a guest. The amount changes which random numbers are drawn."""
+
+PREFIX: Final = "trunkline-guest-"
+"""Private folders begin so; the number of the process follows."""
 
 LATE_NS: Final = 1_000_000
 """A run in real time that was later than this with a packet or a sample is not to be trusted."""
@@ -112,7 +117,8 @@ def execute(
     run = {"uml": uml.run, "qemu": qemu.run, "native": native.run}[name]
     memory_mb = memory_mb or memory_for(schedules)
     given = {"orders": write_orders(plan), **schedules}
-    with tempfile.TemporaryDirectory(prefix="trunkline-") as private:
+    remove_leftovers()
+    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as private:
         stream, console, cost, digests = run(
             given,
             Path(private),
@@ -143,6 +149,19 @@ def execute(
     )
     _write(plan, files, console, folder, record)
     return record
+
+
+def remove_leftovers() -> None:
+    """Remove the private folders of runs whose process was killed."""
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        number = path.name.removeprefix(PREFIX).partition("-")[0]
+        try:
+            os.kill(int(number), 0)
+        except ProcessLookupError:
+            # Those of other users stay: they cannot be removed, and need not be.
+            shutil.rmtree(path, ignore_errors=True)
+        except (ValueError, PermissionError, OverflowError):
+            continue
 
 
 def memory_for(schedules: Mapping[str, bytes]) -> int:
