@@ -220,3 +220,23 @@ def test_a_cluster_of_two_workers_gives_the_same_bytes(
     _, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     assert files(tmp_path / "out") == clean
+
+
+def test_f02_ctrl_c_ends_a_cluster_of_this_machine_without_a_word_from_its_workers(
+    start: Start, slow: Path
+) -> None:
+    pytest.importorskip("distributed")
+    process = start(
+        *("study", "run", str(slow), "--cluster", "local:2", "--out", "out", "--progress", "json"),
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    while json.loads(process.stderr.readline())["done"] < 1:
+        pass
+    os.killpg(process.pid, signal.SIGINT)  # As a terminal does: to all processes of the group.
+    began = time.monotonic()
+    _, said = process.communicate(timeout=30)
+    assert time.monotonic() - began < 5.0
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    assert "done; resume with --resume --out out" in said.splitlines()[-1]

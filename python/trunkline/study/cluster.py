@@ -9,7 +9,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import logging
+import multiprocessing
 import queue
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -114,18 +116,21 @@ def _client(how: How) -> Iterator[Client]:
         if kind == "local":
             if not count.isdigit() or not 1 <= int(count) <= 1024:
                 raise Refused(f"cluster {how.cluster!r} is not like local:2")
-            with (
-                LocalCluster(
+            with _deaf():
+                cluster = LocalCluster(
                     n_workers=int(count),
                     threads_per_worker=1,
                     host="127.0.0.1",
                     dashboard_address=None,
                     memory_limit=0,
                     silence_logs=logging.CRITICAL,
-                ) as cluster,
-                Client(cluster, set_as_default=False) as client,
-            ):
-                yield client
+                )
+            with cluster, Client(cluster, set_as_default=False) as client:
+                try:
+                    yield client
+                except BaseException:
+                    _kill(cluster)
+                    raise
             return
         try:
             client = Client(how.cluster, timeout=CONNECT_S, set_as_default=False)
@@ -133,6 +138,24 @@ def _client(how: How) -> Iterator[Client]:
             raise Refused(f"no Dask scheduler answers at {how.cluster}: {error}") from None
         with client:
             yield client
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Start threads and processes that Ctrl-C does not reach: this one tells them what to do."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def _kill(cluster: Any) -> None:
+    """End the workers of this machine at once: what they are doing is not wanted any more."""
+    for nanny in cluster.workers.values():
+        nanny.auto_restart = False
+    for process in multiprocessing.active_children():
+        process.kill()
 
 
 def _same_build(client: Client) -> None:
