@@ -149,3 +149,31 @@ def test_a_run_writes_its_report_unless_told_not_to(trunkline, tmp_path):
     assert (tmp_path / "with" / "flows.parquet").read_bytes() == (
         tmp_path / "without" / "flows.parquet"
     ).read_bytes()
+
+
+def test_a_study_of_many_points_has_a_table_and_a_chart_for_each_value(trunkline, tmp_path):
+    (tmp_path / "queue.yaml").write_text(
+        "trunkline: 1\n"
+        "parameters: {load: 0.5}\n"
+        "nodes: [a, b]\n"
+        "links: {a-b: {rate: 1 Mbit/s, delay: 1 ms}}\n"
+        "flows:\n"
+        "  f: {agent: udp, from: a, to: b, rate: '${load * 1 Mbit/s}', arrivals: poisson}\n"
+        "run: {duration: 5 s}\n"
+    )
+    (tmp_path / "wait.yaml").write_text(
+        "study: 1\nname: wait\ntitle: Wait\nscenario: queue.yaml\nseeds: 3\n"
+        "grid: {load: ['0.2', '0.6']}\n"
+        "columns: {wait: {table: ports, where: {link: a->b}, measure: wait_mean_s, unit: ms}}\n"
+    )
+    assert trunkline("study", "run", "wait.yaml", "--progress", "none").returncode == 0
+    shown = json.loads(trunkline("study", "show", "wait-study", "--json").stdout)
+    done = trunkline("report", "wait-study", "--output", "page.html")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "page.html").read_text()
+    (chart,) = data_of(text)["charts"]
+    assert chart["categories"] == ["0.2", "0.6"]
+    means = [point["values"]["wait"]["mean"] for point in shown["points"]]
+    assert chart["lines"][0]["values"] == means
+    assert "6 of 6" in text
+    assert "Every point has an interval" in text

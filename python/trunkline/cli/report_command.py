@@ -63,13 +63,14 @@ def write_report(folder: str | Path) -> None:
 def command(results: str, output: str | None, opened: bool, as_json: bool) -> None:
     """Write the results in the folder RESULTS as one HTML file.
 
-    RESULTS is a folder that `run --out` or `reproduce --out` wrote. The page needs no network and
-    no other file: it can be mailed, read offline and printed.
+    RESULTS is a folder that `run --out`, `reproduce --out` or `study run` wrote. The page needs no
+    network and no other file: it can be mailed, read offline and printed.
     """
+    from trunkline.cli.study_command import study_faults
     from trunkline.report import write
 
     try:
-        with engine_faults():
+        with engine_faults(), study_faults():
             page = write(results, output)
     except FileNotFoundError as error:
         raise click.UsageError(str(error)) from None

@@ -80,7 +80,7 @@ def _entry(root: Path, folder: Path) -> dict[str, Any] | None:
         "done": done,
         "of": of,
         "changed": round(changed, 1),
-        "report": kind != "study" or (folder / NAME).is_file(),
+        "report": state == "done" or (folder / NAME).is_file(),
     }
 
 

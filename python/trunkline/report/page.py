@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trunkline.report import charts, grids, packets, replay, still, study, topology, verdict
+from trunkline.report import (
+    charts,
+    grids,
+    packets,
+    replay,
+    still,
+    study,
+    sweep,
+    topology,
+    verdict,
+)
 from trunkline.report.charts import Chart
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.grids import Grid
@@ -129,25 +139,44 @@ def of_runs(exhibit: Exhibit) -> str:
 def of_study(folder: Path) -> str:
     """Write the page of a reproduced study, kept in a folder."""
     record = study.read(folder)
-    shown = study.exhibits(folder)
-    tables = study.compared(record)
-    seeds = record["seeds"]
     about = {
-        "record": record,
         "figures": verdict.figures_of_study(record),
         "facts": verdict.of_study(record),
-        "tables": tables,
         "pictures": study.pictures(folder),
-        "command": f"trunkline reproduce {record['study']} --seeds {seeds}",
-        "data": embedded(
-            {"key": "study", "charts": [t.chart.to_json() for t in tables if t.chart is not None]}
-        ),
+        "command": f"trunkline reproduce {record['study']} --seeds {record['seeds']}",
+        "kind": "Reproduction of a published study",
+        "asked": "What the publication claims, and whether it holds here",
+        "compared": "Published against ours",
     }
+    return _of_record(record, about, study.exhibits(folder))
+
+
+def of_sweep(folder: Path) -> str:
+    """Write the page of a study of many points, kept in a folder."""
+    record = sweep.record(folder)
+    about = {
+        "figures": sweep.figures(record),
+        "facts": sweep.facts(record),
+        "pictures": [],
+        "command": "trunkline study run FILE",
+        "kind": "Study",
+        "asked": "Whether to believe it",
+        "compared": "What came out",
+    }
+    return _of_record(record, about, sweep.exhibits(folder))
+
+
+def _of_record(record: dict[str, Any], about: dict[str, Any], shown: list[Exhibit]) -> str:
+    tables = study.compared(record)
+    plots = [table.chart.to_json() for table in tables if table.chart is not None]
+    data = embedded({"key": "study", "charts": plots})
     views = [view(exhibit, f"x{number}") for number, exhibit in enumerate(shown)]
-    version = _version(shown[0]) if shown else ""
-    title = str(record["title"])
     return _render(
-        title=title, name=str(record["study"]), views=views, study=about, version=version
+        title=str(record["title"]),
+        name=str(record["study"]),
+        views=views,
+        study={**about, "record": record, "tables": tables, "data": data},
+        version=_version(shown[0]) if shown else "",
     )
 
 

@@ -92,7 +92,7 @@ def compared(record: Mapping[str, Any]) -> list[Compared]:
 def _error(error: Mapping[str, Any]) -> str:
     """How far a table is from the published one, in a sentence."""
     if not error:
-        return "Nothing was published to compare this with."
+        return ""
     parts = []
     if error.get("mape_percent") is not None:
         parts.append(f"mean absolute error {number(error['mape_percent'], 3)} %")
@@ -142,7 +142,8 @@ def _grid(key: str, cells: list[Mapping[str, Any]], record: Mapping[str, Any]) -
             line.append(Cell(number(published, 4) + ("?" if doubtful else ""), published))
             line.append(_off(cell))
         made.append(line)
-    note = "Mean ± half of the 95 % interval; ● published value inside the interval."
+    note = "Mean ± half of the 95 % interval"
+    note += "; ● published value inside the interval." if said else "."
     if doubts:
         note += f" ? doubtful: {'; '.join(dict.fromkeys(doubts))}."
     return Grid(key, "", heads, made, note, folded=len(made) > 14)
@@ -213,7 +214,9 @@ def _chart(key: str, title: str, cells: list[Mapping[str, Any]]) -> Chart | None
         known = [value for value in own if value is not None]
         parts.append(f"{name} {number(min(known), 3)} to {number(max(known), 3)} {unit}")
     alt = f"{title}: ours with intervals, published values beside; ours: {', '.join(parts)}."
-    about = "Filled: ours with its 95 % interval. Hollow: published."
+    about = "Means with their 95 % intervals."
+    if any(line.x is not None for line in lines):
+        about = "Filled: ours with its 95 % interval. Hollow: published."
     return Chart(key, "", about, alt, "against", unit, [], lines, categories=rows)
 
 

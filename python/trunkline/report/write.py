@@ -21,7 +21,7 @@ def write(results: str | Path, output: str | Path | None = None) -> Path:
     Parameters
     ----------
     results : str or Path
-        A folder that ``run --out`` or ``reproduce --out`` wrote.
+        A folder that ``run --out``, ``reproduce --out`` or ``study run`` wrote.
     output : str or Path, optional
         File to write, replaced if it exists; ``report.html`` in the folder if left out.
 
@@ -35,7 +35,7 @@ def write(results: str | Path, output: str | Path | None = None) -> Path:
     FileNotFoundError
         The folder holds no results.
     """
-    from trunkline.report import page
+    from trunkline.report import page, sweep
     from trunkline.report.exhibit import Exhibit
 
     folder = Path(results)
@@ -43,8 +43,10 @@ def write(results: str | Path, output: str | Path | None = None) -> Path:
         written = page.of_study(folder)
     elif (folder / store.RUN).is_file():
         written = page.of_runs(Exhibit.read(folder))
+    elif (folder / sweep.MANIFEST).is_file():
+        written = page.of_sweep(folder)
     else:
-        msg = f"{folder} holds no results: neither {store.RUN} nor {study.RECORD} is there"
+        msg = f"{folder} holds no results: no {store.RUN}, {study.RECORD} or {sweep.MANIFEST}"
         raise FileNotFoundError(msg)
     target = folder / NAME if output is None else Path(output)
     _replace(target, written)
