@@ -209,10 +209,17 @@ def _ports(table: Table) -> RichTable:
 
 
 def _paths(table: Table) -> RichTable:
-    drawn = frame("Paths", ["path", "packets", "throughput"])
-    for row in table.rows():
+    rows = list(table.rows())
+    measured = any(row["packets_delivered"] is not None for row in rows)
+    columns = ["path", "packets", "throughput"]
+    drawn = frame("Paths", [*columns, "lost", "delay", "p99", "max"] if measured else columns)
+    for row in rows:
         throughput = quantity(row["throughput_bit_s"], "bit/s")
-        add(drawn, [str(row["path"]), count(row["packets"]), throughput])
+        cells = [str(row["path"]), count(row["packets"]), throughput]
+        if measured:
+            cells.append(percent(row["loss_ratio"]))
+            cells += [quantity(row[f"delay_{each}_s"], "s") for each in ("mean", "p99", "max")]
+        add(drawn, cells)
     return drawn
 
 
