@@ -150,9 +150,13 @@ def package(arguments: list[str]) -> int:
         run(make, cwd=folder, log=log, environment=environment)
         install = [program, "pip", "install", "--quiet", "--no-cache", steps.ROOT]
         run(install, cwd=folder, log=log, environment=build)
-        for words in (["version"], ["examples", "list"], ["schema"]):
+        copy, keep = ["examples", "copy", "hello"], ["run", "hello.yaml", "--out", "results"]
+        for words in (["version"], ["examples", "list"], ["schema"], copy, keep):
             run([os.path.join(venv, "bin", "trunkline"), *words], cwd=folder, log=log)
         run([python, "-c", "import trunkline._core"], cwd=folder, log=log)
+        with open(os.path.join(folder, "results", "report.html"), encoding="utf-8") as page:
+            if 'id="library"' not in page.read():
+                raise Failed("the package's report has no charts library")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     say(f"the package installs and answers; {clock}")

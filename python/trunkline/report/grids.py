@@ -72,6 +72,14 @@ PATHS: Sequence[_Column] = (
     ("packets", "packets", "", "labelled packets carried"),
     ("throughput", "throughput_bit_s", "bit/s", "IP packets and labels"),
 )
+PATHS_ASKED: Sequence[_Column] = (
+    ("loss", "loss_ratio", "%", "lost over those that arrived or were lost"),
+    ("delay", "delay_mean_s", "s", "mean one-way delay from source to destination"),
+    ("p99", "delay_p99_s", "s", "99th percentile of it"),
+    ("jitter", "jitter_s", "s", "interarrival jitter within flows"),
+    ("reordered", "reordered", "", "packets later than one of their flow sent after"),
+)
+"""Measures that the paths of a scenario have where it asks for them."""
 
 
 def of(exhibit: Exhibit) -> list[Grid]:
@@ -80,12 +88,17 @@ def of(exhibit: Exhibit) -> list[Grid]:
         _measured(exhibit, "classes", "Classes", CLASSES, "offered_bit_s"),
         _measured(exhibit, "flows", "Flows", FLOWS, "offered_bit_s"),
         _measured(exhibit, "ports", "Ports", PORTS, "utilisation", "packets_offered"),
-        _measured(exhibit, "paths", "Paths", PATHS, "packets"),
+        _measured(exhibit, "paths", "Paths", _path_columns(exhibit), "packets"),
         _drops(exhibit),
         _colours(exhibit),
         _timeline(exhibit),
     ]
     return [grid for grid in grids if grid.rows]
+
+
+def _path_columns(exhibit: Exhibit) -> Sequence[_Column]:
+    asked = any(value is not None for value in exhibit.first.paths["delay_mean_s"])
+    return [*PATHS, *PATHS_ASKED] if asked else PATHS
 
 
 def spread(exhibit: Exhibit) -> str:
