@@ -60,6 +60,8 @@ class Pair:
         Tables of both.
     compiled : Compiled
         The plan.
+    runner : str
+        What ran the kernel.
     packets : dict of int to tuple
         `Packets` of each flow; empty where they are not compared one by one.
     """
@@ -67,6 +69,7 @@ class Pair:
     simulator: Results
     kernel: Results
     compiled: Compiled
+    runner: str
     packets: dict[int, Packets]
 
 
@@ -130,8 +133,16 @@ def _links_crossed(compiled: Compiled, index: int) -> list[int]:
     return crossed + [0] * (longest if flow["fec"] else 0)
 
 
-def means(pairs: Sequence[Pair]) -> list[Row]:
-    """Comparisons of flows and classes by their means over the seeds."""
+def means(pairs: Sequence[Pair], *, emulated: bool = False) -> list[Row]:
+    """Comparisons of flows and classes by their means over the seeds.
+
+    Parameters
+    ----------
+    pairs : sequence of Pair
+        One a seed.
+    emulated : bool, default False
+        The kernel's processor took time: see `trunkline.linux.tolerance`.
+    """
     rows: list[Row] = []
     data = pairs[0].compiled.network
     tcp = [flow["name"] for flow in data["flows"] if flow["agent"]["protocol"] == "tcp"]
@@ -152,7 +163,7 @@ def means(pairs: Sequence[Pair]) -> list[Row]:
             by_class.setdefault(str(dscp), []).append(str(name))
     for dscp, members in by_class.items():
         shown = members[0] if len(members) == 1 else f"{len(members)} flows of {dscp}"
-        rows += _datagrams(pairs, members, shown)
+        rows += _datagrams(pairs, members, shown, emulated=emulated)
     return rows
 
 
@@ -245,7 +256,9 @@ def _jain(values: Sequence[float]) -> float:
     return sum(values) ** 2 / (len(values) * squares) if squares else 1.0
 
 
-def _datagrams(pairs: Sequence[Pair], flows: Sequence[str], shown: str) -> list[Row]:
+def _datagrams(
+    pairs: Sequence[Pair], flows: Sequence[str], shown: str, *, emulated: bool
+) -> list[Row]:
     """Loss and delay of the UDP flows of one class together."""
     lost: tuple[list[float], list[float]] = ([], [])
     mean: tuple[list[float], list[float]] = ([], [])
@@ -259,11 +272,25 @@ def _datagrams(pairs: Sequence[Pair], flows: Sequence[str], shown: str) -> list[
             lost[side].append(sum(_number(row["packets_dropped"]) for row in found))
             mean[side].append(total / max(1.0, sum(arrived)))
             most[side].append(max(_number(row["delay_max_s"]) for row in found))
-    return [
-        _row(shown, "packets lost", "packets", lost, tolerance.drops),
-        _row(shown, "mean delay", "s", mean, lambda each: tolerance.SHARED * each),
-        _row(shown, "greatest delay", "s", most, lambda each: tolerance.GREATEST * each),
+    compiled = pairs[0].compiled
+    names = [flow["name"] for flow in compiled.network["flows"]]
+    hops = max(len(_links_crossed(compiled, names.index(flow))) for flow in flows)
+    more = hops * tolerance.EMULATED_HOP_NS / 1e9 if emulated else 0.0
+    rows = [
+        _row(
+            shown,
+            "packets lost",
+            "packets",
+            lost,
+            lambda each: tolerance.drops(each, emulated=emulated),
+        ),
+        _row(shown, "mean delay", "s", mean, lambda each: tolerance.SHARED * each + more),
     ]
+    if not emulated:
+        rows.append(
+            _row(shown, "greatest delay", "s", most, lambda each: tolerance.GREATEST * each)
+        )
+    return rows
 
 
 def _number(value: object) -> float:

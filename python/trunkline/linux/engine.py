@@ -25,11 +25,14 @@ class Run:
         The plan, what is behind it, and notes on what the kernel does differently.
     folder : Path
         What the guest left.
+    runner : str
+        ``uml``, ``qemu`` or ``native``.
     """
 
     results: Results
     compiled: Compiled
     folder: Path
+    runner: str
 
 
 def run(
@@ -71,7 +74,7 @@ def run(
         version=f"{_core.version()} linux {record.kernel} {record.runner}",
         seed=seed,
     )
-    return Run(decode.read(compiled, folder, provenance), compiled, folder)
+    return Run(decode.read(compiled, folder, provenance), compiled, folder, record.runner)
 
 
 def simulate(

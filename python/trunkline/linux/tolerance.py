@@ -13,6 +13,11 @@ TCP amplifies a difference of one event. Runs of one kernel that differ in phase
 Several flows together, or queues that toss coins, are compared by their means over the seeds: they
 may be apart by `SHARED` and by what the seeds themselves differ (99 % interval, seed by seed). The
 greatest delay is one packet's: `GREATEST`.
+
+An emulated machine takes its time for what it does, some 10 us a packet and far more at first, and
+it has queues of its own; a machine in real time has all that and company. There packets are not
+compared one by one: means may be apart by `EMULATED_HOP_NS` a hop too and drops by
+`EMULATED_DROPS`, and the greatest delay, which is the first packet's, is left out.
 """
 
 from __future__ import annotations
@@ -27,6 +32,8 @@ HOP_NS: Final = 1_500
 ENDS_NS: Final = 3_000
 PACKET_NS: Final = 2
 GOODPUT: Final = 0.01
+EMULATED_HOP_NS: Final = 200_000
+EMULATED_DROPS: Final = 10
 SHARED: Final = 0.03
 GREATEST: Final = 0.1
 DROPS: Final = 0.15
@@ -64,9 +71,9 @@ def left_out(packets: int) -> int:
     return min(packets - 1, max(1, math.ceil(LEFT_OUT * packets)))
 
 
-def drops(mean: float) -> float:
+def drops(mean: float, *, emulated: bool = False) -> float:
     """For a number of drops."""
-    return max(FEWEST_DROPS, DROPS * mean)
+    return max(EMULATED_DROPS if emulated else FEWEST_DROPS, DROPS * mean)
 
 
 def spread(first: Sequence[float], second: Sequence[float]) -> float:

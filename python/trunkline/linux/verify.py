@@ -20,6 +20,8 @@ from trunkline.linux.compare import Packets, Pair, Row
 from trunkline.linux.compile import Compiled
 from trunkline.results import Results
 
+UNHURRIED: Final = "uml"
+"""The runner whose processor takes no time."""
 PROBE_NS: Final = 10_000_000
 """Step at which congestion windows are compared [ns]."""
 MOST_PROBED: Final = 16
@@ -101,11 +103,15 @@ def verify(
         if progress is not None:
             progress(len(pairs))
     first = pairs[0]
-    exact = engine.is_exact(first.compiled)
-    rows = compare.packets(pairs) if exact else compare.means(pairs)
+    emulated = first.runner != UNHURRIED
+    exact = not emulated and engine.is_exact(first.compiled)
+    rows = compare.packets(pairs) if exact else compare.means(pairs, emulated=emulated)
+    notes = first.compiled.notes
+    if emulated:
+        notes += (f"the processor of {first.runner} takes time: means are compared, not packets",)
     return Verdict(
         tuple(rows),
-        first.compiled.notes,
+        notes,
         tuple(seeds),
         exact,
         first.kernel.provenance.version,
@@ -132,11 +138,11 @@ def _pair(data: Mapping[str, Any], seed: int, runner: str | None) -> Pair:
     written = json.dumps(data, sort_keys=True, separators=(",", ":"))
     with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
         done = engine.run(written, seed, Path(folder), runner=runner)
-        exact = engine.is_exact(done.compiled)
+        exact = done.runner == UNHURRIED and engine.is_exact(done.compiled)
         traced = json.dumps({**data, "run": {**data["run"], "trace": exact}})
         (simulated,) = simulate(traced, seeds=[seed])
         found = _by_packet(done.compiled, simulated, Path(folder)) if exact else {}
-    return Pair(simulated, done.results, done.compiled, found)
+    return Pair(simulated, done.results, done.compiled, done.runner, found)
 
 
 def _by_packet(compiled: Compiled, simulated: Results, folder: Path) -> dict[int, Packets]:
