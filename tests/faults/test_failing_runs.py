@@ -240,3 +240,21 @@ def test_f02_ctrl_c_ends_a_cluster_of_this_machine_without_a_word_from_its_worke
     assert process.returncode == 130
     assert "Traceback" not in said
     assert "done; resume with --resume --out out" in said.splitlines()[-1]
+
+
+def test_f11_f12_b23_a_single_run_has_limits_too(start: Start, endless: Path) -> None:
+    queue = str(endless.with_name("queue.yaml"))
+    late = start("run", queue, "--set", "length=40000000 s", "--limit-time", "0.3")
+    _, said = late.communicate(timeout=60)
+    assert late.returncode == 4
+    assert said.startswith("error[time]: the time limit is reached: stopped at ")
+    flood = ("--set", "flows.f.rate=10 Gbit/s", "--set", "ports.big.queue.limit=1000000000 packets")
+    hungry = start("run", queue, "--set", "length=100 s", *flood, "--limit-memory", "400 MB")
+    _, said = hungry.communicate(timeout=60)
+    assert hungry.returncode == 4
+    assert said.startswith("error[memory]: the limit is reached: stopped at ")
+    assert "packets in the network" in said
+    many = start("run", queue, "--set", "flows.f.replicate=100000", "--limit-memory", "400 MB")
+    _, said = many.communicate(timeout=60)
+    assert many.returncode == 2
+    assert "need about 1 GB; the limit is 0.4 GB (--limit-memory)" in said

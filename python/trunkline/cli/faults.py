@@ -26,12 +26,15 @@ def known(error: Exception) -> tuple[str, int] | None:
     if isinstance(error, ImportError) and "_core" in str(error):
         text = f"error[engine]: the packet engine cannot be loaded: {error}; build it: ./dev setup"
         return text, Status.UNABLE
+    if isinstance(error, TimeoutError) and error.errno == errno.ETIME:
+        return f"error[time]: {error.strerror}", Status.UNABLE
     if isinstance(error, OSError):
         place = f": {error.filename}" if error.filename else ""
         status = Status.UNABLE if error.errno in _NO_SPACE else Status.USAGE
         return f"error[file]: {error.strerror or error}{place}", status
     if isinstance(error, MemoryError):
-        return "error[memory]: this machine has not enough memory for the run", Status.UNABLE
+        said = str(error) or "this machine has not enough memory for the run"
+        return f"error[memory]: {said}", Status.UNABLE
     store = sys.modules.get("trunkline.results.store")
     if store is not None and isinstance(error, store.Unreadable):
         return f"error[results]: {error}", Status.USAGE

@@ -32,7 +32,7 @@ def command(
     threads: int | None,
     cluster: str | None,
     limit_time: float | None,
-    limit_memory: str | None,
+    limit_memory: int | None,
     progress: str | None,
     as_json: bool,
     judge: bool,

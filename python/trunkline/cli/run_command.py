@@ -17,6 +17,7 @@ from trunkline.cli.common import (
     scenario_options,
 )
 from trunkline.cli.engine_option import check_engine, engine_options, run_linux
+from trunkline.cli.limits import limit_options
 from trunkline.cli.replication import (
     MOST_RUNS,
     chosen,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
 @report_option
 @click.option("--overwrite", is_flag=True, help="Replace earlier results in --out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@limit_options
 @capture_options
 def command(
     file: str,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from trunkline.cli.common import echo_json, echo_tables, engine_faults
+from trunkline.cli.limits import Size
 from trunkline.cli.replication import MAX_RUNS, MOST_RUNS, Percent
 from trunkline.cli.status import Status
 
@@ -71,7 +72,7 @@ def execution_options(function: F) -> F:
         ),
         click.option(
             "--limit-memory",
-            metavar="SIZE",
+            type=Size(),
             help="Most memory of the process, e.g. '4 GB'; what has ended is kept.",
         ),
         click.option(
@@ -86,27 +87,23 @@ def execution_options(function: F) -> F:
 
 
 def how_of(
-    threads: int | None, cluster: str | None, limit_time: float | None, limit_memory: str | None
+    threads: int | None, cluster: str | None, limit_time: float | None, limit_memory: int | None
 ) -> How:
     """Read the options of :func:`execution_options`.
 
     Raises
     ------
     click.UsageError
-        They contradict each other, or the size is none.
+        They contradict each other.
     """
-    from trunkline.scenario.units import UnitError, parse_bytes
+    from trunkline.scenario.check_flows import MEMORY
     from trunkline.study.execute import How
 
     if cluster is not None and threads is not None:
         raise click.UsageError("--threads is of this machine, --cluster of others: give one.")
-    limit = None
     if limit_memory is not None:
-        try:
-            limit = parse_bytes(limit_memory, lowest=1, highest=2**62)
-        except UnitError as error:
-            raise click.UsageError(f"--limit-memory {limit_memory}: {error}.") from None
-    return How(threads, cluster, limit_time, limit)
+        MEMORY.set(limit_memory)
+    return How(threads, cluster, limit_time, limit_memory)
 
 
 @contextmanager
@@ -179,7 +176,7 @@ def run(
     threads: int | None,
     cluster: str | None,
     limit_time: float | None,
-    limit_memory: str | None,
+    limit_memory: int | None,
     progress: str | None,
     as_json: bool,
 ) -> int:

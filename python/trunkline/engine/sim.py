@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -113,11 +115,38 @@ def simulate_all(
         if progress is not None:
             progress(len(runs))
 
+    limits = LIMITS.get()
     try:
-        stream(((job.network_json, job.seed) for job in jobs), ended, threads=threads)
+        stream(
+            ((job.network_json, job.seed) for job in jobs),
+            ended,
+            threads=threads,
+            limit_time_s=limits.time_s,
+            limit_memory=limits.memory,
+        )
     except _Enough:
         raise error_of(*failed.popitem()[1]) from None
     return [runs[number] for number in range(len(jobs))]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may take.
+
+    Parameters
+    ----------
+    time_s : float, optional
+        Longest time of the clock [s].
+    memory : int, optional
+        Most memory of the process [B].
+    """
+
+    time_s: float | None = None
+    memory: int | None = None
+
+
+LIMITS: ContextVar[Limits] = ContextVar("limits", default=Limits())  # noqa: B039 - it is frozen
+"""Limits of the runs of :func:`simulate_all`."""
 
 
 class _Enough(Exception):
@@ -132,6 +161,10 @@ def error_of(kind: str, text: str) -> Exception:
     """Exception for a kind of failure that :func:`stream` tells of."""
     if kind == "invalid":
         return ValueError(text)
+    if kind == "memory":
+        return MemoryError(f"the limit is reached: {text}")
+    if kind == "time":
+        return TimeoutError(errno.ETIME, f"the time limit is reached: {text}")
     return Panic(text) if kind == "panic" else RuntimeError(text)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextvars import ContextVar
 
 from trunkline.scenario import schedule
 from trunkline.scenario.base import merged
@@ -14,7 +15,7 @@ from trunkline.scenario.units import format_bytes, format_time
 
 __all__ = ["base", "check", "count", "exists", "largest", "names", "options", "unknown"]
 
-MEMORY_LIMIT = 16 * 10**9
+MEMORY: ContextVar[int] = ContextVar("memory", default=16 * 10**9)
 """Most memory that a network may need, by estimate [B]."""
 _FLOW_MEMORY = 8_000  # B for a flow: model, compiled entry, its text, agent and counters
 _REPLICA = re.compile(r"(.+)\[(\d{1,18})\]\Z", re.DOTALL)
@@ -87,14 +88,15 @@ def largest_of(flow: Tcp | Udp) -> int:
 def fits_memory(scenario: Scenario, problems: Problems) -> bool:
     """Whether the flows fit into memory, by estimate; to be asked before any are written out."""
     needed = count(scenario) * _FLOW_MEMORY
-    if needed <= MEMORY_LIMIT:
+    limit = MEMORY.get()
+    if needed <= limit:
         return True
     name = max(scenario.flows, key=lambda each: scenario.flows[each].replicate or 1)
     problems.add(
         "memory",
         ("flows", name, "replicate"),
         f"{count(scenario)} flows need about {needed / 1e9:.0f} GB; the limit is "
-        f"{MEMORY_LIMIT / 1e9:.0f} GB",
+        f"{limit / 1e9:.3g} GB (--limit-memory)",
     )
     return False
 
