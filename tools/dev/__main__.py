@@ -88,7 +88,7 @@ def main(arguments: list[str]) -> int:
         out = os.path.join("results", "demo")
         os.chdir(steps.ROOT)
         python("-m", "trunkline", "reproduce", "bhani1999", "--out", out, "--overwrite", *rest)
-    elif command in {"test", "check", "bench", "package"}:
+    elif command in {"test", "check", "bench", "docs", "package"}:
         import gates
 
         return gates.COMMANDS[command](rest)
