@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(
     r"^(?P<mark>`{3,})(?P<kind>[\w-]*)[^\n]*\n(?P<body>.*?)^(?P=mark)\s*$", re.M | re.S
 )
-SKIP = re.compile(r"<!--\s*not run: \S.*?-->\s*$", re.S)
+SKIP = re.compile(r"<!--\s*not run: \S(?:(?!-->).)*-->\s*$", re.S)
 FILE = re.compile(r"<!--\s*file: (?P<name>[\w-]+\.yaml)\s*-->\s*$")
 LONGEST_S = 120
 
