@@ -52,7 +52,7 @@ fn native(orders: &str, schedules: &str, result: &str) -> Result<(), String> {
     process::die_with_parent().map_err(|why| why.to_string())?;
     namespaces()?;
     let mut archive = Archive::default();
-    perform(orders, schedules, &mut archive)?;
+    perform(orders, schedules, false, &mut archive)?;
     println!("trunkline: handing back");
     let mut file = fs::File::create(result).map_err(|why| format!("{result}: {why}"))?;
     archive.write(&mut file).map_err(|why| format!("{result}: {why}"))
@@ -80,10 +80,18 @@ fn launch(processor: &str, program: &str, arguments: &[&str]) -> String {
     }
 }
 
-/// Does the orders of a file.
-fn perform(orders: &str, schedules: &str, archive: &mut Archive) -> Result<(), String> {
+/// Does the orders of a file; `seeded` says that the kernel's random numbers are ours to seed.
+fn perform(
+    orders: &str,
+    schedules: &str,
+    seeded: bool,
+    archive: &mut Archive,
+) -> Result<(), String> {
     let text = fs::read_to_string(orders).map_err(|why| format!("{orders}: {why}"))?;
     let orders = orders::Orders::parse(&text)?;
+    if seeded {
+        process::seed_random(orders.seed).map_err(|why| format!("seed: {why}"))?;
+    }
     process::sharpen_timers().map_err(|why| why.to_string())?;
     let schedule = |name: &str| {
         let path = format!("{schedules}/{name}");

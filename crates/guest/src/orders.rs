@@ -104,6 +104,8 @@ pub struct Sample {
 /// Everything the guest is told.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Orders {
+    /// Of the guest's random numbers.
+    pub seed: u64,
     /// Length of the run \[ns\].
     pub duration_ns: u64,
     /// Namespaces.
@@ -141,6 +143,7 @@ impl Orders {
         let (word, rest) = line.split_once(' ').ok_or("one word")?;
         let mut words = Words(rest.split_whitespace());
         match word {
+            "seed" => self.seed = words.number()?,
             "duration" => self.duration_ns = words.number()?,
             "node" => self.nodes.push(Node { name: words.word()?, ..Node::default() }),
             "sysctl" => {
@@ -259,6 +262,7 @@ mod tests {
     use super::*;
 
     const TWO_NODES: &str = "trunkline 1\n\
+        seed 18446744073709551615\n\
         duration 1000000000\n\
         node n0\n\
         sysctl net/ipv4/tcp_rmem 4096 131072 6291456\n\
@@ -273,7 +277,7 @@ mod tests {
     #[test]
     fn every_order_is_kept_as_it_was_written() {
         let orders = Orders::parse(TWO_NODES).expect("they are orders");
-        assert_eq!(orders.duration_ns, 1_000_000_000);
+        assert_eq!((orders.seed, orders.duration_ns), (u64::MAX, 1_000_000_000));
         assert_eq!(orders.nodes.len(), 2);
         let rmem = ("net/ipv4/tcp_rmem".to_owned(), "4096 131072 6291456".to_owned());
         assert_eq!(orders.nodes[0].sysctls, [rmem]);
@@ -291,10 +295,10 @@ mod tests {
     fn a_line_that_is_no_order_is_named() {
         let text = TWO_NODES.replace("udp 7 n0 n1", "udp 7 n0 n9");
         let why = Orders::parse(&text).expect_err("n9 is not there");
-        assert!(why.starts_with("order 9: no node n9: udp 7"), "{why}");
+        assert!(why.starts_with("order 10: no node n9: udp 7"), "{why}");
         let text = TWO_NODES.replace("snapshot 1000000000", "snapshot soon");
         let why = Orders::parse(&text).expect_err("soon is no time");
-        assert!(why.starts_with("order 11: soon is out of place"), "{why}");
+        assert!(why.starts_with("order 12: soon is out of place"), "{why}");
     }
 
     #[test]

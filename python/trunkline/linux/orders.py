@@ -46,6 +46,7 @@ def write_orders(plan: Plan) -> bytes:
 
 def _orders(plan: Plan) -> Iterator[str]:
     yield f"trunkline {FORMAT}"
+    yield f"seed {plan.seed}"
     yield f"duration {plan.duration_ns}"
     for node in plan.nodes:
         yield f"node {_word(node.name)}"

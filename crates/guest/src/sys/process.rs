@@ -2,7 +2,7 @@
 
 use super::{check, owned};
 use std::ffi::CString;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::raw::{c_char, c_int, c_long, c_uint, c_ulong};
@@ -23,6 +23,7 @@ unsafe extern "C" {
     fn syscall(number: c_long, ...) -> c_long;
     fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
     fn geteuid() -> c_uint;
+    fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
     fn setrlimit(what: c_int, limits: *const [u64; 2]) -> c_int;
     fn personality(kind: c_ulong) -> c_int;
     fn sched_setaffinity(process: c_int, size: usize, mask: *const u64) -> c_int;
@@ -87,6 +88,25 @@ pub fn stay_on(processor: usize) -> io::Result<()> {
     check(unsafe { sched_setaffinity(0, size_of_val(&mask), mask.as_ptr()) }).map(drop)
 }
 
+/// Lets the kernel's random numbers follow from a seed, as far as nothing else has stirred them.
+pub fn seed_random(seed: u64) -> io::Result<()> {
+    const ADD_ENTROPY: c_ulong = 0x4008_5203;
+    const RESEED: c_ulong = 0x5207;
+    let device = File::options().write(true).open("/dev/urandom")?;
+    // `struct rand_pool_info`: bits to count, bytes that follow; 32 bytes make the generator ready.
+    let mut information = [0_u32; 10];
+    information[..2].copy_from_slice(&[256, 32]);
+    for (number, word) in (0_u32..).zip(&mut information[2..]) {
+        let [low, high] = [seed & 0xFFFF_FFFF, seed >> 32].map(|half| half as u32);
+        *word = if number % 2 == 0 { low } else { high } ^ number;
+    }
+    // SAFETY: the information lives through the call and says its own length.
+    check(unsafe { ioctl(device.as_raw_fd(), ADD_ENTROPY, information.as_ptr()) })?;
+    // SAFETY: this request takes nothing. It fails while the generator is not ready, which the one
+    // before has seen to.
+    check(unsafe { ioctl(device.as_raw_fd(), RESEED, 0) }).map(drop)
+}
+
 /// Mounts a file system.
 pub fn mount_on(source: &str, target: &str, kind: &str, data: &str) -> io::Result<()> {
     let [source, target, kind, data] =
@@ -99,7 +119,7 @@ pub fn mount_on(source: &str, target: &str, kind: &str, data: &str) -> io::Resul
 }
 
 /// Loads a kernel module; that it is there already is no error.
-pub fn load_module(file: &std::fs::File) -> io::Result<()> {
+pub fn load_module(file: &File) -> io::Result<()> {
     #[cfg(target_arch = "x86_64")]
     const FINIT_MODULE: c_long = 313;
     #[cfg(not(target_arch = "x86_64"))]
@@ -126,7 +146,7 @@ pub fn power_off() -> ! {
 }
 
 /// A file in memory that goes with its last descriptor.
-pub fn memory_file() -> io::Result<std::fs::File> {
+pub fn memory_file() -> io::Result<File> {
     // SAFETY: the name is a string that lives for ever.
-    owned(unsafe { memfd_create(c"batch".as_ptr(), 1) }).map(std::fs::File::from)
+    owned(unsafe { memfd_create(c"batch".as_ptr(), 1) }).map(File::from)
 }
