@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from trunkline.compare.raw import first_rows, traced
 from trunkline.compare.side import Side
 from trunkline.compare.why import differences, relevant
-from trunkline.results import Results
 
 if TYPE_CHECKING:
     import polars as pl
@@ -99,40 +99,42 @@ def diverge(a: Side, b: Side, seed_a: int, seed_b: int | None = None) -> Diverge
     seed_b = seed_a if seed_b is None else seed_b
     kept = [side.runs.get(seed) for side, seed in ((a, seed_a), (b, seed_b))]
     if all(run is not None and len(run.packets) for run in kept):
-        pairs = [(kept[0], kept[1])]
-        return _first(a, b, seed_a, seed_b, pairs)
-    if a.network is None or b.network is None:
-        name = a.name if a.network is None else b.name
-        msg = f"{name} holds neither a trace nor the network to run it again"
-        raise ValueError(msg)
-    longest = max(int(side.network["run"]["duration_ns"]) for side in (a, b) if side.network)
-
-    def growing() -> Any:
-        part = PARTS
-        while part:
-            until = max(1, longest // part)
-            yield tuple(
-                side.traced(seed, min(until, int((side.network or {})["run"]["duration_ns"])))
-                for side, seed in ((a, seed_a), (b, seed_b))
-            )
-            part //= 2
-
-    return _first(a, b, seed_a, seed_b, growing())
-
-
-def _first(a: Side, b: Side, seed_a: int, seed_b: int, pairs: Any) -> Divergence | None:
-    for of_a, of_b in pairs:
-        ordered = [_ordered(run) for run in (of_a, of_b)]
+        ordered = [_ordered(run.packets.to_polars()) for run in kept if run is not None]
         index = _index(*ordered)
-        if index is not None:
-            return _told(a, b, (seed_a, seed_b), ordered, index)
+        return None if index is None else _told(a, b, (seed_a, seed_b), ordered, index, index)
+    for side in (a, b):
+        if side.network is None:
+            msg = f"{side.name} holds neither a trace nor the network to run it again"
+            raise ValueError(msg)
+    assert a.network is not None
+    assert b.network is not None
+    if seed_a == seed_b and not differences(a.network, b.network):
+        return None  # One network, one seed, one engine: the runs would be the same.
+    durations = [int(network["run"]["duration_ns"]) for network in (a.network, b.network)]
+    alike, part = -1, PARTS
+    while part:
+        until = [min(max(1, max(durations) // part), its) for its in durations]
+        traces = (
+            traced(a.network, seed_a, until[0]),
+            traced(b.network, seed_b, until[1]),
+        )
+        found = first_rows(*traces, alike)
+        if found is not None:
+            pairs = zip(traces, found[1:], strict=True)
+            ordered = [_ordered(trace.decoded(rows)) for trace, rows in pairs]
+            index = _index(*ordered)
+            if index is not None:
+                return _told(a, b, (seed_a, seed_b), ordered, index, found[0])
+        # At its very end a run may be cut between the events of an instant.
+        alike, part = min(until) - 1, part // 2
     return None
 
 
-def _ordered(run: Results) -> pl.DataFrame:
+def _ordered(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows in one order, whichever of two events at an instant an engine took up first."""
     import polars as pl
 
-    frame = run.packets.to_polars().drop(_LEFT_OUT, strict=False)
+    frame = frame.drop(_LEFT_OUT, strict=False)
     names = ["time_ns", *_PACKET]
     others = [name for name in frame.columns if name not in names]
     rank = pl.col("event").replace_strict(_ORDER, default=len(_ORDER), return_dtype=pl.Int64)
@@ -156,7 +158,12 @@ def _index(a: pl.DataFrame, b: pl.DataFrame) -> int | None:
 
 
 def _told(
-    a: Side, b: Side, seeds: tuple[int, int], ordered: Sequence[pl.DataFrame], index: int
+    a: Side,
+    b: Side,
+    seeds: tuple[int, int],
+    ordered: Sequence[pl.DataFrame],
+    index: int,
+    compared: int,
 ) -> Divergence:
     rows = [frame.row(index, named=True) if index < len(frame) else None for frame in ordered]
     side = _earlier(rows)
@@ -182,7 +189,7 @@ def _told(
         _fate(other, index, event),
         before,
         why,
-        index,
+        compared,
     )
 
 

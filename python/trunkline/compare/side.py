@@ -123,18 +123,3 @@ class Side:
                 made = simulate(network, seeds=missing, threads=threads, scenario=self.scenario)
             self.runs |= {run.seed: run for run in made}
         return [self.runs[seed] for seed in seeds]
-
-    def traced(self, seed: int, until_ns: int) -> Results:
-        """The run of a seed anew, with a trace of its packets and no warm-up.
-
-        Parameters
-        ----------
-        seed : int
-            Seed of the run.
-        until_ns : int
-            Where it ends [ns].
-        """
-        assert self.network is not None
-        run = {**self.network["run"], "duration_ns": until_ns, "warmup_ns": 0, "trace": True}
-        changed = {**self.network, "run": {**run, "seed": seed}, "probes": []}
-        return simulate(Network(changed).to_json(), seeds=[seed])[0]
