@@ -34,7 +34,8 @@ _SACK = ("sack_1", "sack_2", "sack_3")
 def packets(rows: Rows, network: Network, causes: Sequence[str]) -> dict[str, Column]:
     """Decode the trace of a run that was traced."""
     counted = ("packet", "seq", "ack", "retransmission", "ip_bytes", "ttl")
-    stacks = list(zip(*(rows[name] for name in _STACK), strict=True))
+    labelled, reported = _any(rows["stack_1"]), _any(rows["sack_1"])
+    top = rows["stack_1"]
     started = mask(wait >= 0 for wait in rows["wait_ns"])
     reverse = rows["reverse"]
     return {
@@ -44,7 +45,7 @@ def packets(rows: Rows, network: Network, causes: Sequence[str]) -> dict[str, Co
         "flow": names_of(network, "flows", rows["flow"]),
         "direction": directions(rows),
         **_bytes(rows, network),
-        "sack": _cached(zip(*(rows[name] for name in _SACK), strict=True), _blocks),
+        "sack": _texts(rows, _SACK, _blocks) if reported else Column([None] * len(top)),
         "tcp_flags": _flags(rows, network),
         "echo_ns": rows.column("echo_ns", mask(back == 1 for back in reverse)),
         "link": names_of(network, "links", rows["link"]),
@@ -57,14 +58,25 @@ def packets(rows: Rows, network: Network, causes: Sequence[str]) -> dict[str, Co
         "dscp": _cached(((value,) for value in rows["dscp"]), lambda it: dscp.name(it[0])),
         "ecn": names(ECN, rows["ecn"]),
         "colour": names(COLOURS, rows["colour"]),
-        "labels": ints(sum(entry >= 0 for entry in stack) for stack in stacks),
-        "label": ints(
-            (stack[0] >> 12 if stack[0] >= 0 else -1 for stack in stacks),
-            mask(stack[0] >= 0 for stack in stacks),
-        ),
-        "stack": _cached(stacks, _entries),
+        "labels": _depths(rows) if labelled else ints([0] * len(top)),
+        "label": ints((entry >> 12 for entry in top), mask(entry >= 0 for entry in top)),
+        "stack": _texts(rows, _STACK, _entries) if labelled else Column([None] * len(top)),
         **{name: rows.column(name) for name in counted},
     }
+
+
+def _any(values: Sequence[int]) -> bool:
+    """Whether a column applies to any row: most traces have no labels, or no SACK."""
+    return max(values, default=-1) >= 0
+
+
+def _depths(rows: Rows) -> Column:
+    columns = (rows[name] for name in _STACK)
+    return ints(sum(entry >= 0 for entry in stack) for stack in zip(*columns, strict=True))
+
+
+def _texts(rows: Rows, names: Sequence[str], text: Any) -> Column:
+    return _cached(zip(*(rows[name] for name in names), strict=True), text)
 
 
 def _cached(items: Any, text: Any) -> Column:
