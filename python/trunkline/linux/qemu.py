@@ -192,6 +192,6 @@ def machine(kernel: Path, seed: int, memory_mb: int) -> list[str]:
         *("-device", "virtio-serial-pci"),
         *("-device", "virtserialport,chardev=back,name=back"),
         "-append",
-        "earlyprintk=ttyS0 console=ttyS0 quiet panic=-1 nokaslr mitigations=off random.trust_bootloader=on "
+        "console=ttyS0 quiet panic=-1 nokaslr mitigations=off random.trust_bootloader=on "
         "no_timer_check ipv6.disable=1",
     ]
