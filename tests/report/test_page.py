@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from trunkline.report import charts, library, page, write
+from trunkline.report import charts, library, page, spread, write
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.topology import draw
 from trunkline.results import store
@@ -43,7 +43,7 @@ def test_drops_of_the_series_add_up_to_those_of_the_table(protected):
 
 def test_the_distribution_passes_through_the_percentiles_of_the_table(tmp_path, run_example):
     exhibit = Exhibit.read(run_example(tmp_path / "results", "hello", range(1, 2)))
-    chart = charts.delays(exhibit)
+    chart = spread.delays(exhibit)
     assert chart is not None
     line = chart.lines[0]
     row = exhibit.first.flows.where(flow="tcp")

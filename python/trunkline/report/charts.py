@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trunkline.report.exhibit import Exhibit
-from trunkline.report.words import instant, length, number
+from trunkline.report.words import length, number
 from trunkline.results import Results
 
 Floats = NDArray[np.float64]
@@ -265,8 +265,8 @@ def _largest(key: str, title: str, unit: str, series: dict[str, Series]) -> _Mad
 
 def _left_out(note: str, lines: list[Line], which: str, most: int) -> str:
     more = len(lines) - most
-    said = f"The {most} {which}; {more} more are not shown." if more > 0 else ""
-    return " ".join(part for part in (note, said) if part)
+    rest = f"The {most} {which}; {more} more are not shown." if more > 0 else ""
+    return " ".join(part for part in (note, rest) if part)
 
 
 def _line(name: str, time: Floats, values: Floats) -> tuple[Numbers, Line]:
@@ -281,8 +281,8 @@ def _line(name: str, time: Floats, values: Floats) -> tuple[Numbers, Line]:
         low, high = np.fmin.reduceat(low, cuts), np.fmax.reduceat(high, cuts)
         time, mean = time[ends], kept
     banded = bool(np.any(np.nan_to_num(high) > np.nan_to_num(low)))
-    return _list(time, 9), Line(
-        name, _list(mean), _list(low) if banded else None, _list(high) if banded else None
+    return rounded(time, 9), Line(
+        name, rounded(mean), rounded(low) if banded else None, rounded(high) if banded else None
     )
 
 
@@ -293,7 +293,7 @@ def _nanmean(values: Floats, axis: int) -> Any:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _list(values: Floats, digits: int = 4) -> Numbers:
+def rounded(values: Floats, digits: int = 4) -> Numbers:
     """Give numbers with so many significant digits; none where not a number."""
     return [
         None if np.isnan(value) else float(f"{value:.{digits}g}") if value else 0
@@ -328,11 +328,12 @@ def _band(exhibit: Exhibit) -> str:
 
 
 def _alt(title: str, lines: list[Line], unit: str) -> str:
-    parts = [f"{line.name} {_said(_mean(line.values), unit)}" for line in lines]
+    parts = [f"{line.name} {said(_mean(line.values), unit)}" for line in lines]
     return f"{title} over time, mean of each line: {', '.join(parts)}."
 
 
-def _said(value: float, unit: str) -> str:
+def said(value: float, unit: str) -> str:
+    """Write a value of a chart with its unit."""
     from trunkline.report.words import ratio, short
 
     if unit == "%":
@@ -369,103 +370,3 @@ def _marks(exhibit: Exhibit) -> list[Mark]:
 
 CLOSE = 0.12
 """Part of a run within which two marks cannot both be named."""
-
-
-SHARES = (
-    0.0,
-    0.01,
-    0.05,
-    *(each / 20 for each in range(2, 19)),
-    0.95,
-    0.98,
-    0.99,
-    0.995,
-    0.999,
-    1.0,
-)
-"""Shares of packets at which the distribution of delays is drawn."""
-
-
-def delays(exhibit: Exhibit) -> Chart | None:
-    """Distribution of the one-way delay of flows, from the histograms of all runs."""
-    counted: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-    for run in exhibit.runs:
-        table = run.tables["delays"]
-        columns = (table[name] for name in ("flow", "upper_ns", "packets"))
-        for flow, upper, packets in zip(*columns, strict=True):
-            counted[str(flow)][int(upper or 0)] += int(packets or 0)
-    together: dict[str, dict[int, int]] = {}
-    greatest: dict[str, float] = {}
-    for name, flows in groups(exhibit).items():
-        greatest[name] = max(
-            float(delay or 0)
-            for run in exhibit.runs
-            for flow, delay in zip(run.flows["flow"], run.flows["delay_max_s"], strict=True)
-            if flow in flows
-        )
-        total: dict[int, int] = defaultdict(int)
-        for flow in flows:
-            for upper, packets in counted[flow].items():
-                total[upper] += packets
-        if total:
-            together[name] = total
-    if not together:
-        return None
-    lines, parts = [], []
-    for name, total in list(together.items())[:MOST_LINES]:
-        uppers = np.array(sorted(total))
-        reached = np.cumsum([total[upper] for upper in uppers.tolist()])
-        at = np.searchsorted(reached, np.array(SHARES) * reached[-1], side="left")
-        # Upper ends of buckets, but none above the greatest delay there was.
-        values = np.minimum(uppers[np.minimum(at, len(uppers) - 1)] / 1e9, greatest[name])
-        lines.append(Line(name, list(SHARES), x=_list(values, 5)))
-        parts.append(f"{name} median {_said(float(values[SHARES.index(0.5)]), 's')}")
-    about = "Every packet delivered in the measured time, to 1.6 % of its delay."
-    if len(exhibit.runs) > 1:
-        about += f" {len(exhibit.runs)} runs together."
-    if len(together) > MOST_LINES:
-        about += f" The first {MOST_LINES}; {len(together) - MOST_LINES} more are not shown."
-    alt = f"Distribution of one-way delay: {', '.join(parts)}."
-    title = "Delay: share of packets that took at most so long"
-    return Chart("quantiles", title, about, alt, "quantile", "s", [], lines)
-
-
-def drops(exhibit: Exhibit) -> Chart | None:
-    """Packets lost by place, stacked by cause and drop precedence."""
-    total: dict[tuple[str, str], float] = defaultdict(float)
-    for run in exhibit.runs:
-        names = ("link", "node", "cause", "precedence", "packets")
-        for link, node, cause, precedence, packets in zip(
-            *(run.drops[name] for name in names), strict=True
-        ):
-            what = f"{cause}, precedence {precedence}" if precedence else str(cause)
-            total[str(link if link is not None else node), what] += float(packets or 0)
-    if not total:
-        return None
-    runs = len(exhibit.runs)
-    by_place: dict[str, float] = defaultdict(float)
-    for (place, _), packets in total.items():
-        by_place[place] += packets / runs
-    places = sorted(by_place, key=lambda place: -by_place[place])
-    kept = places[:12]
-    causes = sorted({what for place, what in total if place in kept})
-    lines = [
-        Line(what, [float(f"{total.get((place, what), 0.0) / runs:.5g}") for place in kept])
-        for what in causes
-    ]
-    more = len(places) - len(kept)
-    about = "Data and acknowledgements."
-    if runs > 1:
-        about += f" Mean over {runs} runs."
-    if more:
-        about += f" The {len(kept)} places with most; {more} more."
-    parts = [f"{place} {number(by_place[place])}" for place in kept]
-    alt = f"Packets lost by place: {', '.join(parts)}."
-    title = "Packets lost, by place, cause and drop precedence"
-    return Chart("lost", title, about, alt, "bar", "packets", [], lines, categories=kept)
-
-
-def when(chart: Chart) -> str:
-    """Say where a chart's first and last points are."""
-    known = [value for value in chart.x if value is not None]
-    return f"{instant(known[0] * 1e9)} to {instant(known[-1] * 1e9)}" if known else ""

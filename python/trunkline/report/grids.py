@@ -13,6 +13,9 @@ from trunkline.stats import Interval, across
 
 MOST_ROWS = 200
 
+MOST_OPEN = 40
+"""Rows of a table that is not folded away."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -139,7 +142,8 @@ def _measured(
     note = spread(exhibit)
     if more > 0:
         note += f" The {MOST_ROWS} busiest; {more} more are in the tables."
-    return Grid(table, title, heads, made, note, len(names) + (table == "flows"))
+    held = len(names) + (table == "flows")
+    return Grid(table, title, heads, made, note, held, folded=len(made) > MOST_OPEN)
 
 
 def _cell(found: Interval | None, unit: str) -> Cell:

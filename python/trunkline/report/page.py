@@ -12,6 +12,7 @@ from trunkline.report import (
     grids,
     packets,
     replay,
+    spread,
     still,
     study,
     sweep,
@@ -52,7 +53,7 @@ class View:
 def view(exhibit: Exhibit, key: str) -> View:
     """Work an exhibit out."""
     drawing = topology.draw(exhibit)
-    found = [*charts.timed(exhibit), charts.delays(exhibit), charts.drops(exhibit)]
+    found = [*charts.timed(exhibit), spread.delays(exhibit), spread.drops(exhibit)]
     shown = [chart for chart in found if chart is not None]
     played = replay.build(exhibit)
     window = packets.build(exhibit)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from markupsafe import Markup, escape
 
-from trunkline.report.charts import Chart, Line, Numbers
+from trunkline.report.charts import Chart, Line, Numbers, said
 from trunkline.report.words import number
 
 WIDTH, HEIGHT = 720.0, 240.0
-LEFT, RIGHT, TOP, BOTTOM = 70.0, 12.0, 12.0, 30.0
+LEFT, RIGHT, TOP, BOTTOM = 84.0, 12.0, 12.0, 30.0
 
 
 def draw(chart: Chart) -> Markup:
@@ -50,7 +50,7 @@ def draw(chart: Chart) -> Markup:
         )
         parts.append(
             f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">'
-            f"{number(low + share * tall, 3)}</text>"
+            f"{said(low + share * tall, '%' if chart.kind == 'quantile' else chart.unit)}</text>"
         )
     ends = (
         (chart.categories[0], chart.categories[-1])
@@ -64,9 +64,26 @@ def draw(chart: Chart) -> Markup:
     parts.append(
         f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 8}" text-anchor="end">{escape(ends[1])}</text>'
     )
+    for index, line in enumerate(chart.lines):
+        if line.low is None or line.high is None or chart.categories:
+            continue
+        around = [
+            place(x, min(max(y, low), high))
+            for side, step in ((line.low, 1), (line.high, -1))
+            for x, y in [*zip(chart.x, side, strict=True)][::step]
+            if x is not None and y is not None
+        ]
+        shape = " ".join(f"{x:.1f},{y:.1f}" for x, y in around)
+        parts.append(f'<polygon class="c{index % 8}" points="{shape}"/>')
     for index, points in enumerate(lines):
-        shape = " ".join("{:.1f},{:.1f}".format(*place(x, y)) for x, y in points)
-        parts.append(f'<polyline class="c{index % 8}" points="{shape}"/>')
+        placed = [place(x, y) for x, y in points]
+        if chart.categories:
+            parts += [
+                f'<circle class="c{index % 8}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>' for x, y in placed
+            ]
+        else:
+            shape = " ".join(f"{x:.1f},{y:.1f}" for x, y in placed)
+            parts.append(f'<polyline class="c{index % 8}" points="{shape}"/>')
     parts.append('</svg><ul class="key">')
     for index, line in enumerate(chart.lines):
         parts.append(f'<li class="c{index % 8}">{escape(line.name)}</li>')

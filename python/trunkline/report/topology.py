@@ -162,7 +162,8 @@ def _lanes(
 
     def width(rate: float) -> float:
         middle = 0.5 if high - low < 1e-9 else (math.log(rate) - low) / (high - low)
-        return THIN + (THICK - THIN) * middle
+        # Where nodes are small, so are links.
+        return (THIN + (THICK - THIN) * middle) * min(1.0, (radius + 3) / 13)
 
     together: dict[frozenset[str], list[int]] = defaultdict(list)
     for number_, pair in enumerate(ends):

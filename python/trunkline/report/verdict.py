@@ -176,12 +176,13 @@ def of_run(exhibit: Exhibit) -> list[Fact]:
             facts.append(Fact("held", says, detail))
     watched = exhibit.watched
     if watched.runs:
+        again = f"{len(watched.runs)} of {runs} runs were" if runs > 1 else "the run was"
         facts.append(
             Fact(
                 "held",
                 "The results repeat",
-                f"for the series of this page {len(watched.runs)} of the runs were made again with "
-                "probes, and every count came out the same",
+                f"for the series of this page {again} made again with probes, and every count came "
+                "out the same",
             )
         )
     else:
