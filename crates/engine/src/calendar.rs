@@ -170,7 +170,7 @@ impl Calendar {
     }
 
     /// A source whose event comes soon, each about once: asked once an event, it keeps some
-    /// [`AHEAD`] events ahead of the clock. It may be wrong: it is for fetching what an event will
+    /// `AHEAD` events ahead of the clock. It may be wrong: it is for fetching what an event will
     /// need.
     #[inline(always)]
     pub fn upcoming(&mut self) -> Option<Source> {

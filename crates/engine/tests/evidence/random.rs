@@ -53,8 +53,10 @@ fn any_agent() -> impl Strategy<Value = Agent> {
         Just(Variant::NewReno),
         Just(Variant::Sack)
     ];
-    let delayed =
-        prop_oneof![Just(None), Just(Some(DelayedAck { timeout_ns: 100 * MS, every: 2, quick: 0 }))];
+    let delayed = prop_oneof![
+        Just(None),
+        Just(Some(DelayedAck { timeout_ns: 100 * MS, every: 2, quick: 0 }))
+    ];
     let size = proptest::option::of(1..200_000u64);
     let overhead = prop_oneof![Just(0), Just(MS)];
     let transfer = (variant, delayed, size, overhead, any::<bool>(), any::<bool>()).prop_map(
