@@ -36,8 +36,11 @@ class Addresses:
         """
         if word.text in ("any", "all"):
             return None
+        head, slash, tail = word.text.partition("/")
+        # `0/0` and `10.2/16`, as tc and ipchains take them too.
+        padded = ".".join([*head.split("."), "0", "0", "0"][:4]) if slash else head
         try:
-            network = ipaddress.IPv4Network(word.text, strict=False)
+            network = ipaddress.IPv4Network(padded + slash + tail, strict=False)
         except ValueError:
             refuse(word, f"{word.text} is no IPv4 address or prefix")
         if network.prefixlen == 0:

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 
 from trunkline.importers.fault import ImportFault, Word, refuse
 
-__all__ = ["commands"]
+__all__ = ["commands", "shown"]
 
 _CONTROL = ("if", "for", "while", "until", "case", "function", "do", "done", "then", "fi", "esac")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=")
 _NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?]")
+_UNSET, _END = "\ue000", "\ue001"
+"""Stand before and behind the name of a variable that is not set."""
 _REDIRECTION = re.compile(r"(\d?>>?|&>|<)(&\d|-)?")
 
 
@@ -44,13 +46,20 @@ class _Building:
         return [Word(part, self.line, self.column) for part in kept]
 
 
-def commands(content: str) -> Iterator[list[Word]]:
+def shown(word: Word) -> str:
+    """A word as text, a variable that is not set by its name."""
+    return re.sub(f"{_UNSET}(\\w+){_END}", r"$\1", word.text)
+
+
+def commands(content: str, *, lenient: tuple[str, ...] = ()) -> Iterator[list[Word]]:
     """Split a script into its commands, variables replaced, assignments taken in.
 
     Parameters
     ----------
     content : str
         The script.
+    lenient : tuple of str
+        Programs whose words may be variables that the script does not set.
 
     Yields
     ------
@@ -62,11 +71,12 @@ def commands(content: str) -> Iterator[list[Word]]:
     ImportFault
         Something other than simple commands, or a variable that is not set.
     """
-    return _Reader(content).commands()
+    return _Reader(content, lenient).commands()
 
 
 class _Reader:
-    def __init__(self, content: str):
+    def __init__(self, content: str, lenient: tuple[str, ...]):
+        self.lenient = lenient
         self.text = content.replace("\r\n", "\n")
         self.at = 0
         self.line = 1
@@ -96,7 +106,17 @@ class _Reader:
         first = words[0]
         if first.text in _CONTROL or first.text.endswith("()") or first.text in ("{", "}", "!"):
             refuse(first, f"{first.text} is not read", "simple commands, one after another")
+        if first.text.rpartition("/")[2] not in self.lenient:
+            self.refuse_unset(words)
         yield words
+
+    def refuse_unset(self, words: list[Word]) -> None:
+        for word in words:
+            if _UNSET in word.text:
+                found = _NAME.match(word.text, word.text.index(_UNSET) + 1)
+                name = found[0] if found is not None else ""
+                known = ", ".join(sorted(self.variables))
+                refuse(word, f"variable {name} is not set in this file", known)
 
     def column(self, at: int) -> int:
         return at - self.start + 1
@@ -234,8 +254,6 @@ class _Reader:
                 raise self.unread(self.text[begin:].split("}", 1)[0].split("\n", 1)[0] + "}")
             self.at += 1
         if found[0] not in self.variables:
-            known = ", ".join(sorted(self.variables))
-            raise ImportFault(
-                self.line, self.column(begin), f"variable {found[0]} is not set in this file", known
-            )
+            # A fault where it matters: not in a name of a module to load.
+            return f"{_UNSET}{found[0]}{_END}"
         return self.variables[found[0]]

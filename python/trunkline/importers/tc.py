@@ -10,7 +10,7 @@ from __future__ import annotations
 from trunkline.importers import firewall
 from trunkline.importers.addresses import Addresses
 from trunkline.importers.fault import Note, Word, fault, refuse
-from trunkline.importers.shell import commands
+from trunkline.importers.shell import commands, shown
 from trunkline.importers.tc_filters import read_filter
 from trunkline.importers.tc_options import (
     CLASSES,
@@ -58,7 +58,7 @@ def parse(content: str, addresses: Addresses) -> Configuration:
         Something that is not translated, at its place.
     """
     script = _Script(addresses)
-    for words in commands(content):
+    for words in commands(content, lenient=tuple(_SILENT)):
         script.command(words)
     return script.made
 
@@ -78,8 +78,8 @@ class _Script:
         elif program in ("ip", "ifconfig"):
             self.link(reader)
         elif program in _SILENT:
-            shown = " ".join(word.text for word in words[:3])
-            self.made.notes.append(Note(words[0].line, shown, _SILENT[program]))
+            text = " ".join(shown(word) for word in words[:3])
+            self.made.notes.append(Note(words[0].line, text, _SILENT[program]))
         else:
             refuse(words[0], f"the command {words[0].text} is not read", _PROGRAMS)
 
@@ -262,6 +262,10 @@ class _Script:
         for other in filters:
             if other.priority == made.priority and other.kind != made.kind:
                 refuse(made.at, f"prio {made.priority} has a filter of another kind already")
+        if made.is_table:
+            why = "a hash table of filters, which changes only how fast they are found"
+            self.made.notes.append(Note(made.at.line, "u32 divisor", why))
+            return
         if not is_ip:
             why = "the simulator has neither ARP nor IPv6"
             self.made.notes.append(Note(made.at.line, "filter", why))

@@ -103,6 +103,12 @@ def _narrow(made: Filter, more: Condition) -> None:
 
 
 def _u32(reader: Reader, made: Filter, addresses: Addresses) -> None:
+    if reader.skip("divisor"):
+        # A hash table of filters, which none here refers to.
+        reader.number(1, 256)
+        made.conditions = []
+        made.is_table = True
+        return
     while reader.skip("match"):
         word = reader.take("a field")
         if word.text == "ip":

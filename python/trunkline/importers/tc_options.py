@@ -235,7 +235,8 @@ def gred_virtual(reader: Reader, qdisc: Qdisc, notes: list[Note]) -> None:
         refuse(at, "a virtual queue of gred needs its number", "DP 0 to DP 15")
     bound = qdisc.options.get("DPs", 16)
     if isinstance(bound, int) and number >= bound:
-        refuse(at, f"DP {number} is not below DPs {bound}", f"DP 0 to DP {bound - 1}")
+        why = f"DPs is {bound}: kernels since 2.6 want DP below that, 2.4 takes it, as here"
+        notes.append(Note(at.line, f"DP {number}", why))
     qdisc.virtual[number] = Virtual(at, options)
 
 

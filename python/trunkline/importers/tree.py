@@ -123,6 +123,8 @@ class Filter:
         With a meter of three colours: the one that it takes.
     drop : bool
         Whether it drops what it takes.
+    is_table : bool
+        Whether it only makes room for others, and takes nothing.
     """
 
     at: Word
@@ -140,6 +142,7 @@ class Filter:
     dscp: int | None = None
     colour: str = ""
     drop: bool = False
+    is_table: bool = False
 
 
 @dataclass(slots=True)

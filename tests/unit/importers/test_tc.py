@@ -352,3 +352,49 @@ def test_what_is_not_read_names_its_place_and_what_is_known(script: str, message
     with pytest.raises(ImportFault) as caught:
         imported(script)
     assert str(caught.value) == message
+
+
+EDGE = """#! /bin/sh -x
+IPROUTE=/usr/src/iproute2-current
+TC=$IPROUTE/tc/tc
+IPCHAINS=/sbin/ipchains
+insmod /lib/modules/$KVER/sch_dsmark.o
+INDEV=eth2
+EGDEV="dev eth1"
+meter1=" police index 1 rate 1500kbit burst 90k "
+$IPCHAINS -A input -i $INDEV -s 0/0 -m 2
+$IPCHAINS -A input -i $INDEV -s 10.0/24 -m 1
+$TC qdisc add dev $INDEV handle ffff: ingress
+$TC filter add dev $INDEV parent ffff: protocol ip prio 4 handle 1: u32 divisor 1
+$TC filter add dev $INDEV parent ffff: protocol ip prio 5 handle 1 fw \\
+$meter1 \\
+continue flowid 4:1
+$TC filter add dev $INDEV parent ffff: protocol ip prio 6 handle 1 fw flowid 4:2
+$TC filter add dev $INDEV parent ffff: protocol ip prio 7 u32 match ip src 0/0\\
+$meter1 \\
+drop flowid 4:3
+$TC qdisc add $EGDEV handle 1:0 root dsmark indices 64
+$TC class change $EGDEV classid 1:1 dsmark mask 0x3 \\
+       value 0x88
+$TC class change $EGDEV classid 1:2 dsmark mask 0x3 value 0x90
+$TC class change $EGDEV classid 1:3 dsmark mask 0x3 value 0x0
+$TC qdisc ls $EGDEV
+"""
+
+
+def test_an_edge_of_the_time_marks_by_source_and_meter() -> None:
+    made = imported(EDGE)
+    its = made.conditioners["eth2-ingress"]
+    # The subnet has mark 1: in profile octet 0x88, AF41, out of it 0x90, AF42. All else is policed
+    # by the same policer and becomes default traffic.
+    first, rest = its["rules"]
+    assert first["source"] == ["h1", "h2"]
+    assert "source" not in rest
+    subnet, others = (its["profiles"][rule["profile"]] for rule in its["rules"])
+    assert (subnet["green"], subnet["red"]) == ({"dscp": "AF41"}, {"dscp": "AF42"})
+    assert (others["green"], others["red"]) == ({"dscp": "DF"}, "drop")
+    assert subnet["meter"] == others["meter"]
+    assert [note.text for note in made.notes] == [
+        "insmod /lib/modules/$KVER/sch_dsmark.o",
+        "u32 divisor",
+    ]
