@@ -153,6 +153,7 @@ def conditioner(outcomes: list[Outcome], new: Written) -> Config | None:
     rules: list[Config] = []
     profiles: dict[str, Config] = {}
     keys: dict[tuple[object, ...], str] = {}
+    shared: dict[int, tuple[object, ...]] = {}
     for each in outcomes:
         for condition in _apart(each, new):
             actions = [_action(each, end, condition, new) for end in each.ends]
@@ -161,8 +162,9 @@ def conditioner(outcomes: list[Outcome], new: Written) -> Config | None:
                 rule["dscp"] = [dscp_name(dscp) for dscp in sorted(condition.dscps)]
             rule |= tests_of(condition)
             if each.polices or actions != ["pass"]:
-                meter = tuple(its.index or id(its) for its in each.polices)
+                meter = tuple(id(its) if its.index is None else its.index for its in each.polices)
                 key = (meter, repr(actions))
+                _one_profile(each.polices, key, shared)
                 if key not in keys:
                     keys[key] = _profile_name(condition, profiles)
                     profiles[keys[key]] = _profile(each.polices, actions)
@@ -175,6 +177,16 @@ def conditioner(outcomes: list[Outcome], new: Written) -> Config | None:
             if isinstance(value, list) and len(value) == 1:
                 rule[name] = value[0]
     return {"rules": rules, "profiles": profiles} if rules else None
+
+
+def _one_profile(
+    polices: tuple[Police, ...], key: tuple[object, ...], shared: dict[int, tuple[object, ...]]
+) -> None:
+    """A policer that filters share is one meter of one profile: what it leads to must be one."""
+    for its in polices:
+        if its.index is not None and shared.setdefault(its.index, key) != key:
+            message = f"policer {its.index} is shared by packets that fare differently behind it"
+            refuse(its.at, message, "one outcome for all that share it")
 
 
 def _apart(each: Outcome, new: Written) -> list[Condition]:

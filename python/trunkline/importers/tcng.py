@@ -9,6 +9,7 @@ chosen through variables, buckets and the meters SLB, DLB, srTCM and trTCM, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from trunkline.importers import tcng_options as options
 from trunkline.importers.addresses import Addresses
@@ -88,7 +89,9 @@ class _Parser:
         kind = self.words.take()
         if kind.text not in options.METERS:
             refuse(kind, f"{name.text} = {kind.text} is not read", ", ".join(options.METERS))
-        self.meters[name.text] = options.meter(kind, self.words.parameters())
+        made = options.meter(kind, self.words.parameters())
+        # Wherever the variable is used, it is one bucket.
+        self.meters[name.text] = replace(made, index=len(self.meters) + 1)
         self.words.take(";")
 
     def device(self, device: Device) -> None:

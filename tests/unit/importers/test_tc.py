@@ -362,6 +362,7 @@ insmod /lib/modules/$KVER/sch_dsmark.o
 INDEV=eth2
 EGDEV="dev eth1"
 meter1=" police index 1 rate 1500kbit burst 90k "
+meter2=" police index 2 rate 1mbit burst 90k "
 $IPCHAINS -A input -i $INDEV -s 0/0 -m 2
 $IPCHAINS -A input -i $INDEV -s 10.0/24 -m 1
 $TC qdisc add dev $INDEV handle ffff: ingress
@@ -371,7 +372,7 @@ $meter1 \\
 continue flowid 4:1
 $TC filter add dev $INDEV parent ffff: protocol ip prio 6 handle 1 fw flowid 4:2
 $TC filter add dev $INDEV parent ffff: protocol ip prio 7 u32 match ip src 0/0\\
-$meter1 \\
+$meter2 \\
 drop flowid 4:3
 $TC qdisc add $EGDEV handle 1:0 root dsmark indices 64
 $TC class change $EGDEV classid 1:1 dsmark mask 0x3 \\
@@ -386,15 +387,33 @@ def test_an_edge_of_the_time_marks_by_source_and_meter() -> None:
     made = imported(EDGE)
     its = made.conditioners["eth2-ingress"]
     # The subnet has mark 1: in profile octet 0x88, AF41, out of it 0x90, AF42. All else is policed
-    # by the same policer and becomes default traffic.
+    # and becomes default traffic.
     first, rest = its["rules"]
     assert first["source"] == ["h1", "h2"]
     assert "source" not in rest
     subnet, others = (its["profiles"][rule["profile"]] for rule in its["rules"])
     assert (subnet["green"], subnet["red"]) == ({"dscp": "AF41"}, {"dscp": "AF42"})
     assert (others["green"], others["red"]) == ({"dscp": "DF"}, "drop")
-    assert subnet["meter"] == others["meter"]
+    assert [each["meter"]["rate"] for each in (subnet, others)] == [
+        "1500000 bit/s",
+        "1000000 bit/s",
+    ]
     assert [note.text for note in made.notes] == [
         "insmod /lib/modules/$KVER/sch_dsmark.o",
         "u32 divisor",
     ]
+
+
+def test_a_policer_may_be_shared_by_packets_that_fare_alike() -> None:
+    made = imported(
+        "tc qdisc add dev eth0 handle ffff: ingress\n"
+        "tc filter add dev eth0 parent ffff: protocol ip prio 1 u32 match ip tos 0x28 0xfc "
+        "police index 7 rate 1mbit burst 10k drop flowid :1\n"
+        "tc filter add dev eth0 parent ffff: protocol ip prio 2 u32 match ip tos 0x30 0xfc "
+        "police index 7 rate 1mbit burst 10k drop flowid :1\n"
+    )
+    its = made.conditioners["eth0-ingress"]
+    assert [rule["profile"] for rule in its["rules"]] == ["af11", "af11"]
+    with pytest.raises(ImportFault) as caught:
+        imported(EDGE.replace("index 2", "index 1"))
+    assert "policer 1 is shared by packets that fare differently behind it" in str(caught.value)

@@ -156,6 +156,19 @@ def test_slb_or_drop_polices_and_dlb_has_two_buckets() -> None:
     assert profiles["cs5"]["meter"]["peak_burst"] == "2000 B"
 
 
+def test_a_bucket_used_twice_is_one_bucket() -> None:
+    text = (
+        "$p = bucket(rate 1Mbps, burst 10kB);\n"
+        "eth1 { ingress {\n"
+        "  class (1) if ip_dscp == AF11 && (conform $p && count $p || drop);\n"
+        "  class (1) if ip_dscp == AF12 && (conform $p && count $p || drop);\n} }\n"
+    )
+    its = read_tcng(text).conditioners["eth1-ingress"]
+    assert [rule["profile"] for rule in its["rules"]] == ["af11", "af11"]
+    with pytest.raises(ImportFault, match="shared by packets that fare differently"):
+        read_tcng(text.replace("$p || drop);\n} }", "$p);\n} }"))
+
+
 def test_drop_where_packets_come_in_needs_no_meter() -> None:
     made = read_tcng("eth1 { ingress { drop if ip_proto == IPPROTO_UDP; class (1) if 1; } }\n")
     assert made.conditioners["eth1-ingress"] == {
