@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MILLI = 1e-6
 """Milliseconds in a nanosecond."""
 BARS = 50
+ATOM = 4
+"""So many times the packets of the next bucket in the first say that these did not wait."""
 FITS = ("exponential", "normal", "gamma", "lognormal")
 
 
@@ -168,6 +170,9 @@ class Fit:
 def fitted(found: Histogram, kind: str) -> Fit | None:
     """Fit by moments, counting from the least delay.
 
+    Where many packets have the least delay, as where a queue is often empty, these are told apart
+    and the distribution describes the others.
+
     Parameters
     ----------
     found : Histogram
@@ -180,19 +185,30 @@ def fitted(found: Histogram, kind: str) -> Fit | None:
     Fit or None
         None where all delays are alike.
     """
-    ends = [end * MILLI for end in found.counts]
-    least = ends[0] * 63 / 64
-    pairs = list(zip(ends, found.counts.values(), strict=True))
-    mean = math.fsum(x * n for x, n in pairs) / found.n
-    variance = math.fsum((x - mean) ** 2 * n for x, n in pairs) / found.n
+    pairs = [(end * MILLI, count) for end, count in found.counts.items()]
+    least = pairs[0][0] * 63 / 64
+    at_least = pairs[0][1] if len(pairs) > 2 and pairs[0][1] > ATOM * pairs[1][1] else 0
+    if at_least:
+        least = pairs[0][0]
+        pairs = pairs[1:]
+    rest = found.n - at_least
+    mean = math.fsum(x * n for x, n in pairs) / rest
+    variance = math.fsum((x - mean) ** 2 * n for x, n in pairs) / rest
     if variance <= 0 or mean <= least:
         return None
     kinds = FITS if kind == "best" else (kind,)
-    fits = [_fit(each, least, mean, variance, found) for each in kinds]
+    fits = [_fit(each, least, mean, variance, pairs, at_least / found.n) for each in kinds]
     return max(fits, key=lambda fit: fit.likelihood)
 
 
-def _fit(kind: str, least: float, mean: float, variance: float, found: Histogram) -> Fit:
+def _fit(
+    kind: str,
+    least: float,
+    mean: float,
+    variance: float,
+    pairs: Sequence[tuple[float, int]],
+    atom: float,
+) -> Fit:
     from scipy import stats
 
     above = mean - least
@@ -213,17 +229,22 @@ def _fit(kind: str, least: float, mean: float, variance: float, found: Histogram
     else:
         msg = f"{kind!r} is no distribution to fit; choose from {', '.join(FITS)}"
         raise ValueError(msg)
-    seen, distance, likelihood, before = 0, 0.0, 0.0, 0.0
-    for end, count in found.counts.items():
+    total = sum(count for _, count in pairs)
+    seen, distance, likelihood = 0, 0.0, 0.0
+    # What a law puts below the least delay is lost to it.
+    before = float(law.cdf(least))
+    for end, count in pairs:
         seen += count
-        below = float(law.cdf(end * MILLI))
-        distance = max(distance, abs(seen / found.n - below))
+        below = float(law.cdf(end))
+        distance = max(distance, (1 - atom) * abs(seen / total - below))
         likelihood += count * math.log(max(below - before, 1e-300))
         before = below
-    shift = "" if kind == "normal" else f" above {least:.3g} ms"
-    return Fit(
-        f"{kind}{shift}: {about}", lambda x: float(law.pdf(x)), distance, likelihood / found.n
-    )
+    if kind != "normal":
+        about = f"{about} above {least:.3g} ms"
+    said = f"{kind}, {about}"
+    if atom:
+        said = f"{atom:.0%} at the least; {said}"
+    return Fit(said, lambda x: (1 - atom) * float(law.pdf(x)), distance, likelihood / total)
 
 
 def _histograms(sources: Sequence[Source], choice: Choice) -> list[tuple[str, Histogram]]:

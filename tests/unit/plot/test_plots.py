@@ -154,6 +154,20 @@ def test_a_fit_of_exponential_delays_finds_their_mean() -> None:
     assert exponential.pdf(15.0) == pytest.approx(math.exp(-1) / 10, rel=0.05)
 
 
+def test_packets_that_did_not_wait_are_told_apart() -> None:
+    """30 % at 1 ms, the others exponential with mean 2 ms above it: M/M/1 at a load of 0.7."""
+    law = lambda ms: 1 - math.exp(-(ms - 1) / 2)  # noqa: E731
+    counts = {1_000_000: 300_000}
+    for k in range(1, 400):
+        end = 1 + 0.05 * k
+        counts[int(end * 1e6)] = round(700_000 * (law(end) - law(end - 0.05)))
+    fit = fitted(Histogram(counts), "best")
+    assert fit is not None
+    assert fit.about.startswith(("30% at the least; exponential", "30% at the least; gamma"))
+    assert fit.distance < 0.02
+    assert fit.pdf(3.0) == pytest.approx(0.7 * math.exp(-1) / 2, rel=0.05)
+
+
 def test_bars_have_the_means_of_the_runs(runs: list[Results]) -> None:
     figure = draw("bars", [Source("a", runs)], Choice(measure="throughput_bit_s"))
     heights = [bar.get_height() for bar in figure.axes[0].patches]
