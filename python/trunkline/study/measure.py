@@ -67,7 +67,7 @@ def measure(text: str) -> Measure:
 def units(texts: Iterable[str]) -> dict[str, str]:
     """Units of the values of measures that read columns."""
     said = [json.loads(text).get("columns", {}) for text in texts]
-    return {name: column["unit"] for columns in said for name, column in columns.items()}
+    return {name: column.get("unit", "1") for columns in said for name, column in columns.items()}
 
 
 def _column(name: str, column: Mapping[str, Any], results: Results) -> float:

@@ -15,6 +15,7 @@ from trunkline.study.errors import Refused
 from trunkline.study.frames import Runs
 from trunkline.study.lock import holder
 
+MOST_COLUMNS = 6
 CLOSING = "means with 95 % intervals (Student's t) over seeds"
 
 
@@ -36,10 +37,10 @@ def points(runs: Runs, values: Sequence[str] = ()) -> Iterator[tuple[dict[str, s
     import polars as pl
 
     wanted = _wanted(runs, values)
-    said = runs.manifest["points"]
-    for (place,), rows in runs.table.group_by("point", maintain_order=True):
-        point = said[place]
-        part = {"part": point["part"]} if point["part"] else {}
+    # Points that differ only in what is drawn for each seed have the same labels: they are one.
+    for key, rows in runs.table.group_by(["part", *runs.labels], maintain_order=True):
+        labels = dict(zip(("part", *runs.labels), key, strict=True))
+        labels = {name: text for name, text in labels.items() if text}
         found: dict[str, Interval | None] = {}
         for name in wanted:
             column = rows[name].drop_nulls()
@@ -48,7 +49,7 @@ def points(runs: Runs, values: Sequence[str] = ()) -> Iterator[tuple[dict[str, s
             if numbers:
                 known = not any(map(math.isnan, numbers))
                 found[name] = mean_interval(numbers) if known else None
-        yield part | point["labels"], len(rows), found
+        yield labels, len(rows), found
 
 
 def _wanted(runs: Runs, values: Sequence[str]) -> list[str]:
@@ -90,24 +91,39 @@ def to_json(runs: Runs, values: Sequence[str] = ()) -> dict[str, Any]:
 def render(
     runs: Runs, values: Sequence[str] = (), *, width: int | None = None, colour: bool = False
 ) -> str:
-    """As tables for a terminal, one for each part."""
-    tables: dict[str, Any] = {}
+    """As tables for a terminal, one for each part.
+
+    A row is a point, or one value of a point where there are many.
+    """
+    tables: dict[str, tuple[Any, list[str]]] = {}
     few = False
     for labels, count, found in points(runs, values):
         part = labels.pop("part", "")
-        heads = [*labels, "runs", *(_head(name, runs.units.get(name, "1")) for name in found)]
         if part not in tables:
             title = str(runs.manifest["title"]) + (f": {part}" if part else "")
-            tables[part] = (frame(title, heads, names=len(labels)), list(found))
+            tables[part] = (_frame(title, list(labels), list(found), runs.units), list(found))
         drawn, names = tables[part]
         few = few or count < 2
-        add(drawn, [*labels.values(), str(count), *(_cell(found.get(name)) for name in names)])
+        cells = [_cell(found.get(name)) for name in names]
+        if len(names) > MOST_COLUMNS:
+            for name, cell in zip(names, cells, strict=True):
+                head = _head(name, runs.units.get(name, "1"))
+                add(drawn, [*labels.values(), head, str(count), cell])
+        else:
+            add(drawn, [*labels.values(), str(count), *cells])
     done = f"{len(runs.table)} of {runs.manifest['runs']} runs; {CLOSING}"
     if few:
         done += "; NOT ENOUGH RUNS for intervals: some points have one"
     if runs.complete:
         done += f"; hash {runs.manifest['hash'][:16]}"
     return draw([drawn for drawn, _ in tables.values()], done, width=width, colour=colour)
+
+
+def _frame(title: str, labels: list[str], names: list[str], units: Mapping[str, str]) -> Any:
+    if len(names) > MOST_COLUMNS:
+        return frame(title, [*labels, "value", "runs", "mean"], names=len(labels) + 1)
+    heads = [_head(name, units.get(name, "1")) for name in names]
+    return frame(title, [*labels, "runs", *heads], names=len(labels))
 
 
 def _head(name: str, unit: str) -> str:

@@ -253,6 +253,9 @@ def _look(folder: Path) -> dict[str, Any] | None:
     if not folder.exists() or not set(os.listdir(folder)) - {LOCK, HISTORY}:
         return None
     if not (folder / MANIFEST).is_file():
+        if (folder / "study.json").is_file():
+            # A reproduction of a time when their runs were not kept: it can be replaced.
+            return {"format": 0, "points": []}
         # Killed before the manifest was there: nothing but our own beginnings.
         if all(name.startswith((".", LOCK, "shard-")) for name in os.listdir(folder)):
             return None
