@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -15,11 +17,31 @@ def cache_folder() -> Path:
     -------
     Path
         It need not exist.
+
+    Raises
+    ------
+    OSError
+        This user has no home, and the folder for that lies open to others.
     """
     base = os.environ.get("XDG_CACHE_HOME", "")
     # The specification: a relative path is to be ignored.
-    root = Path(base) if base.startswith("/") else Path.home() / ".cache"
-    return root / "trunkline" / "linux"
+    if base.startswith("/"):
+        return Path(base) / "trunkline" / "linux"
+    try:
+        return Path.home() / ".cache" / "trunkline" / "linux"
+    except RuntimeError:
+        return _homeless() / "linux"
+
+
+def _homeless() -> Path:
+    """The folder of a user who has no home, as in some containers."""
+    folder = Path(tempfile.gettempdir()) / f"trunkline-cache-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    about = folder.lstat()
+    # Programs are started from here, so nobody else may have put them there.
+    if about.st_uid != os.getuid() or about.st_mode & 0o077 or not stat.S_ISDIR(about.st_mode):
+        raise PermissionError(errno.EACCES, "not ours alone; set XDG_CACHE_HOME", str(folder))
+    return folder
 
 
 def write_whole(path: Path, data: bytes, *, program: bool = False) -> None:
