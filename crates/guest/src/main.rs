@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
         ["native", orders, schedules, result] => native(orders, schedules, result),
-        ["namespaces"] => namespaces(),
+        ["namespaces"] => try_out(),
         ["launch", processor, program, ref rest @ ..] => Err(launch(processor, program, rest)),
         _ => Err("usage: trunkline-guest native|namespaces|launch ...".to_owned()),
     };
@@ -62,6 +62,16 @@ fn native(orders: &str, schedules: &str, result: &str) -> Result<(), String> {
 fn namespaces() -> Result<(), String> {
     process::new_network()
         .map_err(|why| format!("this kernel gives us no network namespace: {why}"))
+}
+
+/// Makes two namespaces and a link between them, to see whether this kernel lets us.
+fn try_out() -> Result<(), String> {
+    namespaces()?;
+    let text = "trunkline 1\nnode n0\nnode n1\n\
+        link n0 l0a 02:00:00:00:00:01 n1 l0b 02:00:00:00:00:02\n";
+    let orders = orders::Orders::parse(text)?;
+    let spaces = spaces::Spaces::new(2).map_err(|why| format!("namespaces: {why}"))?;
+    spaces.prepare(&orders)
 }
 
 /// Becomes a program; returns only why it did not.
