@@ -31,7 +31,7 @@ class Row:
         Means over the seeds.
     difference : float
         Kernel less simulator; of single packets, the greatest or the number that differ. Where
-        other packets were lost, those behind them may differ too: `tolerance.left_out`.
+        ports have classes or other packets were lost, some may differ: `tolerance.left_out`.
     tolerance : float
         Greatest difference that agrees.
     """
@@ -80,6 +80,7 @@ def packets(pairs: Sequence[Pair]) -> list[Row]:
     arrived = sum(len(theirs) for pair in pairs for _, theirs, _, _ in pair.packets.values())
     gap = compiled.plan.duration_ns * len(pairs) / max(1, arrived)
     found = [each for pair in pairs for each in pair.packets.values()]
+    chooses = any(len(leaves) > 1 for leaves in compiled.leaves)
     others = any(first != second for _, _, first, second in found)
     for index, flow in enumerate(compiled.network["flows"]):
         hops = max(1, len(_links_crossed(compiled, index)))
@@ -94,7 +95,8 @@ def packets(pairs: Sequence[Pair]) -> list[Row]:
         ]
         if both:
             worst = sorted(both, key=lambda each: -abs(each[1] - each[0]))
-            chosen = worst[tolerance.left_out(len(worst)) if others else 0]
+            skipped = tolerance.left_out(len(worst), allowed, gap, others=others)
+            chosen = worst[skipped if others or chooses else 0]
             ours = sum(each[0] for each in both) / len(both) / 1e9
             theirs = sum(each[1] for each in both) / len(both) / 1e9
             difference = (chosen[1] - chosen[0]) / 1e9

@@ -334,6 +334,8 @@ def _via(wiring: Wiring, link: int) -> str:
 
 def _label_routes(script: Script, data: Mapping[str, Any], wiring: Wiring, node: int) -> None:
     for _, label, entry in mpls.entries_of(data, node):
+        if label < mpls.FIRST_LABEL:
+            continue  # explicit null, which the kernel takes off by itself
         about = f"path {data['paths'][entry['path']]['name']}"
         ttl = " ttl-propagate disabled" if entry["ttl"] == "pipe" else ""
         labels = "/".join(str(each) for each in mpls.labels_out(entry, label))

@@ -116,11 +116,7 @@ def mark(rank: int, tc: int) -> int:
 def entries_of(data: Mapping[str, Any], node: int) -> list[tuple[int, int, Mapping[str, Any]]]:
     """Rank, label and NHLFE of each ILM entry of a node."""
     own = [each for each in data["ilm"] if each["node"] == node]
-    return [
-        (rank, each["label"], data["nhlfe"][each["nhlfe"]])
-        for rank, each in enumerate(own)
-        if each["label"] >= FIRST_LABEL
-    ]
+    return [(rank, each["label"], data["nhlfe"][each["nhlfe"]]) for rank, each in enumerate(own)]
 
 
 def traffic_classes(data: Mapping[str, Any], dscps: Sequence[int]) -> list[int]:

@@ -65,12 +65,24 @@ def unlike(lost: float, allowed_ns: int, gap_ns: float) -> int:
     return 2 * math.ceil(lost * min(1.0, allowed_ns / gap_ns)) if lost else 0
 
 
-def left_out(packets: int) -> int:
-    """Packets whose delays may differ by more where some other packet was lost or coloured.
+def left_out(packets: int, allowed_ns: int, gap_ns: float, *, others: bool) -> int:
+    """Packets whose delays may differ by more.
 
-    It moves all behind it by its transmission time, until their queue is empty.
+    Parameters
+    ----------
+    packets : int
+        Packets compared.
+    allowed_ns : int
+        For the delay of a packet.
+    gap_ns : float
+        Mean time between packets: one that comes so close to the moment when another class is
+        chosen goes before or after its packet.
+    others : bool
+        Some other packet was lost or coloured. It moves all behind it by its transmission time,
+        until their queue is empty.
     """
-    return min(packets - 1, max(1, math.ceil(LEFT_OUT * packets)))
+    share = LEFT_OUT if others else min(LEFT_OUT, allowed_ns / gap_ns)
+    return min(packets - 1, math.ceil(share * packets))
 
 
 def drops(mean: float, *, emulated: bool = False) -> float:

@@ -32,3 +32,11 @@ def test_one_seed_says_nothing_of_the_spread() -> None:
 def test_what_is_within_the_tolerance_agrees(difference: float, agrees: bool) -> None:
     row = Row("flow", "measure", "s", 1.0, 1.0 + difference, difference, 2.0)
     assert row.agrees is agrees
+
+
+def test_as_many_may_change_places_as_come_too_close_to_a_choice() -> None:
+    # 10 us of doubt in 1 ms between packets: 1 in 100 of 400; never more than 1 in 20.
+    assert tolerance.left_out(400, 10_000, 1_000_000, others=False) == 4
+    assert tolerance.left_out(400, 900_000, 1_000_000, others=False) == 20
+    assert tolerance.left_out(400, 10_000, 1_000_000, others=True) == 20
+    assert tolerance.left_out(1, 10_000, 1_000_000, others=True) == 0
