@@ -129,6 +129,26 @@ def test_a_folder_without_results_is_named(tmp_path):
         write(tmp_path)
 
 
+def test_results_without_their_network_are_refused_in_words(protected, tmp_path):
+    bare = store.write(store.read(protected), tmp_path / "bare")
+    with pytest.raises(FileNotFoundError, match=r"has no network\.json"):
+        write(bare)
+
+
+def test_the_packets_of_a_traced_run_are_its_own(tmp_path, run_example):
+    set_ = {"run.trace": "on", "run.duration": "1 s"}
+    results = run_example(tmp_path / "results", "label-stack", range(1, 2), **set_)
+    data = data_of(write(results, tmp_path / "page.html").read_text())
+    traced = store.read(results)[0].packets
+    trip = data["packets"]["trips"][0]
+    mine = [row for row in traced.rows() if row["packet"] == trip["packet"]]
+    queued = [row for row in mine if row["event"] == "queued"]
+    assert [hop[4] for hop in trip["hops"]] == [row["stack"] or "" for row in queued]
+    assert [hop[2] for hop in trip["hops"]] == [row["wait_ns"] for row in queued]
+    assert max(len(hop[4].split()) for hop in trip["hops"]) == 4
+    assert trip["fate"][0] == mine[-1]["event"] == "delivered"
+
+
 def test_the_command_writes_the_page_and_says_where(protected, trunkline, tmp_path):
     done = trunkline("report", str(protected), "--output", "page.html", "--json")
     assert done.returncode == 0, done.stderr

@@ -45,7 +45,11 @@ class Exhibit:
         FileNotFoundError
             The folder holds no results, or no compiled network.
         """
-        network = json.loads((folder / store.NETWORK).read_text(encoding="utf-8"))
+        file = folder / store.NETWORK
+        if not file.is_file():
+            msg = f"{folder} has no {store.NETWORK}, which tells what the network is like"
+            raise FileNotFoundError(msg)
+        network = json.loads(file.read_text(encoding="utf-8"))
         return cls(title or str(network["name"]), about, network, store.read(folder))
 
     @property

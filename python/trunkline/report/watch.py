@@ -91,7 +91,9 @@ def repeat(network: Network, runs: Sequence[Results]) -> Watched:
     probes = _probes(network, runs[0])
     step = _step(network, len(probes))
     added = [{**probe, "step_ns": step} for probe in probes]
-    changed = {**network, "probes": [*network["probes"], *added]}
+    # The packets of a traced run are in its results already.
+    untraced = {**network["run"], "trace": False}
+    changed = {**network, "run": untraced, "probes": [*network["probes"], *added]}
     written = _json(changed)
     chosen = runs[:number]
     again = simulate_all([Job(written, run.seed, run.provenance.scenario) for run in chosen])
