@@ -25,7 +25,7 @@ PYTHON: dict[str, set[str]] = {
     "plot": {"results", "stats"},
     "trace": {"_core", "results"},
     "study": {"scenario", "network", "engine", "results", "stats", "plot"},
-    "compare": {"scenario", "network", "engine", "results", "stats"},
+    "compare": {"_core", "scenario", "network", "engine", "results", "stats"},
     "api": {"scenario", "network", "engine", "results", "stats"},
     "examples": set(),
     "report": {"scenario", "network", "engine", "results", "stats", "plot", "study"},
