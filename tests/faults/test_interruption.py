@@ -73,7 +73,7 @@ def test_f03_killed_at_50_moments_and_resumed_the_files_are_byte_equal(
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     killed = [int(line) for line in done.stdout.splitlines()]
@@ -196,7 +196,7 @@ def interrupted(start: Start, study: Path, *, done: int) -> tuple[float, int, st
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=120)
     return time.monotonic() - began, process.returncode, said.splitlines()[-1]
 
 
@@ -219,7 +219,7 @@ def test_f02_what_had_ended_is_kept_and_the_rest_runs_on_resume(
     assert (status, took < 1.0) == (130, True)
     assert 0 < done < 20
     process = start("study", "run", str(slow), "--out", "out", "--resume", "--progress", "json")
-    _, talk = process.communicate(timeout=60)
+    _, talk = process.communicate(timeout=240)
     assert process.returncode == 0, talk
     assert json.loads(talk.splitlines()[0])["done"] == done
     with performed(Subject(str(slow)).plan, out=tmp_path / "clean"):
@@ -238,12 +238,12 @@ def test_f05_a_full_disk_says_so_and_resume_works_after_space_is_made(
         filler = disk / "filler"
         filler.write_bytes(bytes(48 * 1024))
         process = start("study", "run", str(study), "--out", str(disk / "out"))
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=240)
         assert process.returncode == 4, said
         assert "No space left on device" in said
         filler.unlink()
         process = start("study", "run", str(study), "--out", str(disk / "out"), "--resume")
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=240)
         assert process.returncode == 0, said
         assert files(disk / "out") == clean
     finally:
@@ -257,11 +257,11 @@ def test_f05_a_file_that_must_not_grow_is_a_full_disk_too(
         resource.setrlimit(resource.RLIMIT_FSIZE, (4200, resource.RLIM_INFINITY))
 
     process = start("study", "run", str(study), "--out", "out", preexec_fn=limit)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=240)
     assert process.returncode == 4, said
     assert "File too large" in said
     process = start("study", "run", str(study), "--out", "out", "--resume")
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
     assert files(tmp_path / "out") == clean
 

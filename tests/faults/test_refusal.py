@@ -36,7 +36,7 @@ def test_f06_a_folder_that_cannot_be_is_found_before_the_first_run(
     (tmp_path / "file").write_text("")
     for out in ("file", "file/out", "/proc/out"):
         process = start("study", "run", str(study), "--out", out)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=240)
         assert process.returncode == 2, said
         assert "done" not in said
         assert "Traceback" not in said
@@ -87,7 +87,7 @@ def test_f09_a_second_process_is_told_who_holds_the_folder(
     assert first.stderr is not None
     first.stderr.readline()
     second = start("study", "run", str(slow), "--out", "out", "--resume")
-    _, said = second.communicate(timeout=60)
+    _, said = second.communicate(timeout=240)
     assert second.returncode == 2
     assert f"out is in use by process {first.pid} on {os.uname().nodename} since 20" in said
     assert str(first.pid) in lock.holder(tmp_path / "out")
@@ -161,7 +161,7 @@ def test_f15_time_zone_and_locale_do_not_matter(
     start: Start, study: Path, clean: dict[str, bytes], tmp_path: Path, env: dict[str, str]
 ) -> None:
     process = start("study", "run", str(study), "--out", "out", env=env)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
     assert files(tmp_path / "out") == clean
 
@@ -173,7 +173,7 @@ def test_f23_a_reader_that_has_enough_is_no_fault(start: Start, study: Path) -> 
     with process, process.stderr:
         process.stdout.close()
         said = process.stderr.read()
-        assert process.wait(timeout=60) == 0, said
+        assert process.wait(timeout=240) == 0, said
     assert "Traceback" not in said
 
 
@@ -183,7 +183,7 @@ def test_f24_few_open_files_are_enough_and_too_few_are_said(start: Start, study:
             *("study", "run", str(study), "--out", f"out{files}", "--threads", "64"),
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
         )
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=240)
         assert "internal error" not in said
         return process.returncode
 
