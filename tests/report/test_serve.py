@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from trunkline.report import serve
 from trunkline.report.serve import Server, inside
 
 
@@ -140,22 +141,28 @@ def test_links_and_hidden_names_do_not_lead_out(tmp_path):
         assert inside(root, name) is None, name
 
 
-def test_a_taken_port_is_passed_over_and_ctrl_c_ends_quietly(tmp_path):
-    command = [sys.executable, "-m", "trunkline", "serve", str(tmp_path), "--json"]
+def test_a_taken_port_is_passed_over_and_a_port_that_is_asked_for_is_not(tmp_path, monkeypatch):
     with socket.socket() as taken:
-        try:
-            taken.bind(("127.0.0.1", 8470))
-            taken.listen()
-        except OSError:
-            pass  # taken by another program, which does as well
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
-        ) as process:
-            assert process.stdout is not None
-            said = json.loads(process.stdout.readline())
-            assert not said["address"].startswith("http://127.0.0.1:8470/")
-            process.send_signal(signal.SIGINT)
-            _, talk = process.communicate(timeout=30)
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(serve, "PORT", port)
+        made = Server(tmp_path)
+        assert port < made.server_port < port + serve.PORTS_TRIED
+        made.server_close()
+        with pytest.raises(OSError, match="in use"):
+            Server(tmp_path, port)
+
+
+def test_ctrl_c_ends_quietly(tmp_path):
+    command = [sys.executable, "-m", "trunkline", "serve", str(tmp_path), "--json"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    ) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["address"].startswith("http://127.0.0.1:")
+        process.send_signal(signal.SIGINT)
+        _, talk = process.communicate(timeout=60)
     assert process.returncode == 0
     assert talk == "ended\n"
 
