@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from trunkline.linux import decode
 from trunkline.linux.compile import compile as plan_of
 from trunkline.linux.export import scripts
@@ -42,6 +44,9 @@ def read_back(name: str, script: str) -> Node:
 
 
 def test_exported_scripts_make_the_routers_of_the_plan(quick: str, tmp_path: Path) -> None:
+    if quick != "uml":
+        # An emulated processor needs other times for the lines in another order.
+        pytest.skip("only with uml do two guests of different set-ups agree to the last byte")
     short = {"run.duration": "1 s", "defaults.udp.stop": "800 ms"}
     compiled = plan_of(compile(load(EXAMPLE, overrides=short)).to_json())
     nodes = tuple(
