@@ -12,13 +12,14 @@ use crate::lookahead::Lookahead;
 use crate::mpls::Tables;
 use crate::network::{Agent, Class, Network, PortConfig};
 use crate::observer::Observer;
+use crate::partition::Region;
 use crate::path_account::PathAccounts;
 use crate::probe::Sampler;
 use crate::ranges;
 use crate::recovery::{self, Recovery};
 use crate::route::{Edge, Fib};
 use crate::simulation::{
-    Agents, Baseline, Failure, FlowPlan, NearEnd, Simulation, Sources, END, WARM_UP,
+    Agents, Baseline, Failure, FlowPlan, NearEnd, Simulation, Sources, CENSUS, END, WARM_UP,
 };
 use std::collections::BTreeMap;
 use trunkline_agent::{tcp, udp};
@@ -81,6 +82,9 @@ impl<O: Observer> Simulation<O> {
             path_accounts: PathAccounts::new(&network.paths),
             sampler: Sampler::new(&network.probes),
             recovery,
+            region: Region::default(),
+            census: Vec::new(),
+            end: network.run.duration_ns,
             lookahead: Lookahead::new(network.links.len()),
             observer,
             at_warm_up: Baseline::default(),
@@ -96,6 +100,7 @@ impl<O: Observer> Simulation<O> {
     fn arm(&mut self, network: &Network) {
         self.calendar.schedule(END, network.run.duration_ns);
         self.calendar.schedule(WARM_UP, network.run.warmup_ns);
+        self.arm_census();
         self.arm_recovery();
         for (index, probe) in network.probes.iter().enumerate() {
             self.calendar.schedule(self.sources.probes + index as u32, probe.step_ns);
@@ -194,7 +199,7 @@ fn start_delay(below: Span, seed: u64, element: &str) -> Time {
 
 fn number_sources(network: &Network, of_recovery: u32) -> Sources {
     let (links, flows) = (network.links.len() as u32, network.flows.len() as u32);
-    let recovery = WARM_UP + 1;
+    let recovery = CENSUS + 1;
     let probes = recovery + of_recovery;
     let transmitters = probes + network.probes.len() as u32;
     let arrivals = transmitters + links;
@@ -313,7 +318,7 @@ fn invalid(why: String) -> Failure {
 }
 
 /// The language compiles valid indices; a network written by hand may not have them.
-fn check_indices(network: &Network) -> Result<(), Failure> {
+pub(crate) fn check_indices(network: &Network) -> Result<(), Failure> {
     let inside = |what: &str, index: u32, count: usize| {
         if (index as usize) < count {
             Ok(())

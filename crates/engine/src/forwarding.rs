@@ -183,7 +183,9 @@ impl<O: Observer> Simulation<O> {
                 starts = Some(link.free_from(self.now));
             }
             let offer = link.offer_fifo(self.now, id, bytes, place.precedence, capable);
-            if let (Offer::Queued { .. }, 1) = (offer, link.wire.len()) {
+            if link.outbound {
+                link.forget_departed();
+            } else if let (Offer::Queued { .. }, 1) = (offer, link.wire.len()) {
                 let due = link.wire.get(link.wire.head()).at + link.delay;
                 self.calendar.schedule(self.sources.arrivals + index, due);
             }
@@ -204,6 +206,8 @@ impl<O: Observer> Simulation<O> {
                 }
                 if classful {
                     self.start_transmission(index as usize);
+                } else if self.links[index as usize].outbound {
+                    self.cross_accepted(index);
                 }
             }
             Offer::Dropped(cause) => {
@@ -239,7 +243,12 @@ impl<O: Observer> Simulation<O> {
         let link = &mut self.links[index];
         let Port::Classful(port) = &mut link.port else { return };
         if let Some(sent) = port.finish(self.now) {
-            link.wire.push(Departure::new(self.now, sent.packet, sent.bytes, sent.precedence));
+            let departure = Departure::new(self.now, sent.packet, sent.bytes, sent.precedence);
+            if link.outbound {
+                self.cross(index as u32, departure);
+                return self.start_transmission(index);
+            }
+            link.wire.push(departure);
             if link.wire.len() == 1 {
                 let source = self.sources.arrivals + index as u32;
                 self.calendar.schedule(source, self.now + link.delay);

@@ -15,6 +15,19 @@ pub struct Pool {
     blocks: Vec<[u32; SUB]>,
 }
 
+impl Pool {
+    /// Blocks in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Adds the blocks of another.
+    pub fn append(&mut self, other: Self) {
+        self.blocks.extend(other.blocks);
+    }
+}
+
 /// One histogram; its counts live in a [`Pool`].
 #[derive(Clone, Debug)]
 pub struct Histogram {
@@ -43,6 +56,13 @@ impl Histogram {
         pool.blocks.push([0; SUB]);
         self.octaves[octave] = block;
         block
+    }
+
+    /// Its pool was appended to one of `blocks` blocks.
+    pub fn moved(&mut self, blocks: usize) {
+        for block in self.octaves.iter_mut().filter(|block| **block != ABSENT) {
+            *block += blocks as u32;
+        }
     }
 
     /// Forgets every value, keeping the memory.

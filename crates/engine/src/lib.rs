@@ -19,6 +19,7 @@ mod lookahead;
 mod mpls;
 pub mod network;
 pub mod observer;
+mod partition;
 mod path_account;
 mod probe;
 mod ranges;
@@ -31,6 +32,7 @@ pub mod tables;
 mod trace;
 
 pub use network::Network;
+pub use partition::{run_cut, run_on};
 pub use recovery::{Moment, MOMENTS};
 pub use simulation::{Failure, Simulation};
 pub use tables::{Column, Table};

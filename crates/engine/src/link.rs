@@ -144,6 +144,8 @@ pub struct Link {
     pub mtu: u32,
     /// Whether anything but the port is at the near end.
     pub has_near_end: bool,
+    /// Whether its far end is in another region.
+    pub outbound: bool,
     has_far_end: bool,
     /// Transmission times.
     pub serializer: Serializer,
@@ -201,6 +203,7 @@ impl Link {
             header,
             mtu,
             has_near_end: false,
+            outbound: false,
             has_far_end: far_end.is_some(),
             serializer,
             port,
@@ -229,6 +232,17 @@ impl Link {
             Port::Fifo(_) => self.free_at.max(now),
             Port::Classful(_) => now,
         }
+    }
+
+    /// Puts a packet on the wire whose port is in another region.
+    pub fn take_in(&mut self, departure: Departure) {
+        self.wire.push(departure);
+        self.in_port = self.wire.tail();
+    }
+
+    /// Forgets what has departed: another region keeps the wire.
+    pub fn forget_departed(&mut self) {
+        self.wire.forget_to(self.in_port);
     }
 
     /// Offers a packet to a FIFO port.

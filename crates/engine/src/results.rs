@@ -43,7 +43,7 @@ impl<O: Observer> Simulation<O> {
             (0..self.flows.len()).map(|flow| self.goodput_bytes(flow)).collect();
         self.at_warm_up.in_port = self.links.iter().map(in_classes).collect();
         self.at_warm_up.events = self.events;
-        self.at_warm_up.live = self.arena.live() as u64;
+        self.at_warm_up.live = self.live();
     }
 
     /// New application bytes a flow's sink has received, each once.
@@ -84,7 +84,13 @@ impl<O: Observer> Simulation<O> {
     ///
     /// # Errors
     /// [`Failure::Conservation`] if packets were lost or made, or if Little's law does not hold.
-    pub fn finish(mut self) -> Result<(Vec<Table>, O), Failure> {
+    pub fn finish(self) -> Result<(Vec<Table>, O), Failure> {
+        let mut inside = Inside::default();
+        inside.add(&self)?;
+        self.finish_with(inside)
+    }
+
+    pub(crate) fn finish_with(mut self, inside: Inside) -> Result<(Vec<Table>, O), Failure> {
         let now = self.now;
         for link in &mut self.links {
             link.drain(now);
@@ -93,7 +99,8 @@ impl<O: Observer> Simulation<O> {
                 port.classes.iter_mut().for_each(|class| class.close_area(now));
             }
         }
-        self.check_conservation()?;
+        let live = inside.live as u64;
+        self.check_conservation(inside)?;
         self.check_little()?;
         let tables = vec![
             self.flow_table(),
@@ -108,7 +115,7 @@ impl<O: Observer> Simulation<O> {
                 .floats("value", std::mem::take(&mut self.sampler.value)),
             self.path_table(),
             self.recovery.timeline_table(),
-            self.summary(),
+            self.summary(live),
         ];
         Ok((tables, self.observer))
     }
@@ -117,7 +124,9 @@ impl<O: Observer> Simulation<O> {
     fn inside(&self) -> Vec<PacketId> {
         let mut packets = Vec::new();
         for link in &self.links {
-            packets.extend(link.wire.iter().map(|departure| departure.packet));
+            if !link.outbound {
+                packets.extend(link.wire.iter().map(|departure| departure.packet));
+            }
             if let Port::Classful(port) = &link.port {
                 packets.extend(port.in_service.iter().map(|service| service.packet));
                 for class in &port.classes {
@@ -128,25 +137,8 @@ impl<O: Observer> Simulation<O> {
         packets
     }
 
-    fn check_conservation(&self) -> Result<(), Failure> {
-        let mut inside = vec![(0u64, 0u64); self.flows.len()];
-        let packets = self.inside();
-        for &id in &packets {
-            let packet = &self.arena[id];
-            let count = &mut inside[packet.flow as usize];
-            if packet.is_reverse() {
-                count.1 += 1;
-            } else {
-                count.0 += 1;
-            }
-        }
-        if packets.len() != self.arena.live() {
-            return Err(Failure::Conservation(format!(
-                "{} packets stored, {} found on links",
-                self.arena.live(),
-                packets.len()
-            )));
-        }
+    fn check_conservation(&self, inside: Inside) -> Result<(), Failure> {
+        let inside = inside.counts;
         for (flow, (totals, (data, acks))) in self.totals.iter().zip(inside).enumerate() {
             let gone = totals.delivered_packets + totals.dropped_packets + data;
             let acks_gone = totals.acks_delivered + totals.acks_dropped + acks;
@@ -365,7 +357,7 @@ impl<O: Observer> Simulation<O> {
             .ints("bytes_dropped", rows.iter().map(|row| row.2.dropped_bytes as i64))
     }
 
-    fn summary(&mut self) -> Table {
+    fn summary(&mut self, live: u64) -> Table {
         let hops: u64 = (0..self.links.len()).map(|link| self.departed(link).0).sum();
         let since = |field: fn(&Totals) -> u64| {
             let total = |all: &[Totals]| all.iter().map(field).sum::<u64>();
@@ -379,8 +371,40 @@ impl<O: Observer> Simulation<O> {
             .ints("packets_dropped", [since(|t| t.dropped_packets + t.acks_dropped)])
             .ints("packets_copied", [since(|t| t.copied_packets + t.acks_copied)])
             .ints("packets_inside_before", [self.at_warm_up.live as i64])
-            .ints("packets_inside_after", [self.arena.live() as i64])
-            .ints("packets_peak", [self.arena.peak() as i64])
+            .ints("packets_inside_after", [live as i64])
+            .ints("packets_peak", [self.census.iter().copied().fold(live, u64::max) as i64])
+    }
+}
+
+/// Packets inside the network at its end: data and acknowledgements of each flow.
+#[derive(Debug, Default)]
+pub(crate) struct Inside {
+    counts: Vec<(u64, u64)>,
+    live: usize,
+}
+
+impl Inside {
+    pub fn add<O: Observer>(&mut self, region: &Simulation<O>) -> Result<(), Failure> {
+        self.counts.resize(region.flows.len(), (0, 0));
+        let packets = region.inside();
+        for &id in &packets {
+            let packet = &region.arena[id];
+            let count = &mut self.counts[packet.flow as usize];
+            if packet.is_reverse() {
+                count.1 += 1;
+            } else {
+                count.0 += 1;
+            }
+        }
+        self.live += packets.len();
+        if packets.len() != region.arena.live() {
+            return Err(Failure::Conservation(format!(
+                "{} packets stored, {} found on links",
+                region.arena.live(),
+                packets.len()
+            )));
+        }
+        Ok(())
     }
 }
 

@@ -93,6 +93,11 @@ impl<T: Copy + Default> Ring<T> {
         Some(entry)
     }
 
+    /// Forgets the entries before `index`.
+    pub fn forget_to(&mut self, index: u32) {
+        self.head = index;
+    }
+
     /// Takes the newest entry.
     pub fn pop_back(&mut self) -> Option<T> {
         if self.is_empty() {

@@ -14,6 +14,7 @@ use crate::link::Link;
 use crate::lookahead::Lookahead;
 use crate::mpls::Tables;
 use crate::observer::Observer;
+use crate::partition::Region;
 use crate::path_account::PathAccounts;
 use crate::probe::Sampler;
 use crate::recovery::Recovery;
@@ -48,6 +49,16 @@ pub enum Failure {
         /// Packets in ports, part of `packets`.
         queued: u64,
     },
+}
+
+impl Failure {
+    /// When, if in a run that had begun.
+    pub(crate) fn at(&self) -> Time {
+        match self {
+            Self::Storm { at, .. } | Self::Interrupted { at, .. } => *at,
+            Self::Invalid(_) | Self::Conservation(_) => 0,
+        }
+    }
 }
 
 impl std::fmt::Display for Failure {
@@ -129,6 +140,12 @@ const BETWEEN_QUESTIONS: u64 = 0xffff;
 
 pub(crate) const END: Source = 0;
 pub(crate) const WARM_UP: Source = 1;
+/// A region waits to hear from the others.
+pub(crate) const WINDOW: Source = 2;
+/// The packets in the network are counted.
+pub(crate) const CENSUS: Source = 3;
+/// Counts of a run.
+const COUNTS: Time = 1000;
 
 /// A network being run.
 #[derive(Debug)]
@@ -159,6 +176,10 @@ pub struct Simulation<O> {
     pub(crate) sampler: Sampler,
     pub(crate) recovery: Recovery,
     pub(crate) lookahead: Lookahead,
+    pub(crate) region: Region,
+    /// Packets in the network at equal distances in time.
+    pub(crate) census: Vec<u64>,
+    pub(crate) end: Time,
     pub(crate) observer: O,
     pub(crate) at_warm_up: Baseline,
     pub(crate) events: u64,
@@ -221,6 +242,12 @@ impl<O: Observer> Simulation<O> {
                 self.recover(source - recovery);
             } else if source == WARM_UP {
                 self.end_warm_up();
+            } else if source == WINDOW {
+                self.events -= 1; // is of how the run is done, not of the network
+                return Ok(());
+            } else if source == CENSUS {
+                self.events -= 1;
+                self.take_census();
             } else {
                 break;
             }
@@ -228,14 +255,32 @@ impl<O: Observer> Simulation<O> {
         Ok(())
     }
 
+    /// Packets in the network, those between two regions included.
+    pub(crate) fn live(&self) -> u64 {
+        self.arena.live() as u64 + self.region.crossing()
+    }
+
+    /// Counts the packets in the network and sees to the next count.
     #[cold]
-    fn interrupted(&mut self) -> Failure {
+    fn take_census(&mut self) {
+        self.census.push(self.live());
+        self.arm_census();
+    }
+
+    pub(crate) fn arm_census(&mut self) {
+        let next = u128::from(self.end) * (self.census.len() as u128 + 1) / u128::from(COUNTS);
+        // A run of fewer nanoseconds than counts has several at once: one is enough.
+        self.calendar.schedule(CENSUS, (next as Time).max(self.now + 1));
+    }
+
+    #[cold]
+    pub(crate) fn interrupted(&mut self) -> Failure {
         let mut queued = 0;
         for link in &mut self.links {
             link.drain(self.now);
             queued += u64::from(link.in_port().packets);
         }
-        let (events, packets) = (self.events, self.arena.live() as u64);
+        let (events, packets) = (self.events, self.live());
         Failure::Interrupted { at: self.now, events, packets, queued }
     }
 

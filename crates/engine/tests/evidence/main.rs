@@ -8,6 +8,7 @@ mod support;
 mod determinism;
 mod mpls;
 mod ns2;
+mod partition;
 mod probes;
 mod queueing;
 mod random;

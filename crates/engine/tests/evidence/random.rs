@@ -9,7 +9,7 @@ use trunkline_engine::network::{Agent, PortConfig, Queue, Ttl};
 use trunkline_engine::observer::Event;
 use trunkline_port::aqm::{AqmConfig, RedConfig, Spacing, Unit};
 
-const NODES: usize = 5;
+pub const NODES: usize = 5;
 const NAMES: [&str; NODES] = ["n0", "n1", "n2", "n3", "n4"];
 
 fn any_queue() -> impl Strategy<Value = Queue> {
@@ -108,7 +108,7 @@ fn any_flow() -> impl Strategy<Value = FlowPlan> {
 }
 
 /// Nodes in a row with links of any rate, delay, loss and port; flows either way, some in paths.
-fn any_lab() -> impl Strategy<Value = Lab> {
+pub fn any_lab() -> impl Strategy<Value = Lab> {
     let flows = proptest::collection::vec(any_flow(), 1..6);
     flows.prop_flat_map(|flows| {
         let loss = prop_oneof![Just(0.0), Just(0.02)];

@@ -1,0 +1,170 @@
+//! Where to cut: regions of like weight, as far apart as they can be.
+
+use crate::network::Network;
+use trunkline_units::Span;
+
+/// Packet-hops a window of loaded links must hold for threads to be worth their waits.
+const WORTHWHILE: u128 = 10_000;
+/// Bits of a typical packet.
+const TYPICAL_BITS: u128 = 4_800;
+/// The heaviest region may weigh this much more than the mean [1/8].
+const UNEVEN: u128 = 1;
+/// Distances tried between regions.
+const TRIES: usize = 24;
+
+/// Region of each node in the cut whose regions are farthest apart, if one is worth it.
+pub(super) fn cut(network: &Network, regions: usize) -> Option<Vec<u8>> {
+    let mut weight = vec![0u128; network.nodes.len()];
+    for link in &network.links {
+        weight[link.to as usize] += u128::from(link.rate_bit_s);
+    }
+    let total: u128 = weight.iter().sum();
+    let order = by_neighbourhood(network);
+    let mut delays: Vec<Span> = network.links.iter().map(|link| link.delay_ns).collect();
+    delays.sort_unstable();
+    delays.dedup();
+    let step = delays.len().div_ceil(TRIES).max(1);
+    delays.into_iter().rev().step_by(step).find_map(|window| {
+        let hops = total * u128::from(window) / TYPICAL_BITS / 1_000_000_000;
+        if hops < WORTHWHILE {
+            return None;
+        }
+        let of_node = pack(network, window, &order, &weight, regions);
+        let mut held = vec![0u128; regions];
+        for (node, region) in of_node.iter().enumerate() {
+            held[usize::from(*region)] += weight[node];
+        }
+        let heaviest = held.into_iter().max()?;
+        let even = 8 * heaviest * regions as u128 <= (8 + UNEVEN) * total;
+        even.then_some(of_node)
+    })
+}
+
+/// Nodes in the order of a walk that goes to near nodes first.
+fn by_neighbourhood(network: &Network) -> Vec<u32> {
+    let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); network.nodes.len()];
+    for link in &network.links {
+        neighbours[link.from as usize].push(link.to);
+        neighbours[link.to as usize].push(link.from);
+    }
+    let mut order = Vec::with_capacity(network.nodes.len());
+    let mut seen = vec![false; network.nodes.len()];
+    for first in 0..network.nodes.len() as u32 {
+        if !std::mem::replace(&mut seen[first as usize], true) {
+            order.push(first);
+        }
+        let mut next = order.len() - 1;
+        while next < order.len() {
+            for &node in &neighbours[order[next] as usize] {
+                if !std::mem::replace(&mut seen[node as usize], true) {
+                    order.push(node);
+                }
+            }
+            next += 1;
+        }
+    }
+    order
+}
+
+/// Fills region after region; nodes nearer to each other than `window` stay together.
+fn pack(
+    network: &Network,
+    window: Span,
+    order: &[u32],
+    weight: &[u128],
+    regions: usize,
+) -> Vec<u8> {
+    let mut group: Vec<u32> = (0..weight.len() as u32).collect();
+    for link in network.links.iter().filter(|link| link.delay_ns < window) {
+        let (a, b) = (find(&mut group, link.from), find(&mut group, link.to));
+        group[a.max(b) as usize] = a.min(b);
+    }
+    let mut heavy = vec![0u128; weight.len()];
+    for node in 0..weight.len() as u32 {
+        heavy[find(&mut group, node) as usize] += weight[node as usize];
+    }
+    let total: u128 = weight.iter().sum();
+    let mut region_of_group: Vec<Option<u8>> = vec![None; weight.len()];
+    let mut filled = 0;
+    for &node in order {
+        let its = find(&mut group, node) as usize;
+        if region_of_group[its].is_none() {
+            // By the middle of the group's weight.
+            let middle = filled + heavy[its] / 2;
+            let region = middle * regions as u128 / total.max(1);
+            region_of_group[its] = Some(region.min(regions as u128 - 1) as u8);
+            filled += heavy[its];
+        }
+    }
+    (0..weight.len() as u32)
+        .map(|node| region_of_group[find(&mut group, node) as usize].unwrap_or(0))
+        .collect()
+}
+
+fn find(group: &mut [u32], node: u32) -> u32 {
+    let mut node = node;
+    while group[node as usize] != node {
+        group[node as usize] = group[group[node as usize] as usize];
+        node = group[node as usize];
+    }
+    node
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two rings of `ring` nodes with links of 0.1 ms, joined by two links of 5 ms, at a rate.
+    fn two_rings(ring: u32, rate_bit_s: u64) -> Network {
+        let mut links = Vec::new();
+        let mut join = |from: u32, to: u32, delay_ns: u64| {
+            for (from, to) in [(from, to), (to, from)] {
+                links.push(serde_json::json!({
+                    "name": format!("{from}-{to}"), "from": from, "to": to,
+                    "rate_bit_s": rate_bit_s, "delay_ns": delay_ns, "header_bytes": 0,
+                    "mtu_bytes": 1500, "metric": 1, "loss": 0.0, "port": 0,
+                    "conditioner": null, "ingress": null,
+                }));
+            }
+        };
+        for node in 0..ring {
+            join(node, (node + 1) % ring, 100_000);
+            join(ring + node, ring + (node + 1) % ring, 100_000);
+        }
+        join(0, ring, 5_000_000);
+        join(ring / 2, ring + ring / 2, 5_000_000);
+        let nodes: Vec<_> =
+            (0..2 * ring).map(|node| serde_json::json!({ "name": format!("n{node}") })).collect();
+        let network = serde_json::json!({
+            "format": 1, "name": "rings", "nodes": nodes, "links": links,
+            "ports": [], "conditioners": [], "flows": [], "paths": [], "ftn": [], "ilm": [],
+            "nhlfe": [], "probes": [],
+            "run": { "duration_ns": 1, "warmup_ns": 0, "seed": 1, "trace": false,
+                     "events_per_instant": 1000 },
+        });
+        serde_json::from_value(network).expect("a network")
+    }
+
+    #[test]
+    fn regions_are_cut_where_links_are_long() {
+        let regions = cut(&two_rings(6, 1_000_000_000), 2).expect("worth it");
+        assert!(regions[..6].iter().all(|region| *region == regions[0]));
+        assert!(regions[6..].iter().all(|region| *region == 1 - regions[0]));
+    }
+
+    /// 28 links of 1 Gbit/s and 5 ms: 29,000 packets of 600 B; of 100 Mbit/s: 2,900.
+    #[test]
+    fn a_window_with_little_work_is_not_worth_a_cut() {
+        assert_eq!(cut(&two_rings(6, 100_000_000), 2), None);
+    }
+
+    /// Three regions of four nodes must cut rings, whose links allow windows of 0.1 ms alone.
+    #[test]
+    fn more_regions_than_islands_need_shorter_windows() {
+        let regions = cut(&two_rings(6, 100_000_000_000), 3).expect("worth it");
+        for region in 0..3 {
+            let nodes = regions.iter().filter(|its| **its == region).count();
+            assert!((3..=5).contains(&nodes), "{regions:?}");
+        }
+    }
+}

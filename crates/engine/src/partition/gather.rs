@@ -1,0 +1,110 @@
+//! The regions of a run that has ended, joined to one simulation.
+//!
+//! A link's port is its near end's, its wire and far end are its far end's; a sender is its source
+//! node's, a receiver and the delays its destination's. Everything else is a sum.
+
+use crate::counters::Totals;
+use crate::observer::Blind;
+use crate::results::Inside;
+use crate::simulation::{Agents, Failure, Simulation};
+use crate::tables::Table;
+use std::mem::swap;
+
+/// Joins the regions and reads the results.
+pub(super) fn gather(
+    mut regions: Vec<Simulation<Blind>>,
+    of_node: &[u8],
+) -> Result<Vec<Table>, Failure> {
+    let mut inside = Inside::default();
+    for region in &mut regions {
+        let now = region.now;
+        region.links.iter_mut().for_each(|link| link.drain(now));
+        inside.add(region)?;
+    }
+    let mut parts = regions.into_iter().zip(0..);
+    let (mut whole, _) = parts.next().expect("a run has a region");
+    for (part, number) in parts {
+        whole.join(part, |node| of_node[node as usize] == number);
+    }
+    whole.finish_with(inside).map(|(tables, _)| tables)
+}
+
+impl Simulation<Blind> {
+    /// Joins a region to those before it; `owns` says which nodes are its own.
+    fn join(&mut self, mut part: Self, owns: impl Fn(u32) -> bool) {
+        self.join_links(&mut part, &owns);
+        let blocks = self.pool.len();
+        self.pool.append(std::mem::take(&mut part.pool));
+        for flow in 0..self.flows.len() {
+            self.totals[flow].add(&part.totals[flow]);
+            self.at_warm_up.totals[flow].add(&part.at_warm_up.totals[flow]);
+            // A receiver that is elsewhere has received nothing here.
+            self.at_warm_up.goodput[flow] += part.at_warm_up.goodput[flow];
+            let plan = self.flows[flow];
+            if owns(plan.dst) {
+                swap(&mut self.delays[flow], &mut part.delays[flow]);
+                self.delays[flow].histogram.moved(blocks);
+                if let Agents::Tcp(agent) = plan.agents {
+                    let agent = agent as usize;
+                    swap(&mut self.receivers[agent], &mut part.receivers[agent]);
+                }
+            }
+            if owns(plan.src) {
+                self.at_warm_up.tcp[flow] = part.at_warm_up.tcp[flow];
+                if let Agents::Tcp(agent) = plan.agents {
+                    swap(&mut self.senders[agent as usize], &mut part.senders[agent as usize]);
+                }
+            }
+        }
+        for (path, more) in self.tables.paths.iter_mut().zip(&part.tables.paths) {
+            path.packets += more.packets;
+            path.bytes += more.bytes;
+        }
+        for (key, (packets, bytes)) in part.drops {
+            let count = self.drops.entry(key).or_default();
+            *count = (count.0 + packets, count.1 + bytes);
+        }
+        for (count, more) in self.census.iter_mut().zip(&part.census) {
+            *count += more;
+        }
+        // Each region has served the end of the warm-up and of the run, which are one event each.
+        self.events += part.events - 2;
+        self.at_warm_up.events += part.at_warm_up.events - 1;
+        self.at_warm_up.live += part.at_warm_up.live;
+    }
+
+    fn join_links(&mut self, part: &mut Self, owns: &impl Fn(u32) -> bool) {
+        for link in 0..self.links.len() {
+            let near = owns(self.link_from[link]);
+            let far = owns(self.links[link].to);
+            if near {
+                swap(&mut self.links[link], &mut part.links[link]);
+                swap(&mut self.near_ends[link], &mut part.near_ends[link]);
+                let (mine, its) = (&mut self.at_warm_up, &mut part.at_warm_up);
+                swap(&mut mine.in_port[link], &mut its.in_port[link]);
+                swap(&mut mine.debts[link], &mut its.debts[link]);
+            }
+            if near != far {
+                let (mine, its) = (&mut self.links[link], &mut part.links[link]);
+                swap(&mut mine.wire, &mut its.wire);
+                swap(&mut mine.far_end, &mut its.far_end);
+            }
+        }
+    }
+}
+
+impl Totals {
+    fn add(&mut self, more: &Self) {
+        self.sent_packets += more.sent_packets;
+        self.sent_bytes += more.sent_bytes;
+        self.delivered_packets += more.delivered_packets;
+        self.delivered_bytes += more.delivered_bytes;
+        self.datagram_bytes += more.datagram_bytes;
+        self.dropped_packets += more.dropped_packets;
+        self.acks_sent += more.acks_sent;
+        self.acks_delivered += more.acks_delivered;
+        self.acks_dropped += more.acks_dropped;
+        self.copied_packets += more.copied_packets;
+        self.acks_copied += more.acks_copied;
+    }
+}

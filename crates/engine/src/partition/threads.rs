@@ -1,0 +1,233 @@
+//! The threads of a run: a region each, in step by windows.
+
+use super::choose;
+use super::gather::gather;
+use super::region::Crossing;
+use crate::network::Network;
+use crate::observer::Blind;
+use crate::simulation::{Failure, Simulation, WINDOW};
+use crate::tables::Table;
+use std::any::Any;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{channel, Receiver};
+use std::sync::{Barrier, Mutex, PoisonError};
+use trunkline_units::Span;
+
+/// Most regions of a run.
+const MOST: usize = 64;
+
+/// Asks whether to stop, from any thread.
+pub type Question<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// Runs `network` with `seed` to its end on at most `threads` threads: as many as a cut into
+/// regions is worth, which for most networks is one. The results do not depend on it.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn run_on(
+    network: &Network,
+    seed: u64,
+    threads: usize,
+    interrupted: Question<'_>,
+) -> Result<Vec<Table>, Failure> {
+    crate::build::check_indices(network)?;
+    if threads > 1 && can_be_cut(network) {
+        if let Some(of_node) = choose::cut(network, threads.min(MOST)) {
+            return run_cut(network, seed, &of_node, interrupted);
+        }
+    }
+    crate::run(network, seed, &|| interrupted())
+}
+
+/// Runs `network` with `seed` to its end, each node in the region that `of_node` gives it and each
+/// region on a thread of its own. The results are those of [`crate::run`].
+///
+/// # Errors
+/// See [`Failure`]; a network that cannot be cut so is invalid.
+pub fn run_cut(
+    network: &Network,
+    seed: u64,
+    of_node: &[u8],
+    interrupted: Question<'_>,
+) -> Result<Vec<Table>, Failure> {
+    let invalid = |why: &str| Err(Failure::Invalid(why.into()));
+    crate::build::check_indices(network)?;
+    if of_node.len() != network.nodes.len() || !can_be_cut(network) {
+        return invalid("the regions are not of its nodes, or it cannot be cut");
+    }
+    let region = |node: u32| of_node[node as usize];
+    let crossing = network.links.iter().filter(|link| region(link.from) != region(link.to));
+    let window = crossing.map(|link| link.delay_ns).min().unwrap_or(network.run.duration_ns);
+    if window == 0 {
+        return invalid("a link between two regions has no delay");
+    }
+    let regions = 1 + usize::from(of_node.iter().copied().max().unwrap_or(0));
+    let cut = Cut { of_node, window };
+    match run_regions(network, seed, regions, cut, interrupted) {
+        Some(parts) => gather(all_or_first_failure(parts)?, of_node),
+        None => crate::run(network, seed, &|| interrupted()),
+    }
+}
+
+/// A cut: the region of each node, and how far a region may run before it hears of the others.
+#[derive(Clone, Copy)]
+struct Cut<'a> {
+    of_node: &'a [u8],
+    window: Span,
+}
+
+/// Whether nothing in a run watches or changes the whole network at once.
+fn can_be_cut(network: &Network) -> bool {
+    let recovery = &network.recovery;
+    network.probes.is_empty()
+        && !network.run.trace
+        && recovery.failures.is_empty()
+        && recovery.protections.is_empty()
+        && recovery.rerouting.is_none()
+        && network.paths.iter().all(|path| !path.account)
+}
+
+/// How a region ended: its state, or why it failed, or the panic it died of.
+type Ended = Result<Result<Simulation<Blind>, Failure>, Box<dyn Any + Send>>;
+
+/// Runs every region; none if the threads could not be had.
+fn run_regions(
+    network: &Network,
+    seed: u64,
+    regions: usize,
+    cut: Cut<'_>,
+    interrupted: Question<'_>,
+) -> Option<Vec<Result<Simulation<Blind>, Failure>>> {
+    let meeting = Meeting {
+        barrier: Barrier::new(regions),
+        failed: [AtomicBool::new(false), AtomicBool::new(false)],
+        letters: (0..2 * regions * regions).map(|_| Mutex::default()).collect(),
+        regions,
+    };
+    let meeting = &meeting;
+    let ended: Vec<Ended> = std::thread::scope(|scope| {
+        let mut workers = Vec::new();
+        let mut starts = Vec::new();
+        for region in 0..regions {
+            let (start, wait): (_, Receiver<()>) = channel();
+            let work = move || {
+                // Nobody begins unless all can: a barrier waits for ever for one that is missing.
+                wait.recv().ok()?;
+                let built =
+                    catch_unwind(AssertUnwindSafe(|| Simulation::new(network, seed, Blind)));
+                Some(serve(built, meeting, network, region, cut, interrupted))
+            };
+            let thread = std::thread::Builder::new().name(format!("region-{region}"));
+            match thread.spawn_scoped(scope, work) {
+                Ok(worker) => workers.push(worker),
+                Err(_) => return None,
+            }
+            starts.push(start);
+        }
+        for start in &starts {
+            start.send(()).ok();
+        }
+        let joined = workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|panic| Some(Err(panic))));
+        joined.collect::<Option<Vec<Ended>>>()
+    })?;
+    Some(ended.into_iter().map(|end| end.unwrap_or_else(|panic| resume_unwind(panic))).collect())
+}
+
+/// Where regions wait for each other and leave what is for the others.
+struct Meeting {
+    barrier: Barrier,
+    /// By the window's parity: one barrier a window is enough, since nobody can be two windows
+    /// ahead of another.
+    failed: [AtomicBool; 2],
+    /// By parity too, by the region it is from and the region it is for.
+    letters: Vec<Mutex<Vec<Crossing>>>,
+    regions: usize,
+}
+
+impl Meeting {
+    fn exchange(&self, parity: usize, from: usize, to: usize, packets: &mut Vec<Crossing>) {
+        let place = (parity * self.regions + from) * self.regions + to;
+        let mut letter = self.letters[place].lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut *letter, packets);
+    }
+}
+
+/// Runs one region, window after window.
+fn serve(
+    built: Ended,
+    meeting: &Meeting,
+    network: &Network,
+    region: usize,
+    cut: Cut<'_>,
+    interrupted: Question<'_>,
+) -> Ended {
+    let mut state = built;
+    if let Ok(Ok(simulation)) = &mut state {
+        simulation.restrict(cut.of_node, region as u8, meeting.regions);
+    }
+    let (mut until, mut parity) = (0, 0);
+    let mut inbox = Vec::new();
+    while until < network.run.duration_ns {
+        until = (until + cut.window).min(network.run.duration_ns);
+        state = match state {
+            Ok(Ok(simulation)) => run_window(simulation, until, interrupted),
+            failed => failed,
+        };
+        match &mut state {
+            Ok(Ok(simulation)) => {
+                for to in 0..meeting.regions {
+                    meeting.exchange(parity, region, to, &mut simulation.region.outbox[to]);
+                }
+            }
+            _ => meeting.failed[parity].store(true, Ordering::SeqCst),
+        }
+        meeting.barrier.wait();
+        if meeting.failed[parity].load(Ordering::SeqCst) {
+            break;
+        }
+        if let Ok(Ok(simulation)) = &mut state {
+            for from in 0..meeting.regions {
+                meeting.exchange(parity, from, region, &mut inbox);
+                simulation.take_in(&mut inbox);
+            }
+        }
+        parity ^= 1;
+    }
+    state
+}
+
+fn run_window(mut simulation: Simulation<Blind>, until: u64, interrupted: Question<'_>) -> Ended {
+    catch_unwind(AssertUnwindSafe(move || {
+        simulation.calendar.schedule(WINDOW, until);
+        simulation.run(&|| interrupted()).map(|()| simulation)
+    }))
+}
+
+/// The regions, or how the run failed: the earliest failure.
+fn all_or_first_failure(
+    parts: Vec<Result<Simulation<Blind>, Failure>>,
+) -> Result<Vec<Simulation<Blind>>, Failure> {
+    let (mut whole, mut failures) = (Vec::new(), Vec::new());
+    for part in parts {
+        match part {
+            Ok(simulation) => whole.push(simulation),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    let Some(first) = failures.iter().min_by_key(|failure| failure.at()).cloned() else {
+        return Ok(whole);
+    };
+    let Failure::Interrupted { at, .. } = first else { return Err(first) };
+    // Of an interrupted run all regions tell how far it came.
+    let all = failures.into_iter().chain(whole.iter_mut().map(Simulation::interrupted));
+    let (mut events, mut packets, mut queued) = (0, 0, 0);
+    for failure in all {
+        if let Failure::Interrupted { events: e, packets: p, queued: q, .. } = failure {
+            (events, packets, queued) = (events + e, packets + p, queued + q);
+        }
+    }
+    Err(Failure::Interrupted { at, events, packets, queued })
+}
