@@ -16,10 +16,11 @@ def run_stream(
     time_limit_s: float | None = None,
     memory_limit: int | None = None,
     broken: int | None = None,
+    threads_a_run: int = 1,
 ) -> None:
     """Run each (network, seed), ``threads`` at a time, without the interpreter lock.
 
-    The run of number ``broken`` panics, for tests.
+    The run of number ``broken`` panics, for tests. Each run may take ``threads_a_run`` threads.
 
     ``ended`` gets the number of a run, and either None and its tables, or a kind of failure and
     a text.

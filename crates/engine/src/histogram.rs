@@ -16,15 +16,11 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Blocks in it.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.blocks.len()
-    }
-
-    /// Adds the blocks of another.
-    pub fn append(&mut self, other: Self) {
+    /// Adds the blocks of another; returns the number of those before them.
+    pub fn append(&mut self, other: Self) -> usize {
+        let before = self.blocks.len();
         self.blocks.extend(other.blocks);
+        before
     }
 }
 

@@ -1,7 +1,7 @@
 //! The packet engine: a deterministic, event-driven simulation of an MPLS and DiffServ network.
 //!
 //! [`run`] takes a compiled [`network::Network`] and a seed and returns tables. Everything below
-//! it is a state machine: no clock, no file, no thread, no global.
+//! it is a state machine: no clock, no file, no global, and no thread but those of `partition`.
 
 mod account;
 mod build;

@@ -32,6 +32,7 @@ struct Shared {
     stop: AtomicU8,
     time_limit: Option<Duration>,
     broken: Option<usize>,
+    threads_a_run: usize,
 }
 
 /// Runs every (network, seed) of `jobs` on `threads` threads.
@@ -41,13 +42,15 @@ struct Shared {
 /// `panic`, `time`, `memory`) and a text. A run over `time_limit_s` is stopped, others go on. When
 /// the process holds more than `memory_limit` bytes, the runs under way are stopped and no other
 /// is begun. `tick`, if given, is called every 10 ms or so. The run of number `broken` panics, so
-/// that it can be tested what a bug of the engine does to the runs beside it.
+/// that it can be tested what a bug of the engine does to the runs beside it. Each run may take
+/// `threads_a_run` threads itself, which changes how soon it ends and nothing else.
 ///
 /// # Errors
 /// Whatever `jobs`, `ended` and `tick` raise, and an interrupt; the runs under way are stopped.
 #[pyfunction]
 #[pyo3(signature = (
-    jobs, threads, ended, tick=None, time_limit_s=None, memory_limit=None, broken=None
+    jobs, threads, ended, tick=None, time_limit_s=None, memory_limit=None, broken=None,
+    threads_a_run=1
 ))]
 #[allow(clippy::too_many_arguments)] // Python names them.
 pub fn run_stream(
@@ -59,6 +62,7 @@ pub fn run_stream(
     time_limit_s: Option<f64>,
     memory_limit: Option<u64>,
     broken: Option<usize>,
+    threads_a_run: usize,
 ) -> PyResult<()> {
     let jobs = jobs.try_iter()?.unbind();
     let threads = threads.max(1);
@@ -70,6 +74,7 @@ pub fn run_stream(
         stop: AtomicU8::new(GO_ON),
         time_limit: time_limit_s.and_then(|limit| Duration::try_from_secs_f64(limit).ok()),
         broken,
+        threads_a_run,
     };
     let (shared, told) = (&shared, Mutex::new(told));
     py.detach(|| {
@@ -118,7 +123,7 @@ fn run(shared: &Shared, job: &Job) -> Outcome {
     let began = Instant::now();
     let late = || shared.time_limit.is_some_and(|limit| began.elapsed() > limit);
     let asked = || shared.stop.load(Ordering::Relaxed) != GO_ON || late();
-    trunkline_engine::run(&network, job.seed, &asked).map_err(|failure| {
+    trunkline_engine::run_on(&network, job.seed, shared.threads_a_run, &asked).map_err(|failure| {
         let kind = match &failure {
             Failure::Invalid(_) => "invalid",
             Failure::Storm { .. } => "storm",

@@ -33,8 +33,7 @@ impl Simulation<Blind> {
     /// Joins a region to those before it; `owns` says which nodes are its own.
     fn join(&mut self, mut part: Self, owns: impl Fn(u32) -> bool) {
         self.join_links(&mut part, &owns);
-        let blocks = self.pool.len();
-        self.pool.append(std::mem::take(&mut part.pool));
+        let blocks = self.pool.append(std::mem::take(&mut part.pool));
         for flow in 0..self.flows.len() {
             self.totals[flow].add(&part.totals[flow]);
             self.at_warm_up.totals[flow].add(&part.at_warm_up.totals[flow]);
