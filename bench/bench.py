@@ -1,6 +1,7 @@
 """Packet-hops per processor second, ours beside ns-2 and ns-3, after a check of equal work.
 
-``./dev bench [--json] [--rounds N] [--seconds S] [--counts [--update]] [--scaling] [W1 W2 W3]``;
+``./dev bench [--json] [--rounds N] [--seconds S] [--counts [--update]] [--scaling]
+[--threads] [W1 W2 W3]``;
 what is measured and why: docs/decisions/0005-benchmark.md, docs/reference/performance.md.
 """
 
@@ -22,6 +23,7 @@ import ns2
 import ns3
 import ours
 import scaling
+import threads
 from workloads import WORKLOADS, Workload
 
 TOLERANCE = 0.02
@@ -330,6 +332,9 @@ def main() -> int:
     parser.add_argument(
         "--scaling", action="store_true", help="how cost and memory grow; redraws the picture"
     )
+    parser.add_argument(
+        "--threads", action="store_true", help="how much sooner one run ends on two threads"
+    )
     options = parser.parse_args()
     unknown = set(options.workloads) - set(WORKLOADS)
     if unknown:
@@ -342,6 +347,8 @@ def main() -> int:
     if options.scaling:
         scaling.report(options.engine, as_json=options.json)
         return 0
+    if options.threads:
+        return 0 if threads.report(options.engine, as_json=options.json) else 3
     return 0 if race(options) else 3
 
 

@@ -301,7 +301,7 @@ SUMMARY: Final = (
     _count("packets_dropped", "packets lost"),
     _count("packets_inside_before", "packets in the network when the counters started"),
     _count("packets_inside_after", "packets in the network at the end"),
-    Field("packets_peak", "i64", "derived", "most packets in the network at once, at 1000 instants of the run and its end"),
+    Field("packets_peak", "i64", "derived", "most packets in the network at once, of 1001 counts"),
 )
 
 SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
