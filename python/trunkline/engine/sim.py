@@ -121,6 +121,8 @@ def simulate_all(
             ((job.network_json, job.seed) for job in jobs),
             ended,
             threads=threads,
+            # What is left over of more threads than runs goes to each run; no result depends on it.
+            threads_a_run=max((threads or cores()) // max(len(jobs), 1), 1),
             limit_time_s=limits.time_s,
             limit_memory=limits.memory,
         )
@@ -179,6 +181,7 @@ def stream(
     tick: Callable[[], object] | None = None,
     limit_time_s: float | None = None,
     limit_memory: int | None = None,
+    threads_a_run: int = 1,
 ) -> None:
     """Run networks one after the other on several threads, telling of each as it ends.
 
@@ -200,10 +203,20 @@ def stream(
         A run that takes longer is stopped, others go on [s of the wall clock].
     limit_memory : int, optional
         When the process holds more, the runs under way are stopped and no other is begun [B].
+    threads_a_run : int, default 1
+        Threads that one run may take; large networks end sooner on several.
     """
     from trunkline import _core
 
-    _core.run_stream(jobs, threads or cores(), ended, tick, limit_time_s, limit_memory)
+    _core.run_stream(
+        jobs,
+        threads or cores(),
+        ended,
+        tick,
+        limit_time_s,
+        limit_memory,
+        threads_a_run=threads_a_run,
+    )
 
 
 class Decoder:

@@ -3,8 +3,8 @@
 use crate::network::Network;
 use trunkline_units::Span;
 
-/// Packet-hops a window of loaded links must hold for threads to be worth their waits.
-const WORTHWHILE: u128 = 10_000;
+/// Packet-hops a window of loaded links must hold for each thread to be worth its waits.
+const WORTHWHILE: u128 = 5_000;
 /// Bits of a typical packet.
 const TYPICAL_BITS: u128 = 4_800;
 /// The heaviest region may weigh this much more than the mean [1/8].
@@ -12,8 +12,13 @@ const UNEVEN: u128 = 1;
 /// Distances tried between regions.
 const TRIES: usize = 24;
 
-/// Region of each node in the cut whose regions are farthest apart, if one is worth it.
-pub(super) fn cut(network: &Network, regions: usize) -> Option<Vec<u8>> {
+/// Region of each node in a cut into at most `most` regions, if one is worth it.
+pub(super) fn cut(network: &Network, most: usize) -> Option<Vec<u8>> {
+    (2..=most).rev().find_map(|regions| into(network, regions))
+}
+
+/// The cut into `regions` whose regions are farthest apart.
+fn into(network: &Network, regions: usize) -> Option<Vec<u8>> {
     let mut weight = vec![0u128; network.nodes.len()];
     for link in &network.links {
         weight[link.to as usize] += u128::from(link.rate_bit_s);
@@ -26,7 +31,7 @@ pub(super) fn cut(network: &Network, regions: usize) -> Option<Vec<u8>> {
     let step = delays.len().div_ceil(TRIES).max(1);
     delays.into_iter().rev().step_by(step).find_map(|window| {
         let hops = total * u128::from(window) / TYPICAL_BITS / 1_000_000_000;
-        if hops < WORTHWHILE {
+        if hops < WORTHWHILE * regions as u128 {
             return None;
         }
         let of_node = pack(network, window, &order, &weight, regions);
