@@ -325,7 +325,8 @@ def _masked(
         str(name) for name, each in zip(tables["flows"]["dscp"], flows, strict=True) if each.delays
     }
     known = [name in timed_classes for name in tables["classes"]["class"]]
-    delays = [name for name in tables["classes"].columns if name.startswith("delay_")]
+    columns = tables["classes"].columns
+    delays = [name for name in columns if name.startswith(("delay_", "jitter_"))]
     made["classes"] = _with(tables["classes"], dict.fromkeys(delays, known))
     return made
 

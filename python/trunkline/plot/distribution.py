@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.plot.canvas import canvas, legend, look, plain
 from trunkline.plot.figure import style
 from trunkline.plot.sources import Choice, Lacking, Source, named
-from trunkline.stats.histogram import Histogram, delays_by_flow
+from trunkline.stats.histogram import Histogram, delays_by
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -253,7 +253,7 @@ def _histograms(sources: Sequence[Source], choice: Choice) -> list[tuple[str, Hi
     for source in sources:
         by_flow: dict[str, list[Histogram]] = {}
         for run in source.runs:
-            for flow, each in delays_by_flow(run).items():
+            for flow, each in delays_by(run).items():
                 by_flow.setdefault(flow, []).append(each)
         if not by_flow:
             msg = f"{source.label} has no delays: no packet arrived after the warm-up"

@@ -129,6 +129,7 @@ CLASSES: Final = (
     _count("bytes_delivered", "sum over the flows"),
     _count("goodput_bytes", "sum over the flows"),
     _count("packets_dropped", "sum over the flows"),
+    _count("reordered", "sum over the flows"),
     _count("delay_min_ns", f"least of the flows; {_NONE_ARRIVED}"),
     _count("delay_max_ns", f"greatest of the flows; {_NONE_ARRIVED}"),
     _derived("offered_bit_s", "`bytes_sent` over the measured time"),
@@ -138,6 +139,13 @@ CLASSES: Final = (
     _derived("delay_mean_s", f"mean over all packets of the flows; {_NONE_ARRIVED}"),
     _derived("delay_min_s", f"least of the flows; {_NONE_ARRIVED}"),
     _derived("delay_max_s", f"greatest of the flows; {_NONE_ARRIVED}"),
+    _derived("delay_p50_s", f"median over all packets of the flows; {_NONE_ARRIVED}"),
+    _derived("delay_p90_s", f"90th percentile of those; {_NONE_ARRIVED}"),
+    _derived("delay_p95_s", f"95th percentile; {_NONE_ARRIVED}"),
+    _derived("delay_p99_s", f"99th percentile; {_NONE_ARRIVED}"),
+    _derived("delay_p999_s", f"99.9th percentile; {_NONE_ARRIVED}"),
+    _derived("delay_range_s", f"greatest less least one-way delay; {_NONE_ARRIVED}"),
+    _derived("jitter_s", f"the flows' jitter, weighted by packets delivered; {_NONE_ARRIVED}"),
 )
 
 PORTS: Final = (

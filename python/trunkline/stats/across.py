@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from trunkline.results import Results
 from trunkline.stats.bootstrap import bootstrap_interval
-from trunkline.stats.histogram import Histogram, delays_by_flow, pooled_quantile
+from trunkline.stats.histogram import Histogram, delays_by, pooled_quantile
 from trunkline.stats.interval import Interval, mean_interval
 
 INTERVALS: dict[str, Callable[[Sequence[float]], Interval]] = {
@@ -17,7 +17,7 @@ INTERVALS: dict[str, Callable[[Sequence[float]], Interval]] = {
 """Kinds of intervals of a mean by name."""
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
-"""Quantiles of delay that flows have, by the name in their column."""
+"""Quantiles of delay that flows and classes have, by the name in their column."""
 
 KEYS = {
     "flows": ("flow",),
@@ -91,16 +91,15 @@ def across(
             if known:
                 measures[name] = mean(known)
         rows.append(Row(key, measures))
-    if table == "flows":
-        _pool_quantiles(rows, runs)
+    if table in ("flows", "classes"):
+        _pool_quantiles(rows, [delays_by(run, table) for run in runs], KEYS[table][0])
     return rows
 
 
-def _pool_quantiles(rows: list[Row], runs: Sequence[Results]) -> None:
+def _pool_quantiles(rows: list[Row], runs: list[dict[str, Histogram]], key: str) -> None:
     """Put quantiles of the merged histograms in the place of means of quantiles."""
-    listed = [delays_by_flow(run) for run in runs]
     for row in rows:
-        parts = [run[row.key["flow"]] for run in listed if row.key["flow"] in run]
+        parts = [run[row.key[key]] for run in runs if row.key[key] in run]
         if not parts:
             continue
         merged = Histogram.merged(parts)

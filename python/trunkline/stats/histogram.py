@@ -91,15 +91,27 @@ def delays(results: Results, flow: str) -> Histogram:
     flow : str
         Name of the flow.
     """
-    return delays_by_flow(results).get(flow, Histogram())
+    return delays_by(results).get(flow, Histogram())
 
 
-def delays_by_flow(results: Results) -> dict[str, Histogram]:
-    """One-way delays in one run [ns], of every flow that had a packet delivered."""
-    table = results.delays
+def delays_by(results: Results, table: str = "flows") -> dict[str, Histogram]:
+    """One-way delays in one run [ns], of all flows or classes that had a packet delivered.
+
+    Parameters
+    ----------
+    results : Results
+        The run.
+    table : {"flows", "classes"}
+        Whether each flow stands alone, or the flows of a DSCP together.
+    """
+    flows = results.flows
+    names = flows["flow"] if table == "flows" else flows["dscp"]
+    name_of = dict(zip(flows["flow"], names, strict=True))
     counts: dict[str, dict[int, int]] = {}
-    for name, end, n in zip(table["flow"], table["upper_ns"], table["packets"], strict=True):
-        counts.setdefault(str(name), {})[int(end or 0)] = int(n or 0)
+    delays = results.delays
+    for flow, end, n in zip(delays["flow"], delays["upper_ns"], delays["packets"], strict=True):
+        its = counts.setdefault(str(name_of[flow]), {})
+        its[int(end or 0)] = its.get(int(end or 0), 0) + int(n or 0)
     return {name: Histogram(its) for name, its in counts.items()}
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from trunkline.results import SCHEMAS, Results
 from trunkline.results import dscp as code_points
+from trunkline.stats import across
 
 from .raw import CAUSES, column, network, tables
 
@@ -71,6 +72,39 @@ def test_mean_delay_of_a_class_weighs_packets(results: Results) -> None:
     made = Results.from_raw(raw, network(), CAUSES, results.provenance)
     # (30 * 4 ms + 10 * 8 ms) / 40 = 5 ms.
     assert made.classes.where(**{"class": "DF"})["delay_mean_s"] == pytest.approx(0.005)
+
+
+def _with_delays(results: Results, upper_ms: list[int], flows: list[int]) -> Results:
+    """The flows `web` (1) and `idle` (2), both DF, deliver two packets a bucket."""
+    raw = tables()
+    raw["flows"]["packets_delivered"] = column("i64", 90, 30, 10)
+    raw["flows"]["jitter_ns"] = column("f64", 1e6, 2e6, 6e6)
+    raw["flows"]["reordered"] = column("i64", 5, 3, 4)
+    raw["delays"] = {
+        "flow": column("i64", *flows),
+        "upper_ns": column("i64", *(1_000_000 * upper for upper in upper_ms)),
+        "packets": column("i64", *(2 for _ in flows)),
+    }
+    return Results.from_raw(raw, network(), CAUSES, results.provenance)
+
+
+def test_percentiles_of_a_class_are_those_of_all_its_packets(results: Results) -> None:
+    # web 1, 2, 3 ms and idle 3, 4, 9 ms, two packets each: 1 1 2 2 3 3 3 3 4 4 9 9.
+    # Rank ceil(0.5 * 12) = 6: 3 ms; ceil(0.9 * 12) = 11: 9 ms. AF or EF flows do not count.
+    made = _with_delays(results, [7, 1, 2, 3, 3, 4, 9], [0, 1, 1, 1, 2, 2, 2])
+    best_effort = made.classes.where(**{"class": "DF"})
+    assert best_effort["delay_p50_s"] == 0.003
+    assert best_effort["delay_p90_s"] == 0.009
+    # Weighted by packets: (30 * 2 ms + 10 * 6 ms) / 40 = 3 ms. Sum: 3 + 4.
+    assert best_effort["jitter_s"] == 0.003
+    assert best_effort["reordered"] == 7
+
+
+def test_percentiles_of_a_class_over_runs_are_of_the_merged_histograms(results: Results) -> None:
+    # DF: 1 1 2 2 in one run, 5 5 6 6 in the other: median of all eight, rank 4, is 2 ms.
+    runs = [_with_delays(results, ends, [1, 2]) for ends in ([1, 2], [5, 6])]
+    row = next(row for row in across(runs, "classes") if row.key == {"class": "DF"})
+    assert row.measures["delay_p50_s"].mean == pytest.approx(0.002)
 
 
 def test_rfc2597_and_rfc2474_names_of_code_points() -> None:

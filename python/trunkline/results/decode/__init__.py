@@ -48,7 +48,7 @@ def decode(raw: Raw, network: Network, causes: Sequence[str]) -> dict[str, Table
     columns = {
         name: make(Rows(raw[name])) if name in raw else empty(name) for name, make in made.items()
     }
-    columns["classes"] = flows.classes(columns["flows"], measured_s)
+    columns["classes"] = flows.classes(columns["flows"], columns["delays"], measured_s)
     return {name: Table(name, fields, columns[name]) for name, fields in SCHEMAS.items()}
 
 

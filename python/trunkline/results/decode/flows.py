@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from trunkline.results import dscp
@@ -26,7 +29,9 @@ _SUMMED = (
     "bytes_delivered",
     "goodput_bytes",
     "packets_dropped",
+    "reordered",
 )
+_SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
 
 def flows(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
@@ -64,7 +69,9 @@ def delays(rows: Rows, network: Network) -> dict[str, Column]:
     return {"flow": names_of(network, "flows", rows["flow"]), **counts}
 
 
-def classes(flows: Mapping[str, Column], measured_s: float) -> dict[str, Column]:
+def classes(
+    flows: Mapping[str, Column], delays: Mapping[str, Column], measured_s: float
+) -> dict[str, Column]:
     """Flows gathered by DSCP, classes in order of their first flow."""
     named = flows["dscp"].to_list()
     members: dict[Any, list[int]] = {}
@@ -76,14 +83,17 @@ def classes(flows: Mapping[str, Column], measured_s: float) -> dict[str, Column]
     delivered = counts["packets_delivered"]
     arrived = [[i for i in group if delivered[i] > 0] for group in groups]
     least, most = flows["delay_min_ns"].numbers(), flows["delay_max_ns"].numbers()
-    mean = flows["delay_mean_ns"].numbers()
     valid = mask(bool(group) for group in arrived)
     least_ns = [min((int(least[i]) for i in group), default=-1) for group in arrived]
     most_ns = [max((int(most[i]) for i in group), default=-1) for group in arrived]
-    mean_ns = [
-        sum(mean[i] * delivered[i] for i in group) / max(1, _total(delivered, group))
-        for group in arrived
-    ]
+    range_ns = [high - low for low, high in zip(least_ns, most_ns, strict=True)]
+
+    def averaged(name: str) -> Column:
+        values = flows[name].numbers()
+        weighted = (sum(values[i] * delivered[i] for i in group) for group in arrived)
+        totals = (max(1, _total(delivered, group)) for group in arrived)
+        return seconds([part / n for part, n in zip(weighted, totals, strict=True)], valid)
+
     return {
         "class": Column([str(name) for name in members]),
         "flows": ints([len(group) for group in groups]),
@@ -91,10 +101,41 @@ def classes(flows: Mapping[str, Column], measured_s: float) -> dict[str, Column]
         "delay_min_ns": ints(least_ns, valid),
         "delay_max_ns": ints(most_ns, valid),
         **_rates(sums, measured_s),
-        "delay_mean_s": seconds(mean_ns, valid),
+        "delay_mean_s": averaged("delay_mean_ns"),
         "delay_min_s": seconds(least_ns, valid),
         "delay_max_s": seconds(most_ns, valid),
+        **_percentiles(
+            list(members), dict(zip(flows["flow"].to_list(), named, strict=True)), delays
+        ),
+        "delay_range_s": seconds(range_ns, valid),
+        "jitter_s": averaged("jitter_ns"),
     }
+
+
+def _percentiles(
+    classes: Sequence[Any], class_of: Mapping[Any, Any], delays: Mapping[str, Column]
+) -> dict[str, Column]:
+    """Percentiles of classes: of the histograms of their flows, which have the same buckets."""
+    gathered: dict[Any, dict[int, int]] = {name: {} for name in classes}
+    flows, uppers = delays["flow"].to_list(), delays["upper_ns"].numbers()
+    for flow, upper, packets in zip(flows, uppers, delays["packets"].numbers(), strict=True):
+        buckets = gathered[class_of[flow]]
+        buckets[upper] = buckets.get(upper, 0) + packets
+    found = [_quantiles(sorted(buckets.items())) for buckets in gathered.values()]
+    valid = mask(bool(buckets) for buckets in gathered.values())
+    return {
+        f"delay_{which}_s": seconds([values[index] for values in found], valid)
+        for index, which in enumerate(_SHARES)
+    }
+
+
+def _quantiles(buckets: list[tuple[int, int]]) -> list[int]:
+    """Upper ends of the buckets with the values of rank ceil(share n), as the engine has them."""
+    if not buckets:
+        return [0] * len(_SHARES)
+    ranks = list(accumulate(packets for _, packets in buckets))
+    wanted = (max(1, math.ceil(share * ranks[-1])) for share in _SHARES.values())
+    return [buckets[bisect_left(ranks, rank)][0] for rank in wanted]
 
 
 def _total(values: Sequence[float], group: Iterable[int]) -> int:
