@@ -30,10 +30,13 @@ from trunkline.cli.replication import (
     with_warm_up,
 )
 from trunkline.cli.report_command import report_option, write_report
+from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
     from trunkline.network import Network
     from trunkline.results import Results
+    from trunkline.scenario import Scenario
+    from trunkline.stats import Level
     from trunkline.study.pilot import Course
 
 
@@ -66,7 +69,11 @@ if TYPE_CHECKING:
     help="Of one run: intervals of goodput, throughput and delay by batch means.",
 )
 @warm_up_option
-@click.option("--threads", type=click.IntRange(1, 4096), help="Runs at a time; default: all cores.")
+@click.option(
+    "--threads",
+    type=click.IntRange(1, 4096),
+    help="Runs at a time, or threads of one large run; default: all cores.",
+)
 @click.option(
     "--out",
     type=click.Path(file_okay=False),
@@ -75,6 +82,7 @@ if TYPE_CHECKING:
 @report_option
 @click.option("--overwrite", is_flag=True, help="Replace earlier results in --out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@click.option("--judge", is_flag=True, help="End with 3 if a service level agreement is broken.")
 @limit_options
 @capture_options
 def command(
@@ -96,6 +104,7 @@ def command(
     report: bool,
     overwrite: bool,
     as_json: bool,
+    judge: bool,
     pcap: str | None,
     pcap_at: tuple[str, ...],
     pcap_snaplen: int | None,
@@ -114,6 +123,8 @@ def command(
         raise click.UsageError("--metric says what --until-ci looks at; without it, all is shown.")
     wanted = chosen(metrics) if until_ci is not None else []
     scenario = load_scenario(file, warm_up_overrides(capture.overrides(overrides), warm_up), strict)
+    if judge and not scenario.slas:
+        raise click.UsageError("--judge: the scenario has no slas to hold the run to.")
     if out is not None:
         check_folder(out, overwrite=overwrite)
 
@@ -153,8 +164,10 @@ def command(
         folder = store.write(results, out, network_json=network.to_json(), overwrite=overwrite)
         click.echo(f"results written to {folder}", err=True)
     capture.write(results[0], network)
+    levels = _levels(scenario, results)
     if as_json:
         about = to_json(results, interval=interval)
+        about["slas"] = [level.to_json() for level in levels]
         if reached is not None:
             about["precision"] = {"wanted": until_ci, **asdict(reached)}
         if pilot is not None:
@@ -163,11 +176,26 @@ def command(
             about["batches"] = [asdict(course) for course in courses]
         echo_json(about)
     else:
+        if levels:
+            from trunkline.stats.sla import render_levels
+
+            echo_tables(lambda **how: render_levels(levels, **how))
         show(results, interval=interval, courses=courses)
     if reached is not None and until_ci is not None:
         click.echo(say_precision(reached, until_ci), err=True)
     if out is not None and report:
         write_report(folder)
+    if judge and not all(level.met for level in levels):
+        click.get_current_context().exit(Status.NOT_HELD)
+
+
+def _levels(scenario: Scenario, results: list[Results]) -> list[Level]:
+    """How the scenario's agreements came out; none without agreements."""
+    if not scenario.slas:
+        return []
+    from trunkline.stats import judge
+
+    return judge(scenario.bounds(), results)
 
 
 def _with_batches(

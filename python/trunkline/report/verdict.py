@@ -130,7 +130,7 @@ def of_run(exhibit: Exhibit) -> list[Fact]:
     from trunkline.stats import across
     from trunkline.stats.render import not_enough
 
-    facts = _recovery(exhibit)
+    facts = [*_levels(exhibit), *_recovery(exhibit)]
     total = {
         name: sum(int(run.summary[name] or 0) for run in exhibit.runs)
         for name in (
@@ -194,6 +194,40 @@ def of_run(exhibit: Exhibit) -> list[Fact]:
             Fact("known", "Counted from the start", "no warm-up: slow start is in the averages")
         )
     return facts
+
+
+def _levels(exhibit: Exhibit) -> list[Fact]:
+    """The scenario's service level agreements; those that are broken first."""
+    from pydantic import ValidationError
+
+    from trunkline.scenario import ScenarioError
+    from trunkline.scenario.loader import reread
+    from trunkline.stats.sla import judge, promise, said, whom
+
+    written = exhibit.first.provenance.scenario
+    if "slas" not in written:
+        return []
+    try:
+        bounds = reread(written).bounds()
+    except (ScenarioError, ValidationError):
+        return [Fact("doubt", "The text of the scenario cannot be read again for its SLAs")]
+    facts = []
+    try:
+        levels = judge(bounds, exhibit.runs)
+    except ValueError as error:
+        return [Fact("doubt", "The runs cannot be held to the scenario's SLAs", str(error))]
+    for level in levels:
+        unit = level.bound.unit
+        kept = (
+            f"{level.kept} of {len(level.values)} runs keep it, " if len(level.values) > 1 else ""
+        )
+        detail = "it has no value: nothing arrived" if level.worst is None else ""
+        if level.worst is not None:
+            of = f" ({level.worst_row})" if len(level.bound.rows) > 1 else ""
+            detail = f"{said(level.worst, unit)} at worst{of}, margin {said(level.margin, unit)}"
+        text = f"SLA {level.bound.sla}: {whom(level.bound)}, {promise(level.bound)}"
+        facts.append(Fact("held" if level.met else "broken", text, kept + detail))
+    return sorted(facts, key=lambda fact: fact.sign != "broken")
 
 
 def _recovery(exhibit: Exhibit) -> list[Fact]:

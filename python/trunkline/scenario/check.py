@@ -11,6 +11,7 @@ from trunkline.scenario import (
     check_paths,
     check_ports,
     check_recovery,
+    check_slas,
     check_trunks,
 )
 from trunkline.scenario.diagnostic import Problems, nearest
@@ -70,6 +71,7 @@ def check(scenario: Scenario, problems: Problems) -> None:
     check_flows.check(scenario, found, problems)
     check_recovery.check(scenario, found, sound, problems)
     _probes(scenario, found, problems)
+    check_slas.check(scenario, problems)
     _run(scenario, problems)
 
 

@@ -17,13 +17,14 @@ from trunkline.scenario.diagnostic import (
     Place,
     Problems,
     ScenarioError,
+    printable,
     with_place,
 )
 from trunkline.scenario.explain import explain
 from trunkline.scenario.model import FORMAT, Scenario
 from trunkline.scenario.text import Map, Seq
 
-__all__ = ["load"]
+__all__ = ["load", "reread"]
 
 
 def load(
@@ -72,6 +73,20 @@ def load(
     return _load(document, overrides or {}, strict, _Origin(file, content, folder, stem, True))
 
 
+def reread(content: str) -> Scenario:
+    """A scenario from text that was loaded before, without the files that it names.
+
+    Raises
+    ------
+    ScenarioError, ValidationError
+        It is no such text.
+    """
+    problems = Problems()
+    document, _ = text.parse(content, "<text>")
+    meant = parameters.substitute(document, problems)
+    return Scenario.model_validate(meant, context={"text": True, "substituted": True})
+
+
 class _Origin:
     """Where a document comes from."""
 
@@ -118,8 +133,22 @@ def _load(document: Any, overrides: Mapping[str, str], strict: bool, origin: _Or
     scenario._warnings = ScenarioError(diagnostics, origin.content).diagnostics
     # Text that does not hold the overrides would be a false provenance.
     scenario._source = "" if overrides else origin.content
+    scenario._head = _head(origin.content, overrides) if overrides else ""
     scenario._checked = True
     return scenario
+
+
+def _head(content: str, overrides: Mapping[str, str]) -> str:
+    """The comment at the head of a file, which a dump has not, and what was set over it."""
+    lines = []
+    for line in content.splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(printable(line))
+    if not lines:
+        return ""
+    changed = ", ".join(f"{key}={value}" for key, value in overrides.items())
+    return "\n".join([*lines, "#", printable(f"# Set: {' '.join(changed.split())}"), ""])
 
 
 def _check(scenario: Scenario | None, meant: Any, origin: _Origin, problems: Problems) -> None:

@@ -41,6 +41,7 @@ from trunkline.scenario.flow import Flow, TcpOptions, UdpOptions
 from trunkline.scenario.port import Port, Queue
 from trunkline.scenario.recovery import Failure, Protection, Rerouting
 from trunkline.scenario.schedule import Schedule
+from trunkline.scenario.sla import Bound, Sla, bounds
 from trunkline.scenario.units import BYTES
 
 __all__ = [
@@ -305,6 +306,9 @@ class Scenario(Element):
         default=None, description="IP routing that follows failures; absent: routes stay."
     )
     probes: tuple[Probe, ...] = Field(default=(), description="What to record over time.")
+    slas: dict[Name, Sla] = Field(
+        default={}, description="Service level agreements by name, judged after the run."
+    )
     run: Run = Field(description="Length and seed.")
 
     _warnings: list[Diagnostic] = PrivateAttr(default_factory=list)
@@ -312,12 +316,16 @@ class Scenario(Element):
     _document: Any = PrivateAttr(default=None)
     _checked: bool = PrivateAttr(default=False)
     _source: str = PrivateAttr(default="")
+    _head: str = PrivateAttr(default="")
     _schedules: dict[str, Schedule] = PrivateAttr(default_factory=dict)
 
     @property
     def text(self) -> str:
-        """The text it was loaded from; of a scenario built in Python, its dump."""
-        return self._source or self.dump()
+        """The text it was loaded from; with overrides or built in Python, its dump.
+
+        A dump with overrides has the file's head of comments and says what was set.
+        """
+        return self._source or self._head + self.dump()
 
     @property
     def checked(self) -> bool:
@@ -328,6 +336,10 @@ class Scenario(Element):
     def schedules(self) -> Mapping[str, Schedule]:
         """Packet schedules that were read, by file name as written."""
         return self._schedules
+
+    def bounds(self) -> list[Bound]:
+        """Every bound of its service level agreements, for `trunkline.stats.judge`."""
+        return list(bounds(self))
 
     def diffserv_of(self, path: str) -> DiffServ | None:
         """What a path does for Differentiated Services, defaults taken in; None: nothing."""

@@ -10,6 +10,7 @@ from trunkline.stats.interval import Interval, mean_interval, paired_difference
 from trunkline.stats.order import quantile_interval
 from trunkline.stats.quantile import quantile
 from trunkline.stats.recovery import Outage, gap, outages, regained_after
+from trunkline.stats.sla import Level, judge
 from trunkline.stats.stopping import Precision, precision, runs_wanted, until
 from trunkline.stats.warm_up import Cut, mser5
 
@@ -18,6 +19,7 @@ __all__ = [
     "Cut",
     "Histogram",
     "Interval",
+    "Level",
     "Outage",
     "Precision",
     "across",
@@ -26,6 +28,7 @@ __all__ = [
     "delays",
     "gap",
     "holm",
+    "judge",
     "mean_absolute_percentage",
     "mean_interval",
     "mean_log_ratio",

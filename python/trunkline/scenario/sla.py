@@ -1,0 +1,138 @@
+"""Service level agreements: what flows and classes are promised (RFC 2475 section 1.2).
+
+An SLA is the contract; what a scenario holds is its measurable part, the service level
+specification (SLS, RFC 3260 section 2.1). It is judged after the run and never changes it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.fields import Dscp, Names, Rate, Share, Time, dscp_name
+
+if TYPE_CHECKING:
+    from trunkline.scenario.model import Scenario
+
+__all__ = ["AtLeast", "AtMost", "Bound", "Sla", "bounds", "flows_of", "row_of_class"]
+
+VOICE_ADMIT = 44
+"""The code point that scenarios may call VA (RFC 5865); tables use its name in the registry."""
+
+
+class AtMost(Element):
+    """Measures that may not be greater."""
+
+    delay_mean: Time | None = Field(default=None, description="Mean one-way delay.")
+    delay_p50: Time | None = Field(default=None, description="Median one-way delay.")
+    delay_p90: Time | None = Field(default=None, description="90th percentile.")
+    delay_p95: Time | None = Field(default=None, description="95th percentile.")
+    delay_p99: Time | None = Field(default=None, description="99th percentile.")
+    delay_p999: Time | None = Field(default=None, description="99.9th percentile.")
+    delay_max: Time | None = Field(default=None, description="Greatest one-way delay.")
+    delay_range: Time | None = Field(default=None, description="Greatest less least one-way delay.")
+    jitter: Time | None = Field(
+        default=None, description="Interarrival jitter (RFC 3550 section 6.4.1)."
+    )
+    loss: Share | None = Field(default=None, description="Packets lost over packets sent.")
+
+
+class AtLeast(Element):
+    """Measures that may not be less."""
+
+    goodput: Rate | None = Field(
+        default=None, description="Application bits handed over in order, each once."
+    )
+    throughput: Rate | None = Field(default=None, description="IP bits delivered.")
+
+
+class Sla(Element):
+    """A service level agreement: bounds that flows, or a class of them, must keep."""
+
+    flow: Names | None = Field(
+        default=None, description="Flows; each of them, and each replica, must keep every bound."
+    )
+    class_: Dscp | None = Field(
+        default=None,
+        alias="class",
+        description="Instead of flows: all that send with this DSCP, together.",
+    )
+    at_most: AtMost = Field(default=AtMost(), description="Upper bounds.")
+    at_least: AtLeast = Field(default=AtLeast(), description="Lower bounds.")
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One bound of an agreement, in terms of the results.
+
+    Parameters
+    ----------
+    sla : str
+        The agreement's name.
+    table : {"flows", "classes"}
+        Where the measure stands.
+    rows : tuple of str
+        Rows there; each must keep the bound.
+    measure : str
+        The measure as the scenario calls it.
+    column : str
+        Its column.
+    unit : {"s", "1", "bit/s"}
+        Unit of column and value.
+    at : {"most", "least"}
+        Which side.
+    value : float
+        The bound.
+    """
+
+    sla: str
+    table: Literal["flows", "classes"]
+    rows: tuple[str, ...]
+    measure: str
+    column: str
+    unit: Literal["s", "1", "bit/s"]
+    at: Literal["most", "least"]
+    value: float
+
+
+def bounds(scenario: "Scenario") -> Iterator[Bound]:
+    """Every bound of every agreement, in the order of the file."""
+    for name, sla in scenario.slas.items():
+        table: Literal["flows", "classes"] = "flows"
+        rows: tuple[str, ...]
+        if sla.class_ is not None:
+            table, rows = "classes", (row_of_class(sla.class_),)
+        else:
+            rows = flows_of(scenario, sla.flow or ())
+        for measure in AtMost.model_fields:
+            limit = getattr(sla.at_most, measure)
+            if limit is None:
+                continue
+            if measure == "loss":
+                yield Bound(name, table, rows, measure, "loss_ratio", "1", "most", limit)
+            else:
+                # Seconds by the same division as in the tables, so that equal times are equal.
+                yield Bound(name, table, rows, measure, f"{measure}_s", "s", "most", limit / 1e9)
+        for measure in AtLeast.model_fields:
+            limit = getattr(sla.at_least, measure)
+            if limit is not None:
+                column = f"{measure}_bit_s"
+                yield Bound(name, table, rows, measure, column, "bit/s", "least", float(limit))
+
+
+def row_of_class(dscp: int) -> str:
+    """Name that the table of classes has for a code point."""
+    return "VOICE-ADMIT" if dscp == VOICE_ADMIT else str(dscp_name(dscp))
+
+
+def flows_of(scenario: "Scenario", wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Flows by their own names, replicas one by one; ``all`` means every flow."""
+    from trunkline.scenario.check_flows import names
+
+    return tuple(
+        own
+        for own, declared in names(scenario)
+        if "all" in wanted or own in wanted or declared in wanted
+    )

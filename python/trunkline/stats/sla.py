@@ -1,0 +1,255 @@
+"""Service levels: whether runs keep the bounds that a scenario promises (RFC 2475 section 1.2).
+
+An agreement holds for every customer in every period, not on average: a bound is met where each of
+its flows keeps it in each run. A measure that a run has no value for, since nothing arrived, is not
+shown to be kept, and counts as broken. The mean over runs and its interval are given beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from trunkline.results import Results
+from trunkline.results.render import add, draw, frame, mean_and_half, percent, quantity
+from trunkline.stats.interval import Interval, mean_interval
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+SHOWN = 60
+"""Most bounds that the terminal shows."""
+
+
+class Bound(Protocol):
+    """A bound; a scenario's are those of ``Scenario.bounds()``."""
+
+    @property
+    def sla(self) -> str:
+        """Name of the agreement."""
+
+    @property
+    def table(self) -> str:
+        """Table of the results: flows or classes."""
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Rows of it that must keep the bound."""
+
+    @property
+    def measure(self) -> str:
+        """What is bounded, as scenarios call it."""
+
+    @property
+    def column(self) -> str:
+        """Its column."""
+
+    @property
+    def unit(self) -> str:
+        """Unit of column and bound: ``s``, ``1`` or ``bit/s``."""
+
+    @property
+    def at(self) -> str:
+        """``most`` or ``least``."""
+
+    @property
+    def value(self) -> float:
+        """The bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How a bound came out.
+
+    Parameters
+    ----------
+    bound : Bound
+        What was promised.
+    values : tuple of (float or None)
+        A value a run, that of the row farthest on the wrong side; None where some row has none.
+    kept : int
+        Runs in which every row keeps the bound.
+    worst : float or None
+        The value farthest on the wrong side of all runs; None where some run has none.
+    worst_row : str
+        Whose it is.
+    worst_seed : int
+        Seed of its run.
+    """
+
+    bound: Bound
+    values: tuple[float | None, ...]
+    kept: int
+    worst: float | None
+    worst_row: str
+    worst_seed: int
+
+    @property
+    def met(self) -> bool:
+        """Whether every run keeps it."""
+        return self.kept == len(self.values)
+
+    @property
+    def interval(self) -> Interval | None:
+        """Mean over the runs with its 95 % interval by Student's t; None if some have no value."""
+        known = [value for value in self.values if value is not None]
+        return mean_interval(known) if len(known) == len(self.values) else None
+
+    @property
+    def margin(self) -> float | None:
+        """From the worst value to the bound, in the bound's unit; negative if it is broken."""
+        if self.worst is None:
+            return None
+        gap = self.bound.value - self.worst
+        return gap if self.bound.at == "most" else -gap
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``run --json`` prints it."""
+        mean = self.interval
+        return {
+            "sla": self.bound.sla,
+            "table": self.bound.table,
+            "rows": list(self.bound.rows),
+            "measure": self.bound.measure,
+            "unit": self.bound.unit,
+            "at": self.bound.at,
+            "bound": self.bound.value,
+            "met": self.met,
+            "kept": self.kept,
+            "runs": len(self.values),
+            "values": list(self.values),
+            "mean": None if mean is None else mean.mean,
+            "low": None if mean is None else mean.low,
+            "high": None if mean is None else mean.high,
+            "worst": self.worst,
+            "worst_row": self.worst_row,
+            "worst_seed": self.worst_seed,
+            "margin": self.margin,
+        }
+
+
+def judge(bounds: Iterable[Bound], runs: Sequence[Results]) -> list[Level]:
+    """Hold runs to bounds.
+
+    Parameters
+    ----------
+    bounds : iterable of Bound
+        From ``Scenario.bounds()``.
+    runs : sequence of Results
+        Runs of that scenario; at least one.
+
+    Returns
+    -------
+    list of Level
+        One a bound, in their order.
+
+    Raises
+    ------
+    ValueError
+        No runs, or they lack a row: they are of another scenario.
+    """
+    if not runs:
+        msg = "at least one run is needed"
+        raise ValueError(msg)
+    return [_level(bound, runs) for bound in bounds]
+
+
+def _level(bound: Bound, runs: Sequence[Results]) -> Level:
+    worst_of_run = [_worst(bound, run) for run in runs]
+    ranked = [(_badness(bound, value), index) for index, (value, _) in enumerate(worst_of_run)]
+    _, index = max(ranked, key=lambda pair: (pair[0], -pair[1]))
+    value, row = worst_of_run[index]
+    return Level(
+        bound,
+        tuple(each for each, _ in worst_of_run),
+        sum(_badness(bound, each) <= 0 for each, _ in worst_of_run),
+        value,
+        row,
+        runs[index].seed,
+    )
+
+
+def _worst(bound: Bound, run: Results) -> tuple[float | None, str]:
+    """The worst value of a run and whose it is; the first of several alike."""
+    table = run.tables[bound.table]
+    names = table["flow" if bound.table == "flows" else "class"]
+    found = dict(zip(names, table[bound.column], strict=True))
+    missing = [row for row in bound.rows if row not in found]
+    if missing or not bound.rows:
+        msg = f"SLA {bound.sla}: the {bound.table} of these runs have no {', '.join(missing)}"
+        raise ValueError(msg)
+    pairs = [(found[row], row) for row in bound.rows]
+    known = [(None if value is None else float(value), row) for value, row in pairs]
+    return max(known, key=lambda pair: _badness(bound, pair[0]))
+
+
+def _badness(bound: Bound, value: float | None) -> float:
+    """How far on the wrong side a value is; above 0 is broken."""
+    if value is None:
+        return float("inf")
+    return value - bound.value if bound.at == "most" else bound.value - value
+
+
+def said(value: float | None, unit: str) -> str:
+    """A value of a bound's unit as people read it."""
+    return percent(value) if unit == "1" else quantity(value, unit)
+
+
+def promise(bound: Bound) -> str:
+    """The bound as people read it: ``delay_p99 at most 20 ms``."""
+    return f"{bound.measure} at {bound.at} {said(bound.value, bound.unit)}"
+
+
+def whom(bound: Bound) -> str:
+    """Whom the bound is for: a class, a flow, or how many flows."""
+    if bound.table == "classes":
+        return f"class {bound.rows[0]}"
+    return bound.rows[0] if len(bound.rows) == 1 else f"{len(bound.rows)} flows"
+
+
+def render_levels(
+    levels: Sequence[Level], *, width: int | None = None, colour: bool = False
+) -> str:
+    """Write levels as a table; broken ones first if there are too many for a terminal.
+
+    Parameters
+    ----------
+    levels : sequence of Level
+        From :func:`judge`.
+    width : int, optional
+        Columns of the terminal; found out by itself if left out.
+    colour : bool, default False
+        Whether to use the escape codes of a terminal.
+    """
+    shown = list(levels)
+    title = "Service levels"
+    if len(shown) > SHOWN:
+        shown = sorted(levels, key=lambda level: level.met)[:SHOWN]
+        title = f"Service levels ({SHOWN}, the broken first; {len(levels) - SHOWN} more)"
+    several = any(len(level.values) > 1 for level in levels)
+    return draw([_table(title, shown, several=several)], width=width, colour=colour)
+
+
+def _table(title: str, levels: Sequence[Level], *, several: bool) -> RichTable:
+    names = ["SLA", "for", "promise", "is"]
+    more = ["mean", "kept"] if several else []
+    drawn = frame(title, [*names, *more, "worst", "margin"], names=len(names))
+    drawn.collapse_padding = True
+    for level in levels:
+        unit = level.bound.unit
+        cells = [level.bound.sla, whom(level.bound), promise(level.bound)]
+        cells.append("met" if level.met else "BROKEN")
+        if several:
+            cells += [_mean(level.interval, unit), f"{level.kept} of {len(level.values)}"]
+        add(drawn, [*cells, said(level.worst, unit), said(level.margin, unit)])
+    drawn.caption = "worst: flow and run farthest on the wrong side; margin: what is left to it"
+    return drawn
+
+
+def _mean(interval: Interval | None, unit: str) -> str:
+    if interval is None:
+        return "–"
+    factor, name = (100, "%") if unit == "1" else (1, unit)
+    half = interval.half_width
+    return mean_and_half(factor * interval.mean, None if half is None else factor * half, name)

@@ -1,0 +1,70 @@
+"""Service level agreements: what the file says and what it means in terms of the results."""
+
+from __future__ import annotations
+
+from trunkline.network import compile
+from trunkline.results import SCHEMAS, dscp
+from trunkline.scenario import Scenario, load
+from trunkline.scenario.loader import reread
+from trunkline.scenario.sla import AtLeast, AtMost, row_of_class
+
+PLAIN = """\
+# Two calls
+trunkline: 1
+parameters: {late: 20 ms}
+nodes: [A, B]
+links: {A-B: {rate: 10 Mbit/s}}
+flows:
+  call: {agent: udp, replicate: 2, from: A, to: B, rate: 1 Mbit/s, dscp: EF}
+  data: {agent: tcp, from: A, to: B}
+run: {duration: 1 s}
+"""
+SLAS = """\
+slas:
+  voice: {flow: [call], at_most: {delay_p99: $late, loss: 0.1 %}, at_least: {goodput: 960 kbit/s}}
+  expedited: {class: EF, at_most: {jitter: 1 ms}}
+  everyone: {flow: all, at_least: {throughput: 500 kbit/s}}
+"""
+
+
+def loaded() -> Scenario:
+    return load(PLAIN + SLAS)
+
+
+def test_bounds_are_in_units_of_the_tables() -> None:
+    found = [(b.sla, b.rows, b.column, b.at, b.value) for b in loaded().bounds()]
+    calls = ("call[0]", "call[1]")
+    assert found == [
+        ("voice", calls, "delay_p99_s", "most", 0.02),
+        ("voice", calls, "loss_ratio", "most", 0.001),
+        ("voice", calls, "goodput_bit_s", "least", 960_000.0),
+        ("expedited", ("EF",), "jitter_s", "most", 0.001),
+        ("everyone", (*calls, "data"), "throughput_bit_s", "least", 500_000.0),
+    ]
+
+
+def test_every_measure_is_a_column_of_both_tables() -> None:
+    columns = {f"{name}_s" for name in AtMost.model_fields if name != "loss"}
+    columns |= {"loss_ratio"} | {f"{name}_bit_s" for name in AtLeast.model_fields}
+    for table in ("flows", "classes"):
+        assert columns <= {field.name for field in SCHEMAS[table]}
+
+
+def test_classes_bear_the_names_of_the_table_of_classes() -> None:
+    assert [row_of_class(each) for each in range(64)] == [dscp.name(each) for each in range(64)]
+
+
+def test_agreements_are_no_part_of_the_network() -> None:
+    assert compile(loaded()).to_json() == compile(load(PLAIN)).to_json()
+
+
+def test_a_dump_says_the_same() -> None:
+    assert load(loaded().dump()).bounds() == loaded().bounds()
+
+
+def test_the_text_of_a_scenario_with_overrides_holds_them_and_the_head_of_the_file() -> None:
+    changed = load(PLAIN + SLAS, overrides={"late": "30 ms"})
+    assert changed.text.startswith("# Two calls\n#\n# Set: late=30 ms\ntrunkline: 1\n")
+    assert reread(changed.text).bounds()[0].value == 0.03
+    assert load(changed.text) == changed
+    assert loaded().text == PLAIN + SLAS
