@@ -17,13 +17,14 @@ def run_stream(
     memory_limit: int | None = None,
     broken: int | None = None,
     threads_a_run: int = 1,
+    few: Callable[[int, str], object] | None = None,
 ) -> None:
     """Run each (network, seed), ``threads`` at a time, without the interpreter lock.
 
     The run of number ``broken`` panics, for tests. Each run may take ``threads_a_run`` threads.
 
     ``ended`` gets the number of a run, and either None and its tables, or a kind of failure and
-    a text.
+    a text. ``few`` gets the number of threads and a reason where fewer than asked for start.
     """
 
 def routes(network: str) -> list[tuple[int, int, int]]:

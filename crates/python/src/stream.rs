@@ -43,14 +43,17 @@ struct Shared {
 /// the process holds more than `memory_limit` bytes, the runs under way are stopped and no other
 /// is begun. `tick`, if given, is called every 10 ms or so. The run of number `broken` panics, so
 /// that it can be tested what a bug of the engine does to the runs beside it. Each run may take
-/// `threads_a_run` threads itself, which changes how soon it ends and nothing else.
+/// `threads_a_run` threads itself, which changes how soon it ends and nothing else. Where the
+/// system starts fewer threads than asked for, the runs only take longer; `few` is then called once
+/// with their number and the reason.
 ///
 /// # Errors
-/// Whatever `jobs`, `ended` and `tick` raise, and an interrupt; the runs under way are stopped.
+/// Whatever `jobs`, `ended`, `tick` and `few` raise, and an interrupt; the runs under way are
+/// stopped. The system's own error if it does not start a single thread.
 #[pyfunction]
 #[pyo3(signature = (
     jobs, threads, ended, tick=None, time_limit_s=None, memory_limit=None, broken=None,
-    threads_a_run=1
+    threads_a_run=1, few=None
 ))]
 #[allow(clippy::too_many_arguments)] // Python names them.
 pub fn run_stream(
@@ -63,6 +66,7 @@ pub fn run_stream(
     memory_limit: Option<u64>,
     broken: Option<usize>,
     threads_a_run: usize,
+    few: Option<Py<PyAny>>,
 ) -> PyResult<()> {
     let jobs = jobs.try_iter()?.unbind();
     let threads = threads.max(1);
@@ -79,17 +83,29 @@ pub fn run_stream(
     let (shared, told) = (&shared, Mutex::new(told));
     py.detach(|| {
         std::thread::scope(|scope| {
+            let mut lack = None;
             for number in 0..threads {
                 let tell = tell.clone();
                 let started = std::thread::Builder::new()
                     .name(format!("run-{number}"))
                     .spawn_scoped(scope, move || work(shared, &tell));
-                // With fewer threads than asked for the runs only take longer.
-                if let (Err(error), 0) = (started, number) {
-                    return Err(error.into());
+                if let Err(error) = started {
+                    lack = Some((number, error));
+                    break;
                 }
             }
             drop(tell);
+            match (lack, few) {
+                (Some((0, error)), _) => return Err(error.into()),
+                (Some((started, error)), Some(few)) => {
+                    let told = Python::attach(|py| few.call1(py, (started, error.to_string())));
+                    if let Err(raised) = told {
+                        shared.stop.store(INTERRUPT, Ordering::Relaxed);
+                        return Err(raised);
+                    }
+                }
+                _ => {}
+            }
             let mut host = Host { jobs, ended, tick, memory_limit, begun: 0, waiting: None };
             let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
             let result = host.serve(shared, feed, &told);

@@ -119,7 +119,7 @@ def study_faults(folder: str | None = None) -> Iterator[None]:
     ------
     click.UsageError, Resources
     """
-    from trunkline.study.errors import OutOfMemory, Refused
+    from trunkline.study.errors import OutOfMemory, Refused, Unable
 
     hint = f"; resume with --resume --out {folder}" if folder else ""
     try:
@@ -129,6 +129,8 @@ def study_faults(folder: str | None = None) -> Iterator[None]:
         raise click.UsageError(str(error.args[0] if error.args else error)) from None
     except Refused as error:
         raise click.UsageError(str(error)) from None
+    except Unable as error:
+        raise Resources(f"{error}{hint}") from None
     except OutOfMemory as error:
         raise Resources(f"memory: {error}{hint}") from None
 

@@ -182,6 +182,7 @@ def stream(
     limit_time_s: float | None = None,
     limit_memory: int | None = None,
     threads_a_run: int = 1,
+    few: Callable[[int, int, str], object] | None = None,
 ) -> None:
     """Run networks one after the other on several threads, telling of each as it ends.
 
@@ -205,17 +206,27 @@ def stream(
         When the process holds more, the runs under way are stopped and no other is begun [B].
     threads_a_run : int, default 1
         Threads that one run may take; large networks end sooner on several.
+    few : callable, optional
+        Called where the system starts fewer threads than asked for, on which the runs then go on:
+        how many it started, how many were asked for, and why it started no more.
+
+    Raises
+    ------
+    OSError
+        The system did not start a single thread.
     """
     from trunkline import _core
 
+    asked = threads or cores()
     _core.run_stream(
         jobs,
-        threads or cores(),
+        asked,
         ended,
         tick,
         limit_time_s,
         limit_memory,
         threads_a_run=threads_a_run,
+        few=None if few is None else lambda started, why: few(started, asked, why),
     )
 
 

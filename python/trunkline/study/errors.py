@@ -13,3 +13,7 @@ class Damaged(Refused):
 
 class OutOfMemory(Exception):
     """The process held more memory than it was allowed to."""
+
+
+class Unable(Exception):
+    """The system does not allow this process what a study needs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any
 
 from trunkline.engine.sim import Decoder, Job, stream
 from trunkline.results import Results
+from trunkline.study.able import require
 from trunkline.study.errors import OutOfMemory, Refused
 from trunkline.study.journal import Record
 from trunkline.study.measure import measure
@@ -120,6 +122,12 @@ class Sink:
         if self._waiting and time.monotonic() - self._flushed_at > FLUSH_S:
             self.flush()
 
+    def few(self, started: int, asked: int, why: str) -> None:
+        """The system starts fewer threads than asked for."""
+        self.progress.warn(f"only {started} of {asked} threads could be started: {why}")
+        # The table library, which is loaded when all has ended, breaks where it may have fewer.
+        os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
     def flush(self) -> None:
         """Bring to the disk what has ended."""
         waiting, self._waiting = self._waiting, []
@@ -147,11 +155,14 @@ def execute(store: Store, how: How, progress: Progress) -> list[Failed]:
 
     Raises
     ------
+    Unable
+        The system allows too few open files or threads.
     OutOfMemory
         The process held more memory than allowed; what had ended is on the disk.
     KeyboardInterrupt
         The user wants no more; what had ended is on the disk.
     """
+    require()
     missing = store.missing()
     sink = Sink(store, progress)
     progress.begin(len(store.mine), len(store.mine) - len(missing))
@@ -201,6 +212,7 @@ def _here(missing: list[Task], how: How, sink: Sink) -> None:
         tick=sink.tick,
         limit_time_s=how.limit_time_s,
         limit_memory=how.limit_memory,
+        few=sink.few,
     )
 
 
