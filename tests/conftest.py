@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["browser"]
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # Programs that are started in the background of a shell ignore Ctrl-C, and so would all that the
