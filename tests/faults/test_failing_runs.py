@@ -124,6 +124,40 @@ def test_f10_a_worker_that_is_killed_costs_nothing(
         assert files(tmp_path / "out") == files(tmp_path / "clean")
 
 
+def test_f10_a_run_that_kills_its_worker_twice_fails_and_takes_no_other_with_it(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clean: dict[str, bytes]
+) -> None:
+    pytest.importorskip("distributed")
+    from trunkline.study import cluster
+
+    plan, out = Subject(str(study)).plan, tmp_path / "out"
+    lethal = next(task for task in plan.tasks() if task.number == 7)
+    its, deaths = (lethal.point.network_json, lethal.seed), tmp_path / "deaths"
+
+    def working(network_json: str, seed: int, *more: object) -> object:
+        if (network_json, seed) == its:
+            with deaths.open("a") as file:
+                file.write("died\n")
+            os.kill(os.getpid(), signal.SIGKILL)
+        from trunkline.study.cluster import work  # The worker's, which nobody has replaced.
+
+        return work(network_json, seed, *more)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(cluster, "work", working)
+        failed = perform(plan, out, How(cluster="local:2"))
+    assert [(each.task.number, each.kind) for each in failed] == [(7, "worker")]
+    assert deaths.read_text().splitlines() == ["died"] * 2  # Tried, and tried again once.
+    kept = json.loads((out / "failed" / "7" / "failure.json").read_text())
+    assert (kept["seed"], "KilledWorker" in kept["text"]) == (lethal.seed, True)
+    assert (out / "failed" / "7" / "scenario.yaml").is_file()
+    again = Store(out, plan, resume=True)
+    assert [task.number for task in again.missing()] == [7]
+    again.close()
+    assert perform(plan, out, How()) == []
+    assert files(out) == clean
+
+
 def test_f22_when_the_coordinator_dies_the_workers_end_and_finished_runs_are_kept(
     start: Start, slow: Path, tmp_path: Path
 ) -> None:

@@ -111,8 +111,8 @@ def _client(how: How) -> Iterator[Client]:
     assert how.cluster is not None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     kind, _, count = how.cluster.partition(":")
-    # A worker that dies takes no point with it: another gets it, once.
-    with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
+    # Which of the runs that a worker held made it die, only running each alone tells: see _drive.
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
         if kind == "local":
             if not count.isdigit() or not 1 <= int(count) <= 1024:
                 raise Refused(f"cluster {how.cluster!r} is not like local:2")
@@ -174,6 +174,10 @@ def _drive(client: Client, missing: list[Task], how: How, sink: Sink) -> None:
     ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
     under_way: dict[Future, Task] = {}
     waiting = iter(missing)
+    # Held by a worker that died: tried once more when all others have ended, one at a time, so that
+    # a run which makes its worker die again takes no other with it.
+    suspect: list[Task] = []
+    again: set[int] = set()
     decoder = Decoder()
 
     def send() -> None:
@@ -181,7 +185,10 @@ def _drive(client: Client, missing: list[Task], how: How, sink: Sink) -> None:
         while len(under_way) < threads * PER_WORKER:
             task = next(waiting, None)
             if task is None:
-                return
+                if under_way or not suspect:
+                    return
+                task = suspect.pop(0)
+                again.add(task.number)
             point = task.point
             future = client.submit(
                 work,
@@ -203,11 +210,21 @@ def _drive(client: Client, missing: list[Task], how: How, sink: Sink) -> None:
         except queue.Empty:
             sink.tick()
             continue
-        _take(future, under_way.pop(future), sink, decoder)
+        task = under_way.pop(future)
+        if _killed(future) and task.number not in again:
+            suspect.append(task)
+        else:
+            _take(future, task, sink, decoder)
         if sink.out_of_memory:
             return
         sink.tick()
         send()
+
+
+def _killed(future: Future) -> bool:
+    from distributed.scheduler import KilledWorker
+
+    return future.status == "error" and isinstance(future.exception(), KilledWorker)
 
 
 def _take(future: Future, task: Task, sink: Sink, decoder: Decoder) -> None:
