@@ -71,8 +71,8 @@ def _tcp(flow: Tcp) -> dict[str, Any]:
         if flow.quick_acks:
             delayed["quick"] = flow.quick_acks
     ssthresh = flow.initial_ssthresh
-    counted = {"count_segments": True} if flow.count_segments else {}
-    return counted | {
+    switches = {"count_segments": flow.count_segments, "prr": flow.prr}
+    return {key: True for key, on in switches.items() if on} | {
         "protocol": "tcp",
         "variant": flow.variant,
         "new_reno_impatient": flow.impatient,

@@ -83,7 +83,7 @@ class TcpOptions(FlowOptions):
 
     preset: Literal["linux"] | None = Field(
         default=None,
-        description="linux: delayed_ack 40 ms, quick_acks 16, count_segments, rto min 200 ms; keys "
+        description="linux: delayed_ack 40 ms, quick_acks 16, count_segments, prr, rto min 200 ms; keys "
         "given beside it replace its own.",
     )
     variant: Literal["tahoe", "reno", "new-reno", "sack"] = Field(
@@ -128,6 +128,11 @@ class TcpOptions(FlowOptions):
         description="The window grows by the segments that an ACK covers (RFC 3465 without its "
         "limit, as Linux), not once per ACK.",
     )
+    prr: Switch = Field(
+        default=False,
+        description="new-reno: in recovery the window follows what arrives, counted by duplicate "
+        "ACKs (proportional rate reduction, RFC 6937, as Linux without SACK).",
+    )
     limited_transmit: Switch = Field(
         default=True, description="New segments on the first two duplicate ACKs (RFC 3042)."
     )
@@ -145,6 +150,7 @@ LINUX_TCP = TcpOptions(
     delayed_ack="40 ms",
     quick_acks=16,
     count_segments=True,
+    prr=True,
     rto=Rto(min="200 ms"),
 )
 """What `preset: linux` gives: Linux 6.1's ways, as far as the simulator knows them."""

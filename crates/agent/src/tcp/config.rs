@@ -78,6 +78,10 @@ pub struct TcpConfig {
     /// RFC 3465, with no limit L, as Linux), else once per acknowledgement.
     #[serde(default)]
     pub count_segments: bool,
+    /// `new-reno`: in recovery the window follows what arrives, counted by duplicate
+    /// acknowledgements (proportional rate reduction, RFC 6937, as Linux without SACK).
+    #[serde(default)]
+    pub prr: bool,
 }
 
 impl TcpConfig {

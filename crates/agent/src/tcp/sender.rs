@@ -5,6 +5,7 @@
 //! Differs: after a timeout Tahoe, Reno and NewReno go back to the first unacknowledged segment
 //! and send on from there, as ns-2 does. Absent: congestion window validation (RFC 7661).
 
+use super::counting::{self, Counting};
 use super::scoreboard::Scoreboard;
 use super::{newreno, reno, rto::Rto, sack, tahoe};
 use super::{Ack, Counters, Segment, State, TcpConfig, Variant};
@@ -71,6 +72,8 @@ pub struct Sender {
     pub(super) timeouts: u64,
     pub(super) fast_retransmits: u64,
     pub(super) scoreboard: Scoreboard,
+    pub(super) prr: bool, // NewReno only
+    pub(super) counting: Counting,
 }
 
 impl Sender {
@@ -125,6 +128,8 @@ impl Sender {
             timeouts: 0,
             fast_retransmits: 0,
             scoreboard: Scoreboard::default(),
+            prr: config.prr && config.variant == Variant::NewReno,
+            counting: Counting::default(),
         }
     }
 
@@ -157,6 +162,7 @@ impl Sender {
             Variant::Sack => sack::on_ack(self, ack, now),
             _ if ack.ack > self.una => match self.variant {
                 Variant::Reno => reno::on_new_ack(self, ack, now),
+                Variant::NewReno if self.prr => counting::on_new_ack(self, ack, now),
                 Variant::NewReno => newreno::on_new_ack(self, ack, now),
                 _ => tahoe::on_new_ack(self, ack, now),
             },
@@ -166,6 +172,7 @@ impl Sender {
                 self.dup_acks += 1;
                 match self.variant {
                     Variant::Reno => reno::on_dup_ack(self, now),
+                    Variant::NewReno if self.prr => counting::on_dup_ack(self, now),
                     Variant::NewReno => newreno::on_dup_ack(self, now),
                     _ => tahoe::on_dup_ack(self, now),
                 }
@@ -271,7 +278,7 @@ impl Sender {
     fn limit_burst(&mut self) {
         if self.dup_acks >= self.threshold {
             // ns-2's NewReno lets two segments go per duplicate or partial acknowledgement.
-            if self.variant == Variant::NewReno {
+            if self.variant == Variant::NewReno && !self.prr {
                 self.burst = 2;
             }
         } else if self.limited_transmit {

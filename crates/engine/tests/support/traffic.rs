@@ -59,5 +59,6 @@ pub fn tcp(variant: Variant) -> TcpConfig {
         send_overhead_ns: 0,
         ecn: false,
         count_segments: false,
+        prr: false,
     }
 }
