@@ -72,7 +72,11 @@ def _tcp(flow: Tcp) -> dict[str, Any]:
             delayed["quick"] = flow.quick_acks
     ssthresh = flow.initial_ssthresh
     switches = {"count_segments": flow.count_segments, "prr": flow.prr}
-    return {key: True for key, on in switches.items() if on} | {
+    opening = flow.initial_receive_window
+    extra: dict[str, Any] = {key: True for key, on in switches.items() if on}
+    if opening is not None:
+        extra["initial_receive_window"] = opening
+    return extra | {
         "protocol": "tcp",
         "variant": flow.variant,
         "new_reno_impatient": flow.impatient,

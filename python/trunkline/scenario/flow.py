@@ -83,8 +83,8 @@ class TcpOptions(FlowOptions):
 
     preset: Literal["linux"] | None = Field(
         default=None,
-        description="linux: delayed_ack 40 ms, quick_acks 16, count_segments, prr, rto min 200 ms; keys "
-        "given beside it replace its own.",
+        description="linux: delayed_ack 40 ms, quick_acks 16, count_segments, prr, "
+        "initial_receive_window 44 packets, rto min 200 ms; keys given beside it replace its own.",
     )
     variant: Literal["tahoe", "reno", "new-reno", "sack"] = Field(
         default="new-reno", description="What the sender does about a loss."
@@ -133,6 +133,11 @@ class TcpOptions(FlowOptions):
         description="new-reno: in recovery the window follows what arrives, counted by duplicate "
         "ACKs (proportional rate reduction, RFC 6937, as Linux without SACK).",
     )
+    initial_receive_window: Packets | None = Field(
+        default=None,
+        description="With prr: window that the receiver advertises at first; it grows by two "
+        "segments for each in order up to window (Linux: 65535 B at first). Absent: window.",
+    )
     limited_transmit: Switch = Field(
         default=True, description="New segments on the first two duplicate ACKs (RFC 3042)."
     )
@@ -151,6 +156,7 @@ LINUX_TCP = TcpOptions(
     quick_acks=16,
     count_segments=True,
     prr=True,
+    initial_receive_window=44,
     rto=Rto(min="200 ms"),
 )
 """What `preset: linux` gives: Linux 6.1's ways, as far as the simulator knows them."""

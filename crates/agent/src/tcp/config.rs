@@ -82,6 +82,10 @@ pub struct TcpConfig {
     /// acknowledgements (proportional rate reduction, RFC 6937, as Linux without SACK).
     #[serde(default)]
     pub prr: bool,
+    /// With `prr`: window that the receiver advertises at first [segments, >= 1]; it grows by two
+    /// for each segment in order (Linux: 65535 B at first). None = `window_packets` at once.
+    #[serde(default)]
+    pub initial_receive_window: Option<u32>,
 }
 
 impl TcpConfig {
@@ -89,6 +93,19 @@ impl TcpConfig {
     #[must_use]
     pub fn uses_sack(&self) -> bool {
         self.variant == Variant::Sack
+    }
+
+    /// Whether duplicate acknowledgements are counted in recovery.
+    pub(super) fn counts(&self) -> bool {
+        self.prr && self.variant == Variant::NewReno
+    }
+
+    /// Window that the receiver advertises at first [segments].
+    pub(super) fn first_window(&self) -> u32 {
+        match self.initial_receive_window {
+            Some(first) if self.counts() => first.clamp(1, self.window_packets.max(1)),
+            _ => self.window_packets,
+        }
     }
 
     /// Segments of a finite transfer; `u32::MAX` for an endless one.

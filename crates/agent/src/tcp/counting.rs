@@ -5,7 +5,7 @@
 //! is passed), RFC 6937 section 3 (`prr.rs`); Linux 6.1 (`net/ipv4/tcp_input.c`) for what they leave
 //! open: each duplicate is a segment held; an acknowledgement of n segments is one hole and up to
 //! n - 1 that duplicates told of; recovery ends at the threshold when something above `recover` is
-//! acknowledged; a timeout in recovery, or one more without progress, keeps the threshold.
+//! acknowledged; the receiver's window opens with what comes in order; a timeout in recovery, or one more without progress, keeps the threshold.
 //! Absent: Linux's rise of the reordering threshold, F-RTO (RFC 5682), undoing needless reductions.
 
 use super::prr::{Progress, Prr};
@@ -19,7 +19,22 @@ pub(super) struct Counting {
     prr: Prr,
     resent_before: u64,     // retransmissions before this recovery
     hole: bool,             // the first segment not acknowledged is lost and not sent again
+    window_most: u32,       // largest window that the receiver advertises
     timed_out: Option<u32>, // first segment not acknowledged at the last timeout
+}
+
+impl Counting {
+    /// State before a transfer whose receiver advertises up to `window_most` segments.
+    pub(super) fn new(window_most: u32) -> Self {
+        Self { window_most, ..Self::default() }
+    }
+}
+
+/// The receiver's window grows by two segments for each that came in order; what waits behind a
+/// hole does not open it without SACK.
+fn open_window(sender: &mut Sender, in_order: u32) {
+    let grown = sender.window.saturating_add(in_order.saturating_mul(2));
+    sender.window = grown.min(sender.counting.window_most);
 }
 
 pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
@@ -27,6 +42,8 @@ pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
         return on_partial_ack(sender, ack, now);
     }
     let told = sender.inflation.max(sender.dup_acks);
+    let in_order = (ack.ack - sender.una).saturating_sub(told).max(1);
+    open_window(sender, in_order);
     if sender.phase == Phase::FastRecovery {
         sender.phase = Phase::Open;
         sender.inflation = 0;
@@ -76,6 +93,7 @@ fn on_partial_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     let delivered = acked.saturating_sub(sender.inflation).max(1);
     sender.slide(ack.ack);
     sender.rearm(now);
+    open_window(sender, 1);
     if sender.una == sender.recover {
         sender.inflation = 0;
         sender.counting.hole = false;

@@ -65,6 +65,7 @@ pub struct Sender {
     pub(super) ecn: bool,
     pub(super) cwr: bool,
     pub(super) count_segments: bool,
+    pub(super) prr: bool, // with NewReno only
     pub(super) rto: Rto,
     pub(super) covered: u32, // segments that the last new acknowledgement covered
     pub(super) finished_at: Option<Time>,
@@ -72,7 +73,6 @@ pub struct Sender {
     pub(super) timeouts: u64,
     pub(super) fast_retransmits: u64,
     pub(super) scoreboard: Scoreboard,
-    pub(super) prr: bool, // NewReno only
     pub(super) counting: Counting,
 }
 
@@ -117,7 +117,7 @@ impl Sender {
             cwr: false,
             count_segments: config.count_segments,
             covered: 0,
-            window: config.window_packets,
+            window: config.first_window(),
             threshold: config.dup_acks,
             full_bytes: bytes(config.mss_bytes),
             last_bytes: bytes(config.last_payload()),
@@ -128,8 +128,8 @@ impl Sender {
             timeouts: 0,
             fast_retransmits: 0,
             scoreboard: Scoreboard::default(),
-            prr: config.prr && config.variant == Variant::NewReno,
-            counting: Counting::default(),
+            prr: config.counts(),
+            counting: Counting::new(config.window_packets),
         }
     }
 

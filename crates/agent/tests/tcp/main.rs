@@ -12,4 +12,5 @@ mod rfc5681;
 mod rfc6298;
 mod rfc6582;
 mod rfc6675;
+mod rfc6937;
 mod rfc7323;

@@ -34,6 +34,7 @@ pub fn config(variant: Variant) -> TcpConfig {
         ecn: false,
         count_segments: false,
         prr: false,
+        initial_receive_window: None,
     }
 }
 

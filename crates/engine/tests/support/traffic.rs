@@ -60,5 +60,6 @@ pub fn tcp(variant: Variant) -> TcpConfig {
         ecn: false,
         count_segments: false,
         prr: false,
+        initial_receive_window: None,
     }
 }
