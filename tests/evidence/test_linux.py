@@ -95,10 +95,21 @@ def test_single_new_reno_flow_is_within_half_a_percent_of_the_kernel() -> None:
     assert mean(ours, "tcp", "packets dropped") == pytest.approx(139, abs=10)
 
 
+def kernel_drops(name: str) -> float:
+    (row,) = [
+        row
+        for row in rows("kernel.csv")
+        if (row["scenario"], row["measure"]) == (name, "packets dropped")
+    ]
+    return float(row["kernel"])
+
+
 @pytest.mark.parametrize("name", ["red8", "gred8", "tcp24"])
-def test_shared_queues_are_those_of_another_build_within_a_fifth(name: str) -> None:
+def test_shared_queues_are_within_a_fifth_of_what_two_builds_of_the_kernel_span(name: str) -> None:
     (reference,) = [row for row in rows("reference.csv") if row["scenario"] == name]
     ours = simulated(name, 3)
     goodput, drops = (mean(ours, "all", measure) for measure in ("goodput", "packets dropped"))
     assert goodput == pytest.approx(float(reference["goodput_bit_s"]), rel=0.03)
-    assert drops == pytest.approx(float(reference["packets_dropped"]), rel=0.2)
+    # The two builds (ticks of 4 and 10 ms) differ from each other by a fifth to a third.
+    both = [float(reference["packets_dropped"]), kernel_drops(name)]
+    assert 0.8 * min(both) <= drops <= 1.2 * max(both)
