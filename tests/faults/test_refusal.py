@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from trunkline.study import frames, journal, lock
+from trunkline.study import plan as plans
 from trunkline.study import store as stores
 from trunkline.study.errors import Damaged, Refused
 from trunkline.study.execute import How, execute, shard_of
@@ -75,6 +76,21 @@ def test_f08_another_version_is_refused(
         then.setattr("trunkline.study.plan.version", lambda: "0.0.9")
         Store(tmp_path / "out", plan).close()
     with pytest.raises(Refused, match=r"version: 0\.0\.9 then, \d"):
+        Store(tmp_path / "out", plan, resume=True)
+
+
+def test_f08_another_build_of_the_engine_with_the_same_version_is_refused(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "engine"
+    other.write_bytes(b"another build")
+    plans._engine.cache_clear()
+    with monkeypatch.context() as then:
+        then.setattr(plans, "binary", lambda: other)
+        Store(tmp_path / "out", plan).close()
+    plans._engine.cache_clear()
+    # printf 'another build' | sha256sum
+    with pytest.raises(Refused, match=r"engine: db45811d226b then, [0-9a-f]{12} now"):
         Store(tmp_path / "out", plan, resume=True)
 
 

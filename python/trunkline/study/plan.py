@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from trunkline.engine.sim import version
+from trunkline.engine.sim import binary, version
 from trunkline.results.results import sha256
 from trunkline.study.errors import Refused
 
@@ -129,10 +131,17 @@ class Plan:
             "study": self.name,
             "title": self.title,
             "version": version(),
+            "engine": _engine(),
             "runs": len(self),
             "measures": self.measures,
             "points": [point.to_json(self.measures) for point in self.points],
         }
+
+
+@functools.cache
+def _engine() -> str:
+    """Which build of the engine this is: two of one version need not give the same results."""
+    return hashlib.sha256(binary().read_bytes()).hexdigest()[:12]
 
 
 def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
@@ -150,7 +159,7 @@ def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[st
     """
     found = [
         f"{key}: {stored.get(key)} then, {wanted.get(key)} now"
-        for key in ("format", "study", "version", "runs")
+        for key in ("format", "study", "version", "engine", "runs")
         if stored.get(key) != wanted.get(key)
     ]
     if stored.get("measures") != wanted.get("measures"):

@@ -181,7 +181,7 @@ def _held(plan: Plan, folder: Path) -> _Done:
 
 def _without_seeds(said: Mapping[str, Any]) -> list[Any]:
     bare = [{key: its for key, its in point.items() if key != "seeds"} for point in said["points"]]
-    return [said["study"], said["version"], said["measures"], bare]
+    return [said["study"], said["version"], said.get("engine"), said["measures"], bare]
 
 
 def _with_seeds(points: Sequence[Point], counts: Mapping[int, int]) -> list[Point]:
