@@ -244,7 +244,7 @@ def _caption(
     elif long < 110:
         first = short(links[members[0]]["rate_bit_s"], "bit/s")
     uses = [loads.get(str(links[each]["name"]), (0.0, 0.0, 0.0, 0.0)) for each in members]
-    lost = [f"−{ratio(each[1])}" for each in uses if each[1] > 0]
+    lost = [ratio(each[1]) for each in uses if each[1] > 0]
     middle = ((x1 + x2) / 2, (y1 + y2) / 2)
     # On the side that looks away from the middle of the drawing, where there is most room.
     nx, ny = (y2 - y1) / long, (x1 - x2) / long
