@@ -145,7 +145,8 @@ def _grid(key: str, cells: list[Mapping[str, Any]], record: Mapping[str, Any]) -
     note = "Mean ± half of the 95 % interval"
     note += "; ● published value inside the interval." if said else "."
     if doubts:
-        note += f" ? doubtful: {'; '.join(dict.fromkeys(doubts))}."
+        why = "; ".join(dict.fromkeys(doubts)).removesuffix(".")
+        note += f" ? doubtful: {why}."
     return Grid(key, "", heads, made, note, folded=len(made) > 14)
 
 
