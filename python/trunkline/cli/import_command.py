@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from trunkline.importers import Addresses, Imported
+    from trunkline.importers import Imported
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -58,14 +58,7 @@ def _options(function: F) -> F:
 
 @command.command("tc", short_help="Read a script of tc commands.")
 @_options
-def tc(
-    file: str,
-    explain: bool,
-    as_json: bool,
-    nodes: tuple[str, ...],
-    ports: tuple[str, ...],
-    age: str | None,
-) -> None:
+def tc(**asked: Any) -> None:
     """Print the `ports` and `conditioners` that do what the tc commands in FILE do.
 
     Read are cbq, htb, prio, dsmark, gred, red, tbf, pfifo, bfifo and pfifo_fast, the filters u32,
@@ -74,26 +67,12 @@ def tc(
     """
     from trunkline.importers import read_tc
 
-    _print(
-        file,
-        lambda text, known: read_tc(text, addresses=known, age=age),
-        nodes,
-        ports,
-        explain,
-        as_json,
-    )
+    _print(read_tc, **asked)
 
 
 @command.command("tcng", short_help="Read a tcng configuration.")
 @_options
-def tcng(
-    file: str,
-    explain: bool,
-    as_json: bool,
-    nodes: tuple[str, ...],
-    ports: tuple[str, ...],
-    age: str | None,
-) -> None:
+def tcng(**asked: Any) -> None:
     """Print the `ports` and `conditioners` that do what the tcng configuration in FILE does.
 
     Read are cbq, htb, prio, dsmark, gred, red, tbf and fifo, classes with `if` or chosen through
@@ -101,26 +80,25 @@ def tcng(
     """
     from trunkline.importers import read_tcng
 
-    def read(text: str, known: Addresses) -> Imported:
-        return read_tcng(text, addresses=known, age=age or "plog")
-
-    _print(file, read, nodes, ports, explain, as_json)
+    _print(read_tcng, **asked)
 
 
 def _print(
+    read: Callable[..., Imported],
+    *,
     file: str,
-    read: Callable[[str, Addresses], Imported],
-    nodes: tuple[str, ...],
-    ports: tuple[str, ...],
     explain: bool,
     as_json: bool,
+    nodes: tuple[str, ...],
+    ports: tuple[str, ...],
+    age: str | None,
 ) -> None:
     from trunkline.importers import Addresses, ImportFault
 
     addresses = Addresses(_nodes(nodes), _flows(ports))
     text = _text(file)
     try:
-        made = read(text, addresses)
+        made = read(text, addresses=addresses, age=age)
     except ImportFault as fault:
         raise _Refused(fault.render("<stdin>" if file == "-" else file)) from None
     if as_json:

@@ -47,13 +47,15 @@ def read_tc(
     return translate(made, age or ("plog" if kinds & set(_OLD) else "max-p"))
 
 
-def read_tcng(content: str, *, addresses: Addresses | None = None, age: str = "plog") -> Imported:
+def read_tcng(
+    content: str, *, addresses: Addresses | None = None, age: str | None = None
+) -> Imported:
     """Translate a tcng configuration.
 
     Parameters
     ----------
     content, addresses, age
-        As for :func:`read_tc`; tcng is of the age of rounded probabilities.
+        As for :func:`read_tc`; left out, the age is that of rounded probabilities, as tcng's is.
 
     Returns
     -------
@@ -66,4 +68,4 @@ def read_tcng(content: str, *, addresses: Addresses | None = None, age: str = "p
     """
     from trunkline.importers.tcng import parse
 
-    return translate(parse(content, addresses or Addresses()), age)
+    return translate(parse(content, addresses or Addresses()), age or "plog")

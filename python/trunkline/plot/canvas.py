@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from trunkline.plot.figure import COLOURS
+from trunkline.results.render import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,7 +73,6 @@ def plain(text: str) -> str:
     text : str
         A name from a scenario.
     """
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     # A pair of dollar signs would begin a formula, a leading underscore hides a name.
-    shown = shown.replace("$", r"\$")
+    shown = printable(text).replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown

@@ -12,7 +12,8 @@ from html import escape
 
 from trunkline.plot.figure import COLOURS
 from trunkline.plot.layout import Place, layout
-from trunkline.plot.sketch import Line, Sketch, Way, visible
+from trunkline.plot.sketch import Line, Sketch, Way
+from trunkline.results.render import printable
 
 WIDTH = 960.0
 LEAST_HEIGHT, MOST_HEIGHT = 120.0, 760.0
@@ -238,7 +239,7 @@ def _node(canvas: _Canvas, name: str, *, host: bool) -> None:
         canvas.parts.append(
             f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="{r:.0f}">{title}</circle>'
         )
-    shown = visible(name)
+    shown = printable(name)
     if r < 6:
         return
     if len(shown) <= 3 and r >= 15:
@@ -256,8 +257,8 @@ def _legend(canvas: _Canvas, ways: tuple[Way, ...], more: int, height: float) ->
         x = MARGIN_X / 2 + column * (number % columns)
         y = height + LEGEND_ROW * (number // columns)
         kind = "path backup" if way.backup_of else "path"
-        said = visible(way.name)
-        said += f" (backup of {', '.join(map(visible, way.backup_of))})" if way.backup_of else ""
+        said = printable(way.name)
+        said += f" (backup of {', '.join(map(printable, way.backup_of))})" if way.backup_of else ""
         said = said if len(said) <= 36 else said[:35] + "…"
         canvas.parts.append(
             f'<line class="{kind}" stroke="{_colour(number)}" x1="{x:.0f}" y1="{y - 4:.0f}" '
@@ -295,4 +296,4 @@ def _summary(sketch: Sketch) -> str:
 
 
 def _text(words: str) -> str:
-    return escape(visible(words))
+    return escape(printable(words))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from trunkline.plot.figure import COLOURS
-from trunkline.plot.sketch import Sketch, visible
+from trunkline.plot.sketch import Sketch
+from trunkline.results.render import printable
 
 
 def dot(sketch: Sketch) -> str:
@@ -86,12 +87,12 @@ def mermaid(sketch: Sketch) -> str:
 
 def _quoted(text: str) -> str:
     """A string of dot; a backslash would begin an escape of its own."""
-    shown = visible(text).replace("\\", "\\\\").replace('"', '\\"')
+    shown = printable(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{shown}"'
 
 
 def _entity(text: str) -> str:
     """A string of Mermaid; what is no letter, digit, space or harmless sign becomes an entity."""
     harmless = " .,-_/µ"
-    shown = "".join(c if c.isalnum() or c in harmless else f"#{ord(c)};" for c in visible(text))
+    shown = "".join(c if c.isalnum() or c in harmless else f"#{ord(c)};" for c in printable(text))
     return f'"{shown}"'

@@ -167,14 +167,3 @@ def span(ns: int) -> str:
         if ns >= size:
             return f"{ns / size:.6g} {unit}"
     return f"{ns} ns"
-
-
-def visible(text: str) -> str:
-    """Write control and direction characters as escapes, so that a name shows what it is.
-
-    Parameters
-    ----------
-    text : str
-        A name from a scenario.
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -24,6 +24,7 @@ from trunkline.report.exhibit import Exhibit
 from trunkline.report.grids import Grid
 from trunkline.report.library import library, policy_hash
 from trunkline.report.topology import Drawing
+from trunkline.results.render import printable
 
 FOLDER = Path(__file__).parent
 SCRIPTS = ("base.js", "tables.js", "drawing.js", "charts.js", "packets.js", "replay.js", "start.js")
@@ -228,7 +229,4 @@ def _render(**what: Any) -> str:
 
 def visible(text: object) -> str:
     """Spell out what cannot be seen, such as marks that turn the writing round."""
-    return "".join(
-        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode()
-        for c in str(text)
-    )
+    return printable(str(text), keep="\n\t")

@@ -97,9 +97,19 @@ def add(table: RichTable, cells: Sequence[str]) -> None:
     table.add_row(*(Text(printable(cell)) for cell in cells))
 
 
-def printable(text: str) -> str:
-    """Spell out what is not printable, so that a name cannot steer the terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def printable(text: str, *, keep: str = "") -> str:
+    """Spell out what is not printable, so that a name cannot steer a terminal or turn the writing.
+
+    Parameters
+    ----------
+    text : str
+        Any text, such as a name from a scenario.
+    keep : str, default ""
+        Characters left as they are, such as line ends.
+    """
+    return "".join(
+        c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def quantity(value: Scalar, unit: str) -> str:
