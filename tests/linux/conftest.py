@@ -18,6 +18,12 @@ def guest(request: pytest.FixtureRequest) -> str:
     return _ready(request.param)
 
 
+@pytest.fixture(params=["uml", pytest.param("qemu", marks=pytest.mark.guest_minutes)])
+def kernel(request: pytest.FixtureRequest) -> str:
+    """Each runner in virtual time; the emulated machine, which starts slowly, in the long tier."""
+    return _ready(request.param)
+
+
 @pytest.fixture
 def quick() -> str:
     """The quickest runner in virtual time that is ready."""

@@ -57,13 +57,13 @@ def test_an_emulated_machine_agrees_in_the_mean(example: str) -> None:
     assert not found.exact
 
 
-def test_the_kernels_zeros_in_tc_are_seen(quick: str) -> None:
+def test_the_kernels_zeros_in_tc_are_seen(kernel: str) -> None:
     """Without the filters voice shares the fate of the rest behind the first label."""
     path = EXAMPLES / "diffserv-over-mpls.yaml"
     tc_zero = {"paths.e.diffserv.linux_tc_zero": "true", "run.duration": "3 s"}
     tc_zero["defaults.udp.stop"] = "2.5 s"
     network = compile(load(path, overrides=tc_zero)).to_json()
-    (results,) = engine.simulate(network, seeds=[1], runner=quick)
+    (results,) = engine.simulate(network, seeds=[1], runner=kernel)
     voice = results.flows.where(flow="voice")
     assert voice["loss_ratio"] > 0.2
     assert voice["delay_mean_s"] > 0.05
