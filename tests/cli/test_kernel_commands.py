@@ -5,6 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from click.testing import CliRunner
+
+from trunkline.cli.verify_command import command as verify_command
+from trunkline.linux import readiness, verify
+from trunkline.linux.compare import Row
+from trunkline.linux.verify import Verdict
 
 
 @pytest.fixture
@@ -49,3 +55,50 @@ def test_what_cannot_be_ends_with_2_and_says_why(trunkline, copied, words, said)
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_verify_refuses_what_the_kernel_lacks_before_anything_runs(trunkline, copied):
+    done = trunkline("verify", copied("hello"), copied("wfq-shares"))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "no wfq; nearest: drr" in done.stderr
+
+
+def test_f16_without_a_runner_the_remedies_are_said_at_once_and_the_simulator_works(
+    trunkline, copied, tmp_path
+):
+    bare = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    hello = copied("hello")
+    for words in (["verify"], ["verify", hello], ["run", hello, "--engine", "linux"]):
+        done = trunkline(*words, env=bare)
+        assert done.returncode == 4
+        assert done.stdout == ""
+        assert "uml is not ready: kernel: trunkline linux setup --runner uml" in done.stderr
+        assert "trunkline linux setup --runner qemu" in done.stderr
+    assert trunkline("run", hello, env=bare).returncode == 0
+
+
+@pytest.mark.parametrize(("kernel", "status", "said"), [(101, 0, "agrees"), (200, 3, "DIFFERS")])
+def test_verify_without_a_file_compares_two_examples_and_ends_with_3_if_they_differ(
+    monkeypatch, kernel, status, said
+):
+    asked = []
+
+    def compared(network, seeds, **_how):
+        asked.append((json.loads(network)["name"], seeds))
+        row = Row("tcp", "goodput", "bit/s", 100, kernel, kernel - 100, 1)
+        return Verdict((row,), ("a note",), tuple(seeds), False, "Linux")
+
+    monkeypatch.setattr(verify, "verify", compared)
+    monkeypatch.setattr(readiness, "choose", lambda _: "uml")
+    done = CliRunner().invoke(
+        verify_command, ["--seeds", "2", "--seed", "7"], standalone_mode=False
+    )
+    assert done.return_value == status
+    assert asked == [("diffserv-over-mpls", [7, 8]), ("hello", [7, 8])]
+    assert done.stdout.count(said) == 2
+    assert "verify: the examples diffserv-over-mpls and hello" in done.stderr
+    done = CliRunner().invoke(verify_command, ["--json"], standalone_mode=False)
+    data = json.loads(done.stdout)
+    assert [each["scenario"] for each in data["verdicts"]] == ["diffserv-over-mpls", "hello"]
+    assert data["agrees"] is (status == 0)

@@ -37,8 +37,10 @@ def host_network():
 
 def belongs_to_another(folder):
     """Whether a folder is the private one of a run of another process that is there."""
+    if not folder.startswith(PREFIX):
+        return False
     number = folder.removeprefix(PREFIX).partition("-")[0]
-    return folder.startswith(PREFIX) and number != str(os.getpid()) and Path("/proc", number).exists()
+    return number != str(os.getpid()) and Path("/proc", number).exists()
 
 
 def processes_in(session):

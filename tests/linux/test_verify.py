@@ -1,6 +1,8 @@
 """Simulator against kernel: the shipped examples, the test bed of avallone2003, TCP."""
 
 import json
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from trunkline.linux.verify import Verdict
 from trunkline.network import compile
 from trunkline.scenario import load
 
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "python" / "trunkline" / "examples"
 EVIDENCE = ROOT / "tests" / "evidence" / "linux"
@@ -44,6 +47,16 @@ def test_diffserv_over_mpls_agrees_packet_by_packet(uml: str) -> None:
 
 def test_tcp_through_drop_tail_agrees(uml: str) -> None:
     assert differing(verdict(EXAMPLES / "hello.yaml", uml)) == []
+
+
+def test_the_command_ends_with_a_verdict(guest: str, trunkline: Command) -> None:
+    trunkline("examples", "copy", "diffserv-over-mpls")
+    short = ("--set", "run.duration=5 s", "--set", "defaults.udp.stop=4.5 s")
+    done = trunkline("verify", "diffserv-over-mpls.yaml", *short, "--runner", guest, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (found,) = json.loads(done.stdout)["verdicts"]
+    assert found["packet_by_packet"] is (guest == "uml")
+    assert sum(row["kernel"] for row in found["rows"] if "lost" in row["measure"]) > 100
 
 
 @pytest.mark.guest_minutes

@@ -177,6 +177,39 @@ def progress_wanted() -> bool:
     return sys.stderr.isatty()
 
 
+def part_shown(what: str, *, plain: bool = False) -> Callable[[float], None]:
+    """Show how much of something is done, in per cent, where somebody looks on.
+
+    Parameters
+    ----------
+    what : str
+        Of which.
+    plain : bool, default False
+        Say every tenth part where nobody looks on, as in a log.
+
+    Returns
+    -------
+    callable
+        Takes the part, 0 to 1; with 1 the line is removed.
+    """
+    watched = progress_wanted()
+    last = -1
+
+    def show(part: float) -> None:
+        nonlocal last
+        step = int(part * (100 if watched else 10))
+        if step == last or not (watched or plain):
+            return
+        last = step
+        text = f"{what}: {part:.0%}"
+        if not watched:
+            click.echo(text, err=True)
+        else:
+            click.echo(f"\r{' ' * len(text)}\r" if part >= 1 else f"\r{text}", err=True, nl=False)
+
+    return show
+
+
 class Refused(click.ClickException):
     """The engine refuses a network."""
 

@@ -91,10 +91,23 @@ def run_linux(
     list of Results
         In the order of the seeds.
     """
+    from trunkline.cli.common import part_shown
     from trunkline.linux.engine import simulate
     from trunkline.results.render import printable
+
+    show = part_shown("kernel")
 
     def noted(note: str) -> None:
         click.echo(f"note: {printable(note)}", err=True)
 
-    return simulate(network.to_json(), seeds=seeds, runner=runner, scenario=text, noted=noted)
+    try:
+        return simulate(
+            network.to_json(),
+            seeds=seeds,
+            runner=runner,
+            scenario=text,
+            noted=noted,
+            on_progress=show,
+        )
+    finally:
+        show(1)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from trunkline.cli.common import echo_json, progress_wanted
+from trunkline.cli.common import echo_json, part_shown
 from trunkline.cli.status import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PREPARED = click.Choice(("qemu", "uml"))
 
@@ -62,7 +57,7 @@ def setup_command(runner: str, dry_run: bool, as_json: bool) -> int:
                 for package in packages:
                     click.echo(f"{package['name']} {package['version']} {package['bytes']}")
             return Status.DONE
-        state = perform(setup, say, _progress("compiling"))
+        state = perform(setup, say, part_shown("linux: compiling", plain=True))
     except SetupFailed as error:
         click.echo(f"error[linux]: {error}", err=True)
         return Status.UNABLE
@@ -72,23 +67,6 @@ def setup_command(runner: str, dry_run: bool, as_json: bool) -> int:
         about = {"fetched_bytes": setup.download, "seconds": round(seconds, 1)}
         echo_json({"schema": 1, **state.as_dict(), **about})
     return Status.DONE if state.ready else Status.UNABLE
-
-
-def _progress(what: str) -> Callable[[float], None]:
-    """Say every tenth part, or every hundredth where somebody looks on."""
-    wanted = progress_wanted()
-    last = [-1]
-
-    def on_progress(part: float) -> None:
-        step = int(part * (100 if wanted else 10))
-        if step != last[0]:
-            last[0] = step
-            text = f"linux: {what}: {part:.0%}"
-            click.echo(f"\r{text}" if wanted else text, err=True, nl=not wanted)
-            if wanted and part >= 0.99:
-                click.echo(err=True)
-
-    return on_progress
 
 
 @command.command("status", short_help="Say which runners are ready.")

@@ -6,18 +6,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.common import SEED, engine_faults, load_scenario, scenario_options
+from trunkline.cli.common import SEED, engine_faults, load_scenario, override_options
 from trunkline.cli.engine_option import RUNNERS
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
     from trunkline.linux.verify import Verdict
 
 MOST_SEEDS = 1000
+SHIPPED = ("diffserv-over-mpls", "hello")
+"""The examples that are compared when no FILE is given: DiffServ over MPLS, and TCP."""
 
 
 @click.command("verify", short_help="Compare the simulator with the Linux kernel.")
-@scenario_options
+@click.argument(
+    "files", metavar="[FILE]...", nargs=-1, type=click.Path(dir_okay=False, allow_dash=True)
+)
+@override_options
 @click.option("--seed", type=SEED, help="First seed; the scenario's own if not given.")
 @click.option(
     "--seeds",
@@ -31,9 +39,9 @@ MOST_SEEDS = 1000
     type=click.Choice(RUNNERS),
     help="What runs the kernel; the first that is ready if not given (never native).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def command(
-    file: str,
+    files: tuple[str, ...],
     overrides: tuple[str, ...],
     strict: bool,
     seed: int | None,
@@ -41,34 +49,72 @@ def command(
     runner: str | None,
     as_json: bool,
 ) -> int:
-    """Run FILE in the simulator and in a Linux kernel, with the same traffic, and compare.
+    """Run each FILE in the simulator and in a Linux kernel, with the same traffic, and compare.
+
+    Without FILE it compares two of the examples that come with trunkline: diffserv-over-mpls and
+    hello, which is TCP through a drop-tail queue.
 
     Ends with status 3 if a measure differs by more than its tolerance.
     """
-    scenario = load_scenario(file, overrides, strict)
+    if not files:
+        click.echo(f"verify: the examples {' and '.join(SHIPPED)}", err=True)
+        with _examples() as folder:
+            files = tuple(str(folder / f"{name}.yaml") for name in SHIPPED)
+            scenarios = [load_scenario(file, overrides, strict) for file in files]
+    else:
+        scenarios = [load_scenario(file, overrides, strict) for file in files]
 
-    from trunkline.cli.common import echo_json, echo_tables
+    from functools import partial
+
+    from trunkline.cli.common import echo_json, echo_tables, part_shown
+    from trunkline.linux.compile import compile as plan_of
+    from trunkline.linux.readiness import choose
     from trunkline.linux.verify import verify
     from trunkline.network import compile
 
-    first = scenario.run.seed if seed is None else seed
-    if first + seeds > 2**64:
-        raise click.UsageError(f"--seed {first} with --seeds {seeds} goes beyond 2^64 - 1.")
-    listed = range(first, first + seeds)
+    networks = []
+    for scenario in scenarios:
+        first = scenario.run.seed if seed is None else seed
+        if first + seeds > 2**64:
+            raise click.UsageError(f"--seed {first} with --seeds {seeds} goes beyond 2^64 - 1.")
+        network = compile(scenario, seed=first).to_json()
+        networks.append((scenario.name or "scenario", first, network))
+    verdicts = []
     with engine_faults():
-        verdict = verify(compile(scenario, seed=first).to_json(), list(listed), runner=runner)
+        # What the kernel cannot do is said before anything runs.
+        for _, _, network in networks:
+            plan_of(network)
+        runner = choose(runner)
+        for name, first, network in networks:
+            show = part_shown(f"verify: {name}, kernel of {runner}")
+            try:
+                listed = list(range(first, first + seeds))
+                verdict = verify(network, listed, runner=runner, on_progress=show)
+            finally:
+                show(1)
+            verdicts.append({"scenario": name, **verdict.to_json()})
+            if not as_json:
+                echo_tables(partial(render, name, verdict))
+    agrees = all(each["agrees"] for each in verdicts)
     if as_json:
-        echo_json(verdict.to_json())
-    else:
-        echo_tables(lambda **how: render(verdict, **how))
-    return Status.DONE if verdict.agrees else Status.NOT_HELD
+        echo_json({"schema": 1, "agrees": agrees, "verdicts": verdicts})
+    return Status.DONE if agrees else Status.NOT_HELD
 
 
-def render(verdict: Verdict, *, width: int | None = None, colour: bool = False) -> str:
+def _examples() -> AbstractContextManager[Path]:
+    """The folder of the examples."""
+    from importlib.resources import as_file, files
+
+    return as_file(files("trunkline").joinpath("examples"))
+
+
+def render(name: str, verdict: Verdict, *, width: int | None = None, colour: bool = False) -> str:
     """The verdict as a table.
 
     Parameters
     ----------
+    name : str
+        Of the scenario.
     verdict : Verdict
         What came of it.
     width : int, optional
@@ -76,10 +122,10 @@ def render(verdict: Verdict, *, width: int | None = None, colour: bool = False) 
     colour : bool, default False
         Whether to use the escape codes of a terminal.
     """
-    from trunkline.results.render import add, draw, frame
+    from trunkline.results.render import add, draw, frame, printable
 
     drawn = frame(
-        "Simulator against kernel",
+        f"{printable(name)}: simulator against kernel",
         ["", "measure", "simulator", "kernel", "difference", "tolerance", "verdict"],
         names=2,
     )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trunkline.linux import decode
 from trunkline.linux.compile import Compiled, compile
 from trunkline.results import Provenance, Results
+
+if TYPE_CHECKING:
+    from trunkline.linux.runner import RunRecord
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ def run(
     *,
     runner: str | None = None,
     scenario: str = "",
+    on_progress: Callable[[float], None] | None = None,
 ) -> Run:
     """Run a network once in a guest.
 
@@ -57,6 +62,8 @@ def run(
         ``uml``, ``qemu`` or ``native``; the first that is ready if left out.
     scenario : str, default ""
         Text of the scenario, kept as provenance.
+    on_progress : callable, optional
+        Gets the part of the run that is done, 0 to 1.
 
     Raises
     ------
@@ -67,7 +74,8 @@ def run(
     from trunkline.linux.runner import execute
 
     compiled = compile(network_json, seed=seed)
-    record = execute(compiled.plan, compiled.schedules, folder, runner)
+    record = execute(compiled.plan, compiled.schedules, folder, runner, on_progress=on_progress)
+    compiled = replace(compiled, notes=(*compiled.notes, *_doubts(record)))
     provenance = Provenance.of(
         scenario=scenario,
         network_json=network_json,
@@ -77,6 +85,15 @@ def run(
     return Run(decode.read(compiled, folder, provenance), compiled, folder, record.runner)
 
 
+def _doubts(record: RunRecord) -> Iterator[str]:
+    """What speaks against a run in real time."""
+    if not record.comparable:
+        yield f"{record.runner} runs in real time: its delays are not to be compared"
+    if not record.trustworthy:
+        late = f"late by {record.late_ns / 1e6:.1f} ms"
+        yield f"not trustworthy: {late} with a packet or a sample, as the host was too busy"
+
+
 def simulate(
     network_json: str,
     *,
@@ -84,6 +101,7 @@ def simulate(
     runner: str | None = None,
     scenario: str = "",
     noted: Callable[[str], object] | None = None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> list[Results]:
     """Run a network in a guest once for each seed.
 
@@ -95,6 +113,8 @@ def simulate(
         Seeds, each 0 to 2**64 - 1.
     noted : callable, optional
         Told once what the kernel does differently, a sentence at a time.
+    on_progress : callable, optional
+        Gets the part of all runs that is done, 0 to 1.
 
     Returns
     -------
@@ -105,13 +125,37 @@ def simulate(
     told: set[str] = set()
     for seed in seeds:
         with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
-            done = run(network_json, seed, Path(folder), runner=runner, scenario=scenario)
+            done = run(
+                network_json,
+                seed,
+                Path(folder),
+                runner=runner,
+                scenario=scenario,
+                on_progress=part_of(on_progress, len(made), len(seeds)),
+            )
         for note in done.compiled.notes:
             if noted is not None and note not in told:
                 noted(note)
             told.add(note)
         made.append(done.results)
     return made
+
+
+def part_of(
+    on_progress: Callable[[float], None] | None, before: int, total: int
+) -> Callable[[float], None] | None:
+    """Progress of one of several runs as that of all.
+
+    Parameters
+    ----------
+    on_progress : callable or None
+        Gets the part of all runs that is done, 0 to 1.
+    before, total : int
+        Runs before this one, and in all.
+    """
+    if on_progress is None:
+        return None
+    return lambda part: on_progress((before + part) / total)
 
 
 def is_random(compiled: Compiled) -> bool:

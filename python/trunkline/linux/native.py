@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.cache import agent, agent_file
 from trunkline.linux.needs import Part, tool, tool_environment
-from trunkline.linux.process import run_guest
+from trunkline.linux.process import GuestFailed, run_guest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from trunkline.linux.process import Cost
 
 NAME: Final = "native"
+LACKING: Final = (
+    "this machine's kernel, or a module of it, lacks that: load the module with modprobe, or take "
+    "a kernel that has it all: trunkline linux setup"
+)
 
 
 def needs() -> list[Part]:
@@ -77,12 +81,18 @@ def run(
     for name, data in files.items():
         (folder / name).write_bytes(data)
     console = folder / "console"
-    cost = run_guest(
-        [str(agent_file()), "native", "orders", ".", "archive"],
-        folder,
-        environment=tool_environment(),
-        console=console,
-        on_progress=on_progress,
-        patience_s=patience_s,
-    )
+    try:
+        cost = run_guest(
+            [str(agent_file()), "native", "orders", ".", "archive"],
+            folder,
+            environment=tool_environment(),
+            console=console,
+            on_progress=on_progress,
+            patience_s=patience_s,
+        )
+    except GuestFailed as error:
+        if not error.why.startswith("node "):
+            raise
+        why = f"{error.why}\n{LACKING}"
+        raise GuestFailed(why, error.console) from error
     return (folder / "archive").read_bytes(), console.read_bytes(), cost, {}

@@ -213,6 +213,7 @@ def _build_uml(
         (source / "edited").touch()
     say("compiling the kernel")
     program = kernel.build(source, tools, work / "log", on_progress)
+    on_progress(1.0)
     about = {
         "source": setup.packages[-1].file,
         "sha256": hashlib.sha256(program).hexdigest(),

@@ -58,9 +58,8 @@ class Verdict:
         return all(row.agrees for row in self.rows)
 
     def to_json(self) -> dict[str, Any]:
-        """As ``trunkline verify --json`` prints it."""
+        """One of those that ``trunkline verify --json`` lists."""
         return {
-            "schema": 1,
             "agrees": self.agrees,
             "kernel": self.kernel,
             "seeds": list(self.seeds),
@@ -75,7 +74,7 @@ def verify(
     seeds: Sequence[int],
     *,
     runner: str | None = None,
-    progress: Callable[[int], object] | None = None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> Verdict:
     """Runs a network in both engines and compares what came of it.
 
@@ -87,8 +86,8 @@ def verify(
         Seeds, one run each in both engines.
     runner : str, optional
         As in `trunkline.linux.engine.run`.
-    progress : callable, optional
-        Called with the number of seeds done.
+    on_progress : callable, optional
+        Gets the part of all runs that is done, 0 to 1.
 
     Raises
     ------
@@ -97,16 +96,15 @@ def verify(
     """
     data = json.loads(network_json)
     _probe(data)
-    pairs = []
+    pairs: list[Pair] = []
     for seed in seeds:
-        pairs.append(_pair(data, seed, runner))
-        if progress is not None:
-            progress(len(pairs))
+        pairs.append(_pair(data, seed, runner, engine.part_of(on_progress, len(pairs), len(seeds))))
     first = pairs[0]
     emulated = first.runner != UNHURRIED
     exact = not emulated and engine.is_exact(first.compiled)
     rows = compare.packets(pairs) if exact else compare.means(pairs, emulated=emulated)
-    notes = first.compiled.notes
+    # Each once, in the order in which they came up.
+    notes = tuple(dict.fromkeys(note for pair in pairs for note in pair.compiled.notes))
     if emulated:
         notes += (f"the processor of {first.runner} takes time: means are compared, not packets",)
     return Verdict(
@@ -134,10 +132,15 @@ def _probe(data: dict[str, Any]) -> None:
     ]
 
 
-def _pair(data: Mapping[str, Any], seed: int, runner: str | None) -> Pair:
+def _pair(
+    data: Mapping[str, Any],
+    seed: int,
+    runner: str | None,
+    on_progress: Callable[[float], None] | None,
+) -> Pair:
     written = json.dumps(data, sort_keys=True, separators=(",", ":"))
     with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
-        done = engine.run(written, seed, Path(folder), runner=runner)
+        done = engine.run(written, seed, Path(folder), runner=runner, on_progress=on_progress)
         exact = done.runner == UNHURRIED and engine.is_exact(done.compiled)
         traced = json.dumps({**data, "run": {**data["run"], "trace": exact}})
         (simulated,) = simulate(traced, seeds=[seed])
