@@ -59,6 +59,35 @@ def test_every_studys_report_is_drawn_in_full(name, tmp_path, look, capsys):
     assert held == len(done.to_json()["claims"])
 
 
+# Boxes of the words beside links, and of the nodes' circles; a row of a caption below the other may
+# touch it, as its box has room for accents.
+COVERED = """() => {
+  const boxes = (what) => [...document.querySelectorAll(what)].map((it) => [
+    it.textContent.trim(), it.getBoundingClientRect()]);
+  const texts = boxes('.captions text'), circles = boxes('.spot circle'), found = [];
+  const cover = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+  texts.forEach(([name, box], i) => [...texts.slice(i + 1), ...circles].forEach(
+    ([other, place]) => cover(box, place) && found.push(`${name} / ${other}`)));
+  return [texts.length, found];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "captions"), [("trunks", 15), ("diffserv-over-mpls", 1), ("does-50-ms-matter", 3)]
+)
+def test_words_beside_links_cover_neither_each_other_nor_nodes(
+    name, captions, run_example, tmp_path, look
+):
+    short = {"run.duration": "2 s", "run.warm_up": "0 s"} if name != "does-50-ms-matter" else {}
+    folder = run_example(tmp_path / "results", name, range(1, 2), **short)
+    looker = look()
+    looker.open(write(folder, tmp_path / "page.html"))
+    drawn, covered = looker.page.evaluate(COVERED)
+    assert drawn >= captions
+    assert covered == []
+
+
 def test_the_slider_moves_by_the_keyboard_and_tells_states(protected, tmp_path, look):
     looker = look()
     looker.open(write(protected, tmp_path / "page.html"))

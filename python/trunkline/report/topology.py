@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
 from trunkline.plot.layout import layout
+from trunkline.report import captions
+from trunkline.report.captions import Caption, Wanted
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.words import number, ratio, short
 
@@ -18,6 +20,8 @@ THIN, THICK = 4.0, 11.0
 
 LEVELS = (0.25, 0.5, 0.75, 0.95)
 """Shares of the capacity at which the colour of a link changes."""
+
+NO_LOAD = (0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +63,6 @@ class Lane:
     about: str
     start: tuple[float, float]
     end: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Caption:
-    """Words beside a link, each with its place."""
-
-    lines: tuple[tuple[float, float, str, bool], ...]
-    """Left, top, text, and whether it tells of losses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +134,12 @@ def draw(exhibit: Exhibit) -> Drawing:
     radius = 13.0 if len(nodes) <= 40 else 8.0 if len(nodes) <= 120 else 4.0
     spots = [Spot(name, _cut(name), *points[name], radius) for name in nodes]
     loads = utilisations(exhibit)
-    lanes, captions = _lanes(exhibit, points, ends, radius, loads)
+    lanes, wanted = _lanes(exhibit, points, ends, radius, loads)
+    words = captions.place(wanted, list(points.values()), radius)
     routes = _routes(exhibit, lanes, loads)
     summary = _summary(exhibit, loads)
-    common = usual(network["links"])
-    return Drawing(WIDTH, height, spots, lanes, captions, routes, summary, common)
+    common = captions.usual(network["links"])
+    return Drawing(WIDTH, height, spots, lanes, words, routes, summary, common)
 
 
 def _cut(name: str, most: int = 14) -> str:
@@ -155,7 +152,7 @@ def _lanes(
     ends: list[tuple[str, str]],
     radius: float,
     loads: dict[str, tuple[float, float, float, float]],
-) -> tuple[list[Lane], list[Caption]]:
+) -> tuple[list[Lane], list[Wanted]]:
     links = exhibit.network["links"]
     rates = [float(link["rate_bit_s"]) for link in links]
     low, high = math.log(min(rates, default=1)), math.log(max(rates, default=1))
@@ -168,8 +165,9 @@ def _lanes(
     together: dict[frozenset[str], list[int]] = defaultdict(list)
     for number_, pair in enumerate(ends):
         together[frozenset(pair)].append(number_)
+    common = captions.usual(links)
     lanes: list[Lane] = []
-    captions: list[Caption] = []
+    wanted: list[Wanted] = []
     for members in together.values():
         # Directions of one link are next to each other in the network.
         sides: dict[tuple[str, str], float] = defaultdict(float)
@@ -178,11 +176,12 @@ def _lanes(
             offset = sides[ends[link]] + wide / 2 + 1.2
             sides[ends[link]] += wide + 2.0
             lanes.append(_lane(exhibit, link, points, ends[link], (offset, wide, radius), loads))
-        caption = _caption(exhibit, members, points, ends, max(sides.values()), loads)
-        if caption is not None:
-            captions.append(caption)
+        here, there = (points[name] for name in ends[members[0]])
+        losses = [loads.get(str(links[each]["name"]), NO_LOAD)[1] for each in members]
+        texts = captions.words(links, members, losses, math.dist(here, there), common)
+        wanted.append(Wanted(texts, (here, there), max(sides.values())))
     lanes.sort(key=lambda lane: lane.link)
-    return lanes, captions
+    return lanes, wanted
 
 
 def _lane(
@@ -212,7 +211,7 @@ def _lane(
     )
     about = exhibit.network["links"][link]
     name = str(about["name"])
-    use, loss, offered, dropped = loads.get(name, (0.0, 0.0, 0.0, 0.0))
+    use, loss, offered, dropped = loads.get(name, NO_LOAD)
     said = f"{name}: {short(about['rate_bit_s'], 'bit/s')}, {short(about['delay_ns'] / 1e9, 's')}"
     if offered:
         said += f"; utilisation {ratio(use)}, loss {ratio(loss)} ({number(dropped)} packets)"
@@ -220,61 +219,6 @@ def _lane(
         said += "; nothing was sent"
     outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in shape)
     return Lane(link, name, outline, level(use) if offered else -1, loss, said, start, end)
-
-
-def _caption(
-    exhibit: Exhibit,
-    members: list[int],
-    points: dict[str, tuple[float, float]],
-    ends: list[tuple[str, str]],
-    beside: float,
-    loads: dict[str, tuple[float, float, float, float]],
-) -> Caption | None:
-    """Capacity and delay, where there is room; the loads of both directions below."""
-    if len(members) > 2:
-        return None
-    (x1, y1), (x2, y2) = (points[name] for name in ends[members[0]])
-    long = math.hypot(x2 - x1, y2 - y1)
-    if long < 84:
-        return None
-    links = exhibit.network["links"]
-    first = _size(links[members[0]])
-    if first == usual(links):
-        first = ""
-    elif long < 110:
-        first = short(links[members[0]]["rate_bit_s"], "bit/s")
-    uses = [loads.get(str(links[each]["name"]), (0.0, 0.0, 0.0, 0.0)) for each in members]
-    lost = [ratio(each[1]) for each in uses if each[1] > 0]
-    middle = ((x1 + x2) / 2, (y1 + y2) / 2)
-    # On the side that looks away from the middle of the drawing, where there is most room.
-    nx, ny = (y2 - y1) / long, (x1 - x2) / long
-    xs, ys = ([point[axis] for point in points.values()] for axis in (0, 1))
-    outward = (middle[0] - (min(xs) + max(xs)) / 2) * nx + (
-        middle[1] - (min(ys) + max(ys)) / 2
-    ) * ny
-    if outward < -1 or (abs(outward) <= 1 and ny > 0):
-        nx, ny = -nx, -ny
-    lines = []
-    stacked = 0.0
-    for said, loss in ((first, False), (f"loss {' / '.join(lost)}", True)):
-        if not said or (loss and not lost):
-            continue
-        away = beside + 4 + 2.9 * len(said) * abs(nx) + 6 * abs(ny)
-        place = (middle[0] + nx * away, middle[1] + ny * away + 4 + stacked)
-        lines.append((round(place[0], 1), round(place[1], 1), said, loss))
-        stacked += 12.5 if ny >= 0 else -12.5
-    return Caption(tuple(lines)) if lines else None
-
-
-def _size(link: Any) -> str:
-    return f"{short(link['rate_bit_s'], 'bit/s')} · {short(link['delay_ns'] / 1e9, 's')}"
-
-
-def usual(links: Any) -> str:
-    """Capacity and delay of nearly all links, to be said once; empty if they differ."""
-    sizes = Counter(_size(link) for link in links)
-    size, times = sizes.most_common(1)[0] if sizes else ("", 0)
-    return size if times >= 0.8 * len(links) and len(links) > 4 else ""
 
 
 def _routes(

@@ -1,0 +1,194 @@
+"""Where the words beside links stand: each where it covers no other, no node and no link."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trunkline.report.words import ratio, short
+
+Point = tuple[float, float]
+
+LETTER, ROW = 5.7, 12.5
+"""Width of a letter and height of a row [px]; text of 10.5 px."""
+LEAST_LENGTH, SHORT_LENGTH = 84.0, 110.0
+"""Shorter links have no caption; a little longer ones only their capacity [px]."""
+ALONG = (0.5, 0.38, 0.62, 0.26, 0.74)
+"""Shares of a link's length at which its caption may stand, the best first."""
+NEAR = 150.0
+"""More than half a caption's width [px]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """Words beside a link, each with its place."""
+
+    lines: tuple[tuple[float, float, str, bool], ...]
+    """Middle, base line, text, and whether it tells of losses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a caption has to say, and the link it belongs to.
+
+    Parameters
+    ----------
+    texts : sequence of (str, bool)
+        Rows, and whether each tells of losses.
+    ends : (Point, Point)
+        Middles of the nodes [px].
+    beside : float
+        Room that the arrows take on either side of the line between them [px].
+    """
+
+    texts: Sequence[tuple[str, bool]]
+    ends: tuple[Point, Point]
+    beside: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    x: float
+    y: float
+    half_width: float
+    half_height: float
+
+    def covers(self, other: _Box) -> float:
+        """Area that two boxes share [px²]."""
+        wide = self.half_width + other.half_width - abs(self.x - other.x)
+        high = self.half_height + other.half_height - abs(self.y - other.y)
+        return wide * high if wide > 0 and high > 0 else 0.0
+
+
+def words(
+    links: Any, members: Sequence[int], losses: Sequence[float], long: float, common: str
+) -> list[tuple[str, bool]]:
+    """Rows of a link's caption: capacity and delay where they are unusual, losses if any.
+
+    Parameters
+    ----------
+    links : list of dict
+        Links of the compiled network.
+    members : sequence of int
+        Directions of the link.
+    losses : sequence of float
+        Share of packets lost in each.
+    long : float
+        Its length in the drawing [px].
+    common : str
+        Capacity and delay that are said once for all.
+    """
+    if len(members) > 2 or long < LEAST_LENGTH:
+        return []
+    first = size(links[members[0]])
+    if first == common:
+        first = ""
+    elif long < SHORT_LENGTH:
+        first = short(links[members[0]]["rate_bit_s"], "bit/s")
+    lost = [ratio(each) for each in losses if each > 0]
+    rows = [(first, False)] if first else []
+    return [*rows, (f"loss {' / '.join(lost)}", True)] if lost else rows
+
+
+def size(link: Any) -> str:
+    """Capacity and delay of a link."""
+    return f"{short(link['rate_bit_s'], 'bit/s')} · {short(link['delay_ns'] / 1e9, 's')}"
+
+
+def usual(links: Any) -> str:
+    """Capacity and delay of nearly all links, to be said once; empty if they differ."""
+    sizes = Counter(size(link) for link in links)
+    common, times = sizes.most_common(1)[0] if sizes else ("", 0)
+    return common if times >= 0.8 * len(links) and len(links) > 4 else ""
+
+
+def place(wanted: Sequence[Wanted], spots: Sequence[Point], radius: float) -> list[Caption]:
+    """Find a place for each caption, one after the other.
+
+    Of the places beside its link each takes the first that covers nothing, or the one that
+    covers least.
+
+    Parameters
+    ----------
+    wanted : sequence of Wanted
+        One for every link, also where there is nothing to say: its arrows are in the way.
+    spots : sequence of Point
+        Middles of the nodes [px].
+    radius : float
+        Of a node [px].
+    """
+    middle = _middle(spots)
+    taken = [_Box(x, y, radius, radius) for x, y in spots]
+    arrows = [box for each in wanted for box in _along(each)]
+    captions = []
+    for each in wanted:
+        if not each.texts:
+            continue
+        choices = _choices(each, middle)
+        near = _near(choices, taken) + _near(choices, arrows)
+        covered = [sum(map(box.covers, near)) for box in choices]
+        best = choices[covered.index(min(covered))]
+        taken.append(best)
+        top = best.y - best.half_height
+        captions.append(
+            Caption(
+                tuple(
+                    (round(best.x, 1), round(top + ROW * (row + 0.8), 1), said, loss)
+                    for row, (said, loss) in enumerate(each.texts)
+                )
+            )
+        )
+    return captions
+
+
+def _middle(spots: Sequence[Point]) -> Point:
+    xs, ys = [x for x, _ in spots], [y for _, y in spots]
+    return ((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2) if spots else (0.0, 0.0)
+
+
+def _near(choices: Sequence[_Box], boxes: Sequence[_Box]) -> list[_Box]:
+    """Those boxes that one of the choices may touch."""
+    left = min(box.x - box.half_width for box in choices) - NEAR
+    right = max(box.x + box.half_width for box in choices) + NEAR
+    top = min(box.y - box.half_height for box in choices) - NEAR
+    bottom = max(box.y + box.half_height for box in choices) + NEAR
+    return [box for box in boxes if left < box.x < right and top < box.y < bottom]
+
+
+def _along(wanted: Wanted) -> list[_Box]:
+    """The arrows of a link as small boxes."""
+    (x1, y1), (x2, y2) = wanted.ends
+    count = max(1, int(math.hypot(x2 - x1, y2 - y1) / 6))
+    half = wanted.beside
+    return [
+        _Box(x1 + (x2 - x1) * step / count, y1 + (y2 - y1) * step / count, half, half)
+        for step in range(count + 1)
+    ]
+
+
+def _choices(wanted: Wanted, middle: Point) -> list[_Box]:
+    """Places on both sides of a link, first those that look away from the drawing's middle."""
+    (x1, y1), (x2, y2) = wanted.ends
+    long = math.hypot(x2 - x1, y2 - y1) or 1.0
+    nx, ny = (y2 - y1) / long, (x1 - x2) / long
+    outward = ((x1 + x2) / 2 - middle[0]) * nx + ((y1 + y2) / 2 - middle[1]) * ny
+    # A level link through the middle has its caption above.
+    if outward < -1 or (abs(outward) <= 1 and ny > 0):
+        nx, ny = -nx, -ny
+    half_width = LETTER / 2 * max(len(said) for said, _ in wanted.texts)
+    half_height = ROW / 2 * len(wanted.texts)
+    # A level or upright link's arrows stay clear of the box; at a slant its corner does.
+    away = wanted.beside + 2 + half_width * abs(nx) + half_height * abs(ny)
+    return [
+        _Box(
+            x1 + (x2 - x1) * share + side * nx * away,
+            y1 + (y2 - y1) * share + side * ny * away,
+            half_width,
+            half_height,
+        )
+        for side in (1, -1)
+        for share in ALONG
+    ]
