@@ -136,7 +136,9 @@ class BuildFailed(Exception):
     """The kernel does not compile; the text holds the last lines of the compiler."""
 
 
-def build(source: Path, tools: Path, log: Path, on_progress: Callable[[float], None]) -> bytes:
+def build(
+    source: Path, tools: Path, log: Path, lock: int, on_progress: Callable[[float], None]
+) -> bytes:
     """Compile the kernel.
 
     A build that was interrupted goes on where it stopped. Who built it, where and when is not
@@ -150,6 +152,8 @@ def build(source: Path, tools: Path, log: Path, on_progress: Callable[[float], N
         Folder of unpacked build tools, for those that the system lacks.
     log : Path
         Gets what the tools say.
+    lock : int
+        Descriptor that the compiler keeps open, so that its end can be waited for.
     on_progress : callable
         Gets the part that is done, 0 to 1.
 
@@ -174,6 +178,7 @@ def build(source: Path, tools: Path, log: Path, on_progress: Callable[[float], N
         compile_ = subprocess.Popen(
             [*make, f"-j{processors}", "linux"],
             env=environment,
+            pass_fds=[lock],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -39,6 +39,8 @@ COMPILER: Final = {"gcc": "gcc libc6-dev", "make": "make", "strip": "binutils", 
 BUILD_TOOLS: Final = {"flex": "flex", "bison": "bison", "m4": "m4", "bc": "bc", "xz": "xz-utils"}
 BUILD_ROOM: Final = 1_900_000_000
 """Space that the kernel's source and its build take while they are there [B]."""
+TRIAL_PATIENCE_S: Final = 180
+"""An emulated machine says nothing until its kernel is up: 7 s on an idle host."""
 UNPACKED: Final = {"qemu": 190_000_000, "uml": 6_100_000}
 """What stays on disk, about [B]."""
 
@@ -167,15 +169,15 @@ def perform(
     """
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder, say):
-        free = shutil.disk_usage(folder).free
+    with _alone(folder, say) as lock:
+        _sweep(folder)
+        # What an interrupted setup has made already is not made again.
+        free = shutil.disk_usage(folder).free + size_of(_work()) + size_of(folder / "packages")
         if free < setup.room:
             msg = f"{folder} has {free / 1e6:.0f} MB free; this takes {setup.room / 1e6:.0f} MB"
             raise SetupFailed(msg)
         try:
-            apt = Apt()
-            say(f"fetching {', '.join(package.name for package in setup.packages)}")
-            archives = apt.fetch(setup.packages, folder / "packages")
+            setup, archives = _fetch(setup, folder / "packages", say)
             say("unpacking")
             if setup.tools:
                 unpack(archives[: len(setup.tools)], unpacked("tools"))
@@ -185,7 +187,7 @@ def perform(
                 about = {"packages": [package.file for package in setup.packages]}
                 write_whole(unpacked("qemu") / "about.json", json.dumps(about).encode())
             else:
-                _build_uml(setup, rest, say, on_progress)
+                _build_uml(setup, rest, lock, say, on_progress)
             for archive in archives:
                 archive.unlink(missing_ok=True)
         except (NoPackages, kernel.SourceDiffers, kernel.BuildFailed) as error:
@@ -197,9 +199,24 @@ def perform(
     return examine(setup.runner)
 
 
+def _fetch(setup: Setup, folder: Path, say: Callable[[str], None]) -> tuple[Setup, list[Path]]:
+    """Download the packages; if they are not there any more, those of today's lists."""
+    apt = Apt()
+    say(f"fetching {', '.join(package.name for package in setup.packages)}")
+    try:
+        return setup, apt.fetch(setup.packages, folder)
+    except NoPackages as error:
+        say(str(error))
+        say("trying again with today's package lists")
+        apt.refresh()
+        setup = _plan(setup.runner, apt)
+        return setup, apt.fetch(setup.packages, folder)
+
+
 def _build_uml(
     setup: Setup,
     archives: list[Path],
+    lock: int,
     say: Callable[[str], None],
     on_progress: Callable[[float], None],
 ) -> None:
@@ -208,11 +225,11 @@ def _build_uml(
     if not (source / "edited").exists():
         unpack(archives, work / "package")
         say("unpacking the kernel's source, 1.4 GB")
-        _unpack_source(work, source, tools)
+        _unpack_source(work, source, tools, lock)
         kernel.apply_edits(source)
         (source / "edited").touch()
     say("compiling the kernel")
-    program = kernel.build(source, tools, work / "log", on_progress)
+    program = kernel.build(source, tools, work / "log", lock, on_progress)
     on_progress(1.0)
     about = {
         "source": setup.packages[-1].file,
@@ -227,13 +244,14 @@ def _work() -> Path:
     return cache_folder() / "uml" / "work"
 
 
-def _unpack_source(work: Path, source: Path, tools: Path) -> None:
+def _unpack_source(work: Path, source: Path, tools: Path, lock: int) -> None:
     (archive,) = (work / "package" / "usr" / "src").glob("linux-source-*.tar.xz")
     private = Path(tempfile.mkdtemp(dir=work, prefix=".source-"))
     try:
         done = subprocess.run(
             ["tar", "-xJf", str(archive), "-C", str(private), "--strip-components=1"],
             env={**os.environ, **kernel.build_environment(tools)},
+            pass_fds=[lock],
             capture_output=True,
             text=True,
             check=False,
@@ -262,13 +280,14 @@ def try_out(runner: str, say: Callable[[str], None]) -> None:
     SetupFailed
         The guest does not come up here.
     """
+    say("starting a guest to try it")
     mark = trial_mark(runner)
     mark.touch()
     started = time.monotonic()
     try:
         with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
             plan = Plan(seed=1, duration_ns=1_000_000, nodes=(Node("n0"),), links=())
-            record = execute(plan, {}, Path(folder), runner, patience_s=60)
+            record = execute(plan, {}, Path(folder), runner, patience_s=TRIAL_PATIENCE_S)
     except BaseException as error:
         mark.unlink(missing_ok=True)
         if isinstance(error, GuestFailed):
@@ -313,12 +332,26 @@ def clean(runner: str | None = None) -> int:
 
 
 @contextmanager
-def _alone(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
-    """Wait until no other setup works in the cache."""
+def _alone(folder: Path, say: Callable[[str], None]) -> Iterator[int]:
+    """Wait until no other setup works in the cache.
+
+    Gives the descriptor of the lock: a long program that we start gets it too, and so keeps the
+    next setup waiting if it outlives us.
+    """
     with (folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("waiting for another setup")
+            say("waiting for another setup, or for what is left of one")
             fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        yield lock.fileno()
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a setup that was killed has left half done; its names begin with a dot."""
+    for pattern in ("packages/.*", "tools/.*", "qemu/.*", "uml/*/.*"):
+        for path in folder.glob(pattern):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
