@@ -2,16 +2,19 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from tempfile import gettempdir
 
 import pytest
 from line import SECOND, line, schedule, tcp, udp
 
+from trunkline.linux.engine import _doubts
 from trunkline.linux.process import GuestFailed
 from trunkline.linux.readiness import Unready, choose
 from trunkline.linux.runner import PREFIX, execute, remove_leftovers
@@ -184,6 +187,54 @@ def test_a_run_on_this_kernel_touches_nothing_of_the_host(native, tmp_path):
     about = json.loads((tmp_path / "run.json").read_text())
     assert (about["comparable"], about["late_ns"]) == (False, record.late_ns)
     assert len((tmp_path / "udp-0.bin").read_bytes()) == 20 * 24
+
+
+def test_f18_devices_and_namespaces_of_the_same_names_are_left_alone(native, tmp_path):
+    # A network and mounts of our own, with a device and a namespace named as those of the plan.
+    run = f'{sys.executable} -c "$RUN" {Path(__file__).parent} {tmp_path / "out"} native'
+    look = "{ ip -j link; ip -j addr; tc -j qdisc; ip netns list; }"
+    script = (
+        "mount -t tmpfs none /run && ip link add l0a type veth peer name l0b && "
+        f"ip netns add n0 && ip link set l0a up || exit 99; {look} >before; {run}; {look} >after"
+    )
+    root = [] if os.geteuid() == 0 else ["--map-root-user"]
+    done = subprocess.run(
+        ["unshare", "--net", "--mount", *root, "sh", "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "RUN": RUN.replace("36000", "1")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 99:
+        pytest.skip(f"no network of our own here: {done.stderr}")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "out" / "tcp-1.json").read_text())["received_bytes"] > 0
+    before, after = ((tmp_path / name).read_text() for name in ("before", "after"))
+    assert "l0a" in before
+    assert "n0" in before.splitlines()[-1]
+    assert after == before
+
+
+def test_f19_a_run_on_a_busy_host_says_by_how_much_it_was_late(native, tmp_path):
+    others, stopped = guests_of(os.getpid()), []
+
+    def stall(_part):
+        if not stopped:
+            stopped.extend(guests_of(os.getpid(), others))
+            os.kill(stopped[0], signal.SIGSTOP)
+            time.sleep(0.1)
+            os.kill(stopped[0], signal.SIGCONT)
+
+    plan = line(3, udp=(udp(),), duration_ns=2 * SECOND)
+    given = {"udp-0": schedule([i * 10_000_000 for i in range(200)])}
+    record = execute(plan, given, tmp_path, native, on_progress=stall)
+    assert record.late_ns > 80_000_000
+    assert not record.trustworthy
+    said = list(_doubts(record))
+    assert said[0] == "native runs in real time: its delays are not to be compared"
+    assert re.match(r"not trustworthy: late by \d+\.\d ms with a packet", said[1])
+    assert list(_doubts(replace(record, late_ns=0, trustworthy=True))) == said[:1]
 
 
 def test_where_no_runner_is_ready_the_reasons_and_remedies_are_said(tmp_path, monkeypatch):

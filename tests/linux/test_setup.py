@@ -120,7 +120,7 @@ def test_a_compiler_that_outlives_its_setup_is_waited_for(tmp_path):
         left = subprocess.Popen(["sleep", "1"], pass_fds=[lock])
     assert left.poll() is None
     with left, setup._alone(tmp_path, said.append):
-        assert left.poll() == 0
+        assert left.wait(0.5) == 0
     assert said == ["waiting for another setup, or for what is left of one"]
 
 
