@@ -22,7 +22,6 @@ def render(done: Comparison, *, width: int | None = None, colour: bool = False) 
     """
     heads = ["metric", "of", "A", "B", "B - A", "", "p"]
     drawn = frame(f"{printable(done.a)} (A) and {printable(done.b)} (B)", heads, names=2)
-    drawn.collapse_padding = True
     for each in done.differences:
         add(drawn, _cells(each))
     for column in drawn.columns[:2]:

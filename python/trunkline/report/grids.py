@@ -51,7 +51,7 @@ FLOWS: Sequence[_Column] = (
     ("delay", "delay_mean_s", "s", "mean one-way delay"),
     ("p99", "delay_p99_s", "s", "99th percentile of the one-way delay"),
     ("jitter", "jitter_s", "s", "interarrival jitter, RFC 3550 section 6.4.1"),
-    ("again", "retransmissions", "", "segments sent again"),
+    ("resent", "retransmissions", "", "TCP segments retransmitted"),
 )
 CLASSES: Sequence[_Column] = (
     ("flows", "flows", "", "flows gathered"),

@@ -80,7 +80,11 @@ def frame(title: str, columns: Sequence[str], *, names: int = 1) -> RichTable:
     from rich.text import Text
 
     table = RichTable(
-        title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
+        title=Text(title),
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        collapse_padding=True,
     )
     for index, column in enumerate(columns):
         if index < names:
@@ -176,7 +180,7 @@ def _title(name: str, left_out: int) -> str:
 
 def _flows(table: Table) -> RichTable:
     rows, left_out = _busiest(table, "packets_sent")
-    columns = ["flow", "DSCP", "goodput", "throughput", "loss", "delay", "p99", "jitter", "again"]
+    columns = ["flow", "DSCP", "goodput", "throughput", "loss", "delay", "p99", "jitter", "resent"]
     drawn = frame(_title("Flows", left_out), columns, names=2)
     for row in rows:
         cells = [
@@ -191,7 +195,9 @@ def _flows(table: Table) -> RichTable:
             count(row["retransmissions"]) if row["protocol"] == "tcp" else "–",
         ]
         add(drawn, cells)
-    drawn.caption = "again: segments retransmitted; delay: mean one way"
+    drawn.caption = (
+        "delay: mean, one way, and its 99th percentile; jitter: RFC 3550; resent: TCP segments"
+    )
     return drawn
 
 
@@ -230,6 +236,8 @@ def _paths(table: Table) -> RichTable:
             cells.append(percent(row["loss_ratio"]))
             cells += [quantity(row[f"delay_{each}_s"], "s") for each in ("mean", "p99", "max")]
         add(drawn, cells)
+    if measured:
+        drawn.caption = "delay: mean, one way, its 99th percentile and maximum"
     return drawn
 
 

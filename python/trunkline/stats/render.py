@@ -140,7 +140,6 @@ def _table(title: str, rows: list[Row], columns: dict[str, tuple[str, str]], by:
     names = list(rows[0].key) if rows else ["name"]
     heading = f"{title} (the {SHOWN_ROWS} busiest; {more} more)" if more else title
     drawn = frame(heading, [*names, *columns], names=len(names))
-    drawn.collapse_padding = True
     for index in kept:
         row = rows[index]
         values = [_cell(row.measures.get(name), unit) for name, unit in columns.values()]

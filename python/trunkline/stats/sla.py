@@ -235,7 +235,6 @@ def _table(title: str, levels: Sequence[Level], *, several: bool) -> RichTable:
     names = ["SLA", "for", "promise", "is"]
     more = ["mean", "kept"] if several else []
     drawn = frame(title, [*names, *more, "worst", "margin"], names=len(names))
-    drawn.collapse_padding = True
     for level in levels:
         unit = level.bound.unit
         cells = [level.bound.sla, whom(level.bound), promise(level.bound)]

@@ -54,7 +54,6 @@ def _table(done: Reproduction, table: str) -> RichTable:
         units[column.unit] = None
     title = f"Table {table}: {study.cases[table].title} [{', '.join(units)}]"
     drawn = frame(title, heads)
-    drawn.collapse_padding = True
     relative = study.error == "relative"
     for row in study.rows(table):
         cells = [c for c in done.cells if (c.table, c.row) == (table, row)]
