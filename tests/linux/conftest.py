@@ -25,6 +25,12 @@ def kernel(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
+def uml() -> str:
+    """The runner whose processor takes no time."""
+    return _ready("uml")
+
+
+@pytest.fixture
 def quick() -> str:
     """The quickest runner in virtual time that is ready."""
     states = [examine(name) for name in ("uml", "qemu")]

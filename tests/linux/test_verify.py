@@ -28,15 +28,6 @@ def differing(found: Verdict) -> list[str]:
     return [f"{row.subject}: {row.measure}" for row in found.rows if not row.agrees]
 
 
-@pytest.fixture
-def uml() -> str:
-    """The runner whose processor takes no time."""
-    state = examine("uml")
-    if not state.ready:
-        pytest.skip(f"the runner uml is not ready: {state.reason}")
-    return state.runner
-
-
 def test_diffserv_over_mpls_agrees_packet_by_packet(uml: str) -> None:
     found = verdict(EXAMPLES / "diffserv-over-mpls.yaml", uml)
     assert differing(found) == []
