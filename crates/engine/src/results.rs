@@ -115,6 +115,7 @@ impl<O: Observer> Simulation<O> {
                 .floats("value", std::mem::take(&mut self.sampler.value)),
             self.path_table(),
             self.recovery.timeline_table(),
+            self.recovery.routes_table(),
             self.summary(live),
         ];
         Ok((tables, self.observer))

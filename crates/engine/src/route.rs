@@ -70,12 +70,19 @@ impl Fib {
         }
     }
 
-    /// Takes over the routes of one node from a table with the same nodes and destinations; true
-    /// if that changed any.
-    pub fn adopt(&mut self, node: u32, other: &Self) -> bool {
+    /// Takes over the routes of one node from a table with the same nodes and destinations;
+    /// column and entry of those that this changed.
+    pub fn adopt(&mut self, node: u32, other: &Self) -> Vec<(u32, u32)> {
         let row = node as usize * self.destinations..(node as usize + 1) * self.destinations;
-        let changed = self.next[row.clone()] != other.next[row.clone()];
-        self.next[row.clone()].copy_from_slice(&other.next[row]);
+        let mut changed = Vec::new();
+        for (column, (mine, &new)) in
+            (0..).zip(self.next[row.clone()].iter_mut().zip(&other.next[row]))
+        {
+            if *mine != new {
+                *mine = new;
+                changed.push((column, new));
+            }
+        }
         changed
     }
 }

@@ -10,6 +10,7 @@
 //! at addresses that are the same each time, and not outliving its parent.
 
 mod archive;
+mod batch;
 mod machine;
 mod netlink;
 mod orders;

@@ -101,6 +101,30 @@ pub struct Sample {
     pub step_ns: u64,
 }
 
+/// A device whose queues are read once.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Count {
+    /// When \[ns\].
+    pub at_ns: u64,
+    /// Index of its node.
+    pub node: usize,
+    /// Its device.
+    pub device: String,
+}
+
+/// What is done in a node during the run, by one program.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Change {
+    /// When \[ns\].
+    pub at_ns: u64,
+    /// Index of its node.
+    pub node: usize,
+    /// `ip`, `mpls` or `tc`.
+    pub program: &'static str,
+    /// Its lines.
+    pub lines: Vec<String>,
+}
+
 /// Everything the guest is told.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Orders {
@@ -118,6 +142,10 @@ pub struct Orders {
     pub tcp: Vec<Tcp>,
     /// Devices read in steps.
     pub samples: Vec<Sample>,
+    /// Devices read once.
+    pub counts: Vec<Count>,
+    /// What is done during the run; of one time in this order, after the counts.
+    pub changes: Vec<Change>,
     /// When all statistics are read \[ns\].
     pub snapshots: Vec<u64>,
 }
@@ -173,8 +201,30 @@ impl Orders {
                 }
                 self.samples.push(Sample { node, device, step_ns });
             }
+            "count" => {
+                let (at_ns, node) = (words.number()?, self.node(&mut words)?);
+                self.counts.push(Count { at_ns, node, device: words.word()? });
+            }
+            "change" => self.change(rest)?,
             "snapshot" => self.snapshots.push(words.number()?),
             _ => return Err("no such order".to_owned()),
+        }
+        Ok(())
+    }
+
+    /// One line more for the change before it, if that is of the same time, node and program.
+    fn change(&mut self, rest: &str) -> Result<(), String> {
+        let parts: Vec<&str> = rest.splitn(4, ' ').collect();
+        let [at, node, program, line] = parts[..] else { return Err("too few words".to_owned()) };
+        let at_ns = at.parse().map_err(|_| format!("{at} is out of place"))?;
+        let node = self.node(&mut Words(node.split_whitespace()))?;
+        let program = ["ip", "mpls", "tc"].into_iter().find(|&known| known == program);
+        let program = program.ok_or("no such program")?;
+        match self.changes.last_mut() {
+            Some(last) if (last.at_ns, last.node, last.program) == (at_ns, node, program) => {
+                last.lines.push(line.to_owned());
+            }
+            _ => self.changes.push(Change { at_ns, node, program, lines: vec![line.to_owned()] }),
         }
         Ok(())
     }
@@ -272,6 +322,10 @@ mod tests {
         link n0 l0a 02:00:00:00:00:01 n1 l0b 02:00:00:00:00:02\n\
         udp 7 n0 n1 10.0.0.1 10.0.0.2 9000 184 64 udp-7\n\
         tcp 8 n0 n1 10.0.0.1 10.0.0.2 9001 0 64 5 - 1000 reno 1460 - 65536 true 10000000\n\
+        count 400000000 n0 l0a\n\
+        change 400000000 n0 tc filter del dev l0a egress\n\
+        change 400000000 n0 ip link set l0a txqueuelen 7\n\
+        change 400000000 n0 ip route del 10.0.0.0/8\n\
         snapshot 1000000000\n";
 
     #[test]
@@ -288,6 +342,12 @@ mod tests {
         let tcp = &orders.tcp[0];
         assert_eq!((tcp.stop_ns, tcp.bytes, tcp.nodelay), (None, Some(1000), true));
         assert_eq!((tcp.send_buffer, tcp.receive_buffer), (None, Some(65_536)));
+        let count = Count { at_ns: 400_000_000, node: 0, device: "l0a".to_owned() };
+        assert_eq!(orders.counts, [count]);
+        let changes: Vec<_> =
+            orders.changes.iter().map(|each| (each.program, each.lines.len())).collect();
+        assert_eq!(changes, [("tc", 1), ("ip", 2)]);
+        assert_eq!(orders.changes[1].lines[1], "route del 10.0.0.0/8");
         assert_eq!(orders.snapshots, [1_000_000_000]);
     }
 
@@ -298,7 +358,7 @@ mod tests {
         assert!(why.starts_with("order 10: no node n9: udp 7"), "{why}");
         let text = TWO_NODES.replace("snapshot 1000000000", "snapshot soon");
         let why = Orders::parse(&text).expect_err("soon is no time");
-        assert!(why.starts_with("order 12: soon is out of place"), "{why}");
+        assert!(why.starts_with("order 16: soon is out of place"), "{why}");
     }
 
     #[test]

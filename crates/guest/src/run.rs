@@ -1,6 +1,7 @@
 //! The run: one thread does everything in the order of time.
 
 use crate::archive::Archive;
+use crate::batch::Batch;
 use crate::orders::Orders;
 use crate::spaces::Spaces;
 use crate::statistics::{snapshot, Series};
@@ -19,6 +20,8 @@ const PARTS: u64 = 20;
 /// What is due at some time, with the number of the flow or device; at one time in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
+    Count(usize),
+    Change(usize),
     Datagram(usize),
     Start(usize),
     Stop(usize),
@@ -52,7 +55,17 @@ pub fn run(
     }
     let mut series = Vec::new();
     for sample in &orders.samples {
-        series.push(Series::open(sample, &orders, &spaces)?);
+        let name = format!("queue-{}-{}", orders.nodes[sample.node].name, sample.device);
+        series.push(Series::open(name, sample.node, &sample.device, &spaces)?);
+    }
+    let mut counts = Vec::new();
+    for (number, count) in orders.counts.iter().enumerate() {
+        counts.push(Series::open(format!("count-{number}"), count.node, &count.device, &spaces)?);
+    }
+    let mut changes = Vec::new();
+    for change in &orders.changes {
+        let waiting = spaces.within(change.node, || Batch::start(change.program, &[]));
+        changes.push(Some(waiting.map_err(|why| why.to_string())??));
     }
     let mut run = Run {
         zero: 0,
@@ -65,6 +78,8 @@ pub fn run(
         udp,
         tcp,
         series,
+        counts,
+        changes,
     };
     run.plan().map_err(|why| why.to_string())?;
     run.go(archive)?;
@@ -82,6 +97,8 @@ struct Run {
     udp: Vec<udp::Flow>,
     tcp: Vec<tcp::Flow>,
     series: Vec<Series>,
+    counts: Vec<Series>,
+    changes: Vec<Option<Batch>>,
 }
 
 impl Run {
@@ -98,6 +115,12 @@ impl Run {
         }
         for (index, sample) in self.orders.samples.iter().enumerate() {
             self.due.push(Reverse((sample.step_ns, Due::Read(index))));
+        }
+        for (index, count) in self.orders.counts.iter().enumerate() {
+            self.due.push(Reverse((count.at_ns, Due::Count(index))));
+        }
+        for (index, change) in self.orders.changes.iter().enumerate() {
+            self.due.push(Reverse((change.at_ns, Due::Change(index))));
         }
         for (number, &at) in self.orders.snapshots.iter().enumerate() {
             self.due.push(Reverse((at, Due::Snapshot(number))));
@@ -156,6 +179,12 @@ impl Run {
     fn act(&mut self, at: u64, due: Due, archive: &mut Archive) -> Result<(), String> {
         let mut again = |time: u64| self.due.push(Reverse((time, due)));
         match due {
+            Due::Count(index) => self.counts[index].read(at)?,
+            Due::Change(index) => {
+                if let Some(waiting) = self.changes[index].take() {
+                    waiting.run(&self.orders.changes[index].lines)?;
+                }
+            }
             Due::Datagram(index) => {
                 self.udp[index].send(&mut self.payload);
                 self.udp[index].due().into_iter().for_each(again);
@@ -199,7 +228,7 @@ impl Run {
         for flow in self.tcp {
             flow.finish(self.zero, archive);
         }
-        for series in self.series {
+        for series in self.series.into_iter().chain(self.counts) {
             series.finish(archive);
         }
         archive.put("late_ns", self.late_ns.to_string());
@@ -214,13 +243,28 @@ mod tests {
     #[test]
     fn at_one_time_packets_leave_before_anything_is_read_and_the_end_is_last() {
         let mut due = BinaryHeap::new();
-        for what in [Due::End, Due::Snapshot(0), Due::Drain, Due::Datagram(1), Due::Datagram(0)] {
+        let given = [
+            Due::End,
+            Due::Snapshot(0),
+            Due::Drain,
+            Due::Datagram(1),
+            Due::Datagram(0),
+            Due::Change(0),
+        ];
+        for what in given {
             due.push(Reverse((5, what)));
         }
         due.push(Reverse((4, Due::Drain)));
         let order: Vec<_> =
             std::iter::from_fn(|| due.pop().map(|Reverse((_, what))| what)).collect();
-        let last = [Due::Datagram(0), Due::Datagram(1), Due::Drain, Due::Snapshot(0), Due::End];
+        let last = [
+            Due::Change(0),
+            Due::Datagram(0),
+            Due::Datagram(1),
+            Due::Drain,
+            Due::Snapshot(0),
+            Due::End,
+        ];
         assert_eq!(order[0], Due::Drain);
         assert_eq!(order[1..], last);
     }

@@ -1,12 +1,12 @@
 //! Network namespaces without names: descriptors hold them, so they go with this process.
 
+use crate::batch::batch;
 use crate::netlink::Netlink;
 use crate::orders::{Node, Orders};
 use crate::sys::process;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, Write};
+use std::io;
 use std::os::fd::OwnedFd;
-use std::process::{Command, Stdio};
 
 /// The namespaces of a plan's nodes, and the one this process came from.
 #[derive(Debug)]
@@ -72,50 +72,6 @@ fn prepare_node(node: &Node) -> Result<(), String> {
             .map_err(|why| format!("sysctl {key} = {value}: {why}"))?;
     }
     batch("ip", &[], &node.ip)?;
-    batch("ip", &["-f", "mpls"], &node.mpls)?;
+    batch("mpls", &[], &node.mpls)?;
     batch("tc", &[], &node.tc).map(drop)
-}
-
-/// Runs `ip` or `tc` over lines, in the namespace of this thread and without a shell; what it
-/// printed.
-///
-/// # Errors
-/// The first line that was refused, and what was said about it.
-pub fn batch(program: &str, options: &[&str], lines: &[String]) -> Result<String, String> {
-    if lines.is_empty() {
-        return Ok(String::new());
-    }
-    let run = || -> io::Result<(bool, String, String)> {
-        let mut input = process::memory_file()?;
-        for line in lines {
-            writeln!(input, "{line}")?;
-        }
-        input.rewind()?;
-        let (mut output, mut talk) = (process::memory_file()?, process::memory_file()?);
-        let status = Command::new(program)
-            .args(options)
-            .args(["-batch", "-"])
-            .stdin(Stdio::from(input))
-            .stdout(Stdio::from(output.try_clone()?))
-            .stderr(Stdio::from(talk.try_clone()?))
-            .status()?;
-        Ok((status.success(), read(&mut output)?, read(&mut talk)?))
-    };
-    let (done, output, talk) = run().map_err(|why| format!("{program}: {why}"))?;
-    if done {
-        return Ok(output);
-    }
-    // "Command failed -:3" counts lines from one.
-    let number = talk.rsplit(':').next().and_then(|tail| tail.trim().parse::<usize>().ok());
-    let line = number.and_then(|number| lines.get(number.wrapping_sub(1)));
-    let said: Vec<&str> = talk.lines().filter(|line| !line.starts_with("Command failed")).collect();
-    let line = line.map_or("?", String::as_str);
-    Err(format!("{program} {line}: {}", said.join("; ")))
-}
-
-fn read(file: &mut File) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    file.rewind()?;
-    file.read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -1,9 +1,10 @@
 //! What queues, classes, filters and protocols have counted.
 
 use crate::archive::Archive;
+use crate::batch::batch;
 use crate::netlink::{Counters, Netlink};
-use crate::orders::{Orders, Sample};
-use crate::spaces::{batch, Spaces};
+use crate::orders::Orders;
+use crate::spaces::Spaces;
 use std::fmt::Write;
 use std::fs;
 use std::io;
@@ -23,18 +24,16 @@ impl Series {
     ///
     /// # Errors
     /// It is not there.
-    pub fn open(sample: &Sample, orders: &Orders, spaces: &Spaces) -> Result<Self, String> {
-        let node = &orders.nodes[sample.node].name;
-        let name = format!("queue-{node}-{}", sample.device);
+    pub fn open(name: String, node: usize, device: &str, spaces: &Spaces) -> Result<Self, String> {
         let open = || -> io::Result<_> {
-            let mut socket = spaces.within(sample.node, Netlink::open)??;
+            let mut socket = spaces.within(node, Netlink::open)??;
             let devices = socket.devices()?;
             Ok((socket, devices))
         };
         let (socket, devices) = open().map_err(|why| format!("{name}: {why}"))?;
-        let found = devices.iter().find(|(_, device)| *device == sample.device);
+        let found = devices.iter().find(|(_, its)| its == device);
         let device = found.ok_or_else(|| format!("{name}: no such device"))?.0;
-        Ok(Self { name, node: sample.node, socket, device, lines: Vec::new() })
+        Ok(Self { name, node, socket, device, lines: Vec::new() })
     }
 
     /// Reads the counters at a time since time zero \[ns\].

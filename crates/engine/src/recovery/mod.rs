@@ -11,6 +11,7 @@ mod notice;
 mod protection;
 mod rerouting;
 mod restoration;
+mod routes;
 mod timeline;
 
 pub(crate) use detector::Detector;
@@ -25,6 +26,7 @@ use crate::tables::Table;
 use failure::Breakage;
 use protection::Guard;
 use rerouting::LinkState;
+use routes::Routes;
 use trunkline_packet::Cause;
 use trunkline_units::{Span, Time, NEVER};
 
@@ -71,6 +73,8 @@ pub(crate) struct Recovery {
     guards: Vec<Guard>,
     routing: Option<LinkState>,
     pub timeline: Timeline,
+    /// Kept in traced runs.
+    routes: Option<Routes>,
     parts: Parts,
     /// Label for the next entry that restoration installs, from the last one down.
     next_label: u32,
@@ -102,6 +106,7 @@ impl Recovery {
             guards,
             routing,
             timeline: Timeline::default(),
+            routes: network.run.trace.then(Routes::default),
             parts,
             next_label: trunkline_packet::label::LAST,
         }
@@ -116,6 +121,11 @@ impl Recovery {
     pub fn timeline_table(&self) -> Table {
         let paths: Vec<u32> = self.guards.iter().map(|guard| guard.config.path).collect();
         self.timeline.table(&paths)
+    }
+
+    /// The routes that a traced run took into use; empty if it was not traced.
+    pub fn routes_table(&self) -> Table {
+        self.routes.as_ref().map_or_else(|| Routes::default().table(), Routes::table)
     }
 
     /// Why a packet that fits no port of this link is lost.

@@ -7,11 +7,11 @@
 //! that two parts of a network that are joined again agree at once.
 
 use super::timeline::Row;
-use super::{notice, Moment};
+use super::{notice, routes, Moment};
 use crate::network::recovery::Rerouting;
 use crate::network::Network;
 use crate::observer::Observer;
-use crate::route::{Edge, Fib};
+use crate::route::{Edge, Fib, UNREACHABLE};
 use crate::simulation::Simulation;
 use std::collections::{BTreeMap, BTreeSet};
 use trunkline_units::{Time, NEVER};
@@ -145,16 +145,24 @@ impl<O: Observer> Simulation<O> {
             (down, fib)
         });
         let changed = self.fib.adopt(node, &fib);
-        routing.last = Some((view, fib));
-        if !changed {
-            return;
+        if !changed.is_empty() {
+            if let Some(routes) = &mut self.recovery.routes {
+                routes.rows.extend(changed.iter().map(|&(column, next)| routes::Row {
+                    at: self.now,
+                    protection: None,
+                    node,
+                    destination: Some(routing.ends[column as usize]),
+                    link: (next < UNREACHABLE).then_some(next),
+                }));
+            }
+            self.recovery.timeline.rows.push(Row {
+                at: self.now,
+                moment: Moment::Rerouted,
+                protection: None,
+                link: None,
+                node: Some(node),
+            });
         }
-        self.recovery.timeline.rows.push(Row {
-            at: self.now,
-            moment: Moment::Rerouted,
-            protection: None,
-            link: None,
-            node: Some(node),
-        });
+        routing.last = Some((view, fib));
     }
 }

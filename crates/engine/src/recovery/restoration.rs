@@ -6,7 +6,7 @@
 //! Absent: admission of bandwidth.
 
 use super::protection::State;
-use super::Moment;
+use super::{routes, Moment};
 use crate::observer::Observer;
 use crate::route::{Edge, Fib, LOCAL, UNREACHABLE};
 use crate::simulation::Simulation;
@@ -48,6 +48,15 @@ impl<O: Observer> Simulation<O> {
         let (route, path) = (guard.route.clone(), guard.config.path);
         if !route.iter().all(|link| self.recovery.lines[*link as usize].is_up()) {
             return false;
+        }
+        if let Some(routes) = &mut self.recovery.routes {
+            routes.rows.extend(route.iter().map(|&link| routes::Row {
+                at: self.now,
+                protection: Some(index as u32),
+                node: self.recovery.lines[link as usize].from,
+                destination: None,
+                link: Some(link),
+            }));
         }
         let mut out = None;
         for &link in route.iter().rev() {

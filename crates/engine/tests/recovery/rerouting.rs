@@ -37,6 +37,7 @@ fn packets_are_lost_until_the_routers_next_to_the_failure_have_new_routes() {
         processing_ns: MS,
         spf_delay_ns: 100 * MS,
     });
+    lab.network.run.trace = true;
     let outcome = lab.run(1);
     assert_eq!(outcome.drops(Cause::FailedInFlight), 3);
     assert_eq!(outcome.drops(Cause::LinkDown), 55);
@@ -53,6 +54,16 @@ fn packets_are_lost_until_the_routers_next_to_the_failure_have_new_routes() {
     let ms = MS as i64;
     assert_eq!(at(lab.node("A")), [1110 * ms, 3110 * ms]);
     assert_eq!(at(lab.node("S")), [1116 * ms, 3116 * ms]);
+    // The routes to T that came into use then: A sends back to S, S over B; and back again.
+    let [s, a, b, t] = ["S", "A", "B", "T"].map(|name| lab.node(name));
+    let routes = outcome.table("routes");
+    let (times, nodes, links) = (routes.int("time_ns"), routes.int("node"), routes.int("link"));
+    let to = |index: usize| lab.network.links[links[index] as usize].to;
+    let found: Vec<(i64, u32, u32)> = (0..times.len())
+        .filter(|&index| routes.int("destination")[index] == i64::from(t))
+        .map(|index| (times[index] / ms, nodes[index] as u32, to(index)))
+        .collect();
+    assert_eq!(found, [(1110, a, s), (1116, s, b), (3110, a, t), (3116, s, a)]);
 }
 
 #[test]

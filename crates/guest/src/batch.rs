@@ -1,0 +1,89 @@
+//! `ip` and `tc` over lines, in the namespace of the thread that starts them, without a shell.
+
+use crate::sys::process;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::process::{Child, Command, Stdio};
+
+/// A program that was started and waits for its lines: what takes long, to start it, is over when
+/// its time comes.
+#[derive(Debug)]
+pub struct Batch {
+    program: &'static str,
+    child: Child,
+    output: File,
+    talk: File,
+}
+
+impl Batch {
+    /// Starts `ip`, `mpls` (which is `ip` too) or `tc`.
+    ///
+    /// # Errors
+    /// It did not start.
+    pub fn start(program: &'static str, options: &[&str]) -> Result<Self, String> {
+        let start = || -> io::Result<Self> {
+            let (output, talk) = (process::memory_file()?, process::memory_file()?);
+            let (name, family): (_, &[_]) =
+                if program == "mpls" { ("ip", &["-f", "mpls"]) } else { (program, &[]) };
+            let child = Command::new(name)
+                .args(family)
+                .args(options)
+                .args(["-batch", "-"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::from(output.try_clone()?))
+                .stderr(Stdio::from(talk.try_clone()?))
+                .spawn()?;
+            Ok(Self { program, child, output, talk })
+        };
+        start().map_err(|why| format!("{program}: {why}"))
+    }
+
+    /// Gives it its lines and waits for its end; what it printed.
+    ///
+    /// # Errors
+    /// The first line that was refused, and what was said about it.
+    pub fn run(mut self, lines: &[String]) -> Result<String, String> {
+        let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
+        let mut run = || -> io::Result<(bool, String, String)> {
+            if let Some(mut input) = self.child.stdin.take() {
+                // One that stopped at a line it refuses reads no further.
+                let given = input.write_all(text.as_bytes());
+                given.or_else(|why| match why.kind() {
+                    io::ErrorKind::BrokenPipe => Ok(()),
+                    _ => Err(why),
+                })?;
+            }
+            let done = self.child.wait()?.success();
+            Ok((done, read(&mut self.output)?, read(&mut self.talk)?))
+        };
+        let (done, output, talk) = run().map_err(|why| format!("{}: {why}", self.program))?;
+        if done {
+            return Ok(output);
+        }
+        // "Command failed -:3" counts lines from one.
+        let number = talk.rsplit(':').next().and_then(|tail| tail.trim().parse::<usize>().ok());
+        let line = number.and_then(|number| lines.get(number.wrapping_sub(1)));
+        let said: Vec<&str> =
+            talk.lines().filter(|line| !line.starts_with("Command failed")).collect();
+        let line = line.map_or("?", String::as_str);
+        Err(format!("{} {line}: {}", self.program, said.join("; ")))
+    }
+}
+
+/// Runs a program over lines at once, if there are any; what it printed.
+///
+/// # Errors
+/// Those of [`Batch`].
+pub fn batch(program: &'static str, options: &[&str], lines: &[String]) -> Result<String, String> {
+    if lines.is_empty() {
+        return Ok(String::new());
+    }
+    Batch::start(program, options)?.run(lines)
+}
+
+fn read(file: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
