@@ -50,6 +50,7 @@ class Egress:
     config: Mapping[str, Any]
     leaves: Mapping[int, Leaf]
     lines: list[tuple[str, str]] = field(default_factory=list)
+    _said: dict[tuple[str, int, str], str] = field(default_factory=dict)
 
     def cell(self, row: int | None, column: int) -> Cell:
         """Class and precedence of a packet that an entry forwards."""
@@ -109,22 +110,22 @@ class Egress:
         written = write(tcs, dscp, zero=zero)
         # Not the classifier fw: what tc prints of it is no JSON.
         match = f"u32 match mark {mark:#x} 0xffffffff match u32 0 0"
-        self.add(protocol, _BY_MARK, f"{match} {dp}{written}{act}")
+        self.add(protocol, _BY_MARK, match, f"{dp}{written}{act}")
 
     def shown(
         self, protocol: str, mark: tuple[int, int], match: str, cell: Cell, preference: int
     ) -> None:
         """A packet that came with a label and is told by what it shows now."""
         dp, act = self.target(cell)
-        text = f"u32 match mark {mark[0]:#x} {mark[1]:#x} {match} {dp}{act}"
-        self.add(protocol, preference, text)
+        text = f"u32 match mark {mark[0]:#x} {mark[1]:#x} {match}"
+        self.add(protocol, preference, text, f"{dp}{act}")
 
     def pushed(self, label: int, depth: int, dscp: int, cell: Cell, tcs: Sequence[int]) -> None:
         """A packet that has got its labels here: by its top label and its DSCP below them."""
         dp, act = self.target(cell)
         match = f"match u32 {label << 12:#010x} 0xfffff000 at 0 "
         match += f"match u8 {dscp << 2:#04x} 0xfc at {4 * depth + 1}"
-        self.add("mpls_uc", _BY_LABEL, f"u32 {match} {dp}{write(tcs, None)}{act}")
+        self.add("mpls_uc", _BY_LABEL, f"u32 {match}", f"{dp}{write(tcs, None)}{act}")
 
     def packets(self, flows: Sequence[tuple[int, str]]) -> None:
         """IP packets: by DSCP, and by flow where rows differ.
@@ -154,23 +155,31 @@ class Egress:
         if len(set(cells)) == 1:
             if keys or cells[0] != fallback:
                 dp, act = self.target(cells[0])
-                spaced = f"{keys} " if keys else ""
-                self.add("ip", _BY_PACKET, f"flower {spaced}{dp}{act}")
+                self.add("ip", _BY_PACKET, f"flower {keys}".rstrip(), f"{dp}{act}")
             return
         for dscp, cell in enumerate(cells):
             if cell == fallback and other is None:
                 continue
             dp, act = self.target(cell)
             spaced = f" {keys}" if keys else ""
-            self.add("ip", _BY_PACKET, f"flower{spaced} ip_tos {dscp << 2:#04x}/0xfc {dp}{act}")
+            match = f"flower{spaced} ip_tos {dscp << 2:#04x}/0xfc"
+            self.add("ip", _BY_PACKET, match, f"{dp}{act}")
 
-    def add(self, protocol: str, preference: int, rest: str) -> None:
-        """Adds a filter."""
+    def add(self, protocol: str, preference: int, match: str, act: str) -> None:
+        """Adds a filter once; refuses another that does something else with the same packets."""
+        said = self._said.setdefault((protocol, preference, match), "")
+        if said and said != act:
+            self.script.refuse(
+                f"{self.link['name']}: trunks that share a label there have different classes or "
+                "traffic classes; nearest: a path for each"
+            )
         # One preference has filters of one protocol and kind.
         spread = {"ip": 0, "mpls_uc": 100, "all": 200}[protocol]
-        kind = 50 if rest.startswith("u32") else 0
-        number = preference * 300 + spread + kind
-        self.lines.append((protocol, f"prio {number} {rest}"))
+        kind = 50 if match.startswith("u32") else 0
+        if not said:
+            self._said[protocol, preference, match] = act
+            number = preference * 300 + spread + kind
+            self.lines.append((protocol, f"prio {number} {match} {act}"))
 
     def finish(self) -> None:
         """Says them all, if there is any."""

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trunkline.linux import classify, conditioning, mpls, qdisc
+from trunkline.linux import classify, conditioning, mpls, qdisc, recovery
 from trunkline.linux.addresses import MOST_LINKS, Ends, Wiring, node_name
 from trunkline.linux.flows import OF_FLOW, Traffic, sysctls, traffic
+from trunkline.linux.forwarding import FTN_MARK, Forwarding
 from trunkline.linux.plan import Node, Plan, Sample
 from trunkline.linux.qdisc import Leaf
-from trunkline.linux.routing import next_links
+from trunkline.linux.recovery import Course
+from trunkline.linux.rehearsal import Rehearsal, rehearse
 from trunkline.linux.script import Script, UnsupportedError
 
-_FTN_MARK = 0x100
-_FTN_MASK = 0xFC0
 _DEVICE_MTU = 65_535
 
 
@@ -42,6 +42,10 @@ class Compiled:
         Queue of each class, by one-way link.
     traffic : Traffic
         Flows.
+    course : Course
+        What happens to links and paths.
+    rehearsal : Rehearsal
+        What that and the schedules were taken from.
     """
 
     plan: Plan
@@ -52,6 +56,8 @@ class Compiled:
     wiring: Wiring
     leaves: tuple[dict[int, Leaf], ...]
     traffic: Traffic
+    course: Course
+    rehearsal: Rehearsal
 
 
 def compile(network_json: str, *, seed: int | None = None) -> Compiled:
@@ -77,15 +83,21 @@ def compile(network_json: str, *, seed: int | None = None) -> Compiled:
     seed = data["run"]["seed"] if seed is None else seed
     script = Script.of(len(data["nodes"]))
     _refuse(script, data)
-    sent = traffic(script, data, seed)
+    rehearsal = rehearse(data, seed)
+    sent = traffic(script, data, rehearsal)
+    targets = sorted({node for node, _, _ in sent.ends.keys})
+    its = recovery.course(script, data, rehearsal, targets)
     if script.reasons:
         raise UnsupportedError(script.reasons)
     wiring = Wiring.of(data["links"])
     _links(script, data, wiring)
     leaves = _ports(script, data, wiring)
-    _arrivals(script, data, wiring, leaves, sent)
+    _arrivals(script, its, wiring, leaves, sent)
+    recovery.traps(script, its, wiring)
     _addresses(script, sent)
-    _routes(script, data, wiring, sent)
+    tables = Forwarding(script, its.network, wiring, sent)
+    _routes(script, data, its, tables)
+    counts, changes = recovery.changes(its, wiring, tables)
     if script.reasons:
         raise UnsupportedError(script.reasons)
     plan = Plan(
@@ -94,7 +106,7 @@ def compile(network_json: str, *, seed: int | None = None) -> Compiled:
         nodes=tuple(
             Node(
                 node_name(index),
-                tuple(_settings(data, wiring, index)),
+                tuple(_settings(its.network, wiring, index)),
                 script.lines(index, "ip"),
                 script.lines(index, "mpls"),
                 script.lines(index, "tc"),
@@ -105,20 +117,25 @@ def compile(network_json: str, *, seed: int | None = None) -> Compiled:
         udp=tuple(sent.udp),
         tcp=tuple(sent.tcp),
         samples=_samples(data, wiring),
+        counts=counts,
+        changes=changes,
         snapshots_ns=tuple(sorted({data["run"]["warmup_ns"], data["run"]["duration_ns"]})),
     )
     return Compiled(
-        plan, sent.schedules, tuple(script.notes), data, script, wiring, tuple(leaves), sent
+        plan,
+        sent.schedules,
+        tuple(script.notes),
+        data,
+        script,
+        wiring,
+        tuple(leaves),
+        sent,
+        its,
+        rehearsal,
     )
 
 
 def _refuse(script: Script, data: Mapping[str, Any]) -> None:
-    recovery = data.get("recovery") or {}
-    if any(recovery.get(key) for key in ("failures", "protections", "rerouting")):
-        script.refuse(
-            "failures, protections and rerouting are the simulator's: the guest's routes stay as "
-            "they are; nearest: the scenario without them"
-        )
     if len(data["links"]) > MOST_LINKS:
         script.refuse(f"{len(data['links'])} links; there are addresses for {MOST_LINKS}")
     for link in data["links"]:
@@ -185,12 +202,13 @@ def _ports(script: Script, data: Mapping[str, Any], wiring: Wiring) -> list[dict
 
 def _arrivals(
     script: Script,
-    data: Mapping[str, Any],
+    its: Course,
     wiring: Wiring,
     leaves: Sequence[dict[int, Leaf]],
     sent: Traffic,
 ) -> None:
     """Filters of all devices: egress of the sending end, ingress of the receiving end."""
+    data = its.network
     dscps = codepoints(data)
     tcs = mpls.traffic_classes(data, dscps)
     marking: set[int] = set()
@@ -199,8 +217,9 @@ def _arrivals(
         side = wiring.near[index]
         config = data["ports"][link["port"]]
         egress = classify.Egress(script, side.node, side.device, link, config, leaves[index])
-        if mpls.leaving(egress, data, index, dscps, tcs):
-            marking.add(side.node)
+        for _, state in its.states:
+            if mpls.leaving(egress, dict(data, nhlfe=state.nhlfe), index, dscps, tcs):
+                marking.add(side.node)
         egress.packets(sent.rows(config["classifier"]))
         egresses.append(egress)
     split = {each["node"] for each in data["ftn"] if each.get("dscps")}
@@ -221,7 +240,7 @@ def _arrivals(
         if side.node in split:
             said += [
                 f"{chain}protocol ip prio 50 flower ip_tos {dscp << 2:#04x}/0xfc "
-                f"action skbedit mark {_FTN_MARK + dscp:#x} continue"
+                f"action skbedit mark {FTN_MARK + dscp:#x} continue"
                 for dscp in dscps
             ]
         if side.node in marking:
@@ -261,92 +280,11 @@ def _addresses(script: Script, sent: Traffic) -> None:
         script.say(node, "ip", f"addr add {Ends.text(number)}/32 dev lo", about)
 
 
-def _routes(script: Script, data: Mapping[str, Any], wiring: Wiring, sent: Traffic) -> None:
-    by_destination: dict[int, list[int | None]] = {}
-    tables: dict[tuple[int, int], int] = {}
-    for number, (target, fec, options) in enumerate(sent.ends.keys):
-        if target not in by_destination:
-            by_destination[target] = next_links(len(data["nodes"]), data["links"], target)
-        for node in range(len(data["nodes"])):
-            link = by_destination[target][node]
-            if node == target or link is None:
-                continue
-            own = f" {' '.join(options)}" if options and node in sent.routed[number] else ""
-            bound = [
-                (index, each)
-                for index, each in enumerate(data["ftn"])
-                if fec and each["node"] == node and each["fec"] == fec
-            ]
-            whole = [each for _, each in bound if not each.get("dscps")]
-            hop = _into(script, data, wiring, whole[-1]) if whole else _via(wiring, link)
-            target_text = f"{Ends.text(number)}/32"
-            about = f"to {data['nodes'][target]['name']}" + (f", class {fec}" if fec else "")
-            script.say(node, "ip", f"route add {target_text} {hop}{own}", about)
-            for index, each in bound:
-                if each.get("dscps"):
-                    table = tables.setdefault((node, index), 100 + len(tables))
-                    hop = _into(script, data, wiring, each)
-                    script.say(
-                        node, "ip", f"route add {target_text} table {table} {hop}{own}", about
-                    )
-                    _rules(script, data, sent, number, node, each, table)
-    for node in range(len(data["nodes"])):
-        _label_routes(script, data, wiring, node)
-
-
-def _rules(
-    script: Script,
-    data: Mapping[str, Any],
-    sent: Traffic,
-    number: int,
-    node: int,
-    entry: Mapping[str, Any],
-    table: int,
-) -> None:
-    """Which packets take an FTN entry that is for some DSCPs only."""
-    to = f"to {Ends.text(number)}/32"
-    about = "codepoints " + ", ".join(str(each) for each in entry["dscps"][:8])
-    for dscp in codepoints(data):
-        if dscp in entry["dscps"]:
-            rule = f"rule add fwmark {_FTN_MARK + dscp:#x}/{_FTN_MARK | _FTN_MASK | 0x3F:#x}"
-            script.say(node, "ip", f"{rule} {to} table {table}", about)
-    _, fec, _ = sent.ends.keys[number]
-    for source, own_fec, dscp, protocol, port in sent.local:
-        if source == node and own_fec == fec and dscp in entry["dscps"]:
-            rule = f"rule add iif lo ipproto {protocol} dport {port}"
-            script.say(node, "ip", f"{rule} {to} table {table}", about)
-
-
-def _into(script: Script, data: Mapping[str, Any], wiring: Wiring, bound: Mapping[str, Any]) -> str:
-    """Rest of a route that puts labels on."""
-    entry = data["nhlfe"][bound["nhlfe"]]
-    labels = "/".join(str(each) for each in reversed(entry["push"]))
-    hop = _via(wiring, entry["link"])
-    if not labels:
-        return hop
-    ttl = " ttl 255" if entry["ttl"] == "pipe" else ""
-    return f"encap mpls {labels}{ttl} {hop}"
-
-
-def _via(wiring: Wiring, link: int) -> str:
-    return f"via inet {wiring.far[link].address} dev {wiring.near[link].device}"
-
-
-def _label_routes(script: Script, data: Mapping[str, Any], wiring: Wiring, node: int) -> None:
-    for _, label, entry in mpls.entries_of(data, node):
-        if label < mpls.FIRST_LABEL:
-            continue  # explicit null, which the kernel takes off by itself
-        about = f"path {data['paths'][entry['path']]['name']}"
-        ttl = " ttl-propagate disabled" if entry["ttl"] == "pipe" else ""
-        labels = "/".join(str(each) for each in mpls.labels_out(entry, label))
-        if entry["link"] is None:
-            if labels:
-                script.refuse(f"{about}: a label that is put on at its path's last node")
-            script.say(node, "mpls", f"route add {label} dev lo{ttl}", about)
-            continue
-        swap = f" as {labels}" if labels else ""
-        hop = _via(wiring, entry["link"])
-        script.say(node, "mpls", f"route add {label}{swap} {hop}{ttl}", about)
+def _routes(script: Script, data: Mapping[str, Any], its: Course, tables: Forwarding) -> None:
+    for (node, program, target), (rest, about) in tables.routes(its.states[0][1]).items():
+        script.say(node, program, f"route add {target} {rest}", about)
+    for node, rule, about in tables.rules(codepoints(data)):
+        script.say(node, "ip", rule, about)
 
 
 def _samples(data: Mapping[str, Any], wiring: Wiring) -> tuple[Sample, ...]:

@@ -20,13 +20,24 @@ from trunkline.linux.addresses import node_name
 from trunkline.linux.arrivals import Arrival, datagrams, samples
 from trunkline.linux.compile import Compiled
 from trunkline.linux.flows import TCP_HEADERS, TIMESTAMPS
-from trunkline.linux.statistics import Queue, at, netstat, police_drops, queues
+from trunkline.linux.statistics import Queue, at, cut, netstat, police_drops, queues, trapped
 from trunkline.results import SCHEMAS, Column, Provenance, Results, Table
 from trunkline.results.decode import decode
 
-CAUSES = ("queue_full", "early", "policed", "corrupted")
+CAUSES = (
+    "queue_full",
+    "early",
+    "policed",
+    "corrupted",
+    "failed_queued",
+    "failed_in_flight",
+    "link_down",
+    "node_down",
+    "switching",
+)
 """Causes that the kernel tells apart; its ``early`` holds forced drops too."""
 
+_NO_CLASS = 65_535
 _CODES = {"i64": "q", "f64": "d", "u32": "I", "u8": "B"}
 _PERCENTILES = {"p50": 500, "p90": 900, "p95": 950, "p99": 990, "p999": 999}
 _ARRIVED = ("mean", "min", "max", *_PERCENTILES, "range")
@@ -83,7 +94,12 @@ def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
     raw = {
         "flows": _raw_flows(flows),
         "ports": _raw_ports(found),
-        "drops": _raw_drops(found, police_drops(compiled, first if warmup else None, last)),
+        "drops": _raw_drops(
+            found,
+            police_drops(compiled, first if warmup else None, last),
+            [*cut(compiled, folder, warmup), *trapped(compiled, first if warmup else None, last)],
+        ),
+        "timeline": compiled.rehearsal.timeline,
         "series": series.raw(compiled, folder),
         "summary": _raw_summary(flows, found),
     }
@@ -249,7 +265,9 @@ def _raw_ports(found: Sequence[Queue]) -> dict[str, tuple[str, bytes]]:
 
 
 def _raw_drops(
-    found: Sequence[Queue], policed: Sequence[tuple[int, int, int, int]]
+    found: Sequence[Queue],
+    policed: Sequence[tuple[int, int, int, int]],
+    failed: Sequence[tuple[int, int, int | None, str, int]],
 ) -> dict[str, tuple[str, bytes]]:
     rows = [
         (each.link, each.node, each.class_, CAUSES.index(cause), count)
@@ -258,8 +276,13 @@ def _raw_drops(
         if count
     ]
     rows += [
-        (link, node, 65_535, CAUSES.index("policed"), count) for link, node, _, count in policed
+        (link, node, _NO_CLASS, CAUSES.index("policed"), count) for link, node, _, count in policed
     ]
+    summed: dict[tuple[int, int, int, int], int] = {}
+    for link, node, class_, cause, count in failed:
+        key = (link, node, _NO_CLASS if class_ is None else class_, CAUSES.index(cause))
+        summed[key] = summed.get(key, 0) + count
+    rows += [(*key, count) for key, count in summed.items() if count]
     columns = list(zip(*rows, strict=True)) or [()] * 5
     size = len(rows)
     return {

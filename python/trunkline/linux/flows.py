@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from trunkline.engine.sim import simulate
 from trunkline.linux.addresses import Ends, node_name
 from trunkline.linux.plan import PAYLOAD, SCHEDULED, TcpFlow, UdpFlow
+from trunkline.linux.rehearsal import Rehearsal
 from trunkline.linux.script import Script
 
 FIRST_PORT: Final = 5000
@@ -70,7 +69,7 @@ class Traffic:
         return [(row, key) for row, key in zip(flow_rows, both, strict=False) if key]
 
 
-def traffic(script: Script, data: Mapping[str, Any], seed: int) -> Traffic:
+def traffic(script: Script, data: Mapping[str, Any], rehearsal: Rehearsal) -> Traffic:
     """The flows of a compiled network.
 
     Parameters
@@ -79,56 +78,20 @@ def traffic(script: Script, data: Mapping[str, Any], seed: int) -> Traffic:
         Takes what the kernel lacks.
     data : mapping
         The compiled network.
-    seed : int
-        Seed of the run, from which the schedules are drawn.
+    rehearsal : Rehearsal
+        When datagrams leave and flows start.
     """
     if len(data["flows"]) > MOST_FLOWS:
         script.refuse(f"{len(data['flows'])} flows; there are ports for {MOST_FLOWS}")
         return Traffic()
-    sent, starts = schedules(data, seed)
-    made = Traffic(sent=sent)
+    made = Traffic(sent=rehearsal.sent)
     for index, flow in enumerate(data["flows"]):
         if flow["agent"]["protocol"] == "udp":
             _udp(script, made, index, flow)
         else:
-            _tcp(script, data, made, index, flow, starts[index])
+            _tcp(script, data, made, index, flow, rehearsal.starts[index])
     _agree(script, data)
     return made
-
-
-def schedules(
-    data: Mapping[str, Any], seed: int
-) -> tuple[dict[int, list[tuple[int, int]]], list[int]]:
-    """When the datagrams of every UDP flow leave, and when every flow starts.
-
-    From a run in which TCP flows send one segment: no other flow changes what a source draws.
-
-    Returns
-    -------
-    tuple of dict and list
-        Time [ns] and IP bytes of each datagram by flow; start of each flow [ns].
-    """
-    alone: dict[str, Any] = json.loads(json.dumps(data))
-    for flow in alone["flows"]:
-        if flow["agent"]["protocol"] == "tcp":
-            flow["agent"]["size_bytes"] = 1
-    alone["run"] |= {"trace": True, "warmup_ns": 0}
-    alone["probes"] = []
-    (run,) = simulate(json.dumps(alone), seeds=[seed])
-    numbers = {flow["name"]: index for index, flow in enumerate(data["flows"])}
-    sent: dict[int, list[tuple[int, int]]] = {
-        index: [] for index, flow in enumerate(data["flows"]) if flow["agent"]["protocol"] == "udp"
-    }
-    packets = run.packets
-    rows = zip(
-        packets["event"], packets["flow"], packets["time_ns"], packets["ip_bytes"], strict=True
-    )
-    for event, name, time, size in rows:
-        if event == "sent":
-            index = numbers[str(name)]
-            if index in sent:
-                sent[index].append((int(time or 0), int(size or 0)))
-    return sent, [int(start or 0) for start in run.flows["start_ns"]]
 
 
 def _udp(script: Script, made: Traffic, index: int, flow: Mapping[str, Any]) -> None:

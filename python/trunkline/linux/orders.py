@@ -66,6 +66,10 @@ def _orders(plan: Plan) -> Iterator[str]:
         )
     for sample in plan.samples:
         yield f"sample {_word(sample.node)} {_word(sample.device)} {sample.step_ns}"
+    for count in plan.counts:
+        yield f"count {count.at_ns} {_word(count.node)} {_word(count.device)}"
+    for each in plan.changes:
+        yield f"change {each.at_ns} {_word(each.node)} {_word(each.program)} {each.line}"
     yield from (f"snapshot {time}" for time in plan.snapshots_ns)
 
 

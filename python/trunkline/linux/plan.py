@@ -11,8 +11,10 @@ The guest does, in this order:
    ``ip -batch`` of ``ip``, ``ip -f mpls -batch`` of ``mpls``, ``tc -batch`` of ``tc``;
 4. time zero is set some way ahead; receivers listen, senders wait for it;
 5. the run of ``duration_ns``. All times of plan and results are since time zero;
-6. at each of ``snapshots_ns`` the statistics of all qdiscs, classes and filters are read;
-7. at ``duration_ns`` it stops: what is under way then was not delivered.
+6. at the time of each of ``counts`` the queues of a device are read; then, at that of each of
+   ``changes``, its line is done in its namespace, before any packet of that time is sent;
+7. at each of ``snapshots_ns`` the statistics of all qdiscs, classes and filters are read;
+8. at ``duration_ns`` it stops: what is under way then was not delivered.
 
 The folder that a run leaves:
 
@@ -26,6 +28,8 @@ The folder that a run leaves:
     `GOODPUT` at each ``sample_ns``: bytes the receiver has read.
 ``tcp-ID.json``
     `TCP_TOTALS` at the end.
+``count-N.json``
+    What ``counts[N]`` read: a list of one object, ``time_ns`` and ``queues``.
 ``stats.json``
     A list with an object for each of ``snapshots_ns``: ``time_ns`` and ``nodes``, for each node
     ``qdiscs`` and ``classes`` (what ``tc -s -j qdisc|class show`` prints, classes for each
@@ -266,6 +270,45 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Count:
+    """A device whose qdisc statistics are read once.
+
+    Parameters
+    ----------
+    at_ns : int
+        When.
+    node, device : str
+        Where.
+    """
+
+    at_ns: int
+    node: str
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A line that is done during the run.
+
+    Parameters
+    ----------
+    at_ns : int
+        When, before ``duration_ns``.
+    node : str
+        Where.
+    program : {"ip", "mpls", "tc"}
+        Which program reads it.
+    line : str
+        What it reads.
+    """
+
+    at_ns: int
+    node: str
+    program: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A plan.
 
@@ -285,6 +328,10 @@ class Plan:
         TCP flows.
     samples : tuple of Sample
         Devices read in steps.
+    counts : tuple of Count
+        Devices read once, in order of time.
+    changes : tuple of Change
+        What is done during the run, in order of time; of one time, node and program together.
     snapshots_ns : tuple of int
         When statistics of everything are read, in order; the last is ``duration_ns``.
     """
@@ -296,6 +343,8 @@ class Plan:
     udp: tuple[UdpFlow, ...] = ()
     tcp: tuple[TcpFlow, ...] = ()
     samples: tuple[Sample, ...] = ()
+    counts: tuple[Count, ...] = ()
+    changes: tuple[Change, ...] = ()
     snapshots_ns: tuple[int, ...] = ()
     format: int = field(default=FORMAT)
 
@@ -328,6 +377,8 @@ class Plan:
             udp=tuple(UdpFlow(**each) for each in data["udp"]),
             tcp=tuple(TcpFlow(**each) for each in data["tcp"]),
             samples=tuple(Sample(**each) for each in data["samples"]),
+            counts=tuple(Count(**each) for each in data["counts"]),
+            changes=tuple(Change(**each) for each in data["changes"]),
             snapshots_ns=tuple(data["snapshots_ns"]),
         )
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from trunkline.linux.addresses import node_name
 from trunkline.linux.compile import Compiled
+from trunkline.linux.recovery import CHAINS
 
 Snapshot = Mapping[str, Any]
 
@@ -111,6 +114,65 @@ def police_drops(
         if now > then:
             made.append((link, side.node, 0, now - then))
     return made
+
+
+def trapped(
+    compiled: Compiled, first: Snapshot | None, last: Snapshot
+) -> list[tuple[int, int, int | None, str, int]]:
+    """Packets lost to failures: link (-1: a node), node, class if known, cause, packets.
+
+    Parameters
+    ----------
+    compiled : Compiled
+        What was run.
+    first, last : mapping
+        Snapshots; without a first one from the start.
+    """
+    made: list[tuple[int, int, int | None, str, int]] = []
+    for link, cause in compiled.course.trapped():
+        side = compiled.wiring.near[link]
+        now = _taken(last, side.node, side.device, CHAINS[cause])
+        then = _taken(first, side.node, side.device, CHAINS[cause]) if first else 0
+        where = -1 if cause == "switching" else link
+        made.append((where, side.node, None, cause, now - then))
+    return made
+
+
+def cut(
+    compiled: Compiled, folder: Path, warmup_ns: int
+) -> list[tuple[int, int, int | None, str, int]]:
+    """Packets that links held when they failed: link, node, class if known, cause, packets.
+
+    Parameters
+    ----------
+    compiled : Compiled
+        What was run.
+    folder : Path
+        What the guest left.
+    warmup_ns : int
+        Only failures from then on.
+    """
+    made: list[tuple[int, int, int | None, str, int]] = []
+    for number, outage in enumerate(compiled.course.outages):
+        if outage.failed_ns < warmup_ns:
+            continue
+        link, node = outage.link, compiled.wiring.near[outage.link].node
+        near, far = (
+            json.loads((folder / f"count-{2 * number + each}.json").read_text())[0]["queues"]
+            for each in (0, 1)
+        )
+        waiting = {each["handle"]: each["qlen"] for each in near if "qdisc" in each}
+        for class_, leaf in compiled.leaves[link].items():
+            made.append((link, node, class_, "failed_queued", waiting[leaf.handle]))
+        under_way = sum(each["qlen"] for each in far if "qdisc" in each)
+        made.append((link, node, None, "failed_in_flight", under_way))
+    return made
+
+
+def _taken(snapshot: Snapshot, node: int, device: str, chain: int) -> int:
+    filters = snapshot["nodes"][node_name(node)]["filters"].get(device, {}).get("egress", [])
+    chosen = [each for each in filters if each.get("chain") == chain]
+    return sum(int(each.get("stats", {}).get("packets", 0)) for each in _actions(chosen))
 
 
 def _dropped(snapshot: Snapshot, node: int, device: str) -> int:

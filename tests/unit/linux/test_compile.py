@@ -201,12 +201,6 @@ class TestWhatTheKernelLacks:
         (reason,) = caught.value.reasons
         assert f"no {lacks}; nearest: {nearest}" in reason
 
-    def test_failures_are_the_simulators(self) -> None:
-        text = LINE.format(port="", link="port: one")
-        text += "failures: {cut: {link: A-B, at: 5 ms}}\n"
-        with pytest.raises(UnsupportedError, match="failures"):
-            planned(text)
-
     def test_all_reasons_are_given_at_once(self) -> None:
         port = "scheduler: wfq, classes: {a: {}, default: {}}"
         text = LINE.format(port=port, link="port: one").replace(

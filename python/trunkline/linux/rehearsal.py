@@ -1,0 +1,167 @@
+"""A run of the simulator before that of the kernel, for what the kernel has no part in.
+
+The times of datagrams and of failures are drawn from the seed, and what is done about a failure
+(who notices when, which notice travels where, which route is chosen) is control, which no packet
+delays: the kernel forwards by it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trunkline.engine.sim import Decoder, Job, error_of, stream
+from trunkline.results.decode.columns import Rows
+from trunkline.results.decode.recovery import MOMENTS
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that happened to a link or a protection; -1 stands for none.
+
+    Parameters
+    ----------
+    time_ns : int
+        When.
+    event : str
+        One of `trunkline.results.decode.recovery.MOMENTS`.
+    protection, link, node : int
+        Which.
+    """
+
+    time_ns: int
+    event: str
+    protection: int
+    link: int
+    node: int
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A route that came into use; -1 stands for none.
+
+    Parameters
+    ----------
+    time_ns : int
+        When.
+    protection : int
+        The one whose restored path it is a part of; -1: IP routing.
+    node, destination : int
+        Where it is, and where packets go.
+    link : int
+        Out-link; -1: no path leads there.
+    """
+
+    time_ns: int
+    protection: int
+    node: int
+    destination: int
+    link: int
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What the simulator tells.
+
+    Parameters
+    ----------
+    sent : dict of int to list of (int, int)
+        Time [ns] and IP bytes of each datagram, by UDP flow.
+    starts : list of int
+        When each flow starts [ns].
+    moments : list of Moment
+        What happened to links and protections, and a while beyond the end of the run.
+    routes : list of Route
+        Routes that came into use.
+    timeline : mapping
+        The moments until the end as the engine's raw table.
+    """
+
+    sent: dict[int, list[tuple[int, int]]]
+    starts: list[int]
+    moments: list[Moment]
+    routes: list[Route]
+    timeline: Mapping[str, tuple[str, bytes]]
+
+
+def rehearse(data: Mapping[str, Any], seed: int) -> Rehearsal:
+    """Runs a network; its TCP flows send one segment, which changes nothing that others draw.
+
+    Parameters
+    ----------
+    data : mapping
+        The compiled network.
+    seed : int
+        Seed of the run.
+    """
+    alone: dict[str, Any] = json.loads(json.dumps(data))
+    for flow in alone["flows"]:
+        if flow["agent"]["protocol"] == "tcp":
+            flow["agent"]["size_bytes"] = 1
+    end = data["run"]["duration_ns"]
+    protections = data.get("recovery", {}).get("protections", [])
+    # A switch under way when the run ends is seen by its end.
+    longer = max((each["switch_ns"] for each in protections), default=0)
+    alone["run"] |= {"trace": True, "warmup_ns": 0, "duration_ns": end + longer}
+    alone["probes"] = []
+    job = Job(json.dumps(alone), seed)
+    raw = _raw(job)
+    run = Decoder().results(job, raw)
+    numbers = {flow["name"]: index for index, flow in enumerate(data["flows"])}
+    sent: dict[int, list[tuple[int, int]]] = {
+        index: [] for index, flow in enumerate(data["flows"]) if flow["agent"]["protocol"] == "udp"
+    }
+    packets = run.packets
+    rows = zip(
+        packets["event"], packets["flow"], packets["time_ns"], packets["ip_bytes"], strict=True
+    )
+    for event, name, time, size in rows:
+        if event == "sent":
+            index = numbers[str(name)]
+            if index in sent and int(time or 0) < end:
+                sent[index].append((int(time or 0), int(size or 0)))
+    return Rehearsal(
+        sent=sent,
+        starts=[int(start or 0) for start in run.flows["start_ns"]],
+        moments=[
+            Moment(time, MOMENTS[event], protection, link, node)
+            for time, event, protection, link, node in _rows(
+                raw["timeline"], "time_ns", "event", "protection", "link", "node"
+            )
+        ],
+        routes=[
+            Route(*row)
+            for row in _rows(raw["routes"], "time_ns", "protection", "node", "destination", "link")
+        ],
+        timeline=_until(raw["timeline"], end),
+    )
+
+
+def _raw(job: Job) -> Any:
+    """The engine's tables of a run."""
+    outcomes: list[tuple[str | None, Any]] = []
+    stream(
+        [(job.network_json, job.seed)],
+        lambda _, failure, outcome: outcomes.append((failure, outcome)),
+        threads=1,
+    )
+    ((failure, outcome),) = outcomes
+    if failure is not None:
+        raise error_of(failure, outcome)
+    return outcome
+
+
+def _rows(table: Mapping[str, tuple[str, bytes]], *names: str) -> list[tuple[int, ...]]:
+    rows = Rows(table)
+    return list(zip(*(rows[name] for name in names), strict=True))
+
+
+def _until(table: Mapping[str, tuple[str, bytes]], end_ns: int) -> dict[str, tuple[str, bytes]]:
+    """The first rows of a table in order of time."""
+    rows = Rows(table)
+    count = sum(time < end_ns for time in rows["time_ns"])
+    return {
+        name: (kind, bytes(memoryview(cells)[: 8 * count])) for name, (kind, cells) in table.items()
+    }

@@ -1,0 +1,116 @@
+"""Failures and recovery on the kernel: each packet that the simulator loses, by the same cause."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from trunkline.engine.sim import simulate
+from trunkline.linux import engine, verify
+from trunkline.linux.compile import compile as plan_of
+from trunkline.linux.plan import Change
+from trunkline.linux.process import GuestFailed
+from trunkline.linux.readiness import examine
+from trunkline.linux.runner import execute
+from trunkline.network import compile
+from trunkline.results import Results
+from trunkline.scenario import load
+
+NET = """\
+trunkline: 1
+nodes: [S, A, B, T, C, D]
+defaults: {link: {rate: 8 Mbit/s, delay: 5 ms}}
+links: {S-A: {}, A-B: {}, B-T: {}, S-C: {}, C-D: {}, D-T: {}, A-C: {}, B-D: {}}
+PATHS
+flows:
+  cbr: {agent: udp, from: S, to: T, rate: 4 Mbit/s, size: 1000 B}
+  noise: {agent: udp, from: S, to: T, rate: 5 Mbit/s, size: 500 B, arrivals: poisson, dscp: AF11}
+failures: {cut: {WHAT, at: 300 ms, repair: 600 ms}}
+HOW
+run: {duration: 1 s}
+"""
+PATHS = """\
+paths:
+  working: {route: [S, A, B, T]}
+  spare: {route: [S, C, D, T]}
+  around: {route: [A, C, D, B]}
+trunks:
+  all: {path: working, flows: [cbr, noise]}
+"""
+PROTECTED = """\
+protections:
+  p: {path: working, KIND, switch: 13 ms, wait_to_restore: 50 ms, detection: DETECTION}
+"""
+LOSS, HELLO = "{kind: loss-of-signal}", "{kind: hello, interval: 10 ms}"
+REROUTING = f"rerouting: {{detection: {LOSS}, spf_delay: 50 ms}}"
+
+
+def network(how: str, paths: str = PATHS, what: str = "link: A-B") -> str:
+    text = NET.replace("PATHS\n", paths).replace("HOW", how).replace("WHAT", what)
+    return compile(load(text)).to_json()
+
+
+def protected(kind: str, detection: str = LOSS) -> str:
+    return PROTECTED.replace("KIND", kind).replace("DETECTION", detection)
+
+
+def causes(results: Results) -> dict[tuple[str, str, str], int]:
+    found: dict[tuple[str, str, str], int] = {}
+    for row in results.drops.rows():
+        key = (str(row["cause"]), str(row["node"]), str(row["link"]))
+        found[key] = found.get(key, 0) + int(str(row["packets"]))
+    return found
+
+
+CASES = {
+    "unprotected": network(""),
+    "backup": network(protected("kind: backup, backup: spare")),
+    "gap": network(protected("kind: backup, backup: spare, make_before_break: false")),
+    "bypass": network(protected("kind: facility-bypass, backup: around")),
+    "detour": network(protected("kind: detour, backup: around")),
+    "restoration": network(protected("kind: restoration, compute: 20 ms")),
+    "node": network(protected("kind: backup, backup: spare", HELLO), what="node: B"),
+    "rerouting": network(REROUTING, paths=""),
+}
+
+
+QUICK = ("gap", "restoration")
+"""Those of the short tier: between them they have queues cut, bypassed, and labels made anew."""
+
+
+@pytest.fixture
+def uml() -> str:
+    """The runner whose processor takes no time, so that packets can be compared one by one."""
+    state = examine("uml")
+    if not state.ready:
+        pytest.skip(f"the runner uml is not ready: {state.reason}")
+    return state.runner
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        case if case in QUICK else pytest.param(case, marks=pytest.mark.guest_minutes)
+        for case in CASES
+    ],
+)
+def test_the_kernel_loses_the_same_packets_by_the_same_causes(
+    case: str, uml: str, tmp_path: Path
+) -> None:
+    run = engine.run(CASES[case], 1, tmp_path / "run", runner=uml)
+    (simulated,) = simulate(CASES[case], seeds=[1])
+    assert causes(run.results) == causes(simulated)
+    assert list(run.results.timeline.rows()) == list(simulated.timeline.rows())
+    verdict = verify.verify(CASES[case], [1], runner=uml)
+    assert verdict.exact
+    lost = [row for row in verdict.rows if row.measure == "lost, each packet"]
+    assert [row.difference for row in lost] == [0, 0]
+    assert [row for row in verdict.rows if not row.agrees] == []
+
+
+def test_a_line_that_the_kernel_refuses_during_the_run_is_named(quick: str, tmp_path: Path) -> None:
+    compiled = plan_of(network(""))
+    wrong = Change(500_000_000, "n1", "ip", "route del 10.128.0.77/32")
+    plan = replace(compiled.plan, changes=(*compiled.plan.changes[:6], wrong), duration_ns=10**9)
+    with pytest.raises(GuestFailed, match=r"ip route del 10\.128\.0\.77/32: .*No such process"):
+        execute(plan, compiled.schedules, tmp_path, quick)
