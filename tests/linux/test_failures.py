@@ -16,6 +16,7 @@ from trunkline.network import compile
 from trunkline.results import Results
 from trunkline.scenario import load
 
+# Nothing arrives at the very moment of a change, when either engine may be first.
 NET = """\
 trunkline: 1
 nodes: [S, A, B, T, C, D]
@@ -23,8 +24,8 @@ defaults: {link: {rate: 8 Mbit/s, delay: 5 ms}}
 links: {S-A: {}, A-B: {}, B-T: {}, S-C: {}, C-D: {}, D-T: {}, A-C: {}, B-D: {}}
 PATHS
 flows:
-  cbr: {agent: udp, from: S, to: T, rate: 4 Mbit/s, size: 1000 B}
-  noise: {agent: udp, from: S, to: T, rate: 5 Mbit/s, size: 500 B, arrivals: poisson, dscp: AF11}
+  cbr: {agent: udp, from: S, to: T, rate: 4 Mbit/s, size: 1000 B, start: 300 us}
+  noise: {agent: udp, from: S, to: T, rate: 3500 kbit/s, size: 500 B, arrivals: poisson, dscp: AF11}
 failures: {cut: {WHAT, at: 300 ms, repair: 600 ms}}
 HOW
 run: {duration: 1 s}
