@@ -262,4 +262,5 @@ def sysctls(data: Mapping[str, Any], node: int) -> list[tuple[str, str]]:
         (f"{base}window_scaling", "1"),
         (f"{base}rmem", "4096 4194304 67108864"),
         (f"{base}wmem", "4096 4194304 67108864"),
+        (f"{base}notsent_lowat", "131072"),
     ]

@@ -71,7 +71,7 @@ def _tcp(flow: Tcp) -> dict[str, Any]:
         if flow.quick_acks:
             delayed["quick"] = flow.quick_acks
     ssthresh = flow.initial_ssthresh
-    switches = {"count_segments": flow.count_segments, "prr": flow.prr}
+    switches = {"count_segments": flow.count_segments, "linux": flow.stack == "linux"}
     opening = flow.initial_receive_window
     extra: dict[str, Any] = {key: True for key, on in switches.items() if on}
     if opening is not None:

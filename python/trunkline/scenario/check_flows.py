@@ -182,6 +182,23 @@ def _tcp(flow: Tcp, path: Path, problems: Problems) -> None:
             f"impatient is a form of new-reno, not of {flow.variant}",
             at_key=True,
         )
+    if flow.stack == "linux" and flow.variant not in ("new-reno", "sack"):
+        problems.add(
+            "relation",
+            (*path, "variant"),
+            f"the stack of Linux has no {flow.variant}",
+            given=flow.variant,
+            allowed="new-reno or sack",
+            at_key=True,
+        )
+    if flow.stack == "linux" and flow.send_overhead:
+        problems.add(
+            "relation",
+            (*path, "send_overhead"),
+            "the stack of Linux has no send_overhead",
+            given=format_time(flow.send_overhead),
+            at_key=True,
+        )
     if flow.size is not None and flow.size > flow.mss * (2**31 - 1):
         problems.add(
             "range",

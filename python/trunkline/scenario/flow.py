@@ -83,7 +83,7 @@ class TcpOptions(FlowOptions):
 
     preset: Literal["linux"] | None = Field(
         default=None,
-        description="linux: delayed_ack 40 ms, quick_acks 16, count_segments, prr, "
+        description="linux: stack linux, delayed_ack 40 ms, quick_acks 712, "
         "initial_receive_window 44 packets, rto min 200 ms; keys given beside it replace its own.",
     )
     variant: Literal["tahoe", "reno", "new-reno", "sack"] = Field(
@@ -121,22 +121,23 @@ class TcpOptions(FlowOptions):
     )
     quick_acks: Annotated[int, Whole("a number of segments", 0, 1000)] = Field(
         default=0,
-        description="With delayed_ack: segments acknowledged one by one at the start (Linux: 16).",
+        description="With delayed_ack: segments acknowledged one by one at the start (Linux: 16 and "
+        "those that open the receiver's window; 712 with a buffer of 4 MB).",
     )
     count_segments: Switch = Field(
         default=False,
         description="The window grows by the segments that an ACK covers (RFC 3465 without its "
         "limit, as Linux), not once per ACK.",
     )
-    prr: Switch = Field(
-        default=False,
-        description="new-reno: in recovery the window follows what arrives, counted by duplicate "
-        "ACKs (proportional rate reduction, RFC 6937, as Linux without SACK).",
+    stack: Literal["rfc", "linux"] = Field(
+        default="rfc",
+        description="linux: window, loss recovery and timers of Linux 6.1, for new-reno and sack; "
+        "limited_transmit, dup_acks, impatient, count_segments and the timer's tick are its own.",
     )
     initial_receive_window: Packets | None = Field(
         default=None,
-        description="With prr: window that the receiver advertises at first; it grows by two "
-        "segments for each in order up to window (Linux: 65535 B at first). Absent: window.",
+        description="With stack linux: window that the receiver advertises at first; it grows by "
+        "two segments for each that comes, up to window (Linux: 65535 B at first). Absent: window.",
     )
     limited_transmit: Switch = Field(
         default=True, description="New segments on the first two duplicate ACKs (RFC 3042)."
@@ -153,13 +154,12 @@ class TcpOptions(FlowOptions):
 
 LINUX_TCP = TcpOptions(
     delayed_ack="40 ms",
-    quick_acks=16,
-    count_segments=True,
-    prr=True,
+    quick_acks=712,
+    stack="linux",
     initial_receive_window=44,
     rto=Rto(min="200 ms"),
 )
-"""What `preset: linux` gives: Linux 6.1's ways, as far as the simulator knows them."""
+"""What `preset: linux` gives: Linux 6.1 with buffers of 4 MB, as a guest has it."""
 
 
 class Choice(Element):

@@ -24,7 +24,8 @@ pub struct DelayedAck {
     pub timeout_ns: u64,
     /// In-order segments that are acknowledged at once [>= 1; RFC 1122: 2].
     pub every: u32,
-    /// Segments acknowledged one by one at the start of the connection ("quick ACKs"; Linux: 16).
+    /// Segments acknowledged one by one at the start of the connection ("quick ACKs"; Linux: 16, and
+    /// one for each segment that opens the receiver's window).
     #[serde(default)]
     pub quick: u32,
 }
@@ -78,12 +79,13 @@ pub struct TcpConfig {
     /// RFC 3465, with no limit L, as Linux), else once per acknowledgement.
     #[serde(default)]
     pub count_segments: bool,
-    /// `new-reno`: in recovery the window follows what arrives, counted by duplicate
-    /// acknowledgements (proportional rate reduction, RFC 6937, as Linux without SACK).
+    /// `new-reno`, `sack`: window, loss recovery and timers of Linux 6.1; `limited_transmit`,
+    /// `dup_acks`, `new_reno_impatient`, `tick_ns`, `count_segments` and `send_overhead_ns` are not
+    /// asked then.
     #[serde(default)]
-    pub prr: bool,
-    /// With `prr`: window that the receiver advertises at first [segments, >= 1]; it grows by two
-    /// for each segment in order (Linux: 65535 B at first). None = `window_packets` at once.
+    pub linux: bool,
+    /// With `linux`: window that the receiver advertises at first [segments, >= 1]; it grows by two
+    /// for each segment that comes (without SACK: in order; Linux: 65535 B at first). None = `window_packets` at once.
     #[serde(default)]
     pub initial_receive_window: Option<u32>,
 }
@@ -95,16 +97,11 @@ impl TcpConfig {
         self.variant == Variant::Sack
     }
 
-    /// Whether duplicate acknowledgements are counted in recovery.
-    pub(super) fn counts(&self) -> bool {
-        self.prr && self.variant == Variant::NewReno
-    }
-
     /// Window that the receiver advertises at first [segments].
     pub(super) fn first_window(&self) -> u32 {
         match self.initial_receive_window {
-            Some(first) if self.counts() => first.clamp(1, self.window_packets.max(1)),
-            _ => self.window_packets,
+            Some(first) => first.clamp(1, self.window_packets.max(1)),
+            None => self.window_packets,
         }
     }
 

@@ -2,14 +2,14 @@
 //!
 //! Sequence numbers count segments from 0; congestion window and threshold are in segments too.
 //! `config.rs` holds the parameters; `sender.rs` and `window.rs` what all variants share;
-//! `tahoe.rs`, `reno.rs`, `newreno.rs` and `sack.rs` what each does about a loss; `counting.rs` and
-//! `prr.rs` what NewReno does as in Linux; `rto.rs` the timer; `receiver.rs` the other end.
+//! `tahoe.rs`, `reno.rs`, `newreno.rs` and `sack.rs` what each does about a loss; `rto.rs` the
+//! timer; `linux/` and `prr.rs` a sender as Linux has it; `receiver.rs` the other end.
 //!
 //! Absent: connection set-up and release, flow control by a slow reader, the persist timer, more
 //! than 2^32 segments a connection.
 
 mod config;
-mod counting;
+mod linux;
 mod newreno;
 mod prr;
 mod receiver;

@@ -5,6 +5,7 @@
 //! Differs: a delayed acknowledgement is due a fixed time after the first segment it covers, where
 //! BSD waits for the next beat of a common timer. Absent: D-SACK (RFC 2883); reneging.
 
+use super::linux::timer;
 use super::{AckFields, TcpConfig};
 use crate::ring::BitRing;
 use trunkline_packet::arena::SackBlocks;
@@ -12,6 +13,9 @@ use trunkline_units::{Span, Time, NEVER};
 
 /// Blocks remembered: more than three fit no acknowledgement, but a block may be swallowed.
 const RECENT: usize = 8;
+/// Segments that Linux acknowledges one by one after one that came twice: an acknowledgement was
+/// lost or late.
+const QUICK_AFTER_DUPLICATE: u32 = 16;
 
 /// Receiving end of a TCP connection.
 #[derive(Clone, Debug)]
@@ -22,6 +26,7 @@ pub struct Receiver {
     unacked: u32,  // in-order segments since then
     every: u32,    // acknowledge at once from this many on
     quick: u32,    // segments still to be acknowledged one by one
+    linux: bool,
     timer: Time,
     timeout: Span,
     echo: Time,
@@ -49,6 +54,7 @@ impl Receiver {
             unacked: 0,
             every,
             quick,
+            linux: config.linux,
             timer: NEVER,
             timeout,
             echo: 0,
@@ -103,7 +109,11 @@ impl Receiver {
             return true;
         }
         if self.timer == NEVER {
-            self.timer = now + self.timeout;
+            self.timer = if self.linux {
+                timer::fires(now, timer::ticks(self.timeout / 1_000))
+            } else {
+                now + self.timeout
+            };
         }
         false
     }
@@ -111,6 +121,9 @@ impl Receiver {
     /// A segment that leaves, fills or repeats a gap: acknowledged at once (RFC 5681 section 4.2).
     fn on_disorder(&mut self, seq: u32) {
         if seq < self.next {
+            if self.linux && self.timeout > 0 {
+                self.quick = self.quick.max(QUICK_AFTER_DUPLICATE);
+            }
             return;
         }
         if seq == self.next {

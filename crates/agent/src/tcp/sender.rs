@@ -5,7 +5,7 @@
 //! Differs: after a timeout Tahoe, Reno and NewReno go back to the first unacknowledged segment
 //! and send on from there, as ns-2 does. Absent: congestion window validation (RFC 7661).
 
-use super::counting::{self, Counting};
+use super::linux::Linux;
 use super::scoreboard::Scoreboard;
 use super::{newreno, reno, rto::Rto, sack, tahoe};
 use super::{Ack, Counters, Segment, State, TcpConfig, Variant};
@@ -65,7 +65,7 @@ pub struct Sender {
     pub(super) ecn: bool,
     pub(super) cwr: bool,
     pub(super) count_segments: bool,
-    pub(super) prr: bool, // with NewReno only
+    by_kernel: bool, // `linux` decides
     pub(super) rto: Rto,
     pub(super) covered: u32, // segments that the last new acknowledgement covered
     pub(super) finished_at: Option<Time>,
@@ -73,7 +73,7 @@ pub struct Sender {
     pub(super) timeouts: u64,
     pub(super) fast_retransmits: u64,
     pub(super) scoreboard: Scoreboard,
-    pub(super) counting: Counting,
+    linux: Option<Box<Linux>>,
 }
 
 impl Sender {
@@ -117,7 +117,7 @@ impl Sender {
             cwr: false,
             count_segments: config.count_segments,
             covered: 0,
-            window: config.first_window(),
+            window: config.window_packets,
             threshold: config.dup_acks,
             full_bytes: bytes(config.mss_bytes),
             last_bytes: bytes(config.last_payload()),
@@ -128,13 +128,16 @@ impl Sender {
             timeouts: 0,
             fast_retransmits: 0,
             scoreboard: Scoreboard::default(),
-            prr: config.counts(),
-            counting: Counting::new(config.window_packets),
+            by_kernel: config.linux,
+            linux: config.linux.then(|| Box::new(Linux::new(config))),
         }
     }
 
     /// Opens the window. The first burst is not held back: the flow's own start may be random.
     pub fn start(&mut self, now: Time) {
+        if self.by_kernel {
+            return self.follow(|linux| linux.start(now));
+        }
         if self.total == 0 {
             self.finished_at = Some(now);
         }
@@ -145,6 +148,9 @@ impl Sender {
 
     /// No new data after this; what was sent is still made good.
     pub fn stop(&mut self, _now: Time) {
+        if self.by_kernel {
+            return self.follow(Linux::stop);
+        }
         self.end = self.max;
         self.limit = self.limit.min(self.end);
     }
@@ -155,6 +161,9 @@ impl Sender {
         if ack.ack < self.una || ack.ack > self.max {
             return; // older than one seen before (RFC 9293 section 3.10.7.4), or for nothing sent
         }
+        if self.by_kernel {
+            return self.follow(|linux| linux.on_ack(ack, now));
+        }
         if ack.ece && self.ecn {
             self.on_ecn_echo(ack.ack, now);
         }
@@ -162,7 +171,6 @@ impl Sender {
             Variant::Sack => sack::on_ack(self, ack, now),
             _ if ack.ack > self.una => match self.variant {
                 Variant::Reno => reno::on_new_ack(self, ack, now),
-                Variant::NewReno if self.prr => counting::on_new_ack(self, ack, now),
                 Variant::NewReno => newreno::on_new_ack(self, ack, now),
                 _ => tahoe::on_new_ack(self, ack, now),
             },
@@ -172,7 +180,6 @@ impl Sender {
                 self.dup_acks += 1;
                 match self.variant {
                     Variant::Reno => reno::on_dup_ack(self, now),
-                    Variant::NewReno if self.prr => counting::on_dup_ack(self, now),
                     Variant::NewReno => newreno::on_dup_ack(self, now),
                     _ => tahoe::on_dup_ack(self, now),
                 }
@@ -183,6 +190,12 @@ impl Sender {
 
     /// The instant [`Sender::timer`] named may have come. Poll [`Sender::next_segment`] after it.
     pub fn on_timer(&mut self, now: Time, random: &mut Stream) {
+        if self.by_kernel {
+            if now >= self.rtx_at {
+                self.follow(|linux| linux.on_timer(now));
+            }
+            return;
+        }
         if now >= self.rtx_at {
             self.on_timeout(now);
             self.allow(now, random);
@@ -198,6 +211,9 @@ impl Sender {
     #[inline]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
         if self.resend {
+            if self.by_kernel {
+                return self.next_of_kernel();
+            }
             self.resend = false;
             if self.variant == Variant::Sack {
                 self.scoreboard.on_resend(self.una);
@@ -215,6 +231,38 @@ impl Sender {
             self.released = false;
         }
         None
+    }
+
+    /// Lets the kernel's sender act, and shows what it shows.
+    #[cold]
+    fn follow(&mut self, act: impl FnOnce(&mut Linux)) {
+        let Some(linux) = &mut self.linux else { return };
+        act(linux);
+        (self.una, self.max) = (linux.una(), linux.next());
+        (self.cwnd, self.ssthresh) = (linux.cwnd(), linux.ssthresh());
+        self.rtx_at = linux.timer();
+        self.finished_at = linux.finished_at();
+        self.resend = true;
+    }
+
+    #[cold]
+    fn next_of_kernel(&mut self) -> Option<Segment> {
+        let linux = self.linux.as_mut()?;
+        let Some((seq, retransmission)) = linux.pop() else {
+            self.resend = false;
+            return None;
+        };
+        let cwr = !retransmission && linux.take_cwr();
+        Some(Segment { seq, ip_bytes: self.ip_bytes(seq), retransmission, cwr })
+    }
+
+    #[inline]
+    fn ip_bytes(&self, seq: u32) -> u16 {
+        if seq + 1 == self.total {
+            self.last_bytes
+        } else {
+            self.full_bytes
+        }
     }
 
     #[inline]
@@ -243,7 +291,7 @@ impl Sender {
         if self.rtx_at == NEVER {
             self.rtx_at = now + self.rto.current();
         }
-        let ip_bytes = if seq + 1 == self.total { self.last_bytes } else { self.full_bytes };
+        let ip_bytes = self.ip_bytes(seq);
         // RFC 3168 section 6.1.2: on the first new data after the reduction.
         let cwr = fresh && std::mem::take(&mut self.cwr);
         Segment { seq, ip_bytes, retransmission: !fresh, cwr }
@@ -278,7 +326,7 @@ impl Sender {
     fn limit_burst(&mut self) {
         if self.dup_acks >= self.threshold {
             // ns-2's NewReno lets two segments go per duplicate or partial acknowledgement.
-            if self.variant == Variant::NewReno && !self.prr {
+            if self.variant == Variant::NewReno {
                 self.burst = 2;
             }
         } else if self.limited_transmit {
@@ -319,18 +367,27 @@ impl Sender {
     /// Smoothed round-trip time [ns]; none before the first sample.
     #[must_use]
     pub fn srtt(&self) -> Option<f64> {
-        self.rto.srtt()
+        match &self.linux {
+            Some(linux) => linux.srtt_ns(),
+            None => self.rto.srtt(),
+        }
     }
 
     /// Retransmission timeout, back-off included [ns].
     #[must_use]
     pub fn rto(&self) -> Span {
-        self.rto.current()
+        match &self.linux {
+            Some(linux) => linux.rto_ns(),
+            None => self.rto.current(),
+        }
     }
 
     /// What the sender is doing.
     #[must_use]
     pub fn state(&self) -> State {
+        if let Some(linux) = &self.linux {
+            return linux.state();
+        }
         match self.phase {
             Phase::FastRecovery => State::FastRecovery,
             Phase::Timeout => State::Timeout,
@@ -342,6 +399,9 @@ impl Sender {
     /// What the sender has done.
     #[must_use]
     pub fn counters(&self) -> Counters {
+        if let Some(linux) = &self.linux {
+            return linux.counters();
+        }
         Counters {
             // Each segment below `max` was sent for the first time once.
             segments_sent: u64::from(self.max) + self.retransmissions,

@@ -6,7 +6,6 @@
 //! window, not the flight size of RFC 5681 (4), at every timeout anew. SACK halves the flight
 //! size, and at a second timeout of the same segment nothing.
 
-use super::counting;
 use super::sender::{Phase, Sender, NONE};
 use super::{Ack, Variant};
 use trunkline_units::{Time, NEVER};
@@ -126,12 +125,7 @@ impl Sender {
             self.cwnd = self.cwnd.max(1.0); // the window was shut by ECN, nothing is lost
             return;
         }
-        if self.prr {
-            if !counting::keeps_threshold(self) {
-                self.ssthresh = (self.cwnd / 2.0).trunc().max(2.0);
-            }
-            self.next = self.una;
-        } else if self.variant != Variant::Sack {
+        if self.variant != Variant::Sack {
             self.ssthresh = (self.cwnd / 2.0).trunc().max(2.0);
             self.next = self.una;
         } else {

@@ -33,7 +33,7 @@ pub fn config(variant: Variant) -> TcpConfig {
         send_overhead_ns: 0,
         ecn: false,
         count_segments: false,
-        prr: false,
+        linux: false,
         initial_receive_window: None,
     }
 }

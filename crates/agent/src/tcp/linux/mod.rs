@@ -1,0 +1,372 @@
+//! A sender as Linux 6.1 has it, Reno's window in the kernel's loss recovery.
+//!
+//! Source: RFC 5681, 6582 (NewReno), 6675 (SACK), 8985 (RACK and tail loss probes, with SACK), 5682
+//! (F-RTO), 6937 (proportional rate reduction), 3465 (growth by segments); `net/ipv4/tcp_input.c`,
+//! `tcp_output.c`, `tcp_recovery.c` and `tcp_timer.c` of Linux 6.1 for what they leave open.
+//! `queue.rs` holds what is outstanding; `alert.rs` decides what an acknowledgement means; `undo.rs`
+//! takes back needless reductions; `rack.rs`, `probe.rs`, `window.rs`, `output.rs` and `timer.rs` do
+//! what their names say.
+//! Absent: D-SACK, reneging, path MTU probes, a shrinking receiver's window, small queues (TSQ),
+//! windows that shrink while the application is idle (RFC 7661).
+
+mod alert;
+mod output;
+mod probe;
+mod queue;
+mod rack;
+pub(super) mod timer;
+mod undo;
+mod window;
+
+use super::prr::Prr;
+use super::{Ack, Counters, State, TcpConfig, Variant};
+use queue::{Queue, Taken};
+use std::collections::VecDeque;
+use timer::Estimator;
+use trunkline_units::{Time, NEVER};
+
+/// A threshold that was never set.
+const INFINITE: u32 = u32::MAX;
+/// RFC 5681 section 3.2: duplicates that mean a loss, before reordering was seen.
+const DUP_THRESH: u32 = 3;
+const MOST_REORDERING: u32 = 300;
+
+/// Where the sender stands between losses ("CA state").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    Open,
+    /// Duplicates or blocks, and no loss yet.
+    Disorder,
+    /// Reducing for an ECN-Echo.
+    Reducing,
+    Recovery,
+    Loss,
+}
+
+/// What the one timer is set for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pending {
+    Nothing,
+    Retransmission,
+    Reordering,
+    Probe,
+}
+
+/// What goes after an acknowledgement in recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Repair {
+    Nothing,
+    Lost,
+    /// RFC 5682 section 2.1 step 2b: new data first.
+    New,
+}
+
+/// What an acknowledgement told.
+#[derive(Clone, Copy, Debug, Default)]
+struct News {
+    advanced: bool,
+    held: bool,     // a block covers something new
+    original: bool, // something never sent again was delivered from before `high_seq`
+    again: bool,    // acknowledges something sent again
+    set_timer: bool,
+    echo: bool,
+    lost_again: bool,
+    delivered: u32,
+    lost: u32,
+}
+
+/// Sending end, without the sizes of its segments.
+#[derive(Clone, Debug)]
+pub(super) struct Linux {
+    sack: bool,
+    timestamps: bool,
+    ecn: bool,
+    cwnd: u32,
+    credit: u32, // segments acknowledged towards the next of the window
+    ssthresh: u32,
+    clamp: u32,
+    una: u32,
+    next: u32,
+    end: u32,
+    total: u32,
+    window: u32, // that the receiver advertises
+    window_most: u32,
+    queue: Queue,
+    phase: Phase,
+    high_seq: u32, // `next` when the phase began
+    reordering: u32,
+    reordering_seen: bool,
+    prr: Prr,
+    prr_sent: u32,
+    prior_ssthresh: u32, // 0: not to be taken back
+    prior_cwnd: u32,
+    undo: bool, // a reduction may be taken back
+    undo_again: i64,
+    again_since: Option<Time>, // first segment sent again in this recovery
+    frto: bool,
+    expiries: u32, // of the timer, without progress
+    rack: rack::Rack,
+    probe_end: Option<u32>,
+    probe_again: bool,
+    limited: bool, // the window was full
+    limited_until: u32,
+    most_out: u32,
+    estimator: Estimator,
+    pending: Pending,
+    timer: Time,
+    cwr: bool,
+    out: VecDeque<(u32, bool)>, // segments to send, with whether each went before
+    finished_at: Option<Time>,
+    retransmissions: u64,
+    timeouts: u64,
+    recoveries: u64,
+}
+
+impl Linux {
+    pub fn new(config: &TcpConfig) -> Self {
+        let clamp = config.window_packets.max(1);
+        Self {
+            sack: config.variant == Variant::Sack,
+            timestamps: config.timestamps,
+            ecn: config.ecn,
+            cwnd: (config.initial_window as u32).clamp(1, clamp),
+            credit: 0,
+            ssthresh: config.initial_ssthresh.map_or(INFINITE, |given| (given as u32).max(2)),
+            clamp,
+            una: 0,
+            next: 0,
+            end: config.segments(),
+            total: config.segments(),
+            window: config.first_window(),
+            window_most: config.window_packets,
+            queue: Queue::default(),
+            phase: Phase::Open,
+            high_seq: 0,
+            reordering: DUP_THRESH,
+            reordering_seen: false,
+            prr: Prr::default(),
+            prr_sent: 0,
+            prior_ssthresh: 0,
+            prior_cwnd: 0,
+            undo: false,
+            undo_again: -1,
+            again_since: None,
+            frto: false,
+            expiries: 0,
+            rack: rack::Rack::default(),
+            probe_end: None,
+            probe_again: false,
+            limited: false,
+            limited_until: 0,
+            most_out: 0,
+            estimator: Estimator::new(config.rto_initial_ns, config.rto_min_ns, config.rto_max_ns),
+            pending: Pending::Nothing,
+            timer: NEVER,
+            cwr: false,
+            out: VecDeque::new(),
+            finished_at: None,
+            retransmissions: 0,
+            timeouts: 0,
+            recoveries: 0,
+        }
+    }
+
+    pub fn start(&mut self, now: Time) {
+        if self.total == 0 {
+            self.finished_at = Some(now);
+        }
+        self.send_new(now, false);
+    }
+
+    /// No new data after this.
+    pub fn stop(&mut self) {
+        self.end = self.next;
+    }
+
+    /// The next segment to send, and whether it went before.
+    pub fn pop(&mut self) -> Option<(u32, bool)> {
+        self.out.pop_front()
+    }
+
+    /// Whether the next new segment tells that the window was reduced (RFC 3168 section 6.1.2).
+    pub fn take_cwr(&mut self) -> bool {
+        std::mem::take(&mut self.cwr)
+    }
+
+    /// An acknowledgement arrived: neither old nor of anything not sent.
+    pub fn on_ack(&mut self, ack: &Ack, now: Time) {
+        let mut news = News { advanced: ack.ack > self.una, ..News::default() };
+        news.echo = self.ecn && ack.ece;
+        let (prior_una, prior_high) = (self.una, self.prior_high());
+        let outstanding = self.queue.len();
+        self.una = ack.ack;
+        if news.advanced {
+            self.expiries = 0;
+        }
+        let held = self.take_blocks(ack, now, &mut news);
+        if outstanding > 0 {
+            self.take_acknowledged(ack, prior_high, &held, now, &mut news);
+            self.on_probe_answered(ack.ack, &news);
+            let repair = self.alert(prior_una, ack, now, &mut news);
+            if news.set_timer {
+                self.set_timer(now);
+            }
+            self.control(&news);
+            self.repair(repair, now);
+        }
+        self.send_new(now, false);
+        if self.una == self.total {
+            self.finished_at = self.finished_at.or(Some(now));
+        }
+    }
+
+    fn prior_high(&self) -> u32 {
+        if self.sack {
+            self.queue.high_held()
+        } else {
+            self.una
+        }
+    }
+
+    fn take_blocks(&mut self, ack: &Ack, now: Time, news: &mut News) -> Taken {
+        let mut held = Taken::default();
+        if !self.sack || ack.sack[0][1] == 0 {
+            return held;
+        }
+        let high = self.queue.high_held();
+        for [start, end] in ack.sack {
+            self.queue.hold(start.max(self.una), end, self.high_seq, &mut held);
+        }
+        if held.count == 0 {
+            return held;
+        }
+        news.held = true;
+        news.original |= held.original;
+        news.delivered += held.count;
+        self.rack.advance(&held, now, &self.estimator, ack.echo, self.timestamps);
+        if let Some(low) = held.lowest.filter(|low| *low < high) {
+            if self.phase != Phase::Loss || self.undo {
+                self.see_reordering(low, self.queue.high_held());
+            }
+        }
+        self.open_window(held.count);
+        held
+    }
+
+    /// Cleans the queue, times the round trip (RFC 6298; Karn's rule) and counts what was delivered.
+    fn take_acknowledged(
+        &mut self,
+        ack: &Ack,
+        prior_high: u32,
+        held: &Taken,
+        now: Time,
+        news: &mut News,
+    ) {
+        let prior_held = self.queue.held;
+        let taken = self.queue.take(ack.ack, self.high_seq);
+        news.again = taken.again;
+        news.original |= taken.original;
+        self.time(&taken, held, ack, now, news);
+        if taken.count == 0 {
+            return;
+        }
+        news.set_timer = true;
+        if self.sack {
+            news.delivered += taken.fresh;
+            self.rack.advance(&taken, now, &self.estimator, ack.echo, self.timestamps);
+            if let Some(low) = taken.lowest.filter(|low| *low < prior_high) {
+                self.see_reordering(low, self.queue.high_held());
+            }
+            self.open_window(taken.fresh);
+        } else {
+            // One hole was filled; what lies behind it was told by duplicates.
+            let delivered = taken.count.saturating_sub(prior_held).max(1);
+            news.delivered += delivered;
+            self.queue.held = prior_held.saturating_sub(taken.count - 1);
+            self.limit_duplicates(taken.count);
+            news.original &= !news.again;
+            self.open_window(delivered);
+        }
+    }
+
+    fn time(&mut self, taken: &Taken, held: &Taken, ack: &Ack, now: Time, news: &mut News) {
+        let since = |sent: Time| (now - sent) / 1_000;
+        let mut sample = taken.first_sent.filter(|_| !taken.again).map(since);
+        let by_block = held.first_sent.map(since);
+        sample = sample.or(by_block);
+        if sample.is_none() && self.timestamps && taken.count > 0 {
+            sample = Some(((now / 1_000_000 - ack.echo / 1_000_000) * 1_000).max(1_000));
+        }
+        let Some(sample) = sample else { return };
+        self.estimator.min_rtt = self.estimator.min_rtt.min(sample);
+        self.estimator.sample(sample, self.una, self.next);
+        // A block of something sent after the head was sent last tells nothing of the head.
+        if taken.count == 0 && by_block > self.queue.head_sent_at().map(since) {
+            news.set_timer = true;
+        }
+    }
+
+    /// What came beyond what was expected at once: segments change places on the way.
+    fn see_reordering(&mut self, low: u32, high: u32) {
+        if low < high {
+            self.reordering = self.reordering.max((high - low).min(MOST_REORDERING));
+            self.reordering_seen = true;
+        }
+    }
+
+    /// The receiver's window grows by two segments for each that came; without SACK, for each that
+    /// came in order only, so that duplicates stay duplicates.
+    fn open_window(&mut self, came: u32) {
+        self.window = self.window.saturating_add(came.saturating_mul(2)).min(self.window_most);
+    }
+
+    pub fn una(&self) -> u32 {
+        self.una
+    }
+
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
+    pub fn cwnd(&self) -> f64 {
+        f64::from(self.cwnd)
+    }
+
+    pub fn ssthresh(&self) -> f64 {
+        f64::from(self.ssthresh.min(self.clamp))
+    }
+
+    pub fn srtt_ns(&self) -> Option<f64> {
+        self.estimator.srtt().map(|us| us as f64 * 1e3)
+    }
+
+    pub fn rto_ns(&self) -> u64 {
+        self.estimator.rto() * timer::TICK
+    }
+
+    pub fn timer(&self) -> Time {
+        self.timer
+    }
+
+    pub fn finished_at(&self) -> Option<Time> {
+        self.finished_at
+    }
+
+    pub fn state(&self) -> State {
+        match self.phase {
+            Phase::Recovery => State::FastRecovery,
+            Phase::Loss => State::Timeout,
+            _ if self.cwnd < self.ssthresh => State::SlowStart,
+            _ => State::CongestionAvoidance,
+        }
+    }
+
+    pub fn counters(&self) -> Counters {
+        Counters {
+            segments_sent: u64::from(self.next) + self.retransmissions,
+            retransmissions: self.retransmissions,
+            timeouts: self.timeouts,
+            fast_retransmits: self.recoveries,
+        }
+    }
+}

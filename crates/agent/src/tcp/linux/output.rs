@@ -1,0 +1,156 @@
+//! What goes when: what is lost first, then new data, as window and receiver allow; and the timer.
+//!
+//! Source: RFC 6675 section 5 (C), RFC 5681 section 3.2, RFC 6298 section 5, RFC 5682 section 2.1
+//! step 2b; Linux 6.1 (`tcp_xmit_retransmit_queue`, `tcp_write_xmit`, `tcp_rearm_rto`).
+
+use super::timer::{fires, ticks, TICK};
+use super::{Linux, News, Pending, Phase, Repair};
+use trunkline_units::{Time, NEVER};
+
+impl Linux {
+    /// Sends new data; one segment beyond the window as a probe.
+    pub(super) fn send_new(&mut self, now: Time, probe: bool) {
+        let first = self.next;
+        while self.next < self.end && self.next < self.una.saturating_add(self.window) {
+            if !probe && self.queue.in_flight() >= self.cwnd {
+                break;
+            }
+            let empty = self.queue.len() == 0;
+            self.queue.push(now);
+            self.out.push_back((self.next, false));
+            self.next += 1;
+            if empty || self.pending == Pending::Probe {
+                self.rearm(now);
+            }
+            if probe {
+                break;
+            }
+        }
+        let sent = self.next - first;
+        let limited = self.queue.in_flight() >= self.cwnd;
+        if sent > 0 || limited {
+            self.validate(limited);
+        }
+        if sent > 0 {
+            if self.reducing() {
+                self.prr_sent += sent;
+            }
+            if !probe {
+                self.schedule_probe(now, false);
+            }
+        }
+    }
+
+    pub(super) fn repair(&mut self, repair: Repair, now: Time) {
+        if repair == Repair::New {
+            self.send_new(now, false);
+            if self.next > self.high_seq {
+                return;
+            }
+            self.frto = false;
+        }
+        if repair != Repair::Nothing {
+            self.send_lost(now);
+        }
+    }
+
+    pub(super) fn send_lost(&mut self, now: Time) {
+        while self.queue.in_flight() < self.cwnd && self.queue.again < self.queue.lost {
+            let Some(seq) = self.queue.next_lost() else { break };
+            self.send_again(seq, now);
+            if self.reducing() {
+                self.prr_sent += 1;
+            }
+            if seq == self.una && self.pending != Pending::Reordering {
+                self.set_pending(Pending::Retransmission, self.estimator.rto(), now);
+            }
+        }
+    }
+
+    fn send_again(&mut self, seq: u32, now: Time) {
+        self.queue.resend(seq, true, now);
+        self.again_since = self.again_since.or(Some(now));
+        self.undo_again = self.undo_again.max(0) + 1;
+        self.emit_again(seq);
+    }
+
+    pub(super) fn emit_again(&mut self, seq: u32) {
+        self.retransmissions += 1;
+        self.out.push_back((seq, true));
+    }
+
+    pub(super) fn set_pending(&mut self, pending: Pending, after: u64, now: Time) {
+        self.pending = pending;
+        self.timer = fires(now, after);
+    }
+
+    /// Ticks until the timeout of the first outstanding segment, as if it ran since it was sent.
+    pub(super) fn until_timeout(&self, now: Time) -> u64 {
+        let sent = self.queue.head_sent_at().unwrap_or(now);
+        let due = sent + self.estimator.rto() * TICK;
+        ticks(due.saturating_sub(now).div_euclid(1_000)).max(1)
+    }
+
+    /// RFC 6298 (5.1) to (5.3).
+    pub(super) fn rearm(&mut self, now: Time) {
+        if self.queue.len() == 0 {
+            self.pending = Pending::Nothing;
+            self.timer = NEVER;
+            return;
+        }
+        let after = match self.pending {
+            Pending::Reordering | Pending::Probe => self.until_timeout(now),
+            _ => self.estimator.rto(),
+        };
+        self.set_pending(Pending::Retransmission, after, now);
+    }
+
+    pub(super) fn set_timer(&mut self, now: Time) {
+        if !self.schedule_probe(now, true) {
+            self.rearm(now);
+        }
+    }
+
+    /// The timer ran out.
+    pub fn on_timer(&mut self, now: Time) {
+        self.timer = NEVER;
+        match self.pending {
+            Pending::Retransmission => {
+                self.pending = Pending::Nothing;
+                self.on_timeout(now);
+            }
+            Pending::Reordering => self.on_reordering_timer(now),
+            Pending::Probe => self.send_probe(now),
+            Pending::Nothing => {}
+        }
+    }
+
+    /// RFC 6298 (5.4) to (5.6). The first segment goes whatever the window.
+    fn on_timeout(&mut self, now: Time) {
+        if self.queue.len() == 0 {
+            return;
+        }
+        self.enter_loss(now);
+        self.expiries += 1;
+        self.timeouts += 1;
+        self.send_again(self.una, now);
+        self.estimator.back_off();
+        self.set_pending(Pending::Retransmission, self.estimator.rto(), now);
+    }
+
+    fn on_reordering_timer(&mut self, now: Time) {
+        let before = self.queue.in_flight();
+        let mut news = News::default();
+        self.lose_overtaken(now, &mut news);
+        if self.queue.in_flight() != before {
+            if self.phase != Phase::Recovery {
+                self.enter_recovery(false);
+                self.reduce(1, false);
+            }
+            self.send_lost(now);
+        }
+        if self.pending != Pending::Retransmission {
+            self.rearm(now);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Tail loss probes: when nothing comes back for two round trips, one more segment asks why.
+//!
+//! Source: RFC 8985 section 7 (with SACK only, and not while a loss is being repaired). The probe is
+//! new data if there is any, or the last segment again; if the latter had been lost, the window is
+//! halved when its acknowledgement comes. Absent: D-SACK, which would tell that both arrived.
+
+use super::timer::ticks;
+use super::{Linux, News, Pending, Phase};
+use trunkline_units::Time;
+
+const LEAST_US: u64 = 2_000;
+
+impl Linux {
+    /// Sets the timer for a probe, if one may be sent. `rearming`: the timeout would run from now.
+    pub(super) fn schedule_probe(&mut self, now: Time, rearming: bool) -> bool {
+        let calm = matches!(self.phase, Phase::Open | Phase::Reducing);
+        if !self.sack || !calm || self.queue.len() == 0 {
+            return false;
+        }
+        let after = match self.estimator.srtt() {
+            // The one segment's acknowledgement may be delayed.
+            Some(srtt) if self.queue.len() == 1 => ticks(2 * srtt + self.estimator.least()),
+            Some(srtt) => ticks(2 * srtt + LEAST_US),
+            None => self.estimator.rto(),
+        };
+        let timeout = if rearming { self.estimator.rto() } else { self.until_timeout(now) };
+        self.set_pending(Pending::Probe, after.min(timeout), now);
+        true
+    }
+
+    pub(super) fn send_probe(&mut self, now: Time) {
+        if self.probe_end.is_none() {
+            self.probe_again = false;
+            let before = self.next;
+            self.send_new(now, true);
+            if self.next == before && self.queue.len() > 0 {
+                self.probe_again = true;
+                self.queue.resend(self.next - 1, false, now);
+                self.emit_again(self.next - 1);
+            }
+            self.probe_end = Some(self.next);
+            self.pending = Pending::Nothing; // the timeout runs from now
+        }
+        self.rearm(now);
+    }
+
+    /// RFC 8985 section 7.4.
+    pub(super) fn on_probe_answered(&mut self, ack: u32, news: &News) {
+        let Some(end) = self.probe_end.filter(|end| ack >= *end) else { return };
+        if !self.probe_again {
+            self.probe_end = None;
+        } else if ack > end {
+            self.start_reduction();
+            self.phase = Phase::Reducing;
+            self.end_reduction();
+            self.keep_open();
+        } else if !news.advanced && !news.held {
+            self.probe_end = None;
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The retransmission queue: what was sent and not acknowledged, and what is thought of each segment.
+//!
+//! Source: RFC 8985 section 5.2 (a time of transmission for each segment); RFC 6675 section 4
+//! (which segments are held, lost, sent again), kept as three counts after Linux 6.1: what is in
+//! the network is what is outstanding, less held and lost, and what was sent again.
+
+use std::collections::VecDeque;
+use trunkline_units::Time;
+
+const HELD: u8 = 1; // a SACK block covers it
+const LOST: u8 = 2;
+const AGAIN: u8 = 4; // sent again and not thought lost since
+const EVER: u8 = 8; // sent again at any time
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    sent_at: Time,
+    flags: u8,
+}
+
+/// What an acknowledgement took off the queue, or what a block covers anew.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Taken {
+    /// Segments.
+    pub count: u32,
+    /// Of these, not held before.
+    pub fresh: u32,
+    /// When the first of those never sent again was sent, if there was one.
+    pub first_sent: Option<Time>,
+    /// The lowest of those, if it had not been held.
+    pub lowest: Option<u32>,
+    /// Whether one never sent again lay below the point given.
+    pub original: bool,
+    /// Whether one had been sent again.
+    pub again: bool,
+    /// The one sent last: time, number, whether it had been sent again.
+    pub latest: Option<(Time, u32, bool)>,
+}
+
+impl Taken {
+    fn add(&mut self, seq: u32, entry: Entry, below: u32) {
+        let again = entry.flags & EVER != 0;
+        if again {
+            self.again = true;
+        } else {
+            self.first_sent = self.first_sent.or(Some(entry.sent_at));
+            self.lowest = self.lowest.or(Some(seq));
+            self.original |= seq < below;
+        }
+        self.fresh += 1;
+        if self.latest.is_none_or(|(time, number, _)| (entry.sent_at, seq) > (time, number)) {
+            self.latest = Some((entry.sent_at, seq, again));
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Queue {
+    first: u32, // number of the first entry
+    entries: VecDeque<Entry>,
+    high_held: u32, // one past the highest segment held
+    hint: u32,      // nothing below is lost and waits to be sent again
+    /// Segments held by the receiver; without SACK, duplicates counted.
+    pub held: u32,
+    /// Segments thought lost.
+    pub lost: u32,
+    /// Segments sent again and not thought lost since.
+    pub again: u32,
+}
+
+impl Queue {
+    /// Segments outstanding.
+    pub fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    /// Segments thought to be in the network.
+    pub fn in_flight(&self) -> u32 {
+        (self.len() + self.again).saturating_sub(self.held + self.lost)
+    }
+
+    /// One past the highest segment held, or the first outstanding.
+    pub fn high_held(&self) -> u32 {
+        self.high_held.max(self.first)
+    }
+
+    /// A segment goes for the first time.
+    pub fn push(&mut self, now: Time) {
+        self.entries.push_back(Entry { sent_at: now, flags: 0 });
+    }
+
+    /// When the first outstanding segment was sent last.
+    pub fn head_sent_at(&self) -> Option<Time> {
+        self.entries.front().map(|entry| entry.sent_at)
+    }
+
+    /// Whether the first outstanding segment is lost.
+    pub fn head_lost(&self) -> bool {
+        self.entries.front().is_some_and(|entry| entry.flags & LOST != 0)
+    }
+
+    /// Whether something sent again may still be in the network.
+    pub fn any_again(&self) -> bool {
+        self.again > 0 || self.entries.front().is_some_and(|entry| entry.flags & EVER != 0)
+    }
+
+    /// All below `ack` is acknowledged. `below`: see [`Taken::original`].
+    pub fn take(&mut self, ack: u32, below: u32) -> Taken {
+        let mut taken = Taken::default();
+        while self.first < ack {
+            let Some(entry) = self.entries.pop_front() else { break };
+            taken.count += 1;
+            self.again -= u32::from(entry.flags & AGAIN != 0);
+            self.lost -= u32::from(entry.flags & LOST != 0);
+            if entry.flags & HELD == 0 {
+                taken.add(self.first, entry, below);
+            } else {
+                self.held -= 1;
+                taken.again |= entry.flags & EVER != 0;
+            }
+            self.first += 1;
+        }
+        taken
+    }
+
+    /// A block `[start, end)` is held. `into` gathers what is new.
+    pub fn hold(&mut self, start: u32, end: u32, below: u32, into: &mut Taken) {
+        let end = end.min(self.first + self.len());
+        for seq in start.max(self.first)..end {
+            let entry = &mut self.entries[(seq - self.first) as usize];
+            if entry.flags & HELD != 0 {
+                continue;
+            }
+            let old = *entry;
+            self.lost -= u32::from(old.flags & LOST != 0);
+            self.again -= u32::from(old.flags & AGAIN != 0);
+            entry.flags = (old.flags | HELD) & !(LOST | AGAIN);
+            self.held += 1;
+            into.add(seq, old, below);
+            into.count += 1;
+        }
+        self.high_held = self.high_held.max(end);
+    }
+
+    /// The segment is lost, or lost again. Segments newly thought lost.
+    pub fn lose(&mut self, seq: u32) -> u32 {
+        let entry = &mut self.entries[(seq - self.first) as usize];
+        if entry.flags & HELD != 0 {
+            return 0;
+        }
+        self.hint = self.hint.min(seq);
+        if entry.flags & LOST == 0 {
+            entry.flags |= LOST;
+            self.lost += 1;
+            return 1;
+        }
+        let repeated = u32::from(entry.flags & AGAIN != 0);
+        entry.flags &= !AGAIN;
+        self.again -= repeated;
+        repeated
+    }
+
+    /// Segments that may be in the network, with when each was sent.
+    pub fn travelling(&self) -> impl Iterator<Item = (u32, Time)> + '_ {
+        self.entries.iter().zip(self.first..).filter_map(|(entry, seq)| {
+            let waits = entry.flags & (LOST | AGAIN) == LOST;
+            (entry.flags & HELD == 0 && !waits).then_some((seq, entry.sent_at))
+        })
+    }
+
+    /// The first segment lost and not sent again.
+    pub fn next_lost(&mut self) -> Option<u32> {
+        let from = self.hint.max(self.first);
+        let found = self.entries.range((from - self.first).min(self.len()) as usize..);
+        let skipped = found.take_while(|entry| entry.flags & (LOST | AGAIN) != LOST).count();
+        self.hint = from + skipped as u32;
+        (self.hint < self.first + self.len()).then_some(self.hint)
+    }
+
+    /// The segment goes again. `counted`: it fills a hole, and is no probe.
+    pub fn resend(&mut self, seq: u32, counted: bool, now: Time) {
+        let entry = &mut self.entries[(seq - self.first) as usize];
+        entry.sent_at = now;
+        entry.flags |= EVER;
+        if counted && entry.flags & AGAIN == 0 {
+            entry.flags |= AGAIN;
+            self.again += 1;
+        }
+    }
+
+    /// Nothing is lost after all.
+    pub fn forgive(&mut self) {
+        for entry in &mut self.entries {
+            entry.flags &= !LOST;
+        }
+        self.lost = 0;
+    }
+}

@@ -1,0 +1,113 @@
+//! RACK: a segment is lost when one sent later has arrived, and a settling time has passed.
+//!
+//! Source: RFC 8985 sections 6.2 and 7.2 (with SACK only). The settling time is none in recovery and
+//! from the duplicate threshold on, a quarter of the least round trip otherwise, unless reordering
+//! was seen. Absent: its growth by D-SACK.
+
+use super::queue::Taken;
+use super::timer::{ticks, Estimator};
+use super::{Linux, News, Pending, Phase};
+use trunkline_units::Time;
+
+const US: u64 = 1_000;
+const LEAST_TIMER_US: u64 = 2_000;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rack {
+    sent_at: Time, // of the segment sent last among those delivered
+    seq: u32,
+    rtt: u64, // of the segment delivered last [us]
+    advanced: bool,
+}
+
+impl Rack {
+    /// RFC 8985 section 6.2 steps 1 and 2.
+    pub(super) fn advance(
+        &mut self,
+        taken: &Taken,
+        now: Time,
+        estimator: &Estimator,
+        echo: Time,
+        timestamps: bool,
+    ) {
+        let Some((sent_at, seq, again)) = taken.latest else { return };
+        let rtt = (now - sent_at) / US;
+        // Of a segment sent again, this may be the first one's delivery.
+        let spurious = timestamps && echo / 1_000_000 < sent_at / 1_000_000;
+        if again && (spurious || rtt < estimator.min_rtt) {
+            return;
+        }
+        self.advanced = true;
+        self.rtt = rtt;
+        if (sent_at, seq) > (self.sent_at, self.seq) {
+            (self.sent_at, self.seq) = (sent_at, seq);
+        }
+    }
+
+    pub(super) fn reconsider(&mut self) {
+        self.advanced = true;
+    }
+
+    /// Microseconds until a segment sent then is lost.
+    fn remaining(&self, sent_at: Time, settle: u64, now: Time) -> u64 {
+        (self.rtt + settle).saturating_sub((now - sent_at) / US)
+    }
+}
+
+impl Linux {
+    fn settle(&self) -> u64 {
+        let sure = self.phase >= Phase::Recovery || self.queue.held >= self.reordering;
+        if !self.reordering_seen && sure {
+            return 0;
+        }
+        (self.estimator.min_rtt / 4).min(self.estimator.srtt().unwrap_or(0))
+    }
+
+    /// Marks what was overtaken. True: the timer is set for what may yet be.
+    pub(super) fn find_overtaken(&mut self, now: Time, news: &mut News) -> bool {
+        if !std::mem::take(&mut self.rack.advanced) {
+            return false;
+        }
+        let wait = self.lose_overtaken(now, news);
+        if wait > 0 {
+            let after = ticks(wait + LEAST_TIMER_US).min(self.estimator.rto());
+            self.set_pending(Pending::Reordering, after, now);
+        }
+        wait > 0
+    }
+
+    /// RFC 8985 section 6.2 step 5. Longest wait that is left [us].
+    pub(super) fn lose_overtaken(&mut self, now: Time, news: &mut News) -> u64 {
+        let settle = self.settle();
+        let latest = (self.rack.sent_at, self.rack.seq);
+        let mut wait = 0;
+        let mut found = vec![];
+        for (seq, sent_at) in self.queue.travelling() {
+            if (sent_at, seq) < latest {
+                let left = self.rack.remaining(sent_at, settle, now);
+                wait = wait.max(left);
+                if left == 0 {
+                    found.push(seq);
+                }
+            }
+        }
+        for seq in found {
+            news.lost += self.queue.lose(seq);
+        }
+        wait
+    }
+
+    /// After a timeout: all but what was sent within the last round trip (RFC 8985 section 6.3).
+    pub(super) fn lose_all(&mut self, now: Time) {
+        let young = |sent: Time| self.rack.remaining(sent, 0, now) > 0;
+        let old: Vec<u32> = self
+            .queue
+            .travelling()
+            .filter(|(seq, sent)| *seq == self.una || !young(*sent))
+            .map(|(seq, _)| seq)
+            .collect();
+        for seq in old {
+            self.queue.lose(seq);
+        }
+    }
+}

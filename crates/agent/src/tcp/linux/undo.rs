@@ -1,0 +1,101 @@
+//! Taking back a reduction that nothing lost called for.
+//!
+//! Source: RFC 5682 section 3.4 leaves the response open; Linux 6.1 restores window and threshold
+//! (`tcp_undo_cwnd_reduction`). Evidence is that nothing sent again is unaccounted for, or a time
+//! stamp from before the first segment sent again (RFC 3522, Eifel detection), or F-RTO's.
+
+use super::{Linux, Phase};
+use crate::tcp::Ack;
+use trunkline_units::Time;
+
+const MS: Time = 1_000_000;
+
+impl Linux {
+    pub(super) fn init_undo(&mut self) {
+        let probe = u32::from(self.probe_end.is_some() && self.probe_again);
+        let out = i64::from(self.queue.again + probe);
+        self.undo = true;
+        self.undo_again = if out == 0 { -1 } else { out };
+    }
+
+    /// Whether what came was sent before anything was sent again.
+    fn delayed(&self, ack: &Ack) -> bool {
+        match self.again_since {
+            Some(since) => self.timestamps && ack.echo / MS < since / MS,
+            None => self.sack || self.una < self.high_seq,
+        }
+    }
+
+    fn may_undo(&self, ack: &Ack) -> bool {
+        self.undo && (self.undo_again == 0 || self.delayed(ack))
+    }
+
+    fn undo_reduction(&mut self, forgive: bool) {
+        if forgive {
+            self.queue.forgive();
+        }
+        if self.prior_ssthresh > 0 {
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+            if self.prior_ssthresh > self.ssthresh {
+                self.ssthresh = self.prior_ssthresh;
+                self.cwr = false;
+            }
+        }
+        self.undo = false;
+        self.rack.reconsider();
+    }
+
+    /// Without SACK the phase is held until something above it is acknowledged (RFC 6582 section
+    /// 4.1: duplicates of needless retransmits are no loss).
+    fn holds(&mut self) -> bool {
+        if self.una != self.high_seq || self.sack {
+            return false;
+        }
+        if !self.queue.any_again() {
+            self.again_since = None;
+        }
+        true
+    }
+
+    /// All is acknowledged. True: the phase is held.
+    pub(super) fn undo_recovery(&mut self, ack: &Ack) -> bool {
+        if self.may_undo(ack) {
+            self.undo_reduction(false);
+        }
+        if self.holds() {
+            return true;
+        }
+        self.phase = Phase::Open;
+        false
+    }
+
+    /// A partial acknowledgement in recovery. True: nothing is sent again for now.
+    pub(super) fn undo_partial(&mut self, prior_una: u32, ack: &Ack) -> bool {
+        if !self.undo || !self.delayed(ack) {
+            return false;
+        }
+        self.see_reordering(prior_una, self.queue.high_held());
+        if self.queue.again > 0 {
+            return true;
+        }
+        if !self.queue.any_again() {
+            self.again_since = None;
+        }
+        self.undo_reduction(true);
+        self.keep_open();
+        false
+    }
+
+    /// After a timeout. True: it was needless.
+    pub(super) fn undo_loss(&mut self, by_frto: bool, ack: &Ack) -> bool {
+        if !by_frto && !self.may_undo(ack) {
+            return false;
+        }
+        self.undo_reduction(true);
+        self.expiries = 0;
+        if !self.holds() && (by_frto || self.sack) {
+            self.phase = Phase::Open;
+        }
+        true
+    }
+}
