@@ -14,6 +14,8 @@ import pytest
 
 from trunkline.cli.examples_command import examples
 from trunkline.cli.inspect_command import SECTIONS
+from trunkline.cli.reproduce_command import STUDIES
+from trunkline.study import catalogue
 
 BROKEN = """\
 trunkline: 1
@@ -258,6 +260,10 @@ def test_unknown_study_ends_with_2(trunkline):
     assert done.returncode == 2
     assert "bhani1999" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_help_names_every_study():
+    assert list(STUDIES) == catalogue.names()
 
 
 def test_output_does_not_depend_on_locale_hash_seed_or_time_zone(trunkline, hello):

@@ -24,11 +24,11 @@ def copied(trunkline):
 
 def test_export_writes_a_script_a_router(trunkline, copied, tmp_path):
     file = copied("diffserv-over-mpls")
-    done = trunkline("export", file, "--to", "linux", "--output", "routers")
+    done = trunkline("export", file, "--to", "linux", "--out", "routers")
     assert done.returncode == 0, done.stderr
     names = sorted(path.name for path in (tmp_path / "routers").iterdir())
     assert names == [f"n{index}-{node}.sh" for index, node in enumerate("SABCD")]
-    again = trunkline("export", file, "--to", "linux", "--output", "routers")
+    again = trunkline("export", file, "--to", "linux", "--out", "routers")
     assert again.returncode == 2
     assert "--overwrite" in again.stderr
 

@@ -150,7 +150,7 @@ def test_the_packets_of_a_traced_run_are_its_own(tmp_path, run_example):
 
 
 def test_the_command_writes_the_page_and_says_where(protected, trunkline, tmp_path):
-    done = trunkline("report", str(protected), "--output", "page.html", "--json")
+    done = trunkline("report", str(protected), "--out", "page.html", "--json")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert (tmp_path / said["report"]).stat().st_size == said["bytes"]
@@ -188,7 +188,7 @@ def test_a_study_of_many_points_has_a_table_and_a_chart_for_each_value(trunkline
     )
     assert trunkline("study", "run", "wait.yaml", "--progress", "none").returncode == 0
     shown = json.loads(trunkline("study", "show", "wait-study", "--json").stdout)
-    done = trunkline("report", "wait-study", "--output", "page.html")
+    done = trunkline("report", "wait-study", "--out", "page.html")
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "page.html").read_text()
     (chart,) = data_of(text)["charts"]

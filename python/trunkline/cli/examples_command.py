@@ -118,7 +118,7 @@ def show(name: str) -> None:
     click.echo(find(name).read_text("utf-8"), nl=False)
 
 
-@command.command("copy")
+@command.command("copy", short_help="Copy the example NAME into a folder.")
 @click.argument("name")
 @click.argument("directory", required=False, default=".", type=click.Path(file_okay=False))
 def copy(name: str, directory: str) -> None:

@@ -17,11 +17,13 @@ from trunkline.cli.common import engine_faults, load_scenario, scenario_options
     help="What reads the commands: iproute2 of Linux (ip, tc).",
 )
 @click.option(
-    "--output",
+    "-o",
+    "--out",
+    "output",
     type=click.Path(file_okay=False),
     help="New folder for a script a router; all go to standard output if not given.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace files of an earlier export in --output.")
+@click.option("--overwrite", is_flag=True, help="Replace files of an earlier export in --out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: text by file name.")
 def command(
     file: str,
@@ -40,7 +42,7 @@ def command(
     from pathlib import Path
 
     if output is not None and Path(output).exists() and not overwrite:
-        raise click.UsageError(f"--output {output} exists; --overwrite replaces its scripts.")
+        raise click.UsageError(f"--out {output} exists; --overwrite replaces its scripts.")
     scenario = load_scenario(file, overrides, strict)
 
     from trunkline.cli.common import echo_json

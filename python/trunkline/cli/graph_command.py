@@ -23,7 +23,8 @@ ENDINGS = {"svg": "svg", "html": "html", "htm": "html", "dot": "dot", "gv": "dot
 )
 @click.option(
     "-o",
-    "--output",
+    "--out",
+    "output",
     type=click.Path(dir_okay=False, allow_dash=True),
     help="File to write; default: standard output.",
 )

@@ -44,21 +44,40 @@ class Undrawn(click.ClickException):
 @click.argument("kind", metavar="KIND")
 @click.option(
     "-o",
-    "--output",
+    "--out",
+    "output",
     type=click.Path(dir_okay=False),
+    metavar="FILE",
     help="Picture to write, .png, .svg or .pdf; default: KIND.png.",
 )
 @click.option(
     "--only", multiple=True, metavar="NAME", help="Draw only this flow, link or class; repeatable."
 )
-@click.option("--measure", help="bars: the column; default: goodput_bit_s.")
-@click.option("--table", help="bars: the table it is in; published: a table of the study.")
+@click.option("--measure", metavar="COLUMN", help="bars: the column; default: goodput_bit_s.")
+@click.option(
+    "--table",
+    metavar="TABLE",
+    help="bars: its table; default: the first that has it; published: a table of the study.",
+)
 @click.option(
     "--fit", type=click.Choice(FITS), default="best", show_default=True, help="histogram: the fit."
 )
-@click.option("--from", "since", type=float, default=0.0, help="Over time: from here on [s].")
-@click.option("--to", "until", type=float, help="Over time: up to here [s].")
-@click.option("--title", help="Heading in place of the usual one.")
+@click.option(
+    "--from",
+    "since",
+    type=float,
+    metavar="SECONDS",
+    default=0.0,
+    help="Over time: from here on; default: from the start.",
+)
+@click.option(
+    "--to",
+    "until",
+    type=float,
+    metavar="SECONDS",
+    help="Over time: up to here; default: to the end.",
+)
+@click.option("--title", metavar="WORDS", help="Heading in place of the usual one.")
 def command(
     results: tuple[str, ...],
     kind: str,

@@ -53,8 +53,9 @@ def write_report(folder: str | Path) -> None:
 @click.command("report", short_help="Write results as one page that opens anywhere.")
 @click.argument("results", type=click.Path(exists=True, file_okay=False))
 @click.option(
-    "--output",
     "-o",
+    "--out",
+    "output",
     type=click.Path(dir_okay=False),
     help="File to write; report.html in the folder if not given. An earlier one is replaced.",
 )

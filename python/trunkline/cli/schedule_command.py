@@ -9,7 +9,7 @@ from trunkline.cli.common import SEED, engine_faults, load_scenario, scenario_op
 
 @click.command("schedule", short_help="Save the packet schedule of a UDP flow as CSV.")
 @scenario_options
-@click.option("--flow", required=True, help="UDP flow whose datagrams are listed.")
+@click.option("--flow", metavar="NAME", required=True, help="UDP flow whose datagrams are listed.")
 @click.option("--seed", type=SEED, help="Seed; the scenario's own if not given.")
 @click.option(
     "--out", type=click.Path(dir_okay=False), help="New file; standard output if not given."
