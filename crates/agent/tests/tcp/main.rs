@@ -2,6 +2,7 @@
 
 mod delivery;
 mod hand;
+mod linux;
 mod ns2;
 mod pipe;
 mod rfc2018;

@@ -1,18 +1,10 @@
 //! RFC 6937 and RFC 6582 as Linux does them without SACK: duplicates are counted.
 
 use crate::hand::Hand;
-use crate::pipe::config;
 use trunkline_agent::tcp::{State, TcpConfig, Variant};
 
-/// A window of ten at its threshold: 0..10 are out.
 fn linux() -> TcpConfig {
-    TcpConfig {
-        initial_window: 10.0,
-        initial_ssthresh: Some(10.0),
-        limited_transmit: true,
-        linux: true,
-        ..config(Variant::NewReno)
-    }
+    crate::linux::linux(Variant::NewReno)
 }
 
 /// Two duplicates let 10 and 11 go. The third starts recovery at 5: 12 out, 3 held and one lost
@@ -78,12 +70,7 @@ fn linux_a_timeout_in_recovery_keeps_the_threshold() {
 /// of 18; of 10 segments held back by a receiver of 12 in all, 2 more go after the same.
 #[test]
 fn linux_the_receivers_window_opens_with_what_comes_in_order() {
-    let slow = TcpConfig {
-        initial_ssthresh: None,
-        count_segments: true,
-        initial_receive_window: Some(10),
-        ..linux()
-    };
+    let slow = TcpConfig { initial_ssthresh: None, initial_receive_window: Some(10), ..linux() };
     let (mut hand, first) = Hand::start(&slow);
     assert_eq!(first.len(), 10);
     assert_eq!(hand.ack(4).len(), 8, "4 acknowledged and 4 more of window, 18 allowed");

@@ -1,0 +1,130 @@
+//! A sender as Linux 6.1 has it, acknowledgement by acknowledgement.
+
+use crate::hand::Hand;
+use crate::pipe::{config, MS};
+use trunkline_agent::tcp::{Ack, State, TcpConfig, Variant};
+
+/// A window of ten at its threshold: 0..10 are out.
+pub fn linux(variant: Variant) -> TcpConfig {
+    TcpConfig { initial_window: 10.0, initial_ssthresh: Some(10.0), linux: true, ..config(variant) }
+}
+
+/// The timer resends 0. Its acknowledgement lets two new segments go, not 1: cwnd is 2 and all that
+/// was out counts as lost. A duplicate then tells that 1 is lost indeed: held 1, in flight 1 of 2.
+#[test]
+fn rfc5682_s2_1_new_data_first_then_what_is_lost() {
+    let (mut hand, _) = Hand::start(&linux(Variant::NewReno));
+    assert_eq!(hand.expire(), [0]);
+    assert_eq!(hand.ack(1), [10, 11]);
+    assert_eq!(hand.sender.state(), State::Timeout);
+    assert_eq!(hand.ack(1), [1]);
+}
+
+/// As above, but 1, which was sent once only, is acknowledged: nothing was lost, and window and
+/// threshold are what they were.
+#[test]
+fn rfc5682_s3_1_a_needless_timeout_is_taken_back() {
+    let (mut hand, _) = Hand::start(&linux(Variant::NewReno));
+    hand.expire();
+    assert_eq!((hand.sender.cwnd(), hand.sender.ssthresh()), (1.0, 5.0));
+    hand.ack(1);
+    hand.ack(2);
+    assert_eq!((hand.sender.cwnd(), hand.sender.ssthresh()), (10.0, 10.0));
+    assert_eq!(hand.sender.state(), State::CongestionAvoidance);
+    assert_eq!(hand.sender.counters().retransmissions, 1);
+}
+
+/// Round trip 100 ms. One block, of 1, is no proof: 0 has a quarter of it more, 25 ms, and 2 ms for
+/// the timer: 7 ticks of 4 ms from tick 25, which fires at the end of its slot, tick 33.
+#[test]
+fn rfc8985_s6_2_what_was_overtaken_has_time_to_settle() {
+    let (mut hand, _) = Hand::start(&linux(Variant::Sack));
+    hand.now = 100 * MS;
+    assert_eq!(hand.sack(0, &[[1, 2]]), [10], "limited transmit");
+    assert_eq!(hand.sender.timer(), 33 * 4 * MS);
+    assert_eq!(hand.expire()[0], 0);
+    assert_eq!(hand.sender.state(), State::FastRecovery);
+    assert_eq!(hand.sender.ssthresh(), 5.0);
+}
+
+/// Three blocks are proof at once. Ten out, three held, one lost leave six in flight; CEIL(3 * 5 /
+/// 10) = 2 may go: 0 and one new.
+#[test]
+fn rfc8985_s6_2_three_held_need_no_time_to_settle() {
+    let (mut hand, _) = Hand::start(&linux(Variant::Sack));
+    hand.now = 100 * MS;
+    assert_eq!(hand.sack(0, &[[1, 4]]), [0, 10]);
+}
+
+/// 10 was sent after 0 went again, and came: 0 is lost a second time.
+#[test]
+fn rfc8985_s3_a_lost_retransmission_is_seen() {
+    let (mut hand, _) = Hand::start(&linux(Variant::Sack));
+    hand.now = 100 * MS;
+    hand.sack(0, &[[1, 4]]);
+    hand.now = 200 * MS;
+    assert_eq!(hand.sack(0, &[[10, 11], [1, 4]])[0], 0);
+    assert_eq!(hand.sender.counters().timeouts, 0);
+}
+
+/// Round trip 100 ms, two segments out, nothing more to send. The probe goes after 2 * 100 + 2 ms: 51
+/// ticks from tick 25, end of slot 76: 308 ms; it is the last segment again. The timeout runs from
+/// there: 100 + 200 ms are 75 ticks, 77 + 75 = 152, and slots are 8 ticks long so far ahead: 160.
+#[test]
+fn rfc8985_s7_the_last_segment_asks_for_an_answer() {
+    let four = TcpConfig { initial_window: 2.0, size_bytes: Some(4000), ..linux(Variant::Sack) };
+    let (mut hand, _) = Hand::start(&four);
+    hand.now = 100 * MS;
+    assert_eq!(hand.ack(2), [2, 3]);
+    assert_eq!(hand.sender.timer(), 308 * MS);
+    assert_eq!(hand.expire(), [3]);
+    assert_eq!(hand.sender.counters().timeouts, 0);
+    assert_eq!(hand.sender.timer(), 640 * MS);
+    assert_eq!(hand.expire(), [2]);
+    assert_eq!(hand.sender.counters().timeouts, 1);
+}
+
+/// Ten out and no room for more. Of ten duplicates nine can be segments held; the tenth looks like
+/// reordering, by ten. Five duplicates in the next window are therefore no loss yet.
+#[test]
+fn linux_too_many_duplicates_raise_their_number_that_means_a_loss() {
+    let full = TcpConfig { window_packets: 10, ..linux(Variant::NewReno) };
+    for (duplicates, lost) in [(9, true), (10, false)] {
+        let (mut hand, _) = Hand::start(&full);
+        for _ in 0..duplicates {
+            hand.ack(0);
+        }
+        hand.ack(10);
+        hand.ack(11);
+        let again: Vec<u32> = (0..4).flat_map(|_| hand.ack(11)).collect();
+        assert_eq!(again.contains(&11), lost, "{duplicates}: {again:?}");
+    }
+}
+
+/// 0 went again at 100 ms; the acknowledgement of all echoes time 0: the first 0 had arrived. Without
+/// that, the window is 5, and one more for 8 acknowledged that were not held.
+#[test]
+fn rfc3522_s3_2_an_echo_from_before_the_retransmission_takes_the_reduction_back() {
+    for (echo, cwnd) in [(0, 10.0), (100 * MS, 6.0)] {
+        let stamped = TcpConfig { timestamps: true, ..linux(Variant::Sack) };
+        let (mut hand, _) = Hand::start(&stamped);
+        hand.now = 100 * MS;
+        hand.sack(0, &[[1, 4]]);
+        assert_eq!(hand.sender.ssthresh(), 5.0);
+        hand.now = 150 * MS;
+        hand.full(&Ack { ack: 11, echo, ..Ack::default() });
+        assert_eq!(hand.sender.cwnd(), cwnd);
+    }
+}
+
+/// RFC 3168 section 6.1.2: once a window of data. From 10 to 5 in proportion: one acknowledged of ten
+/// leaves CEIL(1 * 5 / 10) = 1 to go, two leave 1, three 2.
+#[test]
+fn rfc3168_s6_1_2_an_echo_reduces_in_proportion_once_a_window() {
+    let marked = TcpConfig { ecn: true, ..linux(Variant::NewReno) };
+    let (mut hand, _) = Hand::start(&marked);
+    let sent: Vec<usize> = (1..4).map(|ack| hand.ece(ack).len()).collect();
+    assert_eq!(sent, [1, 0, 1]);
+    assert_eq!(hand.sender.ssthresh(), 5.0);
+    assert_eq!(hand.sender.counters().retransmissions, 0);
+}
