@@ -97,6 +97,8 @@ def test_tcp_is_that_of_the_kernel_over_many_runs(
     difference = paired_difference(ours, kernel)
     most = share * fmean(kernel)
     assert abs(difference.mean) <= most
+    # The runs are so many that chance alone moves the difference by less.
+    assert difference.half_width <= most
 
 
 @pytest.mark.parametrize("name", TCP[1:])
