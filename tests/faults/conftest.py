@@ -7,8 +7,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from trunkline.study.execute import Failed, How
+    from trunkline.study.plan import Plan
 
 SCENARIO = """
 trunkline: 1
@@ -67,7 +72,17 @@ def clean(study: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, by
         return files(out)
 
 
-OTHERS = ("history.jsonl", "lock")
+def perform(plan: Plan, out: Path, how: How) -> list[Failed]:
+    """Run or resume; what failed."""
+    from trunkline.study.execute import execute
+    from trunkline.study.progress import Progress
+    from trunkline.study.store import Store
+
+    store = Store(out, plan, resume=True)
+    try:
+        return execute(store, how, Progress("small"))
+    finally:
+        store.close()
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -1,4 +1,4 @@
-"""Options that limit what a run may take: time of the clock, memory of the process."""
+"""What a run may take: limits of time and memory, and a look ahead at what it will take."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from trunkline.cli.common import Refused, echo_json, engine_faults
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -61,14 +63,72 @@ def limit_options(function: F) -> F:
             "--limit-time",
             type=click.FloatRange(min=0, min_open=True),
             metavar="SECONDS",
-            help="Longest time of one run, after which it fails.",
+            help="Longest time of one run, after which it fails; others of a study go on.",
         ),
         click.option(
             "--limit-memory",
             type=Size(),
-            help="Most memory of the process, e.g. '4 GB'; a scenario that needs more is refused.",
+            help="Most memory of the process, e.g. '4 GB'; a scenario that needs more is refused, "
+            "and what has ended of a study is kept.",
         ),
     )
     for option in reversed(options):
         limited = option(limited)
     return limited  # type: ignore[return-value]
+
+
+dry_run_option = click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Say about how many events, how much time and memory it takes, and end.",
+)
+
+TOLD_S = 60.0
+"""What takes longer is told before it begins [s of a core]."""
+
+
+def look_ahead(
+    networks: Sequence[str], runs: int, *, dry_run: bool, as_json: bool, seed: int = 1
+) -> None:
+    """Tell what large runs will take, and refuse those that are a slip of the pen.
+
+    Whoever gives a limit of time has thought about it: nothing is refused then.
+
+    Parameters
+    ----------
+    networks : sequence of str
+        JSON of compiled networks that stand for all that will be run.
+    runs : int
+        How many runs there will be.
+    dry_run : bool
+        Tell it however small they are, and end the command.
+    as_json : bool
+        Tell it as one JSON object.
+    seed : int, default 1
+        Of the runs that are looked at.
+
+    Raises
+    ------
+    Refused
+        They would take a month of a core, or more memory than there may be.
+    """
+    from trunkline.engine.forecast import MOST_S, SMALL_HOPS, forecast, most_hops
+    from trunkline.engine.sim import LIMITS
+    from trunkline.scenario.check_flows import MEMORY
+
+    small = not dry_run and max(map(most_hops, networks)) * runs < SMALL_HOPS
+    if small or (not dry_run and LIMITS.get().time_s is not None):
+        return
+    with engine_faults():
+        seen = forecast(networks, runs, seed=seed)
+    if dry_run:
+        echo_json(seen.to_json()) if as_json else click.echo(seen)
+        click.get_current_context().exit()
+    hint = "look at duration, rates and what is recorded"
+    if seen.core_s > MOST_S:
+        raise Refused(f"{seen}: {hint}, or run it all the same with --limit-time SECONDS")
+    if seen.memory > MEMORY.get():
+        limit = MEMORY.get() / 1e9
+        raise Refused(f"{seen}: {hint}; the limit is {limit:.3g} GB (--limit-memory)")
+    if seen.core_s > TOLD_S:
+        click.echo(f"foreseen: {seen}", err=True)

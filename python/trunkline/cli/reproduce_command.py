@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from trunkline.cli.common import echo_json, echo_tables, engine_faults
+from trunkline.cli.engine_option import check_engine, engine_options
 from trunkline.cli.report_command import report_option, write_report
 from trunkline.cli.status import Status
 from trunkline.cli.study_command import execution_options, how_of, interrupted, study_faults
-
 
 # What `--help` lists without importing the studies; a test holds it against them.
 STUDIES = ("avallone2003", "bhani1999", "develder2003", "seddigh1999")
@@ -31,6 +31,7 @@ STUDIES = ("avallone2003", "bhani1999", "develder2003", "seddigh1999")
     help="Folder for the runs, tables, pictures and report.html; without it nothing is kept.",
 )
 @report_option
+@engine_options
 @execution_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--judge", is_flag=True, help="End with 3 when a claim or criterion does not hold.")
@@ -39,12 +40,12 @@ def command(
     seeds: int | None,
     out: str | None,
     report: bool,
+    engine: str,
+    runner: str | None,
     resume: bool,
     overwrite: bool,
     threads: int | None,
     cluster: str | None,
-    limit_time: float | None,
-    limit_memory: int | None,
     progress: str | None,
     as_json: bool,
     judge: bool,
@@ -52,8 +53,11 @@ def command(
     """Run the study NAME and compare with what was published.
 
     Prints our value with its 95 % interval beside each published one, whether each claim holds,
-    and what had to be fitted because the publication leaves it unsaid.
+    and what had to be fitted because the publication leaves it unsaid. With --engine linux, the
+    tables that a Linux kernel can run are compared with what it gives.
     """
+    given = {"out": out, "threads": threads, "cluster": cluster}
+    check_engine(engine, runner, **{name: value is not None for name, value in given.items()})
     from trunkline.engine.sim import cores
     from trunkline.study.perform import Incomplete, performed
     from trunkline.study.progress import progress as progress_of
@@ -61,10 +65,14 @@ def command(
 
     if resume and out is None:
         raise click.UsageError("--resume needs --out: the folder to go on with.")
-    how = how_of(threads, cluster, limit_time, limit_memory)
+    how = how_of(threads, cluster)
     kept = {"resume": resume, "overwrite": overwrite}
     with study_faults(out):
         subject = Subject(name, seeds=seeds)
+        if engine == "linux":
+            from trunkline.cli.kernel_tables import run_in_both
+
+            return run_in_both(subject.plan, runner, as_json=as_json, judge=judge)
         watch = progress_of(progress, subject.plan.name, running=threads or cores())
         try:
             with performed(subject.plan, out=out, how=how, progress=watch, **kept) as runs:

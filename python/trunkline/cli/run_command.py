@@ -17,7 +17,7 @@ from trunkline.cli.common import (
     scenario_options,
 )
 from trunkline.cli.engine_option import check_engine, engine_options, run_linux
-from trunkline.cli.limits import limit_options
+from trunkline.cli.limits import dry_run_option, limit_options, look_ahead
 from trunkline.cli.replication import (
     MOST_RUNS,
     chosen,
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
 @click.option("--overwrite", is_flag=True, help="Replace earlier results in --out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--judge", is_flag=True, help="End with 3 if a service level agreement is broken.")
+@dry_run_option
 @limit_options
 @capture_options
 def command(
@@ -105,6 +106,7 @@ def command(
     overwrite: bool,
     as_json: bool,
     judge: bool,
+    dry_run: bool,
     pcap: str | None,
     pcap_at: tuple[str, ...],
     pcap_snaplen: int | None,
@@ -140,6 +142,11 @@ def command(
         click.echo(say_warm_up(pilot), err=True)
     network = compile(scenario, seed=first)
     capture.check(network)
+    if engine == "sim":
+        least = 1 if until_ci else runs
+        look_ahead([network.to_json()], least, dry_run=dry_run, as_json=as_json, seed=first)
+    elif dry_run:
+        raise click.UsageError("--dry-run looks ahead in the packet simulator, not in a kernel.")
 
     def run(seeds: list[int]) -> list[Results]:
         with engine_faults():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from trunkline.cli.common import echo_json, echo_tables, engine_faults
-from trunkline.cli.limits import Size
+from trunkline.cli.limits import dry_run_option, limit_options, look_ahead
 from trunkline.cli.replication import MAX_RUNS, MOST_RUNS, Percent
 from trunkline.cli.status import Status
 
@@ -65,17 +65,6 @@ def execution_options(function: F) -> F:
             "machine with two workers.",
         ),
         click.option(
-            "--limit-time",
-            type=click.FloatRange(min=0, min_open=True),
-            metavar="SECONDS",
-            help="Longest time of one run; it fails, the others go on.",
-        ),
-        click.option(
-            "--limit-memory",
-            type=Size(),
-            help="Most memory of the process, e.g. '4 GB'; what has ended is kept.",
-        ),
-        click.option(
             "--progress",
             type=click.Choice(["bar", "plain", "json", "none"]),
             help="How to tell how far it is; default: a bar on a terminal, lines elsewhere.",
@@ -83,12 +72,10 @@ def execution_options(function: F) -> F:
     )
     for option in reversed(options):
         function = option(function)
-    return function
+    return limit_options(function)
 
 
-def how_of(
-    threads: int | None, cluster: str | None, limit_time: float | None, limit_memory: int | None
-) -> How:
+def how_of(threads: int | None, cluster: str | None) -> How:
     """Read the options of :func:`execution_options`.
 
     Raises
@@ -96,14 +83,13 @@ def how_of(
     click.UsageError
         They contradict each other.
     """
-    from trunkline.scenario.check_flows import MEMORY
+    from trunkline.engine.sim import LIMITS
     from trunkline.study.execute import How
 
     if cluster is not None and threads is not None:
         raise click.UsageError("--threads is of this machine, --cluster of others: give one.")
-    if limit_memory is not None:
-        MEMORY.set(limit_memory)
-    return How(threads, cluster, limit_time, limit_memory)
+    limits = LIMITS.get()
+    return How(threads, cluster, limits.time_s, limits.memory)
 
 
 @contextmanager
@@ -164,6 +150,7 @@ def study_faults(folder: str | None = None) -> Iterator[None]:
     metavar="K/N",
     help="Run only this share, e.g. 3/16; auto: the place in a Slurm array or a Kubernetes Job.",
 )
+@dry_run_option
 @execution_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def run(
@@ -173,12 +160,11 @@ def run(
     until_ci: float | None,
     max_runs: int,
     shard: str | None,
+    dry_run: bool,
     resume: bool,
     overwrite: bool,
     threads: int | None,
     cluster: str | None,
-    limit_time: float | None,
-    limit_memory: int | None,
     progress: str | None,
     as_json: bool,
 ) -> int:
@@ -198,10 +184,13 @@ def run(
     from trunkline.study.reproduction import Subject
     from trunkline.study.store import Store
 
-    how = how_of(threads, cluster, limit_time, limit_memory)
+    how = how_of(threads, cluster)
     with study_faults():
         which = None if shard is None else shard_of(shard, dict(os.environ))
         plan = Subject(name, seeds=runs).plan
+    samples = {0, len(plan.points) // 2, len(plan.points) - 1}
+    sampled = [plan.points[place].network_json for place in sorted(samples)]
+    look_ahead(sampled, len(plan), dry_run=dry_run, as_json=as_json)
     if until_ci is not None:
         if runs is not None or shard is not None:
             raise click.UsageError("--until-ci finds the number of runs: no --runs, no --shard.")
@@ -227,8 +216,7 @@ def run(
         click.echo(interrupted(len(store.records), len(store.mine), str(folder)), err=True)
         return Status.INTERRUPTED
     for each in failed:
-        told = f"run {each.task.number}, seed {each.task.seed}: {each.kind}: {each.text}"
-        click.echo(f"failed: {shown(told)}; kept in {each.folder}", err=True)
+        click.echo(f"failed: {shown(each.said)}; kept in {each.folder}", err=True)
     if which is not None:
         said = {"folder": str(folder), "done": len(store.records), "of": len(store.mine)}
         if as_json:
@@ -249,8 +237,7 @@ def _run_until(plan: Plan, folder: Path, target: float, *, as_json: bool, **how:
         click.echo(f"stopped; resume with --resume --out {shown(str(folder))}", err=True)
         return Status.INTERRUPTED
     for each in failed:
-        told = f"run {each.task.number}, seed {each.task.seed}: {each.kind}: {each.text}"
-        click.echo(f"failed: {shown(told)}; kept in {each.folder}", err=True)
+        click.echo(f"failed: {shown(each.said)}; kept in {each.folder}", err=True)
     if failed:
         return Status.PARTIAL
     _show(folder, (), as_json=as_json)
@@ -300,6 +287,7 @@ def merge(folder: str, shards: tuple[str, ...]) -> None:
 def status(folder: str, as_json: bool) -> None:
     """Say how far the study in FOLDER is, what failed, and who works on it."""
     from trunkline.study.show import status as status_of
+    from trunkline.study.store import told
 
     with study_faults():
         said = status_of(Path(folder))
@@ -313,8 +301,7 @@ def status(folder: str, as_json: bool) -> None:
     for shard in said["shards"]:
         click.echo(f"shard {shard['folder']}: {shard['done']} of {shard['of']} done")
     for each in said["failed"]:
-        told = f"run {each['run']}, seed {each['seed']}: {each['kind']}: {each['text']}"
-        click.echo(f"failed: {shown(told)}")
+        click.echo(f"failed: {shown(told(each))}")
     if said["hash"]:
         click.echo(f"hash {said['hash']}")
 

@@ -12,13 +12,15 @@ import logging
 import multiprocessing
 import queue
 import signal
+import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trunkline.engine.sim import Decoder, Job, binary, stream, version
-from trunkline.study.errors import Refused
+from trunkline.study.errors import Refused, Unable
 from trunkline.study.journal import Record
 from trunkline.study.plan import Point, Task
 
@@ -30,6 +32,11 @@ if TYPE_CHECKING:
 CONNECT_S = 5
 PER_WORKER = 4
 """Tasks sent ahead for each thread of a worker."""
+LOST = "the cluster was lost"
+FETCH_S = 5
+"""Longest time to wait for the outcome of a run that has ended [s]."""
+NO_WORKERS_S = 30
+"""A cluster that has had no worker for so long is given up [s]."""
 
 
 @functools.cache
@@ -93,11 +100,13 @@ def run(missing: list[Task], how: How, sink: Sink) -> None:
     Raises
     ------
     Refused
-        No scheduler answers, a worker has another version, or the cluster is lost.
+        No scheduler answers, or a worker has another version.
+    Unable
+        The cluster is lost, or has no workers any more.
     """
     with _client(how) as client:
         _same_build(client)
-        _drive(client, missing, how, sink)
+        _Drive(client, missing, how, sink).run()
 
 
 @contextmanager
@@ -109,10 +118,15 @@ def _client(how: How) -> Iterator[Client]:
         raise Refused(f"a cluster needs the extra: pip install trunkline[dask] ({error})") from None
 
     assert how.cluster is not None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     kind, _, count = how.cluster.partition(":")
-    # Which of the runs that a worker held made it die, only running each alone tells: see _drive.
-    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+    # Which of the runs that a worker held made it die, only running each alone tells: see _Drive.
+    settings = {
+        "distributed.scheduler.allowed-failures": 0,
+        "distributed.comm.timeouts.connect": CONNECT_S,
+    }
+    with dask.config.set(settings):
         if kind == "local":
             if not count.isdigit() or not 1 <= int(count) <= 1024:
                 raise Refused(f"cluster {how.cluster!r} is not like local:2")
@@ -121,7 +135,9 @@ def _client(how: How) -> Iterator[Client]:
                     n_workers=int(count),
                     threads_per_worker=1,
                     host="127.0.0.1",
-                    dashboard_address=None,
+                    # Its pages, which cannot be left out: to this machine alone, any port.
+                    dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False},
                     memory_limit=0,
                     silence_logs=logging.CRITICAL,
                 )
@@ -160,65 +176,94 @@ def _kill(cluster: Any) -> None:
 
 def _same_build(client: Client) -> None:
     try:
+        client.wait_for_workers(1, timeout=CONNECT_S)
+    except TimeoutError:
+        raise Refused(f"the cluster has no workers, nor has one come in {CONNECT_S} s") from None
+    try:
         builds = client.run(build)
     except Exception as error:
         raise Refused(f"a worker does not have this version: {error}") from None
-    if not builds:
-        raise Refused("the cluster has no workers")
     for worker, its in sorted(builds.items()):
         if its != build():
             raise Refused(f"worker {worker} has Trunkline {its}, this is {build()}")
 
 
-def _drive(client: Client, missing: list[Task], how: How, sink: Sink) -> None:
-    ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
-    under_way: dict[Future, Task] = {}
-    waiting = iter(missing)
-    # Held by a worker that died: tried once more when all others have ended, one at a time, so that
-    # a run which makes its worker die again takes no other with it.
-    suspect: list[Task] = []
-    again: set[int] = set()
-    decoder = Decoder()
+class _Drive:
+    """Keeps a cluster busy until all runs have ended."""
 
-    def send() -> None:
-        threads = max(1, sum(client.nthreads().values()))
-        while len(under_way) < threads * PER_WORKER:
-            task = next(waiting, None)
+    def __init__(self, client: Client, missing: list[Task], how: How, sink: Sink) -> None:
+        self._client, self._how, self._sink = client, how, sink
+        self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self._under_way: dict[Future, Task] = {}
+        self._waiting = iter(missing)
+        # Held by a worker that died: tried once more when all others have ended, one at a time, so
+        # that a run which makes its worker die again takes no other with it.
+        self._suspect: list[Task] = []
+        self._again: set[int] = set()
+        self._decoder = Decoder()
+        self._seen_at = self._asked_at = time.monotonic()
+
+    def run(self) -> None:
+        """Send runs and take what comes."""
+        self._send()
+        while self._under_way and not self._sink.out_of_memory:
+            self._sink.tick()
+            try:
+                future = self._ended.get(timeout=0.05)
+            except queue.Empty:
+                self._any_workers()
+                continue
+            task = self._under_way[future]
+            if _killed(future) and task.number not in self._again:
+                self._suspect.append(task)
+            elif not _took(future, task, self._sink, self._decoder):
+                # Its worker died with the result: the scheduler has it made again.
+                future.add_done_callback(self._ended.put)
+                continue
+            del self._under_way[future]
+            self._send()
+
+    def _send(self) -> None:
+        threads = max(1, self._threads())
+        while len(self._under_way) < threads * PER_WORKER:
+            task = next(self._waiting, None)
             if task is None:
-                if under_way or not suspect:
+                if self._under_way or not self._suspect:
                     return
-                task = suspect.pop(0)
-                again.add(task.number)
+                task = self._suspect.pop(0)
+                self._again.add(task.number)
             point = task.point
-            future = client.submit(
+            future = self._client.submit(
                 work,
                 point.network_json,
                 task.seed,
                 point.measure,
                 task.kept,
-                (how.limit_time_s, how.limit_memory),
+                (self._how.limit_time_s, self._how.limit_memory),
                 build(),
                 pure=False,
             )
-            under_way[future] = task
-            future.add_done_callback(ended.put)
+            self._under_way[future] = task
+            future.add_done_callback(self._ended.put)
 
-    send()
-    while under_way:
+    def _threads(self) -> int:
         try:
-            future = ended.get(timeout=0.05)
-        except queue.Empty:
-            sink.tick()
-            continue
-        task = under_way.pop(future)
-        if _killed(future) and task.number not in again:
-            suspect.append(task)
-        else:
-            _take(future, task, sink, decoder)
-        if sink.out_of_memory:
+            return sum(self._client.nthreads().values())
+        except OSError:
+            raise Unable(LOST) from None
+
+    def _any_workers(self) -> None:
+        now = time.monotonic()
+        if now - self._asked_at < 1.0:
             return
-        sink.tick()
-        send()
+        self._asked_at = now
+        if self._threads():
+            self._seen_at = now
+        elif now - self._seen_at > NO_WORKERS_S:
+            listed = ", ".join(str(task.number) for task in self._under_way.values())
+            raise Unable(
+                f"the cluster has had no worker for {NO_WORKERS_S} s; under way were runs {listed}"
+            )
 
 
 def _killed(future: Future) -> bool:
@@ -227,20 +272,25 @@ def _killed(future: Future) -> bool:
     return future.status == "error" and isinstance(future.exception(), KilledWorker)
 
 
-def _take(future: Future, task: Task, sink: Sink, decoder: Decoder) -> None:
+def _took(future: Future, task: Task, sink: Sink, decoder: Decoder) -> bool:
+    """Take what came of a run; whether it could be had."""
     if future.status == "error":
         sink.fail(task, "worker", f"{type(future.exception()).__name__}: {future.exception()}")
-        return
-    if future.status != "finished":
-        raise Refused("the cluster was lost; what had ended is kept")
-    came = future.result()
+        return True
+    try:
+        came = future.result(timeout=FETCH_S)
+    except TimeoutError:
+        return False
+    except (CancelledError, OSError):
+        raise Unable(LOST) from None
     if "refused" in came:
         raise Refused(f"a worker has Trunkline {came['refused']}, this is {build()}")
     if "failure" in came:
         sink.fail(task, came["failure"], came["text"])
-        return
+        return True
     made = Record.from_json(came["record"])
     if task.kept:
         job = Job(task.point.network_json, task.seed, task.point.scenario())
         sink.store.keep(task, decoder.results(job, came["raw"]))
     sink.done(Record(task.number, made.hash, made.events, made.packet_hops, made.values))
+    return True

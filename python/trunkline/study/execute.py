@@ -16,7 +16,7 @@ from trunkline.study.journal import Record
 from trunkline.study.measure import measure
 from trunkline.study.plan import Task
 from trunkline.study.progress import Progress
-from trunkline.study.store import Store
+from trunkline.study.store import Store, about_failure, told
 
 FLUSH_S = 0.5
 """Runs that have ended are on the disk within this time [s]."""
@@ -62,6 +62,11 @@ class Failed:
     kind: str
     text: str
     folder: str
+
+    @property
+    def said(self) -> str:
+        """Which run, of which point, and why, in a line."""
+        return told(about_failure(self.task, self.kind, self.text))
 
 
 def record(task: Task, results: Results) -> Record:

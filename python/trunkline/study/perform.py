@@ -28,11 +28,8 @@ class Incomplete(Exception):
 
     def __init__(self, failed: Sequence[Failed], total: int) -> None:
         self.failed = list(failed)
-        first = self.failed[0]
-        super().__init__(
-            f"{len(self.failed)} of {total} runs failed; the first: run {first.task.number}, "
-            f"seed {first.task.seed}: {first.text}"
-        )
+        first = self.failed[0].said
+        super().__init__(f"{len(self.failed)} of {total} runs failed; the first: {first}")
 
 
 @contextmanager

@@ -165,14 +165,7 @@ class Store:
     def fail(self, task: Task, kind: str, text: str) -> Path:
         """Keep what is needed to run again a run that failed; its folder."""
         folder = self.folder / FAILED / str(task.number)
-        about = {
-            "run": task.number,
-            "seed": task.seed,
-            "part": task.point.part,
-            "labels": dict(task.point.labels),
-            "kind": kind,
-            "text": text,
-        }
+        about = about_failure(task, kind, text)
 
         def fill(made: Path) -> None:
             write_json(made / "failure.json", about)
@@ -203,6 +196,27 @@ class Store:
         if self._journal is not None:
             self._journal.close()
         self.lock.release()
+
+
+def about_failure(task: Task, kind: str, text: str) -> dict[str, Any]:
+    """Which run failed, and why."""
+    return {
+        "run": task.number,
+        "seed": task.seed,
+        "part": task.point.part,
+        "labels": dict(task.point.labels),
+        "kind": kind,
+        "text": text,
+    }
+
+
+def told(failure: Mapping[str, Any]) -> str:
+    """What :func:`about_failure` gave, in a line."""
+    where = [failure["part"], *(f"{name} {value}" for name, value in failure["labels"].items())]
+    point = "".join(f", {each}" for each in where if each)
+    return (
+        f"run {failure['run']}, seed {failure['seed']}{point}: {failure['kind']}: {failure['text']}"
+    )
 
 
 def share(said: Mapping[str, Any]) -> int:
