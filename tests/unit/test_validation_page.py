@@ -1,0 +1,72 @@
+"""The bounds on the page of validation are those that the tests hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "validation.md").read_text("utf-8")
+QUEUEING = "crates/engine/tests/evidence/queueing"
+TCP = "crates/engine/tests/evidence/tcp"
+NS2 = "crates/engine/tests/evidence/ns2.rs"
+SENDER = "crates/agent/tests/tcp/ns2.rs"
+
+# Row of the page, pattern of its bound, test file, pattern of the bound there (the largest counts),
+# and what one of the page is in the test. A percentage is there as a share.
+BOUNDS = [
+    ("M/D/1", r"± (\d+) %", f"{QUEUEING}/poisson.rs", r"assert_theory\(.*, (0\.\d+)\)", 0.01),
+    ("limits", r"loss ± (\d+) %", f"{QUEUEING}/finite.rs", r"loss\.assert_.*, (0\.\d+)\)", 0.01),
+    ("limits", r"wait ± (\d+) %", f"{QUEUEING}/finite.rs", r"wait\.assert_.*, (0\.\d+)\)", 0.01),
+    ("strict p", r"± (\d+) %", f"{QUEUEING}/priority.rs", r"waits.*assert_.*, (0\.\d+)\)", 0.01),
+    ("every sch", r"± (\d+) %", f"{QUEUEING}/priority.rs", r"sum\.assert_.*, (0\.\d+)\)", 0.01),
+    ("DRR", r"≤ (\d+) B", "tests/evidence/test_drr.py", r"<= (\d+)$", 1),
+    ("RED with", r"± (\d+) %", NS2, r"assert_like\(&theirs, (0\.\d+)\)", 0.01),
+    ("RIO-C", r"within (\d+) standard", "tests/evidence/test_diffserv.py", r"> (\d+) \* error", 1),
+    ("Tahoe", r"< (\d+) ns", SENDER, r"abs_diff\(theirs\.0\) < (\d+),", 1),
+    ("Tahoe", r"< (0\.\d+) segment", SENDER, r"- cwnd\)\.abs\(\) < (0\.\d+),", 1),
+    ("SACK", r"± (0\.\d+) %", SENDER, r"ratio - 1\.0\)\.abs\(\) < (0\.\d+),", 0.01),
+    ("throughput", r"± (10) %", f"{TCP}/models.rs", r"\.\.=1(\.\d+)\)\.contains\(&root", 0.01),
+    ("throughput", r"± (25) %", f"{TCP}/models.rs", r"\.\.=1(\.\d+)\)\.contains\(&full", 0.01),
+    ("share by", r"± (\d+) %", f"{TCP}/fairness.rs", r"3\.0 - 1\.0\)\.abs\(\) < (0\.\d+)", 0.01),
+    ("equal flows", r"> (0\.\d+)", f"{TCP}/fairness.rs", r"index > (0\.\d+)", 1),
+    ("saw-tooth", r"same; (0\.\d+) %", NS2, r"\.abs\(\) <= (0\.\d+) \* theirs\.acked", 0.01),
+    ("saw-tooth", r"(\d+) segment", NS2, r"peak\(\)\)\.abs\(\) <= (\d+\.\d+)", 1),
+    ("saw-tooth", r"segment; (\d+) %", NS2, r"period - 1\.0\)\.abs\(\) < (0\.\d+)", 0.01),
+]
+
+
+@pytest.mark.parametrize(("row", "said", "file", "held", "unit"), BOUNDS)
+def test_bound_on_the_page_is_that_of_the_test(row, said, file, held, unit):
+    [line] = [each for each in PAGE.splitlines() if each.startswith(f"| {row}")]
+    [bound] = re.findall(said, line)
+    figures = [float(each) for each in re.findall(held, (ROOT / file).read_text("utf-8"), re.M)]
+    assert max(figures) == pytest.approx(float(bound) * unit), line
+
+
+def test_every_percentage_bound_of_a_mechanism_is_checked():
+    checked = {row for row, *_ in BOUNDS}
+    mechanisms = PAGE.partition("## Published studies")[0].splitlines()
+    bounded = [each for each in mechanisms if each.startswith("| ") and "±" in each]
+    assert bounded
+    assert [each for each in bounded if not each.startswith(tuple(f"| {r}" for r in checked))] == []
+
+
+def test_every_test_named_on_the_page_exists():
+    named = {
+        name
+        for line in PAGE.partition("## Published studies")[0].splitlines()
+        if line.startswith("| ")
+        for name in re.findall(r"`([^`]+)`", line.rsplit("|", 2)[1])
+    }
+    assert len(named) > 20
+    files = [each for top in ("crates", "tests") for each in (ROOT / top).rglob("*.*")]
+    missing = [
+        name
+        for name in named
+        if not any(each.match(name) for each in files)
+        and not any(f"/{name}" in f"{each}" for each in files)
+    ]
+    assert missing == []
