@@ -48,7 +48,8 @@ def test_bound_on_the_page_is_that_of_the_test(row, said, file, held, unit):
 
 def test_every_percentage_bound_of_a_mechanism_is_checked():
     checked = {row for row, *_ in BOUNDS}
-    mechanisms = PAGE.partition("## Published studies")[0].splitlines()
+    # Below that heading stand differences that were measured; their bounds are on another page.
+    mechanisms = PAGE.partition("## Against a Linux kernel")[0].splitlines()
     bounded = [each for each in mechanisms if each.startswith("| ") and "±" in each]
     assert bounded
     assert [each for each in bounded if not each.startswith(tuple(f"| {r}" for r in checked))] == []
