@@ -150,9 +150,8 @@ def means(pairs: Sequence[Pair], *, emulated: bool = False) -> list[Row]:
     tcp = [flow["name"] for flow in data["flows"] if flow["agent"]["protocol"] == "tcp"]
     alone = len(tcp) == 1 and not engine.is_random(pairs[0].compiled)
     if tcp:
-        share = tolerance.GOODPUT if alone else tolerance.SHARED
         subject = tcp[0] if len(tcp) == 1 else f"{len(tcp)} TCP flows"
-        rows.append(_total(pairs, tcp, subject, "goodput_bit_s", "goodput", "bit/s", share))
+        rows.append(_total(pairs, tcp, subject, "goodput_bit_s", "goodput", "bit/s"))
         rows.append(_dropped(pairs, subject))
         if alone:
             rows += _window(pairs, tcp[0])
@@ -197,13 +196,13 @@ def _total(
     column: str,
     measure: str,
     unit: str,
-    share: float,
 ) -> Row:
     parts = [_values(pairs, flow, column) for flow in flows]
     sums = tuple(
         [sum(part[side][seed] for part in parts) for seed in range(len(pairs))] for side in (0, 1)
     )
-    return _row(subject, measure, unit, (sums[0], sums[1]), lambda mean: share * mean)
+    allowed = tolerance.GOODPUT
+    return _row(subject, measure, unit, (sums[0], sums[1]), lambda mean: allowed * mean)
 
 
 def _dropped(pairs: Sequence[Pair], subject: str) -> Row:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from trunkline.linux import decode
 from trunkline.linux.compile import Compiled, compile
+from trunkline.linux.statistics import netstat
 from trunkline.results import Provenance, Results
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ def run(
 
     compiled = compile(network_json, seed=seed)
     record = execute(compiled.plan, compiled.schedules, folder, runner, on_progress=on_progress)
-    compiled = replace(compiled, notes=(*compiled.notes, *_doubts(record)))
+    doubts = (*_doubts(record), *_shortage(folder))
+    compiled = replace(compiled, notes=(*compiled.notes, *doubts))
     provenance = Provenance.of(
         scenario=scenario,
         network_json=network_json,
@@ -92,6 +94,13 @@ def _doubts(record: RunRecord) -> Iterator[str]:
     if not record.trustworthy:
         late = f"late by {record.late_ns / 1e6:.1f} ms"
         yield f"not trustworthy: {late} with a packet or a sample, as the host was too busy"
+
+
+def _shortage(folder: Path) -> Iterator[str]:
+    """What speaks against a run with very many TCP flows."""
+    last = json.loads((folder / "stats.json").read_text())[-1]
+    if any(netstat(last, node).get("TCPMemoryPressures") for node in last["nodes"]):
+        yield "the guest ran short of memory for TCP: its windows opened less than they would"
 
 
 def simulate(

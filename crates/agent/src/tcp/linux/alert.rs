@@ -4,7 +4,7 @@
 //! 3.1 after a timeout; Linux 6.1 (`tcp_fastretrans_alert`, `tcp_process_loss`, `tcp_enter_loss`) for
 //! the order, and for counting duplicates without SACK: each is a segment held, no more of them than
 //! leave room for what is lost, and more of them than that are a sign of reordering: the number that
-//! means a loss rises with them, until a timeout.
+//! means a loss rises with them (with SACK, until a timeout).
 
 use super::{Linux, News, Phase, Repair, DUP_THRESH, MOST_REORDERING};
 use crate::tcp::Ack;
