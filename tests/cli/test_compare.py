@@ -48,6 +48,15 @@ def test_compare_prints_one_json_object(trunkline: Command, file: str) -> None:
     assert {"mean", "low", "high", "n"} <= set(about["differences"][0]["difference"])
 
 
+def test_compare_replicates_until_the_differences_are_sure(trunkline: Command, file: str) -> None:
+    words = ("compare", file, file, "--set-b", "load=0.4", "--until-ci", "5%", "--json")
+    done = trunkline(*words, "--metric", "ports.wait_mean_s")
+    about = json.loads(done.stdout)
+    assert about["precision"]["reached"]
+    assert about["precision"]["runs"] == len(about["seeds"]) >= 10
+    assert f"{len(about['seeds'])} runs reach ± 5 %" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -77,6 +86,8 @@ def test_results_are_compared_and_damaged_ones_refused(
     assert (
         "made by their engine" in trunkline("compare", "kept", file, "--engine-a", "linux").stderr
     )
+    until = trunkline("compare", "kept", file, "--until-ci", "5%")
+    assert "results have the runs they have" in until.stderr
     assert "results have their seeds" in trunkline("compare", "kept", file, "--seed", "1").stderr
     (tmp_path / "kept" / "run.json").write_text("{}", "utf-8")
     done = trunkline("compare", "kept", file)

@@ -1,14 +1,14 @@
-"""``trunkline compare``: two scenarios or results, paired by seed, with intervals and a verdict."""
+"""``trunkline compare``: two scenarios or results, by intervals of differences, with a verdict."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trunkline.cli.common import SEED, echo_json, echo_tables, engine_faults
 from trunkline.cli.engine_option import ENGINES, run_linux
-from trunkline.cli.replication import METRIC_HELP, MOST_RUNS, Percent
+from trunkline.cli.replication import MAX_RUNS, METRIC_HELP, MOST_RUNS, Percent, say_precision
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
@@ -31,6 +31,20 @@ USUAL = (
     default=10,
     show_default=True,
     help="Pairs of runs, where scenarios are run.",
+)
+@click.option(
+    "--until-ci",
+    type=Percent(),
+    metavar="PERCENT",
+    help="As many pairs as it takes until half of the 95 % interval of every difference is within "
+    "this share of the larger mean.",
+)
+@click.option(
+    "--max-runs",
+    type=click.IntRange(2, MOST_RUNS),
+    default=MAX_RUNS,
+    show_default=True,
+    help="Most pairs that --until-ci makes.",
 )
 @click.option("--seed", type=SEED, help="Seed of the first pair; default: that of A.")
 @click.option(
@@ -71,6 +85,8 @@ def command(
     a: str,
     b: str,
     runs: int,
+    until_ci: float | None,
+    max_runs: int,
     seed: int | None,
     metrics: tuple[str, ...],
     both: tuple[str, ...],
@@ -86,10 +102,12 @@ def command(
     """Compare A with B, each a scenario file or a folder of results.
 
     Both sides run with the same seeds, so that what chance does to both cancels in their
-    differences. Every difference has its 95 % interval; its p-value is adjusted for the number of
-    metrics.
+    differences; results that share no seed are compared as separate means. Every difference has
+    its 95 % interval; its p-value is adjusted for the number of metrics.
     """
-    from trunkline.compare import compare
+    from dataclasses import asdict
+
+    from trunkline.compare import compare, compare_until
     from trunkline.compare.render import render
     from trunkline.stats.metric import parse
 
@@ -100,15 +118,26 @@ def command(
     of_a, of_b = side(a, (*both, *only_a), engine_a), side(b, (*both, *only_b), engine_b)
     if seed is not None and (of_a.stored or of_b.stored):
         raise click.UsageError("--seed is for scenarios: results have their seeds.")
+    if until_ci is not None and (of_a.stored or of_b.stored):
+        raise click.UsageError("--until-ci is for scenarios: results have the runs they have.")
+    how: dict[str, Any] = {"seed": seed, "within": within, "threads": threads}
+    reached = None
     with engine_faults():
         try:
-            done = compare(of_a, of_b, wanted, runs=runs, seed=seed, within=within, threads=threads)
+            if until_ci is None:
+                done = compare(of_a, of_b, wanted, runs=runs, **how)
+            else:
+                done, reached = compare_until(of_a, of_b, wanted, until_ci, most=max_runs, **how)
         except ValueError as error:
             if type(error) is not ValueError:
                 raise
             raise click.UsageError(f"{error}.") from None
+    about = done.to_json()
+    if reached is not None and until_ci is not None:
+        click.echo(say_precision(reached, until_ci), err=True)
+        about["precision"] = {"wanted": until_ci, **asdict(reached)}
     if as_json:
-        echo_json(done.to_json())
+        echo_json(about)
     else:
         echo_tables(lambda **how: render(done, **how))
     return Status.NOT_HELD if judge and not done.held else Status.DONE

@@ -73,7 +73,7 @@ def command(
 
 def _pairs(a: Side, b: Side, seed: int | None, seed_b: int | None) -> list[tuple[int, int]]:
     """Seeds of the runs to compare, A's and B's."""
-    from trunkline.compare.difference import seeds_of
+    from trunkline.compare.difference import common_seeds
 
     for name, wanted, each in ((a.name, seed, a), (b.name, seed_b, b)):
         if wanted is not None and each.stored and wanted not in each.runs:
@@ -86,7 +86,11 @@ def _pairs(a: Side, b: Side, seed: int | None, seed_b: int | None) -> list[tuple
             raise click.UsageError(f"{b.name} has no run of seed {other}; say --seed-b.")
         return [(seed, other)]
     try:
-        return [(each, each) for each in seeds_of(a, b, 1, None)]
+        common = common_seeds(a, b, 1, None)
+        if not common:
+            msg = f"{a.name} and {b.name} have no seed in common, so no runs to pair"
+            raise ValueError(msg)
+        return [(each, each) for each in common]
     except ValueError as error:
         raise click.UsageError(f"{error}; say --seed and --seed-b.") from None
 

@@ -1,4 +1,4 @@
-"""Differences of means between two sides, paired by seed, with a verdict on each."""
+"""Differences of means between two sides, paired by seed where they can be, with verdicts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ from typing import Any
 
 from trunkline.compare.side import Side
 from trunkline.results import Results
-from trunkline.stats import Interval, holm, mean_interval, paired_difference, paired_p
-from trunkline.stats.interval import student_quantile
+from trunkline.stats import (
+    Interval,
+    Precision,
+    holm,
+    mean_interval,
+    paired_difference,
+    paired_p,
+    runs_wanted,
+    unpaired_difference,
+    unpaired_p,
+)
 from trunkline.stats.metric import Metric, values
 
 LEVEL = 0.05
@@ -27,18 +36,18 @@ class Difference:
     a, b : Interval
         Mean of each side with its own interval.
     difference : Interval
-        Mean of B − A over pairs of one seed, with its interval.
+        Mean of B − A over pairs of one seed, or of separate means (Welch), with its interval.
     unpaired_half : float or None
-        Half width if the seeds had not been shared (Welch); None for one pair.
+        Half width of separate means; None for one run.
     correlation : float or None
-        Correlation of the pairs; None where a side does not vary.
+        Correlation of the pairs; None without pairs, or where a side does not vary.
     p : float or None
-        Two-sided p-value of the paired test; None for one pair.
+        Two-sided p-value of the test that goes with the interval; None for one run.
     p_holm : float or None
         The same, adjusted for the number of metrics by Holm's procedure.
     verdict : str
         ``alike`` (every pair), ``B higher``, ``B lower``, ``within`` the margin,
-        ``no difference shown``, or ``one pair``.
+        ``no difference shown``, or ``one run``.
     """
 
     metric: str
@@ -66,8 +75,10 @@ class Comparison:
     ----------
     a, b : str
         Names of the sides.
-    seeds : list of int
-        Seeds of the pairs.
+    seeds, seeds_b : list of int
+        Seeds of A and of B.
+    paired : bool
+        Whether they are the same, so that differences are those of pairs.
     differences : list of Difference
         In the order of metrics and rows.
     only_a, only_b : list of str
@@ -83,6 +94,8 @@ class Comparison:
     a: str
     b: str
     seeds: list[int]
+    seeds_b: list[int]
+    paired: bool
     differences: list[Difference]
     only_a: list[str]
     only_b: list[str]
@@ -109,15 +122,36 @@ class Comparison:
         if self.identical:
             return f"identical: all {len(self.seeds)} runs have the same results hash"
         shown = sum(each.verdict in ("B higher", "B lower") for each in self.differences)
-        if any(each.verdict == "one pair" for each in self.differences):
-            return "NOT ENOUGH RUNS: one pair shows no spread, so nothing can be said of chance"
+        if any(each.verdict == "one run" for each in self.differences):
+            return "NOT ENOUGH RUNS: one run shows no spread, so nothing can be said of chance"
         if self.within is not None:
             inside = sum(each.verdict in ("within", "alike") for each in self.differences)
             margin = f"± {100 * self.within:g} %"
             return f"{inside} of {count} metrics are within {margin}, {shown} differ beyond it"
         if shown:
             return f"{shown} of {count} metrics differ (Holm: at most 5 % chance of one false find)"
-        return f"no difference shown in {count} metrics over {len(self.seeds)} pairs"
+        runs = f"{len(self.seeds)} pairs"
+        if not self.paired:
+            runs = f"{len(self.seeds)} and {len(self.seeds_b)} runs"
+        return f"no difference shown in {count} metrics over {runs}"
+
+    def precision(self, target: float) -> Precision:
+        """How sure the differences are.
+
+        Parameters
+        ----------
+        target : float
+            Half of the 95 % interval of a difference over the larger of the two means.
+        """
+        widest, most = "", -1.0
+        for each in self.differences:
+            half = each.difference.half_width
+            size = max(abs(each.a.mean), abs(each.b.mean))
+            share = math.inf if half is None else half / size if size else 0.0
+            if share > most:
+                widest, most = f"{each.metric} of {each.row}", share
+        known = None if not widest or math.isinf(most) else most
+        return Precision(len(self.seeds), bool(widest) and most <= target, widest, known)
 
     def to_json(self) -> dict[str, Any]:
         """As ``trunkline compare --json`` prints it."""
@@ -138,10 +172,10 @@ def compare(
     within: float | None = None,
     threads: int | None = None,
 ) -> Comparison:
-    """Compare two sides over runs of the same seeds.
+    """Compare two sides over runs of the same seeds, or over separate runs where they share none.
 
     Sides on disk are compared over the seeds that both have; a scenario beside them is run with
-    theirs.
+    theirs. Two sides on disk with fewer than two seeds in common are not paired.
 
     Parameters
     ----------
@@ -161,10 +195,11 @@ def compare(
     Raises
     ------
     ValueError
-        No seed is on both sides, or a metric names a row that is on neither.
+        A metric names a row that is on neither side.
     """
-    seeds = seeds_of(a, b, runs, seed)
-    of_a, of_b = a.take(seeds, threads=threads), b.take(seeds, threads=threads)
+    seeds, seeds_b = _seeds_of(a, b, runs, seed)
+    paired = seeds == seeds_b
+    of_a, of_b = a.take(seeds, threads=threads), b.take(seeds_b, threads=threads)
     in_a, in_b = _known(of_a, metrics), _known(of_b, metrics)
     for metric in metrics:
         if metric.row and not any(key[1] == metric.row for key in (*in_a, *in_b)):
@@ -174,47 +209,91 @@ def compare(
     for key in in_a:
         if key not in in_b:
             continue
-        pairs = [
-            (x, y)
-            for x, y in zip(in_a[key], in_b[key], strict=True)
-            if x is not None and y is not None
-        ]
-        if pairs:
-            found.append(_difference(key, [x for x, _ in pairs], [y for _, y in pairs]))
+        first, second = in_a[key], in_b[key]
+        if paired:
+            both = [
+                (x, y)
+                for x, y in zip(first, second, strict=True)
+                if x is not None and y is not None
+            ]
+            first, second = [x for x, _ in both], [y for _, y in both]
+        ours, theirs = ([v for v in side if v is not None] for side in (first, second))
+        if ours and theirs:
+            found.append(_difference(key, ours, theirs, paired=paired))
     return Comparison(
         a.name,
         b.name,
         seeds,
+        seeds_b,
+        paired,
         _judged(found, within),
         [" of ".join(key) for key in in_a if key not in in_b],
         [" of ".join(key) for key in in_b if key not in in_a],
-        all(x.hash() == y.hash() for x, y in zip(of_a, of_b, strict=True)),
+        paired and all(x.hash() == y.hash() for x, y in zip(of_a, of_b, strict=True)),
         within,
         _notes(a, b, of_a, of_b),
     )
 
 
-def seeds_of(a: Side, b: Side, runs: int, seed: int | None) -> list[int]:
-    """Seeds of the pairs: those that sides on disk have in common, else consecutive ones.
+def compare_until(
+    a: Side,
+    b: Side,
+    metrics: Sequence[Metric],
+    target: float,
+    *,
+    most: int,
+    seed: int | None = None,
+    within: float | None = None,
+    threads: int | None = None,
+) -> tuple[Comparison, Precision]:
+    """Compare two scenarios over as many pairs as their differences need.
+
+    Parameters
+    ----------
+    a, b, metrics, seed, within, threads
+        As for :func:`compare`; neither side on disk.
+    target : float
+        Half of the 95 % interval of a difference over the larger of the two means.
+    most : int
+        Never more pairs than this.
+
+    Returns
+    -------
+    Comparison, Precision
+        The comparison, and how sure it is.
+    """
+    now = Precision(0, False, "", None)
+    while (wanted := runs_wanted(now, target, most=most)) > now.runs:
+        done = compare(a, b, metrics, runs=wanted, seed=seed, within=within, threads=threads)
+        now = done.precision(target)
+    return done, now
+
+
+def common_seeds(a: Side, b: Side, runs: int, seed: int | None) -> list[int]:
+    """Seeds that both sides have or can have; none if two sides on disk share none.
 
     Raises
     ------
     ValueError
-        There are none.
+        They go beyond 2^64 - 1.
     """
     if a.stored or b.stored:
         chosen = [each for each in (a, b) if each.stored]
-        seeds = [each for each in chosen[0].runs if all(each in side.runs for side in chosen)]
-        if not seeds:
-            msg = f"{a.name} and {b.name} have no seed in common, so no runs to pair"
-            raise ValueError(msg)
-        return seeds
+        return [each for each in chosen[0].runs if all(each in side.runs for side in chosen)]
     assert a.network is not None
     first = int(a.network["run"]["seed"]) if seed is None else seed
     if first + runs > 2**64:
         msg = f"seed {first} with {runs} runs goes beyond 2^64 - 1"
         raise ValueError(msg)
     return list(range(first, first + runs))
+
+
+def _seeds_of(a: Side, b: Side, runs: int, seed: int | None) -> tuple[list[int], list[int]]:
+    """Seeds of A and of B: the same if they can be paired, else all that each has."""
+    common = common_seeds(a, b, runs, seed)
+    # One pair of many runs would throw away what the others say.
+    apart = a.stored and b.stored and len(common) < min(2, len(a.runs), len(b.runs))
+    return (list(a.runs), list(b.runs)) if apart else (common, common)
 
 
 def _known(runs: Sequence[Results], metrics: Sequence[Metric]) -> dict[Any, list[float | None]]:
@@ -228,30 +307,23 @@ def _known(runs: Sequence[Results], metrics: Sequence[Metric]) -> dict[Any, list
     }
 
 
-def _difference(key: tuple[str, str], first: list[float], second: list[float]) -> Difference:
-    n = len(first)
+def _difference(
+    key: tuple[str, str], first: list[float], second: list[float], *, paired: bool
+) -> Difference:
     a, b = mean_interval(first), mean_interval(second)
-    difference = paired_difference(second, first)
-    unpaired = correlation = None
-    if n > 1:
-        spread_a = math.fsum((x - a.mean) ** 2 for x in first) / (n - 1)
-        spread_b = math.fsum((y - b.mean) ** 2 for y in second) / (n - 1)
-        unpaired = _welch_half(spread_a, spread_b, n)
-        if spread_a > 0 and spread_b > 0:
-            pairs = zip(first, second, strict=True)
-            both = math.fsum((x - a.mean) * (y - b.mean) for x, y in pairs) / (n - 1)
-            correlation = both / math.sqrt(spread_a * spread_b)
-    p = paired_p(second, first)
-    return Difference(*key, a, b, difference, unpaired, correlation, p, None, "")
-
-
-def _welch_half(first: float, second: float, n: int) -> float:
-    """Half width of the difference of two separate means (Welch, Biometrika 34, 1947)."""
-    total = first + second
-    if total == 0:
-        return 0.0
-    degrees = (n - 1) * total**2 / (first**2 + second**2)
-    return student_quantile(0.975, degrees) * math.sqrt(total / n)
+    apart = unpaired_difference(second, first)
+    if not paired:
+        p = unpaired_p(second, first)
+        return Difference(*key, a, b, apart, apart.half_width, None, p, None, "")
+    correlation = None
+    spread_a = math.fsum((x - a.mean) ** 2 for x in first)
+    spread_b = math.fsum((y - b.mean) ** 2 for y in second)
+    if spread_a > 0 and spread_b > 0:
+        pairs = zip(first, second, strict=True)
+        both = math.fsum((x - a.mean) * (y - b.mean) for x, y in pairs)
+        correlation = both / math.sqrt(spread_a * spread_b)
+    difference, p = paired_difference(second, first), paired_p(second, first)
+    return Difference(*key, a, b, difference, apart.half_width, correlation, p, None, "")
 
 
 def _judged(found: list[Difference], within: float | None) -> list[Difference]:
@@ -268,7 +340,7 @@ def _judged(found: list[Difference], within: float | None) -> list[Difference]:
 def _verdict(each: Difference, p_holm: float | None, within: float | None) -> str:
     low, high = each.difference.low, each.difference.high
     if low is None or high is None or p_holm is None:
-        return "alike" if each.difference.mean == 0 else "one pair"
+        return "alike" if each.difference.mean == 0 else "one run"
     if low == high == 0:
         return "alike"
     margin = None if within is None else within * abs(each.a.mean)
@@ -286,8 +358,12 @@ def _notes(a: Side, b: Side, of_a: Sequence[Results], of_b: Sequence[Results]) -
         notes.append(f"made by versions {versions[0]} (A) and {versions[1]} (B)")
     if len(of_a) > 1 and all(len({run.hash() for run in runs}) == 1 for runs in (of_a, of_b)):
         notes.append("nothing in either side is random: one pair tells all, and p says nothing")
+    if not {run.seed for run in of_a} & {run.seed for run in of_b}:
+        notes.append("no seed is on both sides: separate means, Welch's interval, wider than pairs")
+    elif [run.seed for run in of_a] != [run.seed for run in of_b]:
+        notes.append("one seed alone is on both sides: separate means, Welch's interval")
     spare = [len(side.runs) - len(of_a) for side in (a, b)]
-    if any(spare):
+    if [run.seed for run in of_a] == [run.seed for run in of_b] and any(spare):
         notes.append(f"seeds on one side alone are left out: {spare[0]} of A, {spare[1]} of B")
     measured = [of_a[0].summary["measured_s"], of_b[0].summary["measured_s"]]
     if measured[0] != measured[1]:

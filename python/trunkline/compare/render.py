@@ -26,9 +26,11 @@ def render(done: Comparison, *, width: int | None = None, colour: bool = False) 
         add(drawn, _cells(each))
     for column in drawn.columns[:2]:
         column.no_wrap = True
-    pairs = len(done.seeds)
-    drawn.caption = "B - A: over pairs of one seed, ± half of the 95 % interval; p: Holm"
+    pairs, over = len(done.seeds), "over pairs of one seed" if done.paired else "of separate means"
+    drawn.caption = f"B - A: {over}, ± half of the 95 % interval; p: Holm"
     lines = [f"{pairs} pair{'s' if pairs > 1 else ''} of runs, seeds {_range(done.seeds)}"]
+    if not done.paired:
+        lines = [f"seeds {_range(done.seeds)} of A, {_range(done.seeds_b)} of B"]
     lines += [f"note: {note}" for note in done.notes]
     lines += [f"only in A: {printable(name)}" for name in done.only_a]
     lines += [f"only in B: {printable(name)}" for name in done.only_b]

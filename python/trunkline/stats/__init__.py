@@ -13,6 +13,7 @@ from trunkline.stats.recovery import Outage, gap, outages, regained_after
 from trunkline.stats.sla import Level, judge
 from trunkline.stats.stopping import Precision, precision, runs_wanted, until
 from trunkline.stats.warm_up import Cut, mser5
+from trunkline.stats.welch import unpaired_difference, unpaired_p
 
 __all__ = [
     "BatchMeans",
@@ -42,5 +43,7 @@ __all__ = [
     "quantile_interval",
     "regained_after",
     "runs_wanted",
+    "unpaired_difference",
+    "unpaired_p",
     "until",
 ]

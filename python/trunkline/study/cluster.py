@@ -176,9 +176,9 @@ def _kill(cluster: Any) -> None:
 
 def _same_build(client: Client) -> None:
     try:
-        client.wait_for_workers(1, timeout=CONNECT_S)
+        client.wait_for_workers(1, timeout=NO_WORKERS_S)
     except TimeoutError:
-        raise Refused(f"the cluster has no workers, nor has one come in {CONNECT_S} s") from None
+        raise Refused(f"the cluster has no workers: none has come in {NO_WORKERS_S} s") from None
     try:
         builds = client.run(build)
     except Exception as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.compare import Side, compare
+from trunkline.compare import Side, compare, compare_until
 from trunkline.compare.render import render
 from trunkline.engine import simulate
 from trunkline.network import Network
@@ -69,7 +69,7 @@ def test_the_same_scenario_is_identical() -> None:
 
 def test_one_pair_says_nothing_of_chance() -> None:
     done = compare(side(), side(load="0.6"), WAIT, runs=1)
-    assert done.differences[0].verdict == "one pair"
+    assert done.differences[0].verdict == "one run"
     assert not done.held
     assert "NOT ENOUGH RUNS" in render(done)
 
@@ -91,14 +91,60 @@ def test_results_on_disk_are_paired_with_a_scenario_by_their_seeds(tmp_path: Pat
     done = compare(kept, side(), WAIT, runs=100)
     assert (done.seeds, done.identical) == ([4, 5, 6], True)
     store.write(side().take([6, 7]), tmp_path / "other")
-    some = compare(kept, Side.of(str(tmp_path / "other")), WAIT)
-    assert some.seeds == [6]
-    assert some.notes == ["seeds on one side alone are left out: 2 of A, 1 of B"]
-    store.write(side().take([9]), tmp_path / "third")
-    with pytest.raises(ValueError, match="no seed in common"):
-        compare(kept, Side.of(str(tmp_path / "third")), WAIT)
+    store.write(side().take([5, 6, 7]), tmp_path / "more")
+    some = compare(kept, Side.of(str(tmp_path / "more")), WAIT)
+    assert (some.seeds, some.paired) == ([5, 6], True)
+    assert some.notes == ["seeds on one side alone are left out: 1 of A, 1 of B"]
+    one = compare(kept, Side.of(str(tmp_path / "other")), WAIT)
+    assert (one.seeds, one.seeds_b, one.paired) == ([4, 5, 6], [6, 7], False)
+    assert one.notes == ["one seed alone is on both sides: separate means, Welch's interval"]
     with pytest.raises(ValueError, match="nothing can be set"):
         Side.of(str(tmp_path / "kept"), {"load": "0.4"})
+
+
+def test_welch_1947_results_without_a_common_seed_are_separate_means(tmp_path: Path) -> None:
+    from scipy.stats import ttest_ind
+
+    store.write(side().take(range(1, 9)), tmp_path / "a")
+    store.write(side(load="0.6").take(range(11, 16)), tmp_path / "b")
+    a, b = Side.of(str(tmp_path / "a")), Side.of(str(tmp_path / "b"))
+    done = compare(a, b, WAIT)
+    found = done.differences[0]
+    ours, theirs = ([run.ports["wait_mean_s"][0] for run in each.runs.values()] for each in (a, b))
+    reference = ttest_ind(theirs, ours, equal_var=False)
+    low, high = reference.confidence_interval(0.95)
+    assert (found.difference.low, found.difference.high) == pytest.approx((low, high))
+    assert found.p == pytest.approx(reference.pvalue)
+    assert found.correlation is None
+    assert found.verdict == "B higher"
+    assert "no seed is on both sides" in done.notes[0]
+    assert "seeds 1 to 8 of A, 11 to 15 of B" in render(done)
+
+
+def test_separate_runs_of_one_scenario_differ_no_more_often_than_said(tmp_path: Path) -> None:
+    a, b = (
+        Side("md1", None, {r.seed: r for r in side().take(seeds)}, stored=True)
+        for seeds in (range(1, 21), range(21, 41))
+    )
+    done = compare(a, b, WAIT)
+    assert not done.identical
+    assert done.differences[0].verdict == "no difference shown"
+    assert done.verdict() == "no difference shown in 1 metrics over 20 and 20 runs"
+
+
+def test_pairs_are_added_until_the_difference_is_sure() -> None:
+    done, reached = compare_until(side(), side(load="0.45"), WAIT, 0.01, most=400)
+    found = done.differences[0]
+    assert reached.reached
+    assert 10 <= reached.runs == len(done.seeds) < 400
+    assert found.difference.half_width is not None
+    assert found.difference.half_width <= 0.01 * found.a.mean
+    # 0.5 ms at a load of 0.5, and 0.45 / (2 * 0.55) ms = 0.409 ms.
+    assert found.difference.low is not None
+    assert found.difference.high is not None
+    assert found.difference.low < -0.0909e-3 < found.difference.high
+    _, few = compare_until(side(), side(load="0.45"), WAIT, 0.0001, most=12)
+    assert (few.runs, few.reached) == (12, False)
 
 
 def test_what_one_side_alone_has_is_a_difference() -> None:
