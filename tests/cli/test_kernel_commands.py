@@ -7,6 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from trunkline.cli.reproduce_command import command as reproduce_command
 from trunkline.cli.verify_command import command as verify_command
 from trunkline.linux import readiness, verify
 from trunkline.linux.compare import Row
@@ -102,3 +103,30 @@ def test_verify_without_a_file_compares_two_examples_and_ends_with_3_if_they_dif
     data = json.loads(done.stdout)
     assert [each["scenario"] for each in data["verdicts"]] == ["diffserv-over-mpls", "hello"]
     assert data["agrees"] is (status == 0)
+
+
+@pytest.mark.parametrize(("words", "status"), [((), 0), (("--judge",), 3)])
+def test_reproduce_runs_in_the_kernel_what_it_can_and_names_the_rest(monkeypatch, words, status):
+    asked = []
+
+    def compared(runs, **_how):
+        asked.append([seed for _, seed in runs])
+        row = Row("DE", "mean delay", "s", 1, 2, 1, 0.5)
+        return Verdict((row,), (), tuple(asked[-1]), False, "Linux")
+
+    monkeypatch.setattr(verify, "verify_runs", compared)
+    monkeypatch.setattr(readiness, "choose", lambda _: "uml")
+    words = ["avallone2003", "--engine", "linux", "--seeds", "2", *words]
+    done = CliRunner().invoke(reproduce_command, words, standalone_mode=False)
+    assert done.return_value == status
+    # Best effort, DiffServ, MPLS and DiffServ over MPLS with HTB; what has CBQ is left out.
+    assert asked == [[1, 2]] * 4
+    assert "has no cbq; nearest: htb" in done.stderr
+    assert done.stdout.count("DIFFERS") == 4
+
+
+def test_a_study_of_which_the_kernel_can_run_nothing_is_refused(trunkline):
+    done = trunkline("reproduce", "bhani1999", "--engine", "linux", "--seeds", "2")
+    assert done.returncode == 2
+    assert "No table of bhani1999 can run on Linux" in done.stderr
+    assert "no tahoe; nearest: new-reno" in done.stderr

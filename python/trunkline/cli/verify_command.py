@@ -67,9 +67,8 @@ def command(
     from functools import partial
 
     from trunkline.cli.common import echo_json, echo_tables, part_shown
-    from trunkline.linux.compile import compile as plan_of
     from trunkline.linux.readiness import choose
-    from trunkline.linux.verify import verify
+    from trunkline.linux.verify import check, verify
     from trunkline.network import compile
 
     networks = []
@@ -83,7 +82,7 @@ def command(
     with engine_faults():
         # What the kernel cannot do is said before anything runs.
         for _, _, network in networks:
-            plan_of(network)
+            check(network)
         runner = choose(runner)
         for name, first, network in networks:
             show = part_shown(f"verify: {name}, kernel of {runner}")

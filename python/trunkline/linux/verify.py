@@ -17,13 +17,14 @@ from trunkline.engine.sim import simulate
 from trunkline.linux import compare, engine, tolerance
 from trunkline.linux.arrivals import datagrams
 from trunkline.linux.compare import Packets, Pair, Row
-from trunkline.linux.compile import Compiled
+from trunkline.linux.compile import Compiled, compile
 from trunkline.results import Results
 
 UNHURRIED: Final = "uml"
 """The runner whose processor takes no time."""
 PROBE_NS: Final = 10_000_000
 """Step at which congestion windows are compared [ns]."""
+MOMENT_NS: Final = 1_000_000
 MOST_PROBED: Final = 16
 """Flows whose windows are compared: beyond, the series would be the larger part of a run."""
 
@@ -69,6 +70,24 @@ class Verdict:
         }
 
 
+def check(network_json: str) -> None:
+    """Finds out quickly whether the kernel has what a network needs, from its first moment alone.
+
+    Parameters
+    ----------
+    network_json : str
+        Canonical JSON of the compiled network.
+
+    Raises
+    ------
+    UnsupportedError
+        It has not.
+    """
+    data = json.loads(network_json)
+    data["run"] |= {"duration_ns": MOMENT_NS, "warmup_ns": 0}
+    compile(json.dumps(data))
+
+
 def verify(
     network_json: str,
     seeds: Sequence[int],
@@ -76,7 +95,7 @@ def verify(
     runner: str | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> Verdict:
-    """Runs a network in both engines and compares what came of it.
+    """Runs a network in both engines with several seeds and compares what came of it.
 
     Parameters
     ----------
@@ -84,6 +103,30 @@ def verify(
         Canonical JSON of the compiled network.
     seeds : sequence of int
         Seeds, one run each in both engines.
+    runner, on_progress
+        As in `verify_runs`.
+
+    Raises
+    ------
+    UnsupportedError
+        The network has what the kernel lacks.
+    """
+    runs = [(network_json, seed) for seed in seeds]
+    return verify_runs(runs, runner=runner, on_progress=on_progress)
+
+
+def verify_runs(
+    runs: Sequence[tuple[str, int]],
+    *,
+    runner: str | None = None,
+    on_progress: Callable[[float], None] | None = None,
+) -> Verdict:
+    """Does runs in both engines and compares what came of all together.
+
+    Parameters
+    ----------
+    runs : sequence of (str, int)
+        Canonical JSON of compiled networks that differ in their traffic alone, and seeds.
     runner : str, optional
         As in `trunkline.linux.engine.run`.
     on_progress : callable, optional
@@ -94,11 +137,11 @@ def verify(
     UnsupportedError
         The network has what the kernel lacks.
     """
-    data = json.loads(network_json)
-    _probe(data)
     pairs: list[Pair] = []
-    for seed in seeds:
-        pairs.append(_pair(data, seed, runner, engine.part_of(on_progress, len(pairs), len(seeds))))
+    for network_json, seed in runs:
+        data = json.loads(network_json)
+        _probe(data)
+        pairs.append(_pair(data, seed, runner, engine.part_of(on_progress, len(pairs), len(runs))))
     first = pairs[0]
     emulated = first.runner != UNHURRIED
     exact = not emulated and engine.is_exact(first.compiled)
@@ -110,7 +153,7 @@ def verify(
     return Verdict(
         tuple(rows),
         notes,
-        tuple(seeds),
+        tuple(seed for _, seed in runs),
         exact,
         first.kernel.provenance.version,
     )

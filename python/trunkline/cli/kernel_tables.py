@@ -1,0 +1,92 @@
+"""A study in both engines: those of its tables that a Linux kernel can run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from trunkline.cli.status import Status
+
+if TYPE_CHECKING:
+    from trunkline.study.plan import Plan
+
+    Runs = list[tuple[str, int]]
+    """Compiled networks and their seeds."""
+
+
+def run_in_both(plan: Plan, runner: str | None, *, as_json: bool, judge: bool) -> int:
+    """Run what the kernel can of a study in simulator and kernel, and print what both say.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the study.
+    runner : str or None
+        What runs the kernel; the first that is ready if None.
+    as_json : bool
+        Print one JSON object instead of tables.
+    judge : bool
+        End with 3 where they differ.
+
+    Returns
+    -------
+    int
+        Exit status.
+
+    Raises
+    ------
+    click.UsageError
+        The kernel can run none of its tables.
+    """
+    from functools import partial
+
+    from trunkline.cli.common import echo_json, echo_tables, part_shown
+    from trunkline.cli.verify_command import render
+    from trunkline.linux.readiness import choose
+    from trunkline.linux.verify import verify_runs
+
+    tables = _able(plan)
+    runner = choose(runner)
+    verdicts = []
+    for name, runs in tables.items():
+        show = part_shown(f"reproduce: {name}, kernel of {runner}")
+        try:
+            verdict = verify_runs(runs, runner=runner, on_progress=show)
+        finally:
+            show(1)
+        verdicts.append({"table": name, **verdict.to_json()})
+        if not as_json:
+            echo_tables(partial(render, name, verdict))
+    agrees = all(each["agrees"] for each in verdicts)
+    if as_json:
+        echo_json({"schema": 1, "study": plan.name, "agrees": agrees, "verdicts": verdicts})
+    return Status.NOT_HELD if judge and not agrees else Status.DONE
+
+
+def _able(plan: Plan) -> dict[str, Runs]:
+    """Runs by table, where the kernel lacks nothing; of the others the reasons are said."""
+    from trunkline.linux.script import UnsupportedError
+    from trunkline.linux.verify import check
+    from trunkline.results.render import printable
+
+    tables: dict[str, Runs] = {}
+    for point in plan.points:
+        name = ", ".join(each for each in (*point.labels.values(), point.part) if each)
+        runs = tables.setdefault(name, [])
+        runs.extend((point.network_json, seed) for seed in point.seeds)
+    able, reasons = {}, {}
+    for name, runs in tables.items():
+        try:
+            check(runs[0][0])
+        except UnsupportedError as error:
+            reasons.update(dict.fromkeys(error.reasons))
+        else:
+            able[name] = runs
+    said = "; ".join(printable(reason) for reason in reasons)
+    if not able:
+        raise click.UsageError(f"No table of {plan.name} can run on Linux: {said}.")
+    if reasons:
+        left = len(tables) - len(able)
+        click.echo(f"reproduce: {left} of {len(tables)} tables are left out: {said}", err=True)
+    return able
