@@ -81,15 +81,15 @@ def compared(record: Mapping[str, Any]) -> list[Compared]:
             Compared(
                 f"t{index}",
                 title,
-                _error(error),
+                _error(error, cells),
                 _grid(f"t{index}", cells, record),
-                _chart(f"against-{index}", title, cells),
+                _chart(f"against-{index}", title, cells, str(record["row_title"])),
             )
         )
     return made
 
 
-def _error(error: Mapping[str, Any]) -> str:
+def _error(error: Mapping[str, Any], cells: list[Mapping[str, Any]]) -> str:
     """How far a table is from the published one, in a sentence."""
     if not error:
         return ""
@@ -101,7 +101,8 @@ def _error(error: Mapping[str, Any]) -> str:
     elif "mean_absolute_points" in error:
         parts.append(f"off by {number(error['mean_absolute_points'], 3)} points on average")
     elif "mean_absolute" in error:
-        parts.append(f"off by {number(error['mean_absolute'], 3)} on average")
+        unit = " / ".join(dict.fromkeys(str(cell["unit"]) for cell in cells))
+        parts.append(f"off by {number(error['mean_absolute'], 3)} {unit} on average")
     if "published_inside_interval" in error:
         inside, of = error["published_inside_interval"], error.get("cells", 0)
         parts.append(f"{inside} of {of} published values inside our 95 % interval")
@@ -192,7 +193,7 @@ def _off(cell: Mapping[str, Any]) -> Cell:
     return Cell(f"{100 * off:+.1f} %", off, "inside" if inside else "")
 
 
-def _chart(key: str, title: str, cells: list[Mapping[str, Any]]) -> Chart | None:
+def _chart(key: str, title: str, cells: list[Mapping[str, Any]], across: str) -> Chart | None:
     unit = str(cells[0]["unit"])
     cells = [cell for cell in cells if cell["unit"] == unit and cell["ours"] is not None]
     rows = list(dict.fromkeys(str(cell["row"]) for cell in cells))
@@ -218,6 +219,8 @@ def _chart(key: str, title: str, cells: list[Mapping[str, Any]]) -> Chart | None
     about = "Means with their 95 % intervals."
     if any(line.x is not None for line in lines):
         about = "Filled: ours with its 95 % interval. Hollow: published."
+    if across:
+        about += f" Across: {across}."
     return Chart(key, "", about, alt, "against", unit, [], lines, categories=rows)
 
 

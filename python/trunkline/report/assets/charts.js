@@ -205,7 +205,7 @@ function againstOption(data) {
   return {
     grid: { left: 8, right: 16, top: 30, bottom: 44, containLabel: true },
     xAxis: axis({ type: "value", min: -0.5, max: rows.length - 0.5, interval: 1, splitLine: { show: false }, axisTick: { show: false },
-      axisLabel: { color: colour("soft"), hideOverlap: true, formatter: (value) => (Number.isInteger(value) ? rows[value] || "" : ""), customValues: rows.map((_, row) => row) } }),
+      axisLabel: { color: colour("soft"), hideOverlap: true, margin: 14, formatter: (value) => (Number.isInteger(value) ? rows[value] || "" : ""), customValues: rows.map((_, row) => row) } }),
     yAxis: valueAxis(data.unit === "%" ? "per cent" : data.unit === "s" ? "s" : data.unit, {}),
     legend: { ...frameOption(data, { clientWidth: 900 }).legend, data: names, itemWidth: 12, itemHeight: 10 },
     tooltip: { ...frameOption(data, { clientWidth: 900 }).tooltip, trigger: "item",

@@ -59,24 +59,29 @@ def _same_delay(bed: Measured, scenario: str) -> Claim:
     return Claim(f"{scenario}-same-delay", says, off <= SAME, detail)
 
 
-def _all_above(name: str, says: str, differences: dict[str, Floats], unit: str) -> Claim:
+def _all_above(name: str, says: str, than: str, differences: dict[str, Floats], unit: str) -> Claim:
     """All differences above zero, seed by seed paired."""
     intervals = {key: mean_interval(values.tolist()) for key, values in differences.items()}
     held = all((i.mean if i.low is None else i.low) > 0 for i in intervals.values())
-    detail = ", ".join(f"{key} {_text(i)} {unit}" for key, i in intervals.items())
+    amounts = ", ".join(f"{key} by {_text(i)} {unit}" for key, i in intervals.items())
+    detail = f"{than} than {amounts}"
     return Claim(name, says, held, detail)
 
 
 def _ef_fastest(bed: Measured, scenario: str) -> Claim:
     ef = bed.values[scenario, "mean", "EF"]
     more = {flow: bed.values[scenario, "mean", flow] - ef for flow in FLOWS[1:]}
-    return _all_above(f"{scenario}-ef-fastest", f"{scenario}: EF is the fastest", more, "s")
+    return _all_above(
+        f"{scenario}-ef-fastest", f"{scenario}: EF is the fastest", "sooner", more, "s"
+    )
 
 
 def _de_slowest(bed: Measured, scenario: str) -> Claim:
     slow = bed.values[scenario, "mean", "DE"]
     less = {flow: slow - bed.values[scenario, "mean", flow] for flow in FLOWS[:-1]}
-    return _all_above(f"{scenario}-de-slowest", f"{scenario}: DE is the slowest", less, "s")
+    return _all_above(
+        f"{scenario}-de-slowest", f"{scenario}: DE is the slowest", "later", less, "s"
+    )
 
 
 def _de_loses_most(bed: Measured, scenario: str) -> Claim:
@@ -84,7 +89,7 @@ def _de_loses_most(bed: Measured, scenario: str) -> Claim:
     less = {flow: 100 * (most - its) for flow, its in _losses(bed, scenario).items()}
     less.pop("DE")
     says = f"{scenario}: DE loses the largest share"
-    return _all_above(f"{scenario}-de-loses-most", says, less, "%")
+    return _all_above(f"{scenario}-de-loses-most", says, "more", less, "points")
 
 
 def _af_loses_nothing(bed: Measured, scenario: str) -> Claim:

@@ -254,7 +254,9 @@ class Outcome(Written):
     def _table(self, number: int, scenario: str) -> RichTable:
         from trunkline.results.render import add, frame
 
-        drawn = frame(f"Table {number}: {scenario} [s, packets]", ["", *FLOWS])
+        drawn = frame(
+            f"Table {number}: {scenario}: one-way delay [s], packets dropped", ["", *FLOWS]
+        )
         for measure, unit in MEASURES.items():
             digits = 3 if unit == "s" else 0
             cells = [c for c in self.cells if (c.table, c.row) == (scenario, measure)]
