@@ -139,6 +139,9 @@ impl Receiver {
         self.above.insert(seq);
         self.high = self.high.max(seq + 1);
         if self.sack {
+            if self.linux {
+                self.quick = self.quick.saturating_sub(1);
+            }
             let start = self.above.run_start(seq, self.next + 1);
             let end = self.above.next_absent(seq + 1, self.high);
             self.report([start, end]);
