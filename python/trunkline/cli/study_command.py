@@ -148,7 +148,8 @@ def study_faults(folder: str | None = None) -> Iterator[None]:
 @click.option(
     "--shard",
     metavar="K/N",
-    help="Run only this share, e.g. 3/16; auto: the place in a Slurm array or a Kubernetes Job.",
+    help="Run only this share, e.g. 3/16: every 16th run, with --until-ci every 16th point; auto: "
+    "the place in a Slurm array or a Kubernetes Job.",
 )
 @dry_run_option
 @execution_options
@@ -192,11 +193,13 @@ def run(
     sampled = [plan.points[place].network_json for place in sorted(samples)]
     look_ahead(sampled, len(plan), dry_run=dry_run, as_json=as_json)
     if until_ci is not None:
-        if runs is not None or shard is not None:
-            raise click.UsageError("--until-ci finds the number of runs: no --runs, no --shard.")
+        if runs is not None:
+            raise click.UsageError("--until-ci finds the number of runs: no --runs.")
+        with study_faults():
+            part = plan if which is None else plan.part(*which)
         return _run_until(
-            plan,
-            Path(out or f"{plan.name}-study"),
+            part,
+            shard_folder(Path(out or f"{plan.name}-study"), which),
             until_ci,
             most=max_runs,
             how=how,

@@ -259,10 +259,11 @@ def read(folder: str | Path) -> Runs:
 
 def _places(plan: Mapping[str, Any]) -> list[tuple[int, int]]:
     """Point and seed of every run."""
-    return [(place, seed) for place, point in enumerate(plan["points"]) for seed in _seeds(point)]
+    return [(place, seed) for place, point in enumerate(plan["points"]) for seed in seeds_of(point)]
 
 
-def _seeds(point: Mapping[str, Any]) -> Sequence[int]:
+def seeds_of(point: Mapping[str, Any]) -> Sequence[int]:
+    """Seeds of a point as the manifest holds it."""
     seeds = point["seeds"]
     return range(seeds["from"], seeds["to"] + 1) if isinstance(seeds, dict) else list(seeds)
 
@@ -273,5 +274,5 @@ def keeps(plan: Mapping[str, Any]) -> set[int]:
     first = 0
     for point in plan["points"]:
         found |= set(range(first, first + point["keep"]))
-        first += len(_seeds(point))
+        first += len(seeds_of(point))
     return found

@@ -95,6 +95,9 @@ class Plan:
         Of the study.
     points : sequence of Point
         In the order of the data set.
+    share : (int, int, str), optional
+        If these are every so-many-th point of a study: number, from 1, and count, and a digest of
+        all its networks.
 
     Raises
     ------
@@ -102,8 +105,15 @@ class Plan:
         There is no point, or a label has the name of a column that every study has.
     """
 
-    def __init__(self, name: str, title: str, points: Sequence[Point]) -> None:
-        self.name, self.title = name, title
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        points: Sequence[Point],
+        *,
+        share: tuple[int, int, str] | None = None,
+    ) -> None:
+        self.name, self.title, self.share = name, title, share
         self.points = tuple(points)
         self.measures = list(dict.fromkeys(point.measure for point in self.points))
         self.labels = list(dict.fromkeys(label for p in self.points for label in p.labels))
@@ -112,6 +122,23 @@ class Plan:
         for label in self.labels:
             if label in FIXED:
                 raise Refused(f"study {name}: {label!r} cannot be the name of a parameter")
+
+    def part(self, number: int, count: int) -> Plan:
+        """Every so-many-th point, for a shard that finds the number of its runs by itself.
+
+        Raises
+        ------
+        Refused
+            There are fewer points than shards.
+        """
+        if count > len(self.points):
+            raise Refused(
+                f"shard {number} of {count}: study {self.name} has {len(self.points)} points, and "
+                "where each finds the number of its runs, points are shared out"
+            )
+        mine = self.points[number - 1 :: count]
+        networks = sha256("".join(sha256(point.network_json) for point in self.points))
+        return Plan(self.name, self.title, mine, share=(number, count, networks))
 
     def __len__(self) -> int:
         return sum(len(point.seeds) for point in self.points)
@@ -135,6 +162,7 @@ class Plan:
             "runs": len(self),
             "measures": self.measures,
             "points": [point.to_json(self.measures) for point in self.points],
+            **({"share": list(self.share)} if self.share else {}),
         }
 
 

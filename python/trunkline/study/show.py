@@ -150,13 +150,16 @@ def status(folder: Path) -> dict[str, Any]:
     dict
         ``study``, ``done``, ``of``, ``complete``, ``hash``, ``held_by``, ``failed``, ``shards``.
     """
-    below = sorted(folder.glob("shard-*"))
+    below = store.shards(folder)
     if not (folder / store.MANIFEST).exists() and below:
         shards = [{"folder": shard.name, **status(shard)} for shard in below]
+        first = store.manifest(below[0])
+        # Shards of points know their own runs alone, those of runs know all.
+        of = sum(each["of"] for each in shards) if "share" in first else first["runs"]
         return {
             "study": shards[0]["study"],
             "done": sum(each["done"] for each in shards),
-            "of": store.manifest(below[0])["runs"],
+            "of": of,
             "complete": False,
             "hash": "",
             "held_by": "",

@@ -14,6 +14,7 @@ import io
 import json
 import os
 import platform
+import re
 import shutil
 import socket
 import time
@@ -34,6 +35,7 @@ from trunkline.study.plan import Plan, Task, differences
 MANIFEST, JOURNAL, HISTORY = "manifest.json", "journal.jsonl", "history.jsonl"
 DATA, RUNS, FAILED = "data", "runs", "failed"
 RUNS_PER_FILE = 100_000
+_SHARD = r"shard-\d+-of-\d+"
 
 
 class Store:
@@ -217,6 +219,11 @@ def told(failure: Mapping[str, Any]) -> str:
     return (
         f"run {failure['run']}, seed {failure['seed']}{point}: {failure['kind']}: {failure['text']}"
     )
+
+
+def shards(folder: Path) -> list[Path]:
+    """Folders of shards inside that of their study."""
+    return [path for path in sorted(folder.glob("shard-*")) if re.fullmatch(_SHARD, path.name)]
 
 
 def share(said: Mapping[str, Any]) -> int:

@@ -65,7 +65,7 @@ def until(
     Parameters
     ----------
     plan : Plan
-        Points; their seeds are disregarded.
+        Points, those of a shard if it is one; their seeds are disregarded.
     folder : Path
         Folder of the study.
     target : float
@@ -125,7 +125,8 @@ def until(
             if failed:
                 return [], failed
         counts = wanted
-    whole = Plan(plan.name, plan.title, _with_seeds(plan.points, dict(enumerate(counts))))
+    points = _with_seeds(plan.points, dict(enumerate(counts)))
+    whole = Plan(plan.name, plan.title, points, share=plan.share)
     _publish(whole, folder, done)
     shutil.rmtree(stages, ignore_errors=True)
     return [Reached(p, look) for p, look in zip(whole.points, looks, strict=True)], []
@@ -181,7 +182,8 @@ def _held(plan: Plan, folder: Path) -> _Done:
 
 def _without_seeds(said: Mapping[str, Any]) -> list[Any]:
     bare = [{key: its for key, its in point.items() if key != "seeds"} for point in said["points"]]
-    return [said["study"], said["version"], said.get("engine"), said["measures"], bare]
+    names = ("study", "version", "engine", "measures", "share")
+    return [*(said.get(name) for name in names), bare]
 
 
 def _with_seeds(points: Sequence[Point], counts: Mapping[int, int]) -> list[Point]:

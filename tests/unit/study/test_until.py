@@ -150,6 +150,41 @@ def test_another_study_is_neither_gone_on_with_nor_overwritten(
         go(other, tmp_path / "mine", 0.2, overwrite=True)
 
 
+def test_shards_of_points_merged_give_the_same_bytes(
+    trunkline: Command, subject: Path, tmp_path: Path
+) -> None:
+    file = subject / "study.yaml"
+    file.write_text(file.read_text("utf-8").replace("[0.3, 0.8]", "[0.3, 0.8, 0.5]"), "utf-8")
+    words = ("study", "run", str(subject), "--until-ci", "10%", "--progress", "none")
+    assert trunkline(*words, "--out", "whole").returncode == 0
+    assert trunkline(*words, "--out", "parts", "--shard", "2/2").returncode == 0
+    assert "these are not there: 1" in trunkline("study", "merge", "parts").stderr
+    assert trunkline(*words, "--out", "parts", "--shard", "1/2").returncode == 0
+    status = json.loads(trunkline("study", "status", "parts", "--json").stdout)
+    runs = len(read(tmp_path / "whole").table)
+    assert [shard["of"] < runs for shard in status["shards"]] == [True, True]
+    assert (status["done"], status["of"]) == (runs, runs)
+    done = trunkline("study", "merge", "parts")
+    assert done.returncode == 0, done.stderr
+    for name in ("manifest.json", "data/00000.parquet"):
+        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_shards_of_points_of_other_studies_are_not_merged(
+    trunkline: Command, subject: Path, tmp_path: Path
+) -> None:
+    words = ("study", "run", str(subject), "--until-ci", "50%", "--progress", "none")
+    assert trunkline(*words, "--out", "parts", "--shard", "1/2").returncode == 0
+    assert "study queue has 2 points" in trunkline(*words, "--shard", "1/3").stderr
+    file = subject / "study.yaml"
+    file.write_text(file.read_text("utf-8").replace("[0.3, 0.8]", "[0.3, 0.7]"), "utf-8")
+    assert trunkline(*words, "--out", "parts", "--shard", "2/2").returncode == 0
+    done = trunkline("study", "merge", "parts")
+    assert done.returncode == 2
+    assert "is of another study than" in done.stderr
+    assert not (tmp_path / "parts" / "manifest.json").exists()
+
+
 def test_study_run_until_ci_on_the_command_line(
     trunkline: Command, subject: Path, tmp_path: Path
 ) -> None:
