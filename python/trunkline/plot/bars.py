@@ -57,8 +57,13 @@ def bars(sources: Sequence[Source], choice: Choice) -> Figure:
         msg = f"{measure} of {table} has no value in these results"
         raise Lacking(msg)
     label, unit, scale = _unit(measure)
+    ended = any(each.low is not None for found in values for each in found.values())
     with style():
-        figure, axes = canvas(choice.title or f"{label} of {table}", "", f"{label} [{unit}]")
+        figure, axes = canvas(
+            choice.title or f"{label[:1].upper()}{label[1:]} of {table}",
+            "ends: 95 % interval of the mean of the runs" if ended else "",
+            f"{label} [{unit}]",
+        )
         listed = list(names)
         width = 0.8 / len(sources)
         for number, (source, found) in enumerate(zip(sources, values, strict=True)):

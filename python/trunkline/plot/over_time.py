@@ -85,7 +85,9 @@ def over_time(kind: str, sources: Sequence[Source], choice: Choice) -> Figure:
         for key, points in _lines(source, about, choice).items()
     ]
     with style():
-        figure, axes = canvas(choice.title or about.title, "time [s]", about.y_label)
+        figure, axes = canvas(
+            choice.title or about.title, f"time [s]{_band(sources)}", about.y_label
+        )
         targets: dict[tuple[str, tuple[str, str, int]], int] = {}
         for source, key, points in lines:
             target, of_class, precedence, measure = key
@@ -112,9 +114,17 @@ def over_time(kind: str, sources: Sequence[Source], choice: Choice) -> Figure:
                     for end in (0, 1)
                 ]
                 axes.fill_between(at_s, *ends, color=drawn["color"], alpha=0.18, linewidth=0)
-        axes.set_ylim(bottom=0)
+        # An interval by Student's distribution does not know that no link is more than busy.
+        axes.set_ylim(bottom=0, top=1.02 if kind == "utilisation" else None)
         legend(axes)
     return figure
+
+
+def _band(sources: Sequence[Source]) -> str:
+    """What line and band are, where there are several runs."""
+    runs = sorted({len(source.runs) for source in sources} - {1})
+    of = " or ".join(map(str, runs))
+    return f"\nline: mean of {of} runs; band: its 95 % interval" if runs else ""
 
 
 def _lines(source: Source, about: Series, choice: Choice) -> dict[Key, dict[int, list[float]]]:

@@ -113,6 +113,8 @@ def _draw(
                 zorder=3,
             )
             told.add(label)
+        if any(cell.get("note") for _, cell in kept):
+            axes.plot([], [], "o", color="#888888", markerfacecolor="white", label="doubtful")
         axes.margins(x=0.04)
         legend(axes)
     return figure

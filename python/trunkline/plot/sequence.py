@@ -38,17 +38,14 @@ def time_sequence(sources: Sequence[Source], choice: Choice) -> Figure:
         A run has no trace, or no TCP flow.
     """
     with style():
-        figure, axes = canvas(
-            choice.title or "Time-sequence graph", "time [s]", "sequence number [MB]"
-        )
-        number = 0
-        for source in sources:
-            for flow in _flows(source, choice):
-                points = _points(source, flow, choice)
-                several = len(sources) > 1 or len(choice.only) > 1
-                name = plain(named(source, flow, sources)) if several else ""
-                _draw(axes, points, COLOURS[number % len(COLOURS)], name)
-                number += 1
+        drawn = [(source, flow) for source in sources for flow in _flows(source, choice)]
+        title = "Time-sequence graph" + (f" of {drawn[0][1]}" if len(drawn) == 1 else "")
+        figure, axes = canvas(choice.title or title, "time [s]", "sequence number [MB]")
+        several = len(sources) > 1 or len(choice.only) > 1
+        for number, (source, flow) in enumerate(drawn):
+            points = _points(source, flow, choice)
+            name = plain(named(source, flow, sources)) if several else ""
+            _draw(axes, points, COLOURS[number % len(COLOURS)], name)
         legend(axes)
     return figure
 
