@@ -43,9 +43,9 @@ def network(model: str, end: str) -> str:
     [("uniform", "php: true", AF13), ("pipe", "php: false", AF11)],
 )
 def test_s2_6_what_is_below_gets_the_phb_or_stays(
-    model: str, end: str, dscp: int, quick: str, tmp_path: Path
+    model: str, end: str, dscp: int, kernel: str, tmp_path: Path
 ) -> None:
-    engine.run(network(model, end), 1, tmp_path, runner=quick)
+    engine.run(network(model, end), 1, tmp_path, runner=kernel)
     assert {each.tos >> 2 for each in datagrams(tmp_path, 0)} == {dscp}
 
 
