@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trunkline.api import run, run_many
+    from trunkline.api import judge, run, run_many
     from trunkline.engine import simulate
     from trunkline.network import Network, compile
     from trunkline.results import Results, Table
@@ -34,6 +34,7 @@ __all__ = [
     "Table",
     "__version__",
     "compile",
+    "judge",
     "load",
     "reproduce",
     "run",
@@ -51,6 +52,7 @@ _HOMES = {
     "ScenarioError": "trunkline.scenario",
     "Table": "trunkline.results",
     "compile": "trunkline.network",
+    "judge": "trunkline.api",
     "load": "trunkline.scenario",
     "reproduce": "trunkline.study",
     "run": "trunkline.api",

@@ -1,4 +1,4 @@
-"""A scenario in, results out: the two calls that most programs need."""
+"""A scenario in, results out, promises kept or not: the calls that most programs need."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from trunkline.results import Results
     from trunkline.scenario import Scenario
+    from trunkline.stats import Level
 
 
 def run(scenario: Scenario, *, seed: int | None = None) -> Results:
@@ -62,3 +63,30 @@ def run_many(
     from trunkline.network import compile
 
     return simulate(compile(scenario), seeds=seeds, threads=threads, scenario=scenario.text)
+
+
+def judge(scenario: Scenario, runs: Results | Sequence[Results]) -> list[Level]:
+    """Hold runs to the service level agreements of their scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Whose ``slas`` say what is promised.
+    runs : Results or sequence of Results
+        One run or several of it.
+
+    Returns
+    -------
+    list of Level
+        One a bound, in the order of the scenario: ``met`` if every run keeps it, ``kept`` runs that
+        do, ``worst`` value and its ``margin`` in the bound's unit (s, bit/s, or a share of 1).
+
+    Raises
+    ------
+    ValueError
+        No runs, or runs of another scenario.
+    """
+    from trunkline.results import Results as One
+    from trunkline.stats import judge as held_to
+
+    return held_to(scenario.bounds(), [runs] if isinstance(runs, One) else runs)

@@ -10,6 +10,7 @@ from trunkline.stats.interval import Interval, mean_interval, paired_difference
 from trunkline.stats.order import quantile_interval
 from trunkline.stats.quantile import quantile
 from trunkline.stats.recovery import Outage, gap, outages, regained_after
+from trunkline.stats.share import share_interval
 from trunkline.stats.sla import Level, judge
 from trunkline.stats.stopping import Precision, precision, runs_wanted, until
 from trunkline.stats.warm_up import Cut, mser5
@@ -43,6 +44,7 @@ __all__ = [
     "quantile_interval",
     "regained_after",
     "runs_wanted",
+    "share_interval",
     "unpaired_difference",
     "unpaired_p",
     "until",

@@ -11,7 +11,7 @@ from trunkline.results import Results
 from trunkline.results import store as results_store
 from trunkline.study.errors import Damaged, Refused
 from trunkline.study.journal import Record
-from trunkline.study.measure import units
+from trunkline.study.measure import agreements, units
 from trunkline.study.plan import FIXED
 
 if TYPE_CHECKING:
@@ -140,6 +140,11 @@ class Runs:
     def units(self) -> dict[str, str]:
         """Units of the values, as far as the study file says."""
         return units(self.manifest["measures"])
+
+    @property
+    def agreements(self) -> list[str]:
+        """Names of the columns that tell whether a run keeps an agreement: 1 or 0."""
+        return agreements(self.manifest["measures"])
 
     def part(self, name: str) -> pl.DataFrame:
         """Rows of one part, without the columns that it has not."""

@@ -11,9 +11,12 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from trunkline.results import Results
+from trunkline.scenario.sla import Bound
+from trunkline.stats import judge
 from trunkline.study.errors import Refused
 
 Value = float | int | str | list[float]
@@ -26,16 +29,28 @@ FUNCTIONS_OF = "trunkline.studies."
 REPLICAS = "[*]"
 
 
-def of_columns(columns: Mapping[str, Mapping[str, Any]]) -> str:
-    """Measure that reads columns of result tables.
+SLA = "sla."
+"""What the names of values begin with that tell whether a run keeps an agreement."""
+
+
+def of_columns(columns: Mapping[str, Mapping[str, Any]], bounds: Iterable[Bound] = ()) -> str:
+    """Measure that reads columns of result tables, and holds runs to service levels.
 
     Parameters
     ----------
     columns : mapping of str to mapping
         Name to ``table``, ``measure``, ``where``, and ``unit`` with its ``scale``, which the value
         is divided by.
+    bounds : iterable of Bound
+        Of the scenario; each agreement becomes a value ``sla.NAME``, 1 in a run that keeps all its
+        bounds and 0 in others.
     """
-    return json.dumps({"columns": columns}, sort_keys=False)
+    slas: dict[str, list[dict[str, Any]]] = {}
+    for bound in bounds:
+        if SLA + bound.sla in columns:
+            raise Refused(f"column {SLA + bound.sla} has the name of what an agreement gives")
+        slas.setdefault(bound.sla, []).append(asdict(bound))
+    return json.dumps({"columns": columns} | ({"slas": slas} if slas else {}), sort_keys=False)
 
 
 def of_function(function: Measure) -> str:
@@ -54,8 +69,13 @@ def measure(text: str) -> Measure:
     """
     said = json.loads(text)
     if "columns" in said:
+        slas = {
+            SLA + name: [Bound(**{**its, "rows": tuple(its["rows"])}) for its in bounds]
+            for name, bounds in said.get("slas", {}).items()
+        }
         return lambda results: {
-            name: _column(name, column, results) for name, column in said["columns"].items()
+            **{name: _column(name, column, results) for name, column in said["columns"].items()},
+            **{name: _kept(bounds, results) for name, bounds in slas.items()},
         }
     module, _, name = str(said.get("function")).partition(":")
     if not module.startswith(FUNCTIONS_OF) or not name.isidentifier():
@@ -68,6 +88,16 @@ def units(texts: Iterable[str]) -> dict[str, str]:
     """Units of the values of measures that read columns."""
     said = [json.loads(text).get("columns", {}) for text in texts]
     return {name: column.get("unit", "1") for columns in said for name, column in columns.items()}
+
+
+def agreements(texts: Iterable[str]) -> list[str]:
+    """Names of the values that tell whether a run keeps an agreement."""
+    found = (SLA + name for text in texts for name in json.loads(text).get("slas", {}))
+    return list(dict.fromkeys(found))
+
+
+def _kept(bounds: list[Bound], results: Results) -> float:
+    return float(all(level.met for level in judge(bounds, [results])))
 
 
 def _column(name: str, column: Mapping[str, Any], results: Results) -> float:

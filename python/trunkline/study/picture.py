@@ -62,10 +62,11 @@ def picture(runs: Runs, *, value: str | None = None, against: str | None = None)
         for index, (label, line) in enumerate(lines.items()):
             xs = [float(numbers[at] or 0.0 if numeric else names.index(at)) for at, _ in line]
             means = [each.mean for _, each in line]
-            halves = [each.half_width or 0.0 for _, each in line]
+            below = [0.0 if each.low is None else each.mean - each.low for _, each in line]
+            above = [0.0 if each.high is None else each.high - each.mean for _, each in line]
             colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
             panel.errorbar(
-                xs, means, yerr=halves, color=colour, marker=marker, capsize=2, label=label
+                xs, means, yerr=[below, above], color=colour, marker=marker, capsize=2, label=label
             )
         if not numeric:
             panel.set_xticks(range(len(names)), names)

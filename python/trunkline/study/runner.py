@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,18 +47,16 @@ def plan(study: Study, seeds: Sequence[int]) -> Plan:
     ScenarioError
         A scenario of the study, or a value set in it, is wrong.
     """
-    measure = of_columns(
-        {
-            name: {
-                "table": column.table,
-                "measure": column.measure,
-                "where": column.where,
-                "unit": column.unit,
-                "scale": UNITS[column.unit],
-            }
-            for name, column in study.columns.items()
+    columns = {
+        name: {
+            "table": column.table,
+            "measure": column.measure,
+            "where": column.where,
+            "unit": column.unit,
+            "scale": UNITS[column.unit],
         }
-    )
+        for name, column in study.columns.items()
+    }
     several = len(study.cases) > 1
     points = []
     for table, case in study.cases.items():
@@ -72,7 +71,7 @@ def plan(study: Study, seeds: Sequence[int]) -> Plan:
                 Point(
                     networks.compile(scenario).to_json(),
                     tuple(seeds),
-                    measure,
+                    sys.intern(of_columns(columns, scenario.bounds())),
                     labels=labels,
                     scenario=_text(file, overrides),
                 )

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trunkline.results.render import add, draw, frame
-from trunkline.stats import Interval, mean_interval
+from trunkline.results.render import add, draw, frame, percent
+from trunkline.stats import Interval, mean_interval, share_interval
 from trunkline.study import journal, store
 from trunkline.study.errors import Refused
 from trunkline.study.frames import Runs
 from trunkline.study.lock import holder
+from trunkline.study.measure import SLA
 
 MOST_COLUMNS = 6
 CLOSING = "means with 95 % intervals (Student's t) over seeds"
@@ -32,11 +33,12 @@ def points(runs: Runs, values: Sequence[str] = ()) -> Iterator[tuple[dict[str, s
     Yields
     ------
     (dict of str to str, int, dict of str to Interval or None)
-        Part and labels; runs; value to its interval, None where a run has none.
+        Part and labels; runs; value to its interval, None where a run has none. Of a service
+        level agreement it is the share of runs that keep it, with the exact interval.
     """
     import polars as pl
 
-    wanted = _wanted(runs, values)
+    wanted, agreed = _wanted(runs, values), runs.agreements
     # Points that differ only in what is drawn for each seed have the same labels: they are one.
     for key, rows in runs.table.group_by(["part", *runs.labels], maintain_order=True):
         labels = dict(zip(("part", *runs.labels), key, strict=True))
@@ -46,7 +48,9 @@ def points(runs: Runs, values: Sequence[str] = ()) -> Iterator[tuple[dict[str, s
             column = rows[name].drop_nulls()
             assert column.dtype == pl.Float64
             numbers = column.to_list()
-            if numbers:
+            if name in agreed:
+                found[name] = share_interval(round(sum(numbers)), len(numbers)) if numbers else None
+            elif numbers:
                 known = not any(map(math.isnan, numbers))
                 found[name] = mean_interval(numbers) if known else None
         yield labels, len(rows), found
@@ -104,7 +108,8 @@ def render(
             tables[part] = (_frame(title, list(labels), list(found), runs.units), list(found))
         drawn, names = tables[part]
         few = few or count < 2
-        cells = [_cell(found.get(name)) for name in names]
+        agreed = runs.agreements
+        cells = [(_share if name in agreed else _cell)(found.get(name)) for name in names]
         if len(names) > MOST_COLUMNS:
             for name, cell in zip(names, cells, strict=True):
                 head = _head(name, runs.units.get(name, "1"))
@@ -112,6 +117,8 @@ def render(
         else:
             add(drawn, [*labels.values(), str(count), *cells])
     done = f"{len(runs.table)} of {runs.manifest['runs']} runs; {CLOSING}"
+    if runs.agreements:
+        done += f"; {SLA}NAME: share of runs that keep the agreement (Clopper and Pearson)"
     if few:
         done += "; NOT ENOUGH RUNS for intervals: some points have one"
     if runs.complete:
@@ -135,6 +142,12 @@ def _cell(interval: Interval | None) -> str:
         return "–"
     half = interval.half_width
     return f"{interval.mean:.5g}" + ("" if half is None else f" ± {half:.2g}")
+
+
+def _share(interval: Interval | None) -> str:
+    if interval is None or interval.low is None or interval.high is None:
+        return "–"
+    return f"{percent(interval.mean)} ({percent(interval.low)} to {percent(interval.high)})"
 
 
 def status(folder: Path) -> dict[str, Any]:

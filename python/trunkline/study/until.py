@@ -21,6 +21,7 @@ from trunkline.study.errors import Refused
 from trunkline.study.execute import Failed, How
 from trunkline.study.frames import records
 from trunkline.study.journal import Record
+from trunkline.study.measure import agreements
 from trunkline.study.merge import copy_run
 from trunkline.study.perform import working
 from trunkline.study.plan import Plan, Point
@@ -109,7 +110,9 @@ def until(
     counts = [0] * len(plan.points)
     for stage in range(1, most + 2):
         looks = [
-            _look(done, place, count, target) if count else Precision(0, False, "", None)
+            _look(done, place, count, target, plan.points[place].measure)
+            if count
+            else Precision(0, False, "", None)
             for place, count in enumerate(counts)
         ]
         wanted = [runs_wanted(look, target, most=most) for look in looks]
@@ -132,12 +135,13 @@ def until(
     return [Reached(p, look) for p, look in zip(whole.points, looks, strict=True)], []
 
 
-def _look(done: _Done, place: int, count: int, target: float) -> Precision:
+def _look(done: _Done, place: int, count: int, target: float, measured: str) -> Precision:
     """How sure the first runs of a point are."""
     values: dict[str, list[float]] = {}
+    agreed = agreements([measured])  # A share of runs is no mean of theirs that could be sure.
     for seed in range(1, count + 1):
         for name, value in done[place, seed][0].values.items():
-            if isinstance(value, float | int) and not math.isnan(value):
+            if name not in agreed and isinstance(value, float | int) and not math.isnan(value):
                 values.setdefault(name, []).append(float(value))
     look = precision(values, target)
     return replace(look, runs=count, reached=look.reached or not values)

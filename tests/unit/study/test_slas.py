@@ -1,0 +1,104 @@
+"""Service levels in studies: the share of seeds that keep what is promised, point by point."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import trunkline as tl
+from trunkline.study.errors import Refused
+from trunkline.study.execute import How
+from trunkline.study.measure import of_columns
+from trunkline.study.progress import Progress
+from trunkline.study.reproduction import Subject
+from trunkline.study.until import until
+
+from ...conftest import Command
+
+# 10 Mbit/s and 1250 B: 1 ms a packet. M/D/1 at a load of 0.5 waits 0.5 ms on average and takes
+# 1.5 ms, at 0.8 it waits 2 ms and takes 3 ms.
+SCENARIO = """
+trunkline: 1
+parameters: {load: 0.5, promise: 2 ms}
+nodes: [S, R]
+links: {S-R: {rate: 10 Mbit/s, port: endless}}
+ports: {endless: {queue: {limit: none}}}
+flows:
+  poisson:
+    {agent: udp, from: S, to: R, arrivals: poisson, rate: "${load * 10 Mbit/s}", size: 1250 B}
+slas:
+  gold: {flow: poisson, at_most: {delay_mean: $promise}}
+run: {duration: 20 s}
+"""
+STUDY = """
+study: 1
+name: promise
+title: What is kept
+scenario: md1.yaml
+seeds: 6
+grid: {load: [0.5, 0.8], promise: [2 ms, 4 ms]}
+columns: {wait: {table: ports, where: {link: S->R}, measure: wait_mean_s, unit: ms}}
+"""
+
+
+@pytest.fixture
+def subject(tmp_path: Path) -> Path:
+    (tmp_path / "md1.yaml").write_text(SCENARIO, "utf-8")
+    (tmp_path / "study.yaml").write_text(STUDY, "utf-8")
+    return tmp_path / "study.yaml"
+
+
+def test_the_share_of_seeds_that_keep_a_promise_is_shown_with_its_interval(
+    trunkline: Command, subject: Path
+) -> None:
+    done = trunkline("study", "run", str(subject), "--out", "out", "--json")
+    about = json.loads(done.stdout)
+    shares = [point["values"]["sla.gold"] for point in about["points"]]
+    # 1.5 ms keeps both promises, 3 ms the second alone.
+    assert [share["mean"] for share in shares] == [1, 1, 0, 1]
+    assert shares[0]["low"] == pytest.approx(0.025 ** (1 / 6))
+    assert (shares[2]["low"], shares[0]["high"]) == (0, 1)
+    shown = trunkline("study", "show", "out", "--value", "sla.gold").stdout
+    assert "100 % (54.1 % to 100 %)" in shown
+    assert "Clopper and Pearson" in shown
+    assert (
+        trunkline("study", "plot", "out", "--value", "sla.gold", "--out", "a.svg").returncode == 0
+    )
+
+
+def test_more_runs_are_not_made_for_a_share(subject: Path, tmp_path: Path) -> None:
+    # At 3.1 ms a load of 0.8 keeps the promise in some runs: 0 and 1 are never sure to 20 %.
+    subject.write_text(STUDY.replace("[2 ms, 4 ms]", "[3.1 ms]"), "utf-8")
+    reached, failed = until(
+        Subject(str(subject)).plan,
+        tmp_path / "out",
+        0.2,
+        most=50,
+        how=How(),
+        progress=lambda: Progress("promise"),
+    )
+    assert not failed
+    assert all(each.precision.reached and each.precision.runs < 50 for each in reached)
+
+
+def test_a_scenario_without_agreements_measures_as_before() -> None:
+    assert json.loads(of_columns({"a": {}})) == {"columns": {"a": {}}}
+
+
+def test_a_column_may_not_take_the_name_of_an_agreement(subject: Path) -> None:
+    subject.write_text(STUDY.replace("wait:", "sla.gold:"), "utf-8")
+    with pytest.raises(Refused, match=r"column sla\.gold has the name"):
+        Subject(str(subject)).plan  # noqa: B018 - making it is what fails
+
+
+def test_judge_is_a_word_of_the_package(subject: Path) -> None:
+    scenario = tl.load(subject.with_name("md1.yaml"))
+    (kept,) = tl.judge(scenario, tl.run_many(scenario, seeds=[1, 2]))
+    assert (kept.met, kept.kept, len(kept.values)) == (True, 2, 2)
+    strict = tl.load(subject.with_name("md1.yaml"), overrides={"promise": "1 ms"})
+    (broken,) = tl.judge(strict, tl.run(strict))
+    assert not broken.met
+    # 1.5 ms where 1 ms is promised.
+    assert broken.margin == pytest.approx(-0.5e-3, rel=0.2)
