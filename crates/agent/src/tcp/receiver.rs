@@ -109,13 +109,15 @@ impl Receiver {
             return true;
         }
         if self.timer == NEVER {
-            self.timer = if self.linux {
-                timer::fires(now, timer::ticks(self.timeout / 1_000))
-            } else {
-                now + self.timeout
-            };
+            self.timer = if self.linux { self.due_by_wheel(now) } else { now + self.timeout };
         }
         false
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn due_by_wheel(&self, now: Time) -> Time {
+        timer::fires(now, timer::ticks(self.timeout / 1_000))
     }
 
     /// A segment that leaves, fills or repeats a gap: acknowledged at once (RFC 5681 section 4.2).

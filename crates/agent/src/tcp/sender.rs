@@ -162,7 +162,7 @@ impl Sender {
             return; // older than one seen before (RFC 9293 section 3.10.7.4), or for nothing sent
         }
         if self.by_kernel {
-            return self.follow(|linux| linux.on_ack(ack, now));
+            return self.on_ack_of_kernel(ack, now);
         }
         if ack.ece && self.ecn {
             self.on_ecn_echo(ack.ack, now);
@@ -233,8 +233,15 @@ impl Sender {
         None
     }
 
+    #[cold]
+    #[inline(never)]
+    fn on_ack_of_kernel(&mut self, ack: &Ack, now: Time) {
+        self.follow(|linux| linux.on_ack(ack, now));
+    }
+
     /// Lets the kernel's sender act, and shows what it shows.
     #[cold]
+    #[inline(never)]
     fn follow(&mut self, act: impl FnOnce(&mut Linux)) {
         let Some(linux) = &mut self.linux else { return };
         act(linux);
@@ -246,6 +253,7 @@ impl Sender {
     }
 
     #[cold]
+    #[inline(never)]
     fn next_of_kernel(&mut self) -> Option<Segment> {
         let linux = self.linux.as_mut()?;
         let Some((seq, retransmission)) = linux.pop() else {
