@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +75,9 @@ class Column:
         return None if self.valid is None else np.array(self.valid, dtype=np.bool_)
 
 
+Later = Column | Callable[[], Column]
+
+
 class Table:
     """A table of results.
 
@@ -87,15 +90,17 @@ class Table:
         Its name, e.g. ``"flows"``.
     fields : sequence of Field
         Names and types of the columns, in order.
-    columns : mapping of str to Column
-        A column for each field, all of one length.
+    columns : mapping of str to Column, or to what makes one
+        A column for each field, all of one length. What takes long to make and is seldom looked at
+        is made when it is.
     """
 
-    def __init__(self, name: str, fields: Sequence[Field], columns: Mapping[str, Column]) -> None:
+    def __init__(self, name: str, fields: Sequence[Field], columns: Mapping[str, Later]) -> None:
         self.name = name
         self.fields = tuple(fields)
         self._columns = {field.name: columns[field.name] for field in fields}
-        lengths = {len(column) for column in self._columns.values()}
+        made = (column for column in self._columns.values() if isinstance(column, Column))
+        lengths = {len(column) for column in made}
         if len(lengths) > 1:
             msg = f"columns of {name} differ in length: {sorted(lengths)}"
             raise ValueError(msg)
@@ -121,7 +126,10 @@ class Table:
         if name not in self._columns:
             msg = f"{self.name} has no column {name!r}; it has {', '.join(self._columns)}"
             raise KeyError(msg)
-        return self._columns[name]
+        column = self._columns[name]
+        if not isinstance(column, Column):
+            column = self._columns[name] = column()
+        return column
 
     def __getitem__(self, name: str) -> list[Scalar]:
         return self.column(name).to_list()
@@ -150,7 +158,7 @@ class Table:
             what = ", ".join(f"{name}={value!r}" for name, value in values.items())
             msg = f"{self.name} has {len(found)} rows with {what}"
             raise KeyError(msg)
-        return {name: column.item(found[0]) for name, column in self._columns.items()}
+        return {name: self.column(name).item(found[0]) for name in self._columns}
 
     def to_polars(self) -> pl.DataFrame:
         """As a polars data frame; numbers without nulls are not copied."""
@@ -160,7 +168,7 @@ class Table:
             types: dict[str, Any] = {"str": pl.String, "i64": pl.Int64, "f64": pl.Float64}
             series = []
             for field in self.fields:
-                column = self._columns[field.name]
+                column = self.column(field.name)
                 dtype = types[field.kind]
                 text = isinstance(column.values, list)
                 values = column.values if text else column.array()
@@ -182,7 +190,8 @@ class Table:
         import numpy as np
 
         arrays: dict[str, NDArray[Any]] = {}
-        for name, column in self._columns.items():
+        for name in self.columns:
+            column = self.column(name)
             mask = column.mask()
             if isinstance(column.values, list):
                 arrays[name] = np.array(column.values, dtype=object)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from trunkline.results.decode import flows, packets, ports, recovery
 from trunkline.results.decode.columns import Network, RawTable, Rows, empty, floats
-from trunkline.results.table import Column, Table
+from trunkline.results.table import Column, Later, Table
 from trunkline.results.tables import SCHEMAS
 
 __all__ = ["Raw", "decode"]
@@ -48,8 +48,9 @@ def decode(raw: Raw, network: Network, causes: Sequence[str]) -> dict[str, Table
     columns = {
         name: make(Rows(raw[name])) if name in raw else empty(name) for name, make in made.items()
     }
-    columns["classes"] = flows.classes(columns["flows"], columns["delays"], measured_s)
-    return {name: Table(name, fields, columns[name]) for name, fields in SCHEMAS.items()}
+    classes = flows.classes(columns["flows"], columns["delays"], measured_s)
+    every: dict[str, Mapping[str, Later]] = {**columns, "classes": classes}
+    return {name: Table(name, fields, every[name]) for name, fields in SCHEMAS.items()}
 
 
 def _summary(rows: Rows, measured_s: float) -> dict[str, Column]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -20,7 +21,7 @@ from trunkline.results.decode.columns import (
     ratio,
     seconds,
 )
-from trunkline.results.table import Column
+from trunkline.results.table import Column, Later
 
 _SUMMED = (
     "packets_sent",
@@ -71,7 +72,7 @@ def delays(rows: Rows, network: Network) -> dict[str, Column]:
 
 def classes(
     flows: Mapping[str, Column], delays: Mapping[str, Column], measured_s: float
-) -> dict[str, Column]:
+) -> dict[str, Later]:
     """Flows gathered by DSCP, classes in order of their first flow."""
     named = flows["dscp"].to_list()
     members: dict[Any, list[int]] = {}
@@ -94,6 +95,10 @@ def classes(
         totals = (max(1, _total(delivered, group)) for group in arrived)
         return seconds([part / n for part, n in zip(weighted, totals, strict=True)], valid)
 
+    class_of = dict(zip(flows["flow"].to_list(), named, strict=True))
+    # To merge histograms takes longer than all other columns together.
+    merged = functools.cache(lambda: _percentiles(list(members), class_of, delays))
+
     return {
         "class": Column([str(name) for name in members]),
         "flows": ints([len(group) for group in groups]),
@@ -104,12 +109,14 @@ def classes(
         "delay_mean_s": averaged("delay_mean_ns"),
         "delay_min_s": seconds(least_ns, valid),
         "delay_max_s": seconds(most_ns, valid),
-        **_percentiles(
-            list(members), dict(zip(flows["flow"].to_list(), named, strict=True)), delays
-        ),
+        **{f"delay_{which}_s": functools.partial(_one, merged, which) for which in _SHARES},
         "delay_range_s": seconds(range_ns, valid),
         "jitter_s": averaged("jitter_ns"),
     }
+
+
+def _one(merged: Callable[[], dict[str, Column]], which: str) -> Column:
+    return merged()[which]
 
 
 def _percentiles(
@@ -124,7 +131,7 @@ def _percentiles(
     found = [_quantiles(sorted(buckets.items())) for buckets in gathered.values()]
     valid = mask(bool(buckets) for buckets in gathered.values())
     return {
-        f"delay_{which}_s": seconds([values[index] for values in found], valid)
+        which: seconds([values[index] for values in found], valid)
         for index, which in enumerate(_SHARES)
     }
 
