@@ -69,12 +69,13 @@ def _entry(root: Path, folder: Path) -> dict[str, Any] | None:
         said = json.loads((folder / file).read_text("utf-8"))
         changed = (folder / file).stat().st_mtime
         done, of, state = _progress(folder, kind, said)
+        name = _name(folder, kind, said)
     except (OSError, ValueError, KeyError, TypeError):
         return None
     path = folder.relative_to(root).as_posix()
     return {
         "path": "" if path == "." else path,
-        "name": str(said.get("study") or said.get("name") or folder.name),
+        "name": name,
         "kind": kind,
         "state": state,
         "done": done,
@@ -82,6 +83,15 @@ def _entry(root: Path, folder: Path) -> dict[str, Any] | None:
         "changed": round(changed, 1),
         "report": state == "done" or (folder / NAME).is_file(),
     }
+
+
+def _name(folder: Path, kind: str, said: dict[str, Any]) -> str:
+    """Name of a study, or what a run's scenario is called."""
+    if kind == "run":
+        from trunkline.report.verdict import title
+
+        return title(str(said["provenance"]["scenario"]), folder.name)
+    return str(said.get("study") or said.get("name") or folder.name)
 
 
 def _progress(folder: Path, kind: str, said: dict[str, Any]) -> tuple[int, int, str]:

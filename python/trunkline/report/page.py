@@ -91,7 +91,7 @@ def view(exhibit: Exhibit, key: str) -> View:
         window,
         verdict.of_run(exhibit),
         verdict.figures_of_run(exhibit),
-        verdict.asked(exhibit),
+        verdict.asked(exhibit.first.provenance.scenario),
         _provenance(exhibit),
         exhibit.first.provenance.scenario,
         embedded(data),
@@ -130,7 +130,7 @@ def _provenance(exhibit: Exhibit) -> list[tuple[str, str]]:
 def of_runs(exhibit: Exhibit) -> str:
     """Write the page of a scenario that was run."""
     shown = view(exhibit, "x0")
-    title = verdict.title(exhibit)
+    title = verdict.title(exhibit.first.provenance.scenario, exhibit.title)
     if shown.asked and shown.asked[0].text == title:
         del shown.asked[0]
     return _render(

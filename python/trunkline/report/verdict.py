@@ -39,11 +39,11 @@ class Said:
     items: tuple[tuple[str, str], ...] = ()
 
 
-def asked(exhibit: Exhibit) -> list[Said]:
-    """What the head of the scenario says it is for."""
+def asked(scenario: str) -> list[Said]:
+    """What the head of a scenario says it is for."""
     paragraphs: list[Said] = []
     going = False
-    for line in exhibit.first.provenance.scenario.splitlines():
+    for line in scenario.splitlines():
         if not line.startswith("#"):
             break
         said = line.removeprefix("#").removeprefix(" ").rstrip()
@@ -74,12 +74,12 @@ def _item(items: tuple[tuple[str, str], ...], line: str) -> tuple[tuple[str, str
     return (*items, (term, text.strip()))
 
 
-def title(exhibit: Exhibit) -> str:
-    """The scenario's first line if it is a headline, else its name."""
-    paragraphs = asked(exhibit)
+def title(scenario: str, name: str) -> str:
+    """The first line of a scenario if it is a headline, else its name."""
+    paragraphs = asked(scenario)
     first = paragraphs[0].text if paragraphs else ""
     headline = first and len(first) <= 90 and first[-1] not in ".:"
-    return first if headline else exhibit.title
+    return first if headline else name
 
 
 def figures_of_run(exhibit: Exhibit) -> list[Figure]:
