@@ -46,6 +46,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(skip)
 
 
+MD1 = """
+trunkline: 1
+parameters: {load: 0.5, size: 1250 B}
+nodes: [S, R]
+links: {S-R: {rate: 10 Mbit/s, port: endless}}
+ports: {endless: {queue: {limit: none}}}
+flows:
+  poisson:
+    {agent: udp, from: S, to: R, arrivals: poisson, rate: "${load * 10 Mbit/s}", size: $size}
+run: {duration: 2 s}
+"""
+"""A queue whose mean wait is load / (2 * (1 - load)) * 1 ms: half of one at a load of 0.5."""
+
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

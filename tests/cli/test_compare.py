@@ -7,19 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import Command
-
-MD1 = """
-trunkline: 1
-parameters: {load: 0.5}
-nodes: [S, R]
-links: {S-R: {rate: 10 Mbit/s, port: endless}}
-ports: {endless: {queue: {limit: none}}}
-flows:
-  poisson:
-    {agent: udp, from: S, to: R, arrivals: poisson, rate: "${load * 10 Mbit/s}", size: 1250 B}
-run: {duration: 2 s}
-"""
+from ..conftest import MD1, Command
 
 
 @pytest.fixture

@@ -7,19 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import Command
-
-MD1 = """
-trunkline: 1
-parameters: {load: 0.5}
-nodes: [S, R]
-links: {S-R: {rate: 10 Mbit/s, port: endless}}
-ports: {endless: {queue: {limit: none}}}
-flows:
-  poisson:
-    {agent: udp, from: S, to: R, arrivals: poisson, rate: "${load * 10 Mbit/s}", size: 1250 B}
-run: {duration: 20 s}
-"""
+from ..conftest import MD1, Command
 
 # A flow that starts late, over a long way.
 SLOW = """
@@ -36,8 +24,8 @@ run: {duration: 40 s}
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
-    """A scenario whose mean wait is known: 0.5 / (2 * 0.5) * 1 ms = 0.5 ms."""
-    (tmp_path / "md1.yaml").write_text(MD1, "utf-8")
+    """A queue with a mean wait of 0.5 ms, for longer."""
+    (tmp_path / "md1.yaml").write_text(MD1.replace("2 s", "20 s"), "utf-8")
     return "md1.yaml"
 
 

@@ -15,22 +15,14 @@ from trunkline.results import Results, store
 from trunkline.scenario import load
 from trunkline.stats.metric import parse
 
-MD1 = """
-trunkline: 1
-parameters: {load: 0.5, size: 1250 B}
-nodes: [S, R]
-links: {S-R: {rate: 10 Mbit/s, port: endless}}
-ports: {endless: {queue: {limit: none}}}
-flows:
-  poisson:
-    {agent: udp, from: S, to: R, arrivals: poisson, rate: "${load * 10 Mbit/s}", size: $size}
-run: {duration: 4 s}
-"""
+from ...conftest import MD1
+
+LONGER = MD1.replace("2 s", "4 s")
 WAIT = [parse("ports.wait_mean_s")]
 
 
 def side(**values: str) -> Side:
-    return Side.of_scenario(load(MD1, overrides=values), "md1")
+    return Side.of_scenario(load(LONGER, overrides=values), "md1")
 
 
 def test_a_small_difference_is_found_because_seeds_are_shared() -> None:
@@ -148,7 +140,7 @@ def test_pairs_are_added_until_the_difference_is_sure() -> None:
 
 
 def test_what_one_side_alone_has_is_a_difference() -> None:
-    text = MD1.replace("poisson:", "other:")
+    text = LONGER.replace("poisson:", "other:")
     b = Side.of_scenario(load(text), "other")
     done = compare(side(), b, [parse("goodput_bit_s")], runs=2)
     assert done.only_a == ["flows.goodput_bit_s of poisson"]
@@ -159,7 +151,7 @@ def test_what_one_side_alone_has_is_a_difference() -> None:
 
 
 def test_where_nothing_is_random_that_is_said() -> None:
-    text = MD1.replace("arrivals: poisson, ", "")
+    text = LONGER.replace("arrivals: poisson, ", "")
     a, b = (Side.of_scenario(load(text, overrides={"load": rho}), "x") for rho in ("0.4", "0.5"))
     done = compare(a, b, [parse("goodput_bit_s")], runs=2)
     assert len(done.notes) == 1
@@ -174,6 +166,6 @@ def test_a_side_may_be_run_by_another_engine() -> None:
         asked.extend(seeds)
         return simulate(network, seeds=seeds, scenario=text)
 
-    b = Side.of_scenario(load(MD1), "other", run=other)
+    b = Side.of_scenario(load(LONGER), "other", run=other)
     assert compare(side(), b, WAIT, runs=3).identical
     assert asked == [1, 2, 3]

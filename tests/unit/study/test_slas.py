@@ -15,23 +15,17 @@ from trunkline.study.progress import Progress
 from trunkline.study.reproduction import Subject
 from trunkline.study.until import until
 
-from ...conftest import Command
+from ...conftest import MD1, Command
 
 # 10 Mbit/s and 1250 B: 1 ms a packet. M/D/1 at a load of 0.5 waits 0.5 ms on average and takes
 # 1.5 ms, at 0.8 it waits 2 ms and takes 3 ms.
-SCENARIO = """
-trunkline: 1
-parameters: {load: 0.5, promise: 2 ms}
-nodes: [S, R]
-links: {S-R: {rate: 10 Mbit/s, port: endless}}
-ports: {endless: {queue: {limit: none}}}
-flows:
-  poisson:
-    {agent: udp, from: S, to: R, arrivals: poisson, rate: "${load * 10 Mbit/s}", size: 1250 B}
+SCENARIO = (
+    MD1.replace("load: 0.5,", "load: 0.5, promise: 2 ms,").replace("2 s}", "20 s}")
+    + """
 slas:
   gold: {flow: poisson, at_most: {delay_mean: $promise}}
-run: {duration: 20 s}
 """
+)
 STUDY = """
 study: 1
 name: promise

@@ -17,19 +17,7 @@ from trunkline.study.progress import Progress
 from trunkline.study.reproduction import Subject
 from trunkline.study.until import Reached, until
 
-from ...conftest import Command
-
-SCENARIO = """
-trunkline: 1
-parameters: {load: 0.5}
-nodes: [S, R]
-links: {S-R: {rate: 10 Mbit/s, port: endless}}
-ports: {endless: {queue: {limit: none}}}
-flows:
-  poisson:
-    {agent: udp, from: S, to: R, arrivals: poisson, rate: "${load * 10 Mbit/s}", size: 1250 B}
-run: {duration: 4 s}
-"""
+from ...conftest import MD1, Command
 
 STUDY = """
 study: 1
@@ -54,7 +42,7 @@ def subject(tmp_path: Path) -> Path:
     """A study of two loads, of which the higher needs many more runs."""
     folder = tmp_path / "queue"
     folder.mkdir()
-    (folder / "md1.yaml").write_text(SCENARIO, "utf-8")
+    (folder / "md1.yaml").write_text(MD1.replace("2 s", "4 s"), "utf-8")
     (folder / "study.yaml").write_text(STUDY, "utf-8")
     return folder
 
