@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 #[derive(Debug)]
 pub struct Batch {
     program: &'static str,
+    lines: Vec<String>,
     child: Child,
     output: File,
     talk: File,
@@ -33,36 +34,53 @@ impl Batch {
                 .stdout(Stdio::from(output.try_clone()?))
                 .stderr(Stdio::from(talk.try_clone()?))
                 .spawn()?;
-            Ok(Self { program, child, output, talk })
+            Ok(Self { program, lines: Vec::new(), child, output, talk })
         };
         start().map_err(|why| format!("{program}: {why}"))
     }
 
-    /// Gives it its lines and waits for its end; what it printed.
+    /// Has it do its lines while nobody else has anything to do.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn put_last(self) -> Result<Self, String> {
+        process::put_last(self.child.id()).map_err(|why| format!("{}: {why}", self.program))?;
+        Ok(self)
+    }
+
+    /// Gives it its lines; it does them while this process waits for something else.
+    ///
+    /// # Errors
+    /// It does not take them.
+    pub fn give(&mut self, lines: Vec<String>) -> Result<(), String> {
+        let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
+        self.lines = lines;
+        let given = self.child.stdin.take().map_or(Ok(()), |mut to| to.write_all(text.as_bytes()));
+        match given {
+            // One that stopped at a line it refuses reads no further.
+            Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {
+                Err(format!("{}: {why}", self.program))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits for its end; what it printed.
     ///
     /// # Errors
     /// The first line that was refused, and what was said about it.
-    pub fn run(mut self, lines: &[String]) -> Result<String, String> {
-        let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
-        let mut run = || -> io::Result<(bool, String, String)> {
-            if let Some(mut input) = self.child.stdin.take() {
-                // One that stopped at a line it refuses reads no further.
-                let given = input.write_all(text.as_bytes());
-                given.or_else(|why| match why.kind() {
-                    io::ErrorKind::BrokenPipe => Ok(()),
-                    _ => Err(why),
-                })?;
-            }
+    pub fn finish(mut self) -> Result<String, String> {
+        let mut finish = || -> io::Result<(bool, String, String)> {
             let done = self.child.wait()?.success();
             Ok((done, read(&mut self.output)?, read(&mut self.talk)?))
         };
-        let (done, output, talk) = run().map_err(|why| format!("{}: {why}", self.program))?;
+        let (done, output, talk) = finish().map_err(|why| format!("{}: {why}", self.program))?;
         if done {
             return Ok(output);
         }
         // "Command failed -:3" counts lines from one.
         let number = talk.rsplit(':').next().and_then(|tail| tail.trim().parse::<usize>().ok());
-        let line = number.and_then(|number| lines.get(number.wrapping_sub(1)));
+        let line = number.and_then(|number| self.lines.get(number.wrapping_sub(1)));
         let said: Vec<&str> =
             talk.lines().filter(|line| !line.starts_with("Command failed")).collect();
         let line = line.map_or("?", String::as_str);
@@ -70,15 +88,17 @@ impl Batch {
     }
 }
 
-/// Runs a program over lines at once, if there are any; what it printed.
+/// Runs a program over lines at once, if there are any.
 ///
 /// # Errors
 /// Those of [`Batch`].
-pub fn batch(program: &'static str, options: &[&str], lines: &[String]) -> Result<String, String> {
+pub fn batch(program: &'static str, lines: &[String]) -> Result<(), String> {
     if lines.is_empty() {
-        return Ok(String::new());
+        return Ok(());
     }
-    Batch::start(program, options)?.run(lines)
+    let mut started = Batch::start(program, &[])?;
+    started.give(lines.to_vec())?;
+    started.finish().map(drop)
 }
 
 fn read(file: &mut File) -> io::Result<String> {

@@ -4,7 +4,7 @@ use crate::archive::Archive;
 use crate::batch::Batch;
 use crate::orders::Orders;
 use crate::spaces::Spaces;
-use crate::statistics::{snapshot, Series};
+use crate::statistics::{Series, Snapshot};
 use crate::sys::time;
 use crate::sys::time::Waiter;
 use crate::{tcp, udp};
@@ -14,6 +14,9 @@ use std::collections::BinaryHeap;
 const MS: u64 = 1_000_000;
 /// Receivers are read in these steps; the times of arrival are the kernel's.
 const DRAIN_NS: u64 = 20 * MS;
+/// What a guest's kernel does in its first seconds (it calibrates its clock, say) takes the
+/// processor of an emulated machine 20 ms; waiting for it costs the host nothing.
+const SETTLE_NS: u64 = 3000 * MS;
 /// Parts of the run after which a line says that it goes on.
 const PARTS: u64 = 20;
 
@@ -28,7 +31,7 @@ enum Due {
     Drain,
     Sample(usize),
     Read(usize),
-    Snapshot(usize),
+    Snapshot(usize, usize),
     Progress(u64),
     End,
 }
@@ -67,6 +70,11 @@ pub fn run(
         let waiting = spaces.within(change.node, || Batch::start(change.program, &[]));
         changes.push(Some(waiting.map_err(|why| why.to_string())??));
     }
+    let mut snapshots = Vec::new();
+    for &at in &orders.snapshots {
+        let during = at < orders.duration_ns;
+        snapshots.push(during.then(|| Snapshot::open(&orders, &spaces)).transpose()?);
+    }
     let mut run = Run {
         zero: 0,
         due: BinaryHeap::new(),
@@ -80,9 +88,10 @@ pub fn run(
         series,
         counts,
         changes,
+        snapshots,
     };
     run.plan().map_err(|why| why.to_string())?;
-    run.go(archive)?;
+    run.go()?;
     run.finish(archive)
 }
 
@@ -99,6 +108,7 @@ struct Run {
     series: Vec<Series>,
     counts: Vec<Series>,
     changes: Vec<Option<Batch>>,
+    snapshots: Vec<Option<Snapshot>>,
 }
 
 impl Run {
@@ -123,7 +133,7 @@ impl Run {
             self.due.push(Reverse((change.at_ns, Due::Change(index))));
         }
         for (number, &at) in self.orders.snapshots.iter().enumerate() {
-            self.due.push(Reverse((at, Due::Snapshot(number))));
+            self.due.push(Reverse((at, Due::Snapshot(number, 0))));
         }
         if !self.udp.is_empty() {
             self.due.push(Reverse((DRAIN_NS, Due::Drain)));
@@ -136,12 +146,21 @@ impl Run {
         Ok(())
     }
 
-    fn go(&mut self, archive: &mut Archive) -> Result<(), String> {
+    fn go(&mut self) -> Result<(), String> {
         // On a multiple of 100 ms, so that a longer set-up moves no timer of the kernel against us.
-        self.zero = (time::clock() / (100 * MS) + 2) * (100 * MS);
+        let ready = time::clock() + if std::process::id() == 1 { SETTLE_NS } else { 0 };
+        self.zero = (ready / (100 * MS) + 2) * (100 * MS);
         println!("trunkline: time zero");
         let mut reached = 0;
-        while let Some(Reverse((at, due))) = self.due.pop() {
+        while let Some(Reverse((mut at, mut due))) = self.due.pop() {
+            if let (Due::Snapshot(..), Some(mut next)) = (due, self.due.peek_mut()) {
+                // On an emulated machine reading takes time: what has become due goes first.
+                let (then, what) = next.0;
+                if what != Due::End && self.zero + then < time::clock() {
+                    *next = Reverse((at, due));
+                    (at, due) = (then, what);
+                }
+            }
             if at > reached || reached == 0 {
                 self.wait_until(self.zero + at)?;
                 reached = at;
@@ -150,7 +169,7 @@ impl Run {
             if due == Due::End {
                 return Ok(());
             }
-            self.act(at, due, archive)?;
+            self.act(at, due)?;
         }
         Ok(())
     }
@@ -176,13 +195,14 @@ impl Run {
         }
     }
 
-    fn act(&mut self, at: u64, due: Due, archive: &mut Archive) -> Result<(), String> {
+    fn act(&mut self, at: u64, due: Due) -> Result<(), String> {
         let mut again = |time: u64| self.due.push(Reverse((time, due)));
         match due {
             Due::Count(index) => self.counts[index].read(at)?,
             Due::Change(index) => {
-                if let Some(waiting) = self.changes[index].take() {
-                    waiting.run(&self.orders.changes[index].lines)?;
+                if let Some(mut waiting) = self.changes[index].take() {
+                    waiting.give(std::mem::take(&mut self.orders.changes[index].lines))?;
+                    waiting.finish()?;
                 }
             }
             Due::Datagram(index) => {
@@ -205,9 +225,28 @@ impl Run {
                 again(at + self.orders.samples[index].step_ns);
                 self.series[index].read(at)?;
             }
-            Due::Snapshot(number) => snapshot(number, &self.orders, &self.spaces, archive)?,
+            Due::Snapshot(number, node) => {
+                if node + 1 < self.orders.nodes.len() {
+                    self.due.push(Reverse((at, Due::Snapshot(number, node + 1))));
+                }
+                self.snapshot(number, node)?;
+            }
             Due::Progress(part) => println!("trunkline: {} %", 100 / PARTS * part),
             Due::End => {}
+        }
+        Ok(())
+    }
+
+    /// Reads a node; the last one ends the snapshot.
+    fn snapshot(&mut self, number: usize, node: usize) -> Result<(), String> {
+        let Self { orders, spaces, snapshots, .. } = self;
+        let snapshot = match &mut snapshots[number] {
+            Some(ready) => ready,
+            slot => slot.insert(Snapshot::open(orders, spaces)?),
+        };
+        snapshot.read(node, orders, spaces)?;
+        if node + 1 == orders.nodes.len() {
+            snapshot.show()?;
         }
         Ok(())
     }
@@ -231,6 +270,11 @@ impl Run {
         for series in self.series.into_iter().chain(self.counts) {
             series.finish(archive);
         }
+        for (number, snapshot) in self.snapshots.into_iter().enumerate() {
+            if let Some(snapshot) = snapshot {
+                snapshot.finish(number, &self.orders, archive)?;
+            }
+        }
         archive.put("late_ns", self.late_ns.to_string());
         Ok(())
     }
@@ -245,7 +289,7 @@ mod tests {
         let mut due = BinaryHeap::new();
         let given = [
             Due::End,
-            Due::Snapshot(0),
+            Due::Snapshot(0, 0),
             Due::Drain,
             Due::Datagram(1),
             Due::Datagram(0),
@@ -262,7 +306,7 @@ mod tests {
             Due::Datagram(0),
             Due::Datagram(1),
             Due::Drain,
-            Due::Snapshot(0),
+            Due::Snapshot(0, 0),
             Due::End,
         ];
         assert_eq!(order[0], Due::Drain);

@@ -71,7 +71,7 @@ fn prepare_node(node: &Node) -> Result<(), String> {
         fs::write(format!("/proc/sys/{key}"), value)
             .map_err(|why| format!("sysctl {key} = {value}: {why}"))?;
     }
-    batch("ip", &[], &node.ip)?;
-    batch("mpls", &[], &node.mpls)?;
-    batch("tc", &[], &node.tc).map(drop)
+    batch("ip", &node.ip)?;
+    batch("mpls", &node.mpls)?;
+    batch("tc", &node.tc)
 }

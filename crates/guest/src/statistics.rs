@@ -1,7 +1,7 @@
 //! What queues, classes, filters and protocols have counted.
 
 use crate::archive::Archive;
-use crate::batch::batch;
+use crate::batch::Batch;
 use crate::netlink::{Counters, Netlink};
 use crate::orders::Orders;
 use crate::spaces::Spaces;
@@ -55,59 +55,112 @@ impl Series {
     }
 }
 
-/// Puts the statistics of everything: for each node a file each of what `tc` prints about queues
-/// and filters, of the counters of classes and of the protocols' counters.
-///
-/// # Errors
-/// What could not be read.
-pub fn snapshot(
-    number: usize,
-    orders: &Orders,
-    spaces: &Spaces,
-    archive: &mut Archive,
-) -> Result<(), String> {
-    for (index, node) in orders.nodes.iter().enumerate() {
-        let read = spaces.within(index, || -> Result<(String, String, String), String> {
-            let classes = classes().map_err(|why| why.to_string())?;
-            let mut lines = vec!["qdisc show".to_owned()];
-            for (device, _) in &classes {
-                for side in ["ingress", "egress"] {
-                    lines.push(format!("filter show dev {device} {side}"));
-                }
-            }
-            let shown = batch("tc", &["-s", "-j"], &lines)?;
-            let devices: Vec<String> =
-                classes.iter().map(|(device, list)| format!("\"{device}\":[{list}]")).collect();
-            let mut counters = String::new();
-            for name in ["netstat", "snmp"] {
-                let path = format!("/proc/thread-self/net/{name}");
-                counters += &fs::read_to_string(&path).map_err(|why| format!("{path}: {why}"))?;
-            }
-            Ok((shown, format!("{{{}}}", devices.join(",")), counters))
-        });
-        let (shown, classes, counters) = read
-            .map_err(|why| why.to_string())
-            .and_then(|result| result)
-            .map_err(|why| format!("node {}: statistics: {why}", node.name))?;
-        let place = format!("snapshot-{number}/{}", node.name);
-        archive.put(format!("{place}/tc"), shown);
-        archive.put(format!("{place}/classes"), classes);
-        archive.put(format!("{place}/counters"), counters);
-    }
-    Ok(())
+/// The programs that print the statistics of everything, a `tc` for each node. Those of a time during
+/// the run are started before it.
+#[derive(Debug)]
+pub struct Snapshot {
+    nodes: Vec<Ready>,
 }
 
-/// The devices of the namespace of this thread, each with its classes as JSON.
-fn classes() -> io::Result<Vec<(String, String)>> {
-    let mut socket = Netlink::open()?;
-    let mut all = Vec::new();
-    for (index, device) in socket.devices()? {
-        let counters = socket.counters(index)?;
-        let list: Vec<String> =
-            counters.iter().filter(|counters| counters.what == "class").map(json).collect();
-        all.push((device, list.join(",")));
+#[derive(Debug)]
+struct Ready {
+    socket: Netlink,
+    devices: Vec<(i32, String)>,
+    shows: Batch,
+    classes: Vec<String>,
+    protocols: String,
+}
+
+impl Snapshot {
+    /// Starts them.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn open(orders: &Orders, spaces: &Spaces) -> Result<Self, String> {
+        let mut nodes = Vec::with_capacity(orders.nodes.len());
+        for (index, node) in orders.nodes.iter().enumerate() {
+            let open = || -> Result<_, String> {
+                let mut socket = Netlink::open().map_err(|why| why.to_string())?;
+                let devices = socket.devices().map_err(|why| why.to_string())?;
+                let shows = Batch::start("tc", &["-s", "-j"])?.put_last()?;
+                Ok(Ready { socket, devices, shows, classes: Vec::new(), protocols: String::new() })
+            };
+            nodes.push(within(spaces, index, &node.name, open)?);
+        }
+        Ok(Self { nodes })
     }
-    Ok(all)
+
+    /// Reads the counters of a node's classes and protocols.
+    ///
+    /// # Errors
+    /// What could not be read.
+    pub fn read(&mut self, node: usize, orders: &Orders, spaces: &Spaces) -> Result<(), String> {
+        let Ready { socket, devices, classes, protocols, .. } = &mut self.nodes[node];
+        for (number, device) in devices.iter() {
+            let counters = socket.counters(*number).map_err(|why| why.to_string())?;
+            let list: Vec<String> =
+                counters.iter().filter(|each| each.what == "class").map(json).collect();
+            classes.push(format!("\"{device}\":[{}]", list.join(",")));
+        }
+        *protocols = within(spaces, node, &orders.nodes[node].name, || {
+            let read = |file: &str| {
+                let path = format!("/proc/thread-self/net/{file}");
+                fs::read_to_string(&path).map_err(|why| format!("{path}: {why}"))
+            };
+            Ok(read("netstat")? + &read("snmp")?)
+        })?;
+        Ok(())
+    }
+
+    /// Has `tc` print the rest. That takes an emulated machine long, so that packets go first; and
+    /// it holds the lock that reading takes, so that it comes last.
+    ///
+    /// # Errors
+    /// A `tc` has ended.
+    pub fn show(&mut self) -> Result<(), String> {
+        for node in &mut self.nodes {
+            let filters = |(_, device): &(i32, String)| {
+                ["ingress", "egress"].map(|side| format!("filter show dev {device} {side}"))
+            };
+            let mut lines = vec!["qdisc show".to_owned()];
+            lines.extend(node.devices.iter().flat_map(filters));
+            node.shows.give(lines)?;
+        }
+        Ok(())
+    }
+
+    /// Puts for each node a file each of what `tc` printed about queues and filters, of the counters
+    /// of classes and of the protocols' counters.
+    ///
+    /// # Errors
+    /// What `tc` refused.
+    pub fn finish(
+        self,
+        number: usize,
+        orders: &Orders,
+        archive: &mut Archive,
+    ) -> Result<(), String> {
+        for (node, its) in self.nodes.into_iter().zip(&orders.nodes) {
+            let place = format!("snapshot-{number}/{}", its.name);
+            archive.put(format!("{place}/tc"), node.shows.finish()?);
+            archive.put(format!("{place}/classes"), format!("{{{}}}", node.classes.join(",")));
+            archive.put(format!("{place}/counters"), node.protocols);
+        }
+        Ok(())
+    }
+}
+
+fn within<T>(
+    spaces: &Spaces,
+    node: usize,
+    name: &str,
+    work: impl FnOnce() -> Result<T, String>,
+) -> Result<T, String> {
+    spaces
+        .within(node, work)
+        .map_err(|why| why.to_string())
+        .and_then(|result| result)
+        .map_err(|why| format!("node {name}: statistics: {why}"))
 }
 
 /// Counters as `tc -j` would print them.

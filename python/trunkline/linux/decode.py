@@ -20,7 +20,7 @@ from trunkline.linux.addresses import node_name
 from trunkline.linux.arrivals import Arrival, datagrams, samples
 from trunkline.linux.compile import Compiled
 from trunkline.linux.flows import TCP_HEADERS, TIMESTAMPS
-from trunkline.linux.statistics import Queue, at, cut, netstat, police_drops, queues, trapped
+from trunkline.linux.statistics import Queue, Snapshot, at, cut, netstat, police_drops, queues, trapped
 from trunkline.results import SCHEMAS, Column, Provenance, Results, Table
 from trunkline.results.decode import decode
 
@@ -83,21 +83,22 @@ def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
     data = compiled.network
     warmup = data["run"]["warmup_ns"]
     stats = json.loads((folder / "stats.json").read_text())
-    first, last = at(stats, warmup), at(stats, data["run"]["duration_ns"])
+    last = at(stats, data["run"]["duration_ns"])
+    first = at(stats, warmup) if warmup else None
     flows = []
     for index, its in enumerate(data["flows"]):
         if its["agent"]["protocol"] == "udp":
             flows.append(_udp(compiled, folder, index))
         else:
             flows.append(_tcp(compiled, folder, index, (first, last)))
-    found = queues(compiled, first if warmup else None, last)
+    found = queues(compiled, first, last)
     raw = {
         "flows": _raw_flows(flows),
         "ports": _raw_ports(found),
         "drops": _raw_drops(
             found,
-            police_drops(compiled, first if warmup else None, last),
-            [*cut(compiled, folder, warmup), *trapped(compiled, first if warmup else None, last)],
+            police_drops(compiled, first, last),
+            [*cut(compiled, folder, warmup), *trapped(compiled, first, last)],
         ),
         "timeline": compiled.rehearsal.timeline,
         "series": series.raw(compiled, folder),
@@ -163,7 +164,7 @@ def lost(
 
 
 def _tcp(
-    compiled: Compiled, folder: Path, index: int, stats: tuple[Mapping[str, Any], Mapping[str, Any]]
+    compiled: Compiled, folder: Path, index: int, stats: tuple[Snapshot | None, Snapshot]
 ) -> Flow:
     data = compiled.network
     warmup = data["run"]["warmup_ns"]
@@ -203,11 +204,10 @@ def _tcp(
     node = node_name(flow["src"])
     made.timeouts = made.fast_retransmits = None
     if alone == 1:
-        first, second = (netstat(each, node) for each in stats)
+        first, second = (netstat(each, node) if each else {} for each in stats)
         entries = ("TCPRenoRecovery", "TCPSackRecovery")
-        earlier: Mapping[str, int] = first if warmup else {}
-        made.timeouts = second.get("TCPTimeouts", 0) - earlier.get("TCPTimeouts", 0)
-        made.fast_retransmits = sum(second.get(e, 0) - earlier.get(e, 0) for e in entries)
+        made.timeouts = second.get("TCPTimeouts", 0) - first.get("TCPTimeouts", 0)
+        made.fast_retransmits = sum(second.get(e, 0) - first.get(e, 0) for e in entries)
     return made
 
 

@@ -26,6 +26,7 @@ unsafe extern "C" {
     fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
     fn setrlimit(what: c_int, limits: *const [u64; 2]) -> c_int;
     fn personality(kind: c_ulong) -> c_int;
+    fn sched_setscheduler(process: c_int, policy: c_int, priority: *const c_int) -> c_int;
     fn sched_setaffinity(process: c_int, size: usize, mask: *const u64) -> c_int;
 }
 
@@ -50,6 +51,14 @@ pub fn new_network() -> io::Result<()> {
 pub fn enter_network(namespace: &impl AsRawFd) -> io::Result<()> {
     // SAFETY: it takes numbers only.
     check(unsafe { setns(namespace.as_raw_fd(), 0x4000_0000) }).map(drop)
+}
+
+/// Has a process wait while any other has something to do.
+pub fn put_last(process: u32) -> io::Result<()> {
+    const IDLE: c_int = 5;
+    let process = c_int::try_from(process).map_err(io::Error::other)?;
+    // SAFETY: the priority, of which this policy has one, lives through the call.
+    check(unsafe { sched_setscheduler(process, IDLE, &0) }).map(drop)
 }
 
 /// Lets timers fire when they are due; by default the kernel may hold them back by 50 us.
