@@ -77,6 +77,7 @@ def packets(pairs: Sequence[Pair]) -> list[Row]:
     """Comparisons of single packets, two a flow: those lost, and the delays of the others."""
     rows = []
     compiled = pairs[0].compiled
+    emulated = 0 if pairs[0].runner == engine.UNHURRIED else len(compiled.network["flows"])
     arrived = sum(len(theirs) for pair in pairs for _, theirs, _, _ in pair.packets.values())
     gap = compiled.plan.duration_ns * len(pairs) / max(1, arrived)
     found = [each for pair in pairs for each in pair.packets.values()]
@@ -84,7 +85,7 @@ def packets(pairs: Sequence[Pair]) -> list[Row]:
     others = any(first != second for _, _, first, second in found)
     for index, flow in enumerate(compiled.network["flows"]):
         hops = max(1, len(_links_crossed(compiled, index)))
-        allowed = tolerance.delay_ns(hops, arrived // len(pairs))
+        allowed = tolerance.delay_ns(hops, arrived // len(pairs), emulated)
         mine = [pair.packets[index] for pair in pairs]
         lost = _lost(flow["name"], mine, allowed, gap)
         rows.append(lost)

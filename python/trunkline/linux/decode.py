@@ -20,7 +20,16 @@ from trunkline.linux.addresses import node_name
 from trunkline.linux.arrivals import Arrival, datagrams, samples
 from trunkline.linux.compile import Compiled
 from trunkline.linux.flows import TCP_HEADERS, TIMESTAMPS
-from trunkline.linux.statistics import Queue, Snapshot, at, cut, netstat, police_drops, queues, trapped
+from trunkline.linux.statistics import (
+    Queue,
+    Snapshot,
+    at,
+    cut,
+    netstat,
+    police_drops,
+    queues,
+    trapped,
+)
 from trunkline.results import SCHEMAS, Column, Provenance, Results, Table
 from trunkline.results.decode import decode
 

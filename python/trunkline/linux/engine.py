@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from trunkline.linux import decode
 from trunkline.linux.compile import Compiled, compile
@@ -174,12 +174,23 @@ def is_random(compiled: Compiled) -> bool:
     return policies or any(link["loss"] for link in compiled.network["links"])
 
 
-def is_exact(compiled: Compiled) -> bool:
+UNHURRIED: Final = "uml"
+"""The runner whose processor takes no time."""
+REAL: Final = "native"
+"""The runner in real time."""
+
+
+def is_exact(compiled: Compiled, runner: str) -> bool:
     """Whether packets can be compared one by one.
 
     TCP answers to what became of earlier packets. So does a limit of bytes where packets have
-    several sizes: who came first decides who finds room for long after.
+    several sizes: who came first decides who finds room for long after. An emulated machine sends
+    late while a program runs beside the packets.
     """
+    plan = compiled.plan
+    beside = plan.changes or plan.samples or len(plan.snapshots_ns) > 1
+    if runner == REAL or (runner != UNHURRIED and beside):
+        return False
     if compiled.plan.tcp or is_random(compiled):
         return False
     sizes = {size for listed in compiled.traffic.sent.values() for _, size in listed}

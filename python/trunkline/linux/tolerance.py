@@ -16,10 +16,12 @@ their means over the seeds: those may be apart by what the seeds themselves diff
 interval, seed by seed), delays and shares by `SHARED`. The greatest delay is one packet's:
 `GREATEST`.
 
-An emulated machine takes its time for what it does, some 10 us a packet and far more at first, and
-it has queues of its own; a machine in real time has all that and company. There packets are not
-compared one by one: means may be apart by `EMULATED_HOP_NS` a hop too and drops by
-`EMULATED_DROPS`, and the greatest delay, which is the first packet's, is left out.
+An emulated machine takes its time for what it does: the sender some 10 us a packet, of those that
+are due at one instant one after the other (`SENDER_NS` a flow), each router as long (`ROUTER_NS`).
+Programs that run beside the packets (they count what has come by the end of the warm-up, and change
+routes when something fails) keep it from packets for milliseconds; a machine in real time has all
+that and company. There packets are not compared one by one: means may be apart by
+`EMULATED_HOP_NS` a hop too and drops by `EMULATED_DROPS`, and the greatest delay is left out.
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ ENDS_NS: Final = 3_000
 PACKET_NS: Final = 2
 MOST_ROUNDED: Final = 16_384
 GOODPUT: Final = 0.01
+SENDER_NS: Final = 15_000
+ROUTER_NS: Final = 15_000
 EMULATED_HOP_NS: Final = 200_000
 EMULATED_DROPS: Final = 10
 SHARED: Final = 0.03
@@ -46,9 +50,20 @@ LEFT_OUT: Final = 0.05
 CONFIDENCE: Final = 0.99
 
 
-def delay_ns(hops: int, packets: int) -> int:
-    """For the delay of one packet over so many links, after so many packets [ns]."""
-    return ENDS_NS + hops * HOP_NS + min(packets, MOST_ROUNDED) * PACKET_NS
+def delay_ns(hops: int, packets: int, emulated_flows: int = 0) -> int:
+    """For the delay of one packet [ns].
+
+    Parameters
+    ----------
+    hops : int
+        Links that it crosses.
+    packets : int
+        Packets before it.
+    emulated_flows : int, default 0
+        Flows that an emulated machine sends; 0 for a machine that takes no time.
+    """
+    virtual = ENDS_NS + hops * HOP_NS + min(packets, MOST_ROUNDED) * PACKET_NS
+    return virtual + (emulated_flows * SENDER_NS + hops * ROUTER_NS if emulated_flows else 0)
 
 
 def unlike(lost: float, allowed_ns: int, gap_ns: float) -> int:

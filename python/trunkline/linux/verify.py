@@ -17,11 +17,9 @@ from trunkline.engine.sim import simulate
 from trunkline.linux import compare, engine, tolerance
 from trunkline.linux.arrivals import datagrams
 from trunkline.linux.compare import Packets, Pair, Row
-from trunkline.linux.compile import Compiled, compile
+from trunkline.linux.compile import compile
 from trunkline.results import Results
 
-UNHURRIED: Final = "uml"
-"""The runner whose processor takes no time."""
 PROBE_NS: Final = 10_000_000
 """Step at which congestion windows are compared [ns]."""
 MOMENT_NS: Final = 1_000_000
@@ -143,12 +141,12 @@ def verify_runs(
         _probe(data)
         pairs.append(_pair(data, seed, runner, engine.part_of(on_progress, len(pairs), len(runs))))
     first = pairs[0]
-    emulated = first.runner != UNHURRIED
-    exact = not emulated and engine.is_exact(first.compiled)
+    emulated = first.runner != engine.UNHURRIED
+    exact = engine.is_exact(first.compiled, first.runner)
     rows = compare.packets(pairs) if exact else compare.means(pairs, emulated=emulated)
     # Each once, in the order in which they came up.
     notes = tuple(dict.fromkeys(note for pair in pairs for note in pair.compiled.notes))
-    if emulated:
+    if emulated and not exact:
         notes += (f"the processor of {first.runner} takes time: means are compared, not packets",)
     return Verdict(
         tuple(rows),
@@ -184,14 +182,15 @@ def _pair(
     written = json.dumps(data, sort_keys=True, separators=(",", ":"))
     with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
         done = engine.run(written, seed, Path(folder), runner=runner, on_progress=on_progress)
-        exact = done.runner == UNHURRIED and engine.is_exact(done.compiled)
+        exact = engine.is_exact(done.compiled, done.runner)
         traced = json.dumps({**data, "run": {**data["run"], "trace": exact}})
         (simulated,) = simulate(traced, seeds=[seed])
-        found = _by_packet(done.compiled, simulated, Path(folder)) if exact else {}
+        found = _by_packet(done, simulated, Path(folder)) if exact else {}
     return Pair(simulated, done.results, done.compiled, done.runner, found)
 
 
-def _by_packet(compiled: Compiled, simulated: Results, folder: Path) -> dict[int, Packets]:
+def _by_packet(done: engine.Run, simulated: Results, folder: Path) -> dict[int, Packets]:
+    compiled = done.compiled
     table = simulated.packets
     sent: dict[tuple[str, int], int] = {}
     delays: dict[str, dict[int, int]] = {}
@@ -216,7 +215,7 @@ def _by_packet(compiled: Compiled, simulated: Results, folder: Path) -> dict[int
             if each.received_ns < end
         }
         # A packet that one engine delivers within the last moments is under way in the other.
-        near = _near_end(compiled, index, ours, theirs)
+        near = _near_end(done, index, ours, theirs)
         missing = set(range(len(compiled.traffic.sent[index]))) - set(theirs) - near
         inside = {each for each in missing if each not in ours and each not in dropped}
         found[index] = (ours, theirs, dropped - near, missing - inside)
@@ -224,12 +223,14 @@ def _by_packet(compiled: Compiled, simulated: Results, folder: Path) -> dict[int
 
 
 def _near_end(
-    compiled: Compiled, index: int, ours: Mapping[int, int], theirs: Mapping[int, int]
+    done: engine.Run, index: int, ours: Mapping[int, int], theirs: Mapping[int, int]
 ) -> set[int]:
     """Packets whose arrival is so near the end of the run that either engine may miss it."""
-    end = compiled.network["run"]["duration_ns"]
-    margin = tolerance.delay_ns(len(compiled.network["links"]), len(ours) + len(theirs))
-    sent = compiled.traffic.sent[index]
+    data = done.compiled.network
+    end = data["run"]["duration_ns"]
+    emulated = 0 if done.runner == engine.UNHURRIED else len(data["flows"])
+    margin = tolerance.delay_ns(len(data["links"]), len(ours) + len(theirs), emulated)
+    sent = done.compiled.traffic.sent[index]
     return {
         number
         for delays in (ours, theirs)

@@ -40,3 +40,9 @@ def test_as_many_may_change_places_as_come_too_close_to_a_choice() -> None:
     assert tolerance.left_out(400, 900_000, 1_000_000, others=False) == 20
     assert tolerance.left_out(400, 10_000, 1_000_000, others=True) == 20
     assert tolerance.left_out(1, 10_000, 1_000_000, others=True) == 0
+
+
+def test_an_emulated_machine_takes_time_for_each_flow_and_router() -> None:
+    # 15 us a flow that is due before this one at the same instant, 15 us a link, over the 11 us
+    # above.
+    assert tolerance.delay_ns(4, 1000, 3) == 11_000 + 3 * 15_000 + 4 * 15_000
