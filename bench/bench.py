@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ import ns3
 import ours
 import scaling
 import threads
+from child import spend
 from workloads import WORKLOADS, Workload
 
 TOLERANCE = 0.02
@@ -48,27 +48,6 @@ class Contender:
     idle: list[str]
     counting: list[str]
     parse: Callable[[str], dict[str, float]]
-
-
-def cpu_seconds(command: list[str]) -> float:
-    """Processor time of a child process, user and system, as the kernel reports it.
-
-    Parameters
-    ----------
-    command : list of str
-        The program and its arguments; its output is thrown away.
-
-    Returns
-    -------
-    float
-        Seconds.
-    """
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise subprocess.CalledProcessError(child.returncode, command)
-    return usage.ru_utime + usage.ru_stime
 
 
 def our_contender(
@@ -189,8 +168,8 @@ def compare(
     idle: list[list[float]] = [[] for _ in found]
     for _ in range(rounds):
         for place, contender in enumerate(found):
-            spent[place].append(cpu_seconds(contender.timed))
-            idle[place].append(cpu_seconds(contender.idle))
+            spent[place].append(spend(contender.timed).cpu_s)
+            idle[place].append(spend(contender.idle).cpu_s)
     # The clock of the kernel has ticks; a run shorter than one has no rate.
     runs = [
         [max(whole - median(before), 1e-6) for whole in times]

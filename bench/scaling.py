@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import ours
+from child import spend
 from ring import probed, ring
 from workloads import MBIT, WORKLOADS
 
@@ -30,15 +29,6 @@ RING = 50
 """Routers of the ring whose flows grow in number."""
 STEP_NS = 10_000_000
 """Step of recorded series [ns]."""
-
-
-SPAWN = """
-import os, sys
-child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
-_, status, usage = os.wait4(child, 0)
-print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss, file=sys.stderr)
-sys.exit(os.waitstatus_to_exitcode(status))
-"""
 
 
 @dataclass(frozen=True)
@@ -74,27 +64,6 @@ class Cost:
         return self.cpu_s / self.hops * 1e9
 
 
-def spend(command: list[str]) -> tuple[float, int, str]:
-    """Run a program.
-
-    Parameters
-    ----------
-    command : list of str
-        The program and its arguments.
-
-    Returns
-    -------
-    (float, int, str)
-        Processor time [s], most memory resident [B], what it printed.
-    """
-    # A child counts the memory of the process it was split from: that one has to be small.
-    done = subprocess.run(
-        [sys.executable, "-ISc", SPAWN, *command], capture_output=True, text=True, check=True
-    )
-    used, peak_kib = done.stderr.split()[-2:]
-    return float(used), int(peak_kib) * 1024, done.stdout
-
-
 def cost(engine: str, network: str) -> Cost:
     """Measure a network.
 
@@ -115,14 +84,14 @@ def cost(engine: str, network: str) -> Cost:
         idle.write_text(ours.lasting(network, 1), "utf-8")
         started = [spend([engine, str(idle)]) for _ in range(ROUNDS)]
         ended = [spend([engine, str(full)]) for _ in range(ROUNDS)]
-    start, whole = min(started)[0], min(ended)[0]
-    summary = json.loads(ended[0][2])["summary"]
+    start, whole = (min(run.cpu_s for run in runs) for runs in (started, ended))
+    summary = json.loads(ended[0].printed)["summary"]
     return Cost(
         hops=summary["packet_hops"][0],
         cpu_s=max(whole - start, 1e-9),
         start_cpu_s=start,
-        peak_bytes=max(run[1] for run in ended),
-        start_bytes=max(run[1] for run in started),
+        peak_bytes=max(run.peak_bytes for run in ended),
+        start_bytes=max(run.peak_bytes for run in started),
         packets=summary["packets_peak"][0],
     )
 

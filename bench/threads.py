@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import resource
-import subprocess
 import tempfile
-import time
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import ours
+from child import Spent, spend
 from ring import ring
 from workloads import MBIT, WORKLOADS
 
@@ -42,32 +40,6 @@ def networks() -> dict[str, str]:
     }
 
 
-def spend(engine: str, file: Path, threads: int) -> tuple[float, float, bytes]:
-    """Run a network on some threads.
-
-    Parameters
-    ----------
-    engine : str
-        Path of ``trunkline-sim``.
-    file : Path
-        A compiled network.
-    threads : int
-        Threads.
-
-    Returns
-    -------
-    (float, float, bytes)
-        Time of the clock [s], processor time [s], what it printed.
-    """
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    at = time.perf_counter()
-    done = subprocess.run([engine, str(file), "1", str(threads)], capture_output=True, check=True)
-    wall = time.perf_counter() - at
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return wall, used, done.stdout
-
-
 def report(engine: str, *, as_json: bool) -> bool:
     """Measure in rotation and print.
 
@@ -88,15 +60,15 @@ def report(engine: str, *, as_json: bool) -> bool:
         for name, network in networks().items():
             file = Path(folder) / "network.json"
             file.write_text(network, "utf-8")
-            runs: list[list[tuple[float, float, bytes]]] = [[] for _ in THREADS]
+            runs: list[list[Spent]] = [[] for _ in THREADS]
             for _ in range(ROUNDS):
                 for place, threads in enumerate(THREADS):
-                    runs[place].append(spend(engine, file, threads))
-            one, two = runs
+                    runs[place].append(spend([engine, str(file), "1", str(threads)]))
+            pairs = list(zip(*runs, strict=True))
             found[name] = {
-                "speed_up": round(median(a[0] / b[0] for a, b in zip(one, two, strict=True)), 3),
-                "cpu_ratio": round(median(b[1] / a[1] for a, b in zip(one, two, strict=True)), 3),
-                "same_results": len({run[2] for run in one + two}) == 1,
+                "speed_up": round(median(a.wall_s / b.wall_s for a, b in pairs), 3),
+                "cpu_ratio": round(median(b.cpu_s / a.cpu_s for a, b in pairs), 3),
+                "same_results": len({run.printed for pair in pairs for run in pair}) == 1,
                 "load": round(os.getloadavg()[0], 1),
             }
     if as_json:
