@@ -82,6 +82,10 @@ def title(scenario: str, name: str) -> str:
     return first if headline else name
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def figures_of_run(exhibit: Exhibit) -> list[Figure]:
     """The few numbers that sum a run up."""
     runs = exhibit.runs
@@ -95,7 +99,10 @@ def figures_of_run(exhibit: Exhibit) -> list[Figure]:
     busiest = max(loads.items(), key=lambda item: item[1][0], default=None)
     goodput = sum(float(value or 0) for run in runs for value in run.flows["goodput_bit_s"])
     shown = [
-        Figure(quantity(goodput / number_of, "bit/s"), f"goodput of {len(runs[0].flows)} flows"),
+        Figure(
+            quantity(goodput / number_of, "bit/s"),
+            f"goodput of {_counted(len(runs[0].flows), 'flow')}",
+        ),
         Figure(ratio(lost / sent if sent else 0.0), f"of {count(sent)} packets lost"),
     ]
     if busiest is not None:
@@ -157,7 +164,7 @@ def of_run(exhibit: Exhibit) -> list[Fact]:
             Fact(
                 "doubt",
                 "One run: nothing here says how much is chance",
-                "`--runs 20` gives means with 95 % intervals over 20 seeds",
+                "--runs 20 gives means with 95 % intervals over 20 seeds",
             )
         )
     elif len({run.hash() for run in exhibit.runs}) == 1:
@@ -251,11 +258,15 @@ def _recovery(exhibit: Exhibit) -> list[Fact]:
             if min(lasted) != max(lasted):
                 span = f"{length(min(lasted))} to {span}"
             text = f"{path} was switched {span} after the failure"
-            detail = f"protection {name}, {len(lasted)} outages" if len(lasted) > 1 else name
-            facts.append(Fact("known", text, detail))
+            detail = f"by protection {name}, {_counted(len(lasted), 'outage')}"
+            facts.append(Fact("known", f"Path {text}", detail))
         if open_ended:
             facts.append(
-                Fact("broken", f"{path} failed and was not switched", f"{open_ended} times")
+                Fact(
+                    "broken",
+                    f"Path {path} failed and was not switched",
+                    _counted(open_ended, "time"),
+                )
             )
     return facts
 
