@@ -24,12 +24,12 @@ PYTHON: dict[str, set[str]] = {
     "stats": {"results"},
     "plot": {"results", "stats"},
     "trace": {"_core", "results"},
-    "study": {"scenario", "network", "engine", "results", "stats", "plot"},
+    "study": {"importers", "scenario", "network", "engine", "results", "stats", "plot"},
     "compare": {"_core", "scenario", "network", "engine", "results", "stats"},
     "api": {"scenario", "network", "engine", "results", "stats"},
     "examples": set(),
+    "studies": set(),
     "report": {"scenario", "network", "engine", "results", "stats", "plot", "study"},
-    "studies": {"importers", "scenario", "network", "engine", "results", "stats", "plot", "study"},
 }
 # These two stand above all others; nothing but each other may import them.
 TOP = {"cli", "__main__"}

@@ -74,7 +74,7 @@ def _able(plan: Plan) -> dict[str, Runs]:
     for point in plan.points:
         name = ", ".join(each for each in (*point.labels.values(), point.part) if each)
         runs = tables.setdefault(name, [])
-        runs.extend((point.network_json, seed) for seed in point.seeds)
+        runs.extend((point.network(seed), seed) for seed in point.seeds)
     able, reasons = {}, {}
     for name, runs in tables.items():
         try:

@@ -5,6 +5,7 @@ Source: its form follows S. Ostermann's tcptrace: bytes over time at the sender.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from trunkline.plot.sources import Choice, Lacking, Source, named
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from trunkline.results import Results
 
 MEGA = 1e-6
 
@@ -43,7 +46,7 @@ def time_sequence(sources: Sequence[Source], choice: Choice) -> Figure:
         figure, axes = canvas(choice.title or title, "time [s]", "sequence number [MB]")
         several = len(sources) > 1 or len(choice.only) > 1
         for number, (source, flow) in enumerate(drawn):
-            points = _points(source, flow, choice)
+            points = _points(source.runs[0], flow, choice.since, choice.until)
             name = plain(named(source, flow, sources)) if several else ""
             _draw(axes, points, COLOURS[number % len(COLOURS)], name)
         legend(axes)
@@ -67,17 +70,34 @@ def _flows(source: Source, choice: Choice) -> list[str]:
     return [flow for flow in known if flow in choice.only] or known[:1]
 
 
+def draw_flow(axes: Any, run: Results, flow: str, *, since: float = 0.0) -> None:
+    """Draw one flow of a traced run into axes.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        Where.
+    run : Results
+        The run.
+    flow : str
+        Name of the flow.
+    since : float, default 0
+        From here on [s].
+    """
+    _draw(axes, _points(run, flow, since, math.inf), COLOURS[0], "")
+
+
 def _points(
-    source: Source, flow: str, choice: Choice
+    run: Results, flow: str, since: float, until: float
 ) -> dict[str, tuple[list[float], list[float]]]:
     found: dict[str, tuple[list[float], list[float]]] = {
         kind: ([], []) for kind in ("sent", "again", "acknowledged", "lost")
     }
-    table = source.runs[0].packets
+    table = run.packets
     columns = ("flow", "event", "direction", "time_s", "seq_bytes", "ack_bytes", "retransmission")
     rows: Any = zip(*(table[name] for name in columns), strict=True)
     for name, event, direction, at, seq, ack, again in rows:
-        if name != flow or not choice.since <= at <= choice.until:
+        if name != flow or not since <= at <= until:
             continue
         kind, value = None, seq
         if direction == "forward":

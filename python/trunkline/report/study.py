@@ -65,44 +65,45 @@ def exhibits(folder: Path) -> list[Exhibit]:
 
 
 def compared(record: Mapping[str, Any]) -> list[Compared]:
-    """Every table of a study, ours beside the published values."""
+    """Every table of a study, ours beside the published values; variants only in overviews."""
     tables: dict[str, list[Mapping[str, Any]]] = {}
-    for cell in record["cells"]:
-        tables.setdefault(str(cell["table"]), []).append(cell)
+    overviews = record.get("overviews", [])
     titles = record["tables"]
+    for cell in record["cells"]:
+        table = str(cell["table"])
+        if not (overviews and any(table.startswith(f"{name}, ") for name in titles)):
+            tables.setdefault(table, []).append(cell)
     made = []
     for index, (table, cells) in enumerate(tables.items()):
         named = titles.get(table)
-        part = any(table.startswith(f"{name}, ") for name in titles)
-        title = f"Table {table}" if part else table[:1].upper() + table[1:]
-        title = f"Table {table}: {named}" if named else title
+        title = f"Table {table}: {named}" if named else table[:1].upper() + table[1:]
         error = record["summary"].get("tables", {}).get(table, {})
         made.append(
             Compared(
                 f"t{index}",
                 title,
-                _error(error, cells),
+                _error(error),
                 _grid(f"t{index}", cells, record),
                 _chart(f"against-{index}", title, cells, str(record["row_title"])),
             )
         )
+    for index, each in enumerate(overviews):
+        heads = [(str(head), "") for head in each["heads"]]
+        rows = [[Cell(str(text), _number_of(str(text))) for text in row] for row in each["rows"]]
+        grid = Grid(f"o{index}", "", heads, rows, "Mean ± half of the 95 % interval.")
+        made.append(Compared(f"o{index}", str(each["title"]), "", grid, None))
     return made
 
 
-def _error(error: Mapping[str, Any], cells: list[Mapping[str, Any]]) -> str:
+def _error(error: Mapping[str, Any]) -> str:
     """How far a table is from the published one, in a sentence."""
     if not error:
         return ""
     parts = []
     if error.get("mape_percent") is not None:
         parts.append(f"mean absolute error {number(error['mape_percent'], 3)} %")
-    elif "mean_absolute_s" in error:
-        parts.append(f"mean delays off by {number(1000 * error['mean_absolute_s'], 3)} ms")
-    elif "mean_absolute_points" in error:
-        parts.append(f"off by {number(error['mean_absolute_points'], 3)} points on average")
     elif "mean_absolute" in error:
-        unit = " / ".join(dict.fromkeys(str(cell["unit"]) for cell in cells))
-        parts.append(f"off by {number(error['mean_absolute'], 3)} {unit} on average")
+        parts.append(f"off by {number(error['mean_absolute'], 3)} {error['unit']} on average")
     if "published_inside_interval" in error:
         inside, of = error["published_inside_interval"], error.get("cells", 0)
         parts.append(f"{inside} of {of} published values inside our 95 % interval")

@@ -288,10 +288,9 @@ def figures_of_study(record: Mapping[str, Any]) -> list[Figure]:
         shown.append(
             Figure(f"{number(sum(relative) / len(relative), 3)} %", "mean absolute error of tables")
         )
-    elif summary.get("mean_absolute_s") is not None:
-        shown.append(
-            Figure(f"{number(1000 * summary['mean_absolute_s'], 3)} ms", "mean delays off by")
-        )
+    elif summary.get("mean_absolute_error") is not None:
+        off = f"{number(summary['mean_absolute_error'], 3)} {summary['error_unit']}"
+        shown.append(Figure(off, "off the published values on average"))
     shown.append(Figure(count(summary["runs"]), f"runs, {record['seeds']} seeds a point"))
     return shown
 

@@ -1,197 +1,102 @@
-"""Claims: what a document says of its tables, as predicates that the computer judges.
+"""Claims: what a document says of its tables, as formulas that the computer judges.
 
-A claim is judged on the values of every seed, so that chance is told from effect: where it speaks
-of a rise, a fall or a difference, the 95 % interval over seeds must lie on the right side of
-zero. With a single seed, as with the published values themselves, the mean alone is judged.
+A claim is judged on the values of every seed, so that chance is told from effect: what is said to
+be above or below (``>``, ``<``) is so in every cell by the 95 % interval of the difference over
+paired seeds; ``>=`` and ``<=`` compare means, where a limit is given. With a single seed, as with
+the published values themselves, the mean alone is judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import model_validator
 
-from trunkline.stats import Interval, mean_interval
+from trunkline.scenario.fields import invalid
+from trunkline.study import formula
+from trunkline.study.formula import Cells, FormulaError, Values, Verdict
+from trunkline.study.values import Part
 
-Values = NDArray[np.float64]
-"""Values of one column of one table: a row of the table by a seed."""
+__all__ = ["Cells", "Claim", "Tables", "Values", "Verdict"]
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """The values that claims are judged on.
+class Claim(Part):
+    """A claim.
 
     Parameters
     ----------
-    columns : dict of (table, column) to ndarray of shape (rows, seeds)
-        Values in the unit of the column.
-    offered : ndarray of shape (rows,)
-        What varies from row to row, in the unit of the columns where it has one.
+    name, says : str
+        Its name; the claim in words of one's own.
+    table : str, optional
+        Table that its columns are of, where they name none; the first table if left out.
+    that : str
+        The claim as a formula.
+    unit : str
+        Unit of what it compares, for whoever reads the numbers.
     """
-
-    columns: dict[tuple[str, str], Values]
-    offered: Values
-
-    def total(self, table: str) -> Values:
-        """Sum of all columns of a table, by row and seed."""
-        values = [v for (name, _), v in self.columns.items() if name == table]
-        total: Values = np.stack(values).sum(axis=0)
-        return total
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Whether a claim held, and the numbers that say so."""
-
-    held: bool
-    detail: str
-
-
-class Predicate(BaseModel):
-    """What all claims have."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     says: str
-    """The claim in words of one's own."""
-    table: str
+    table: str | None = None
+    that: str
+    unit: str = ""
 
-    def speaks_of(self) -> tuple[set[str], set[str]]:
-        """Tables and columns that it needs."""
-        return {self.table}, set()
+    @model_validator(mode="after")
+    def _formula(self) -> Claim:
+        try:
+            formula.parse(self.that, claim=True)
+        except FormulaError as error:
+            raise invalid("expression", str(error), given=self.that, at=("that",)) from None
+        return self
 
-    def judge(self, cells: Cells) -> Verdict:
-        """Judge it."""
-        raise NotImplementedError
-
-
-class Falls(Predicate):
-    """A column falls from row to row: its least-squares slope is below zero."""
-
-    kind: Literal["falls"]
-    column: str
-
-    def speaks_of(self) -> tuple[set[str], set[str]]:
-        """Tables and columns that it needs."""
-        return {self.table}, {self.column}
-
-    def judge(self, cells: Cells) -> Verdict:
-        """Judge it by the interval of the slope over seeds."""
-        slope = _slope(cells.columns[self.table, self.column], cells.offered)
-        held = (slope.mean if slope.high is None else slope.high) < 0
-        return Verdict(held, f"slope {_interval(slope)}")
+    def judge(self, tables: Tables) -> Verdict | None:
+        """Judge it; None if a value that it speaks of is not known."""
+        scope = tables if self.table is None else replace(tables, own=self.table)
+        verdict = formula.judge(formula.parse(self.that, claim=True), scope)
+        if verdict is None or not self.unit:
+            return verdict
+        return replace(verdict, detail=f"{verdict.detail} [{self.unit}]")
 
 
-class Flat(Predicate):
-    """A column is the same in every row: no row's mean is further than ``within`` from theirs."""
+@dataclass(frozen=True)
+class Tables:
+    """The values that formulas speak of.
 
-    kind: Literal["flat"]
-    column: str
-    within: Annotated[float, Field(gt=0, lt=1)]
+    Parameters
+    ----------
+    values : mapping of (table, column) to ndarray of shape (rows, seeds)
+        Values in the unit of the cell.
+    rows : mapping of str to sequence of str
+        Names of each table's rows.
+    numbers : mapping of str to sequence of float
+        What varies from row to row of a table.
+    own : str
+        Table of columns that name none.
+    errors : callable, optional
+        Mean distance of ours from what was published, of a row.
+    """
 
-    def speaks_of(self) -> tuple[set[str], set[str]]:
-        """Tables and columns that it needs."""
-        return {self.table}, {self.column}
+    values: Mapping[tuple[str, str], Values]
+    rows: Mapping[str, Sequence[str]]
+    numbers: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    own: str = ""
+    errors: Callable[[str], float] = lambda _: float("nan")
 
-    def judge(self, cells: Cells) -> Verdict:
-        """Judge it by the greatest deviation of a row's mean."""
-        means = cells.columns[self.table, self.column].mean(axis=1)
-        off = float(np.abs(means / means.mean() - 1).max())
-        return Verdict(
-            off <= self.within,
-            f"within {100 * off:.1f} % of the mean, {100 * self.within:g} % allowed",
-        )
+    def columns(self, table: str | None) -> list[str]:
+        """Names of a table's columns."""
+        return [column for name, column in self.values if name == (table or self.own)]
 
+    def cells(self, table: str | None, column: str) -> Cells:
+        """Rows of a column."""
+        name = table or self.own
+        return Cells(self.values[name, column], tuple(self.rows[name]))
 
-class Below(Predicate):
-    """A column is below ``times`` another, in every row or in the mean of the rows."""
+    def offered(self, table: str | None) -> Values:
+        """Give what varies from row to row."""
+        return np.array(self.numbers[table or self.own])
 
-    kind: Literal["below"]
-    column: str
-    than_table: str | None = None
-    than_column: str | None = None
-    times: Annotated[float, Field(gt=0)] = 1.0
-    rows: Literal["every", "mean"] = "every"
-
-    def speaks_of(self) -> tuple[set[str], set[str]]:
-        """Tables and columns that it needs."""
-        return {self.table, self.than_table or self.table}, {
-            self.column,
-            self.than_column or self.column,
-        }
-
-    def judge(self, cells: Cells) -> Verdict:
-        """Judge it by differences, seed by seed."""
-        other = (self.than_table or self.table, self.than_column or self.column)
-        ours, theirs = cells.columns[self.table, self.column], cells.columns[other]
-        if self.rows == "mean":
-            ours = ours.mean(axis=0, keepdims=True)
-            theirs = theirs.mean(axis=0, keepdims=True)
-        return _all_above(self.times * theirs - ours, ours.mean(axis=1) / theirs.mean(axis=1))
-
-
-class TotalAbove(Predicate):
-    """The sum of all columns is above that of another table, in every row."""
-
-    kind: Literal["total-above"]
-    than_table: str
-
-    def speaks_of(self) -> tuple[set[str], set[str]]:
-        """Tables and columns that it needs."""
-        return {self.table, self.than_table}, set()
-
-    def judge(self, cells: Cells) -> Verdict:
-        """Judge it by paired differences, row by row."""
-        ours, theirs = cells.total(self.table), cells.total(self.than_table)
-        return _all_above(ours - theirs, ours.mean(axis=1) / theirs.mean(axis=1))
-
-
-class HeldBack(Predicate):
-    """A column rises by at most ``share`` of what the row's parameter rises."""
-
-    kind: Literal["held-back"]
-    column: str
-    share: Annotated[float, Field(gt=0, lt=1)]
-
-    def speaks_of(self) -> tuple[set[str], set[str]]:
-        """Tables and columns that it needs."""
-        return {self.table}, {self.column}
-
-    def judge(self, cells: Cells) -> Verdict:
-        """Judge it by the interval of the slope over seeds."""
-        slope = _slope(cells.columns[self.table, self.column], cells.offered)
-        held = (slope.mean if slope.high is None else slope.high) < self.share
-        return Verdict(held, f"{_interval(slope)} of the rise, {self.share:g} allowed")
-
-
-Claim = Annotated[Falls | Flat | Below | TotalAbove | HeldBack, Field(discriminator="kind")]
-
-
-def _slope(values: Values, offered: Values) -> Interval:
-    """Least-squares slope over the rows, its mean and interval over seeds."""
-    x = offered - offered.mean()
-    slopes: Sequence[float] = (x @ values / (x @ x)).tolist()
-    return mean_interval(slopes)
-
-
-def _all_above(differences: Values, ratios: Values) -> Verdict:
-    """Whether the difference is above zero in every row."""
-    intervals = [mean_interval(row.tolist()) for row in differences]
-    sure = [(i.mean if i.low is None else i.low) > 0 for i in intervals]
-    spread = f"ratio {ratios.min():.2f} to {ratios.max():.2f}"
-    if len(sure) == 1:
-        return Verdict(sure[0], f"ratio {ratios[0]:.2f}")
-    if all(sure):
-        return Verdict(True, f"all {len(sure)} rows, {spread}")
-    return Verdict(False, f"{sum(sure)} of {len(sure)} rows, {spread}")
-
-
-def _interval(interval: Interval) -> str:
-    if interval.half_width is None:
-        return f"{interval.mean:.3f}"
-    return f"{interval.mean:.3f} ± {interval.half_width:.3f}"
+    def error(self, row: str) -> float:
+        """Mean distance of ours from what was published."""
+        return self.errors(row)

@@ -235,7 +235,7 @@ class _Drive:
             point = task.point
             future = self._client.submit(
                 work,
-                point.network_json,
+                task.network_json,
                 task.seed,
                 point.measure,
                 task.kept,
@@ -290,7 +290,7 @@ def _took(future: Future, task: Task, sink: Sink, decoder: Decoder) -> bool:
         return True
     made = Record.from_json(came["record"])
     if task.kept:
-        job = Job(task.point.network_json, task.seed, task.point.scenario())
+        job = Job(task.network_json, task.seed, task.point.scenario())
         sink.store.keep(task, decoder.results(job, came["raw"]))
     sink.done(Record(task.number, made.hash, made.events, made.packet_hops, made.values))
     return True

@@ -197,7 +197,7 @@ def _here(missing: list[Task], how: How, sink: Sink) -> None:
     def jobs() -> Iterator[tuple[str, int]]:
         for number, task in enumerate(missing):
             under_way[number] = task
-            yield task.point.network_json, task.seed
+            yield task.network_json, task.seed
 
     def ended(number: int, failure: str | None, outcome: Any) -> None:
         task = under_way.pop(number)
@@ -205,7 +205,7 @@ def _here(missing: list[Task], how: How, sink: Sink) -> None:
             sink.fail(task, failure, outcome)
             return
         text = task.point.scenario() if task.kept else ""
-        results = decoder.results(Job(task.point.network_json, task.seed, text), outcome)
+        results = decoder.results(Job(task.network_json, task.seed, text), outcome)
         if task.kept:
             sink.store.keep(task, results)
         sink.done(record(task, results))

@@ -2,8 +2,7 @@
 
 A study's folder says which in ``exhibits.yaml``: a list ``exhibits`` whose items have a ``title``,
 an ``about`` and either ``table`` and ``row`` of its study file, or a ``scenario`` beside it with
-what to ``set``; ``seeds`` is how many runs. A study that is a program says there too what it is
-called, its source, and what its tables are.
+what to ``set``; ``seeds`` is how many runs.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from trunkline.scenario.explain import explain
 from trunkline.scenario.loader import place_all
 from trunkline.scenario.text import parse
 from trunkline.study import catalogue
-from trunkline.study.model import Part, Study
+from trunkline.study.model import Study
+from trunkline.study.values import Part
 
 FILE = "exhibits.yaml"
 
@@ -45,9 +45,6 @@ class _Item(Part):
 
 
 class _Items(Part):
-    title: str = ""
-    source: str = ""
-    tables: Mapping[str, str] = Field(default_factory=dict)
     exhibits: list[_Item]
 
 
@@ -111,16 +108,15 @@ def exhibits(name: str) -> list[Shown]:
     ScenarioError
         The file says something an exhibit cannot be.
     """
-    study, folder, file = _place(name)
+    study = catalogue.find(name)
+    file = study.folder / FILE
     if file.is_file():
-        return [_shown(item, folder, study) for item in _read(file).exhibits]
-    if study is None:
-        return []
+        return [_shown(item, study) for item in _read(file).exhibits]
     table = next(iter(study.cases))
     rows = list(study.rows(table))
     row = rows[len(rows) // 2]
     title = f"table {table}, {row}"
-    return [_shown(_Item(title=title, table=table, row=row), folder, study)]
+    return [_shown(_Item(title=title, table=table, row=row), study)]
 
 
 def heading(name: str) -> Heading:
@@ -131,21 +127,11 @@ def heading(name: str) -> Heading:
     name : str
         As in :func:`exhibits`.
     """
-    study, _, file = _place(name)
-    if study is not None:
-        its = study.source
-        source = f"{its.document}, {its.date}. {its.about.strip()}" if its else ""
-        titles = {table: case.title for table, case in study.cases.items()}
-        return Heading(study.title, source, titles, study.row_title, study.notes)
-    said = _read(file) if file.is_file() else _Items(exhibits=[])
-    return Heading(said.title or name, said.source, said.tables, "", [])
-
-
-def _place(name: str) -> tuple[Study | None, Path, Path]:
-    """The study if it is a file, its folder, and where its exhibits are."""
-    study = None if catalogue.program(name) else catalogue.find(name)
-    folder = catalogue.FOLDER / name if study is None else study.folder
-    return study, folder, folder / FILE
+    study = catalogue.find(name)
+    its = study.source
+    source = f"{its.document}, {its.date}. {its.about.strip()}" if its else ""
+    titles = {table.name: table.title for table in study.tables()}
+    return Heading(study.title, source, titles, study.row_title, study.notes)
 
 
 def _read(file: Path) -> _Items:
@@ -160,11 +146,11 @@ def _read(file: Path) -> _Items:
         raise ScenarioError(place_all(problems.found, meant, str(file)), content) from None
 
 
-def _shown(item: _Item, folder: Path, study: Study | None) -> Shown:
+def _shown(item: _Item, study: Study) -> Shown:
     overrides = dict(item.set)
     file = item.scenario
     if item.table is not None:
-        if study is None or item.table not in study.cases:
+        if item.table not in study.cases:
             msg = f"exhibit {item.title!r}: there is no table {item.table!r}"
             raise LookupError(msg)
         row = study.rows(item.table).get(item.row or "")
@@ -172,9 +158,9 @@ def _shown(item: _Item, folder: Path, study: Study | None) -> Shown:
             msg = f"exhibit {item.title!r}: table {item.table} has no row {item.row!r}"
             raise LookupError(msg)
         file = study.cases[item.table].scenario
-        overrides = study.settings(item.table) | row | overrides
+        overrides = study.settings(study.table(item.table)) | row | overrides
     assert file is not None
-    scenario = scenarios.load(folder / file, overrides=overrides)
+    scenario = scenarios.load(study.folder / file, overrides=overrides)
     written = networks.compile(scenario).to_json()
     # With its values in place the text makes the same network by itself; else the file is easier
     # to read.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import json
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trunkline.plot.against import Line, against_published
 from trunkline.plot.figure import FORMATS, save
 from trunkline.results import folder as folders
+from trunkline.study.pictures import pictures
 from trunkline.study.store import write_bytes
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def fill(done: Reproduction, folder: Path) -> None:
     """Write a reproduction into a folder.
 
     ``study.json`` is what ``trunkline reproduce --json`` prints; ``values.parquet`` holds the
-    value of every cell for every seed; ``table-T.png``, ``.svg`` and ``.pdf`` draw table T.
+    value of every cell for every seed; the pictures that the study asks for, or else
+    ``table-T`` for each table T, are there as ``.png``, ``.svg`` and ``.pdf``.
 
     Parameters
     ----------
@@ -75,38 +76,28 @@ def fill(done: Reproduction, folder: Path) -> None:
         Folder that exists.
     """
     _values(done, folder / "values.parquet")
-    figures = {f"table-{table}": picture(done, table) for table in done.study.cases}
-    fill_pictured(folder, done.to_json(), figures)
-
-
-def fill_pictured(folder: Path, record: dict[str, Any], figures: Mapping[str, Figure]) -> None:
-    """Write the record of a reproduction and its pictures into a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder that exists.
-    record : dict
-        Goes into the folder's JSON file.
-    figures : mapping of str to Figure
-        Pictures by name; each is saved in every format.
-    """
-    written = json.dumps(record, indent=2, ensure_ascii=False)
+    if done.study.pictures is None:
+        figures = {f"table-{table}": picture(done, table) for table in done.tables}
+    else:
+        figures = pictures(done)
+    written = json.dumps(done.to_json(), indent=2, ensure_ascii=False)
     folders.write_text(folder / STUDY, written + "\n")
     for name, figure in figures.items():
         for kind in FORMATS:
             save(figure, folder / f"{name}.{kind}")
 
 
-def picture(done: Reproduction, table: str) -> Figure:
+def picture(done: Reproduction, name: str) -> Figure:
     """Draw a table: ours with intervals, the published values beside."""
-    study = done.study
+    study, table = done.study, done.tables[name]
     lines = []
-    for name in study.columns:
-        cells = [c for c in done.cells if (c.table, c.column) == (table, name)]
+    for column in table.columns:
+        cells = [c for c in done.cells if (c.table, c.column) == (name, column)]
+        if not cells:
+            continue
         lines.append(
             Line(
-                name,
+                column,
                 [c.ours.mean for c in cells],
                 [c.ours.mean if c.ours.low is None else c.ours.low for c in cells],
                 [c.ours.mean if c.ours.high is None else c.ours.high for c in cells],
@@ -114,16 +105,18 @@ def picture(done: Reproduction, table: str) -> Figure:
                 [bool(c.doubt) for c in cells],
             )
         )
-    own = study.cases[table].rows
-    column = next(iter(study.columns.values()))
-    measure = column.measure.removesuffix("_bit_s").removesuffix("_s").replace("_", " ")
+    numbers, unit = study.offered(table)
+    named = table.case.rows is not None
+    row = next(iter(table.rows))
+    first = study.column(table, row, next(iter(table.columns)))
+    measure = (first.measure or "").removesuffix("_bit_s").removesuffix("_s").replace("_", " ")
     return against_published(
-        f"Table {table}: {study.cases[table].title}",
-        study.offered() if own is None else [float(number) for number in range(len(own))],
+        f"Table {name}: {table.title}",
+        [float(number) for number in range(len(table.rows))] if named else numbers,
         lines,
-        x_label=f"{study.row_title} [{column.unit}]" if own is None else "",
-        x_names=None if own is None else list(own),
-        y_label=f"{measure} [{column.unit}]",
+        x_label="" if named else f"{study.row_title} [{unit or '1'}]",
+        x_names=list(table.rows) if named else None,
+        y_label=f"{measure} [{first.unit}]".strip(),
     )
 
 
@@ -133,8 +126,8 @@ def _values(done: Reproduction, path: Path) -> None:
     rows = [
         (table, row, column, study_seed, value)
         for (table, column), values in done.measured.columns.items()
-        for row, of_seeds in zip(done.study.rows(table), values.tolist(), strict=True)
-        for study_seed, value in zip(done.seeds, of_seeds, strict=True)
+        for row, of_seeds in zip(done.tables[table].rows, values.tolist(), strict=True)
+        for study_seed, value in zip(done.seeds, of_seeds, strict=False)
     ]
     names = ["table", "row", "column", "seed", "value"]
     frame = pl.DataFrame(rows, schema=names, orient="row")

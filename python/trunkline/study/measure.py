@@ -1,4 +1,4 @@
-"""What is measured in a run: columns of result tables, or a function of a study's own.
+"""What is measured in a run: columns of result tables, and numbers out of series.
 
 A measure is written as text, so that it can stand in a manifest and go to another machine.
 """
@@ -6,7 +6,6 @@ A measure is written as text, so that it can stand in a manifest and go to anoth
 from __future__ import annotations
 
 import functools
-import importlib
 import json
 import math
 import re
@@ -18,13 +17,11 @@ from trunkline.results import Results
 from trunkline.scenario.sla import Bound
 from trunkline.stats import judge
 from trunkline.study.errors import Refused
+from trunkline.study.samples import Samples
 
 Value = float | int | str | list[float]
 Values = dict[str, Value]
 Measure = Callable[[Results], Values]
-
-FUNCTIONS_OF = "trunkline.studies."
-"""Only functions of packages below this one are called by name."""
 
 REPLICAS = "[*]"
 
@@ -39,8 +36,8 @@ def of_columns(columns: Mapping[str, Mapping[str, Any]], bounds: Iterable[Bound]
     Parameters
     ----------
     columns : mapping of str to mapping
-        Name to ``table``, ``measure``, ``where``, and ``unit`` with its ``scale``, which the value
-        is divided by.
+        Name to ``table``, ``measure``, ``where``, or to ``series`` and ``of``; and ``unit`` with
+        its ``scale``, which the value is divided by.
     bounds : iterable of Bound
         Of the scenario; each agreement becomes a value ``sla.NAME``, 1 in a run that keeps all its
         bounds and 0 in others.
@@ -53,40 +50,40 @@ def of_columns(columns: Mapping[str, Mapping[str, Any]], bounds: Iterable[Bound]
     return json.dumps({"columns": columns} | ({"slas": slas} if slas else {}), sort_keys=False)
 
 
-def of_function(function: Measure) -> str:
-    """Measure that calls a function of a study, which takes results and gives values by name."""
-    return json.dumps({"function": f"{function.__module__}:{function.__qualname__}"})
-
-
 @functools.lru_cache(maxsize=256)
 def measure(text: str) -> Measure:
-    """Find what a text made by :func:`of_columns` or :func:`of_function` stands for.
+    """Find what a text made by :func:`of_columns` stands for.
 
     Raises
     ------
     Refused
-        It names something that is no measure of a study.
+        It is no such text.
     """
     said = json.loads(text)
-    if "columns" in said:
-        slas = {
-            SLA + name: [Bound(**{**its, "rows": tuple(its["rows"])}) for its in bounds]
-            for name, bounds in said.get("slas", {}).items()
-        }
-        return lambda results: {
-            **{name: _column(name, column, results) for name, column in said["columns"].items()},
-            **{name: _kept(bounds, results) for name, bounds in slas.items()},
-        }
-    module, _, name = str(said.get("function")).partition(":")
-    if not module.startswith(FUNCTIONS_OF) or not name.isidentifier():
+    if not {"columns"} <= set(said) <= {"columns", "slas"}:
         raise Refused(f"{text} is no measure of a study")
-    function: Measure = getattr(importlib.import_module(module), name)
-    return function
+
+    slas = {
+        SLA + name: [Bound(**{**its, "rows": tuple(its["rows"])}) for its in bounds]
+        for name, bounds in said.get("slas", {}).items()
+    }
+
+    def measured(results: Results) -> Values:
+        samples = Samples(results)
+        values: Values = {
+            name: samples.value(name, column)
+            if "series" in column
+            else _column(name, column, results)
+            for name, column in said["columns"].items()
+        }
+        return values | {name: _kept(bounds, results) for name, bounds in slas.items()}
+
+    return measured
 
 
 def units(texts: Iterable[str]) -> dict[str, str]:
     """Units of the values of measures that read columns."""
-    said = [json.loads(text).get("columns", {}) for text in texts]
+    said = [json.loads(text)["columns"] for text in texts]
     return {name: column.get("unit", "1") for columns in said for name, column in columns.items()}
 
 

@@ -1,123 +1,41 @@
-"""What a study file says: cases, grid, columns, published values, claims, fitted values."""
+"""What a study file says: cases, points, values, what was published, claims, pictures."""
 
 from __future__ import annotations
 
 import csv
-import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from trunkline.scenario.diagnostic import Problems, ScenarioError
+from trunkline.scenario.diagnostic import Problems, ScenarioError, nearest
 from trunkline.scenario.explain import explain
+from trunkline.scenario.fields import invalid
 from trunkline.scenario.loader import place_all
 from trunkline.scenario.text import parse
+from trunkline.study import formula
 from trunkline.study import grid as grids
 from trunkline.study.claims import Claim
 from trunkline.study.criteria import Answer, Criteria
+from trunkline.study.draws import Draw
+from trunkline.study.formula import FormulaError
 from trunkline.study.grid import Axis, Sample, Zip
+from trunkline.study.parts import (
+    Case,
+    Fitted,
+    Overview,
+    Published,
+    Reading,
+    Source,
+    Stated,
+    Table,
+    Variant,
+)
+from trunkline.study.pictures import Picture
+from trunkline.study.values import UNITS, Column, Part
 
-UNITS = {
-    "bit/s": 1.0,
-    "kbit/s": 1e3,
-    "Mbit/s": 1e6,
-    "Gbit/s": 1e9,
-    "s": 1.0,
-    "ms": 1e-3,
-    "us": 1e-6,
-    "%": 1e-2,
-    "packets": 1.0,
-    "1": 1.0,
-}
-"""Units of cells, as multiples of the base unit that results are in."""
-
-
-class Part(BaseModel):
-    """A part of a study file: unknown keys are errors, nothing changes after loading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Source(Part):
-    """The document whose values are compared."""
-
-    document: str
-    date: str
-    about: str
-
-
-class Case(Part):
-    """One scenario, which gives one table."""
-
-    title: str
-    scenario: str
-    """File beside the study file."""
-    set: dict[str, str] = {}
-    """Parameters that this table sets besides those of the study."""
-    rows: dict[str, dict[str, str]] | None = None
-    """Rows of its own: label to parameters; None: those of the grid."""
-
-
-class Column(Part):
-    """One column of every table: a measure of a flow, class, port or path."""
-
-    measure: str
-    """Column of the results table, e.g. ``throughput_bit_s``."""
-    unit: str
-    table: str = "flows"
-    where: dict[str, str]
-    """Names that pick the row of the results table; over the rows of ``name[*]``, which stands for
-    all replicas of a flow, the measure is summed."""
-
-    @model_validator(mode="after")
-    def _known_unit(self) -> Column:
-        if self.unit not in UNITS:
-            msg = f"unit {self.unit!r} is not one of {', '.join(UNITS)}"
-            raise ValueError(msg)
-        return self
-
-
-class Stated(Part):
-    """A parameter that the document gives."""
-
-    parameter: str
-    value: str
-    where: str
-
-
-class Fitted(Part):
-    """A parameter that the document leaves unsaid."""
-
-    parameter: str
-    value: str
-    reason: str
-    cases: list[str] | None = None
-    """Tables whose scenarios have the parameter; all if left out."""
-    others: list[str] = []
-    """Other values worth trying, to see how much hangs on it."""
-
-
-class Published(Part):
-    """A published value."""
-
-    table: str
-    row: str
-    column: str
-    value: float
-    doubt: str = ""
-    """Why the value is thought to be a misprint or an accident; empty if it is not."""
-
-
-class Reading(Part):
-    """Another way to read the document, with an error of its own."""
-
-    says: str
-    instead: dict[str, str] = {}
-    """Published table to the table of ours that it is compared with."""
-    tables: list[str] | None = None
-    """Published tables that count; None: all."""
+Place = tuple[str | int, ...]
 
 
 class Study(Part):
@@ -135,6 +53,10 @@ class Study(Part):
         Replications of each point unless asked otherwise; seeds are 1, 2, ...
     cases : dict of str to Case
         Tables by their name in the document; a file with a single scenario says ``scenario``.
+    variants : list of Variant
+        Cases once more with something changed.
+    draws : list of Draw
+        What is drawn anew for each seed.
     grid : dict of str to list of str
         Parameter of the scenarios to its values, which the file gives as a list or a range.
     zip : list of dict of str to list of str
@@ -145,17 +67,25 @@ class Study(Part):
         What the rows are, e.g. ``"UDP source rate"``.
     columns : dict of str to Column
         What each column of a table holds.
+    measures : dict of str to Column
+        Rows of tables that have a row for each measure; columns then say where it is taken.
     stated, fitted : list
         Parameters that the document gives, and those it leaves unsaid with a reason each. All
         are set in every case.
     claims : list of Claim
-        What the document says of its tables, as predicates.
+        What the document says of its tables, as formulas.
     criteria : Criteria or None
         The document's yes-or-no table; its answers are read from ``criteria.csv``.
     readings : list of Reading
         Other ways to read the document, each with an error of its own.
     error : {"relative", "absolute"}
         How cells are compared: by ratio, or by difference where some are zero or nearly so.
+    judged : list of str
+        Rows whose cells count in the errors; all if empty.
+    overviews : list of Overview
+        Tables over several tables.
+    pictures : dict of str to Picture
+        What is drawn; a picture of each table if left out.
     published : list of Published
         Filled from ``published.csv`` beside the study file.
     """
@@ -166,17 +96,23 @@ class Study(Part):
     source: Source | None = None
     seeds: Annotated[int, Field(ge=1)] = 10
     cases: Annotated[dict[str, Case], Field(min_length=1)]
+    variants: list[Variant] = []
+    draws: list[Draw] = []
     grid: dict[str, Axis] = {}
     zip: list[Zip] = []
     sample: Sample | None = None
     row_title: str = ""
-    columns: Annotated[dict[str, Column], Field(min_length=1)]
+    columns: dict[str, Column] = {}
+    measures: dict[str, Column] = {}
     stated: list[Stated] = []
     fitted: list[Fitted] = []
     claims: list[Claim] = []
     criteria: Criteria | None = None
     readings: list[Reading] = []
     error: Literal["relative", "absolute"] = "relative"
+    judged: list[str] = []
+    overviews: list[Overview] = []
+    pictures: dict[str, Picture] | None = None
     notes: list[str] = []
     published: list[Published] = []
     folder: Path = Path()
@@ -216,14 +152,68 @@ class Study(Part):
     @model_validator(mode="after")
     def _points_can_be_made(self) -> Study:
         grids.check(self.grid, self.zip, self.sample)
+        for case in self.cases.values():
+            grids.check(case.grid or {}, (), None)
         return self
 
     @model_validator(mode="after")
+    def _cases_exist(self) -> Study:
+        parts: dict[str, Sequence[Variant | Draw | Fitted]]
+        parts = {"variants": self.variants, "draws": self.draws, "fitted": self.fitted}
+        for key, items in parts.items():
+            for index, item in enumerate(items):
+                for name in item.cases or ():
+                    if name not in self.cases:
+                        raise _absent(name, self.cases, at=(key, index, "cases"))
+        names = [*self.cases]
+        for each in self.variants:
+            names += [f"{name}, {each.name}" for name in each.cases or self.cases]
+        for name in names:
+            if names.count(name) > 1:
+                raise invalid("duplicate-name", f"two tables are called {name!r}", at=("variants",))
+        return self
+
+    @model_validator(mode="after")
+    def _values_are_known(self) -> Study:
+        if not self.columns and any(case.columns is None for case in self.cases.values()):
+            raise invalid("missing-key", "columns is missing", at=("columns",))
+        for at, measures, columns in self._families():
+            formulas = {n: its.value for n, its in (measures or columns).items() if its.value}
+            try:
+                formula.in_order(formulas)
+            except FormulaError as error:
+                raise invalid("expression", str(error), at=at) from None
+            for name, column in columns.items():
+                pairs = [(at, name, column)]
+                if measures:
+                    pairs = [
+                        (("measures",), key, column.over(its)) for key, its in measures.items()
+                    ]
+                for place, key, its in pairs:
+                    if its.fault():
+                        message = f"{key}: {its.fault()}"
+                        raise invalid("missing-key", message, at=(*place, key))
+                    known = {formula.identifier(each) for each in measures or columns}
+                    for _, wanted, _ in _spoken(its.value):
+                        if wanted not in known:
+                            raise _absent(wanted, known, at=(*place, key, "value"))
+        return self
+
+    def _families(self) -> Iterator[tuple[Place, dict[str, Column], dict[str, Column]]]:
+        """Place, measures and columns of the study and of each case that has its own."""
+        yield ("columns",), self.measures, self.columns
+        for name, case in self.cases.items():
+            if case.columns is not None:
+                yield ("cases", name, "columns"), {}, case.columns
+
+    @model_validator(mode="after")
     def _published_cells_exist(self) -> Study:
-        known = {
-            cell
-            for table in self.cases
-            for cell in itertools.product([table], self.rows(table), self.columns)
+        known = self.published and {
+            (name, row, column)
+            for name in self.cases
+            for table in [self.table(name)]
+            for row in table.rows
+            for column in table.columns
         }
         for cell in self.published:
             if (cell.table, cell.row, cell.column) not in known:
@@ -233,14 +223,23 @@ class Study(Part):
 
     @model_validator(mode="after")
     def _claims_speak_of_cells(self) -> Study:
-        for claim in self.claims:
-            tables, columns = claim.speaks_of()
-            for table in tables - set(self.cases):
-                msg = f"claim {claim.name}: there is no table {table!r}"
-                raise ValueError(msg)
-            for column in columns - set(self.columns):
-                msg = f"claim {claim.name}: there is no column {column!r}"
-                raise ValueError(msg)
+        tables = {table.name: table for table in self.tables()} if self.claims else {}
+        for index, claim in enumerate(self.claims):
+            at: Place = ("claims", index)
+            own = claim.table or next(iter(tables))
+            if own not in tables:
+                raise _absent(own, tables, at=(*at, "table"))
+            tree = formula.parse(claim.that, claim=True)
+            for name, column, rows in formula.references(tree):
+                if (name or own) not in tables:
+                    raise _absent(name or own, tables, at=(*at, "that"))
+                table = tables[name or own]
+                known = {formula.identifier(each) for each in table.columns} | {formula.EVERY}
+                if column not in known:
+                    raise _absent(column, known, at=(*at, "that"))
+                for row in rows:
+                    if row not in table.rows:
+                        raise _absent(row, table.rows, at=(*at, "that"))
         return self
 
     @model_validator(mode="after")
@@ -266,38 +265,115 @@ class Study(Part):
         missing += [f"row {name!r}" for name in definition.rows if name not in self.rows()]
         return missing[0] if missing else ""
 
-    def rows(self, table: str | None = None) -> dict[str, dict[str, str]]:
-        """Rows by label: what is set in each; of a table, or of the grid."""
-        own = None if table is None else self.cases[table].rows
-        if own is not None:
-            return own
-        rows: dict[str, dict[str, str]] = {}
-        for point in grids.rows(self.grid, self.zip, self.sample):
+    def tables(self) -> list[Table]:
+        """Every table: the cases, then what varies them."""
+        tables = [self._table(name, name, None) for name in self.cases]
+        for variant in self.variants:
+            for name in variant.cases or self.cases:
+                tables.append(self._table(f"{name}, {variant.name}", name, variant))
+        return tables
+
+    def table(self, name: str) -> Table:
+        """One table."""
+        if name in self.cases:
+            return self._table(name, name, None)
+        return next(table for table in self.tables() if table.name == name)
+
+    def _table(self, name: str, base: str, variant: Variant | None) -> Table:
+        case = self.cases[base]
+        points = self._points(case)
+        rows = {label: (label, "") for label in points}
+        columns = self.columns if case.columns is None else case.columns
+        if self.measures and case.columns is None:
+            rows = {
+                measure if len(points) == 1 else f"{label}, {measure}": (label, measure)
+                for label in points
+                for measure in self.measures
+            }
+        title = case.title if variant is None else f"{case.title}; {variant.name}"
+        seeds = (variant.seeds if variant else None) or case.seeds or self.seeds
+        return Table(name, title, base, case, variant, points, rows, columns, seeds)
+
+    def _points(self, case: Case | None) -> dict[str, dict[str, str]]:
+        if case is not None and case.rows is not None:
+            return case.rows
+        if case is not None and case.grid is not None:
+            made = grids.rows(case.grid)
+        else:
+            made = grids.rows(self.grid, self.zip, self.sample)
+        points: dict[str, dict[str, str]] = {}
+        for point in made:
             label = ", ".join(point.values()) or "as it is"
             # Steps of a sampled range may meet in a point twice.
-            again = sum(label == other.partition(" #")[0] for other in rows) if label in rows else 0
-            rows[f"{label} #{again + 1}" if again else label] = point
-        return rows
+            again = (
+                sum(label == other.partition(" #")[0] for other in points) if label in points else 0
+            )
+            points[f"{label} #{again + 1}" if again else label] = point
+        return points
 
-    def offered(self) -> list[float]:
-        """Give the first parameter of the grid, row by row, in the unit of the first column.
+    def rows(self, table: str | None = None) -> dict[str, dict[str, str]]:
+        """Points by label: what is set in each; of a table, or of the grid."""
+        return self._points(None) if table is None else self.table(table).points
 
-        A value that is no number with a known unit counts as the number of its row.
+    def offered(self, table: Table | None = None) -> tuple[list[float], str]:
+        """Give the first parameter of the points, row by row, and its unit.
+
+        That is the unit of the first column where the parameter is of its kind, else the one it is
+        written with. A value that is no number with a known unit counts as the number of its row.
         """
-        unit = UNITS[next(iter(self.columns.values())).unit]
-        numbers = []
-        for index, values in enumerate(self.rows().values()):
-            number, _, name = next(iter(values.values()), "").partition(" ")
-            known = name in UNITS
-            numbers.append(float(number) * UNITS[name] / unit if known else float(index))
-        return numbers
+        table = table or self.table(next(iter(self.cases)))
+        said = [
+            next(iter(table.points[point].values()), "").partition(" ")
+            for point, _ in table.rows.values()
+        ]
+        units = {name for _, _, name in said}
+        if not units <= set(UNITS):
+            return [float(number) for number in range(len(said))], ""
+        own = next((column.unit for column in table.columns.values()), "")
+        unit = own if _kind(own) in {_kind(name) for name in units} else said[0][2]
+        return [float(number) * UNITS[name] / UNITS[unit] for number, _, name in said], unit
 
-    def settings(self, table: str) -> dict[str, str]:
+    def settings(self, table: Table) -> dict[str, str]:
         """Parameters that are the same in every row of a table."""
         given = {item.parameter: item.value for item in self.stated}
-        fitted = [item for item in self.fitted if item.cases is None or table in item.cases]
+        fitted = [
+            item
+            for item in self.fitted
+            if item.set and (item.cases is None or table.base in item.cases)
+        ]
         values = given | {item.parameter: item.value for item in fitted}
-        return values | self.cases[table].set
+        return values | table.case.set
+
+    def unit(self, table: Table, row: str, column: str) -> str:
+        """Unit of a cell."""
+        return self.column(table, row, column).unit
+
+    def column(self, table: Table, row: str, column: str) -> Column:
+        """How a cell is got."""
+        measure = table.rows[row][1]
+        its = table.columns[column]
+        return its.over(self.measures[measure]) if measure else its
+
+
+def _kind(unit: str) -> str:
+    return "bit/s" if unit.endswith("bit/s") else "s" if unit in ("s", "ms", "us") else unit
+
+
+def _spoken(value: str | None) -> Iterator[tuple[str | None, str, list[str]]]:
+    if value is not None:
+        yield from formula.references(formula.parse(value, claim=False))
+
+
+def _absent(name: str, known: Iterable[str], *, at: Place) -> Exception:
+    listed = list(known)
+    return invalid(
+        "reference",
+        f"there is no {name!r} here",
+        given=name,
+        allowed=", ".join(listed),
+        hint=nearest(name, listed),
+        at=at,
+    )
 
 
 def _with_cases(said: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from trunkline.engine.sim import binary, version
 from trunkline.results.results import sha256
+from trunkline.study.draws import drawn
 from trunkline.study.errors import Refused
 
 FIXED = ("run", "point", "part", "seed", "hash", "events", "packet_hops")
@@ -36,6 +37,8 @@ class Point:
         Gives the text of the scenario; called only where it is kept.
     keep : int, default 0
         So many of the first seeds keep all tables of their runs.
+    draws : str, default ""
+        What is drawn anew for each seed: see :func:`trunkline.study.draws.written`.
     """
 
     network_json: str
@@ -45,6 +48,11 @@ class Point:
     labels: Mapping[str, str] = field(default_factory=dict)
     scenario: Callable[[], str] = str
     keep: int = 0
+    draws: str = ""
+
+    def network(self, seed: int) -> str:
+        """The compiled network with the draws of a seed in it."""
+        return drawn(self.network_json, self.draws, seed) if self.draws else self.network_json
 
     def to_json(self, measures: Sequence[str]) -> dict[str, Any]:
         """As an entry of the manifest."""
@@ -58,7 +66,7 @@ class Point:
             "seeds": {"from": first, "to": last} if whole else seeds,
             "measure": measures.index(self.measure),
             "keep": self.keep,
-        }
+        } | ({"draws": self.draws} if self.draws else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,11 @@ class Task:
     point: Point
     seed: int
     kept: bool
+
+    @property
+    def network_json(self) -> str:
+        """The compiled network with the draws of the seed in it."""
+        return self.point.network(self.seed)
 
 
 class Plan:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from trunkline.results.render import add, draw, frame
 
@@ -25,7 +26,9 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
         Whether to use the escape codes of a terminal.
     """
     study = done.study
-    parts = [_table(done, table) for table in study.cases]
+    shown = study.cases if study.overviews else done.tables
+    parts = [_table(done, table) for table in shown if any(c.table == table for c in done.cells)]
+    parts += [_overview(each) for each in done.overviews()]
     doubts = {cell.doubt: None for cell in done.cells if cell.doubt}
     if doubts:
         listed = frame("* Judged apart", ["why"])
@@ -36,8 +39,11 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
         parts.append(_criteria(done))
     if done.claims:
         parts.append(_claims(done))
-    parts += [_fitted(done), _errors(done)]
-    if done.study.error == "absolute":
+    if study.fitted:
+        parts.append(_fitted(done))
+    if study.published:
+        parts.append(_errors(done))
+    if study.error == "absolute" and study.published:
         parts.append(_overall(done))
     source = f" ({study.source.document}, {study.source.date})" if study.source else ""
     runs = f"{len(done.seeds)} seeds a point, 95 % intervals"
@@ -45,31 +51,40 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
     return draw(parts, last, width=width, colour=colour)
 
 
-def _table(done: Reproduction, table: str) -> RichTable:
-    study = done.study
-    heads = [study.row_title]
-    units: dict[str, None] = {}
-    for name, column in study.columns.items():
-        heads += [name, "publ.", "err"]
-        units[column.unit] = None
-    title = f"Table {table}: {study.cases[table].title} [{', '.join(units)}]"
-    drawn = frame(title, heads)
-    relative = study.error == "relative"
-    for row in study.rows(table):
-        cells = [c for c in done.cells if (c.table, c.row) == (table, row)]
-        add(drawn, [row, *(text for cell in cells for text in _cell(cell, relative=relative))])
+def _table(done: Reproduction, name: str) -> RichTable:
+    table = done.tables[name]
+    mine = [c for c in done.cells if c.table == name]
+    said = {c.column for c in mine if c.published is not None}
+    heads = [done.study.row_title]
+    for column in dict.fromkeys(c.column for c in mine):
+        heads += [column, "publ.", "err"] if column in said else [column]
+    units = ", ".join(dict.fromkeys(c.unit for c in mine))
+    drawn = frame(f"Table {name}: {table.title} [{units}]", heads)
+    relative = done.study.error == "relative"
+    for row in table.rows:
+        texts = [row]
+        for cell in (c for c in mine if c.row == row):
+            digits = done.study.column(table, row, cell.column).digits
+            texts += _cell(cell, digits, relative=relative)[: 3 if cell.column in said else 1]
+        add(drawn, texts)
     return drawn
 
 
-def _cell(cell: Cell, *, relative: bool) -> list[str]:
-    half = cell.ours.half_width
-    ours = f"{cell.ours.mean:.2f}" + ("" if half is None else f" ± {half:.2f}")
+def _cell(cell: Cell, digits: int, *, relative: bool) -> list[str]:
+    ours = cell.text(digits)
     if cell.published is None or cell.difference is None:
         return [ours, "–", "–"]
-    said = f"{cell.published:.2f}" + ("*" if cell.doubt else "")
+    said = f"{cell.published:.{digits}f}" + ("*" if cell.doubt else "")
     if not relative or cell.error is None:
-        return [ours, said, f"{cell.difference:+.2f}"]
+        return [ours, said, f"{cell.difference:+.{digits}f}"]
     return [ours, said, f"{100 * cell.error:+.0f}%"]
+
+
+def _overview(its: Mapping[str, Any]) -> RichTable:
+    drawn = frame(its["title"], its["heads"])
+    for row in its["rows"]:
+        add(drawn, row)
+    return drawn
 
 
 def _criteria(done: Reproduction) -> RichTable:
@@ -119,12 +134,16 @@ def _fitted(done: Reproduction) -> RichTable:
 
 
 def _errors(done: Reproduction) -> RichTable:
-    unit = next(iter(done.study.columns.values())).unit
-    heads = ["table", "cells", f"mean abs. [{unit}]"]
+    heads = ["table", "cells", f"mean abs. [{done.error_unit}]"]
     relative = done.study.error == "relative"
     heads += ["mean abs. error", "with *", "mean |ln|"] if relative else []
-    drawn = frame("Error against the published values", [*heads, "inside interval"])
+    title = "Error against the published values"
+    if done.study.judged:
+        title += f", {', '.join(done.study.judged)}"
+    drawn = frame(title, [*heads, "inside interval"])
     for table, error in done.errors().items():
+        if done.study.overviews and table not in done.study.cases:
+            continue
         cells = [table, str(error.cells), f"{error.mean_absolute:.3f}"]
         if error.mape_percent is not None:
             cells += [
@@ -137,8 +156,7 @@ def _errors(done: Reproduction) -> RichTable:
 
 
 def _overall(done: Reproduction) -> RichTable:
-    unit = next(iter(done.study.columns.values())).unit
-    drawn = frame("Over all tables", ["reading", f"mean abs. error [{unit}]"])
+    drawn = frame("Over all tables", ["reading", f"mean abs. error [{done.error_unit}]"])
     add(drawn, ["as published", f"{done.mean_absolute_error():.4f}"])
     for reading in done.study.readings:
         add(drawn, [reading.says, f"{done.mean_absolute_error(reading):.4f}"])

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trunkline.results import Results
 from trunkline.stats import Interval, mean_absolute_percentage, mean_interval, mean_log_ratio
 from trunkline.study import runner
-from trunkline.study.catalogue import Reproduced, find, program
-from trunkline.study.claims import Cells, Values, Verdict
+from trunkline.study.catalogue import find
+from trunkline.study.claims import Tables, Values, Verdict
 from trunkline.study.criteria import Judgement, judge
+from trunkline.study.errors import Refused
 from trunkline.study.execute import How
 from trunkline.study.files import Written
 from trunkline.study.frames import Runs
-from trunkline.study.model import Published, Reading, Study
+from trunkline.study.model import Study
+from trunkline.study.parts import Reading, Table
 from trunkline.study.perform import performed
 from trunkline.study.progress import Progress
 from trunkline.study.progress import progress as progress_of
@@ -48,6 +51,11 @@ class Cell:
     def difference(self) -> float | None:
         """Ours less the published value; None if nothing was published."""
         return None if self.published is None else self.ours.mean - self.published
+
+    def text(self, digits: int) -> str:
+        """Ours with half of its interval."""
+        half = self.ours.half_width
+        return f"{self.ours.mean:.{digits}f}" + ("" if half is None else f" ± {half:.{digits}f}")
 
     def to_dict(self) -> dict[str, Any]:
         """As one cell of the JSON object."""
@@ -120,57 +128,75 @@ class Reproduction(Written):
         Seeds of the replications.
     measured : Measured
         What the runs gave.
+    runs : Runs, optional
+        The runs themselves, for pictures of those that are kept.
     """
 
-    def __init__(self, study: Study, seeds: Sequence[int], measured: runner.Measured) -> None:
+    def __init__(
+        self,
+        study: Study,
+        seeds: Sequence[int],
+        measured: runner.Measured,
+        runs: Runs | None = None,
+    ) -> None:
         self.study = study
         self.seeds = tuple(seeds)
         self.measured = measured
-        self.cells = self._cells()
+        self.runs = runs
+        self.tables = {table.name: table for table in study.tables()}
+        self.said = {
+            (table.name, one.row, one.column): one
+            for one in study.published
+            for table in self.tables.values()
+            if table.base == one.table
+        }
+        self.cells = [
+            self._cell(table, row, name)
+            for table in self.tables.values()
+            for row in table.rows
+            for name in table.columns
+            if (table.name, name) in measured.columns and not study.column(table, row, name).hidden
+        ]
         self.criteria = self._criteria()
         self.claims = self._claims()
 
-    def _cells(self) -> list[Cell]:
-        said = {(p.table, p.row, p.column): p for p in self.study.published}
-        cells = []
-        for table in self.study.cases:
-            for number, row in enumerate(self.study.rows(table)):
-                for name, column in self.study.columns.items():
-                    values = self.measured.columns[table, name][number].tolist()
-                    one: Published | None = said.get((table, row, name))
-                    cells.append(
-                        Cell(
-                            table,
-                            row,
-                            name,
-                            column.unit,
-                            one.value if one else None,
-                            mean_interval(values),
-                            one.doubt if one else "",
-                        )
-                    )
-        return cells
+    def _cell(self, table: Table, row: str, name: str) -> Cell:
+        values = self.measured.columns[table.name, name][list(table.rows).index(row)].tolist()
+        one = self.said.get((table.name, row, name))
+        return Cell(
+            table.name,
+            row,
+            name,
+            self.study.unit(table, row, name),
+            one.value if one else None,
+            mean_interval(values),
+            one.doubt if one else "",
+        )
 
     def _claims(self) -> list[Judged]:
-        offered = np.array(self.study.offered())
-        ours = Cells(self.measured.columns, offered)
-        theirs = self.published_cells()
+        ours = self._speaks_of(self.measured.columns)
+        theirs = replace(self._speaks_of(self._published_columns()), errors=lambda _: math.nan)
         judged = []
         for claim in self.study.claims:
             verdict = claim.judge(ours)
+            if verdict is None:
+                verdict = Verdict(False, "a value that it speaks of is not known")
             detail = verdict.detail
-            if theirs is not None:
-                said: Verdict = claim.judge(theirs)
+            said = claim.judge(theirs)
+            if said is not None:
                 detail += f"; published: {said.detail}{'' if said.held else ', not held'}"
             judged.append(Judged(claim.name, claim.says, verdict.held, detail))
         return judged
 
-    def published_cells(self) -> Cells | None:
-        """Make the published values cells of a single seed; None unless there is one for each."""
-        columns = self._published_columns()
-        if any(np.isnan(values).any() for values in columns.values()):
-            return None
-        return Cells(columns, np.array(self.study.offered()))
+    def _speaks_of(self, columns: Mapping[tuple[str, str], Values]) -> Tables:
+        tables = self.tables.values()
+        return Tables(
+            columns,
+            {table.name: tuple(table.rows) for table in tables},
+            {table.name: self.study.offered(table)[0] for table in tables},
+            next(iter(self.tables)),
+            self.error_of,
+        )
 
     def _published_columns(self) -> dict[tuple[str, str], Values]:
         """Published values as columns of a single seed; not-a-number where there is none."""
@@ -178,17 +204,51 @@ class Reproduction(Written):
             (table, column): np.full((len(values), 1), np.nan)
             for (table, column), values in self.measured.columns.items()
         }
-        for one in self.study.published:
-            row = list(self.study.rows(one.table)).index(one.row)
-            columns[one.table, one.column][row, 0] = one.value
+        for (name, row, column), one in self.said.items():
+            columns[name, column][list(self.tables[name].rows).index(row), 0] = one.value
+        for table in self.tables.values():
+            runner.derive(self.study, table, columns)
         return columns
 
     def _criteria(self) -> list[Judgement]:
         criteria = self.study.criteria
         if criteria is None:
             return []
-        rows = dict(zip(self.study.rows(), self.study.offered(), strict=True))
+        rows = dict(zip(self.study.rows(), self.study.offered()[0], strict=True))
         return judge(criteria, rows, self.measured.columns, self._published_columns())
+
+    def kept(self, table: str) -> list[Results]:
+        """Runs of the first seed of a table, point by point.
+
+        Raises
+        ------
+        Refused
+            They were not kept.
+        """
+        its = self.tables[table]
+        if self.runs is None or not its.case.keep:
+            raise Refused(f"a picture needs runs of table {table}: say keep: 1 in its case")
+        places = self.runs.table["run"].to_list()
+        first = self.measured.first[table]
+        seeds = runner.seeds_of(self.study, its, len(self.seeds))
+        return [self.runs.kept(places[first + n * seeds]) for n in range(len(its.points))]
+
+    def _judged(self, table: str) -> list[Cell]:
+        """Cells of a table that count in its error."""
+        rows = self.study.judged
+        compared = [c for c in self.cells if c.table == table and c.published is not None]
+        return [c for c in compared if not rows or c.row in rows]
+
+    def error_of(self, row: str, tables: Iterable[str] | None = None) -> float:
+        """Mean ``|ours - published|`` of a row, over the cases, or over tables."""
+        off = [
+            abs(cell.difference)
+            for cell in self.cells
+            if cell.row == row
+            and cell.table in (self.study.cases if tables is None else tables)
+            and cell.difference is not None
+        ]
+        return float(np.mean(off)) if off else float("nan")
 
     def mean_absolute_error(self, reading: Reading | None = None) -> float:
         """Mean ``|ours - published|`` of all published cells, in the unit of the columns.
@@ -205,15 +265,15 @@ class Reproduction(Written):
         differences = [
             abs(ours[instead.get(one.table, one.table), one.row, one.column] - one.value)
             for one in self.study.published
-            if one.table in counted
+            if one.table in counted and (not self.study.judged or one.row in self.study.judged)
         ]
         return float(np.mean(differences)) if differences else float("nan")
 
     def errors(self) -> dict[str, TableError]:
         """Errors of each table that has published values."""
         errors = {}
-        for table in self.study.cases:
-            compared = [c for c in self.cells if c.table == table and c.published is not None]
+        for table in self.tables:
+            compared = self._judged(table)
             kept = [c for c in compared if not c.doubt]
             if not kept:
                 continue
@@ -239,13 +299,43 @@ class Reproduction(Written):
             )
         return errors
 
+    def overviews(self) -> list[dict[str, Any]]:
+        """Every overview of the study: ``title``, ``heads`` and ``rows``, all as text."""
+        cells = {(c.table, c.row, c.column): c for c in self.cells}
+        made = []
+        for each in self.study.overviews:
+            rows: list[list[str]] = []
+            for line in each.lines:
+                texts, published = [line.name], ["published"]
+                for one in each.cells.values():
+                    tables = [one.table] if one.table else line.tables
+                    if line.variant:
+                        tables = [f"{name}, {line.variant}" for name in tables]
+                    if one.error:
+                        texts.append(f"{self.error_of(one.error, tables):.{one.digits}f}")
+                        continue
+                    cell = cells[tables[0], one.row, one.column]
+                    texts.append(cell.text(one.digits))
+                    said = cell.published
+                    published.append("–" if said is None else f"{said:.{one.digits}f}")
+                rows += [published] if each.published and not rows else []
+                rows.append(texts)
+            made.append({"title": each.title, "heads": ["", *each.cells], "rows": rows})
+        return made
+
+    @property
+    def error_unit(self) -> str:
+        """Units of the cells that count in errors."""
+        return _units(cell for table in self.study.cases for cell in self._judged(table))
+
     def to_json(self) -> dict[str, Any]:
         """As the object ``trunkline reproduce --json`` prints."""
-        tables = {
+        errors = {
             table: {
                 "cells": error.cells,
                 "doubtful": error.doubtful,
                 "mean_absolute": error.mean_absolute,
+                "unit": _units(self._judged(table)),
                 "mape_percent": error.mape_percent,
                 "mape_percent_all": error.mape_percent_all,
                 "mean_log_ratio": error.mean_log_ratio,
@@ -253,11 +343,13 @@ class Reproduction(Written):
             }
             for table, error in self.errors().items()
         }
+        cases = self.study.cases
         return {
             "schema": JSON_SCHEMA,
             "study": self.study.name,
             "seeds": len(self.seeds),
             "cells": [cell.to_dict() for cell in self.cells],
+            "overviews": self.overviews(),
             "claims": [
                 {"name": c.name, "held": c.held, "detail": f"{c.says}: {c.detail}"}
                 for c in self.claims
@@ -268,16 +360,18 @@ class Reproduction(Written):
                 for item in self.study.fitted
             ],
             "summary": {
-                "tables": tables,
+                "tables": {name: error for name, error in errors.items() if name in cases},
+                "variants": {name: error for name, error in errors.items() if name not in cases},
                 "claims_held": sum(claim.held for claim in self.claims),
                 "claims": len(self.claims),
-                "mean_absolute_error": self.mean_absolute_error(),
+                "mean_absolute_error": _number(self.mean_absolute_error()),
+                "error_unit": self.error_unit,
                 "readings": {
                     each.says: self.mean_absolute_error(each) for each in self.study.readings
                 },
                 "criteria_agreed": sum(each.agrees for each in self.criteria),
                 "criteria": len(self.criteria),
-                "runs": len(self.seeds) * sum(len(self.study.rows(t)) for t in self.study.cases),
+                "runs": self.measured.runs,
                 "packet_hops": self.measured.packet_hops,
                 "hash": self.measured.hash,
             },
@@ -296,6 +390,10 @@ class Reproduction(Written):
         fill(self, folder)
 
 
+def _units(cells: Iterable[Cell]) -> str:
+    return ", ".join(dict.fromkeys(cell.unit for cell in cells))
+
+
 def _criterion(each: Judgement) -> dict[str, Any]:
     return each.answer.model_dump() | {
         "statistic": each.ours.mean,
@@ -309,7 +407,7 @@ def _criterion(each: Judgement) -> dict[str, Any]:
 
 
 class Subject:
-    """A study of either kind: what it runs, and what comes of the runs.
+    """A study: what it runs, and what comes of the runs.
 
     Parameters
     ----------
@@ -327,19 +425,13 @@ class Subject:
     """
 
     def __init__(self, name: str, *, seeds: int | None = None) -> None:
-        self._program = program(name)
-        if self._program is not None:
-            self.plan = self._program.plan(seeds=seeds)
-            return
         self.study = find(name)
         self.seeds = range(1, (seeds or self.study.seeds) + 1)
         self.plan = runner.plan(self.study, self.seeds)
 
-    def outcome(self, runs: Runs) -> Reproduced:
+    def outcome(self, runs: Runs) -> Reproduction:
         """What comes of the runs, all of which have ended."""
-        if self._program is not None:
-            return self._program.outcome(runs)
-        return Reproduction(self.study, self.seeds, runner.measured(self.study, runs))
+        return Reproduction(self.study, self.seeds, runner.measured(self.study, runs), runs)
 
 
 def reproduce(
@@ -352,7 +444,7 @@ def reproduce(
     how: How | None = None,
     resume: bool = False,
     overwrite: bool = False,
-) -> Reproduced:
+) -> Reproduction:
     """Run a study and compare it with what was published.
 
     Parameters
@@ -374,7 +466,7 @@ def reproduce(
 
     Returns
     -------
-    Reproduction, or what the study's own program makes
+    Reproduction
         Cells, claims and errors.
 
     Raises

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from trunkline import network as networks
 from trunkline import scenario as scenarios
-from trunkline.study.claims import Values
+from trunkline.scenario import Scenario
+from trunkline.study import formula
+from trunkline.study.claims import Tables, Values
+from trunkline.study.draws import written
 from trunkline.study.frames import Runs
 from trunkline.study.measure import of_columns
-from trunkline.study.model import UNITS, Study
+from trunkline.study.model import Study
+from trunkline.study.parts import Script, Table
 from trunkline.study.perform import performed
 from trunkline.study.plan import Plan, Point
+from trunkline.study.values import Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +33,35 @@ class Measured:
     Parameters
     ----------
     columns : dict of (table, column) to ndarray of shape (rows, seeds)
-        Values in the unit of the column.
+        Values in the unit of the cell.
     hash : str
         SHA-256 over the results hashes of all runs, in the order of points and seeds.
     packet_hops : int
         Packets sent on links, over all runs.
+    runs : int
+        How many.
+    samples : dict of (table, column) to ndarray of shape (rows, seeds, samples)
+        Columns that keep all samples of a series.
+    first : dict of str to int
+        Number of each table's first run.
     """
 
     columns: dict[tuple[str, str], Values]
     hash: str
     packet_hops: int
+    runs: int = 0
+    samples: dict[tuple[str, str], Values] = field(default_factory=dict)
+    first: dict[str, int] = field(default_factory=dict)
+
+
+def seeds_of(study: Study, table: Table, asked: int) -> int:
+    """Replications of a table's points, in proportion where others than the study's are asked for.
+
+    Two are the least that have an interval.
+    """
+    if table.seeds == study.seeds:
+        return asked
+    return max(min(2, table.seeds), table.seeds * asked // study.seeds)
 
 
 def plan(study: Study, seeds: Sequence[int]) -> Plan:
@@ -47,40 +74,98 @@ def plan(study: Study, seeds: Sequence[int]) -> Plan:
     ScenarioError
         A scenario of the study, or a value set in it, is wrong.
     """
-    columns = {
-        name: {
-            "table": column.table,
-            "measure": column.measure,
-            "where": column.where,
-            "unit": column.unit,
-            "scale": UNITS[column.unit],
-        }
-        for name, column in study.columns.items()
-    }
-    several = len(study.cases) > 1
+    tables = study.tables()
     points = []
-    for table, case in study.cases.items():
-        file = study.folder / case.scenario
-        for row, values in study.rows(table).items():
-            overrides = study.settings(table) | values
-            scenario = scenarios.load(file, overrides=overrides)
-            labels = dict(values) if case.rows is None else {"row": row}
-            if several:
-                labels = {"table": table, **labels}
+    for table in tables:
+        columns = _measured(study, table)
+        own = seeds[: seeds_of(study, table, len(seeds))]
+        drawn = written(
+            study.name, [d for d in study.draws if d.cases is None or table.base in d.cases]
+        )
+        for label, values in table.points.items():
+            load = _loader(study, table, values)
+            scenario = load()
+            labels = dict(values) if table.case.rows is None else {"row": label}
+            if len(tables) > 1:
+                labels = {"table": table.name, **labels}
             points.append(
                 Point(
                     networks.compile(scenario).to_json(),
-                    tuple(seeds),
+                    tuple(own),
                     sys.intern(of_columns(columns, scenario.bounds())),
                     labels=labels,
-                    scenario=_text(file, overrides),
+                    scenario=_text(load),
+                    keep=table.case.keep if table.variant is None else 0,
+                    draws=drawn,
                 )
             )
     return Plan(study.name, study.title, points)
 
 
-def _text(file: Path, overrides: dict[str, str]) -> Callable[[], str]:
-    return lambda: scenarios.load(file, overrides=overrides).dump()
+def _text(load: Callable[[], Scenario]) -> Callable[[], str]:
+    return lambda: load().dump()
+
+
+def _loader(study: Study, table: Table, values: Mapping[str, str]) -> Callable[[], Scenario]:
+    file = study.folder / table.case.scenario
+    overrides = study.settings(table) | dict(values)
+    variant = table.variant
+
+    def load() -> Scenario:
+        if variant is None:
+            return scenarios.load(file, overrides=overrides)
+        known = scenarios.load(file).parameters
+        changed = {key: text for key, text in variant.set.items() if key in known or "." in key}
+        loaded = scenarios.load(file, overrides=overrides | changed)
+        return loaded if variant.tc is None else with_script(loaded, study.folder, variant.tc)
+
+    return load
+
+
+def with_script(scenario: Scenario, folder: Path, said: Script) -> Scenario:
+    """A scenario whose routers are configured by a script of tc.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario; the ports and conditioners that `said` names are replaced.
+    folder : Path
+        Folder of the script.
+    said : Script
+        The script, and what is taken from which device.
+    """
+    from trunkline.importers import read_tc
+    from trunkline.scenario.conditioner import Conditioner
+    from trunkline.scenario.port import Port
+
+    made = read_tc((folder / said.script).read_text("utf-8"))
+    ports = {name: Port.model_validate(made.ports[of]) for name, of in said.ports.items()}
+    edges = {
+        name: Conditioner.model_validate(made.conditioners[of])
+        for name, of in said.conditioners.items()
+    }
+    changed = {
+        "ports": {**scenario.ports, **ports},
+        "conditioners": {**scenario.conditioners, **edges},
+    }
+    # The copy is loaded from its text again, so that it is checked like any other.
+    return scenarios.load(scenario.model_copy(update=changed).dump())
+
+
+def _measured(study: Study, table: Table) -> dict[str, Mapping[str, object]]:
+    """What is measured in each run of a table, by the name it has in the data set."""
+    return {name: its.to_measure() for _, _, name, its in _cells(study, table) if its.value is None}
+
+
+def _cells(study: Study, table: Table) -> Iterator[tuple[str, str, str, Column]]:
+    """Measure, column, name in the data set, and how it is got."""
+    for name, column in table.columns.items():
+        for measure in dict.fromkeys(measure for _, measure in table.rows.values()):
+            if measure:
+                its = column.over(study.measures[measure])
+                yield measure, name, f"{measure} {name}", its
+            else:
+                yield "", name, name, column
 
 
 def measured(study: Study, runs: Runs) -> Measured:
@@ -93,16 +178,73 @@ def measured(study: Study, runs: Runs) -> Measured:
     runs : Runs
         What came of it, in the order of :func:`plan`.
     """
-    columns = {}
-    first = 0
-    sizes = [len(study.rows(table)) for table in study.cases]
-    seeds = len(runs.table) // sum(sizes)
-    for table, rows in zip(study.cases, sizes, strict=True):
-        block = runs.table.slice(first, rows * seeds)
-        first += rows * seeds
-        for name in study.columns:
-            columns[table, name] = block[name].to_numpy().reshape(rows, seeds)
-    return Measured(columns, digest(runs.table["hash"]), int(runs.table["packet_hops"].sum()))
+    columns: dict[tuple[str, str], Values] = {}
+    samples: dict[tuple[str, str], Values] = {}
+    first: dict[str, int] = {}
+    counts = runs.table["point"].value_counts().sort("point")["count"].to_list()
+    row = place = 0
+    for table in study.tables():
+        points, seeds = len(table.points), counts[place]
+        block = runs.table.slice(row, points * seeds)
+        first[table.name] = row
+        row, place = row + points * seeds, place + points
+        for name in table.columns:
+            columns[table.name, name] = np.full((len(table.rows), seeds), np.nan)
+        for number, (_, column, name, its) in enumerate(_cells(study, table)):
+            if its.listed:
+                kept = np.array(block[name].to_list())
+                samples[table.name, column] = kept.reshape(points, seeds, -1)
+                del columns[table.name, column]
+            elif its.value is None:
+                step = len(table.rows) // points
+                values = block[name].to_numpy().reshape(points, seeds)
+                columns[table.name, column][number % step :: step] = values
+        derive(study, table, columns)
+    return Measured(
+        columns,
+        digest(runs.table["hash"]),
+        int(runs.table["packet_hops"].sum()),
+        len(runs.table),
+        samples,
+        first,
+    )
+
+
+def derive(study: Study, table: Table, columns: dict[tuple[str, str], Values]) -> None:
+    """Work out what is given by formulas, where nothing is known yet.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    table : Table
+        One of its tables.
+    columns : dict of (table, column) to ndarray
+        Values so far; those of the table are filled in.
+    """
+    measured = study.measures if any(measure for _, measure in table.rows.values()) else {}
+    family = measured or table.columns
+    formulas = {name: its.value for name, its in family.items() if its.value is not None}
+    if not formulas:
+        return
+    rows = {each.name: tuple(each.rows) for each in study.tables()}
+    numbers = {table.name: study.offered(table)[0]}
+    for name in formula.in_order(formulas):
+        tree = formula.parse(formulas[name], claim=False)
+        if not measured:
+            _fill(columns[table.name, name], tree, Tables(columns, rows, numbers, table.name))
+            continue
+        # A formula of measures is worked out at each column for itself.
+        step, place = len(measured), list(measured).index(name)
+        for column in table.columns:
+            own = columns[table.name, column]
+            beside = {("", each): own[n::step] for n, each in enumerate(measured)}
+            _fill(own[place::step], tree, Tables(beside, {"": tuple(table.points)}))
+
+
+def _fill(cells: Values, tree: ast.expr, scope: Tables) -> None:
+    made = np.broadcast_to(formula.value(tree, scope).values, cells.shape)
+    np.copyto(cells, made, where=np.isnan(cells))
 
 
 def digest(hashes: Iterable[str]) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from trunkline.results.render import add, draw, frame
 from trunkline.study import runner
 from trunkline.study.catalogue import find
-from trunkline.study.model import Fitted, Study
+from trunkline.study.model import Study
+from trunkline.study.parts import Fitted
 from trunkline.study.reproduction import Reproduction
 
 

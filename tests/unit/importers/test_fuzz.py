@@ -10,7 +10,7 @@ from trunkline.importers import Addresses, ImportFault, read_tc, read_tcng
 from trunkline.scenario.conditioner import Conditioner
 from trunkline.scenario.port import Port
 
-FOLDER = files("trunkline.studies") / "avallone2003"
+FOLDER = files("trunkline") / "studies" / "avallone2003"
 SCRIPTS = {
     name: re.split(r"(\s+|[(){},;])", (FOLDER / name).read_text("utf-8"))
     for name in ("diffserv.tc", "today.tc", "diffserv.tcng", "best-effort.tcng")

@@ -8,9 +8,9 @@ import yaml
 from trunkline.importers import Addresses, Imported, ImportFault, read_tc, read_tcng
 from trunkline.network import compile
 from trunkline.scenario import load
-from trunkline.studies import avallone2003
+from trunkline.study.catalogue import FOLDER as STUDIES
 
-FOLDER = next(iter(avallone2003.__path__))
+FOLDER = STUDIES / "avallone2003"
 
 # Section 2.1 of the document to the letter, but for `maxburst sp`, which no program ever read.
 BEST_EFFORT = """
@@ -35,8 +35,7 @@ PROFILES = """
 
 
 def text_of(name: str) -> str:
-    with open(f"{FOLDER}/{name}", encoding="utf-8") as file:
-        return file.read()
+    return (FOLDER / name).read_text("utf-8")
 
 
 def with_imported(study: str, made: Imported) -> str:

@@ -1,102 +1,179 @@
-"""Predicates of claims on numbers worked by hand, and on the published tables themselves."""
+"""Formulas and claims on numbers worked by hand."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 
-from trunkline.study.claims import Below, Cells, Falls, Flat, HeldBack, TotalAbove
+from trunkline.study.claims import Claim, Tables, Verdict
+from trunkline.study.formula import FormulaError, in_order, parse, value
 
-OFFERED = np.array([10.0, 20.0, 30.0])
+ROWS = ("10 ms", "20 ms", "30 ms")
 
 
-def cells(**columns: list[list[float]]) -> Cells:
+def tables(**columns: list[list[float]]) -> Tables:
     """Columns of table "1", or of table "2" if their name ends in _2; rows of seeds."""
     named = {
-        ("2" if name.endswith("_2") else "1", name.removesuffix("_2")): np.array(rows)
+        ("2" if name.endswith("_2") else "1", name.removesuffix("_2").replace("_", " ")): np.array(
+            rows, dtype=float
+        )
         for name, rows in columns.items()
     }
-    return Cells(named, OFFERED)
+    numbers = {table: [10.0, 20.0, 30.0] for table in "12"}
+    return Tables(named, dict.fromkeys("12", ROWS), numbers, "1")
 
 
-def falls(rows: list[list[float]]) -> bool:
-    claim = Falls(name="c", says="c", kind="falls", table="1", column="a")
-    return claim.judge(cells(a=rows)).held
+def judged(that: str, **columns: list[list[float]]) -> Verdict:
+    verdict = Claim(name="c", says="c", that=that).judge(tables(**columns))
+    assert verdict is not None
+    return verdict
+
+
+def worked(text: str, **columns: list[list[float]]) -> list[list[float]]:
+    made: list[list[float]] = value(parse(text, claim=False), tables(**columns)).values.tolist()
+    return made
+
+
+def test_a_reference_row_is_taken_seed_by_seed() -> None:
+    # Seeds 1 and 2 begin with 10 and 20: gains of 0, 50, 100 % and of 0, -50, 10 %.
+    made = worked('100 * (a / a["10 ms"] - 1)', a=[[10, 20], [15, 10], [20, 22]])
+    assert np.allclose(made, [[0, 0], [50, -50], [100, 10]])
+
+
+def test_columns_with_other_characters_are_written_with_underlines() -> None:
+    assert worked('timed_out["20 ms"] + 1', timed_out=[[1], [2], [3]]) == [[3]]
+
+
+def test_another_table_a_list_and_every_column() -> None:
+    both = {"a": [[1], [2], [3]], "b": [[4], [5], [6]], "a_2": [[7], [8], [9]]}
+    assert worked('a("2") - a', **both) == [[6], [6], [6]]
+    assert worked('[b, a]["20 ms"]', **both) == [[5], [2]]
+    assert worked('every["10 ms", "30 ms"]', **both) == [[1], [3], [4], [6]]
+
+
+def test_fewer_seeds_stand_beside_the_first_of_more() -> None:
+    assert worked("a - b", a=[[1, 2, 3]] * 3, b=[[1, 1]] * 3) == [[0, 1]] * 3
+
+
+def test_functions_by_hand() -> None:
+    a = [[1.0], [2.0], [6.0]]
+    assert worked("mean(a)", a=a) == [[3]]
+    # 1, 2, 6 against 10, 20, 30: sum (x - 20)(y - 3) / 200 = (20 + 0 + 30) / 200 = 0.25.
+    assert worked("slope(a)", a=a) == [[0.25]]
+    # 6 is twice the mean: a spread of 1.
+    assert worked("spread(a)", a=a) == [[1]]
+    assert worked("steps(a)", a=a) == [[1], [4]]
+    assert worked("abs(2 - a)", a=a) == [[1], [0], [4]]
+    assert worked("average(a)", a=[[1, 3], [2, 4], [0, 0]]) == [[2], [3], [0]]
+
+
+def test_chance_is_what_one_further_run_may_differ() -> None:
+    # Of 1, 2, 3: s = 1, t(0.975, 2) = 4.30265; t * s * sqrt(1 + 1/3) = 4.96827.
+    assert worked("chance(a)", a=[[1, 2, 3]] * 3)[0][0] == pytest.approx(4.96827, abs=1e-5)
+    assert math.isnan(worked("chance(a)", a=[[1]] * 3)[0][0])
 
 
 def test_a_fall_in_every_seed_is_a_fall() -> None:
-    assert falls([[5, 6, 5], [4, 5, 4], [3, 4, 3]])
-    assert not falls([[3, 4, 3], [4, 5, 4], [5, 6, 5]])
+    assert judged("slope(a) < 0", a=[[5, 6, 5], [4, 5, 4], [3, 4, 3]]).held
+    assert not judged("slope(a) < 0", a=[[3, 4, 3], [4, 5, 4], [5, 6, 5]]).held
 
 
 def test_a_fall_that_chance_explains_is_none() -> None:
     # Slopes over rows 10, 20, 30: -0.4, +0.2, -0.1: mean -0.1, deviation 0.3, and
     # t(0.975, 2) * 0.3 / sqrt(3) = 0.745, so the interval holds zero.
-    assert not falls([[8, 2, 5], [4, 4, 4], [0, 6, 3]])
+    assert not judged("slope(a) < 0", a=[[8, 2, 5], [4, 4, 4], [0, 6, 3]]).held
 
 
 def test_a_single_seed_is_judged_by_its_mean() -> None:
-    assert falls([[5], [4], [3]])
+    assert judged("slope(a) < 0", a=[[5], [4], [3]]).held
 
 
-def test_slope_is_that_of_least_squares() -> None:
-    claim = HeldBack(name="c", says="c", kind="held-back", table="1", column="a", share=0.5)
-    # 1, 2, 6 against 10, 20, 30: sum (x - 20)(y - 3) / 200 = (20 + 0 + 30) / 200 = 0.25.
-    verdict = claim.judge(cells(a=[[1], [2], [6]]))
-    assert verdict.held
-    assert "0.250" in verdict.detail
-    # 0, 10, 12: (50 + ... ) = (10 * 12 - 10 * 0) / 200 = 0.6.
-    assert not claim.judge(cells(a=[[0], [10], [12]])).held
-
-
-def test_flat_allows_a_share_of_the_mean() -> None:
-    claim = Flat(name="c", says="c", kind="flat", table="1", column="a", within=0.1)
-    assert claim.judge(cells(a=[[9.1], [10], [10.9]])).held
-    verdict = claim.judge(cells(a=[[8.5], [10], [11.5]]))
+def test_a_limit_is_for_the_mean() -> None:
+    # 8.5, 10, 11.5 are 15 % from their mean.
+    rows: list[list[float]] = [[8.5], [10], [11.5]]
+    assert judged("spread(a) <= 0.16", a=rows).held
+    verdict = judged("spread(a) <= 0.1", a=rows)
     assert not verdict.held
-    assert "15.0 %" in verdict.detail
+    assert verdict.detail == "0.15 against 0.1"
 
 
-def test_below_must_hold_in_every_row() -> None:
-    claim = Below(
-        name="c", says="c", kind="below", table="1", column="a", than_column="b", times=0.5
-    )
-    assert claim.judge(cells(a=[[1], [1], [1]], b=[[3], [3], [3]])).held
-    verdict = claim.judge(cells(a=[[1], [2], [1]], b=[[3], [3], [3]]))
-    assert not verdict.held
-    assert "2 of 3 rows" in verdict.detail
-
-
-def test_below_may_be_judged_in_the_mean_of_the_rows() -> None:
+def test_a_comparison_must_hold_in_every_row_or_in_the_mean_of_the_rows() -> None:
     rows = {"a": [[1.0], [4.0], [1.0]], "b": [[3.0], [3.0], [3.0]]}
-    said = {"name": "c", "says": "c", "kind": "below", "table": "1", "column": "a"}
-    each = Below.model_validate({**said, "than_column": "b"})
-    mean = Below.model_validate({**said, "than_column": "b", "rows": "mean"})
-    assert not each.judge(cells(**rows)).held
+    verdict = judged("a < b", **rows)
+    assert not verdict.held
+    assert verdict.detail.startswith("2 of 3")
     # (1 + 4 + 1) / 3 = 2 against 3.
-    verdict = mean.judge(cells(**rows))
-    assert verdict.held
-    assert verdict.detail == "ratio 0.67"
-
-
-def test_totals_sum_the_columns_of_a_table() -> None:
-    claim = TotalAbove(name="c", says="c", kind="total-above", table="1", than_table="2")
-    verdict = claim.judge(
-        cells(a=[[2], [2], [2]], b=[[3], [3], [3]], a_2=[[1], [1], [1]], b_2=[[3], [3], [3]])
-    )
-    assert verdict.held
-    assert "ratio 1.25 to 1.25" in verdict.detail
+    assert judged("mean(a) < mean(b)", **rows).held
 
 
 def test_pairs_of_seeds_are_compared_not_means() -> None:
-    # Seeds differ by far more than the tables do, but in each seed `a` is 1 below.
-    claim = Below(name="c", says="c", kind="below", table="1", column="a", than_column="b")
-    ours = [[1.0, 50.0, 99.0]] * 3
-    theirs = [[2.0, 51.0, 100.0]] * 3
-    assert claim.judge(cells(a=ours, b=theirs)).held
+    # Seeds differ by far more than the columns do, but in each seed `a` is 1 below.
+    rows: dict[str, list[list[float]]] = {"a": [[1, 50, 99]] * 3, "b": [[2, 51, 100]] * 3}
+    verdict = judged("a < b", **rows)
+    assert verdict.held
+    assert verdict.detail == "3 of 3, differences: 10 ms -1, 20 ms -1, 30 ms -1"
+    assert not judged("a < 50", **rows).held
 
 
-@pytest.mark.parametrize("times", [0.0, -1.0])
-def test_a_factor_must_be_above_zero(times: float) -> None:
-    with pytest.raises(ValueError, match="greater than 0"):
-        Below(name="c", says="c", kind="below", table="1", column="a", times=times)
+def test_equal_is_to_the_last_digit_and_with_every_seed() -> None:
+    a: list[list[float]] = [[1, 2]] * 3
+    assert judged('a == a("2")', a=a, a_2=a).held
+    verdict = judged('a == a("2")', a=a, a_2=[[1, 2], [1, 2], [1, 2.0000000001]])
+    assert not verdict.held
+    assert verdict.detail == "the same to the last digit with 1 of 2 seeds"
+
+
+def test_all_parts_of_a_claim_must_hold() -> None:
+    a: list[list[float]] = [[1], [2], [3]]
+    assert judged('a["30 ms"] > 2 and a["10 ms"] < 2', a=a).held
+    assert not judged('a["30 ms"] > 2 and a["10 ms"] < 1', a=a).held
+
+
+def test_a_claim_about_what_is_not_known_is_not_judged() -> None:
+    claim = Claim(name="c", says="c", that="a > 0")
+    assert claim.judge(tables(a=[[1], [math.nan], [1]])) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a.real",
+        "os.system('x')",
+        "(lambda: 1)()",
+        "a ** 9999999",
+        "[x for x in a]",
+        "a[0]",
+        "a[b]",
+        "mean(a, b)",
+        "'text'",
+        "a if a else b",
+        "a +",
+        "",
+        "f'{a}'",
+        "(" * 300 + ")" * 300,
+    ],
+)
+def test_what_is_no_formula_is_refused(text: str) -> None:
+    with pytest.raises(FormulaError):
+        parse(text, claim=False)
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "a + 1", "a < b < c", "a < 1 or a > 2", "not a < 1", "a != b"]
+)
+def test_a_claim_compares(text: str) -> None:
+    with pytest.raises(FormulaError, match="compares nothing"):
+        parse(text, claim=True)
+
+
+def test_columns_are_worked_out_after_those_that_they_speak_of() -> None:
+    assert in_order({"gain": "total / 2", "total": "a + b", "c": "1"}) == ["total", "c", "gain"]
+    with pytest.raises(FormulaError, match="x, y are given by each other"):
+        in_order({"x": "y + 1", "y": "2 * x"})
+
+
+def test_values_of_other_numbers_of_rows_do_not_meet() -> None:
+    with pytest.raises(FormulaError, match="3 values stand against 2"):
+        worked("a - steps(a)", a=[[1], [2], [3]])

@@ -2,56 +2,88 @@
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from trunkline import network, scenario
-from trunkline.studies.develder2003 import experiments
-from trunkline.studies.develder2003.experiments import DELAYS_A, DELAYS_B, FOLDER, SameRoundTrip
-from trunkline.studies.develder2003.outcome import Outcome, published
-from trunkline.study import reproduce
+from trunkline.results import Results
+from trunkline.study import Reproduction, Study, Subject, find
+from trunkline.study.draws import drawn
+from trunkline.study.perform import performed
+from trunkline.study.runner import Measured, measured, plan, run
+
+DELAYS_A = ("0 ms", "50 ms", "1000 ms")
 
 
 @pytest.fixture(scope="module")
-def same() -> SameRoundTrip:
-    return experiments.same_round_trip([1, 2])
+def study() -> Study:
+    return find("develder2003")
 
 
-def test_draws_lie_in_the_stated_ranges_and_are_the_same_for_every_delay() -> None:
-    delays, starts = zip(*(experiments.draws(seed) for seed in range(1, 51)), strict=True)
+def only(study: Study, cases: Sequence[str], seeds: int | None = None) -> Study:
+    """The study cut to some cases."""
+    kept = {name: study.cases[name].model_copy(update={"seeds": seeds}) for name in cases}
+    draws = [each for each in study.draws if set(each.cases or ()) <= kept.keys()]
+    nothing = {"variants": [], "claims": [], "overviews": [], "pictures": None, "published": []}
+    return study.model_copy(update={"cases": kept, "draws": draws, **nothing})
+
+
+@pytest.fixture(scope="module")
+def same(study: Study) -> dict[str, Results]:
+    """Experiment a, first seed, by delay, and the traces."""
+    small = only(study, ["a", "trace"])
+    with performed(plan(small, [1])) as runs:
+        done = Reproduction(small, [1], measured(small, runs), runs)
+        found = dict(zip(DELAYS_A, done.kept("a"), strict=True))
+        return found | {"trace": done.kept("trace")[0]}
+
+
+def series(results: Results, measure: str, target: str) -> NDArray[np.float64]:
+    rows = results.series.rows()
+    chosen = [r["value"] for r in rows if (r["measure"], r["target"]) == (measure, target)]
+    return np.array(chosen, dtype=float)
+
+
+def test_draws_lie_in_the_stated_ranges_and_are_the_same_for_every_delay(study: Study) -> None:
+    its = plan(only(study, ["b", "sweep"]), [1]).points
+    made = [json.loads(drawn(its[0].network_json, its[0].draws, seed)) for seed in range(1, 51)]
+    delays = [each["delay_ns"] for one in made for each in one["links"] if each["name"][0] in "SF"]
+    starts = [each["start_ns"] for one in made for each in one["flows"]]
+    assert len(delays) == len(starts) == 50 * 20
     assert 1e6 <= np.min(delays) < 2e6
     assert 98e6 < np.max(delays) < 100e6
     assert 0.1e9 <= np.min(starts) < 0.15e9
     assert 2.05e9 < np.max(starts) < 2.1e9
     # Uniform on [1, 100) ms: mean 50.5 ms, standard error of 1000 draws 28.6 / sqrt(1000) = 0.9.
     assert abs(np.mean(delays) / 1e6 - 50.5) < 3.6
-    compiled = json.loads(network.compile(scenario.load(FOLDER / "b.yaml")).to_json())
-    none, some = (json.loads(experiments.drawn(compiled, 7, ms)) for ms in (0, 250))
+    both = {each["name"]: each["delay_ns"] for each in made[6]["links"]}
+    assert all(both[f"A->S{n}"] == both[f"S{n}->A"] for n in range(10))
+    none, some = (json.loads(drawn(its[n].network_json, its[n].draws, 7)) for n in (0, 2))
     assert none["flows"] == some["flows"]
     assert none["links"] == some["links"]
     assert none["recovery"] != some["recovery"]
 
 
-def test_before_the_failure_the_round_trip_fills_pipe_and_queue(same: SameRoundTrip) -> None:
+def test_before_the_failure_the_round_trip_fills_pipe_and_queue(same: dict[str, Results]) -> None:
     """Five windows of 30 packets: 100 packets of pipe at 8 Mbit/s and 100 ms, about 50 queued."""
-    queue = same.links["0 ms", "queue-packets", "A->4"][50:99]
+    queue = series(same["0 ms"], "queue-packets", "A->4")[50:99]
     assert queue.min() >= 44
     assert queue.max() <= 51
-    assert np.allclose(same.links["0 ms", "utilisation", "A->4"][50:99], 1.0, atol=1e-6)
+    utilisation = series(same["0 ms"], "utilisation", "A->4")[50:99]
+    assert np.allclose(utilisation, 1.0, atol=1e-6)
     # 8 of 10 Mbit/s, and the label's 4 bytes on 1000.
-    backbone = same.links["0 ms", "utilisation", "8->9"][50:99]
+    backbone = series(same["0 ms"], "utilisation", "8->9")[50:99]
     assert np.allclose(backbone, 0.8032, atol=2e-3)
 
 
-def test_rfc6582_s3_2_each_partial_ack_lets_one_segment_go_again(same: SameRoundTrip) -> None:
+def test_rfc6582_s3_2_each_partial_ack_lets_one_segment_go_again(same: dict[str, Results]) -> None:
     """Several losses in a window: one retransmission a round trip of 100 ms or more."""
-    rows = same.traces["0 ms"].packets.rows()
     again = [
         int(row["time_ns"] or 0) / 1e6
-        for row in rows
+        for row in same["trace"].packets.rows()
         if (row["event"], row["flow"], row["direction"]) == ("sent", "switched[0]", "forward")
         and row["retransmission"] == 1
         and 10_000 < int(row["time_ns"] or 0) / 1e6 < 11_400
@@ -60,11 +92,6 @@ def test_rfc6582_s3_2_each_partial_ack_lets_one_segment_go_again(same: SameRound
     steps = np.diff(again)
     assert steps.min() > 100
     assert steps.max() < 200
-
-
-def test_timeouts_come_with_the_delay(same: SameRoundTrip) -> None:
-    shares = [float(same.timed_out[delay].mean()) for delay in DELAYS_A]
-    assert shares[0] < shares[1] < shares[2] == 1.0
 
 
 NS2 = Path(__file__).parents[3] / "crates" / "engine" / "tests" / "ns2" / "switch.csv"
@@ -83,36 +110,42 @@ def alike(ours: NDArray[np.float64], ns2: NDArray[np.float64]) -> bool:
     return bool(abs(ours.mean() - ns2.mean()) < 2.6 * error)
 
 
-def test_gain_and_timeouts_of_experiment_a_are_those_of_ns2() -> None:
+def test_gain_and_timeouts_of_experiment_a_are_those_of_ns2(study: Study) -> None:
     """24 of our seeds beside 60 of ns-2; there goodput is what is acknowledged at the source."""
-    ours = experiments.same_round_trip(range(1, 25))
+    ours = run(only(study, ["a"]), range(1, 25)).columns
 
     def gain(delay_ms: int) -> NDArray[np.float64]:
         total = [theirs(ms, "switched_1_s") + theirs(ms, "fixed_1_s") for ms in (delay_ms, 0)]
         ratio: NDArray[np.float64] = 100 * (total[0] / total[1] - 1)
         return ratio
 
-    assert alike(ours.gains("50 ms"), gain(50))
-    assert alike(ours.gains("1000 ms"), gain(1000))
+    assert alike(ours["a", "first second"][1], gain(50))
+    assert alike(ours["a", "first second"][2], gain(1000))
     assert theirs(0, "timeouts").mean() < 0.2
-    assert ours.timed_out["0 ms"].mean() * 5 < 0.2
-    assert alike(ours.timed_out["50 ms"] * 5, theirs(50, "timeouts"))
+    timeouts = ours["a", "timed out"] * 5 / 100
+    assert timeouts[0].mean() < 0.2
+    assert alike(timeouts[1], theirs(50, "timeouts"))
+    assert timeouts[0].mean() < timeouts[1].mean() < timeouts[2].mean() == 5
 
 
-def test_runs_repeat_on_any_number_of_threads() -> None:
-    once, again = (
-        experiments.mixed_round_trips("as stated", {}, [1, 2], threads=threads)
-        for threads in (1, 2)
-    )
-    assert once.hashes == again.hashes
-    assert np.array_equal(once.goodput, again.goodput)
+def test_runs_repeat_on_any_number_of_threads(study: Study) -> None:
+    small = only(study, ["b", "sweep"])
+    small = small.model_copy(update={"cases": {"b": small.cases["b"]}})
+
+    def once(threads: int) -> Measured:
+        return run(small, [1, 2], threads=threads)
+
+    assert once(1).hash == once(2).hash
 
 
-def test_every_published_value_has_a_cell() -> None:
-    done = reproduce("develder2003", seeds=2)
-    assert isinstance(done, Outcome)
-    cells = {(cell.table, cell.row, cell.column) for cell in done.cells}
-    assert set(published()) <= cells
-    gains = {row for table, row, column in cells if (table, column) == ("b", "gain")}
-    assert gains == set(DELAYS_B[1:])
-    assert {claim["held"] for claim in done.to_json()["claims"]} <= {True, False}
+def test_every_published_value_has_a_cell_and_every_picture_is_drawn(
+    study: Study, tmp_path: Path
+) -> None:
+    subject = Subject("develder2003", seeds=2)
+    with performed(subject.plan) as runs:
+        done = subject.outcome(runs)
+        done.write(tmp_path / "out")
+    said = {(each.table, each.row, each.column) for each in study.published}
+    assert said <= {(cell.table, cell.row, cell.column) for cell in done.cells}
+    assert study.pictures
+    assert {path.stem for path in (tmp_path / "out").glob("*.png")} == set(study.pictures)

@@ -146,7 +146,7 @@ def message(folder: Path) -> str:
 def test_a_range_in_a_study_file_gives_its_rows(changed: Callable[[str], Path]) -> None:
     study = find(str(changed("grid: {udp_rate: {from: 16 Mbit/s, to: 20 Mbit/s, step: 2 Mbit/s}}")))
     assert list(study.rows()) == ["16 Mbit/s", "18 Mbit/s", "20 Mbit/s"]
-    assert study.offered() == [16.0, 18.0, 20.0]
+    assert study.offered() == ([16.0, 18.0, 20.0], "Mbit/s")
 
 
 def test_a_study_may_have_rows_side_by_side_and_a_sample(changed: Callable[[str], Path]) -> None:

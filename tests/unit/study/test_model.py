@@ -46,7 +46,10 @@ def test_an_unknown_key_is_an_error_at_its_line(edited: Callable[[str, str], Pat
 
 
 def test_a_claim_about_no_table_is_an_error(edited: Callable[[str, str], Path]) -> None:
-    assert "there is no table '9'" in message(edited('than_table: "1"', 'than_table: "9"'))
+    said = message(edited('carried("1")', 'carried("9")'))
+    assert "study.yaml:" in said
+    assert "there is no '9' here" in said
+    assert "allowed: 1, 2, 3, 4" in said
 
 
 def test_an_unknown_unit_is_an_error(edited: Callable[[str, str], Path]) -> None:
