@@ -6,6 +6,7 @@
 //! is an event of its own.
 
 mod cut;
+mod look;
 
 pub use cut::Lost;
 
@@ -364,55 +365,6 @@ impl Link {
             },
             Port::Classful(port) => port.in_port(),
         }
-    }
-
-    /// Packets of one drop precedence in a class (none: any), the one in service included, after
-    /// `drain(now)`. Walks the queue: for probes, not for packets.
-    #[must_use]
-    pub fn holding(&self, class: Option<u16>, precedence: Option<u8>) -> Backlog {
-        let mut sum = Backlog::default();
-        let mut add = |bytes: u32, its: u8| {
-            if precedence.is_none_or(|wanted| wanted == its) {
-                sum.packets += 1;
-                sum.bytes += u64::from(bytes);
-            }
-        };
-        match &self.port {
-            Port::Fifo(_) => self.undeparted().for_each(|it| add(it.bytes(), it.precedence())),
-            Port::Classful(port) => port.each(class, add),
-        }
-        sum
-    }
-
-    /// Average kept by the AQM of a class, or by that of one of its precedences, if it keeps one.
-    #[must_use]
-    pub fn average(&self, class: u16, precedence: Option<u8>) -> Option<f64> {
-        let aqm = match &self.port {
-            Port::Fifo(fifo) => &fifo.judge.as_ref()?.aqm,
-            Port::Classful(port) => port.aqm(class),
-        };
-        precedence.map_or_else(|| aqm.average(), |precedence| aqm.average_of(precedence))
-    }
-
-    /// Brings the integral of waiting packets up to `now`, after `drain(now)`.
-    pub fn close_area(&mut self, now: Time) {
-        let waiting = match &self.port {
-            Port::Fifo(_) => self.in_port().packets.saturating_sub(1),
-            Port::Classful(_) => return,
-        };
-        self.waiting_area =
-            self.waiting_area.wrapping_add(u64::from(waiting) * (now - self.area_at.min(now)));
-        self.area_at = now;
-    }
-
-    /// Departures of a FIFO that are still to come at `now`, after `drain(now)`.
-    pub fn undeparted(&self) -> impl Iterator<Item = &Departure> + '_ {
-        let first = match &self.port {
-            Port::Fifo(_) => self.in_port,
-            Port::Classful(_) => self.wire.tail(),
-        };
-        let skip = first.wrapping_sub(self.wire.head()) as usize;
-        self.wire.iter().skip(skip)
     }
 }
 

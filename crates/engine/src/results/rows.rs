@@ -1,0 +1,221 @@
+//! The tables of a run, each a list of columns.
+
+use super::{areas_of, counters_of, in_classes};
+use crate::conditioner::Conditioner;
+use crate::counters::{Delay, Totals};
+use crate::delay_columns;
+use crate::link::{Port, QueueCounters};
+use crate::observer::Observer;
+use crate::path_account::PathAccount;
+use crate::simulation::{Agents, Simulation};
+use crate::tables::Table;
+use trunkline_agent::tcp::Counters;
+use trunkline_units::{Time, NEVER};
+
+/// Link, class, counters, area under its queue, packets and bytes it sent.
+type PortRow = (usize, usize, QueueCounters, u64, (u64, u64));
+
+impl<O: Observer> Simulation<O> {
+    pub(super) fn flow_table(&self) -> Table {
+        let since: Vec<Totals> = self
+            .totals
+            .iter()
+            .zip(&self.at_warm_up.totals)
+            .map(|(now, before)| now.since(before))
+            .collect();
+        let tcp: Vec<(Counters, Counters)> = (0..self.flows.len())
+            .map(|flow| (self.tcp_counters(flow), self.at_warm_up.tcp[flow]))
+            .collect();
+        let goodput = (0..self.flows.len())
+            .map(|flow| (self.goodput_bytes(flow) - self.at_warm_up.goodput[flow]) as i64);
+        let column =
+            |field: fn(&Totals) -> u64| since.iter().map(move |totals| field(totals) as i64);
+        let retransmissions =
+            tcp.iter().map(|(now, before)| (now.retransmissions - before.retransmissions) as i64);
+        let timeouts = tcp.iter().map(|(now, before)| (now.timeouts - before.timeouts) as i64);
+        let fast =
+            tcp.iter().map(|(now, before)| (now.fast_retransmits - before.fast_retransmits) as i64);
+        let delays: Vec<&Delay> = self.delays.iter().collect();
+        let table = Table::new("flows")
+            .ints("flow", 0..self.flows.len() as i64)
+            .ints("packets_sent", column(|t| t.sent_packets))
+            .ints("bytes_sent", column(|t| t.sent_bytes))
+            .ints("packets_delivered", column(|t| t.delivered_packets))
+            .ints("bytes_delivered", column(|t| t.delivered_bytes))
+            .ints("goodput_bytes", goodput)
+            .ints("packets_dropped", column(|t| t.dropped_packets))
+            .ints("retransmissions", retransmissions)
+            .ints("timeouts", timeouts)
+            .ints("fast_retransmits", fast)
+            .ints("acks_sent", column(|t| t.acks_sent))
+            .ints("acks_dropped", column(|t| t.acks_dropped));
+        delay_columns::add(table, &delays, &self.pool)
+            .ints("reordered", self.delays.iter().map(|d| d.reordered as i64))
+            .ints("start_ns", self.flows.iter().map(|plan| plan.start as i64))
+            .ints("finished_ns", (0..self.flows.len()).map(|flow| self.finished(flow)))
+    }
+
+    /// What entered each path; and of those that are accounted for, how it fared.
+    pub(super) fn path_table(&self) -> Table {
+        let paths = &self.tables.paths;
+        let none = PathAccount::default();
+        let accounts: Vec<Option<&PathAccount>> = (0..paths.len())
+            .map(|path| self.path_accounts.as_ref().and_then(|accounts| accounts.of(path)))
+            .collect();
+        let counted = |count: fn(&PathAccount) -> u64| {
+            accounts.iter().map(move |its| its.map_or(-1, |account| count(account) as i64))
+        };
+        let delays: Vec<&Delay> = accounts.iter().map(|its| &its.unwrap_or(&none).delay).collect();
+        let table = Table::new("paths")
+            .ints("path", 0..paths.len() as i64)
+            .ints("packets", paths.iter().map(|path| path.packets as i64))
+            .ints("bytes", paths.iter().map(|path| path.bytes as i64))
+            .ints("packets_delivered", counted(|account| account.delay.count))
+            .ints("packets_dropped", counted(|account| account.dropped))
+            .ints("reordered", counted(|account| account.delay.reordered));
+        delay_columns::add(table, &delays, &self.pool)
+    }
+
+    /// Delays of each flow as a histogram: buckets that hold a packet.
+    pub(super) fn delay_table(&self) -> Table {
+        let mut rows: Vec<(i64, i64, i64)> = Vec::new();
+        for (flow, delay) in (0..).zip(&self.delays) {
+            let filled = delay.histogram.buckets(&self.pool).filter(|(_, packets)| *packets > 0);
+            rows.extend(filled.map(|(upper, packets)| (flow, upper as i64, i64::from(packets))));
+        }
+        Table::new("delays")
+            .ints("flow", rows.iter().map(|row| row.0))
+            .ints("upper_ns", rows.iter().map(|row| row.1))
+            .ints("packets", rows.iter().map(|row| row.2))
+    }
+
+    fn finished(&self, flow: usize) -> i64 {
+        let at: Option<Time> = match self.flows[flow].agents {
+            Agents::Tcp(agent) => self.senders[agent as usize].finished_at(),
+            Agents::Udp(_) => None,
+        };
+        at.filter(|at| *at != NEVER).map_or(-1, |at| at as i64)
+    }
+
+    pub(super) fn port_table(&self) -> Table {
+        let mut rows: Vec<PortRow> = Vec::new();
+        for (index, link) in self.links.iter().enumerate() {
+            let before = &self.at_warm_up.in_port[index];
+            let inside = in_classes(link);
+            for (class, (counters, area)) in counters_of(link).zip(areas_of(link)).enumerate() {
+                let sent = (
+                    counters.packets + before[class].0 - inside[class].0 - counters.lost_packets,
+                    counters.bytes + before[class].1 - inside[class].1 - counters.lost_bytes,
+                );
+                rows.push((index, class, *counters, area, sent));
+            }
+        }
+        let span = self.measured() as f64;
+        Table::new("ports")
+            .ints("link", rows.iter().map(|row| row.0 as i64))
+            .ints("class", rows.iter().map(|row| row.1 as i64))
+            .ints(
+                "packets_offered",
+                rows.iter().map(|row| (row.2.packets + row.2.dropped_packets) as i64),
+            )
+            .ints(
+                "bytes_offered",
+                rows.iter().map(|row| (row.2.bytes + row.2.dropped_bytes) as i64),
+            )
+            .ints("packets_sent", rows.iter().map(|row| row.4 .0 as i64))
+            .ints("bytes_sent", rows.iter().map(|row| row.4 .1 as i64))
+            .ints("packets_dropped", rows.iter().map(|row| row.2.dropped_packets as i64))
+            .floats("wait_mean_ns", rows.iter().map(|row| self.wait_mean(row.0, &row.2)))
+            .ints("wait_max_ns", rows.iter().map(|row| row.2.wait_max as i64))
+            .floats("queue_mean_packets", rows.iter().map(|row| row.3 as f64 / span))
+            .ints("queue_max_packets", rows.iter().map(|row| i64::from(row.2.waiting_max)))
+    }
+
+    /// Mean over the packets whose waits were counted: a class counts one when the packet goes.
+    fn wait_mean(&self, link: usize, counters: &QueueCounters) -> f64 {
+        let packets = match self.links[link].port {
+            Port::Fifo(_) => counters.packets,
+            Port::Classful(_) => counters.started,
+        };
+        counters.wait as f64 / packets as f64
+    }
+
+    pub(super) fn drop_table(&self) -> Table {
+        let keys = || self.drops.keys();
+        Table::new("drops")
+            .ints("flow", keys().map(|key| i64::from(key.flow)))
+            .ints("reverse", keys().map(|key| i64::from(key.reverse)))
+            .ints(
+                "link",
+                keys().map(|key| if key.link == u32::MAX { -1 } else { i64::from(key.link) }),
+            )
+            .ints("node", keys().map(|key| i64::from(key.node)))
+            .ints("class", keys().map(|key| i64::from(key.class)))
+            .ints("precedence", keys().map(|key| i64::from(key.precedence)))
+            .ints("cause", keys().map(|key| key.cause as i64))
+            .ints("packets", self.drops.values().map(|(packets, _)| *packets as i64))
+            .ints("bytes", self.drops.values().map(|(_, bytes)| *bytes as i64))
+    }
+
+    /// What each meter saw, by colour.
+    pub(super) fn colour_table(&self) -> Table {
+        let mut rows = Vec::new();
+        for (index, (link, near)) in self.links.iter().zip(&self.near_ends).enumerate() {
+            let near = near.as_ref().and_then(|end| end.conditioner.as_ref());
+            let far = link.far_end.as_ref().and_then(|end| end.conditioner.as_ref());
+            for (ingress, conditioner) in [(0, near), (1, far)] {
+                for (profile, colour, sum) in
+                    conditioner.into_iter().flat_map(Conditioner::counters)
+                {
+                    rows.push((index, ingress, profile, colour, sum));
+                }
+            }
+        }
+        Table::new("colours")
+            .ints("link", rows.iter().map(|row| row.0 as i64))
+            .ints("ingress", rows.iter().map(|row| row.1))
+            .ints("profile", rows.iter().map(|row| row.2 as i64))
+            .ints("colour", rows.iter().map(|row| row.3 as i64))
+            .ints("packets", rows.iter().map(|row| row.4.packets as i64))
+            .ints("bytes", rows.iter().map(|row| row.4.bytes as i64))
+    }
+
+    pub(super) fn account_table(&self) -> Table {
+        let accounts = self.near_ends.iter().enumerate().filter_map(|(link, end)| {
+            end.as_ref().and_then(|end| end.accounts.as_ref()).map(|accounts| (link, accounts))
+        });
+        let rows: Vec<_> = accounts
+            .flat_map(|(link, accounts)| accounts.0.iter().map(move |(key, sum)| (link, key, sum)))
+            .collect();
+        Table::new("accounts")
+            .ints("link", rows.iter().map(|row| row.0 as i64))
+            .ints("flow", rows.iter().map(|row| i64::from(row.1.flow)))
+            .ints("reverse", rows.iter().map(|row| i64::from(row.1.reverse)))
+            .ints("dscp", rows.iter().map(|row| i64::from(row.1.dscp)))
+            .ints("colour", rows.iter().map(|row| row.1.colour as i64))
+            .ints("class", rows.iter().map(|row| i64::from(row.1.class)))
+            .ints("precedence", rows.iter().map(|row| i64::from(row.1.precedence)))
+            .ints("packets_offered", rows.iter().map(|row| row.2.packets as i64))
+            .ints("bytes_offered", rows.iter().map(|row| row.2.bytes as i64))
+            .ints("packets_dropped", rows.iter().map(|row| row.2.dropped_packets as i64))
+            .ints("bytes_dropped", rows.iter().map(|row| row.2.dropped_bytes as i64))
+    }
+
+    pub(super) fn summary(&mut self, live: u64) -> Table {
+        let hops: u64 = (0..self.links.len()).map(|link| self.departed(link).0).sum();
+        let since = |field: fn(&Totals) -> u64| {
+            let total = |all: &[Totals]| all.iter().map(field).sum::<u64>();
+            (total(&self.totals) - total(&self.at_warm_up.totals)) as i64
+        };
+        Table::new("summary")
+            .ints("events", [(self.events - self.at_warm_up.events) as i64])
+            .ints("packet_hops", [hops as i64])
+            .ints("packets_sent", [since(|t| t.sent_packets + t.acks_sent)])
+            .ints("packets_delivered", [since(|t| t.delivered_packets + t.acks_delivered)])
+            .ints("packets_dropped", [since(|t| t.dropped_packets + t.acks_dropped)])
+            .ints("packets_copied", [since(|t| t.copied_packets + t.acks_copied)])
+            .ints("packets_inside_before", [self.at_warm_up.live as i64])
+            .ints("packets_inside_after", [live as i64])
+            .ints("packets_peak", [self.census.iter().copied().fold(live, u64::max) as i64])
+    }
+}
