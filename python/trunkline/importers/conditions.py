@@ -9,7 +9,7 @@ from __future__ import annotations
 from trunkline.importers.addresses import Addresses
 from trunkline.importers.fault import Word, fault, refuse
 from trunkline.importers.tree import ALL_DSCPS, Condition
-from trunkline.scenario.fields import DSCP_NAMES
+from trunkline.scenario.dscp import DSCP_NAMES
 
 __all__ = [
     "IP",

@@ -14,7 +14,7 @@ from trunkline.importers.fault import refuse
 from trunkline.importers.ports import tests_of
 from trunkline.importers.queues import Config
 from trunkline.importers.tree import Condition, Filter, Police, Qdisc
-from trunkline.scenario.fields import dscp_name
+from trunkline.scenario.dscp import dscp_name
 
 __all__ = ["Outcome", "Passed", "Written", "conditioner", "policed", "remarked"]
 

@@ -12,7 +12,7 @@ from trunkline.importers.classify import PRIOMAP, Reached, whole
 from trunkline.importers.fault import refuse
 from trunkline.importers.queues import Config, Defaults, queue
 from trunkline.importers.tree import ALL_DSCPS, Class, Condition, Qdisc
-from trunkline.scenario.fields import dscp_name
+from trunkline.scenario.dscp import dscp_name
 from trunkline.scenario.match import CONDITIONS
 
 __all__ = ["Names", "core", "fast", "is_labelled", "named", "port", "tests_of"]

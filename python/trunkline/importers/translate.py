@@ -17,7 +17,7 @@ from trunkline.importers.queues import Config, Defaults
 from trunkline.importers.tree import Condition, Configuration, Device, Filter
 from trunkline.scenario.base import Element
 from trunkline.scenario.conditioner import Conditioner
-from trunkline.scenario.fields import dscp_name
+from trunkline.scenario.dscp import dscp_name
 from trunkline.scenario.port import Port
 
 __all__ = ["Imported", "translate"]

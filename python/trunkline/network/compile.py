@@ -7,7 +7,8 @@ from trunkline.network.network import Network
 from trunkline.scenario.check import check
 from trunkline.scenario.diagnostic import Problems, ScenarioError
 from trunkline.scenario.fields import Whole
-from trunkline.scenario.model import Probe, Scenario
+from trunkline.scenario.model import Scenario
+from trunkline.scenario.probe import Probe
 from trunkline.scenario.topology import arcs_of, topology
 
 __all__ = ["compile"]

@@ -15,7 +15,8 @@ from trunkline.network.ports import Ports
 from trunkline.scenario.check_paths import FIRST_LABEL, Hop, hops, label_count, route_nodes
 from trunkline.scenario.diagnostic import Problems
 from trunkline.scenario.diffserv import DSCPS, TCS, DiffServ
-from trunkline.scenario.model import Path, Scenario, Trunk
+from trunkline.scenario.model import Scenario
+from trunkline.scenario.path import Path, Trunk
 from trunkline.scenario.topology import Topology
 
 __all__ = ["Route", "Tables", "compile", "fecs", "routes"]

@@ -5,16 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import (
-    Limit,
-    LimitField,
-    Probability,
-    Quantity,
-    Rate,
-    Short,
-    Switch,
-    Whole,
-)
+from trunkline.scenario.fields import Probability, Quantity, Rate, Short, Switch, Whole
+from trunkline.scenario.limit import Limit, LimitField
 from trunkline.scenario.units import BYTES, PACKETS
 
 __all__ = ["Aqm", "Curve", "DropTail", "Gred", "Mred", "PrecedenceDropTail", "Red", "RedLinux"]

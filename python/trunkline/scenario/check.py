@@ -15,7 +15,8 @@ from trunkline.scenario import (
     check_trunks,
 )
 from trunkline.scenario.diagnostic import Problems, nearest
-from trunkline.scenario.model import FLOW_MEASURES, LINK_MEASURES, Probe, Scenario
+from trunkline.scenario.model import Scenario
+from trunkline.scenario.probe import FLOW_MEASURES, LINK_MEASURES, Probe
 from trunkline.scenario.topology import Topology, arcs_of, listed, topology
 from trunkline.scenario.units import format_time
 

@@ -2,7 +2,7 @@
 
 from trunkline.scenario.aqm import Aqm, Curve, Gred, Mred, Red, TcRed
 from trunkline.scenario.diagnostic import Path, Problems
-from trunkline.scenario.fields import limit_text
+from trunkline.scenario.limit import limit_text
 from trunkline.scenario.units import format_bytes, format_packets
 
 __all__ = ["check"]

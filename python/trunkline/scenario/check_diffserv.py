@@ -3,8 +3,9 @@
 from trunkline.scenario import check_flows
 from trunkline.scenario.diagnostic import Path, Problems
 from trunkline.scenario.diffserv import TCS, DiffServ
-from trunkline.scenario.fields import dscp_name
-from trunkline.scenario.model import Scenario, Trunk
+from trunkline.scenario.dscp import dscp_name
+from trunkline.scenario.model import Scenario
+from trunkline.scenario.path import Trunk
 from trunkline.scenario.topology import Topology, arcs_of
 
 __all__ = ["carried", "check", "tells_phb"]

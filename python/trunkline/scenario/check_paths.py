@@ -1,8 +1,8 @@
 """Checks of paths: routes, tunnels, labels."""
 
 from trunkline.scenario.diagnostic import Path, Problems, nearest
-from trunkline.scenario.model import Path as LabelPath
 from trunkline.scenario.model import Scenario
+from trunkline.scenario.path import Path as LabelPath
 from trunkline.scenario.topology import Topology, listed, plural, unknown_node
 
 __all__ = ["Hop", "check", "hops", "label_count", "loads", "route_nodes"]

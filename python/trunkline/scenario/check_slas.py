@@ -2,7 +2,7 @@
 
 from trunkline.scenario import check_flows
 from trunkline.scenario.diagnostic import Problems
-from trunkline.scenario.fields import dscp_name
+from trunkline.scenario.dscp import dscp_name
 from trunkline.scenario.model import Scenario
 from trunkline.scenario.topology import listed
 

@@ -7,7 +7,8 @@ from trunkline.scenario import check_flows
 from trunkline.scenario.check_diffserv import tells_phb
 from trunkline.scenario.check_paths import loads, route_nodes
 from trunkline.scenario.diagnostic import Path, Problems, nearest
-from trunkline.scenario.model import Scenario, Trunk
+from trunkline.scenario.model import Scenario
+from trunkline.scenario.path import Trunk
 from trunkline.scenario.topology import Topology, arcs_of, listed, plural
 from trunkline.scenario.units import format_bytes
 

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trunkline.scenario.base import Element, merged
-from trunkline.scenario.fields import DSCP_NAMES, Dscp, Switch, Whole
+from trunkline.scenario.dscp import DSCP_NAMES, Dscp
+from trunkline.scenario.fields import Switch, Whole
 
 __all__ = ["SCHEDULING_CLASSES", "DiffServ", "SchedulingClass"]
 

@@ -14,14 +14,9 @@ from pydantic import BeforeValidator, GetCoreSchemaHandler, PlainSerializer, Wit
 from pydantic_core import PydanticCustomError, core_schema
 
 from trunkline.scenario import units
-from trunkline.scenario.diagnostic import nearest
 from trunkline.scenario.units import PACKETS, RATE, TIME, Dimension, UnitError
 
 __all__ = [
-    "DSCP_NAMES",
-    "Dscp",
-    "Limit",
-    "LimitField",
     "Many",
     "Name",
     "Names",
@@ -37,7 +32,6 @@ __all__ = [
     "Time",
     "Whole",
     "Word",
-    "dscp_name",
     "invalid",
     "kind",
 ]
@@ -45,18 +39,6 @@ __all__ = [
 Item = TypeVar("Item")
 _Info = core_schema.ValidationInfo
 
-DSCP_NAMES: dict[str, int] = {
-    "DF": 0,
-    "BE": 0,
-    "LE": 1,
-    **{f"CS{n}": 8 * n for n in range(8)},
-    **{f"AF{x}{y}": 8 * x + 2 * y for x in range(1, 5) for y in range(1, 4)},
-    "VA": 44,
-    "EF": 46,
-}
-"""Names of code points: RFC 2474, 2597, 3246, 5865, 8622."""
-
-_DSCP_SHOWN = {value: name for name, value in reversed(DSCP_NAMES.items())}
 _MAX_NAME = 64
 _NAME = re.compile(r"\w[\w.+-]*\Z")
 
@@ -107,7 +89,7 @@ class Quantity:
             if self.lowest <= value <= self.highest:
                 return value
             return self.validate(units.format_base(value, self.dimension), info)
-        if _numeric(value):
+        if numeric(value):
             return self.validate(str(value), info)
         name = self.dimension.name
         raise invalid(
@@ -139,7 +121,8 @@ def unit_error(error: UnitError, given: object) -> PydanticCustomError:
     return invalid(error.code, str(error), given=given, allowed=error.allowed, hint=error.hint)
 
 
-def _numeric(value: Any) -> bool:
+def numeric(value: Any) -> bool:
+    """Whether a value is a number, or text that may be one."""
     return isinstance(value, int | float | str) and not isinstance(value, bool)
 
 
@@ -164,11 +147,11 @@ def _share(value: Any, info: _Info) -> float:
             return units.parse_ratio(value)
         except UnitError as error:
             raise unit_error(error, value) from None
-    if not in_text(info) and _numeric(value):
+    if not in_text(info) and numeric(value):
         if 0 <= value <= 1:
             return float(value)
         raise invalid("range", "a share must be from 0 to 1", given=value)
-    if _numeric(value):
+    if numeric(value):
         return _share(str(value), info)
     raise invalid("type", "a share is text such as 10 %", given=kind(value))
 
@@ -179,7 +162,7 @@ def _probability(value: Any) -> float:
             return units.parse_ratio(value)
         except UnitError as error:
             raise unit_error(error, value) from None
-    if not _numeric(value):
+    if not numeric(value):
         raise invalid("type", "a probability is a number such as 0.1 or 10 %", given=kind(value))
     if not 0 <= value <= 1:
         raise invalid("range", "a probability must be from 0 to 1", given=value)
@@ -297,39 +280,6 @@ Switch = Annotated[
 ]
 
 
-def _dscp(value: Any) -> int:
-    if type(value) is int:
-        if 0 <= value <= 63:
-            return value
-        raise invalid("range", "a DSCP must be from 0 to 63", given=value)
-    if isinstance(value, str):
-        if value in DSCP_NAMES:
-            return DSCP_NAMES[value]
-        raise invalid(
-            "choice",
-            "there is no such DSCP",
-            given=value,
-            allowed="0 to 63, DF, EF, VA, LE, CS0 to CS7, AF11 to AF43",
-            hint=nearest(value, DSCP_NAMES),
-        )
-    raise invalid("type", "a DSCP is a name or a number from 0 to 63", given=kind(value))
-
-
-def dscp_name(value: int) -> str | int:
-    """The code point's RFC name, or its number where it has none."""
-    return _DSCP_SHOWN.get(value, value)
-
-
-Dscp = Annotated[
-    int,
-    BeforeValidator(_dscp),
-    PlainSerializer(dscp_name, return_type=str | int, when_used="json"),
-    WithJsonSchema(
-        {"anyOf": [{"enum": list(DSCP_NAMES)}, {"type": "integer", "minimum": 0, "maximum": 63}]}
-    ),
-]
-
-
 def _name(value: Any) -> str:
     if not isinstance(value, str):
         value = str(value)
@@ -397,81 +347,3 @@ Many = Annotated[
 
 Names = Many[Word]
 """One name or a list of them."""
-
-
-@dataclass(frozen=True)
-class Limit:
-    """How much a queue holds.
-
-    Attributes
-    ----------
-    packets : int or None
-        Packets; None = no such limit.
-    bytes : int or None
-        Bytes on the wire [B]; None = no such limit.
-    """
-
-    packets: int | None = None
-    bytes: int | None = None
-
-
-def _limit(value: Any) -> Limit:
-    if isinstance(value, Limit):
-        return value
-    if value == "none":
-        return Limit()
-    parts = value if isinstance(value, list | tuple) else [value]
-    packets = None
-    octets = None
-    for part in parts:
-        if not isinstance(part, str):
-            raise invalid(
-                "unit" if _numeric(part) else "type",
-                "a queue limit needs a unit",
-                given=kind(part),
-                allowed="packets or B, kB, MB, KiB",
-                hint=f"did you mean {part} packets or {part} B?" if _numeric(part) else "",
-            )
-        try:
-            if re.search(r"packets?\s*\Z", part):
-                packets = units.parse_packets(part, highest=2**31 - 1)
-            else:
-                octets = units.parse_bytes(part)
-        except UnitError as error:
-            raise invalid(
-                error.code,
-                str(error).replace("a size", "a queue limit"),
-                given=part,
-                allowed="packets or B, kB, MB, KiB" if error.code == "unit" else error.allowed,
-                hint=error.hint,
-            ) from None
-    if len(parts) != (packets is not None) + (octets is not None):
-        raise invalid(
-            "type", "a queue limit is one in packets, one in bytes, or one of each", given=value
-        )
-    return Limit(packets, octets)
-
-
-def limit_text(limit: Limit) -> str | list[str]:
-    """A limit as it is written."""
-    parts = []
-    if limit.packets is not None:
-        parts.append(units.format_packets(limit.packets))
-    if limit.bytes is not None:
-        parts.append(units.format_bytes(limit.bytes))
-    return parts if len(parts) > 1 else parts[0] if parts else "none"
-
-
-LimitField = Annotated[
-    Limit,
-    BeforeValidator(_limit),
-    PlainSerializer(limit_text, return_type=str | list[str], when_used="json"),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "string", "examples": ["100 packets", "64 kB", "none"]},
-                {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 2},
-            ]
-        }
-    ),
-]

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field
 
 from trunkline.scenario.base import Element
+from trunkline.scenario.dscp import Dscp
 from trunkline.scenario.fields import (
-    Dscp,
     Packets,
     PositiveTime,
     Quantity,

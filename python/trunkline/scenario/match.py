@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import Dscp, Many, Names, Whole
+from trunkline.scenario.dscp import Dscp
+from trunkline.scenario.fields import Many, Names, Whole
 
 __all__ = ["CONDITIONS", "Match", "conditions"]
 

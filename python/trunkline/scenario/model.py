@@ -5,7 +5,7 @@ from these classes.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     BeforeValidator,
@@ -21,10 +21,7 @@ from trunkline.scenario.conditioner import Conditioner
 from trunkline.scenario.diagnostic import Diagnostic
 from trunkline.scenario.diffserv import DiffServ
 from trunkline.scenario.fields import (
-    Dscp,
-    Many,
     Name,
-    Names,
     PositiveTime,
     Quantity,
     Rate,
@@ -38,7 +35,9 @@ from trunkline.scenario.fields import (
     kind,
 )
 from trunkline.scenario.flow import Flow, TcpOptions, UdpOptions
+from trunkline.scenario.path import Path, Trunk
 from trunkline.scenario.port import Port, Queue
+from trunkline.scenario.probe import Probe
 from trunkline.scenario.recovery import Failure, Protection, Rerouting
 from trunkline.scenario.schedule import Schedule
 from trunkline.scenario.sla import Bound, Sla, bounds
@@ -50,11 +49,8 @@ __all__ = [
     "Link",
     "LinkOptions",
     "Node",
-    "Path",
-    "Probe",
     "Run",
     "Scenario",
-    "Trunk",
 ]
 
 FORMAT = 1
@@ -121,93 +117,6 @@ class Link(LinkOptions):
     backward: LinkOptions | None = Field(
         default=None, description="What differs from the second end to the first."
     )
-
-
-class Path(Element):
-    """A label-switched path with an explicit route."""
-
-    route: tuple[Word, ...] = Field(
-        description="Nodes in order; between two nodes the name of a link chooses among several.",
-    )
-    through: Names = Field(
-        default=(),
-        description="Paths that this one rides as tunnels, each between two nodes that follow "
-        "each other in the route.",
-    )
-    labels: tuple[Annotated[int, Whole("a label", 0, 2**20 - 1)], ...] | None = Field(
-        default=None,
-        description="Incoming label at each node from the second on that gets one; absent: the "
-        "lowest free ones from 16.",
-    )
-    php: Switch = Field(
-        default=True, description="The last node but one takes the label off (RFC 3031 3.16)."
-    )
-    explicit_null: Switch = Field(
-        default=False, description="The last hop carries label 0 (RFC 3032 section 2.1)."
-    )
-    ttl: Literal["uniform", "pipe", "short-pipe"] = Field(
-        default="uniform",
-        description="Whether hops inside count for the TTL; pipe and short-pipe are alike "
-        "(RFC 3443).",
-    )
-    diffserv: DiffServ | None = Field(
-        default=None,
-        description="Traffic classes; absent: the first three bits of the DSCP at the push.",
-    )
-    account: Switch = Field(
-        default=False,
-        description="Account for delay, loss and order of the data packets that ride it, in the "
-        "table `paths`.",
-    )
-
-
-class Trunk(Element):
-    """Flows that ride a path together."""
-
-    path: Word = Field(description="Path of the data packets; the trunk begins at its first node.")
-    flows: Names = Field(description="Flows it carries, or `all`.")
-    reverse: Word | None = Field(
-        default=None, description="Path of the acknowledgements; absent: routed by IP."
-    )
-    dscp: Many[Dscp] | None = Field(
-        default=None,
-        description="Only packets that have one of these where the path begins; absent: all that "
-        "no other trunk of the flow takes.",
-    )
-
-
-FLOW_MEASURES = ("throughput", "goodput", "delay", "delay-max", "cwnd", "ssthresh", "srtt", "state")
-LINK_MEASURES = ("queue-packets", "queue-bytes", "queue-average", "utilisation", "drops")
-Measure = Literal[
-    "throughput",
-    "goodput",
-    "delay",
-    "delay-max",
-    "cwnd",
-    "ssthresh",
-    "srtt",
-    "state",
-    "queue-packets",
-    "queue-bytes",
-    "queue-average",
-    "utilisation",
-    "drops",
-]
-
-
-class Probe(Element):
-    """Something to record in steps of time."""
-
-    measure: Many[Measure] = Field(description="What; several give a series each.")
-    flow: Names | None = Field(default=None, description="Flows, or `all`.")
-    link: Names | None = Field(default=None, description="Links by direction (`R1->R2`), or `all`.")
-    class_: Names | None = Field(
-        default=None, alias="class", description="Classes of the port; absent: the whole port."
-    )
-    precedence: Many[Annotated[int, Whole("a drop precedence", 0, 15)]] | None = Field(
-        default=None, description="Drop precedences, for queues; absent: all of them together."
-    )
-    every: PositiveTime = Field(description="Step.")
 
 
 class Run(Element):

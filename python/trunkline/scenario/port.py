@@ -7,17 +7,8 @@ from pydantic import Field, model_validator
 from trunkline.scenario import presets
 from trunkline.scenario.aqm import Aqm, DropTail
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import (
-    Limit,
-    LimitField,
-    Name,
-    PositiveTime,
-    Quantity,
-    RateOrShare,
-    Switch,
-    Whole,
-    Word,
-)
+from trunkline.scenario.fields import Name, PositiveTime, Quantity, RateOrShare, Switch, Whole, Word
+from trunkline.scenario.limit import Limit, LimitField
 from trunkline.scenario.match import Match
 from trunkline.scenario.units import BYTES, PACKETS
 

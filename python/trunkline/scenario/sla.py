@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import Dscp, Names, Rate, Share, Time, dscp_name
+from trunkline.scenario.dscp import Dscp, dscp_name
+from trunkline.scenario.fields import Names, Rate, Share, Time
 
 if TYPE_CHECKING:
     from trunkline.scenario.model import Scenario

@@ -1,0 +1,65 @@
+"""Label-switched paths, and the trunks that ride them."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.diffserv import DiffServ
+from trunkline.scenario.dscp import Dscp
+from trunkline.scenario.fields import Many, Names, Switch, Whole, Word
+
+__all__ = ["Path", "Trunk"]
+
+
+class Path(Element):
+    """A label-switched path with an explicit route."""
+
+    route: tuple[Word, ...] = Field(
+        description="Nodes in order; between two nodes the name of a link chooses among several.",
+    )
+    through: Names = Field(
+        default=(),
+        description="Paths that this one rides as tunnels, each between two nodes that follow "
+        "each other in the route.",
+    )
+    labels: tuple[Annotated[int, Whole("a label", 0, 2**20 - 1)], ...] | None = Field(
+        default=None,
+        description="Incoming label at each node from the second on that gets one; absent: the "
+        "lowest free ones from 16.",
+    )
+    php: Switch = Field(
+        default=True, description="The last node but one takes the label off (RFC 3031 3.16)."
+    )
+    explicit_null: Switch = Field(
+        default=False, description="The last hop carries label 0 (RFC 3032 section 2.1)."
+    )
+    ttl: Literal["uniform", "pipe", "short-pipe"] = Field(
+        default="uniform",
+        description="Whether hops inside count for the TTL; pipe and short-pipe are alike "
+        "(RFC 3443).",
+    )
+    diffserv: DiffServ | None = Field(
+        default=None,
+        description="Traffic classes; absent: the first three bits of the DSCP at the push.",
+    )
+    account: Switch = Field(
+        default=False,
+        description="Account for delay, loss and order of the data packets that ride it, in the "
+        "table `paths`.",
+    )
+
+
+class Trunk(Element):
+    """Flows that ride a path together."""
+
+    path: Word = Field(description="Path of the data packets; the trunk begins at its first node.")
+    flows: Names = Field(description="Flows it carries, or `all`.")
+    reverse: Word | None = Field(
+        default=None, description="Path of the acknowledgements; absent: routed by IP."
+    )
+    dscp: Many[Dscp] | None = Field(
+        default=None,
+        description="Only packets that have one of these where the path begins; absent: all that "
+        "no other trunk of the flow takes.",
+    )

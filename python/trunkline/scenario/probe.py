@@ -1,0 +1,43 @@
+"""Probes: what is recorded over time."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.fields import Many, Names, PositiveTime, Whole
+
+__all__ = ["FLOW_MEASURES", "LINK_MEASURES", "Probe"]
+
+FLOW_MEASURES = ("throughput", "goodput", "delay", "delay-max", "cwnd", "ssthresh", "srtt", "state")
+LINK_MEASURES = ("queue-packets", "queue-bytes", "queue-average", "utilisation", "drops")
+Measure = Literal[
+    "throughput",
+    "goodput",
+    "delay",
+    "delay-max",
+    "cwnd",
+    "ssthresh",
+    "srtt",
+    "state",
+    "queue-packets",
+    "queue-bytes",
+    "queue-average",
+    "utilisation",
+    "drops",
+]
+
+
+class Probe(Element):
+    """Something to record in steps of time."""
+
+    measure: Many[Measure] = Field(description="What; several give a series each.")
+    flow: Names | None = Field(default=None, description="Flows, or `all`.")
+    link: Names | None = Field(default=None, description="Links by direction (`R1->R2`), or `all`.")
+    class_: Names | None = Field(
+        default=None, alias="class", description="Classes of the port; absent: the whole port."
+    )
+    precedence: Many[Annotated[int, Whole("a drop precedence", 0, 15)]] | None = Field(
+        default=None, description="Drop precedences, for queues; absent: all of them together."
+    )
+    every: PositiveTime = Field(description="Step.")
