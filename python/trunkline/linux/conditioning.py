@@ -18,8 +18,7 @@ _FIRST_CHAIN: Final = 10
 _LARGEST_PACKET: Final = 65_535
 
 NEAREST: Final = {
-    "srtcm": "trtcm, or two token buckets",
-    "rfc4115": "trtcm",
+    "srtcm": "rfc4115, whose buckets fill each by itself",
     "tsw2cm": "token-bucket",
     "tsw3cm": "trtcm",
 }
@@ -69,7 +68,7 @@ def filters(
 def _profile(script: Script, name: str, profile: Mapping[str, Any], chain: int) -> list[str]:
     meter = profile["meter"]
     about = f"conditioner {name}, profile {profile['name']}"
-    if meter["kind"] not in ("token-bucket", "trtcm"):
+    if meter["kind"] not in ("token-bucket", "trtcm", "rfc4115"):
         script.refuse(
             f"{about}: the Linux kernel has no {meter['kind']}; "
             f"nearest: {NEAREST.get(meter['kind'], 'token-bucket')}"
@@ -84,6 +83,12 @@ def _profile(script: Script, name: str, profile: Mapping[str, Any], chain: int) 
             peak = f"peakrate {meter['peak_rate_bit_s']}bit mtu {meter['peak_burst_bytes']}"
         police = f"police rate {meter['rate_bit_s']}bit burst {meter['burst_bytes']}b {peak}"
         return _meter(chain, police, green, red)
+    if meter["kind"] == "rfc4115":
+        # RFC 4115 section 3: what is not green asks for excess tokens, and takes no others.
+        committed = _police(meter["cir_bit_s"], meter["cbs_bytes"])
+        excess = _police(meter["eir_bit_s"], meter["ebs_bytes"])
+        onward = f"action goto chain {chain + 1}"
+        return _meter(chain, committed, green, onward) + _meter(chain + 1, excess, yellow, red)
     peak = _police(meter["pir_bit_s"], meter["pbs_bytes"])
     committed = _police(meter["cir_bit_s"], meter["cbs_bytes"])
     # RFC 2698 section 3: red is judged first and takes nothing from the committed bucket.
