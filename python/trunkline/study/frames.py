@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def frame(plan: Mapping[str, Any], done: Mapping[int, Record]) -> pl.DataFrame:
+def frame(
+    plan: Mapping[str, Any], done: Mapping[int, Record], places: Sequence[tuple[int, int]]
+) -> pl.DataFrame:
     """Rows of the runs that are done, in order.
 
     Parameters
@@ -30,6 +32,8 @@ def frame(plan: Mapping[str, Any], done: Mapping[int, Record]) -> pl.DataFrame:
         The plan as the manifest holds it.
     done : mapping of int to Record
         What is known of them.
+    places : sequence of (int, int)
+        From :func:`places_of`.
 
     Returns
     -------
@@ -37,7 +41,6 @@ def frame(plan: Mapping[str, Any], done: Mapping[int, Record]) -> pl.DataFrame:
         ``run``, ``point``, ``part``, ``seed``, a column for each label, one for each value, then
         ``hash``, ``events``, ``packet_hops``.
     """
-    places = _places(plan)
     return _frame(plan, [(run, *places[run], done[run]) for run in sorted(done)])
 
 
@@ -259,10 +262,10 @@ def read(folder: str | Path) -> Runs:
         hint = "resume the study to run again what is lost"
         raise Damaged(f"{path} is damaged in line {listed}; {hint}")
     done = {record.run: record for record in ended}
-    return Runs(frame(said, done), said, where)
+    return Runs(frame(said, done, places_of(said)), said, where)
 
 
-def _places(plan: Mapping[str, Any]) -> list[tuple[int, int]]:
+def places_of(plan: Mapping[str, Any]) -> list[tuple[int, int]]:
     """Point and seed of every run."""
     return [(place, seed) for place, point in enumerate(plan["points"]) for seed in seeds_of(point)]
 

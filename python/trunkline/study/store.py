@@ -244,16 +244,17 @@ def publish(folder: Path, plan: Mapping[str, Any], records: Mapping[int, Record]
     records : mapping of int to Record
         All runs.
     """
-    from trunkline.study.frames import frame, keeps
+    from trunkline.study.frames import frame, keeps, places_of
 
-    files = {}
+    files, places = {}, places_of(plan)
     runs = sorted(records)
     for first in range(0, len(runs), RUNS_PER_FILE):
         name = f"{DATA}/{first // RUNS_PER_FILE:05}.parquet"
         written = io.BytesIO()
-        frame(
-            plan, {run: records[run] for run in runs[first : first + RUNS_PER_FILE]}
-        ).write_parquet(written, compression="zstd", compression_level=3, statistics=True)
+        part = {run: records[run] for run in runs[first : first + RUNS_PER_FILE]}
+        frame(plan, part, places).write_parquet(
+            written, compression="zstd", compression_level=3, statistics=True
+        )
         files[name] = write_bytes(folder / name, written.getvalue())
     for run in sorted(keeps(plan) & set(runs)):
         name = f"{RUNS}/{run}/run.json"
