@@ -66,7 +66,9 @@ class Forecast:
 
 
 def most_hops(network_json: str) -> float:
-    """About how many packets all links of a network can send in a run.
+    """About how many packets senders can offer and all links send in a run.
+
+    A sender that offers more than its link carries costs as much as if none were dropped.
 
     Parameters
     ----------
@@ -75,7 +77,8 @@ def most_hops(network_json: str) -> float:
     """
     network = json.loads(network_json)
     sizes = [_size(flow["agent"]) for flow in network["flows"]]
-    capacity = math.fsum(float(link["rate_bit_s"]) for link in network["links"])
+    offered = math.fsum(float(flow["agent"].get("rate_bit_s") or 0) for flow in network["flows"])
+    capacity = offered + math.fsum(float(link["rate_bit_s"]) for link in network["links"])
     seconds = float(network["run"]["duration_ns"]) / 1e9
     return capacity * seconds / (8 * min(sizes, default=1500.0))
 
