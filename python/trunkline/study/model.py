@@ -143,7 +143,8 @@ class Study(Part):
             answers = _read(folder / "criteria.csv")
             added["criteria"] = {**said["criteria"], "answers": answers}
         try:
-            return cls.model_validate({**_with_cases(said), **added})
+            # In a file, times must have units.
+            return cls.model_validate({**_with_cases(said), **added}, context={"text": True})
         except ValidationError as error:
             problems = Problems()
             explain(error, said, problems, set())

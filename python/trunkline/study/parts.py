@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from trunkline.study.grid import Axis
-from trunkline.study.values import Column, Part
+from trunkline.study.values import Column, Given, Part
 
 
 class Source(Part):
@@ -61,8 +61,8 @@ class Case(Part):
 
     title: str
     scenario: str
-    set: dict[str, str] = {}
-    rows: dict[str, dict[str, str]] | None = None
+    set: dict[str, Given] = {}
+    rows: dict[str, dict[str, Given]] | None = None
     grid: dict[str, Axis] | None = None
     seeds: Annotated[int | None, Field(ge=1)] = None
     columns: dict[str, Column] | None = None
@@ -88,7 +88,7 @@ class Variant(Part):
 
     name: str
     cases: list[str] | None = None
-    set: dict[str, str] = {}
+    set: dict[str, Given] = {}
     seeds: Annotated[int | None, Field(ge=1)] = None
     tc: Script | None = None
 
@@ -97,7 +97,7 @@ class Stated(Part):
     """A parameter that the document gives."""
 
     parameter: str
-    value: str
+    value: Given
     where: str
 
 
@@ -105,13 +105,13 @@ class Fitted(Part):
     """A parameter that the document leaves unsaid."""
 
     parameter: str
-    value: str
+    value: Given
     reason: str
     set: bool = True
     """Whether it is a parameter of the scenarios, or something that they say."""
     cases: list[str] | None = None
     """Tables whose scenarios have the parameter; all if left out."""
-    others: list[str] = []
+    others: list[Given] = []
     """Other values worth trying, to see how much hangs on it."""
 
 

@@ -129,7 +129,7 @@ class Reproduction(Written):
     measured : Measured
         What the runs gave.
     runs : Runs, optional
-        The runs themselves, for pictures of those that are kept.
+        The runs themselves, of which those that are kept are read.
     """
 
     def __init__(
@@ -142,7 +142,6 @@ class Reproduction(Written):
         self.study = study
         self.seeds = tuple(seeds)
         self.measured = measured
-        self.runs = runs
         self.tables = {table.name: table for table in study.tables()}
         self.said = {
             (table.name, one.row, one.column): one
@@ -159,6 +158,8 @@ class Reproduction(Written):
         ]
         self.criteria = self._criteria()
         self.claims = self._claims()
+        # Read at once: the folder of the runs may go away before anything is drawn.
+        self._kept = {} if runs is None else self._read_kept(runs)
 
     def _cell(self, table: Table, row: str, name: str) -> Cell:
         values = self.measured.columns[table.name, name][list(table.rows).index(row)].tolist()
@@ -217,6 +218,17 @@ class Reproduction(Written):
         rows = dict(zip(self.study.rows(), self.study.offered()[0], strict=True))
         return judge(criteria, rows, self.measured.columns, self._published_columns())
 
+    def _read_kept(self, runs: Runs) -> dict[str, list[Results]]:
+        places = runs.table["run"].to_list()
+        found = {}
+        for name, table in self.tables.items():
+            if table.case.keep and table.variant is None:
+                first = self.measured.first[name]
+                seeds = runner.seeds_of(self.study, table, len(self.seeds))
+                wanted = [places[first + n * seeds] for n in range(len(table.points))]
+                found[name] = [runs.kept(run) for run in wanted]
+        return found
+
     def kept(self, table: str) -> list[Results]:
         """Runs of the first seed of a table, point by point.
 
@@ -225,13 +237,9 @@ class Reproduction(Written):
         Refused
             They were not kept.
         """
-        its = self.tables[table]
-        if self.runs is None or not its.case.keep:
+        if table not in self._kept:
             raise Refused(f"a picture needs runs of table {table}: say keep: 1 in its case")
-        places = self.runs.table["run"].to_list()
-        first = self.measured.first[table]
-        seeds = runner.seeds_of(self.study, its, len(self.seeds))
-        return [self.runs.kept(places[first + n * seeds]) for n in range(len(its.points))]
+        return self._kept[table]
 
     def _judged(self, table: str) -> list[Cell]:
         """Cells of a table that count in its error."""

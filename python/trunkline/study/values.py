@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from trunkline.scenario.fields import PositiveTime, Time, invalid
 from trunkline.study import formula
@@ -23,6 +23,16 @@ UNITS = {
     "1": 1.0,
 }
 """Units of cells, as multiples of the base unit that results are in."""
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else value
+
+
+Given = Annotated[str, BeforeValidator(_text)]
+"""Value of a parameter, as a scenario file has it; a number or a switch stands as it is."""
 
 
 class Part(BaseModel):

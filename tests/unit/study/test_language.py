@@ -1,0 +1,209 @@
+"""What a study file can say, on a small study of its own: values, draws, variants, pictures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trunkline.scenario import ScenarioError
+from trunkline.study import Reproduction, Study, Subject, reproduce
+from trunkline.study.draws import drawn
+from trunkline.study.errors import Refused
+
+SCENARIO = """
+trunkline: 1
+parameters: {load: 0.5, size: 500 B}
+nodes: [a, b]
+links: {a-b: {rate: 1 Mbit/s, delay: 1 ms}}
+flows:
+  f: {agent: udp, from: a, to: b, rate: "${load * 0.5 Mbit/s}", size: $size, stop: 4 s}
+  g: {agent: udp, from: a, to: b, rate: "${load * 0.5 Mbit/s}", size: $size, stop: 4 s}
+probes:
+  - {flow: all, measure: throughput, every: 1 s}
+run: {duration: 6 s}
+"""
+STUDY = """
+study: 1
+name: own
+title: Own
+seeds: 3
+row_title: load
+error: absolute
+judged: ["0.5"]
+cases:
+  plain: {title: as it is, scenario: s.yaml, keep: 1}
+  tall:
+    title: a row for each measure
+    scenario: s.yaml
+    rows: {alone: {load: 0.4}}
+    seeds: 2
+    columns:
+      sent: {where: {flow: f}, measure: packets_sent, unit: packets}
+grid: {load: [0.25, 0.5]}
+draws:
+  - {flows: [f, g], arrivals: uniform}
+  - {links: [a-b], delay: {from: 1 ms, to: 9 ms}, cases: [plain]}
+columns:
+  both: {series: {measure: throughput, to: 4 s}, of: "*", unit: kbit/s}
+  most:
+    series: {measure: throughput, after: 1 s, to: 4 s, time: max, targets: max}
+    of: f
+    unit: kbit/s
+  idle: {series: {measure: throughput, equals: 0, time: max}, of: g, unit: "1"}
+  curve: {series: {measure: throughput, time: all}, of: f, unit: kbit/s}
+  gain: {value: '100 * (both / both["0.25"] - 1)', unit: "%"}
+  half: {value: both / 2, unit: kbit/s, hidden: true}
+variants:
+  - {name: small, cases: [plain], set: {size: 250 B}}
+claims:
+  - {name: more, says: more load is more, that: 'both["0.5"] > both["0.25"]', unit: kbit/s}
+  - {name: near, says: as published, that: 'error("0.5") <= 5'}
+overviews:
+  - title: Both
+    published: true
+    cells:
+      at 0.5: {column: both, row: "0.5", digits: 0}
+      off by: {error: "0.5", digits: 1}
+    lines: [{name: as it is, tables: [plain]}, {name: small, tables: [plain], variant: small}]
+pictures:
+  over: {kind: over-time, table: plain, columns: {curve: f}, every: 1 s, panels: targets}
+  kept: {kind: over-time, table: plain, measures: {throughput: rate}, targets: {f: f, g: g}}
+  spread: {kind: distribution, table: plain, column: both, bin: 10}
+  lines: {kind: lines, columns: [both, gain], tables: {plain: plain, "plain, small": small}}
+  marks: {kind: lines, columns: [both], rows: ["0.5"], published: true, tables: {plain: plain}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    (tmp_path / "study.yaml").write_text(STUDY)
+    (tmp_path / "published.csv").write_text(
+        "table,row,column,value\nplain,0.25,both,250\nplain,0.5,both,500\n"
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def done(folder: Path) -> Reproduction:
+    return reproduce(str(folder), progress=False)
+
+
+def test_values_out_of_series(done: Reproduction) -> None:
+    columns = done.measured.columns
+    # Two flows of a quarter of 0.5 Mbit/s each, then of half of it; a packet may come later.
+    assert np.allclose(columns["plain", "both"], [[250] * 3, [500] * 3], rtol=0.01)
+    # In the sixth second nothing is left on the way.
+    assert (columns["plain", "idle"] == 1).all()
+    curve = done.measured.samples["plain", "curve"]
+    assert curve.shape == (2, 3, 6)
+    assert np.allclose(columns["plain", "most"], curve[:, :, 1:4].max(axis=2))
+    assert np.allclose(columns["plain", "gain"][1], 100.0, atol=2)
+    assert (columns["plain", "gain"][0] == 0).all()
+    assert np.array_equal(columns["plain", "half"], columns["plain", "both"] / 2)
+
+
+def test_exactly_as_many_packets_as_the_rate_makes(done: Reproduction) -> None:
+    # 0.4 * 0.5 Mbit/s * 4 s / 4000 bit.
+    assert (done.measured.columns["tall", "sent"] == 200).all()
+
+
+def test_a_case_has_seeds_and_columns_of_its_own(done: Reproduction) -> None:
+    assert done.measured.columns["plain", "both"].shape == (2, 3)
+    assert done.measured.columns["tall", "sent"].shape == (1, 2)
+    assert done.measured.runs == 2 * 3 + 2 + 2 * 3
+    assert Subject(str(done.study.folder), seeds=30).plan.points[2].seeds == tuple(range(1, 21))
+
+
+def test_variants_are_held_against_the_published_values_of_their_case(done: Reproduction) -> None:
+    cells = {(c.table, c.row, c.column): c for c in done.cells}
+    assert cells["plain, small", "0.5", "both"].published == 500
+    assert not any(column in ("half", "curve") for _, _, column in cells)
+    summary = done.to_json()["summary"]
+    assert summary["tables"]["plain"]["cells"] == 1
+    assert summary["variants"].keys() == {"plain, small"}
+    assert summary["error_unit"] == "kbit/s"
+
+
+def test_draws_are_the_same_in_every_point_and_other_for_every_seed(folder: Path) -> None:
+    points = Subject(str(folder)).plan.points
+
+    def of(point: int, seed: int) -> tuple[list[int], list[int]]:
+        made = json.loads(drawn(points[point].network_json, points[point].draws, seed))
+        delays = [link["delay_ns"] for link in made["links"]]
+        return delays, made["flows"][0]["agent"]["arrivals"]["schedule"]["times_ns"]
+
+    (there, back), times = of(0, 1)
+    assert there == back
+    assert 1_000_000 <= there < 9_000_000
+    assert of(1, 1)[0] == of(0, 1)[0] != of(0, 2)[0]
+    # The flow of the second point sends twice as many; the stream of the seed is the same.
+    assert set(times) <= set(of(1, 1)[1])
+    # The case that is left out keeps the delay of its scenario.
+    assert of(2, 1)[0] == [1_000_000] * 2
+
+
+def test_overviews_and_pictures(done: Reproduction, tmp_path: Path) -> None:
+    (shown,) = done.overviews()
+    assert shown["heads"] == ["", "at 0.5", "off by"]
+    assert [row[0] for row in shown["rows"]] == ["published", "as it is", "small"]
+    assert shown["rows"][0][1] == "500"
+    out = done.write(tmp_path / "out")
+    assert {path.stem for path in out.glob("*.svg")} == {"over", "kept", "spread", "lines", "marks"}
+    assert "off by" in done.render(width=100)
+
+
+def test_claims_hold_with_their_unit(done: Reproduction) -> None:
+    assert [claim.held for claim in done.claims] == [True, True]
+    assert done.claims[0].detail.endswith(
+        "[kbit/s]; published: 250 against 125, difference 125 [kbit/s]"
+    )
+
+
+def changed(folder: Path, old: str, new: str) -> Callable[[], Study]:
+    file = folder / "study.yaml"
+    assert STUDY.count(old) >= 1
+    file.write_text(STUDY.replace(old, new, 1))
+    return lambda: Study.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "message"),
+    [
+        ("both / 2", "boht / 2", "columns.half.value", "there is no 'boht' here"),
+        ("both / 2", "both //", "columns.half.value", "is no formula"),
+        ("both / 2", "gain + half", "columns", "half are given by each other"),
+        ('both["0.5"] > both["0.25"]', 'both["0.5"]', "claims[0].that", "compares nothing"),
+        ('> both["0.25"]', '> both["0.3"]', "claims[0].that", "there is no '0.3' here"),
+        ('> both["0.25"]', '> both("tal")', "claims[0].that", "there is no 'tal' here"),
+        ("from: 1 ms, to: 9 ms", "from: 9 ms, to: 1 ms", "draws[1].delay.to", "above from"),
+        ("arrivals: uniform", "arrivals: poisson", "draws[0].arrivals", "cannot be poisson"),
+        ("links: [a-b], ", "", "draws[1]", "a draw is the delay of links"),
+        ("cases: [plain]}\ncol", "cases: [plan]}\ncol", "draws[1].cases", "there is no 'plan'"),
+        ("time: all}", "time: none}", "columns.curve.series.time", "cannot be none"),
+        ("to: 4 s}, of", "to: 4}, of", "columns.both.series.to", "4"),
+        ("kind: distribution", "kind: pie", "pictures.spread.kind", "cannot be pie"),
+        ("cases: [plain], set", "cases: [nine], set", "variants[0].cases", "there is no 'nine'"),
+        ("name: small, cases", "name: small, casse", "variants[0].casse", "there is no key casse"),
+    ],
+)
+def test_a_fault_is_told_with_its_place(
+    folder: Path, old: str, new: str, place: str, message: str
+) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        changed(folder, old, new)()
+    said = caught.value.render()
+    assert "study.yaml:" in said
+    assert message in said
+    assert f"at: {place}" in said
+
+
+def test_a_draw_for_what_is_not_there_is_refused(folder: Path) -> None:
+    changed(folder, "links: [a-b]", "links: [a-c]")
+    point = Subject(str(folder)).plan.points[0]
+    with pytest.raises(Refused, match=r"'a-c' is no link or flow; there are a-b"):
+        point.network(1)
