@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
-    let source = PathBuf::from(trunkline_guest::SOURCE);
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let source = here.join(trunkline_guest::SOURCE);
     let folder = source.parent().expect("a file lies in a folder");
     println!("cargo::rerun-if-changed={}", folder.display());
     println!("cargo::rerun-if-changed=build.rs");
