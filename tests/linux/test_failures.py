@@ -109,7 +109,9 @@ def test_the_kernel_loses_the_same_packets_by_the_same_causes(
     assert [row for row in verdict.rows if not row.agrees] == []
 
 
-def test_a_line_that_the_kernel_refuses_during_the_run_is_named(kernel: str, tmp_path: Path) -> None:
+def test_a_line_that_the_kernel_refuses_during_the_run_is_named(
+    kernel: str, tmp_path: Path
+) -> None:
     compiled = plan_of(network(""))
     wrong = Change(500_000_000, "n1", "ip", "route del 10.128.0.77/32")
     plan = replace(compiled.plan, changes=(*compiled.plan.changes[:6], wrong), duration_ns=10**9)

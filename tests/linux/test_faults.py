@@ -12,38 +12,13 @@ from pathlib import Path
 from tempfile import gettempdir
 
 import pytest
+from host import host_network
 from line import SECOND, line, schedule, tcp, udp
 
 from trunkline.linux.engine import _doubts
 from trunkline.linux.process import GuestFailed
 from trunkline.linux.readiness import Unready, choose
 from trunkline.linux.runner import PREFIX, execute, remove_leftovers
-
-
-def host_network():
-    """Devices and queues of the host, and the network namespaces that have names or processes.
-
-    Those of guests that somebody else runs meanwhile are left out.
-    """
-    seen = []
-    for command in (["ip", "-j", "link"], ["tc", "-j", "qdisc"], ["ip", "netns", "list"]):
-        seen.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    spaces = set()
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            if not belongs_to_another(Path(os.readlink(path / "cwd")).name):
-                spaces.add(os.readlink(path / "ns" / "net"))
-        except OSError:
-            continue
-    return [*seen, spaces]
-
-
-def belongs_to_another(folder):
-    """Whether a folder is the private one of a run of another process that is there."""
-    if not folder.startswith(PREFIX):
-        return False
-    number = folder.removeprefix(PREFIX).partition("-")[0]
-    return number != str(os.getpid()) and Path("/proc", number).exists()
 
 
 def processes_in(session):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from host import host_network
 
 from trunkline.linux import engine, verify
 from trunkline.linux.readiness import examine
@@ -40,14 +41,18 @@ def test_tcp_through_drop_tail_agrees(uml: str) -> None:
     assert differing(verdict(EXAMPLES / "hello.yaml", uml)) == []
 
 
-def test_the_command_ends_with_a_verdict(guest: str, trunkline: Command) -> None:
+def test_the_command_ends_with_a_verdict_and_leaves_the_host_as_it_was(
+    guest: str, trunkline: Command
+) -> None:
+    before = host_network()
     trunkline("examples", "copy", "diffserv-over-mpls")
-    short = ("--set", "run.duration=5 s", "--set", "defaults.udp.stop=4.5 s")
+    short = ("--set", "run.duration=2 s", "--set", "defaults.udp.stop=1.5 s")
     done = trunkline("verify", "diffserv-over-mpls.yaml", *short, "--runner", guest, "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     (found,) = json.loads(done.stdout)["verdicts"]
     assert found["packet_by_packet"]
     assert sum(row["kernel"] for row in found["rows"] if "lost" in row["measure"]) > 100
+    assert host_network() == before
 
 
 @pytest.mark.guest_minutes
