@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from trunkline.study import Runs, Subject, performed, read
 from trunkline.study.errors import Refused
 from trunkline.study.measure import measure
 from trunkline.study.progress import clock_time
+from trunkline.study.store import manifest, write_json
 
 SCENARIO = """
 trunkline: 1
@@ -159,6 +161,21 @@ def test_a_text_that_is_no_measure_is_refused() -> None:
     for text in ({"function": "os:system"}, {}, {"columns": {}, "function": "trunkline.cli:main"}):
         with pytest.raises(Refused, match="no measure of a study"):
             measure(json.dumps(text))
+
+
+def test_a_manifest_is_written_as_json_writes_it_and_its_checksum_is_of_all_else(
+    tmp_path: Path,
+) -> None:
+    odd = 'a "quoted" \\ name\nof two lines, "points": [], µ'
+    points = [{"part": "", "labels": {odd: odd}, "seeds": [1, 3]}, {"part": odd, "labels": {}}]
+    said = {"format": 1, "points": points, "shard": [1, 2]}
+    write_json(tmp_path / "manifest.json", said)
+    read_back = json.loads((tmp_path / "manifest.json").read_text("utf-8"))
+    plain = json.dumps(said, indent=1, ensure_ascii=False) + "\n"
+    assert read_back == {**said, "checksum": hashlib.sha256(plain.encode()).hexdigest()}
+    whole = json.dumps(read_back, indent=1, ensure_ascii=False) + "\n"
+    assert (tmp_path / "manifest.json").read_text("utf-8") == whole
+    assert manifest(tmp_path) == said
 
 
 def test_times_read_as_people_say_them() -> None:
