@@ -32,6 +32,7 @@ from trunkline.linux.statistics import (
 )
 from trunkline.results import SCHEMAS, Column, Provenance, Results, Table
 from trunkline.results.decode import decode
+from trunkline.results.decode.columns import DELAYS, QUANTILES
 
 CAUSES = (
     "queue_full",
@@ -48,8 +49,7 @@ CAUSES = (
 
 _NO_CLASS = 65_535
 _CODES = {"i64": "q", "f64": "d", "u32": "I", "u8": "B"}
-_PERCENTILES = {"p50": 500, "p90": 900, "p95": 950, "p99": 990, "p999": 999}
-_ARRIVED = ("mean", "min", "max", *_PERCENTILES, "range")
+_ARRIVED = (*DELAYS, "range")
 
 
 @dataclass
@@ -247,8 +247,8 @@ def _raw_flows(flows: Sequence[Flow]) -> dict[str, tuple[str, bytes]]:
     columns["delay_mean_ns"] = _column("f64", means)
     columns["delay_min_ns"] = _column("i64", [each[0] if each else -1 for each in ordered])
     columns["delay_max_ns"] = _column("i64", [each[-1] if each else -1 for each in ordered])
-    for name, permille in _PERCENTILES.items():
-        ranks = [each[-(-permille * len(each) // 1000) - 1] if each else -1 for each in ordered]
+    for name, share in QUANTILES.items():
+        ranks = [each[math.ceil(share * len(each)) - 1] if each else -1 for each in ordered]
         columns[f"delay_{name}_ns"] = _column("i64", ranks)
     columns["jitter_ns"] = _column("f64", [each.jitter_ns for each in flows])
     columns["start_ns"] = _column("i64", [each.start_ns for each in flows])

@@ -12,6 +12,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from trunkline.linux.needs import TOOLS, find_tool, tool_environment
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -66,36 +68,28 @@ def _entry(number: int, name: str, mode: int, data: bytes, device: tuple[int, in
 
 
 def base_image(
-    agent: bytes,
-    programs: Iterable[Path],
-    modules: Iterable[Path] = (),
-    modules_after: Iterable[Path] = (),
-    environment: Mapping[str, str] | None = None,
+    agent: bytes, modules: Iterable[Path] = (), modules_after: Iterable[Path] = ()
 ) -> bytes:
-    """What every run of a runner has in common.
+    """What every run of a runner has in common: the agent, ``ip`` and ``tc`` with their libraries.
 
     Parameters
     ----------
     agent : bytes
         The agent's program.
-    programs : iterable of Path
-        ``ip`` and ``tc``; the libraries they are linked with come along.
     modules, modules_after : iterable of Path
         Modules of the kernel to load before the run, and after it, in this order.
-    environment : mapping, optional
-        Environment in which libraries are looked for; that of this process when left out.
 
     Returns
     -------
     bytes
     """
-    image = Image()
+    image, environment = Image(), tool_environment()
     for folder in ("dev", "proc", "sys", "tmp", "result", "run", "trunkline"):
         image.add(folder, FOLDER)
     image.add("dev/console", DEVICE, device=(5, 1))
     image.add("dev/null", DEVICE | 0o66, device=(1, 3))
     image.add("init", PROGRAM, agent)
-    for program in programs:
+    for program in filter(None, map(find_tool, TOOLS)):
         image.add(f"bin/{program.name}", PROGRAM, program.read_bytes())
         for library in libraries(program, environment):
             image.add(_place(library), PROGRAM, library.read_bytes())

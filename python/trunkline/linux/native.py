@@ -12,14 +12,11 @@ import subprocess
 from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.cache import agent, agent_file
-from trunkline.linux.needs import Part, tool, tool_environment
+from trunkline.linux.needs import Part, tool_environment, tools
 from trunkline.linux.process import GuestFailed, run_guest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from trunkline.linux.process import Cost
+    from trunkline.linux.process import Cost, Job
 
 NAME: Final = "native"
 LACKING: Final = (
@@ -35,7 +32,7 @@ def needs() -> list[Part]:
     -------
     list of Part
     """
-    parts = [tool("ip", "install iproute2"), tool("tc", "install iproute2")]
+    parts = tools("install iproute2")
     if agent() is None:
         return parts
     tried = subprocess.run(
@@ -49,50 +46,27 @@ def needs() -> list[Part]:
     ]
 
 
-def run(
-    files: Mapping[str, bytes],
-    folder: Path,
-    *,
-    seed: int,
-    memory_mb: int,
-    on_progress: Callable[[float], None] | None,
-    patience_s: float,
-) -> tuple[bytes, bytes, Cost, dict[str, str]]:
+def run(job: Job) -> tuple[bytes, bytes, Cost, dict[str, str]]:
     """Run a plan on this kernel.
 
     Parameters
     ----------
-    files : mapping of str to bytes
-        Orders and schedules.
-    folder : Path
-        An empty folder.
-    seed, memory_mb : int
-        Of no meaning here.
-    on_progress : callable or None
-        See `run_guest`.
-    patience_s : float
-        See `run_guest`.
+    job : Job
+        What to do.
 
     Returns
     -------
     (bytes, bytes, Cost, dict)
         Results, what it said, cost, and no digests.
     """
-    for name, data in files.items():
-        (folder / name).write_bytes(data)
-    console = folder / "console"
+    for name, data in job.files.items():
+        (job.folder / name).write_bytes(data)
+    command = [str(agent_file()), "native", "orders", ".", "archive"]
     try:
-        cost = run_guest(
-            [str(agent_file()), "native", "orders", ".", "archive"],
-            folder,
-            environment=tool_environment(),
-            console=console,
-            on_progress=on_progress,
-            patience_s=patience_s,
-        )
+        cost = run_guest(job, command, tool_environment())
     except GuestFailed as error:
         if not error.why.startswith("node "):
             raise
         why = f"{error.why}\n{LACKING}"
         raise GuestFailed(why, error.console) from error
-    return (folder / "archive").read_bytes(), console.read_bytes(), cost, {}
+    return (job.folder / "archive").read_bytes(), job.console.read_bytes(), cost, {}

@@ -7,8 +7,12 @@ import platform
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from trunkline.linux.cache import cache_folder
+
+TOOLS: Final = ("ip", "tc")
+"""Programs that every guest runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,11 @@ def tool(name: str, remedy: str) -> Part:
     """
     path = find_tool(name)
     return Part(name, path is not None, remedy if path is None else str(path))
+
+
+def tools(remedy: str) -> list[Part]:
+    """The programs that every guest runs: ``ip`` and ``tc``; `remedy` as in `tool`."""
+    return [tool(name, remedy) for name in TOOLS]
 
 
 def find_tool(name: str) -> Path | None:

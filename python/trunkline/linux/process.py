@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.cache import agent_file
+from trunkline.results.render import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,30 +82,41 @@ class Cost:
     wall_s: float
 
 
-def printable(line: str) -> str:
-    """A line with its control characters shown.
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a runner is given.
 
     Parameters
     ----------
-    line : str
-        Any text.
-
-    Returns
-    -------
-    str
+    files : mapping of str to bytes
+        Orders and schedules.
+    folder : Path
+        An empty folder; the guest sees its name nowhere.
+    seed : int
+        Of the guest's random numbers; of no meaning on the host's kernel.
+    memory_mb : int
+        Its memory [MB]; of no meaning on the host's kernel.
+    on_progress : callable or None
+        Gets the part of the run that is done, 0 to 1.
+    patience_s : float
+        How long it may say nothing.
     """
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in line)
+
+    files: Mapping[str, bytes]
+    folder: Path
+    seed: int
+    memory_mb: int
+    on_progress: Callable[[float], None] | None
+    patience_s: float
+
+    @property
+    def console(self) -> Path:
+        """File of what the guest says."""
+        return self.folder / "console"
 
 
 def run_guest(
-    command: list[str],
-    folder: Path,
-    *,
-    environment: Mapping[str, str],
-    console: Path,
-    processor: int | None = None,
-    on_progress: Callable[[float], None] | None = None,
-    patience_s: float = PATIENCE_S,
+    job: Job, command: list[str], environment: Mapping[str, str], processor: int | None = None
 ) -> Cost:
     """Start a guest and wait for its end.
 
@@ -113,20 +125,14 @@ def run_guest(
 
     Parameters
     ----------
+    job : Job
+        What it does; its output is written to the job's console.
     command : list of str
-        Program and arguments.
-    folder : Path
-        Where it is started.
+        Program and arguments, started in the job's folder.
     environment : mapping
         Its whole environment.
-    console : Path
-        What its output is written to, or what it writes its console to.
     processor : int, optional
         The processor it stays on.
-    on_progress : callable, optional
-        Gets the part of the run that is done, 0 to 1.
-    patience_s : float
-        How long it may say nothing.
 
     Returns
     -------
@@ -138,10 +144,10 @@ def run_guest(
     """
     launch = [str(agent_file()), "launch", "-" if processor is None else str(processor), *command]
     started = time.monotonic()
-    with console.open("ab") as output:
+    with job.console.open("ab") as output:
         process = subprocess.Popen(
             launch,
-            cwd=folder,
+            cwd=job.folder,
             env=dict(environment),
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -149,10 +155,10 @@ def run_guest(
             start_new_session=True,
         )
         try:
-            cpu = _watch(process, console, on_progress, patience_s)
+            cpu = _watch(process, job)
         finally:
             _kill(process)
-    text = console.read_text("utf-8", "replace")
+    text = job.console.read_text("utf-8", "replace")
     fault = _FAULT.search(text)
     if fault:
         raise GuestFailed(printable(fault.group(1)), text)
@@ -164,13 +170,9 @@ def run_guest(
     return Cost(cpu_s=cpu, wall_s=time.monotonic() - started)
 
 
-def _watch(
-    process: subprocess.Popen[bytes],
-    console: Path,
-    on_progress: Callable[[float], None] | None,
-    patience_s: float,
-) -> float:
+def _watch(process: subprocess.Popen[bytes], job: Job) -> float:
     """Wait for the guest's end; the seconds of processors that it and its processes took."""
+    console = job.console
     size, last = -1, time.monotonic()
     while True:
         ended, status, used = os.wait4(process.pid, os.WNOHANG)
@@ -182,11 +184,11 @@ def _watch(
         if console.stat().st_size != size:
             size, last = console.stat().st_size, now
             parts = _PROGRESS.findall(console.read_bytes())
-            if on_progress is not None and parts:
-                on_progress(int(parts[-1]) / 100)
-        elif now - last > patience_s:
+            if job.on_progress is not None and parts:
+                job.on_progress(int(parts[-1]) / 100)
+        elif now - last > job.patience_s:
             text = console.read_text("utf-8", "replace")
-            raise GuestFailed(f"the guest has said nothing for {patience_s:g} s: ended", text)
+            raise GuestFailed(f"the guest has said nothing for {job.patience_s:g} s: ended", text)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.cache import agent
 from trunkline.linux.image import base_image, module_order, order_image
-from trunkline.linux.needs import Part, find_tool, tool, tool_environment, trial, unpacked
+from trunkline.linux.needs import Part, find_tool, tools, trial, unpacked
 from trunkline.linux.plan import KERNEL_MODULES
 from trunkline.linux.process import run_guest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from trunkline.linux.process import Cost
+    from trunkline.linux.process import Cost, Job
 
 NAME: Final = "qemu"
 PROGRAM: Final = "qemu-system-x86_64"
@@ -42,8 +40,7 @@ def needs() -> list[Part]:
     parts = [
         Part("emulator", True, str(program)) if program else Part("emulator", False, SETUP),
         Part("kernel", True, kernel.name) if kernel else Part("kernel", False, SETUP),
-        tool("ip", SETUP),
-        tool("tc", SETUP),
+        *tools(SETUP),
     ]
     if kernel:
         missing = _modules(kernel)[2]
@@ -92,31 +89,13 @@ def environment() -> dict[str, str]:
     return found
 
 
-def run(
-    files: Mapping[str, bytes],
-    folder: Path,
-    *,
-    seed: int,
-    memory_mb: int,
-    on_progress: Callable[[float], None] | None,
-    patience_s: float,
-) -> tuple[bytes, bytes, Cost, dict[str, str]]:
+def run(job: Job) -> tuple[bytes, bytes, Cost, dict[str, str]]:
     """Run a guest.
 
     Parameters
     ----------
-    files : mapping of str to bytes
-        Orders and schedules.
-    folder : Path
-        An empty folder.
-    seed : int
-        Of the guest's random numbers.
-    memory_mb : int
-        Its memory [MB].
-    on_progress : callable or None
-        See `run_guest`.
-    patience_s : float
-        See `run_guest`.
+    job : Job
+        What to do.
 
     Returns
     -------
@@ -127,30 +106,21 @@ def run(
     assert program is not None, "the runner is ready"
     assert kernel is not None, "the runner is ready"
     before, after, _ = _modules(kernel)
-    tools = [path for name in ("ip", "tc") if (path := find_tool(name)) is not None]
-    base = base_image(agent() or b"", tools, before, after, tool_environment())
-    (folder / "initrd").write_bytes(base + order_image(files))
+    base = base_image(agent() or b"", before, after)
+    (job.folder / "initrd").write_bytes(base + order_image(job.files))
     share = unpacked(NAME) / "usr" / "share"
     command = [str(program)]
     for place in (share / "qemu", share / "seabios"):
         if place.exists():
             command += ["-L", str(place)]
-    command += machine(kernel, seed, memory_mb)
-    console = folder / "console"
-    console.touch()
-    cost = run_guest(
-        command,
-        folder,
-        environment=environment(),
-        console=console,
-        on_progress=on_progress,
-        patience_s=patience_s,
-    )
+    command += machine(kernel, job.seed, job.memory_mb)
+    job.console.touch()
+    cost = run_guest(job, command, environment())
     digests = {
         "image": hashlib.sha256(base).hexdigest(),
         "kernel": hashlib.sha256(kernel.read_bytes()).hexdigest(),
     }
-    return (folder / "archive").read_bytes(), console.read_bytes(), cost, digests
+    return (job.folder / "archive").read_bytes(), job.console.read_bytes(), cost, digests
 
 
 def machine(kernel: Path, seed: int, memory_mb: int) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from trunkline.linux import native, qemu, uml
 from trunkline.linux.archive import BadArchive, read_archive, statistics
 from trunkline.linux.orders import write_orders
-from trunkline.linux.process import PATIENCE_S, GuestFailed
+from trunkline.linux.process import PATIENCE_S, GuestFailed, Job
 from trunkline.linux.readiness import choose
 
 if TYPE_CHECKING:
@@ -120,12 +120,7 @@ def execute(
     remove_leftovers()
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as private:
         stream, console, cost, digests = run(
-            given,
-            Path(private),
-            seed=plan.seed,
-            memory_mb=memory_mb,
-            on_progress=on_progress,
-            patience_s=patience_s,
+            Job(given, Path(private), plan.seed, memory_mb, on_progress, patience_s)
         )
     try:
         files = read_archive(stream)

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.cache import agent, cache_folder
 from trunkline.linux.image import base_image, order_image
-from trunkline.linux.needs import Part, find_tool, tool, tool_environment, trial
+from trunkline.linux.needs import Part, tools, trial
 from trunkline.linux.process import run_guest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from trunkline.linux.process import Cost
+    from trunkline.linux.process import Cost, Job
 
 NAME: Final = "uml"
 SETUP: Final = "trunkline linux setup --runner uml"
@@ -46,8 +44,7 @@ def needs() -> list[Part]:
     kernel = kernel_folder() / "linux"
     parts = [
         Part("kernel", True, str(kernel)) if kernel.exists() else Part("kernel", False, SETUP),
-        tool("ip", SETUP),
-        tool("tc", SETUP),
+        *tools(SETUP),
     ]
     memory = memory_folder()
     parts.append(
@@ -86,51 +83,27 @@ def memory_folder(needed_mb: int = 256) -> Path | None:
     return None
 
 
-def image() -> bytes:
-    """The first file system, without orders."""
-    programs = [path for name in ("ip", "tc") if (path := find_tool(name)) is not None]
-    return base_image(agent() or b"", programs, environment=tool_environment())
-
-
-def run(
-    files: Mapping[str, bytes],
-    folder: Path,
-    *,
-    seed: int,
-    memory_mb: int,
-    on_progress: Callable[[float], None] | None,
-    patience_s: float,
-) -> tuple[bytes, bytes, Cost, dict[str, str]]:
+def run(job: Job) -> tuple[bytes, bytes, Cost, dict[str, str]]:
     """Run a guest.
 
     Parameters
     ----------
-    files : mapping of str to bytes
-        Orders and schedules.
-    folder : Path
-        An empty folder; the guest sees its name nowhere.
-    seed : int
-        Of the guest's random numbers.
-    memory_mb : int
-        Its memory [MB].
-    on_progress : callable or None
-        See `run_guest`.
-    patience_s : float
-        See `run_guest`.
+    job : Job
+        What to do.
 
     Returns
     -------
     (bytes, bytes, Cost, dict)
         Results, console, cost, and digests of what was run.
     """
-    base = image()
-    (folder / "initrd").write_bytes(base + order_image(files))
-    (folder / "result").mkdir()
+    base = base_image(agent() or b"")
+    (job.folder / "initrd").write_bytes(base + order_image(job.files))
+    (job.folder / "result").mkdir()
     kernel = kernel_folder() / "linux"
     # The kernel stirs its command line into its random numbers: nothing on it may vary.
     command = [
         str(kernel),
-        f"mem={memory_mb}M",
+        f"mem={job.memory_mb}M",
         "initrd=initrd",
         "umid=guest",
         "uml_dir=.",
@@ -142,21 +115,13 @@ def run(
         "panic=-1",
         "quiet",
     ]
-    memory = memory_folder(memory_mb)
-    environment = {"PATH": os.defpath, "UML_SEED": str(seed), "TMPDIR": str(memory)}
-    console = folder / "console"
-    cost = run_guest(
-        command,
-        folder,
-        environment=environment,
-        console=console,
-        processor=_processor(),
-        on_progress=on_progress,
-        patience_s=patience_s,
-    )
+    memory = memory_folder(job.memory_mb)
+    environment = {"PATH": os.defpath, "UML_SEED": str(job.seed), "TMPDIR": str(memory)}
+    cost = run_guest(job, command, environment, _processor())
     about = json.loads((kernel_folder() / "about.json").read_text())
     digests = {"image": hashlib.sha256(base).hexdigest(), "kernel": about["sha256"]}
-    return (folder / "result" / "archive").read_bytes(), console.read_bytes(), cost, digests
+    archive = (job.folder / "result" / "archive").read_bytes()
+    return archive, job.console.read_bytes(), cost, digests
 
 
 _started = itertools.count()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from trunkline.results import Results
+from trunkline.results.decode.columns import QUANTILES
 from trunkline.stats.bootstrap import bootstrap_interval
 from trunkline.stats.histogram import Histogram, delays_by, pooled_quantile
 from trunkline.stats.interval import Interval, mean_interval
@@ -15,9 +16,6 @@ INTERVALS: dict[str, Callable[[Sequence[float]], Interval]] = {
     "bca": bootstrap_interval,
 }
 """Kinds of intervals of a mean by name."""
-
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
-"""Quantiles of delay that flows and classes have, by the name in their column."""
 
 KEYS = {
     "flows": ("flow",),

@@ -16,7 +16,10 @@ RawTable = Mapping[str, tuple[str, bytes]]
 Network = Mapping[str, Any]
 Valid = list[bool] | None
 
-DELAYS = ("mean", "min", "max", "p50", "p90", "p95", "p99", "p999")
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+"""Quantiles of delay that tables have: probabilities, by their name in columns."""
+
+DELAYS = ("mean", "min", "max", *QUANTILES)
 """Measures of delay that tables have, as their columns call them."""
 
 _FORMATS = {"i64": "q", "f64": "d", "u32": "I", "u8": "B"}

@@ -12,6 +12,7 @@ from typing import Any
 from trunkline.results import dscp
 from trunkline.results.decode.columns import (
     DELAYS,
+    QUANTILES,
     Network,
     Rows,
     ints,
@@ -32,7 +33,6 @@ _SUMMED = (
     "packets_dropped",
     "reordered",
 )
-_SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
 
 def flows(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
@@ -109,7 +109,7 @@ def classes(
         "delay_mean_s": averaged("delay_mean_ns"),
         "delay_min_s": seconds(least_ns, valid),
         "delay_max_s": seconds(most_ns, valid),
-        **{f"delay_{which}_s": functools.partial(_one, merged, which) for which in _SHARES},
+        **{f"delay_{which}_s": functools.partial(_one, merged, which) for which in QUANTILES},
         "delay_range_s": seconds(range_ns, valid),
         "jitter_s": averaged("jitter_ns"),
     }
@@ -132,16 +132,16 @@ def _percentiles(
     valid = mask(bool(buckets) for buckets in gathered.values())
     return {
         which: seconds([values[index] for values in found], valid)
-        for index, which in enumerate(_SHARES)
+        for index, which in enumerate(QUANTILES)
     }
 
 
 def _quantiles(buckets: list[tuple[int, int]]) -> list[int]:
     """Upper ends of the buckets with the values of rank ceil(share n), as the engine has them."""
     if not buckets:
-        return [0] * len(_SHARES)
+        return [0] * len(QUANTILES)
     ranks = list(accumulate(packets for _, packets in buckets))
-    wanted = (max(1, math.ceil(share * ranks[-1])) for share in _SHARES.values())
+    wanted = (max(1, math.ceil(share * ranks[-1])) for share in QUANTILES.values())
     return [buckets[bisect_left(ranks, rank)][0] for rank in wanted]
 
 
