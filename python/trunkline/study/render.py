@@ -152,6 +152,9 @@ def _errors(done: Reproduction) -> RichTable:
                 f"{error.mean_log_ratio:.3f}",
             ]
         add(drawn, [*cells, f"{error.inside} of {error.cells}"])
+    drawn.caption = "inside interval: published values within our 95 % interval"
+    if relative:
+        drawn.caption += "; |ln|: of ours over published"
     return drawn
 
 
