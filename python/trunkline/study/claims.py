@@ -8,6 +8,7 @@ the published values themselves, the mean alone is judged.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,11 +16,23 @@ import numpy as np
 from pydantic import model_validator
 
 from trunkline.scenario.fields import invalid
+from trunkline.stats import Interval, mean_interval
 from trunkline.study import formula
-from trunkline.study.formula import Cells, FormulaError, Values, Verdict
+from trunkline.study.formula import Cells, FormulaError, Values
 from trunkline.study.values import Part
 
 __all__ = ["Cells", "Claim", "Tables", "Values", "Verdict"]
+
+_MOST_TOLD = 6
+"""Cells whose numbers are written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a claim held, and the numbers that say so."""
+
+    held: bool
+    detail: str
 
 
 class Claim(Part):
@@ -54,7 +67,7 @@ class Claim(Part):
     def judge(self, tables: Tables) -> Verdict | None:
         """Judge it; None if a value that it speaks of is not known."""
         scope = tables if self.table is None else replace(tables, own=self.table)
-        verdict = formula.judge(formula.parse(self.that, claim=True), scope)
+        verdict = _judge(formula.parse(self.that, claim=True), scope)
         if verdict is None or not self.unit:
             return verdict
         return replace(verdict, detail=f"{verdict.detail} [{self.unit}]")
@@ -100,3 +113,58 @@ class Tables:
     def error(self, row: str) -> float:
         """Mean distance of ours from what was published."""
         return self.errors(row)
+
+
+def _judge(tree: ast.expr, scope: Tables) -> Verdict | None:
+    verdicts = []
+    for each in formula.comparisons(tree) or ():
+        left, right = formula.value(each.left, scope), formula.value(each.comparators[0], scope)
+        if np.isnan(left.values).any() or np.isnan(right.values).any():
+            return None
+        verdicts.append(_compared(left, formula.SIGNS[type(each.ops[0])], right))
+    return Verdict(all(v.held for v in verdicts), "; ".join(v.detail for v in verdicts))
+
+
+def _compared(left: Cells, sign: str, right: Cells) -> Verdict:
+    """``<`` and ``>`` by the interval of the paired difference, ``<=`` and ``>=`` by the means."""
+    ours, theirs = formula.matched(left, right)
+    if sign == "==":
+        same = int((ours == theirs).all(axis=0).sum())
+        seeds = np.broadcast_shapes(ours.shape, theirs.shape)[1]
+        return Verdict(same == seeds, f"the same to the last digit with {same} of {seeds} seeds")
+    off = theirs - ours if sign in "<=" else ours - theirs
+    intervals = [mean_interval(row.tolist()) for row in off]
+    if sign in "<>":
+        held = [(i.mean if i.low is None else i.low) > 0 for i in intervals]
+    else:
+        held = [i.mean >= 0 for i in intervals]
+    names = left.names if len(left.values) > 1 else right.names
+    alone = theirs.shape[1] == 1 or bool((theirs == theirs[:, :1]).all())
+    if len(held) == 1:
+        return Verdict(held[0], _told(ours, theirs, alone=alone))
+    shown = [mean_interval(row.tolist()) for row in (ours if alone else ours - theirs)]
+    shown = shown * (len(held) if len(shown) == 1 else 1)
+    detail = f"{sum(held)} of {len(held)}" + ("" if alone else ", differences")
+    if len(held) <= _MOST_TOLD:
+        named = zip(names or [""] * len(held), shown, strict=True)
+        detail += ": " + ", ".join(f"{name} {_text(each)}" for name, each in named)
+    else:
+        means = [each.mean for each in shown]
+        detail += f" from {min(means):.4g} to {max(means):.4g}"
+    if alone and (theirs == theirs[0, 0]).all() and theirs[0, 0] != 0:
+        detail += f"; {sign} {theirs[0, 0]:.4g} wanted"
+    return Verdict(all(held), detail)
+
+
+def _told(ours: Values, theirs: Values, *, alone: bool) -> str:
+    """Both sides of a comparison, and their difference where both hang on the seed."""
+    if alone:
+        against = "" if theirs[0, 0] == 0 else f" against {theirs[0, 0]:.4g}"
+        return _text(mean_interval(ours[0].tolist())) + against
+    difference = mean_interval((ours - theirs)[0].tolist())
+    return f"{ours.mean():.4g} against {theirs.mean():.4g}, difference {_text(difference)}"
+
+
+def _text(interval: Interval) -> str:
+    half = "" if interval.half_width in (None, 0) else f" ± {interval.half_width:.2g}"
+    return f"{interval.mean:.4g}{half}"

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from trunkline.stats import Interval, mean_interval
+from trunkline.stats import mean_interval
 
 Values = NDArray[np.float64]
 """Values of one column of one table: a row of the table by a seed."""
@@ -33,14 +33,14 @@ _OPERATORS: dict[type[ast.operator], Callable[[Values, Values], Values]] = {
     ast.Mult: np.multiply,
     ast.Div: np.divide,
 }
-_SIGNS: dict[type[ast.cmpop], str] = {
+SIGNS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
     ast.LtE: "<=",
     ast.Gt: ">",
     ast.GtE: ">=",
     ast.Eq: "==",
 }
-_MOST_TOLD = 6
+"""Comparisons of claims."""
 
 
 class FormulaError(ValueError):
@@ -61,14 +61,6 @@ class Cells:
 
     values: Values
     names: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Whether a claim held, and the numbers that say so."""
-
-    held: bool
-    detail: str
 
 
 class Scope(Protocol):
@@ -116,7 +108,7 @@ def parse(text: str, *, claim: bool) -> ast.expr:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise FormulaError(f"{text!r} is no formula") from None
-    compared = _claims(tree)
+    compared = comparisons(tree)
     if claim and compared is None:
         raise FormulaError(f"{text!r} compares nothing; say what is <, <=, >, >= or == what")
     for part in compared if claim and compared is not None else [tree]:
@@ -125,13 +117,13 @@ def parse(text: str, *, claim: bool) -> ast.expr:
     return tree
 
 
-def _claims(tree: ast.expr) -> list[ast.Compare] | None:
+def comparisons(tree: ast.expr) -> list[ast.Compare] | None:
     """Comparisons of a claim; None if it is none."""
     parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
     found = [
         part
         for part in parts
-        if isinstance(part, ast.Compare) and len(part.ops) == 1 and type(part.ops[0]) in _SIGNS
+        if isinstance(part, ast.Compare) and len(part.ops) == 1 and type(part.ops[0]) in SIGNS
     ]
     return found if len(found) == len(parts) else None
 
@@ -294,12 +286,19 @@ def _seeds(parts: list[Values]) -> int:
 
 
 def _paired(act: Callable[[Values, Values], Values], left: Cells, right: Cells) -> Cells:
-    ours, theirs = _matched(left, right)
+    ours, theirs = matched(left, right)
     with np.errstate(divide="ignore", invalid="ignore"):
         return Cells(act(ours, theirs), left.names if len(left.values) > 1 else right.names)
 
 
-def _matched(left: Cells, right: Cells) -> tuple[Values, Values]:
+def matched(left: Cells, right: Cells) -> tuple[Values, Values]:
+    """Values that stand against each other, with the seeds that both have.
+
+    Raises
+    ------
+    FormulaError
+        They are of different number.
+    """
     sizes = {len(left.values), len(right.values)} - {1}
     if len(sizes) > 1:
         raise FormulaError(f"{len(left.values)} values stand against {len(right.values)}")
@@ -358,72 +357,3 @@ FUNCTIONS: dict[str, Callable[[Cells, Scope], Cells]] = {
     "steps": _steps,
     "abs": _abs,
 }
-
-
-def judge(tree: ast.expr, scope: Scope) -> Verdict | None:
-    """Judge a claim.
-
-    Parameters
-    ----------
-    tree : ast.expr
-        What :func:`parse` gave.
-    scope : Scope
-        What it speaks of.
-
-    Returns
-    -------
-    Verdict or None
-        None if a value that it speaks of is not known.
-    """
-    verdicts = []
-    for each in _claims(tree) or ():
-        left, right = value(each.left, scope), value(each.comparators[0], scope)
-        if np.isnan(left.values).any() or np.isnan(right.values).any():
-            return None
-        verdicts.append(_compared(left, _SIGNS[type(each.ops[0])], right))
-    return Verdict(all(v.held for v in verdicts), "; ".join(v.detail for v in verdicts))
-
-
-def _compared(left: Cells, sign: str, right: Cells) -> Verdict:
-    """``<`` and ``>`` by the interval of the paired difference, ``<=`` and ``>=`` by the means."""
-    ours, theirs = _matched(left, right)
-    if sign == "==":
-        same = int((ours == theirs).all(axis=0).sum())
-        seeds = np.broadcast_shapes(ours.shape, theirs.shape)[1]
-        return Verdict(same == seeds, f"the same to the last digit with {same} of {seeds} seeds")
-    off = theirs - ours if sign in "<=" else ours - theirs
-    intervals = [mean_interval(row.tolist()) for row in off]
-    if sign in "<>":
-        held = [(i.mean if i.low is None else i.low) > 0 for i in intervals]
-    else:
-        held = [i.mean >= 0 for i in intervals]
-    names = left.names if len(left.values) > 1 else right.names
-    alone = theirs.shape[1] == 1 or bool((theirs == theirs[:, :1]).all())
-    if len(held) == 1:
-        return Verdict(held[0], _told(ours, theirs, alone=alone))
-    shown = [mean_interval(row.tolist()) for row in (ours if alone else ours - theirs)]
-    shown = shown * (len(held) if len(shown) == 1 else 1)
-    detail = f"{sum(held)} of {len(held)}" + ("" if alone else ", differences")
-    if len(held) <= _MOST_TOLD:
-        named = zip(names or [""] * len(held), shown, strict=True)
-        detail += ": " + ", ".join(f"{name} {_text(each)}" for name, each in named)
-    else:
-        means = [each.mean for each in shown]
-        detail += f" from {min(means):.4g} to {max(means):.4g}"
-    if alone and (theirs == theirs[0, 0]).all() and theirs[0, 0] != 0:
-        detail += f"; {sign} {theirs[0, 0]:.4g} wanted"
-    return Verdict(all(held), detail)
-
-
-def _told(ours: Values, theirs: Values, *, alone: bool) -> str:
-    """Both sides of a comparison, and their difference where both hang on the seed."""
-    if alone:
-        against = "" if theirs[0, 0] == 0 else f" against {theirs[0, 0]:.4g}"
-        return _text(mean_interval(ours[0].tolist())) + against
-    difference = mean_interval((ours - theirs)[0].tolist())
-    return f"{ours.mean():.4g} against {theirs.mean():.4g}, difference {_text(difference)}"
-
-
-def _text(interval: Interval) -> str:
-    half = "" if interval.half_width in (None, 0) else f" ± {interval.half_width:.2g}"
-    return f"{interval.mean:.4g}{half}"

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from trunkline.results.render import add, draw, frame
+from trunkline.study.record import error_unit, overviews
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-    from trunkline.study.reproduction import Cell, Reproduction
+    from trunkline.study.cells import Cell
+    from trunkline.study.reproduction import Reproduction
 
 
 def render(done: Reproduction, *, width: int | None = None, colour: bool = False) -> str:
@@ -28,7 +30,7 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
     study = done.study
     shown = study.cases if study.overviews else done.tables
     parts = [_table(done, table) for table in shown if any(c.table == table for c in done.cells)]
-    parts += [_overview(each) for each in done.overviews()]
+    parts += [_overview(each) for each in overviews(done)]
     doubts = {cell.doubt: None for cell in done.cells if cell.doubt}
     if doubts:
         listed = frame("* Judged apart", ["why"])
@@ -134,7 +136,7 @@ def _fitted(done: Reproduction) -> RichTable:
 
 
 def _errors(done: Reproduction) -> RichTable:
-    heads = ["table", "cells", f"mean abs. [{done.error_unit}]"]
+    heads = ["table", "cells", f"mean abs. [{error_unit(done)}]"]
     relative = done.study.error == "relative"
     heads += ["mean abs. error", "with *", "mean |ln|"] if relative else []
     title = "Error against the published values"
@@ -159,7 +161,7 @@ def _errors(done: Reproduction) -> RichTable:
 
 
 def _overall(done: Reproduction) -> RichTable:
-    drawn = frame("Over all tables", ["reading", f"mean abs. error [{done.error_unit}]"])
+    drawn = frame("Over all tables", ["reading", f"mean abs. error [{error_unit(done)}]"])
     add(drawn, ["as published", f"{done.mean_absolute_error():.4f}"])
     for reading in done.study.readings:
         add(drawn, [reading.says, f"{done.mean_absolute_error(reading):.4f}"])

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trunkline.results import Results
-from trunkline.stats import Interval, mean_absolute_percentage, mean_interval, mean_log_ratio
+from trunkline.stats import mean_absolute_percentage, mean_interval, mean_log_ratio
 from trunkline.study import runner
 from trunkline.study.catalogue import find
+from trunkline.study.cells import Cell, Judged, TableError
 from trunkline.study.claims import Tables, Values, Verdict
 from trunkline.study.criteria import Judgement, judge
 from trunkline.study.errors import Refused
@@ -26,95 +27,6 @@ from trunkline.study.parts import Reading, Table
 from trunkline.study.perform import performed
 from trunkline.study.progress import Progress
 from trunkline.study.progress import progress as progress_of
-
-JSON_SCHEMA = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell of a table: ours and, if there is one, the published value."""
-
-    table: str
-    row: str
-    column: str
-    unit: str
-    published: float | None
-    ours: Interval
-    doubt: str
-
-    @property
-    def error(self) -> float | None:
-        """Relative error of ours, signed; None if nothing, or zero, was published."""
-        return None if not self.published else self.ours.mean / self.published - 1
-
-    @property
-    def difference(self) -> float | None:
-        """Ours less the published value; None if nothing was published."""
-        return None if self.published is None else self.ours.mean - self.published
-
-    def text(self, digits: int) -> str:
-        """Ours with half of its interval."""
-        half = self.ours.half_width
-        return f"{self.ours.mean:.{digits}f}" + ("" if half is None else f" ± {half:.{digits}f}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """As one cell of the JSON object."""
-        return {
-            "table": self.table,
-            "row": self.row,
-            "column": self.column,
-            "unit": self.unit,
-            "published": self.published,
-            "ours": _number(self.ours.mean),
-            "low": _number(self.ours.low),
-            "high": _number(self.ours.high),
-            "note": self.doubt,
-        }
-
-
-def _number(value: float | None) -> float | None:
-    """JSON has no not-a-number: a measure that was null in some run has no mean."""
-    return None if value is None or math.isnan(value) else value
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A claim and how it came out."""
-
-    name: str
-    says: str
-    held: bool
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class TableError:
-    """How far a table is from the published one.
-
-    Parameters
-    ----------
-    cells, doubtful : int
-        Published cells that are judged, and those set apart as doubtful.
-    mean_absolute : float
-        Mean ``|ours - published|`` of the cells that are judged, in their unit.
-    mape_percent : float or None
-        Mean absolute percentage error of the cells that are judged; None where the study compares
-        by difference.
-    mape_percent_all : float or None
-        The same with the doubtful ones.
-    mean_log_ratio : float or None
-        Mean ``|ln(ours / published)|`` of the cells that are judged.
-    inside : int
-        Judged cells whose published value lies in our 95 % interval.
-    """
-
-    cells: int
-    doubtful: int
-    mean_absolute: float
-    mape_percent: float | None
-    mape_percent_all: float | None
-    mean_log_ratio: float | None
-    inside: int
 
 
 class Reproduction(Written):
@@ -241,7 +153,7 @@ class Reproduction(Written):
             raise Refused(f"a picture needs runs of table {table}: say keep: 1 in its case")
         return self._kept[table]
 
-    def _judged(self, table: str) -> list[Cell]:
+    def judged(self, table: str) -> list[Cell]:
         """Cells of a table that count in its error."""
         rows = self.study.judged
         compared = [c for c in self.cells if c.table == table and c.published is not None]
@@ -281,7 +193,7 @@ class Reproduction(Written):
         """Errors of each table that has published values."""
         errors = {}
         for table in self.tables:
-            compared = self._judged(table)
+            compared = self.judged(table)
             kept = [c for c in compared if not c.doubt]
             if not kept:
                 continue
@@ -307,83 +219,11 @@ class Reproduction(Written):
             )
         return errors
 
-    def overviews(self) -> list[dict[str, Any]]:
-        """Every overview of the study: ``title``, ``heads`` and ``rows``, all as text."""
-        cells = {(c.table, c.row, c.column): c for c in self.cells}
-        made = []
-        for each in self.study.overviews:
-            rows: list[list[str]] = []
-            for line in each.lines:
-                texts, published = [line.name], ["published"]
-                for one in each.cells.values():
-                    tables = [one.table] if one.table else line.tables
-                    if line.variant:
-                        tables = [f"{name}, {line.variant}" for name in tables]
-                    if one.error:
-                        texts.append(f"{self.error_of(one.error, tables):.{one.digits}f}")
-                        continue
-                    cell = cells[tables[0], one.row, one.column]
-                    texts.append(cell.text(one.digits))
-                    said = cell.published
-                    published.append("–" if said is None else f"{said:.{one.digits}f}")
-                rows += [published] if each.published and not rows else []
-                rows.append(texts)
-            made.append({"title": each.title, "heads": ["", *each.cells], "rows": rows})
-        return made
-
-    @property
-    def error_unit(self) -> str:
-        """Units of the cells that count in errors."""
-        return _units(cell for table in self.study.cases for cell in self._judged(table))
-
     def to_json(self) -> dict[str, Any]:
         """As the object ``trunkline reproduce --json`` prints."""
-        errors = {
-            table: {
-                "cells": error.cells,
-                "doubtful": error.doubtful,
-                "mean_absolute": error.mean_absolute,
-                "unit": _units(self._judged(table)),
-                "mape_percent": error.mape_percent,
-                "mape_percent_all": error.mape_percent_all,
-                "mean_log_ratio": error.mean_log_ratio,
-                "published_inside_interval": error.inside,
-            }
-            for table, error in self.errors().items()
-        }
-        cases = self.study.cases
-        return {
-            "schema": JSON_SCHEMA,
-            "study": self.study.name,
-            "seeds": len(self.seeds),
-            "cells": [cell.to_dict() for cell in self.cells],
-            "overviews": self.overviews(),
-            "claims": [
-                {"name": c.name, "held": c.held, "detail": f"{c.says}: {c.detail}"}
-                for c in self.claims
-            ],
-            "criteria": [_criterion(each) for each in self.criteria],
-            "fitted": [
-                item.model_dump(include={"parameter", "value", "reason"})
-                for item in self.study.fitted
-            ],
-            "summary": {
-                "tables": {name: error for name, error in errors.items() if name in cases},
-                "variants": {name: error for name, error in errors.items() if name not in cases},
-                "claims_held": sum(claim.held for claim in self.claims),
-                "claims": len(self.claims),
-                "mean_absolute_error": _number(self.mean_absolute_error()),
-                "error_unit": self.error_unit,
-                "readings": {
-                    each.says: self.mean_absolute_error(each) for each in self.study.readings
-                },
-                "criteria_agreed": sum(each.agrees for each in self.criteria),
-                "criteria": len(self.criteria),
-                "runs": self.measured.runs,
-                "packet_hops": self.measured.packet_hops,
-                "hash": self.measured.hash,
-            },
-        }
+        from trunkline.study.record import to_json
+
+        return to_json(self)
 
     def render(self, *, width: int | None = None, colour: bool = False) -> str:
         """As tables for a terminal; see :func:`trunkline.study.render.render`."""
@@ -396,22 +236,6 @@ class Reproduction(Written):
         from trunkline.study.files import fill
 
         fill(self, folder)
-
-
-def _units(cells: Iterable[Cell]) -> str:
-    return ", ".join(dict.fromkeys(cell.unit for cell in cells))
-
-
-def _criterion(each: Judgement) -> dict[str, Any]:
-    return each.answer.model_dump() | {
-        "statistic": each.ours.mean,
-        "low": each.ours.low,
-        "high": each.ours.high,
-        "statistic_of_published": each.theirs,
-        "at_least": each.at_least,
-        "ours": "yes" if each.yes else "no",
-        "agrees": each.agrees,
-    }
 
 
 class Subject:

@@ -13,6 +13,7 @@ from trunkline.scenario import ScenarioError
 from trunkline.study import Reproduction, Study, Subject, reproduce
 from trunkline.study.draws import drawn
 from trunkline.study.errors import Refused
+from trunkline.study.record import overviews
 
 SCENARIO = """
 trunkline: 1
@@ -148,7 +149,7 @@ def test_draws_are_the_same_in_every_point_and_other_for_every_seed(folder: Path
 
 
 def test_overviews_and_pictures(done: Reproduction, tmp_path: Path) -> None:
-    (shown,) = done.overviews()
+    (shown,) = overviews(done)
     assert shown["heads"] == ["", "at 0.5", "off by"]
     assert [row[0] for row in shown["rows"]] == ["published", "as it is", "small"]
     assert shown["rows"][0][1] == "500"
