@@ -151,7 +151,7 @@ class Store:
         """Write all tables of a run."""
         folder = self.folder / RUNS / str(task.number)
         results_store.write(
-            [results], folder, network_json=task.point.network_json, overwrite=folder.exists()
+            [results], folder, network_json=task.network_json, overwrite=folder.exists()
         )
 
     def append(self, records: Iterable[Record]) -> None:
@@ -173,7 +173,7 @@ class Store:
         def fill(made: Path) -> None:
             write_json(made / "failure.json", about)
             folders.write_text(made / "scenario.yaml", task.point.scenario())
-            folders.write_text(made / "network.json", task.point.network_json + "\n")
+            folders.write_text(made / "network.json", task.network_json + "\n")
 
         return folders.replace(folder, fill, marker="failure.json", overwrite=True)
 
