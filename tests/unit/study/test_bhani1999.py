@@ -71,7 +71,17 @@ def test_every_fitted_value_has_a_reason(study: Study) -> None:
 
 def test_json_has_the_agreed_form(short: Reproduction) -> None:
     written = json.loads(json.dumps(short.to_json(), allow_nan=False))
-    keys = {"schema", "study", "seeds", "cells", "claims", "criteria", "fitted", "summary"}
+    keys = {
+        "schema",
+        "study",
+        "seeds",
+        "cells",
+        "claims",
+        "criteria",
+        "fitted",
+        "summary",
+        "overviews",
+    }
     assert set(written) == keys
     assert (written["schema"], written["study"], written["seeds"]) == (1, "bhani1999", 3)
     assert len(written["cells"]) == 60
