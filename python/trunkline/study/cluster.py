@@ -208,10 +208,10 @@ class _Drive:
         self._send()
         while self._under_way and not self._sink.out_of_memory:
             self._sink.tick()
+            self._any_workers()
             try:
                 future = self._ended.get(timeout=0.05)
             except queue.Empty:
-                self._any_workers()
                 continue
             task = self._under_way[future]
             if _killed(future) and task.number not in self._again:
