@@ -83,7 +83,7 @@ class TcpOptions(FlowOptions):
 
     preset: Literal["linux"] | None = Field(
         default=None,
-        description="linux: stack linux, delayed_ack 40 ms, quick_acks 712, "
+        description="linux: stack linux, delayed_ack 40 ms, "
         "initial_receive_window 44 packets, rto min 200 ms; keys given beside it replace its own.",
     )
     variant: Literal["tahoe", "reno", "new-reno", "sack"] = Field(
@@ -121,8 +121,8 @@ class TcpOptions(FlowOptions):
     )
     quick_acks: Annotated[int, Whole("a number of segments", 0, 1000)] = Field(
         default=0,
-        description="With delayed_ack: segments acknowledged one by one at the start (Linux: 16 and "
-        "those that open the receiver's window; 712 with a buffer of 4 MB).",
+        description="With delayed_ack: segments acknowledged one by one at the start; stack linux "
+        "has its own.",
     )
     count_segments: Switch = Field(
         default=False,
@@ -131,8 +131,8 @@ class TcpOptions(FlowOptions):
     )
     stack: Literal["rfc", "linux"] = Field(
         default="rfc",
-        description="linux: window, loss recovery and timers of Linux 6.1, for new-reno and sack; "
-        "limited_transmit, dup_acks, impatient, count_segments and the timer's tick are its own.",
+        description="linux: window, loss recovery, quick ACKs and timers of Linux 6.1 for "
+        "new-reno and sack; limited_transmit, dup_acks, impatient and count_segments are its own.",
     )
     initial_receive_window: Packets | None = Field(
         default=None,
@@ -154,12 +154,11 @@ class TcpOptions(FlowOptions):
 
 LINUX_TCP = TcpOptions(
     delayed_ack="40 ms",
-    quick_acks=712,
     stack="linux",
     initial_receive_window=44,
     rto=Rto(min="200 ms"),
 )
-"""What `preset: linux` gives: Linux 6.1 with buffers of 4 MB, as a guest has it."""
+"""What `preset: linux` gives."""
 
 
 class Choice(Element):

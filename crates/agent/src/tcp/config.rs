@@ -24,8 +24,8 @@ pub struct DelayedAck {
     pub timeout_ns: u64,
     /// In-order segments that are acknowledged at once [>= 1; RFC 1122: 2].
     pub every: u32,
-    /// Segments acknowledged one by one at the start of the connection ("quick ACKs"; Linux: 16, and
-    /// one for each segment that opens the receiver's window).
+    /// Segments acknowledged one by one at the start of the connection ("quick ACKs"; not asked with
+    /// `linux`, whose buffer tells).
     #[serde(default)]
     pub quick: u32,
 }

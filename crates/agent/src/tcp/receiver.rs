@@ -5,6 +5,7 @@
 //! Differs: a delayed acknowledgement is due a fixed time after the first segment it covers, where
 //! BSD waits for the next beat of a common timer. Absent: D-SACK (RFC 2883); reneging.
 
+use super::linux::buffer::Buffer;
 use super::linux::timer;
 use super::{AckFields, TcpConfig};
 use crate::ring::BitRing;
@@ -13,20 +14,17 @@ use trunkline_units::{Span, Time, NEVER};
 
 /// Blocks remembered: more than three fit no acknowledgement, but a block may be swallowed.
 const RECENT: usize = 8;
-/// Segments that Linux acknowledges one by one after one that came twice: an acknowledgement was
-/// lost or late.
-const QUICK_AFTER_DUPLICATE: u32 = 16;
 
 /// Receiving end of a TCP connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     next: u32,     // the next segment expected
-    high: u32,     // one past the highest segment received
+    high: u32,     // one past the highest segment received; with `linux` the buffer's
     last_ack: u32, // cumulative acknowledgement sent last
     unacked: u32,  // in-order segments since then
     every: u32,    // acknowledge at once from this many on
     quick: u32,    // segments still to be acknowledged one by one
-    linux: bool,
+    linux: Option<Box<Buffer>>,
     timer: Time,
     timeout: Span,
     echo: Time,
@@ -49,12 +47,14 @@ impl Receiver {
             .map_or((1, 0, 0), |delayed| (delayed.every.max(1), delayed.timeout_ns, delayed.quick));
         Self {
             next: 0,
-            high: 0,
+            high: if config.linux { u32::MAX } else { 0 },
             last_ack: 0,
             unacked: 0,
             every,
             quick,
-            linux: config.linux,
+            linux: config
+                .linux
+                .then(|| Box::new(Buffer::new(config.first_window(), config.mss_bytes))),
             timer: NEVER,
             timeout,
             echo: 0,
@@ -94,6 +94,15 @@ impl Receiver {
             self.high = seq + 1;
             return self.acknowledge_in_order(now);
         }
+        self.on_other_segment(seq, now)
+    }
+
+    /// Not the expected one with nothing waiting behind it; with Linux's buffer, any.
+    #[inline(never)]
+    fn on_other_segment(&mut self, seq: u32, now: Time) -> bool {
+        if let Some(buffer) = self.linux.take() {
+            return self.on_segment_of_linux(buffer, seq, now);
+        }
         self.on_disorder(seq);
         true
     }
@@ -109,23 +118,45 @@ impl Receiver {
             return true;
         }
         if self.timer == NEVER {
-            self.timer = if self.linux { self.due_by_wheel(now) } else { now + self.timeout };
+            self.timer = now + self.timeout;
         }
         false
     }
 
-    #[cold]
-    #[inline(never)]
-    fn due_by_wheel(&self, now: Time) -> Time {
-        timer::fires(now, timer::ticks(self.timeout / 1_000))
+    /// As `on_segment`, with the buffer and the timers of Linux.
+    fn on_segment_of_linux(&mut self, mut buffer: Box<Buffer>, seq: u32, now: Time) -> bool {
+        self.high = buffer.high;
+        let expected = seq == self.next;
+        if seq < self.next {
+            buffer.hurry();
+        } else if expected || self.sack {
+            buffer.grow();
+        }
+        let at_once = if expected && self.high <= seq {
+            (self.next, self.high) = (seq + 1, seq + 1);
+            self.unacked += 1;
+            self.unacked >= self.every || buffer.quick()
+        } else {
+            self.on_disorder(seq);
+            true
+        };
+        if expected {
+            buffer.time(seq + 1, now);
+            buffer.read(self.next, now);
+        }
+        if at_once {
+            buffer.answered();
+        } else if self.timer == NEVER {
+            self.timer = timer::fires(now, timer::ticks(self.timeout / 1_000));
+        }
+        (buffer.high, self.high) = (self.high, u32::MAX);
+        self.linux = Some(buffer);
+        at_once
     }
 
     /// A segment that leaves, fills or repeats a gap: acknowledged at once (RFC 5681 section 4.2).
     fn on_disorder(&mut self, seq: u32) {
         if seq < self.next {
-            if self.linux && self.timeout > 0 {
-                self.quick = self.quick.max(QUICK_AFTER_DUPLICATE);
-            }
             return;
         }
         if seq == self.next {
@@ -141,9 +172,6 @@ impl Receiver {
         self.above.insert(seq);
         self.high = self.high.max(seq + 1);
         if self.sack {
-            if self.linux {
-                self.quick = self.quick.saturating_sub(1);
-            }
             let start = self.above.run_start(seq, self.next + 1);
             let end = self.above.next_absent(seq + 1, self.high);
             self.report([start, end]);

@@ -5,11 +5,12 @@
 //! `tcp_output.c`, `tcp_recovery.c` and `tcp_timer.c` of Linux 6.1 for what they leave open.
 //! `queue.rs` holds what is outstanding; `alert.rs` decides what an acknowledgement means; `undo.rs`
 //! takes back needless reductions; `rack.rs`, `probe.rs`, `window.rs`, `output.rs` and `timer.rs` do
-//! what their names say.
+//! what their names say; `buffer.rs` is the receiver's.
 //! Absent: D-SACK, reneging, path MTU probes, a shrinking receiver's window, small queues (TSQ),
 //! windows that shrink while the application is idle (RFC 7661).
 
 mod alert;
+pub(super) mod buffer;
 mod output;
 mod probe;
 mod queue;

@@ -1,0 +1,144 @@
+//! How far a receiver opens its window, and for which segments it answers at once.
+//!
+//! Source: Linux 6.1 (`tcp_grow_window`, `tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`,
+//! `tcp_incr_quickack`), which size the buffer by what is read in a round trip (dynamic
+//! right-sizing, Feng et al. 2001): a buffer of 4 MB at first and of 64 MB at most, half of it window.
+//! The window grows by two segments for each that comes, without SACK in order only, up to the
+//! buffer; while it grows every segment is acknowledged at once. When much is read at once, as when
+//! a hole is filled, the buffer is enlarged.
+//! Differs: time stamps do not time the round trip; what is held takes no room.
+
+use trunkline_units::Time;
+
+const FIRST_BYTES: u64 = 4 << 20;
+const MOST_BYTES: u64 = 64 << 20;
+/// Segments acknowledged one by one at first, after a duplicate, and after silence.
+const QUICK: u32 = 16;
+/// What is expected to be read in a round trip before anything was [segments].
+const FIRST_READ: u64 = 10;
+
+#[derive(Clone, Debug)]
+pub(in crate::tcp) struct Buffer {
+    /// One past the highest segment received.
+    pub high: u32,
+    window: u64, // that is advertised [segments]
+    room: u64,   // most that the buffer lets it be [segments]
+    most: u64,
+    quick: u32,
+    trip: Option<Time>,              // least time that a window took to come
+    window_end: Option<(u64, Time)>, // when this comes a window has come, that began then
+    read_last: u64,                  // in the last round trip [segments]
+    read_from: (u64, Time),          // segments read when this round trip began
+}
+
+impl Buffer {
+    /// Nothing has come: first window [segments], payload of a segment [B].
+    pub fn new(window: u32, mss: u32) -> Self {
+        let segments = |bytes: u64| bytes / 2 / u64::from(mss.max(1));
+        Self {
+            high: 0,
+            window: u64::from(window),
+            room: segments(FIRST_BYTES),
+            most: segments(MOST_BYTES),
+            quick: QUICK,
+            trip: None,
+            window_end: None,
+            read_last: FIRST_READ,
+            read_from: (0, 0),
+        }
+    }
+
+    /// A segment came that may open the window.
+    pub fn grow(&mut self) {
+        if self.window < self.room {
+            self.window = (self.window + 2).min(self.room);
+            self.quick |= 1;
+        }
+    }
+
+    /// A segment came twice: an acknowledgement was lost or late.
+    pub fn hurry(&mut self) {
+        self.quick = self.quick.max(QUICK);
+    }
+
+    /// Whether the next segment in order is acknowledged at once.
+    pub fn quick(&self) -> bool {
+        self.quick > 0
+    }
+
+    /// An acknowledgement goes.
+    pub fn answered(&mut self) {
+        self.quick = self.quick.saturating_sub(1);
+    }
+
+    /// The segment expected came; `next` is expected now, what waited behind it left out.
+    pub fn time(&mut self, next: u32, now: Time) {
+        let next = u64::from(next);
+        match self.window_end {
+            Some((end, _)) if next < end => return,
+            Some((_, began)) => {
+                let trip = (now - began).max(1);
+                self.trip = Some(self.trip.map_or(trip, |least| least.min(trip)));
+            }
+            None => self.read_from.1 = now,
+        }
+        self.window_end = Some((next + self.window, now));
+    }
+
+    /// All below `next` is read.
+    pub fn read(&mut self, next: u32, now: Time) {
+        let (from, began) = self.read_from;
+        if self.trip.is_none_or(|trip| now - began < trip) {
+            return;
+        }
+        let copied = u64::from(next) - from;
+        if copied > self.read_last {
+            let base = 2 * copied + 16;
+            let wanted = base + 2 * (base * (copied - self.read_last) / self.read_last);
+            self.room = self.room.max(wanted.min(self.most));
+            self.read_last = copied;
+        }
+        self.read_from = (u64::from(next), now);
+    }
+}
+
+#[cfg(test)]
+mod linux {
+    use super::*;
+
+    const MS: Time = 1_000_000;
+
+    /// 4 MB are 2097152 B of window: 1436 segments of 1460 B. From 44 that is 696 steps of 2, each
+    /// with its acknowledgement; the 16 of the start remain, since a step leaves at least one.
+    #[test]
+    fn tcp_grow_window_segments_are_answered_while_the_window_grows() {
+        let mut buffer = Buffer::new(44, 1460);
+        let mut answered = 0;
+        while buffer.quick() {
+            buffer.grow();
+            buffer.answered();
+            answered += 1;
+        }
+        assert_eq!((buffer.window, answered), (1436, 696 + 16));
+        buffer.hurry();
+        assert_eq!(buffer.quick, 16);
+    }
+
+    /// Ten in order, one each 10 ms, with a window of 4: 4 take 40 ms. Then 90 at once: 2 * 90 + 16 =
+    /// 196, and 2 * 196 * (90 - 10) / 10 = 3136 more.
+    #[test]
+    fn tcp_rcv_space_adjust_much_read_at_once_enlarges_the_buffer() {
+        let mut buffer = Buffer::new(4, 1460);
+        for next in 1..=10 {
+            let now = u64::from(next) * 10 * MS;
+            buffer.time(next, now);
+            buffer.read(next, now);
+        }
+        assert_eq!((buffer.trip, buffer.room), (Some(40 * MS), 1436));
+        buffer.time(11, 150 * MS);
+        buffer.read(100, 150 * MS);
+        assert_eq!(buffer.read_last, 91);
+        // Since the read at 90 ms, 9 had been read: 91, 2 * 91 + 16 = 198, 198 * 81 / 10 = 1603.
+        assert_eq!(buffer.room, 198 + 2 * 1603);
+    }
+}
