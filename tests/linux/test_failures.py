@@ -109,6 +109,47 @@ def test_the_kernel_loses_the_same_packets_by_the_same_causes(
     assert [row for row in verdict.rows if not row.agrees] == []
 
 
+# After local repair of link A-B the bypass has one hop more; acknowledgements are routed by IP.
+MIXED = """\
+trunkline: 1
+nodes: [S, A, B, T, C, D]
+defaults:
+  link: {rate: 8 Mbit/s, delay: 5 ms, port: q}
+  tcp: {variant: sack, preset: linux, window: 300 packets}
+links: {S-A: {rate: 100 Mbit/s}, A-B: {}, B-T: {}, A-C: {}, C-D: {}, D-B: {}}
+ports:
+  q:
+    scheduler: priority
+    classify: [{dscp: EF, class: voice}]
+    classes: {voice: {}, default: {queue: {limit: 30 packets}}}
+paths:
+  working: {route: [A, B, T], php: false, diffserv: {kind: e-lsp, map: {DF: 0, EF: 5}}}
+  around: {route: [A, C, D, B], diffserv: {kind: e-lsp, map: {DF: 0, EF: 5}}}
+trunks: {all: {path: working, flows: [bulk, cbr]}}
+flows:
+  bulk: {agent: tcp, from: S, to: T}
+  cbr: {agent: udp, from: S, to: T, rate: 1 Mbit/s, size: 500 B, dscp: EF}
+failures: {cut: {link: A-B, at: 5 s, repair: 10 s}}
+protections:
+  p:
+    {path: working, kind: facility-bypass, backup: around, switch: 50 ms, wait_to_restore: 1 s,
+     detection: {kind: loss-of-signal}}
+rerouting: {detection: {kind: loss-of-signal}, spf_delay: 100 ms}
+run: {duration: 15 s}
+"""
+
+
+@pytest.mark.guest_minutes
+def test_tcp_and_voice_beside_it_come_through_a_local_repair_alike(uml: str) -> None:
+    verdict = verify.verify(compile(load(MIXED)).to_json(), [1], runner=uml)
+    assert [row for row in verdict.rows if not row.agrees] == []
+    rows = {(row.subject, row.measure): row for row in verdict.rows}
+    lost, slowest = rows["cbr", "packets lost"], rows["cbr", "greatest delay"]
+    assert lost.simulator > 10
+    assert lost.difference == 0
+    assert abs(slowest.difference) < 20e-6
+
+
 def test_a_line_that_the_kernel_refuses_during_the_run_is_named(
     kernel: str, tmp_path: Path
 ) -> None:

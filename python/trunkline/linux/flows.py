@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ MOST_FLOWS: Final = 60_000
 UDP_HEADERS: Final = 28
 TCP_HEADERS: Final = 40
 TIMESTAMPS: Final = 12
+_SHORTEST_NS: Final = 1_000_000
 SAMPLE_NS: Final = 100_000_000
 """Step of TCP's samples where no probe asks for a finer one [ns]."""
 
@@ -175,7 +177,7 @@ def _tcp(
             send_buffer_bytes=None,
             receive_buffer_bytes=None,
             nodelay=False,
-            sample_ns=min([SAMPLE_NS, *steps]),
+            sample_ns=_sample_step(steps),
         )
     )
     made.keys.append(
@@ -186,6 +188,12 @@ def _tcp(
     )
     made.local.append((flow["src"], flow["fec"], flow["dscp"], "tcp", port))
     made.local.append((flow["dst"], flow["fec_reverse"], flow["dscp"], "tcp", port))
+
+
+def _sample_step(steps: Sequence[int]) -> int:
+    """A step that all the probes' steps are multiples of, unless it would be too short."""
+    common = math.gcd(SAMPLE_NS, *steps)
+    return common if common >= _SHORTEST_NS else min([SAMPLE_NS, *steps])
 
 
 OF_FLOW: Final = (

@@ -212,3 +212,16 @@ class TestWhatTheKernelLacks:
     def test_names_cannot_steer_the_terminal(self) -> None:
         error = UnsupportedError(["port \x1b[2J: the Linux kernel has no wfq"])
         assert "\x1b" not in error.render()
+
+
+# 250 ms and 100 ms have 50 ms in common; 333 ms and 100 ms 1 ms; with 7 us it would be 1 us.
+@pytest.mark.parametrize(
+    ("step", "sampled_ms"), [("250 ms", 50), ("333 ms", 1), ("2 s", 100), ("10007 us", 10.007)]
+)
+def test_tcp_is_sampled_at_the_times_of_its_probes(step: str, sampled_ms: float) -> None:
+    text = LINE.format(port="", link="port: one").replace(
+        "udp, from: A, to: B, rate: 1 Mbit/s", "tcp, from: A, to: B"
+    )
+    text += f"probes: [{{flow: cbr, measure: goodput, every: {step}}}]\n"
+    (flow,) = planned(text).plan.tcp
+    assert flow.sample_ns == sampled_ms * 1e6
