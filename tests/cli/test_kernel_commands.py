@@ -123,6 +123,11 @@ def test_reproduce_runs_in_the_kernel_what_it_can_and_names_the_rest(monkeypatch
     assert asked == [[1, 2]] * 4
     assert "has no cbq; nearest: htb" in done.stderr
     assert done.stdout.count("DIFFERS") == 4
+    # Table 2 of the document: DE waits 0.444 s with DiffServ.
+    title = "diffserv, routers of today: HTB: simulator against kernel"
+    table = done.stdout.partition(title)[2].partition("differ;")[0]
+    assert "published" in table
+    assert table.split("DE ")[1].split()[3:5] == ["0.444", "1"]
 
 
 def test_a_study_of_which_the_kernel_can_run_nothing_is_refused(trunkline):

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
+    from trunkline.linux.compare import Row
+    from trunkline.study.model import Study
     from trunkline.study.plan import Plan
+    from trunkline.study.reproduction import Subject
 
     Runs = list[tuple[str, int]]
     """Compiled networks and their seeds."""
 
+MEASURES: Final = {
+    "mean delay": "delay_mean_s",
+    "delay, each packet": "delay_mean_s",
+    "greatest delay": "delay_max_s",
+    "packets lost": "packets_dropped",
+    "lost, each packet": "packets_dropped",
+    "goodput": "goodput_bit_s",
+}
+"""What a study calls the mean of what is compared."""
 
-def run_in_both(plan: Plan, runner: str | None, *, as_json: bool, judge: bool) -> int:
-    """Run what the kernel can of a study in simulator and kernel, and print what both say.
+
+def run_in_both(subject: Subject, runner: str | None, *, as_json: bool, judge: bool) -> int:
+    """Run what the kernel can of a study in both engines; print what both say and the document.
 
     Parameters
     ----------
-    plan : Plan
-        Of the study.
+    subject : Subject
+        The study.
     runner : str or None
         What runs the kernel; the first that is ready if None.
     as_json : bool
@@ -46,7 +59,7 @@ def run_in_both(plan: Plan, runner: str | None, *, as_json: bool, judge: bool) -
     from trunkline.linux.readiness import choose
     from trunkline.linux.verify import verify_runs
 
-    tables = _able(plan)
+    tables = _able(subject.plan)
     runner = choose(runner)
     verdicts = []
     for name, runs in tables.items():
@@ -55,13 +68,30 @@ def run_in_both(plan: Plan, runner: str | None, *, as_json: bool, judge: bool) -
             verdict = verify_runs(runs, runner=runner, on_progress=show)
         finally:
             show(1)
-        verdicts.append({"table": name, **verdict.to_json()})
+        published = [_published(subject.study, name, row) for row in verdict.rows]
+        about = verdict.to_json()
+        for row, value in zip(about["rows"], published, strict=True):
+            row["published"] = value
+        verdicts.append({"table": name, **about})
         if not as_json:
-            echo_tables(partial(render, name, verdict))
+            echo_tables(partial(render, name, verdict, published))
     agrees = all(each["agrees"] for each in verdicts)
     if as_json:
-        echo_json({"schema": 1, "study": plan.name, "agrees": agrees, "verdicts": verdicts})
+        echo_json({"schema": 1, "study": subject.plan.name, "agrees": agrees, "verdicts": verdicts})
     return Status.NOT_HELD if judge and not agrees else Status.DONE
+
+
+def _published(study: Study, table: str, row: Row) -> float | None:
+    """What the document says of a row; a variant of a table stands beside that of the table."""
+    for each in study.published:
+        if each.row not in study.measures or each.column not in study.columns:
+            continue
+        measure, column = study.measures[each.row], study.columns[each.column]
+        same_table = table.partition(", ")[0] == each.table
+        same_value = (MEASURES.get(row.measure), row.unit) == (measure.measure, measure.unit)
+        if same_table and same_value and column.where == {"flow": row.subject}:
+            return each.value
+    return None
 
 
 def _able(plan: Plan) -> dict[str, Runs]:

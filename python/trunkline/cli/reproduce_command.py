@@ -72,7 +72,7 @@ def command(
         if engine == "linux":
             from trunkline.cli.kernel_tables import run_in_both
 
-            return run_in_both(subject.plan, runner, as_json=as_json, judge=judge)
+            return run_in_both(subject, runner, as_json=as_json, judge=judge)
         watch = progress_of(progress, subject.plan.name, running=threads or cores())
         try:
             with performed(subject.plan, out=out, how=how, progress=watch, **kept) as runs:

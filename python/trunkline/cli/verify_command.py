@@ -11,6 +11,7 @@ from trunkline.cli.engine_option import RUNNERS
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -107,7 +108,14 @@ def _examples() -> AbstractContextManager[Path]:
     return as_file(files("trunkline").joinpath("examples"))
 
 
-def render(name: str, verdict: Verdict, *, width: int | None = None, colour: bool = False) -> str:
+def render(
+    name: str,
+    verdict: Verdict,
+    published: Sequence[float | None] = (),
+    *,
+    width: int | None = None,
+    colour: bool = False,
+) -> str:
     """The verdict as a table.
 
     Parameters
@@ -116,6 +124,8 @@ def render(name: str, verdict: Verdict, *, width: int | None = None, colour: boo
         Of the scenario.
     verdict : Verdict
         What came of it.
+    published : sequence of float or None, default ()
+        What a document says of each row; a column of its own if it says anything.
     width : int, optional
         Columns of the terminal.
     colour : bool, default False
@@ -123,33 +133,31 @@ def render(name: str, verdict: Verdict, *, width: int | None = None, colour: boo
     """
     from trunkline.results.render import add, draw, frame, printable
 
+    said = list(published) if any(each is not None for each in published) else None
+    heads = ["simulator", "kernel", "difference", "tolerance", "verdict"]
     drawn = frame(
         f"{printable(name)}: simulator against kernel",
-        ["", "measure", "simulator", "kernel", "difference", "tolerance", "verdict"],
+        ["", "measure", *(["published"] if said else []), *heads],
         names=2,
     )
-    for row in verdict.rows:
-        numbers = (row.simulator, row.kernel, row.difference, row.tolerance)
-        verdict_text = "agrees" if row.agrees else "DIFFERS"
-        add(
-            drawn,
-            [
-                row.subject,
-                f"{row.measure} [{row.unit}]" if row.unit else row.measure,
-                *(f"{each:.6g}" for each in numbers),
-                verdict_text,
-            ],
-        )
+    for number, row in enumerate(verdict.rows):
+        numbers = [row.simulator, row.kernel, row.difference, row.tolerance]
+        cells = [f"{each:.6g}" for each in numbers]
+        if said:
+            value = said[number]
+            cells.insert(0, "" if value is None else f"{value:g}")
+        measure = f"{row.measure} [{row.unit}]" if row.unit else row.measure
+        add(drawn, [row.subject, measure, *cells, "agrees" if row.agrees else "DIFFERS"])
     parts = [drawn]
     if verdict.notes:
         listed = frame("Known differences", ["what the kernel does otherwise"])
         for note in verdict.notes:
             add(listed, [note])
         parts.append(listed)
-    number = sum(not row.agrees for row in verdict.rows)
+    differ = sum(not row.agrees for row in verdict.rows)
     how = "packet by packet" if verdict.exact else "by means over the seeds"
-    said = "all agree" if verdict.agrees else f"{number} of {len(verdict.rows)} differ"
+    whole = "all agree" if verdict.agrees else f"{differ} of {len(verdict.rows)} differ"
     seeds = f"seeds {verdict.seeds[0]} to {verdict.seeds[-1]}"
     if len(verdict.seeds) == 1:
         seeds = f"seed {verdict.seeds[0]}"
-    return draw(parts, f"{said}; {how}, {seeds}; {verdict.kernel}", width=width, colour=colour)
+    return draw(parts, f"{whole}; {how}, {seeds}; {verdict.kernel}", width=width, colour=colour)
