@@ -1,7 +1,7 @@
 //! TCP in whole segments: a sender, a receiver, and what travels between them.
 //!
 //! Sequence numbers count segments from 0; congestion window and threshold are in segments too.
-//! `config.rs` holds the parameters; `sender.rs` and `window.rs` what all variants share;
+//! `config.rs` holds the parameters; `sender.rs`, `window.rs` and `view.rs` what all variants share;
 //! `tahoe.rs`, `reno.rs`, `newreno.rs` and `sack.rs` what each does about a loss; `rto.rs` the
 //! timer; `linux/` and `prr.rs` a sender as Linux has it; `receiver.rs` the other end.
 //!
@@ -19,6 +19,7 @@ mod sack;
 mod scoreboard;
 mod sender;
 mod tahoe;
+mod view;
 mod window;
 
 pub use config::{DelayedAck, TcpConfig, Variant};
