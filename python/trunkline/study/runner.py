@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -110,16 +111,21 @@ def _loader(study: Study, table: Table, values: Mapping[str, str]) -> Callable[[
     file = study.folder / table.case.scenario
     overrides = study.settings(table) | dict(values)
     variant = table.variant
+    known = frozenset() if variant is None else _parameters(file, file.stat().st_mtime_ns)
 
     def load() -> Scenario:
         if variant is None:
             return scenarios.load(file, overrides=overrides)
-        known = scenarios.load(file).parameters
         changed = {key: text for key, text in variant.set.items() if key in known or "." in key}
         loaded = scenarios.load(file, overrides=overrides | changed)
         return loaded if variant.tc is None else with_script(loaded, study.folder, variant.tc)
 
     return load
+
+
+@functools.lru_cache(maxsize=64)
+def _parameters(file: Path, _changed_at: int) -> frozenset[str]:
+    return frozenset(scenarios.load(file).parameters)
 
 
 def with_script(scenario: Scenario, folder: Path, said: Script) -> Scenario:
