@@ -22,7 +22,7 @@ from trunkline.study.plan import Task
 from trunkline.study.reproduction import Subject
 from trunkline.study.store import Store
 
-from .conftest import Start, files, perform
+from .conftest import SCENARIO, Start, files, perform, write_study
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("distributed")
@@ -118,8 +118,14 @@ class Cluster:
         self._folder = folder
         self._file = folder / "scheduler.json"
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0")
-        wait(self._file.exists)
-        self.address: str = json.loads(self._file.read_text())["address"]
+
+    @property
+    def address(self) -> str:
+        """Where the scheduler is; empty until its file says so."""
+        try:
+            return str(json.loads(self._file.read_text())["address"])
+        except (FileNotFoundError, ValueError):
+            return ""
 
     def _start(self, what: str, *words: str) -> subprocess.Popen[bytes]:
         begin = [sys.executable, "-m", f"distributed.cli.dask_{what}"]
@@ -169,6 +175,7 @@ def cluster_of(tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
 
     def make(**environment: str) -> Cluster:
         made.append(Cluster(tmp_path, environment))
+        wait(lambda: made[-1].address != "")
         return made[-1]
 
     yield make
@@ -194,12 +201,13 @@ def killing(number: int, deaths: Path, missing: list[Task]) -> Callable[..., obj
 
 
 def test_f10_a_killed_worker_of_a_cluster_of_ones_own_costs_nothing(
-    cluster_of: Callable[..., Cluster], start: Start, slow: Path, tmp_path: Path
+    cluster_of: Callable[..., Cluster], start: Start, tmp_path: Path
 ) -> None:
     theirs = cluster_of()
     first, _ = theirs.work(2)
+    file = str(write_study(tmp_path, scenario=SCENARIO.replace("20 s", "1000 s")))
     words = ("--cluster", theirs.address, "--out", "out", "--progress", "json")
-    process = start("study", "run", str(slow), *words)
+    process = start("study", "run", file, *words)
     assert process.stderr is not None
     process.stderr.readline()
     while json.loads(process.stderr.readline())["done"] < 1:
@@ -207,7 +215,7 @@ def test_f10_a_killed_worker_of_a_cluster_of_ones_own_costs_nothing(
     os.kill(workers(first.pid)[0], signal.SIGKILL)
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
-    with performed(Subject(str(slow)).plan, out=tmp_path / "clean"):
+    with performed(Subject(file).plan, out=tmp_path / "clean"):
         assert files(tmp_path / "out") == files(tmp_path / "clean")
 
 
