@@ -126,7 +126,8 @@ def drawn(network_json: str, draws: str, seed: int) -> str:
 def _named(patterns: list[str], names: list[str]) -> list[str]:
     for pattern in patterns:
         if not fnmatch.filter(names, pattern):
-            raise Refused(f"draws: {pattern!r} is no link or flow; there are {', '.join(names)}")
+            listed = ", ".join([*names[:12], *(["..."] if len(names) > 12 else [])])
+            raise Refused(f"{pattern!r} is no link or flow here; there are {listed}")
     return [name for name in names if any(fnmatch.fnmatchcase(name, each) for each in patterns)]
 
 
@@ -140,7 +141,7 @@ def _arrive(flow: dict[str, Any], study: str, seed: int) -> None:
     size = agent.get("size", {}).get("fixed", {}).get("bytes") if "rate_bit_s" in agent else None
     if size is None or stop is None:
         name = flow["name"]
-        raise Refused(f"draws: {name} must have a rate, packets of one size, and a time to stop")
+        raise Refused(f"{name} must have a rate, packets of one size, and a time to stop")
     span = stop - start
     count = round(agent["rate_bit_s"] * span / (8 * size * 10**9))
     # An extendable hash as the stream of (study, flow, seed): the same on every platform.

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from trunkline import network as networks
+from trunkline import scenario as scenarios
 from trunkline.scenario.diagnostic import Problems, ScenarioError, nearest
 from trunkline.scenario.explain import explain
 from trunkline.scenario.fields import invalid
@@ -18,7 +20,8 @@ from trunkline.study import formula
 from trunkline.study import grid as grids
 from trunkline.study.claims import Claim
 from trunkline.study.criteria import Answer, Criteria
-from trunkline.study.draws import Draw
+from trunkline.study.draws import Draw, drawn, written
+from trunkline.study.errors import Refused
 from trunkline.study.formula import FormulaError
 from trunkline.study.grid import Axis, Sample, Zip
 from trunkline.study.parts import (
@@ -172,6 +175,19 @@ class Study(Part):
         for name in names:
             if names.count(name) > 1:
                 raise invalid("duplicate-name", f"two tables are called {name!r}", at=("variants",))
+        return self
+
+    @model_validator(mode="after")
+    def _draws_fit(self) -> Study:
+        for index, draw in enumerate(self.draws):
+            for name in draw.cases or self.cases:
+                table = self.table(name)
+                values = self.settings(table) | next(iter(table.points.values()))
+                scenario = scenarios.load(self.folder / table.case.scenario, overrides=values)
+                try:
+                    drawn(networks.compile(scenario).to_json(), written(self.name, [draw]), 1)
+                except Refused as error:
+                    raise invalid("reference", str(error), at=("draws", index)) from None
         return self
 
     @model_validator(mode="after")

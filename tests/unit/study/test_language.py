@@ -12,7 +12,6 @@ import pytest
 from trunkline.scenario import ScenarioError
 from trunkline.study import Reproduction, Study, Subject, reproduce
 from trunkline.study.draws import drawn
-from trunkline.study.errors import Refused
 from trunkline.study.record import overviews
 
 SCENARIO = """
@@ -183,6 +182,12 @@ def changed(folder: Path, old: str, new: str) -> Callable[[], Study]:
         ("from: 1 ms, to: 9 ms", "from: 9 ms, to: 1 ms", "draws[1].delay.to", "above from"),
         ("arrivals: uniform", "arrivals: poisson", "draws[0].arrivals", "cannot be poisson"),
         ("links: [a-b], ", "", "draws[1]", "a draw is the delay of links"),
+        (
+            "links: [a-b]",
+            "links: [a-c]",
+            "draws[1]",
+            "is no link or flow here; there are a-b",
+        ),
         ("cases: [plain]}\ncol", "cases: [plan]}\ncol", "draws[1].cases", "there is no 'plan'"),
         ("time: all}", "time: none}", "columns.curve.series.time", "cannot be none"),
         ("to: 4 s}, of", "to: 4}, of", "columns.both.series.to", "4"),
@@ -200,10 +205,3 @@ def test_a_fault_is_told_with_its_place(
     assert "study.yaml:" in said
     assert message in said
     assert f"at: {place}" in said
-
-
-def test_a_draw_for_what_is_not_there_is_refused(folder: Path) -> None:
-    changed(folder, "links: [a-b]", "links: [a-c]")
-    point = Subject(str(folder)).plan.points[0]
-    with pytest.raises(Refused, match=r"'a-c' is no link or flow; there are a-b"):
-        point.network(1)
