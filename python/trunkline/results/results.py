@@ -184,8 +184,9 @@ class Results:
                 column = table.column(field.name)
                 digest.update(f"{name}.{field.name}:{len(column)}\n".encode())
                 if isinstance(column.values, list):
-                    for item in column.values:
-                        digest.update((item or "").encode() + b"\0")
+                    digest.update("".join([f"{item or ''}\0" for item in column.values]).encode())
+                elif column.valid is None and sys.byteorder == "little":
+                    digest.update(column.values)
                 else:
                     values: list[Any] = column.to_list()
                     filled = array("q", [-1 if value is None else value for value in values])

@@ -106,13 +106,12 @@ def drawn(network_json: str, draws: str, seed: int) -> str:
     random = np.random.Generator(np.random.Philox(key=seed))
     for draw in said["draws"]:
         if "delay" in draw:
-            links = {link["name"]: link for link in network["links"]}
-            for name in _named(draw["links"], [name.replace("->", "-") for name in links]):
+            links = {link["name"].replace("->", "-"): link for link in network["links"]}
+            for name in _named(draw["links"], list(links)):
                 delay = _uniform(random, draw["delay"])
-                for each in links.values():
-                    ends = each["name"].split("->")
-                    if name in ("-".join(ends), "-".join(reversed(ends))):
-                        each["delay_ns"] = delay
+                for way in (name, "-".join(reversed(links[name]["name"].split("->")))):
+                    if way in links:
+                        links[way]["delay_ns"] = delay
             continue
         flows = {flow["name"]: flow for flow in network["flows"]}
         for name in _named(draw["flows"], list(flows)):
