@@ -12,6 +12,8 @@ from trunkline.cli.common import Refused, echo_json, engine_faults
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from trunkline.engine.forecast import Forecast
+
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
@@ -88,7 +90,13 @@ TOLD_S = 60.0
 
 
 def look_ahead(
-    networks: Sequence[str], runs: int, *, dry_run: bool, as_json: bool, seed: int = 1
+    networks: Sequence[str],
+    runs: int,
+    *,
+    dry_run: bool,
+    as_json: bool,
+    say: Callable[[Forecast], None],
+    seed: int = 1,
 ) -> None:
     """Tell what large runs will take, and refuse those that are a slip of the pen.
 
@@ -104,6 +112,8 @@ def look_ahead(
         Tell it however small they are, and end the command.
     as_json : bool
         Tell it as one JSON object.
+    say : callable
+        Told of runs that take long.
     seed : int, default 1
         Of the runs that are looked at.
 
@@ -131,4 +141,4 @@ def look_ahead(
         limit = MEMORY.get() / 1e9
         raise Refused(f"{seen}: {hint}; the limit is {limit:.3g} GB (--limit-memory)")
     if seen.core_s > TOLD_S:
-        click.echo(f"foreseen: {seen}", err=True)
+        say(seen)

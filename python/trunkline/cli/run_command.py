@@ -144,7 +144,14 @@ def command(
     capture.check(network)
     if engine == "sim":
         least = 1 if until_ci else runs
-        look_ahead([network.to_json()], least, dry_run=dry_run, as_json=as_json, seed=first)
+        look_ahead(
+            [network.to_json()],
+            least,
+            dry_run=dry_run,
+            as_json=as_json,
+            say=lambda seen: click.echo(f"foreseen: {seen}", err=True),
+            seed=first,
+        )
     elif dry_run:
         raise click.UsageError("--dry-run looks ahead in the packet simulator, not in a kernel.")
 

@@ -191,7 +191,8 @@ def run(
         plan = Subject(name, seeds=runs).plan
     samples = {0, len(plan.points) // 2, len(plan.points) - 1}
     sampled = [plan.points[place].network_json for place in sorted(samples)]
-    look_ahead(sampled, len(plan), dry_run=dry_run, as_json=as_json)
+    say = progress_of(progress, plan.name).foresee
+    look_ahead(sampled, len(plan), dry_run=dry_run, as_json=as_json, say=say)
     if until_ci is not None:
         if runs is not None:
             raise click.UsageError("--until-ci finds the number of runs: no --runs.")

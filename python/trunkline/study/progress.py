@@ -13,6 +13,8 @@ from trunkline.scenario.diagnostic import printable
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
+    from trunkline.engine.forecast import Forecast
+
 KINDS = ("bar", "plain", "json", "none")
 
 
@@ -44,6 +46,9 @@ class Progress:
         self._out = out or sys.stderr
         self.total = self.before = self.done = self.failures = self.events = 0
         self._began = self._said = clock()
+
+    def foresee(self, seen: Forecast) -> None:
+        """Runs will take so much."""
 
     def begin(self, total: int, before: int) -> None:
         """So many runs in all, so many done by an earlier process."""
@@ -101,6 +106,10 @@ class Progress:
 class Plain(Progress):
     """A line now and then."""
 
+    def foresee(self, seen: Forecast) -> None:
+        """Print a line."""
+        self.say(f"foreseen: {seen}")
+
     def report(self) -> None:
         """Print a line."""
         now = self.numbers()
@@ -114,6 +123,10 @@ class Json(Progress):
     """An object a line."""
 
     every_s = 0.5
+
+    def foresee(self, seen: Forecast) -> None:
+        """Print an object."""
+        self.say(json.dumps({"study": self.name, "foreseen": seen.to_json()}))
 
     def report(self) -> None:
         """Print an object."""
@@ -133,6 +146,10 @@ class Bar(Progress):
     """A bar that moves."""
 
     every_s = 0.1
+
+    def foresee(self, seen: Forecast) -> None:
+        """Print a line above it."""
+        self.say(f"foreseen: {seen}")
 
     def __init__(self, name: str, running: int, **how: Any) -> None:
         super().__init__(name, **how)
