@@ -162,7 +162,10 @@ def test_ctrl_c_ends_quietly(tmp_path):
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["address"].startswith("http://127.0.0.1:")
         process.send_signal(signal.SIGINT)
-        _, talk = process.communicate(timeout=60)
+        try:
+            _, talk = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 0
     assert talk == "ended\n"
 

@@ -10,7 +10,6 @@ import hmac
 import json
 import secrets
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -226,12 +225,9 @@ def _index() -> tuple[bytes, str]:
 
 def run(server: Server) -> None:
     """Serve until the process is interrupted."""
-    loop = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.2})
-    loop.start()
+    # In this thread: an interrupt between a thread's start and its watch would leave it running.
     try:
-        while loop.is_alive():
-            time.sleep(0.2)
+        server.serve_forever(poll_interval=0.2)
     finally:
-        server.stop()
-        loop.join()
+        server.stopping.set()
         server.server_close()
