@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -37,7 +38,15 @@ columns:
   wait: {table: ports, where: {link: a->b}, measure: wait_mean_s, unit: ms}
   delivered: {where: {flow: f}, measure: packets_delivered, unit: packets}
 """
+SLOW = "12500 s"
 Start = Callable[..., "subprocess.Popen[str]"]
+
+
+def until_done(process: subprocess.Popen[str], runs: int) -> None:
+    """Read the progress of a study (``--progress json``) until so many runs have ended."""
+    assert process.stderr is not None
+    while json.loads(process.stderr.readline()).get("done", -1) < runs:
+        pass
 
 
 @pytest.fixture(scope="session")
@@ -55,10 +64,18 @@ def write_study(folder: Path, *, scenario: str = SCENARIO, said: str = STUDY) ->
 
 @pytest.fixture
 def slow(tmp_path: Path) -> Path:
-    """File of the study with runs of a second or so."""
+    """File of the study with runs of half a second or so."""
     folder = tmp_path / "slow"
     folder.mkdir()
-    return write_study(folder, scenario=SCENARIO.replace("20 s", "5000 s"))
+    return write_study(folder, scenario=SCENARIO.replace("20 s", SLOW))
+
+
+@pytest.fixture
+def endless(slow: Path) -> Path:
+    """File of the study with runs of an hour or so."""
+    scenario = slow.with_name("queue.yaml")
+    scenario.write_text(scenario.read_text().replace(SLOW, "40000000 s"))
+    return slow
 
 
 @pytest.fixture(scope="session")

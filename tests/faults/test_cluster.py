@@ -20,9 +20,9 @@ from trunkline.study.execute import How
 from trunkline.study.perform import performed
 from trunkline.study.plan import Task
 from trunkline.study.reproduction import Subject
-from trunkline.study.store import Store
+from trunkline.study.store import JOURNAL, Store
 
-from .conftest import SCENARIO, Start, files, perform, write_study
+from .conftest import SCENARIO, Start, files, perform, until_done, write_study
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("distributed")
@@ -34,10 +34,7 @@ def test_f10_a_worker_that_is_killed_costs_nothing(
     process = start(
         *("study", "run", str(slow), "--cluster", "local:2", "--out", "out", "--progress", "json"),
     )
-    assert process.stderr is not None
-    process.stderr.readline()
-    while json.loads(process.stderr.readline())["done"] < 1:
-        pass
+    until_done(process, 1)
     os.kill(workers(process.pid)[0], signal.SIGKILL)
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
@@ -70,10 +67,8 @@ def test_f22_when_the_coordinator_dies_the_workers_end_and_finished_runs_are_kep
     process = start(
         *("study", "run", str(slow), "--cluster", "local:2", "--out", "out", "--progress", "json"),
     )
-    assert process.stderr is not None
-    while json.loads(process.stderr.readline())["done"] < 1:
-        pass
-    time.sleep(0.7)  # Longer than it takes until a run that has ended is on the disk.
+    until_done(process, 1)
+    wait(lambda: (tmp_path / "out" / JOURNAL).stat().st_size > 0)
     mine = workers(process.pid)
     assert len(mine) == 2
     process.kill()
@@ -208,10 +203,7 @@ def test_f10_a_killed_worker_of_a_cluster_of_ones_own_costs_nothing(
     file = str(write_study(tmp_path, scenario=SCENARIO.replace("20 s", "1000 s")))
     words = ("--cluster", theirs.address, "--out", "out", "--progress", "json")
     process = start("study", "run", file, *words)
-    assert process.stderr is not None
-    process.stderr.readline()
-    while json.loads(process.stderr.readline())["done"] < 1:
-        pass
+    until_done(process, 1)
     os.kill(workers(first.pid)[0], signal.SIGKILL)
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
@@ -267,10 +259,7 @@ def test_f22_a_scheduler_that_dies_is_said_and_what_had_ended_is_kept(
     theirs.work(2)
     words = ("--cluster", theirs.address, "--out", "out", "--progress", "json")
     process = start("study", "run", str(slow), *words)
-    assert process.stderr is not None
-    process.stderr.readline()
-    while json.loads(process.stderr.readline())["done"] < 1:
-        pass
+    until_done(process, 1)
     theirs.scheduler.kill()
     _, said = process.communicate(timeout=60)
     assert process.returncode == 4
@@ -323,13 +312,11 @@ def test_f02_ctrl_c_ends_a_cluster_of_this_machine_without_a_word_from_its_worke
         *("study", "run", str(slow), "--cluster", "local:2", "--out", "out", "--progress", "json"),
         start_new_session=True,
     )
-    assert process.stderr is not None
-    while json.loads(process.stderr.readline())["done"] < 1:
-        pass
+    until_done(process, 1)
     os.killpg(process.pid, signal.SIGINT)  # As a terminal does: to all processes of the group.
     began = time.monotonic()
     _, said = process.communicate(timeout=120)
-    assert time.monotonic() - began < 5.0
+    assert time.monotonic() - began < 10.0  # Half a second, on a machine that does not stall.
     assert process.returncode == 130
     assert "Traceback" not in said
     assert "done; resume with --resume --out out" in said.splitlines()[-1]

@@ -95,14 +95,12 @@ def test_f08_another_build_of_the_engine_with_the_same_version_is_refused(
 
 
 def test_f09_a_second_process_is_told_who_holds_the_folder(
-    start: Start, slow: Path, tmp_path: Path
+    start: Start, endless: Path, tmp_path: Path
 ) -> None:
-    endless = slow.with_name("queue.yaml")
-    endless.write_text(endless.read_text().replace("5000 s", "40000000 s"))
-    first = start("study", "run", str(slow), "--out", "out", "--progress", "json")
+    first = start("study", "run", str(endless), "--out", "out", "--progress", "json")
     assert first.stderr is not None
     first.stderr.readline()
-    second = start("study", "run", str(slow), "--out", "out", "--resume")
+    second = start("study", "run", str(endless), "--out", "out", "--resume")
     _, said = second.communicate(timeout=240)
     assert second.returncode == 2
     assert f"out is in use by process {first.pid} on {os.uname().nodename} since 20" in said
@@ -110,7 +108,7 @@ def test_f09_a_second_process_is_told_who_holds_the_folder(
     first.send_signal(signal.SIGKILL)
     first.communicate()
     assert lock.holder(tmp_path / "out") == ""
-    stale = Store(tmp_path / "out", Subject(str(slow)).plan, resume=True)
+    stale = Store(tmp_path / "out", Subject(str(endless)).plan, resume=True)
     assert stale.warnings[0].startswith(f"process {first.pid} on ")
     stale.close()
 

@@ -169,7 +169,7 @@ def _deaf() -> Iterator[None]:
 def _kill(cluster: Any) -> None:
     """End the workers of this machine at once: what they are doing is not wanted any more."""
     for nanny in cluster.workers.values():
-        nanny.auto_restart = False
+        nanny.close_gracefully()  # Otherwise it starts another worker, and its end waits for that.
     for process in multiprocessing.active_children():
         process.kill()
 

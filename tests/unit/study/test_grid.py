@@ -194,8 +194,8 @@ def test_a_hundred_million_points_are_counted_and_refused_at_once(
     changed: Callable[[str], Path],
 ) -> None:
     axes = ", ".join(f"p{i}: {{from: 1, to: 100, step: 1}}" for i in range(4))
-    begun = time.monotonic()
+    begin = time.process_time()
     said = message(changed(f"grid: {{{axes}}}"))
     assert "100 000 000 points; 1 000 000 at most" in said
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begin < 5
     assert MOST_POINTS == 1_000_000
