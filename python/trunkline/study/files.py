@@ -22,43 +22,21 @@ if TYPE_CHECKING:
 STUDY = "study.json"
 
 
-class Written:
-    """Something that is written as a few files."""
+def add_to(done: Reproduction, folder: str | Path) -> None:
+    """Write a reproduction into the folder of its runs, the record last.
 
-    def fill(self, folder: Path) -> None:
-        """Write the files into a folder."""
-        raise NotImplementedError
-
-    def write(self, out: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the files into a new folder, which is whole or not there.
-
-        Parameters
-        ----------
-        out : str or Path
-            Folder to make.
-        overwrite : bool, default False
-            Replace an earlier reproduction there.
-
-        Returns
-        -------
-        Path
-            The folder; the same study and seeds give the same bytes.
-        """
-        return folders.replace(out, self.fill, marker=STUDY, overwrite=overwrite)
-
-    def add_to(self, folder: str | Path) -> None:
-        """Write the files into the folder of the study's runs, the record last.
-
-        Parameters
-        ----------
-        folder : str or Path
-            Folder that exists.
-        """
-        with tempfile.TemporaryDirectory(prefix=".outcome-", dir=folder) as made:
-            self.fill(Path(made))
-            names = sorted(path.name for path in Path(made).iterdir())
-            for name in sorted(names, key=lambda name: name == STUDY):
-                write_bytes(Path(folder) / name, (Path(made) / name).read_bytes())
+    Parameters
+    ----------
+    done : Reproduction
+        The study that was run.
+    folder : str or Path
+        Folder that exists.
+    """
+    with tempfile.TemporaryDirectory(prefix=".outcome-", dir=folder) as made:
+        fill(done, Path(made))
+        names = sorted(path.name for path in Path(made).iterdir())
+        for name in sorted(names, key=lambda name: name == STUDY):
+            write_bytes(Path(folder) / name, (Path(made) / name).read_bytes())
 
 
 def fill(done: Reproduction, folder: Path) -> None:

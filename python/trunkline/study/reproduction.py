@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from trunkline.results import Results
+from trunkline.results import folder as folders
 from trunkline.stats import mean_absolute_percentage, mean_interval, mean_log_ratio
-from trunkline.study import runner
+from trunkline.study import files, runner
 from trunkline.study.catalogue import find
 from trunkline.study.cells import Cell, Judged, TableError
 from trunkline.study.claims import Tables, Values, Verdict
 from trunkline.study.criteria import Judgement, judge
 from trunkline.study.errors import Refused
 from trunkline.study.execute import How
-from trunkline.study.files import Written
 from trunkline.study.frames import Runs
 from trunkline.study.model import Study
 from trunkline.study.parts import Reading, Table
@@ -29,7 +30,7 @@ from trunkline.study.progress import Progress
 from trunkline.study.progress import progress as progress_of
 
 
-class Reproduction(Written):
+class Reproduction:
     """A study that was run.
 
     Parameters
@@ -231,11 +232,27 @@ class Reproduction(Written):
 
         return render(self, width=width, colour=colour)
 
-    def fill(self, folder: Path) -> None:
-        """Write JSON, values and pictures; see :func:`trunkline.study.files.fill`."""
-        from trunkline.study.files import fill
+    def write(self, out: str | Path, *, overwrite: bool = False) -> Path:
+        """Write JSON, values and pictures into a new folder, which is whole or not there.
 
-        fill(self, folder)
+        Parameters
+        ----------
+        out : str or Path
+            Folder to make.
+        overwrite : bool, default False
+            Replace an earlier reproduction there.
+
+        Returns
+        -------
+        Path
+            The folder; the same study and seeds give the same bytes.
+        """
+        fill = functools.partial(files.fill, self)
+        return folders.replace(out, fill, marker=files.STUDY, overwrite=overwrite)
+
+    def add_to(self, folder: str | Path) -> None:
+        """Write them into the folder of the runs; see :func:`trunkline.study.files.add_to`."""
+        files.add_to(self, folder)
 
 
 class Subject:
