@@ -9,13 +9,14 @@ from typing import Any
 
 from trunkline.linux import classify, conditioning, mpls, qdisc, recovery
 from trunkline.linux.addresses import MOST_LINKS, Ends, Wiring, node_name
-from trunkline.linux.flows import OF_FLOW, Traffic, sysctls, traffic
+from trunkline.linux.flows import Traffic, sysctls, traffic
 from trunkline.linux.forwarding import FTN_MARK, Forwarding
 from trunkline.linux.plan import Node, Plan, Sample
 from trunkline.linux.qdisc import Leaf
 from trunkline.linux.recovery import Course
 from trunkline.linux.rehearsal import Rehearsal, rehearse
 from trunkline.linux.script import Script, UnsupportedError
+from trunkline.scenario.probe import FLOW_MEASURES
 
 _DEVICE_MTU = 65_535
 
@@ -291,7 +292,7 @@ def _routes(script: Script, data: Mapping[str, Any], its: Course, tables: Forwar
 def _samples(data: Mapping[str, Any], wiring: Wiring) -> tuple[Sample, ...]:
     steps: dict[tuple[str, str], int] = {}
     for probe in data["probes"]:
-        if probe["measure"] in OF_FLOW:
+        if probe["measure"] in FLOW_MEASURES:
             continue
         side = wiring.near[probe["target"]]
         key = (node_name(side.node), side.device)

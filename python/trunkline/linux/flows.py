@@ -11,6 +11,7 @@ from trunkline.linux.addresses import Ends, node_name
 from trunkline.linux.plan import PAYLOAD, SCHEDULED, TcpFlow, UdpFlow
 from trunkline.linux.rehearsal import Rehearsal
 from trunkline.linux.script import Script
+from trunkline.scenario.probe import FLOW_MEASURES
 
 FIRST_PORT: Final = 5000
 MOST_FLOWS: Final = 60_000
@@ -157,7 +158,7 @@ def _tcp(
     steps = [
         probe["step_ns"]
         for probe in data["probes"]
-        if probe["target"] == index and probe["measure"] in OF_FLOW
+        if probe["target"] == index and probe["measure"] in FLOW_MEASURES
     ]
     made.tcp.append(
         TcpFlow(
@@ -194,19 +195,6 @@ def _sample_step(steps: Sequence[int]) -> int:
     """A step that all the probes' steps are multiples of, unless it would be too short."""
     common = math.gcd(SAMPLE_NS, *steps)
     return common if common >= _SHORTEST_NS else min([SAMPLE_NS, *steps])
-
-
-OF_FLOW: Final = (
-    "throughput",
-    "goodput",
-    "delay",
-    "delay-max",
-    "cwnd",
-    "ssthresh",
-    "srtt",
-    "state",
-)
-"""Measures of probes whose target is a flow."""
 
 
 def _route(agent: Mapping[str, Any]) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ from typing import Any
 from trunkline.linux.addresses import node_name
 from trunkline.linux.arrivals import TcpSample, datagrams, samples
 from trunkline.linux.compile import Compiled
-from trunkline.linux.flows import OF_FLOW, TCP_HEADERS
+from trunkline.linux.flows import TCP_HEADERS
+from trunkline.scenario.probe import FLOW_MEASURES
 
 _STATES = {0: 1.0, 1: 1.0, 2: 1.0, 3: 2.0, 4: 3.0}
 """Linux's congestion states as the simulator's; slow start is told by the window."""
@@ -31,7 +32,7 @@ def raw(compiled: Compiled, folder: Path) -> dict[str, tuple[str, bytes]]:
     """
     rows: list[tuple[int, int, float]] = []
     for number, probe in enumerate(compiled.network["probes"]):
-        if probe["measure"] in OF_FLOW:
+        if probe["measure"] in FLOW_MEASURES:
             points = _of_flow(compiled, folder, probe)
         else:
             points = _of_link(compiled, folder, probe)
