@@ -14,7 +14,7 @@ import pytest
 
 from trunkline.engine.sim import stream
 from trunkline.network import compile
-from trunkline.scenario import load
+from trunkline.scenario import Scenario, load
 from trunkline.stats import (
     Histogram,
     Interval,
@@ -24,20 +24,15 @@ from trunkline.stats import (
 )
 from trunkline.stats.interval import student_quantile
 
+from ...conftest import MD1
+
 STUDIES = 1000
 RUNS = 5
 
-MD1 = """
-trunkline: 1
-parameters: {load: 0.5, length: 4 s}
-nodes: [S, R]
-links: {S-R: {rate: 10 Mbit/s, port: endless}}
-ports: {endless: {queue: {limit: none}}}
-flows:
-  poisson:
-    {agent: udp, from: S, to: R, arrivals: poisson, rate: "${load * 10 Mbit/s}", size: 1250 B}
-run: {duration: $length, warm_up: 200 ms}
-"""
+
+def _queue(rho: float, length: str) -> Scenario:
+    said = {"load": str(rho), "run.duration": length, "run.warm_up": "200 ms"}
+    return load(MD1, overrides=said)
 
 
 def below(wait: float, rho: float) -> float:
@@ -51,7 +46,7 @@ def below(wait: float, rho: float) -> float:
 
 def waits(rho: float, length: str, runs: int) -> list[float]:
     """Mean wait [ns] at the port, run by run with seeds from 1."""
-    network = compile(load(MD1, overrides={"load": str(rho), "length": length})).to_json()
+    network = compile(_queue(rho, length)).to_json()
     means = [math.nan] * runs
 
     def ended(number: int, failure: str | None, raw: Any) -> None:
@@ -91,7 +86,7 @@ def test_erlang1909_interval_of_a_pooled_quantile_holds_that_of_the_delay(
         middle = (low + high) / 2
         low, high = (middle, high) if below(middle, 0.5) < probability else (low, middle)
     true = (1 + high) * 1e6
-    network = compile(load(MD1)).to_json()
+    network = compile(_queue(0.5, "4 s")).to_json()
     found: list[Histogram] = [Histogram()] * 500
 
     def ended(number: int, failure: str | None, raw: Any) -> None:
