@@ -30,7 +30,8 @@ def server(protected: Path, tmp_path: Path) -> Iterator[Server]:
     thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     yield made
-    made.stop()
+    made.stopping.set()
+    made.shutdown()
     thread.join()
     made.server_close()
 

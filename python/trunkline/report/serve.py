@@ -81,11 +81,6 @@ class Server(ThreadingHTTPServer):
         """Where a browser finds it; whoever has it may read the folder."""
         return f"http://{HOST}:{self.server_port}/{self.token}/"
 
-    def stop(self) -> None:
-        """End the loop of `serve_forever` and every stream."""
-        self.stopping.set()
-        self.shutdown()
-
 
 class _Handler(BaseHTTPRequestHandler):
     server: Server
