@@ -34,7 +34,7 @@ def test_f11_a_run_over_its_time_fails_and_the_others_end(
     start: Start, endless: Path, tmp_path: Path
 ) -> None:
     words = ("study", "run", str(endless), "--out", "out")
-    process = start(*words, "--limit-time", "0.5", "--json")
+    process = start(*words, "--limit-time", "2", "--json")
     out, said = process.communicate(timeout=240)
     assert process.returncode == 5, said
     assert json.loads(out)["runs"] == 2

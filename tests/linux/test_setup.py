@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -117,10 +118,13 @@ def test_a_setup_that_is_interrupted_goes_on_where_it_stopped(
 def test_a_compiler_that_outlives_its_setup_is_waited_for(tmp_path):
     said = []
     with setup._alone(tmp_path, said.append) as lock:
-        left = subprocess.Popen(["sleep", "1"], pass_fds=[lock])
-    assert left.poll() is None
+        left = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[lock])
+    # It lives until nobody holds the other end of its pipe.
+    ends = threading.Timer(0.5, left.stdin.close)
+    ends.start()
     with left, setup._alone(tmp_path, said.append):
-        assert left.wait(0.5) == 0
+        assert ends.finished.is_set()
+        assert left.wait(60) == 0
     assert said == ["waiting for another setup, or for what is left of one"]
 
 
