@@ -184,5 +184,5 @@ def side(place: str, items: tuple[str, ...], engine: str = "sim") -> Side:
     return Side.of_scenario(
         scenario,
         f"{place} on Linux",
-        run=lambda network, seeds, text: run_linux(network, seeds, None, text),
+        run=lambda network, seeds, _: run_linux(network, seeds, None, scenario),
     )

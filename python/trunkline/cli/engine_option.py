@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from trunkline.network import Network
     from trunkline.results import Results
+    from trunkline.scenario import Scenario
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -70,8 +72,30 @@ def check_engine(engine: str, runner: str | None, **others: bool) -> None:
             raise click.UsageError(f"--{option} is for the simulator, not for --engine linux.")
 
 
+@contextmanager
+def placed(scenario: Scenario) -> Iterator[None]:
+    """Tell what the kernel lacks at its place in the scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What is compiled inside.
+
+    Raises
+    ------
+    ScenarioError
+        The kernel lacks something.
+    """
+    from trunkline.linux.script import UnsupportedError
+
+    try:
+        yield
+    except UnsupportedError as error:
+        raise error.placed(scenario) from None
+
+
 def run_linux(
-    network: Network, seeds: Sequence[int], runner: str | None, text: str
+    network: Network, seeds: Sequence[int], runner: str | None, scenario: Scenario
 ) -> list[Results]:
     """Run a network in a guest, and say what its kernel does differently.
 
@@ -83,8 +107,8 @@ def run_linux(
         A run each.
     runner : str or None
         ``uml``, ``qemu`` or ``native``.
-    text : str
-        Text of the scenario.
+    scenario : Scenario
+        What the network was compiled from.
 
     Returns
     -------
@@ -101,13 +125,14 @@ def run_linux(
         click.echo(f"note: {printable(note)}", err=True)
 
     try:
-        return simulate(
-            network.to_json(),
-            seeds=seeds,
-            runner=runner,
-            scenario=text,
-            noted=noted,
-            on_progress=show,
-        )
+        with placed(scenario):
+            return simulate(
+                network.to_json(),
+                seeds=seeds,
+                runner=runner,
+                scenario=scenario.text,
+                noted=noted,
+                on_progress=show,
+            )
     finally:
         show(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from trunkline.cli.common import engine_faults, load_scenario, scenario_options
+from trunkline.cli.engine_option import placed
 
 
 @click.command("export", short_help="Write a scenario as commands for real routers.")
@@ -51,7 +52,7 @@ def command(
     from trunkline.network import compile
     from trunkline.results.render import printable
 
-    with engine_faults():
+    with engine_faults(), placed(scenario):
         compiled = plan(compile(scenario).to_json())
     for note in compiled.notes:
         click.echo(f"note: {printable(note)}", err=True)

@@ -110,7 +110,7 @@ def _able(plan: Plan) -> dict[str, Runs]:
         try:
             check(runs[0][0])
         except UnsupportedError as error:
-            reasons.update(dict.fromkeys(error.reasons))
+            reasons.update(dict.fromkeys(each.text for each in error.reasons))
         else:
             able[name] = runs
     said = "; ".join(printable(reason) for reason in reasons)

@@ -158,7 +158,7 @@ def command(
     def run(seeds: list[int]) -> list[Results]:
         with engine_faults():
             if engine == "linux":
-                return run_linux(network, seeds, runner, scenario.text)
+                return run_linux(network, seeds, runner, scenario)
             return simulate(network, seeds=seeds, threads=threads, scenario=scenario.text)
 
     reached, courses = None, None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trunkline.cli.common import SEED, engine_faults, load_scenario, override_options
-from trunkline.cli.engine_option import RUNNERS
+from trunkline.cli.engine_option import RUNNERS, placed
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
@@ -82,8 +82,9 @@ def command(
     verdicts = []
     with engine_faults():
         # What the kernel cannot do is said before anything runs.
-        for _, _, network in networks:
-            check(network)
+        for scenario, (_, _, network) in zip(scenarios, networks, strict=True):
+            with placed(scenario):
+                check(network)
         runner = choose(runner)
         for name, first, network in networks:
             show = part_shown(f"verify: {name}, kernel of {runner}")

@@ -22,7 +22,12 @@ NEAREST: Final = {
 
 
 def queue(
-    script: Script, side: Side, its: Mapping[str, Any], parent: str, handle: str, name: str
+    script: Script,
+    side: Side,
+    its: Mapping[str, Any],
+    parent: str,
+    handle: str,
+    owner: tuple[str, str],
 ) -> str:
     """Says the qdisc of a queue and returns its kind.
 
@@ -36,24 +41,34 @@ def queue(
         The queue in the compiled network.
     parent, handle : str
         Class it hangs at, and its own handle.
-    name : str
-        Port and class, to be shown.
+    owner : (str, str)
+        Port and class.
     """
+    name = ".".join(owner)
+    place = ("ports", owner[0], "classes", owner[1], "queue")
     aqm = its["aqm"]
     add = f"qdisc add dev {side.device} parent {parent} handle {handle} "
     about = f"queue of {name}: {aqm['kind']}"
-    packets, size = _limits(script, its, name)
+    packets, size = _limits(script, its, name, place)
     if aqm["kind"] == "drop-tail":
         if size is not None:
             if packets is not None:
-                script.refuse(f"queue of {name}: Linux's FIFOs have a limit of packets or of bytes")
+                script.refuse(
+                    f"queue of {name}: Linux's FIFOs have a limit of packets or of bytes; "
+                    "nearest: one of the two",
+                    *place,
+                    "limit",
+                )
             script.say(side.node, "tc", f"{add}bfifo limit {size}b", about)
             return "bfifo"
         limit = _ENDLESS_PACKETS if packets is None else packets
         script.say(side.node, "tc", f"{add}pfifo limit {limit}", about)
         return "pfifo"
     if aqm["kind"] in ("red", "red-linux"):
-        red = _of_red(script, aqm, name) if aqm["kind"] == "red" else _of_linux(script, aqm, name)
+        if aqm["kind"] == "red":
+            red = _of_red(script, aqm, name, (*place, "aqm"))
+        else:
+            red = _of_linux(script, aqm, name)
         limit = _ENDLESS_BYTES if size is None else size
         script.say(side.node, "tc", f"{add}red limit {limit} {red}", about)
         if packets is not None:
@@ -62,7 +77,7 @@ def queue(
             script.say(side.node, "tc", f"{line} {packets}")
         return "red"
     if aqm["kind"] == "gred":
-        _gred(script, side, aqm, parent, handle, about)
+        _gred(script, side, aqm, parent, handle, name)
         if packets is not None or size is not None:
             script.note(
                 f"queue of {name}: Linux's gred has limits for each DP and none for all of them; "
@@ -70,21 +85,35 @@ def queue(
             )
         return "gred"
     nearest = NEAREST.get(aqm["kind"], "red-linux")
-    script.refuse(f"queue of {name}: the Linux kernel has no {aqm['kind']}; nearest: {nearest}")
+    script.refuse(
+        f"queue of {name}: the Linux kernel has no {aqm['kind']}; nearest: {nearest}",
+        *place,
+        "aqm",
+        "kind",
+    )
     return ""
 
 
-def _limits(script: Script, its: Mapping[str, Any], name: str) -> tuple[int | None, int | None]:
+def _limits(
+    script: Script, its: Mapping[str, Any], name: str, place: tuple[str, ...]
+) -> tuple[int | None, int | None]:
     packets, size = its["limit_packets"], its["limit_bytes"]
     if not its["counts_in_service"]:
         return packets, size
     if size is not None or its["aqm"]["kind"] != "drop-tail":
         script.refuse(
             f"queue of {name}: what is in service has left the queue in Linux; "
-            "nearest: counts_in_service: false"
+            "nearest: counts_in_service: false",
+            *place,
+            "counts_in_service",
         )
     elif packets is not None and packets < 2:
-        script.refuse(f"queue of {name}: a limit of {packets} packet in service leaves no queue")
+        script.refuse(
+            f"queue of {name}: a limit of {packets} packet in service leaves no queue; "
+            "nearest: limit: 2 packets",
+            *place,
+            "limit",
+        )
     return None if packets is None else packets - 1, size
 
 
@@ -124,11 +153,13 @@ def plog(probability: float, span: int) -> int:
     return log
 
 
-def _of_red(script: Script, aqm: Mapping[str, Any], name: str) -> str:
+def _of_red(script: Script, aqm: Mapping[str, Any], name: str, place: tuple[str, ...]) -> str:
     """RED as published, in the parameters of ``tc``; thresholds in packets become bytes."""
     if aqm["gentle"]:
         script.refuse(
-            f"queue of {name}: Linux's red drops all above max_th; nearest: gentle: false"
+            f"queue of {name}: Linux's red drops all above max_th; nearest: gentle: false",
+            *place,
+            "gentle",
         )
     mean = aqm["mean_packet_bytes"]
     unit = mean if aqm["unit"] == "packets" else 1
@@ -140,12 +171,25 @@ def _of_red(script: Script, aqm: Mapping[str, Any], name: str) -> str:
         "spreads drops uniformly; red-linux does the same in the simulator"
     )
     if not least or burst is None:
-        script.refuse(f"queue of {name}: tc has no burst that gives the weight 2^-{wanted}")
+        script.refuse(
+            f"queue of {name}: tc has no burst that gives the weight 2^-{wanted} with min_th "
+            f"{least} B; nearest: {_near(wanted, least, mean)}",
+            *place,
+            "w_q",
+        )
         burst = 1
     return (
         f"min {least} max {most} avpkt {mean} burst {burst} bandwidth 10mbit "
         f"probability {min(aqm['max_p'], 0.999999):.9f}"
     )
+
+
+def _near(wanted: int, least: int, mean: int) -> str:
+    """The weight closest to one that ``tc`` cannot give."""
+    logs = sorted(range(1, 32), key=lambda log: abs(log - wanted))
+    reached = (log for log in logs if burst_of(log, least, mean) is not None)
+    log = next(reached, None) if least else None
+    return "a min_th above zero" if log is None else f"w_q: {2.0**-log:g}"
 
 
 def burst_of(wanted: int, least: int, mean: int) -> int | None:
@@ -169,7 +213,7 @@ def burst_of(wanted: int, least: int, mean: int) -> int | None:
 
 
 def _gred(
-    script: Script, side: Side, aqm: Mapping[str, Any], parent: str, handle: str, about: str
+    script: Script, side: Side, aqm: Mapping[str, Any], parent: str, handle: str, name: str
 ) -> None:
     dps = aqm["dps"]
     count = max(max(each["dp"] for each in dps), aqm["default_dp"]) + 1
@@ -179,11 +223,11 @@ def _gred(
         side.node,
         "tc",
         f"qdisc add {dev} gred setup DPs {count} default {aqm['default_dp']}{grio}",
-        about,
+        f"queue of {name}: gred",
     )
     for each in dps:
         prio = f" prio {each['prio']}" if aqm["grio"] else ""
-        parameters = _parameters(script, each["parameters"], aqm["age"], about.split(":")[0][9:])
+        parameters = _parameters(script, each["parameters"], aqm["age"], name)
         script.say(
             side.node,
             "tc",

@@ -63,7 +63,10 @@ class Egress:
         if len(found) > 1:
             self.script.refuse(
                 f"port {self.config['name']}: filters do not see the flow of a packet under its "
-                f"labels; classify by trunk or path on {self.link['name']}"
+                f"labels on {self.link['name']}; nearest: rules by trunk or path",
+                "ports",
+                self.config["name"],
+                "classify",
             )
         chosen = sorted(found)[0]
         return (int(chosen[0]), int(chosen[1]))
@@ -171,7 +174,10 @@ class Egress:
         if said and said != act:
             self.script.refuse(
                 f"{self.link['name']}: trunks that share a label there have different classes or "
-                "traffic classes; nearest: a path for each"
+                "traffic classes; nearest: a path for each",
+                "ports",
+                self.config["name"],
+                "classify",
             )
         # One preference has filters of one protocol and kind.
         spread = {"ip": 0, "mpls_uc": 100, "all": 200}[protocol]

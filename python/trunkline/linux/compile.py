@@ -88,9 +88,13 @@ def compile(network_json: str, *, seed: int | None = None) -> Compiled:
     sent = traffic(script, data, rehearsal)
     targets = sorted({node for node, _, _ in sent.ends.keys})
     its = recovery.course(script, data, rehearsal, targets)
-    if script.reasons:
-        raise UnsupportedError(script.reasons)
     wiring = Wiring.of(data["links"])
+    if script.reasons:
+        # What queues and meters lack does not hang on the flows: it is told with the rest.
+        _ports(script, data, wiring)
+        for conditioner in data.get("conditioners", []):
+            conditioning.filters(script, conditioner, [])
+        raise UnsupportedError(script.reasons)
     _links(script, data, wiring)
     leaves = _ports(script, data, wiring)
     _arrivals(script, its, wiring, leaves, sent)
@@ -139,12 +143,19 @@ def compile(network_json: str, *, seed: int | None = None) -> Compiled:
 
 def _refuse(script: Script, data: Mapping[str, Any]) -> None:
     if len(data["links"]) > MOST_LINKS:
-        script.refuse(f"{len(data['links'])} links; there are addresses for {MOST_LINKS}")
+        script.refuse(
+            f"{len(data['links'])} links; there are addresses for {MOST_LINKS}; "
+            "nearest: a part of the network",
+            "links",
+        )
     for link in data["links"]:
         if link.get("conditioner") is not None:
             script.refuse(
                 f"{link['name']}: Linux's police counts Ethernet and labels where packets leave; "
-                "nearest: the conditioner as ingress of the link before"
+                "nearest: the conditioner as ingress of the link before",
+                "links",
+                link["name"],
+                "conditioner",
             )
 
 

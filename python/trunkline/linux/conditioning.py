@@ -68,14 +68,21 @@ def filters(
 def _profile(script: Script, name: str, profile: Mapping[str, Any], chain: int) -> list[str]:
     meter = profile["meter"]
     about = f"conditioner {name}, profile {profile['name']}"
+    place = ("conditioners", name, "profiles", profile["name"], "meter")
     if meter["kind"] not in ("token-bucket", "trtcm", "rfc4115"):
         script.refuse(
             f"{about}: the Linux kernel has no {meter['kind']}; "
-            f"nearest: {NEAREST.get(meter['kind'], 'token-bucket')}"
+            f"nearest: {NEAREST.get(meter['kind'], 'token-bucket')}",
+            *place,
+            "kind",
         )
         return []
     if meter["colour_aware"]:
-        script.refuse(f"{about}: Linux's police sees no colours; nearest: colour_aware: false")
+        script.refuse(
+            f"{about}: Linux's police sees no colours; nearest: colour_aware: false",
+            *place,
+            "colour_aware",
+        )
     green, yellow, red = (_end(action) for action in profile["actions"])
     if meter["kind"] == "token-bucket":
         peak = f"mtu {_LARGEST_PACKET}"

@@ -85,7 +85,11 @@ def traffic(script: Script, data: Mapping[str, Any], rehearsal: Rehearsal) -> Tr
         When datagrams leave and flows start.
     """
     if len(data["flows"]) > MOST_FLOWS:
-        script.refuse(f"{len(data['flows'])} flows; there are ports for {MOST_FLOWS}")
+        script.refuse(
+            f"{len(data['flows'])} flows; there are ports for {MOST_FLOWS}; "
+            "nearest: fewer flows of a higher rate",
+            "flows",
+        )
         return Traffic()
     made = Traffic(sent=rehearsal.sent)
     for index, flow in enumerate(data["flows"]):
@@ -103,7 +107,11 @@ def _udp(script: Script, made: Traffic, index: int, flow: Mapping[str, Any]) -> 
     listed = made.sent[index]
     if any(size < smallest for _, size in listed):
         script.refuse(
-            f"flow {flow['name']}: datagrams below {smallest} B have no room for a time stamp"
+            f"flow {flow['name']}: datagrams below {smallest} B have no room for a time stamp; "
+            f"nearest: size: {smallest} B",
+            "flows",
+            flow["name"],
+            "size",
         )
         return
     target = made.end(flow["dst"], flow["fec"], flow["src"])
@@ -141,14 +149,22 @@ def _tcp(
     made.tcp_starts[index] = start
     name = f"flow {flow['name']}"
     if agent["variant"] == "tahoe":
-        script.refuse(f"{name}: the Linux kernel has no tahoe; nearest: new-reno")
+        script.refuse(
+            f"{name}: the Linux kernel has no tahoe; nearest: new-reno",
+            "flows",
+            flow["name"],
+            "variant",
+        )
     if agent["variant"] == "reno":
         script.note(f"{name}: Linux's reno recovers as NewReno (RFC 6582), not as Reno (RFC 2581)")
     options = TIMESTAMPS if agent["timestamps"] else 0
     if agent["header_bytes"] != TCP_HEADERS + options:
         script.refuse(
-            f"{name}: headers of {agent['header_bytes']} B; the kernel's have "
-            f"{TCP_HEADERS + options} B"
+            f"{name}: headers of {agent['header_bytes']} B, the kernel's have "
+            f"{TCP_HEADERS + options} B; nearest: header: {TCP_HEADERS + options} B",
+            "flows",
+            flow["name"],
+            "header",
         )
     if agent["send_overhead_ns"]:
         script.note(f"{name}: the kernel's sender has no send_overhead")
@@ -212,16 +228,20 @@ def _route(agent: Mapping[str, Any]) -> tuple[str, ...]:
 def _agree(script: Script, data: Mapping[str, Any]) -> None:
     """SACK, time stamps and ECN are a node's, not a connection's."""
     for key, asked in (("variant", _sack), ("timestamps", _timestamps), ("ecn", _ecn)):
-        by_node: dict[int, set[bool]] = {}
+        # By node and what is asked of it: the first flow that asks for it.
+        by_node: dict[int, dict[bool, str]] = {}
         for flow in data["flows"]:
             if flow["agent"]["protocol"] == "tcp":
                 for node in (flow["src"], flow["dst"]):
-                    by_node.setdefault(node, set()).add(asked(flow["agent"]))
+                    by_node.setdefault(node, {}).setdefault(asked(flow["agent"]), flow["name"])
         for node, values in by_node.items():
             if len(values) > 1:
                 script.refuse(
                     f"node {data['nodes'][node]['name']}: Linux sets {key} (SACK, time stamps, "
-                    "ECN) for a node, not a flow; nearest: give each kind of flow nodes of its own"
+                    "ECN) for a node, not a flow; nearest: give each kind of flow nodes of its own",
+                    "flows",
+                    list(values.values())[1],
+                    key,
                 )
 
 

@@ -140,7 +140,12 @@ class Forwarding:
             labels = "/".join(str(each) for each in mpls.labels_out(entry, label))
             if entry["link"] is None:
                 if labels:
-                    self.script.refuse(f"{about}: a label that is put on at its path's last node")
+                    self.script.refuse(
+                        f"{about}: a label that is put on at its path's last node; "
+                        "nearest: the next path from the node after",
+                        "paths",
+                        self.data["paths"][entry["path"]]["name"],
+                    )
                 yield (node, "mpls", str(label)), (f"dev lo{ttl}", about)
                 continue
             swap = f"as {labels} " if labels else ""

@@ -158,7 +158,10 @@ def leaving(
                 egress.script.refuse(
                     f"{egress.link['name']}: Linux cannot rewrite what is below a label and put "
                     "another one on at the same node; nearest: php: false, with the next path's "
-                    "labels from the node after"
+                    "labels from the node after",
+                    "paths",
+                    data["paths"][entry["path"]]["name"],
+                    "php",
                 )
                 continue
             marks |= _coming(egress, entry, (rank, tc), labels_out(entry, label), after)

@@ -84,7 +84,10 @@ def port(
     script.say(side.node, "tc", f"qdisc add dev {device} root handle 1: {stab}htb default 1", about)
     if kind in NEAREST:
         script.refuse(
-            f"port {config['name']}: the Linux kernel has no {kind}; nearest: {NEAREST[kind]}"
+            f"port {config['name']}: the Linux kernel has no {kind}; nearest: {NEAREST[kind]}",
+            "ports",
+            config["name"],
+            "scheduler",
         )
         return {}
     burst = max(1, -(-rate // 8_000_000))
@@ -165,10 +168,19 @@ def _order(script: Script, config: Mapping[str, Any]) -> list[int]:
     if len(set(priorities)) < len(priorities):
         script.refuse(
             f"port {config['name']}: classes of equal priority take turns, the bands of Linux's "
-            "prio do not; nearest: drr below htb classes of one priority (scheduler: htb)"
+            "prio do not; nearest: htb classes of one priority (scheduler: htb)",
+            "ports",
+            config["name"],
+            "classes",
         )
     if len(priorities) > _MOST_BANDS:
-        script.refuse(f"port {config['name']}: Linux's prio has at most {_MOST_BANDS} bands")
+        script.refuse(
+            f"port {config['name']}: Linux's prio has at most {_MOST_BANDS} bands; "
+            f"nearest: {_MOST_BANDS} classes",
+            "ports",
+            config["name"],
+            "classes",
+        )
     return sorted(range(len(priorities)), key=lambda index: (priorities[index], index))
 
 
@@ -286,5 +298,5 @@ def _leaf(
 ) -> Leaf:
     its = config["classes"][index]
     handle = f"{0x100 + index:x}:"
-    kind = queue(script, side, its["queue"], parent, handle, f"{config['name']}.{its['name']}")
+    kind = queue(script, side, its["queue"], parent, handle, (config["name"], its["name"]))
     return Leaf(handle, kind, priority)

@@ -132,7 +132,10 @@ def course(
         if each["kind"] == "one-plus-one":
             script.refuse(
                 f"protection {each['name']}: the kernel does not send a packet into two paths; "
-                "nearest: kind: backup"
+                "nearest: kind: backup",
+                "protections",
+                each["name"],
+                "kind",
             )
     if script.reasons:
         return made
@@ -254,7 +257,10 @@ def _part(
         if link is None or not labels or shared or moment.protection > _MOST_GAPS:
             script.refuse(
                 f"{about}: Linux does not tell what it carries from other packets while it "
-                "switches back; nearest: make_before_break: true"
+                "switches back; nearest: make_before_break: true",
+                "protections",
+                its["name"],
+                "make_before_break",
             )
             continue
         made.gaps.append(Gap(moment.protection, link, labels, start, moment.time_ns))

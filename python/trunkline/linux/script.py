@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from trunkline.results.render import printable
 
+if TYPE_CHECKING:
+    from trunkline.scenario import Scenario, ScenarioError
+
 Program = Literal["sysctl", "ip", "mpls", "tc"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Something that the Linux kernel does not have.
+
+    Parameters
+    ----------
+    text : str
+        What, and what is nearest to it.
+    path : tuple of str
+        Where the scenario asks for it, by the names of the compiled network.
+    """
+
+    text: str
+    path: tuple[str, ...]
 
 
 class UnsupportedError(ValueError):
@@ -15,17 +34,29 @@ class UnsupportedError(ValueError):
 
     Parameters
     ----------
-    reasons : list of str
+    reasons : list of Reason
         What, and what is nearest to it.
     """
 
-    def __init__(self, reasons: list[str]) -> None:
+    def __init__(self, reasons: list[Reason]) -> None:
         self.reasons = reasons
-        super().__init__("\n".join(reasons))
+        super().__init__("\n".join(each.text for each in reasons))
 
     def render(self) -> str:
-        """As a command shows it: one line a reason."""
-        return "\n".join(f"error[linux]: {printable(reason)}" for reason in self.reasons)
+        """As a command shows it that has no file of the scenario: one line a reason."""
+        return "\n".join(f"error[linux]: {printable(each.text)}" for each in self.reasons)
+
+    def placed(self, scenario: Scenario) -> ScenarioError:
+        """The same, with file, line and column.
+
+        Parameters
+        ----------
+        scenario : Scenario
+            What the network was compiled from.
+        """
+        from trunkline.scenario.lacking import lacking
+
+        return lacking("linux", scenario, [(each.text, each.path) for each in self.reasons])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +89,14 @@ class Script:
     ----------
     commands : list of list of Command
         By node, in order.
-    reasons : list of str
+    reasons : list of Reason
         What the kernel lacks; empty if it can do all.
     notes : list of str
         What the kernel does differently, one sentence each.
     """
 
     commands: list[list[Command]]
-    reasons: list[str] = field(default_factory=list)
+    reasons: list[Reason] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @classmethod
@@ -79,10 +110,10 @@ class Script:
         """Adds a command."""
         self.commands[node].append(Command(program, line, about, wire))
 
-    def refuse(self, reason: str) -> None:
-        """Adds a reason once."""
-        if reason not in self.reasons:
-            self.reasons.append(reason)
+    def refuse(self, reason: str, *path: str) -> None:
+        """Adds a reason, and where the scenario asks for it, once."""
+        if all(reason != each.text for each in self.reasons):
+            self.reasons.append(Reason(reason, path))
 
     def note(self, note: str) -> None:
         """Adds a note once."""

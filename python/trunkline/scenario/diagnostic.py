@@ -38,6 +38,7 @@ CODES: dict[str, str] = {
     "file": "a file that cannot be read, or has no place here",
     "format": "a version of the language that this program does not read",
     "label": "a label that is reserved, out of range or taken",
+    "linux": "something that the Linux kernel has not",
     "limit": "larger, deeper or wider than a scenario may be",
     "memory": "a network that needs more memory than allowed",
     "missing-key": "a key that must be there",

@@ -6,7 +6,7 @@ import pytest
 
 from trunkline.linux.compile import Compiled
 from trunkline.linux.compile import compile as plan_of
-from trunkline.linux.script import UnsupportedError
+from trunkline.linux.script import Reason, UnsupportedError
 from trunkline.network import compile
 from trunkline.scenario import load
 
@@ -199,7 +199,7 @@ class TestWhatTheKernelLacks:
         with pytest.raises(UnsupportedError) as caught:
             line(port)
         (reason,) = caught.value.reasons
-        assert f"no {lacks}; nearest: {nearest}" in reason
+        assert f"no {lacks}; nearest: {nearest}" in reason.text
 
     def test_all_reasons_are_given_at_once(self) -> None:
         port = "scheduler: wfq, classes: {a: {}, default: {}}"
@@ -210,7 +210,7 @@ class TestWhatTheKernelLacks:
             planned(text)
 
     def test_names_cannot_steer_the_terminal(self) -> None:
-        error = UnsupportedError(["port \x1b[2J: the Linux kernel has no wfq"])
+        error = UnsupportedError([Reason("port \x1b[2J: the Linux kernel has no wfq", ())])
         assert "\x1b" not in error.render()
 
 

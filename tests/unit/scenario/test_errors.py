@@ -30,7 +30,8 @@ def test_message_is_exactly_as_recorded(name: str, monkeypatch: pytest.MonkeyPat
 
 def test_every_code_has_a_recorded_message() -> None:
     recorded = "\n".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.txt"))
-    assert set(re.findall(r"error\[([a-z-]+)\]: ", recorded)) == set(CODES)
+    # What a kernel has not is found out when a scenario is compiled for it (tests/unit/linux).
+    assert set(re.findall(r"error\[([a-z-]+)\]: ", recorded)) == set(CODES) - {"linux"}
 
 
 def test_every_message_has_its_scenario() -> None:

@@ -1,0 +1,74 @@
+"""What an engine lacks for a scenario, told at its place in the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from trunkline.scenario.diagnostic import Path, Problems, ScenarioError
+from trunkline.scenario.loader import place_all
+from trunkline.scenario.topology import topology
+
+if TYPE_CHECKING:
+    from trunkline.scenario.model import Scenario
+
+__all__ = ["lacking"]
+
+_ONE_OF_MANY = re.compile(r"\[\d+\]\Z")
+
+
+def lacking(code: str, scenario: Scenario, reasons: Iterable[tuple[str, Path]]) -> ScenarioError:
+    """Everything that an engine lacks, each with file, line and column.
+
+    Parameters
+    ----------
+    code : str
+        Of the diagnostics, the engine's name.
+    scenario : Scenario
+        What was asked for.
+    reasons : iterable of (str, Path)
+        What is lacking and what is nearest; and the path of it by the names of the compiled
+        network, where a link is one direction (``R1->R2``) and each flow has a name of its own.
+
+    Returns
+    -------
+    ScenarioError
+    """
+    document, origin = scenario._document or ({}, None)
+    arcs = {arc.name: arc for arc in topology(scenario, Problems()).arcs}
+    found: dict[tuple[str, Path], None] = {}
+    for text, path in reasons:
+        whole = path
+        if path[:1] == ("links",) and path[1] in arcs:
+            arc = arcs[str(path[1])]
+            way = "backward" if arc.backward else "forward"
+            whole = ("links", arc.link, way, *path[2:])
+            if len(_written(document, whole)) < len(whole):
+                whole = ("links", arc.link, *path[2:])
+        elif path[:1] == ("flows",) and len(path) > 1:
+            name = str(path[1])
+            declared = _ONE_OF_MANY.sub("", name)
+            whole = ("flows", declared, *path[2:])
+            # Flows that are one in the file are told of once.
+            text = text.replace(name, declared)
+        elif path[:1] == ("ports",) and len(_written(document, path[:4])) < 3:
+            # A port without classes has its queue at once.
+            whole = (*path[:2], *path[4:])
+        found[text, _written(document, whole)] = None
+    problems = Problems()
+    for text, path in found:
+        problems.add(code, path, text)
+    file, content = ("", "") if origin is None else (origin.file, origin.content)
+    return ScenarioError(place_all(problems.found, document, file), content, file)
+
+
+def _written(document: Any, path: Path) -> Path:
+    """As much of a path as the document has; the rest is by default."""
+    value = document
+    for depth, part in enumerate(path):
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return path[:depth]
+    return path
