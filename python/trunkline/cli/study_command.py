@@ -153,6 +153,9 @@ def study_faults(folder: str | None = None) -> Iterator[None]:
 )
 @dry_run_option
 @execution_options
+@click.option(
+    "--judge", is_flag=True, help="End with 3 if some run breaks a service level agreement."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def run(
     name: str,
@@ -167,6 +170,7 @@ def run(
     threads: int | None,
     cluster: str | None,
     progress: str | None,
+    judge: bool,
     as_json: bool,
 ) -> int:
     """Run the study in FILE, or the one of the package called NAME.
@@ -183,12 +187,15 @@ def run(
     from trunkline.study.perform import working
     from trunkline.study.progress import progress as progress_of
     from trunkline.study.reproduction import Subject
+    from trunkline.study.show import judged
     from trunkline.study.store import Store
 
     how = how_of(threads, cluster)
     with study_faults():
         which = None if shard is None else shard_of(shard, dict(os.environ))
         plan = Subject(name, seeds=runs).plan
+        if judge:
+            judged(plan.measures)
     samples = {0, len(plan.points) // 2, len(plan.points) - 1}
     sampled = [plan.points[place].network_json for place in sorted(samples)]
     say = progress_of(progress, plan.name).foresee
@@ -207,6 +214,7 @@ def run(
             progress=lambda: progress_of(progress, plan.name, running=threads or cores()),
             resume=resume,
             overwrite=overwrite,
+            judge=judge,
             as_json=as_json,
         )
     with study_faults():
@@ -225,12 +233,14 @@ def run(
         said = {"folder": str(folder), "done": len(store.records), "of": len(store.mine)}
         if as_json:
             echo_json(said)
-    else:
-        _show(folder, (), as_json=as_json)
-    return Status.PARTIAL if failed else Status.DONE
+        return Status.PARTIAL if failed else Status.DONE
+    held = _show(folder, (), judge=judge, as_json=as_json)
+    return Status.PARTIAL if failed else held
 
 
-def _run_until(plan: Plan, folder: Path, target: float, *, as_json: bool, **how: Any) -> int:
+def _run_until(
+    plan: Plan, folder: Path, target: float, *, judge: bool, as_json: bool, **how: Any
+) -> int:
     """Replicate until every point is sure, then show the study."""
     from trunkline.study.until import until
 
@@ -244,12 +254,12 @@ def _run_until(plan: Plan, folder: Path, target: float, *, as_json: bool, **how:
         click.echo(f"failed: {shown(each.said)}; kept in {each.folder}", err=True)
     if failed:
         return Status.PARTIAL
-    _show(folder, (), as_json=as_json)
+    held = _show(folder, (), judge=judge, as_json=as_json)
     few = [each for each in reached if not each.precision.reached]
     share = f"± {100 * target:g} %"
     if not few:
         click.echo(f"all {len(reached)} points reach {share}", err=True)
-        return Status.DONE
+        return held
     worst = max(few, key=lambda each: each.precision.relative or 0)
     labels = ", ".join(worst.point.labels.values()) or "the point"
     click.echo(
@@ -258,7 +268,7 @@ def _run_until(plan: Plan, folder: Path, target: float, *, as_json: bool, **how:
         f"± {100 * (worst.precision.relative or 0):.2g} %",
         err=True,
     )
-    return Status.DONE
+    return held
 
 
 def interrupted(done: int, total: int, folder: str) -> str:
@@ -313,22 +323,30 @@ def status(folder: str, as_json: bool) -> None:
 @command.command("show", short_help="Means with intervals, point by point.")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @click.option("--value", "values", multiple=True, help="Show only this value; repeatable.")
+@click.option(
+    "--judge", is_flag=True, help="End with 3 if some run breaks a service level agreement."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-def show(folder: str, values: tuple[str, ...], as_json: bool) -> None:
-    """Show the mean of every value at every point of the study in FOLDER, with 95 % intervals."""
+def show(folder: str, values: tuple[str, ...], judge: bool, as_json: bool) -> int:
+    """Show the mean of every value at every point of the study in FOLDER, with 95 % intervals.
+
+    Of service level agreements it is shown at which points every run keeps them.
+    """
     with study_faults():
-        _show(Path(folder), values, as_json=as_json)
+        return _show(Path(folder), values, judge=judge, as_json=as_json)
 
 
-def _show(folder: Path, values: tuple[str, ...], *, as_json: bool) -> None:
+def _show(folder: Path, values: tuple[str, ...], *, judge: bool, as_json: bool) -> int:
     from trunkline.study.frames import read
-    from trunkline.study.show import render, to_json
+    from trunkline.study.show import broken, render, to_json
 
     runs = read(folder)
+    status = Status.NOT_HELD if judge and broken(runs) else Status.DONE
     if as_json:
         echo_json(to_json(runs, values))
     else:
         echo_tables(lambda **how: render(runs, values, **how))
+    return status
 
 
 @command.command("plot", short_help="Draw a value against a parameter.")

@@ -73,8 +73,9 @@ def _hidden_dscps(scenario: Scenario, found: Topology, sound: set[str], problems
                     ("ports", str(port), "classify"),
                     f"labelled packets show no DSCP: on {link} those of path {path} match no rule "
                     "that asks for one",
-                    hint="add rules by tc, which is the first three bits of the DSCP at the push, "
-                    "or by trunk",
+                    hint="say what the TC means: `defaults: {diffserv: {map: {DF: 0, EF: 5}}}`, "
+                    "with each DSCP in use; or add rules by tc, which is else the first three bits "
+                    "of the DSCP, or by trunk",
                     at_key=True,
                     warning=True,
                 )

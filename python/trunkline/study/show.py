@@ -14,10 +14,12 @@ from trunkline.study import journal, store
 from trunkline.study.errors import Refused
 from trunkline.study.frames import Runs
 from trunkline.study.lock import holder
-from trunkline.study.measure import SLA
+from trunkline.study.measure import SLA, agreements
 
 MOST_COLUMNS = 6
 CLOSING = "means with 95 % intervals (Student's t) over seeds"
+
+_Point = tuple[dict[str, str], int, dict[str, "Interval | None"]]
 
 
 def points(runs: Runs, values: Sequence[str] = ()) -> Iterator[tuple[dict[str, str], int, Any]]:
@@ -95,42 +97,113 @@ def to_json(runs: Runs, values: Sequence[str] = ()) -> dict[str, Any]:
 def render(
     runs: Runs, values: Sequence[str] = (), *, width: int | None = None, colour: bool = False
 ) -> str:
-    """As tables for a terminal, one for each part.
+    """As tables for a terminal: for each part one of values and one of service levels.
 
-    A row is a point, or one value of a point where there are many.
+    A row is a point, or one value of a point where all do not fit beside each other.
     """
-    tables: dict[str, tuple[Any, list[str]]] = {}
-    few = False
+    parts: dict[str, list[_Point]] = {}
     for labels, count, found in points(runs, values):
-        part = labels.pop("part", "")
-        if part not in tables:
-            title = str(runs.manifest["title"]) + (f": {part}" if part else "")
-            tables[part] = (_frame(title, list(labels), list(found), runs.units), list(found))
-        drawn, names = tables[part]
-        few = few or count < 2
-        agreed = runs.agreements
-        cells = [(_share if name in agreed else _cell)(found.get(name)) for name in names]
-        if len(names) > MOST_COLUMNS:
-            for name, cell in zip(names, cells, strict=True):
-                head = _head(name, runs.units.get(name, "1"))
-                add(drawn, [*labels.values(), head, str(count), cell])
-        else:
-            add(drawn, [*labels.values(), str(count), *cells])
+        parts.setdefault(labels.pop("part", ""), []).append((labels, count, found))
+    tables, agreed = [], runs.agreements
+    for part, its in parts.items():
+        title = str(runs.manifest["title"]) + (f": {part}" if part else "")
+        names = list(its[0][2])
+        if numbers := [name for name in names if name not in agreed]:
+            tables.append(_numbers(title, its, numbers, runs.units, width))
+        if kept := [name for name in names if name in agreed]:
+            tables.append(_levels("Service levels" + (f": {part}" if part else ""), its, kept))
     done = f"{len(runs.table)} of {runs.manifest['runs']} runs; {CLOSING}"
-    if runs.agreements:
-        done += f"; {SLA}NAME: share of runs that keep the agreement (Clopper and Pearson)"
-    if few:
+    counts = [count for its in parts.values() for _, count, _ in its]
+    if set(agreed) & {name for its in parts.values() for name in its[0][2]}:
+        least = share_interval(min(counts), min(counts)).low or 0
+        done += (
+            f"; met: every run keeps the agreement; {min(counts)} of {min(counts)} show that at "
+            f"least {percent(least)} of all would (Clopper and Pearson, 95 %)"
+        )
+    if min(counts, default=2) < 2:
         done += "; NOT ENOUGH RUNS for intervals: some points have one"
     if runs.complete:
         done += f"; hash {runs.manifest['hash'][:16]}"
-    return draw([drawn for drawn, _ in tables.values()], done, width=width, colour=colour)
+    return draw(tables, done, width=width, colour=colour)
 
 
-def _frame(title: str, labels: list[str], names: list[str], units: Mapping[str, str]) -> Any:
-    if len(names) > MOST_COLUMNS:
-        return frame(title, [*labels, "value", "runs", "mean"], names=len(labels) + 1)
+def _numbers(
+    title: str, its: Sequence[_Point], names: list[str], units: Mapping[str, str], width: int | None
+) -> Any:
     heads = [_head(name, units.get(name, "1")) for name in names]
-    return frame(title, [*labels, "runs", *heads], names=len(labels))
+    labels = list(its[0][0])
+    rows = [
+        [*point.values(), str(count), *(_cell(found.get(name)) for name in names)]
+        for point, count, found in its
+    ]
+    columns = [*labels, "runs", *heads]
+    longest = [max(map(len, each)) for each in zip(columns, *rows, strict=True)]
+    if len(names) <= MOST_COLUMNS and (width is None or sum(longest) + 2 * len(longest) < width):
+        drawn = frame(title, columns, names=len(labels))
+        for row in rows:
+            add(drawn, row)
+        return drawn
+    drawn = frame(title, [*labels, "value", "runs", "mean"], names=len(labels) + 1)
+    for row in rows:
+        point, (count, *cells) = row[: len(labels)], row[len(labels) :]
+        for head, cell in zip(heads, cells, strict=True):
+            add(drawn, [*point, head, count, cell])
+    return drawn
+
+
+def _levels(title: str, its: Sequence[_Point], names: list[str]) -> Any:
+    """Which agreement is kept at which point, and at how many of them."""
+    labels = list(its[0][0])
+    heads = [name.removeprefix(SLA) for name in names]
+    drawn = frame(title, [*labels, "runs", *heads], names=len(labels))
+    for point, count, found in its:
+        add(drawn, [*point.values(), str(count), *(_level(found[name], count) for name in names)])
+    drawn.add_section()
+    met = [sum(_is_met(found[name]) for _, _, found in its) for name in names]
+    blank = [""] * max(len(labels) - 1, 0)
+    foot = ["points met", *blank, ""] if labels else ["points met"]
+    add(drawn, [*foot, *(f"{each} of {len(its)}" for each in met)])
+    return drawn
+
+
+def _is_met(share: Interval | None) -> bool:
+    return share is not None and share.mean == 1
+
+
+def _level(share: Interval | None, count: int) -> str:
+    if share is None:
+        return "–"
+    broken = count - round(share.mean * count)
+    return f"BROKEN in {broken} of {count}" if broken else "met"
+
+
+def judged(measures: Sequence[str]) -> list[str]:
+    """Agreements that a study judges.
+
+    Raises
+    ------
+    Refused
+        It has none.
+    """
+    if found := agreements(measures):
+        return found
+    raise Refused("--judge: the scenarios have no slas to hold the runs to")
+
+
+def broken(runs: Runs) -> bool:
+    """Whether some run that has ended breaks an agreement.
+
+    Raises
+    ------
+    Refused
+        The study has none.
+    """
+    shares = (
+        found.get(name)
+        for _, _, found in points(runs)
+        for name in judged(runs.manifest["measures"])
+    )
+    return any(share is not None and share.mean < 1 for share in shares)
 
 
 def _head(name: str, unit: str) -> str:
@@ -142,12 +215,6 @@ def _cell(interval: Interval | None) -> str:
         return "–"
     half = interval.half_width
     return f"{interval.mean:.5g}" + ("" if half is None else f" ± {half:.2g}")
-
-
-def _share(interval: Interval | None) -> str:
-    if interval is None or interval.low is None or interval.high is None:
-        return "–"
-    return f"{percent(interval.mean)} ({percent(interval.low)} to {percent(interval.high)})"
 
 
 def status(folder: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -55,11 +56,42 @@ def test_the_share_of_seeds_that_keep_a_promise_is_shown_with_its_interval(
     assert shares[0]["low"] == pytest.approx(0.025 ** (1 / 6))
     assert (shares[2]["low"], shares[0]["high"]) == (0, 1)
     shown = trunkline("study", "show", "out", "--value", "sla.gold").stdout
-    assert "100 % (54.1 % to 100 %)" in shown
-    assert "Clopper and Pearson" in shown
+    rows = [re.split(" {2,}", line.strip()) for line in shown.splitlines()]
+    assert [row for row in rows if row[0] in ("0.5", "0.8")] == [
+        ["0.5", "2 ms", "6", "met"],
+        ["0.5", "4 ms", "6", "met"],
+        ["0.8", "2 ms", "6", "BROKEN in 6 of 6"],
+        ["0.8", "4 ms", "6", "met"],
+    ]
+    assert ["points met", "3 of 4"] in rows
+    # The exact lower bound of 6 of 6 at 95 %: 0.025^(1/6).
+    assert "6 of 6 show that at least 54.1 %" in " ".join(shown.split())
     assert (
         trunkline("study", "plot", "out", "--value", "sla.gold", "--out", "a.svg").returncode == 0
     )
+
+
+def test_a_broken_promise_ends_a_study_with_3_if_that_is_asked(
+    trunkline: Command, subject: Path
+) -> None:
+    run = ("study", "run", str(subject), "--runs", "1", "--progress", "none")
+    assert trunkline(*run, "--out", "some").returncode == 0
+    assert trunkline(*run, "--out", "same", "--judge").returncode == 3
+    assert trunkline("study", "show", "some", "--judge").returncode == 3
+    subject.write_text(STUDY.replace("[0.5, 0.8]", "[0.5]"), "utf-8")
+    assert trunkline(*run, "--out", "kept", "--judge").returncode == 0
+    assert trunkline("study", "show", "kept", "--judge", "--json").returncode == 0
+
+
+def test_judging_without_agreements_is_refused_before_anything_runs(
+    trunkline: Command, subject: Path
+) -> None:
+    scenario = subject.with_name("md1.yaml")
+    scenario.write_text(scenario.read_text("utf-8").split("slas:")[0], "utf-8")
+    done = trunkline("study", "run", str(subject), "--out", "out", "--judge")
+    assert done.returncode == 2
+    assert "--judge: the scenarios have no slas" in done.stderr
+    assert not Path("out").exists()
 
 
 def test_more_runs_are_not_made_for_a_share(subject: Path, tmp_path: Path) -> None:
