@@ -3,7 +3,8 @@
 //! Source: Floyd & Jacobson (1993), section 4 and Fig. 2: avg <- (1 - w_q) avg + w_q q at each
 //! arrival, where q is the queue it finds; over an idle period, as if m = idle / s packets of the
 //! mean size had found the queue empty, s being the time to send one.
-//! As ns-2: m is rounded down, and the arrival that ends the idle period counts as one more.
+//! As ns-2: m is rounded down, and the arrival that ends the idle period counts as one more. A packet
+//! that is dropped on an idle link ends nothing: time goes on to age the average.
 
 use trunkline_units::{math, Time, SECOND};
 
@@ -51,11 +52,18 @@ impl Average {
         self.idle_since = Some(at);
     }
 
+    /// A packet got in: the queue is idle no more.
+    #[inline]
+    pub(super) fn busy(&mut self) {
+        self.idle_since = None;
+    }
+
     /// An arrival finds `queue` before it.
     #[inline]
     pub(super) fn sample(&mut self, now: Time, queue: f64, ageing: Ageing) -> f64 {
-        if let Some(since) = self.idle_since.take() {
-            let missed = ageing.packets(now.saturating_sub(since));
+        if let Some(since) = &mut self.idle_since {
+            let missed = ageing.packets(now.saturating_sub(*since));
+            *since = now;
             self.value *= math::pow(1.0 - self.w_q, missed as f64);
         }
         self.value = (1.0 - self.w_q) * self.value + self.w_q * queue;
@@ -94,13 +102,24 @@ mod tests {
             assert!((average.value() - expected).abs() < 1e-12, "{}", average.value());
         }
 
-        /// The idle period ends with the arrival: a second one at once ages nothing more.
+        /// The idle period ends with the packet that gets in: what comes then ages nothing more.
         #[test]
         fn fig2_idle_time_counts_once() {
             let mut average = Average { value: 8.0, w_q: 0.5, idle_since: Some(0) };
             let ageing = Ageing::new(8_000_000, 1000);
             assert_eq!(average.sample(1_000_000, 0.0, ageing), 2.0); // m = 1: 8 / 2 / 2
+            average.busy();
             assert_eq!(average.sample(9_000_000, 0.0, ageing), 1.0);
+        }
+
+        /// An arrival that is dropped leaves the link idle: 1 ms and 3 ms age as m = 1 and m = 3, and
+        /// each arrival counts one: 64 / 2^2 = 16, 16 / 2^4 = 1.
+        #[test]
+        fn fig2_idle_time_goes_on_behind_a_dropped_arrival() {
+            let mut average = Average { value: 64.0, w_q: 0.5, idle_since: Some(0) };
+            let ageing = Ageing::new(8_000_000, 1000);
+            assert_eq!(average.sample(1_000_000, 0.0, ageing), 16.0);
+            assert_eq!(average.sample(4_000_000, 0.0, ageing), 1.0);
         }
     }
 }

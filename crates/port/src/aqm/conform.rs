@@ -107,3 +107,24 @@ proptest! {
         }
     }
 }
+
+/// The average goes on falling on an idle link, also where arrivals are dropped there one by one: at
+/// 200 ms, 400 packet times of 500 B, each step leaves 0.998^401 = 0.45 of it, so that the four from
+/// above 15 to below 2 are past when the last ten come. GRED is left out: Linux's forgets the time.
+#[test]
+fn fj93_fig2_drops_on_an_idle_link_do_not_stop_the_ageing() {
+    let slow = |text: &str| {
+        let text = text.replace("\"w_q\":0.1", "\"w_q\":0.002");
+        text.replace("\"burst_packets\":10", "\"burst_packets\":200")
+    };
+    for text in &CONFIGS[2..7] {
+        let config: AqmConfig = serde_json::from_str(&slow(text)).unwrap();
+        for precedence in [0, 1] {
+            let overload = [(125, 500, precedence); 8000];
+            let silence = [(200_000, 500, precedence); 20];
+            let judged = verdicts(&config, &[&overload[..], &silence[..]].concat());
+            assert!(judged[..8000].iter().any(|each| *each != Verdict::Pass), "{text}");
+            assert!(judged[8010..].iter().all(|each| *each == Verdict::Pass), "{text} {precedence}");
+        }
+    }
+}

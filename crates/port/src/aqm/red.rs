@@ -109,6 +109,10 @@ impl Policy for Red {
         }
     }
 
+    fn on_enqueue(&mut self, _bytes: u32, _precedence: u8) {
+        self.average.busy();
+    }
+
     fn on_idle(&mut self, at: Time) {
         self.average.idle(at);
     }

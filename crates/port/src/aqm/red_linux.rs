@@ -2,8 +2,8 @@
 //!
 //! Source: Linux 6.1 `net/sched/sch_red.c`; the arithmetic is that of `linux.rs`. The backlog is
 //! what waits, without the packet in service. Idle time starts when the queue is asked for a packet
-//! and has none, so at the end of the last transmission; a classful parent such as HTB never asks an
-//! empty queue, hence `idle_ageing`.
+//! and has none, so at the end of the last transmission, and again when an arrival was dropped on an
+//! idle link; a classful parent such as HTB never asks an empty queue, hence `idle_ageing`.
 
 use super::linux::{Average, LinuxAge, Parameters, Spacer, TcRed};
 use super::{Arrival, Invalid, Policy, Verdict};
@@ -53,8 +53,14 @@ impl RedLinux {
 impl Policy for RedLinux {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
+        let idle = self.average.idle_since.is_some();
         self.average.sample(&self.parameters, arrival.now, arrival.backlog.bytes);
+        self.average.idle_since = idle.then_some(arrival.now);
         self.spacer.judge(&self.parameters, self.average.scaled, self.harddrop, random)
+    }
+
+    fn on_enqueue(&mut self, _bytes: u32, _precedence: u8) {
+        self.average.idle_since = None;
     }
 
     fn on_idle(&mut self, at: Time) {

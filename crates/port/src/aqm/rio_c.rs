@@ -4,8 +4,6 @@
 //! Trans. Networking 6(4), 1998, section III ("RIO": in-profile packets see only themselves, others
 //! the whole queue), extended to any number of precedences as the `RIO-C` mode of ns-2.35's
 //! DiffServ module: an arrival of precedence p samples the averages of p and of all above.
-//! Differs from ns-2: an idle period ages an average once, also if the arrival that ends it is
-//! dropped.
 
 use super::average::{Ageing, Average};
 use super::spacing::Spacer;
@@ -69,6 +67,9 @@ impl Policy for RioC {
     fn on_enqueue(&mut self, _bytes: u32, precedence: u8) {
         let own = self.config.level(precedence);
         self.levels[own].packets += 1;
+        for level in &mut self.levels[own..] {
+            level.average.busy();
+        }
     }
 
     fn on_departure(&mut self, at: Time, _bytes: u32, precedence: u8, _left: Backlog) {

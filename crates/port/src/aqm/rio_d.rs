@@ -1,8 +1,6 @@
 //! RIO-D, decoupled RED: the average of precedence n counts the packets of precedence n alone.
 //!
 //! Source: the `RIO-D` mode of ns-2.35's DiffServ module (Seddigh, Nandy, Pieda et al., 1999).
-//! Differs from ns-2: an idle period ages an average once, also if the arrival that ends it is
-//! dropped.
 
 use super::average::{Ageing, Average};
 use super::spacing::Spacer;
@@ -57,7 +55,9 @@ impl Policy for RioD {
 
     fn on_enqueue(&mut self, _bytes: u32, precedence: u8) {
         let own = self.config.level(precedence);
-        self.levels[own].packets += 1;
+        let level = &mut self.levels[own];
+        level.packets += 1;
+        level.average.busy();
     }
 
     fn on_departure(&mut self, at: Time, _bytes: u32, precedence: u8, _left: Backlog) {

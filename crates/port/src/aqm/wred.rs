@@ -112,6 +112,10 @@ impl Policy for Wred {
         self.config.judge(level, average, &mut self.spacers[level], waiting, random)
     }
 
+    fn on_enqueue(&mut self, _bytes: u32, _precedence: u8) {
+        self.average.busy();
+    }
+
     fn on_departure(&mut self, at: Time, _bytes: u32, _precedence: u8, left: Backlog) {
         if left.packets == 0 {
             self.average.idle(at);
