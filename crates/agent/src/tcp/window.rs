@@ -4,7 +4,8 @@
 //! Differs: Tahoe, Reno and NewReno do as ns-2 2.35 does, since the documents of 1999 to 2003
 //! measured that: the window grows once per acknowledgement whatever it covers; a loss halves the
 //! window, not the flight size of RFC 5681 (4), at every timeout anew. SACK halves the flight
-//! size, and at a second timeout of the same segment nothing.
+//! size, of which no more than a window counts, as what it holds beyond has left the network; and
+//! at a second timeout of the same segment nothing.
 
 use super::sender::{Phase, Sender, NONE};
 use super::{Ack, Variant};
@@ -131,7 +132,8 @@ impl Sender {
         } else {
             // RFC 5681 section 3.1: held when the timer resends the same segment.
             if self.scoreboard.timed_out_at() != Some(self.una) {
-                self.ssthresh = (f64::from(self.max - self.una) / 2.0).trunc().max(2.0);
+                let flight = f64::from(self.max - self.una).min(self.cwnd);
+                self.ssthresh = (flight / 2.0).trunc().max(2.0);
             }
             self.scoreboard.on_timeout(self.una, self.max);
         }

@@ -138,3 +138,15 @@ fn s5_1_a_loss_beyond_the_recovery_point_of_a_timeout_waits() {
     assert_eq!(hand.sack(8, &[[11, 14], [9, 10]]), [16, 17]);
     assert_eq!(hand.sender.state(), State::Timeout);
 }
+
+/// Recovery halves 20 to 10. All but segment 0 arrives, new ones go in its place: 0 to 28 are sent and
+/// not acknowledged, but 1 to 19 have left the network. A timeout halves the window of 10, not the 29.
+#[test]
+fn s5_1_a_timeout_in_recovery_halves_what_is_in_the_network() {
+    let (mut hand, _) = Hand::start(&sack(20.0));
+    let sent: Vec<u32> = (2..=20).flat_map(|end| hand.sack(0, &[[1, end]])).collect();
+    assert_eq!(sent, [0].into_iter().chain(20..=28).collect::<Vec<u32>>());
+    assert_eq!(hand.sender.cwnd(), 10.0);
+    hand.expire();
+    assert_eq!(hand.sender.ssthresh(), 5.0);
+}
