@@ -74,7 +74,7 @@ COVERED = """() => {
 
 
 @pytest.mark.parametrize(
-    ("name", "captions"), [("trunks", 15), ("diffserv-over-mpls", 1), ("does-50-ms-matter", 3)]
+    ("name", "captions"), [("trunks", 9), ("diffserv-over-mpls", 1), ("does-50-ms-matter", 4)]
 )
 def test_words_beside_links_cover_neither_each_other_nor_nodes(
     name, captions, run_example, tmp_path, look
@@ -196,6 +196,33 @@ def test_tables_are_sorted_by_their_numbers(protected, tmp_path, look):
     assert table.locator("th[aria-sort=ascending]").inner_text() == "goodput"
 
 
+def test_lines_of_a_chart_are_hidden_and_shown_by_the_keyboard(protected, tmp_path, look):
+    looker = look()
+    looker.open(write(protected, tmp_path / "page.html"))
+    page = looker.page
+    plot = page.locator("#x0-rate .plot")
+    plot.scroll_into_view_if_needed()
+    looker.until("document.querySelectorAll('#x0-rate .key button').length === 2")
+    shown = """() => {
+      const model = drawn.get(document.querySelector('#x0-rate .plot')).getModel();
+      return model.getSeries().filter((it) => !it.get('silent')).map((it) => it.name)
+        .filter((name) => model.getComponent('legend').isSelected(name));
+    }"""
+    assert page.evaluate(shown) == ["switched (4)", "fixed (4)"]
+    button = page.locator("#x0-rate .key button").first
+    assert button.inner_text() == "switched (4)"
+    button.focus()
+    page.keyboard.press("Enter")
+    assert button.get_attribute("aria-pressed") == "false"
+    assert page.evaluate(shown) == ["fixed (4)"]
+    # Drawn anew in other colours, what was hidden stays so.
+    page.locator("#theme").click()
+    assert page.evaluate(shown) == ["fixed (4)"]
+    button.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate(shown) == ["switched (4)", "fixed (4)"]
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -216,6 +243,12 @@ def test_it_reads_well_elsewhere(options, protected, tmp_path, look):
     looker.open(page)
     assert min(looker.drawn().values()) > LEAST_PIXELS
     assert looker.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    # What stands outside the boxes that scroll is never cut off by the window.
+    cut = """() => [...document.querySelectorAll('main p, main li, main h3')]
+      .filter((it) => !it.closest('.scroll, nav') && it.scrollWidth > it.clientWidth + 1)
+      .map((it) => it.textContent)"""
+    assert looker.page.evaluate(cut) == []
+    assert looker.page.locator(".scroll .caption").count() == 0
 
 
 def test_on_paper_the_charts_are_there_and_the_tools_are_not(protected, tmp_path, look):

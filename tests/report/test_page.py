@@ -6,10 +6,11 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
-from trunkline.report import charts, library, page, spread, write
+from trunkline.report import charts, grids, library, page, spread, stress, write
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.topology import draw
 from trunkline.results import store
@@ -62,6 +63,17 @@ def test_a_run_that_does_not_repeat_is_refused(protected, tmp_path):
         write(changed)
 
 
+def test_the_report_of_a_kernels_run_repeats_nothing_and_says_why(protected, tmp_path):
+    runs = store.read(protected)
+    for run in runs:
+        run.provenance = replace(run.provenance, version="0.1.0 linux 6.1.192 uml")
+    of_kernel = store.write(
+        runs, tmp_path / "kernel", network_json=(protected / store.NETWORK).read_text()
+    )
+    text = write(of_kernel).read_text()
+    assert "Linux 6.1.192 uml ran it, and the report repeats runs of the simulator alone" in text
+
+
 def test_the_drawing_keeps_the_places_of_the_scenario(tmp_path, run_example):
     drawing = draw(Exhibit.read(run_example(tmp_path / "results", "trunks", range(1, 2))))
     at = {spot.name: (spot.x, spot.y) for spot in drawing.spots}
@@ -77,6 +89,78 @@ def test_a_backup_is_told_from_the_path_it_protects(protected):
     assert not routes["working"].backup
     assert routes["backup"].backup
     assert routes["backup"].about.startswith("backup of working; 4 links: 4->8 8->9 9->10 10->7")
+
+
+def test_links_that_failed_are_marked_with_what_that_cost(protected):
+    # 5-6 is the link that fails; no port of it drops, all it loses is by the failure: the counts of
+    # the table of drops, over the packets that came to the port and those that found it down.
+    exhibit = Exhibit.read(protected)
+    lanes = {lane.name: lane for lane in draw(exhibit).lanes}
+    for name in ("5->6", "6->5"):
+        came = lost = never_came = 0
+        for run in exhibit.runs:
+            for row in run.drops.rows():
+                if row["link"] == name:
+                    assert row["cause"] in ("failed_queued", "failed_in_flight", "link_down")
+                    lost += row["packets"]
+                    never_came += row["packets"] if row["cause"] == "link_down" else 0
+            came += sum(row["packets_offered"] for row in run.ports.rows() if row["link"] == name)
+        assert lost > never_came > 0
+        assert lanes[name].loss == pytest.approx(lost / (came + never_came))
+        assert f"{lost / 2:g} of them by its failure" in lanes[name].about
+    assert lanes["6->7"].loss == 0
+    ports = next(grid for grid in grids.of(exhibit) if grid.key == "ports")
+    at = [name for name, _ in ports.heads].index("by failure")
+    assert {row[0].text for row in ports.rows if row[at].sort} == {"5->6", "6->5"}
+
+
+def test_links_while_something_is_down_are_told_from_the_rest(protected):
+    exhibit = Exhibit.read(protected)
+    # The scenario: 5-6 is down from 5 s to 10 s of 15 s, and 8->9 then has to carry both groups.
+    assert sorted(stress.down(exhibit)) == [("5->6", 5.0, 10.0), ("6->5", 5.0, 10.0)]
+    found = {each.link: each for each in stress.stressed(exhibit)}
+    assert found["5->6"].use_down == found["6->5"].use_down == 0
+    assert found["4->8"].use_up < 0.02 < found["4->8"].use_down
+    # Both times together are the run: what the link carried in all is in the table of ports.
+    for link, each in found.items():
+        row = next(row for row in exhibit.first.ports.rows() if row["link"] == link)
+        whole = (5 * each.use_down + 10 * each.use_up) / 15
+        assert whole == pytest.approx(row["utilisation"], rel=0.02, abs=0.002)
+    refused = sum(row["packets_dropped"] for row in exhibit.first.ports.rows())
+    assert 0 < sum(each.dropped for each in found.values()) < refused
+    table = next(grid for grid in grids.of(exhibit) if grid.key == "stress")
+    uses = [row[2].sort for row in table.rows]
+    assert uses == sorted(uses, reverse=True)
+
+
+def test_nothing_is_said_of_stress_where_nothing_fails(tmp_path, run_example):
+    short = {"run.duration": "12 s"}
+    exhibit = Exhibit.read(run_example(tmp_path / "results", "trunks", range(1, 2), **short))
+    assert stress.stressed(exhibit) == []
+    assert "stress" not in {grid.key for grid in grids.of(exhibit)}
+
+
+def test_a_flow_has_one_colour_in_every_chart(tmp_path, run_example):
+    # udp, tcp1, tcp2: the first has no congestion window, and the others keep their colours there.
+    folder = run_example(tmp_path / "results", "trunks", range(1, 2), **{"run.duration": "12 s"})
+    colours = {
+        chart.key: {line.name: line.colour for line in chart.lines}
+        for chart in charts.timed(Exhibit.read(folder))
+    }
+    assert colours["rate"] == colours["delay"] == {"udp": 0, "tcp1": 1, "tcp2": 2}
+    assert colours["cwnd"] == {"tcp1": 1, "tcp2": 2}
+    for one in ("queue", "use"):
+        assert len(set(colours[one].values())) == len(colours[one])
+    both = colours["queue"].keys() & colours["use"].keys()
+    assert both
+    assert all(colours["queue"][name] == colours["use"][name] for name in both)
+
+
+def test_marks_of_a_text_are_set_and_nothing_else():
+    assert page.prose("as `rate` of a->b, <i> & c") == (
+        'as <code>rate</code> of <span class="short">a-&gt;b,</span> &lt;i&gt; &amp; c'
+    )
+    assert page.prose("`<b>` ` \u202e") == "<code>&lt;b&gt;</code> ` \\u202e"
 
 
 def test_only_our_own_scripts_may_run(protected, tmp_path):

@@ -99,10 +99,10 @@ def size(link: Any) -> str:
 
 
 def usual(links: Any) -> str:
-    """Capacity and delay of nearly all links, to be said once; empty if they differ."""
+    """Capacity and delay of most links, to be said once; empty if they differ."""
     sizes = Counter(size(link) for link in links)
     common, times = sizes.most_common(1)[0] if sizes else ("", 0)
-    return common if times >= 0.8 * len(links) and len(links) > 4 else ""
+    return common if times >= 0.5 * len(links) and len(links) > 4 else ""
 
 
 def place(wanted: Sequence[Wanted], spots: Sequence[Point], radius: float) -> list[Caption]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -39,6 +39,8 @@ class Line:
     low: Numbers | None = None
     high: Numbers | None = None
     x: Numbers | None = None
+    colour: int = 0
+    """Number of its colour, its dashes and its sign, the same wherever it is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class Chart:
     marks: list[Mark] = field(default_factory=list)
     x_unit: str = "s"
     categories: list[str] = field(default_factory=list)
+    end: float = 0.0
+    """Where the axis of time ends [s]."""
 
     def to_json(self) -> dict[str, Any]:
         """As data for the page, without what the page's text says."""
@@ -172,30 +176,65 @@ def timed(exhibit: Exhibit) -> list[Chart]:
             of_link[one.measure][name] = one
         else:
             of_flow[one.measure][one.target] = one
-    rates = {**of_flow.get("throughput", {}), **of_flow.get("goodput", {})}
+    udp, tcp = of_flow.get("throughput", {}), of_flow.get("goodput", {})
+    rate = " and ".join(
+        part
+        for part in ("goodput of TCP" if tcp else "", "throughput of UDP" if udp else "")
+        if part
+    )
     together = groups(exhibit)
     marks = _marks(exhibit)
     band = _band(exhibit)
     charts = [
-        _gathered("rate", "Goodput of TCP, throughput of UDP", "bit/s", rates, together, "sum"),
+        _gathered("rate", rate[:1].upper() + rate[1:], "bit/s", {**udp, **tcp}, together, "sum"),
         _gathered("delay", "One-way delay", "s", of_flow.get("delay", {}), together, "mean"),
         _gathered(
             "cwnd", "Congestion window", "segments", of_flow.get("cwnd", {}), together, "mean"
         ),
-        _largest("queue", "Packets at the port", "packets", of_link.get("queue-packets", {})),
+        _largest("queue", "Queue at the port", "packets", of_link.get("queue-packets", {})),
         _largest("use", "Utilisation of links", "%", of_link.get("utilisation", {})),
         _largest("drops", "Drops at the port", "packets/s", of_link.get("drops", {})),
     ]
     made = []
+    colours: dict[str, int] = {}
     for chart in charts:
         if chart is None:
             continue
         key, title, unit, x, lines, note = chart
+        if key in ("queue", "use", "drops"):
+            lines = _coloured(lines, colours)
+        if unit not in ("s", "bit/s", "%"):
+            title = f"{title} [{unit}]"
         about = " ".join(part for part in (note, _step(x), band) if part)
         made.append(
-            Chart(key, title, about, _alt(title, lines, unit), "line", unit, x, lines, marks)
+            Chart(
+                key,
+                title,
+                about,
+                _alt(title, lines, unit),
+                "line",
+                unit,
+                x,
+                lines,
+                marks,
+                end=exhibit.duration_ns / 1e9,
+            )
         )
     return made
+
+
+def _coloured(lines: list[Line], colours: dict[str, int]) -> list[Line]:
+    """Give lines the colours that their names have had before, if no other line has it here."""
+    made, taken = {}, set()
+    for line in sorted(lines, key=lambda line: line.name not in colours):
+        colour = colours.get(line.name)
+        if colour is None or colour in taken:
+            free = [each for each in range(MOST_LINES) if each not in taken]
+            colour = next((each for each in free if each not in colours.values()), free[0])
+        taken.add(colour)
+        colours.setdefault(line.name, colour)
+        made[line.name] = replace(line, colour=colour)
+    return [made[line.name] for line in lines]
 
 
 _Made = tuple[str, str, str, Numbers, list[Line], str]
@@ -211,7 +250,7 @@ def _gathered(
 ) -> _Made | None:
     lines, x = [], None
     several = False
-    for name, flows in together.items():
+    for colour, (name, flows) in enumerate(together.items()):
         members = [series[flow] for flow in flows if flow in series]
         if not members:
             continue
@@ -222,7 +261,7 @@ def _gathered(
         steps = (members[0].time_s, total)
         time, line = _line(name, *(_coarser(*steps, RATE_POINTS) if how == "sum" else steps))
         x = x or time
-        lines.append(line)
+        lines.append(replace(line, colour=colour % MOST_LINES))
     if x is None or not _anything(lines):
         return None
     note = ""
@@ -249,7 +288,9 @@ def _largest(key: str, title: str, unit: str, series: dict[str, Series]) -> _Mad
         )
         x = x or time
         lines.append(line)
-    lines = [line for line in lines if any(value for value in line.values)]
+    # A queue that never holds more than the packet being sent tells nothing.
+    least = 1 if unit == "packets" else 0
+    lines = [line for line in lines if any(value and value > least for value in line.values)]
     if x is None or not lines:
         return None
     lines.sort(key=lambda line: -_mean(line.values))

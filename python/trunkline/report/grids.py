@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trunkline.report.exhibit import Exhibit
-from trunkline.report.words import count, interval, number, ratio
+from trunkline.report.loads import by_class
+from trunkline.report.stress import stressed
+from trunkline.report.words import count, interval, length, number, ratio
 from trunkline.results.table import Scalar
 from trunkline.stats import Interval, across
 
@@ -66,7 +68,7 @@ PORTS: Sequence[_Column] = (
     ("use", "utilisation", "%", "bits sent over capacity"),
     ("offered", "packets_offered", "", "packets that reached the port"),
     ("dropped", "packets_dropped", "", "packets dropped there"),
-    ("loss", "loss_ratio", "%", "dropped over offered"),
+    ("loss", "loss_ratio", "%", "dropped over offered, failures apart"),
     ("wait", "wait_mean_s", "s", "mean time from arrival to the start of transmission"),
     ("queue", "queue_mean_packets", "", "mean packets waiting"),
     ("most", "queue_max_packets", "", "most packets waiting at once"),
@@ -91,6 +93,7 @@ def of(exhibit: Exhibit) -> list[Grid]:
         _measured(exhibit, "classes", "Classes", CLASSES, "offered_bit_s"),
         _measured(exhibit, "flows", "Flows", FLOWS, "offered_bit_s"),
         _measured(exhibit, "ports", "Ports", PORTS, "utilisation", "packets_offered"),
+        _stressed(exhibit),
         _measured(exhibit, "paths", "Paths", _path_columns(exhibit), "packets"),
         _drops(exhibit),
         _colours(exhibit),
@@ -110,7 +113,10 @@ def spread(exhibit: Exhibit) -> str:
     if runs == 1:
         return f"One run, seed {exhibit.first.seed}: no interval can be given."
     seeds = f"{exhibit.first.seed} to {exhibit.runs[-1].seed}"
-    return f"Mean ± half of the 95 % interval over {runs} runs, seeds {seeds} (Student's t)."
+    return (
+        f"Mean ± half of the 95 % interval over {runs} runs, seeds {seeds} (Student's t); "
+        "without ±: the same in every run."
+    )
 
 
 def _measured(
@@ -132,12 +138,20 @@ def _measured(
     extra = {str(r["flow"]): str(r["dscp"]) for r in exhibit.first.flows.rows()}
     if table == "flows":
         heads.insert(1, ("DSCP", "DSCP of the source"))
+    failed = {}
+    if table == "ports":
+        failed = {key: load.failed for key, load in by_class(exhibit).items() if load.failed}
+    if failed:
+        heads.append(("by failure", "packets that failures of the link cost, mean of the runs"))
     made = []
     for row in rows:
         cells = [Cell(value) for value in row.key.values()]
         if table == "flows":
             cells.append(Cell(extra.get(row.key["flow"], "–")))
         cells += [_cell(row.measures.get(measure), unit) for _, measure, unit, _ in columns]
+        if failed:
+            cost = failed.get((row.key["link"], row.key["class"]), 0.0)
+            cells.append(Cell(number(cost), cost))
         made.append(cells)
     note = spread(exhibit)
     if more > 0:
@@ -149,12 +163,31 @@ def _measured(
 def _cell(found: Interval | None, unit: str) -> Cell:
     if found is None:
         return Cell("–", -1.0)
-    if not unit and found.half_width is None:
-        return Cell(
-            count(found.mean) if found.mean == int(found.mean) else number(found.mean, 3),
-            found.mean,
-        )
     return Cell(interval(found, unit), found.mean)
+
+
+def _stressed(exhibit: Exhibit) -> Grid:
+    found = stressed(exhibit)
+    heads = [
+        ("link", ""),
+        ("use otherwise", "mean utilisation while nothing is down"),
+        ("use", "mean utilisation while something is down"),
+        ("most", "greatest utilisation of a step then"),
+        ("queue", "most packets seen at the port then"),
+        ("dropped", "packets that the port dropped then"),
+    ]
+    rows = [
+        [
+            Cell(each.link),
+            *(Cell(ratio(use), use) for use in (each.use_up, each.use_down, each.use_most)),
+            *(Cell(count(packets), packets) for packets in (each.queue_most, each.dropped)),
+        ]
+        for each in found[:MOST_ROWS]
+    ]
+    step = length(exhibit.watched.step_ns)
+    note = f"The busiest then first. Seed {exhibit.first.seed}, in steps of {step}."
+    title = "Links while something is down"
+    return Grid("stress", title, heads, rows, note, folded=len(rows) > MOST_OPEN)
 
 
 def _drops(exhibit: Exhibit) -> Grid:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trunkline.report import (
     charts,
@@ -25,6 +26,9 @@ from trunkline.report.grids import Grid
 from trunkline.report.library import library, policy_hash
 from trunkline.report.topology import Drawing
 from trunkline.results.render import printable
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
 SCRIPTS = ("base.js", "tables.js", "drawing.js", "charts.js", "packets.js", "replay.js", "start.js")
@@ -188,10 +192,21 @@ def _version(exhibit: Exhibit) -> str:
 
 def embedded(data: Any) -> str:
     """Data as JSON that no name in it can end early: ``<``, ``>`` and ``&`` are escaped."""
-    written = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    written = json.dumps(_spelled(data), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for sign, code in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
         written = written.replace(sign, code)
     return written
+
+
+def _spelled(data: Any) -> Any:
+    """Make all names in data visible, as the page's own text is."""
+    if isinstance(data, str):
+        return visible(data)
+    if isinstance(data, dict):
+        return {name: _spelled(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_spelled(value) for value in data]
+    return data
 
 
 def _render(**what: Any) -> str:
@@ -215,6 +230,7 @@ def _render(**what: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters["shown"] = visible
+    environment.filters["prose"] = prose
     environment.globals["still"] = still.draw
     return environment.get_template("page.html.j2").render(
         policy=policy,
@@ -225,6 +241,23 @@ def _render(**what: Any) -> str:
         json=Markup,
         **what,
     )
+
+
+_MARKED = re.compile(r"`([^`\n]+)`|\S{1,24}->\S{1,24}")
+
+
+def prose(text: object) -> Markup:
+    """Set what stands between backticks as code, and keep a link's name on one line."""
+    from markupsafe import Markup, escape
+
+    def mark(found: re.Match[str]) -> str:
+        if found[1] is not None:
+            return f"<code>{found[1]}</code>"
+        return f'<span class="short">{found[0]}</span>'
+
+    # Escaped first: the arrow of a link's name is written out again before it is looked for.
+    written = str(escape(visible(text))).replace("-&gt;", "->")
+    return Markup(_MARKED.sub(mark, written).replace("->", "-&gt;"))  # noqa: S704
 
 
 def visible(text: object) -> str:

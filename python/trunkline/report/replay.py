@@ -7,6 +7,7 @@ from typing import Any
 
 from trunkline.report.charts import Series, recorded
 from trunkline.report.exhibit import Exhibit
+from trunkline.report.stress import down
 from trunkline.report.topology import backup_paths
 
 MOST_NUMBERS = 200_000
@@ -41,6 +42,7 @@ def build(exhibit: Exhibit) -> dict[str, Any] | None:
     if not use:
         return None
     times = next(iter(use.values())).time_s
+    numbers = {str(link["name"]): number for number, link in enumerate(exhibit.network["links"])}
     every = -(-3 * len(use) * len(times) // MOST_NUMBERS)
     links = []
     for number, link in enumerate(exhibit.network["links"]):
@@ -61,7 +63,7 @@ def build(exhibit: Exhibit) -> dict[str, Any] | None:
         "step": watched.step_ns * every / 1e9,
         "times": [round(float(each), 9) for each in times[every - 1 :: every]],
         "links": links,
-        "down": _down(exhibit),
+        "down": [[numbers[link], since, until] for link, since, until in down(exhibit)],
         "events": _events(exhibit),
         "paths": _paths(exhibit),
     }
@@ -73,24 +75,6 @@ def _means(series: Series, every: int) -> list[float]:
     whole = len(values) // every * every
     means: list[float] = values[:whole].reshape(-1, every).mean(axis=1).tolist()
     return [0.0 if value != value else value for value in means]
-
-
-def _down(exhibit: Exhibit) -> list[list[float]]:
-    """Links that were down: number, from when, until when [s]."""
-    numbers = {link["name"]: number for number, link in enumerate(exhibit.network["links"])}
-    since: dict[str, float] = {}
-    found: list[list[float]] = []
-    for row in exhibit.first.timeline.rows():
-        link = row["link"]
-        if row["protection"] is not None or link is None or link not in numbers:
-            continue
-        at = float(row["time_s"] or 0)
-        if row["event"] == "failed":
-            since.setdefault(str(link), at)
-        elif row["event"] == "repaired" and link in since:
-            found.append([numbers[str(link)], since.pop(str(link)), at])
-    end = exhibit.duration_ns / 1e9
-    return found + [[numbers[link], at, end] for link, at in since.items()]
 
 
 def _events(exhibit: Exhibit) -> list[dict[str, Any]]:

@@ -51,13 +51,15 @@ def delays(exhibit: Exhibit) -> Chart | None:
     if not together:
         return None
     lines, parts = [], []
+    colours = {name: number for number, name in enumerate(groups(exhibit))}
     for name, total in list(together.items())[:MOST_LINES]:
         uppers = np.array(sorted(total))
         reached = np.cumsum([total[upper] for upper in uppers.tolist()])
         at = np.searchsorted(reached, np.array(SHARES) * reached[-1], side="left")
         # Upper ends of buckets, but none above the greatest delay there was.
         values = np.minimum(uppers[np.minimum(at, len(uppers) - 1)] / 1e9, greatest[name])
-        lines.append(Line(name, list(SHARES), x=rounded(values, 5)))
+        colour = colours[name] % MOST_LINES
+        lines.append(Line(name, list(SHARES), x=rounded(values, 5), colour=colour))
         parts.append(f"{name} median {said(float(values[SHARES.index(0.5)]), 's')}")
     about = "Every packet delivered in the measured time, to 1.6 % of its delay."
     if len(exhibit.runs) > 1:
@@ -89,8 +91,12 @@ def drops(exhibit: Exhibit) -> Chart | None:
     kept = places[:12]
     causes = sorted({what for place, what in total if place in kept})
     lines = [
-        Line(what, [float(f"{total.get((place, what), 0.0) / runs:.5g}") for place in kept])
-        for what in causes
+        Line(
+            what,
+            [float(f"{total.get((place, what), 0.0) / runs:.5g}") for place in kept],
+            colour=colour % MOST_LINES,
+        )
+        for colour, what in enumerate(causes)
     ]
     more = len(places) - len(kept)
     about = "Data and acknowledgements."

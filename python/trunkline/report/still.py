@@ -64,7 +64,7 @@ def draw(chart: Chart) -> Markup:
     parts.append(
         f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 8}" text-anchor="end">{escape(ends[1])}</text>'
     )
-    for index, line in enumerate(chart.lines):
+    for line in chart.lines:
         if line.low is None or line.high is None or chart.categories:
             continue
         around = [
@@ -74,19 +74,20 @@ def draw(chart: Chart) -> Markup:
             if x is not None and y is not None
         ]
         shape = " ".join(f"{x:.1f},{y:.1f}" for x, y in around)
-        parts.append(f'<polygon class="c{index % 8}" points="{shape}"/>')
-    for index, points in enumerate(lines):
+        parts.append(f'<polygon class="c{line.colour}" points="{shape}"/>')
+    for line, points in zip(chart.lines, lines, strict=True):
         placed = [place(x, y) for x, y in points]
         if chart.categories:
             parts += [
-                f'<circle class="c{index % 8}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>' for x, y in placed
+                f'<circle class="c{line.colour}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
+                for x, y in placed
             ]
         else:
             shape = " ".join(f"{x:.1f},{y:.1f}" for x, y in placed)
-            parts.append(f'<polyline class="c{index % 8}" points="{shape}"/>')
+            parts.append(f'<polyline class="c{line.colour}" points="{shape}"/>')
     parts.append('</svg><ul class="key">')
-    for index, line in enumerate(chart.lines):
-        parts.append(f'<li class="c{index % 8}">{escape(line.name)}</li>')
+    for line in chart.lines:
+        parts.append(f'<li class="c{line.colour}">{escape(line.name)}</li>')
     parts.append(f"<li>[{escape(chart.unit)}]</li></ul>")
     # Everything that is not a number was escaped above.
     return Markup("".join(parts))  # noqa: S704

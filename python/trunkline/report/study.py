@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trunkline.report.charts import Chart, Line
+from trunkline.report.charts import MOST_LINES, Chart, Line
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.grids import Cell, Grid
 from trunkline.report.words import number
@@ -202,7 +202,7 @@ def _chart(key: str, title: str, cells: list[Mapping[str, Any]], across: str) ->
     if not cells:
         return None
     at = {(str(cell["row"]), str(cell["column"])): cell for cell in cells}
-    lines = []
+    lines: list[Line] = []
     parts = []
     for name in columns:
         found = [at.get((row, name)) for row in rows]
@@ -213,7 +213,7 @@ def _chart(key: str, title: str, cells: list[Mapping[str, Any]], across: str) ->
             None if c is None or c["published"] is None else float(c["published"]) for c in found
         ]
         published = said if any(value is not None for value in said) else None
-        lines.append(Line(name, own, low, high, published))
+        lines.append(Line(name, own, low, high, published, colour=len(lines) % MOST_LINES))
         known = [value for value in own if value is not None]
         parts.append(f"{name} {number(min(known), 3)} to {number(max(known), 3)} {unit}")
     alt = f"{title}: ours with intervals, published values beside; ours: {', '.join(parts)}."

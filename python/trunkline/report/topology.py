@@ -11,6 +11,7 @@ from trunkline.plot.layout import layout
 from trunkline.report import captions
 from trunkline.report.captions import Caption, Wanted
 from trunkline.report.exhibit import Exhibit
+from trunkline.report.loads import Load, by_link
 from trunkline.report.words import number, ratio, short
 
 WIDTH = 960.0
@@ -20,8 +21,6 @@ THIN, THICK = 4.0, 11.0
 
 LEVELS = (0.25, 0.5, 0.75, 0.95)
 """Shares of the capacity at which the colour of a link changes."""
-
-NO_LOAD = (0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Lane:
     level : int
         Class of its utilisation, 0 to 4; -1 where nothing was sent.
     loss : float
-        Packets dropped at its port over those offered.
+        Packets lost there, at its port or by its failure, over those that came.
     about : str
         Capacity, delay, utilisation and loss in words.
     start, end : (float, float)
@@ -89,24 +88,7 @@ class Drawing:
     routes: list[Route]
     summary: str
     usual: str
-    """Capacity and delay of the links that have no caption."""
-
-
-def utilisations(exhibit: Exhibit) -> dict[str, tuple[float, float, float, float]]:
-    """Utilisation, loss, packets offered and dropped of each link: means over the runs."""
-    found: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    for run in exhibit.runs:
-        names = ("link", "utilisation", "packets_offered", "packets_dropped")
-        for link, use, offered, dropped in zip(*(run.ports[n] for n in names), strict=True):
-            sums = found[str(link)]
-            sums[0] += float(use or 0)
-            sums[1] += float(offered or 0)
-            sums[2] += float(dropped or 0)
-    runs = len(exhibit.runs)
-    return {
-        link: (use / runs, dropped / offered if offered else 0.0, offered / runs, dropped / runs)
-        for link, (use, offered, dropped) in found.items()
-    }
+    """Capacity and delay of most links, in words; empty if they differ."""
 
 
 def level(use: float) -> int:
@@ -133,13 +115,21 @@ def draw(exhibit: Exhibit) -> Drawing:
     points = {name: (left + x * scale, top - y * stretch) for name, (x, y) in places.items()}
     radius = 13.0 if len(nodes) <= 40 else 8.0 if len(nodes) <= 120 else 4.0
     spots = [Spot(name, _cut(name), *points[name], radius) for name in nodes]
-    loads = utilisations(exhibit)
-    lanes, wanted = _lanes(exhibit, points, ends, radius, loads)
+    of = by_link(exhibit)
+    lanes, wanted = _lanes(exhibit, points, ends, radius, of)
     words = captions.place(wanted, list(points.values()), radius)
-    routes = _routes(exhibit, lanes, loads)
-    summary = _summary(exhibit, loads)
-    common = captions.usual(network["links"])
-    return Drawing(WIDTH, height, spots, lanes, words, routes, summary, common)
+    routes = _routes(exhibit, lanes)
+    summary = _summary(exhibit, of)
+    return Drawing(WIDTH, height, spots, lanes, words, routes, summary, _usual(network["links"]))
+
+
+def _usual(links: Any) -> str:
+    """What the links without a caption are like, in words."""
+    common = captions.usual(links)
+    if not common:
+        return ""
+    alike = all(captions.size(link) == common for link in links)
+    return f"{'all links' if alike else 'most links, where nothing else is said'}: {common}"
 
 
 def _cut(name: str, most: int = 14) -> str:
@@ -151,7 +141,7 @@ def _lanes(
     points: dict[str, tuple[float, float]],
     ends: list[tuple[str, str]],
     radius: float,
-    loads: dict[str, tuple[float, float, float, float]],
+    of: dict[str, Load],
 ) -> tuple[list[Lane], list[Wanted]]:
     links = exhibit.network["links"]
     rates = [float(link["rate_bit_s"]) for link in links]
@@ -175,9 +165,9 @@ def _lanes(
             wide = width(rates[link])
             offset = sides[ends[link]] + wide / 2 + 1.2
             sides[ends[link]] += wide + 2.0
-            lanes.append(_lane(exhibit, link, points, ends[link], (offset, wide, radius), loads))
+            lanes.append(_lane(exhibit, link, points, ends[link], (offset, wide, radius), of))
         here, there = (points[name] for name in ends[members[0]])
-        losses = [loads.get(str(links[each]["name"]), NO_LOAD)[1] for each in members]
+        losses = [of.get(str(links[each]["name"]), Load()).loss for each in members]
         texts = captions.words(links, members, losses, math.dist(here, there), common)
         wanted.append(Wanted(texts, (here, there), max(sides.values())))
     lanes.sort(key=lambda lane: lane.link)
@@ -190,7 +180,7 @@ def _lane(
     points: dict[str, tuple[float, float]],
     ends: tuple[str, str],
     size: tuple[float, float, float],
-    loads: dict[str, tuple[float, float, float, float]],
+    of: dict[str, Load],
 ) -> Lane:
     offset, wide, radius = size
     (x1, y1), (x2, y2) = points[ends[0]], points[ends[1]]
@@ -211,19 +201,20 @@ def _lane(
     )
     about = exhibit.network["links"][link]
     name = str(about["name"])
-    use, loss, offered, dropped = loads.get(name, NO_LOAD)
+    load = of.get(name, Load())
     said = f"{name}: {short(about['rate_bit_s'], 'bit/s')}, {short(about['delay_ns'] / 1e9, 's')}"
-    if offered:
-        said += f"; utilisation {ratio(use)}, loss {ratio(loss)} ({number(dropped)} packets)"
+    if load.offered:
+        said += f"; utilisation {ratio(load.use)}, loss {ratio(load.loss)}"
+        said += f" ({number(load.lost)} packets"
+        said += f", {number(load.failed)} of them by its failure)" if load.failed else ")"
     else:
         said += "; nothing was sent"
     outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in shape)
-    return Lane(link, name, outline, level(use) if offered else -1, loss, said, start, end)
+    shade = level(load.use) if load.offered else -1
+    return Lane(link, name, outline, shade, load.loss, said, start, end)
 
 
-def _routes(
-    exhibit: Exhibit, lanes: list[Lane], loads: dict[str, tuple[float, float, float, float]]
-) -> list[Route]:
+def _routes(exhibit: Exhibit, lanes: list[Lane]) -> list[Route]:
     network = exhibit.network
     backups = backup_paths(network)
     rates = _path_rates(exhibit)
@@ -266,15 +257,15 @@ def _path_rates(exhibit: Exhibit) -> dict[str, str]:
     }
 
 
-def _summary(exhibit: Exhibit, loads: dict[str, tuple[float, float, float, float]]) -> str:
+def _summary(exhibit: Exhibit, of: dict[str, Load]) -> str:
     """Put the drawing into words, for who cannot see it."""
     network = exhibit.network
-    busiest = sorted(loads.items(), key=lambda item: -item[1][0])[:3]
+    busiest = sorted(of.items(), key=lambda item: -item[1].use)[:3]
     said = f"Network of {len(network['nodes'])} nodes and {len(network['links']) // 2} links"
-    if busiest and busiest[0][1][0] > 0:
-        parts = [f"{name} {ratio(use)}" for name, (use, *_) in busiest if use > 0]
+    if busiest and busiest[0][1].use > 0:
+        parts = [f"{name} {ratio(load.use)}" for name, load in busiest if load.use > 0]
         said += f". Busiest: {', '.join(parts)}"
-    lossy = sorted(((v[1], k) for k, v in loads.items() if v[1] > 0), reverse=True)[:3]
+    lossy = sorted(((load.loss, name) for name, load in of.items() if load.loss), reverse=True)[:3]
     if lossy:
         said += f". Loss: {', '.join(f'{name} {ratio(loss)}' for loss, name in lossy)}"
     return said + "."

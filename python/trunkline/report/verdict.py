@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from trunkline.report.exhibit import Exhibit
-from trunkline.report.topology import utilisations
+from trunkline.report.loads import by_class, by_link
+from trunkline.report.stress import stressed
 from trunkline.report.words import count, length, number, quantity, ratio
 
 Sign = Literal["held", "broken", "known", "doubt"]
@@ -67,6 +68,9 @@ def asked(scenario: str) -> list[Said]:
 def _item(items: tuple[tuple[str, str], ...], line: str) -> tuple[tuple[str, str], ...]:
     """Add an indented line: a new item, or more of the one before if it stands deeper."""
     said = line.strip()
+    if items and items[-1][0].endswith("\\"):
+        term, _, text = said.partition("  ")
+        return (*items[:-1], (f"{items[-1][0][:-1].rstrip()} {term}", text.strip()))
     if items and len(line) - len(line.lstrip()) > 4:
         term, text = items[-1]
         return (*items[:-1], (term, f"{text} {said}"))
@@ -78,7 +82,7 @@ def title(scenario: str, name: str) -> str:
     """The first line of a scenario if it is a headline, else its name."""
     paragraphs = asked(scenario)
     first = paragraphs[0].text if paragraphs else ""
-    headline = first and len(first) <= 90 and first[-1] not in ".:"
+    headline = first and len(first) <= 100 and first[-1] not in ".:"
     return first if headline else name
 
 
@@ -95,8 +99,7 @@ def figures_of_run(exhibit: Exhibit) -> list[Figure]:
         return sum(float(run.summary[name] or 0) for run in runs) / number_of
 
     sent, lost = mean("packets_sent"), mean("packets_dropped")
-    loads = utilisations(exhibit)
-    busiest = max(loads.items(), key=lambda item: item[1][0], default=None)
+    busiest = max(by_link(exhibit).items(), key=lambda item: item[1].use, default=None)
     goodput = sum(float(value or 0) for run in runs for value in run.flows["goodput_bit_s"])
     shown = [
         Figure(
@@ -106,7 +109,9 @@ def figures_of_run(exhibit: Exhibit) -> list[Figure]:
         Figure(ratio(lost / sent if sent else 0.0), f"of {count(sent)} packets lost"),
     ]
     if busiest is not None:
-        shown.append(Figure(ratio(busiest[1][0]), f"utilisation of {busiest[0]}, the busiest link"))
+        shown.append(
+            Figure(ratio(busiest[1].use), f"utilisation of {busiest[0]}, the busiest link")
+        )
     worst = max(_losses(exhibit).items(), key=lambda item: item[1], default=None)
     if worst is not None and worst[1] > 0:
         shown.append(Figure(ratio(worst[1]), f"loss at {worst[0]}, the worst port"))
@@ -119,17 +124,13 @@ def figures_of_run(exhibit: Exhibit) -> list[Figure]:
 
 
 def _losses(exhibit: Exhibit) -> dict[str, float]:
-    """Packets dropped over those offered, by port and class, over all runs."""
-    counted: dict[str, list[float]] = {}
-    links = Counter(str(link) for link in exhibit.first.ports["link"])
-    for run in exhibit.runs:
-        for row in run.ports.rows():
-            link = str(row["link"])
-            name = link if links[link] == 1 else f"{link}, class {row['class']}"
-            sums = counted.setdefault(name, [0.0, 0.0])
-            sums[0] += float(row["packets_dropped"] or 0)
-            sums[1] += float(row["packets_offered"] or 0)
-    return {name: dropped / offered for name, (dropped, offered) in counted.items() if offered}
+    """Packets lost over those that came, by link, and by class where it has several."""
+    found = by_class(exhibit)
+    classes = Counter(link for link, _ in found)
+    return {
+        link if classes[link] == 1 else f"{link}, class {of_class}": load.loss
+        for (link, of_class), load in found.items()
+    }
 
 
 def of_run(exhibit: Exhibit) -> list[Fact]:
@@ -137,7 +138,7 @@ def of_run(exhibit: Exhibit) -> list[Fact]:
     from trunkline.stats import across
     from trunkline.stats.render import not_enough
 
-    facts = [*_levels(exhibit), *_recovery(exhibit)]
+    facts = [*_levels(exhibit), *_recovery(exhibit), *_failed(exhibit)]
     total = {
         name: sum(int(run.summary[name] or 0) for run in exhibit.runs)
         for name in (
@@ -268,6 +269,30 @@ def _recovery(exhibit: Exhibit) -> list[Fact]:
                     _counted(open_ended, "time"),
                 )
             )
+    return facts
+
+
+def _failed(exhibit: Exhibit) -> list[Fact]:
+    """What failures cost."""
+    cost = {name: load.failed for name, load in by_link(exhibit).items() if load.failed}
+    if not cost:
+        return []
+    worst = sorted(cost, key=lambda name: -cost[name])[:4]
+    detail = ", ".join(f"{name} {number(cost[name])}" for name in worst)
+    if len(cost) > len(worst):
+        detail += f", {_counted(len(cost) - len(worst), 'more link')}"
+    packets = f"{number(sum(cost.values()))} packets"
+    over = f", mean of {len(exhibit.runs)} runs" if len(exhibit.runs) > 1 else ""
+    says = f"Links that were down cost {packets}: queued, on the wire or coming later"
+    facts = [Fact("known", says, detail + over)]
+    stress = stressed(exhibit)
+    if stress:
+        busiest = stress[0]
+        says = (
+            f"While something is down {busiest.link} is the busiest link, {ratio(busiest.use_down)}"
+        )
+        others = f"{ratio(busiest.use_up)} otherwise; the table of links while something is down"
+        facts.append(Fact("known", f"{says} used", f"{others} has all, seed {exhibit.first.seed}"))
     return facts
 
 

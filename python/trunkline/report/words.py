@@ -30,10 +30,12 @@ def interval(found: Interval | None, unit: str) -> str:
     """Write a mean and half of its interval in one unit; per cent for ratios."""
     if found is None or math.isnan(found.mean):
         return "–"
-    half = found.half_width
+    # Where all runs have the same value there is nothing to put an interval around.
+    half = found.half_width or None
+    if not unit and half is None:
+        return count(found.mean) if found.mean == int(found.mean) else number(found.mean, 3)
     if unit == "%":
-        low = None if half is None else 100 * half
-        return mean_and_half(100 * found.mean, low, "%")
+        return mean_and_half(100 * found.mean, None if half is None else 100 * half, "%")
     return mean_and_half(found.mean, half, unit)
 
 

@@ -132,10 +132,10 @@ def mean_and_half(mean: float, half: float | None, unit: str) -> str:
     """
     factor, prefix = scale(mean, unit)
     end = f" {prefix}{unit}" if unit else ""
-    if half is None:
-        return f"{mean / factor:.4g}{end}"
-    if half == 0:
-        return f"{mean / factor:.4g} ± 0{end}"
+    if not half:
+        # No exponent, however many packets there are.
+        said = f"{mean / factor:{'.4g' if abs(mean) / factor < 10_000 else '.0f'}}"
+        return f"{said}{end}" if half is None else f"{said} ± 0{end}"
     places = 1 - math.floor(math.log10(half / factor))
     if mean:
         most = 3 if unit == "bit/s" else 2

@@ -108,8 +108,9 @@ def not_enough(flows: Sequence[Row], bound: float = ENOUGH) -> str:
         return ""
     # The width falls as one over the root of the number of runs.
     likely = math.ceil(n * (share / bound) ** 2)
+    width = f"{100 * share:{'.2g' if share < 1 else '.0f'}}"
     return (
-        f"NOT ENOUGH RUNS: {name} of {flow} is sure to ± {100 * share:.2g} % of its mean; "
+        f"NOT ENOUGH RUNS: {name} of {flow} is sure to ± {width} % of its mean; "
         f"± {100 * bound:g} % takes about {likely}"
     )
 

@@ -43,7 +43,7 @@ def span(length_ns: float) -> str:
     length_ns : float
         The length [ns].
     """
-    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
         if length_ns >= size:
             return f"{length_ns / size:.4g} {unit}"
     return f"{length_ns:.4g} ns"
