@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from trunkline.results import store
 
 from ..conftest import MD1, Command
 
@@ -108,6 +111,24 @@ def test_diff_names_the_packet_the_place_and_the_cause(trunkline: Command, file:
     about = json.loads(trunkline("diff", "a", "b", "--json").stdout)
     assert about["divergence"]["time_ns"] == 1_000_000
     assert any(text.startswith("flows.") for text in about["tables"])
+
+
+def test_diff_compares_the_tables_alone_where_a_kernel_ran(
+    trunkline: Command, file: str, tmp_path: Path
+) -> None:
+    trunkline("run", file, "--out", "a")
+    trunkline("run", file, "--set", "links.S-R.delay='1 ms'", "--out", "b")
+    runs = store.read(tmp_path / "b")
+    for run in runs:
+        run.provenance = replace(run.provenance, version="0.1.0 linux 6.1.192 uml")
+    network = (tmp_path / "b" / store.NETWORK).read_text()
+    store.write(runs, tmp_path / "b", network_json=network, overwrite=True)
+    done = trunkline("diff", "a", "b", "--judge")
+    assert done.returncode == 3
+    first, *tables = done.stdout.splitlines()
+    assert first == "seed 1: of runs in Linux 6.1.192 uml the tables alone are compared"
+    assert tables
+    assert all(line.startswith("  tables: ") for line in tables)
 
 
 def test_diff_of_other_seeds_is_asked_for(trunkline: Command, file: str) -> None:

@@ -47,7 +47,7 @@ def test_tcng_becomes_ports_or_an_error_with_its_place(trunkline, tmp_path: Path
     bad = trunkline("import", "tcng", "bad.tcng")
     assert (bad.returncode, bad.stdout) == (2, "")
     assert bad.stderr.startswith(
-        "bad.tcng:2:6: error[import]: there is no queueing discipline hfsc here; known: cbq, htb"
+        "bad.tcng:2:6: error[import]: there is no queueing discipline hfsc here; nearest: htb; "
     )
 
 

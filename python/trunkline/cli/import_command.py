@@ -61,9 +61,9 @@ def _options(function: F) -> F:
 def tc(**asked: Any) -> None:
     """Print the `ports` and `conditioners` that do what the tc commands in FILE do.
 
-    Read are cbq, htb, prio, dsmark, gred, red, tbf, pfifo, bfifo and pfifo_fast, the filters u32,
-    fw, tcindex, flower and matchall, policers, and marks of iptables. What cannot be translated
-    is an error with its line.
+    Read are cbq, htb, drr, prio, dsmark, gred, red, tbf, pfifo, bfifo and pfifo_fast, the filters
+    u32, fw, tcindex, flower and matchall, policers, and marks of iptables. What cannot be
+    translated is an error with its line.
     """
     from trunkline.importers import read_tc
 
@@ -101,6 +101,8 @@ def _print(
         made = read(text, addresses=addresses, age=age)
     except ImportFault as fault:
         raise _Refused(fault.render("<stdin>" if file == "-" else file)) from None
+    if not made.to_dict():
+        click.echo(f"import: nothing in {file} queues or polices packets", err=True)
     if as_json:
         from trunkline.cli.common import echo_json
 
@@ -114,7 +116,7 @@ def _print(
     front = "" if explain else "# "
     for line in [*made.words, *notes_said]:
         click.echo(front + printable(line))
-    if not explain:
+    if made.to_dict() and not explain:
         import yaml
 
         click.echo(yaml.safe_dump(made.to_dict(), sort_keys=False, allow_unicode=True), nl=False)

@@ -5,8 +5,9 @@ first that fits a packet is its own, as rules of a scenario do.
 
 Source: Linux net/sched: sch_dsmark.c (index of the DSCP octet, `tc_index` of the filter's result),
 cls_tcindex.c (key = (tc_index & mask) >> shift), sch_cbq.c (defmap, the link's own class for the
-rest), sch_htb.c (default), sch_prio.c (band by filter, else priomap), sch_gred.c (virtual queue =
-tc_index & 15), include/net/route.h (priority from the type of service), in 2.4 and 2.6.
+rest), sch_htb.c (default), sch_drr.c (no class: dropped), sch_prio.c (band by filter, else
+priomap), sch_gred.c (virtual queue = tc_index & 15), include/net/route.h (priority from the type of
+service), in 2.4 and 2.6.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def resolve(qdisc: Qdisc, kinds: list[Kind]) -> list[Reached]:
     if qdisc.kind == "dsmark":
         inside = _through_dsmark(qdisc, kinds)
         return resolve(qdisc.inner, inside) if qdisc.inner else _held(qdisc, inside)
-    if qdisc.kind not in ("cbq", "htb", "prio"):
+    if qdisc.kind not in ("cbq", "htb", "prio", "drr"):
         return _held(qdisc, kinds)
     return [each for kind, its in _chosen(qdisc, kinds) for each in _into(qdisc, kind, its)]
 
@@ -235,6 +236,8 @@ def _unmatched(qdisc: Qdisc, kind: Kind, above: Class | None) -> list[tuple[Kind
     if qdisc.kind == "htb":
         minor = whole(qdisc.options, "default", 0)
         return [(kind, _leaf(qdisc, minor, qdisc.at) if minor else None)]
+    if qdisc.kind == "drr":
+        return [(kind, None)]
     by_priority: dict[int, set[int]] = {}
     for dscp in kind.condition.dscps:
         by_priority.setdefault(priority_of(dscp), set()).add(dscp)

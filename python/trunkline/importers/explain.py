@@ -9,6 +9,7 @@ __all__ = ["sentences"]
 
 _KINDS = {
     "cbq": "class-based queueing",
+    "drr": "deficit round robin",
     "htb": "a hierarchical token bucket",
     "priority": "strict priority",
     "shaped": "shaping by token buckets, strict priority among those that may send",

@@ -1,7 +1,8 @@
 """Ports of a scenario from the disciplines of devices.
 
 Source: Linux 2.4 net/sched/sch_cbq.c (priorities from 1, quanta normalised over the classes of one
-priority), iproute2 2.4 tc/q_cbq.c (weight = rate unless given), tc-htb(8), tc-prio(8), tc-tbf(8).
+priority), iproute2 2.4 tc/q_cbq.c (weight = rate unless given), tc-drr(8), tc-htb(8), tc-prio(8),
+tc-tbf(8).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterable
 
 from trunkline.importers.classify import PRIOMAP, Reached, whole
 from trunkline.importers.fault import refuse
-from trunkline.importers.queues import Config, Defaults, queue
+from trunkline.importers.queues import FRAME, Config, Defaults, queue
 from trunkline.importers.tree import ALL_DSCPS, Class, Condition, Qdisc
 from trunkline.scenario.dscp import dscp_name
 from trunkline.scenario.match import CONDITIONS
@@ -106,6 +107,7 @@ def port(root: Qdisc, reached: list[Reached], defaults: Defaults) -> Config:
     names = Names(its, reached)
     classes = {
         "cbq": _cbq,
+        "drr": _drr,
         "htb": _htb,
         "prio": _prio,
         "tbf": _tbf,
@@ -259,6 +261,19 @@ def _htb_quantum(its: Qdisc, cl: Class) -> int:
     """Rate in bytes a second over r2q, between 1000 B and 200 kB."""
     derived = whole(cl.options, "rate", 0) // 8 // whole(its.options, "r2q", 10)
     return whole(cl.options, "quantum", min(200_000, max(1000, derived)))
+
+
+def _drr(its: Qdisc, names: Names, reached: list[Reached], defaults: Defaults) -> Config:
+    if any(each.leaf is None for each in reached):
+        refuse(its.at, "what no filter takes drr drops", "a filter for the rest: matchall")
+    made: Config = {"": {"scheduler": "drr"}}
+    for minor, cl in its.classes.items():
+        made[names[minor]] = {
+            # Without a quantum the kernel takes the longest frame.
+            "quantum": f"{whole(cl.options, 'quantum', FRAME)} B",
+            "queue": queue(cl.queue, defaults, inside=True),
+        }
+    return made
 
 
 def _prio(its: Qdisc, names: Names, reached: list[Reached], defaults: Defaults) -> Config:

@@ -12,13 +12,13 @@ from trunkline.importers.classify import whole
 from trunkline.importers.fault import Word, fault, refuse
 from trunkline.importers.tree import Options, Qdisc
 
-__all__ = ["Age", "Config", "Defaults", "queue"]
+__all__ = ["FRAME", "Age", "Config", "Defaults", "queue"]
 
 Config = dict[str, Any]
 Age = str
 
 _LEAVES = "pfifo, bfifo, red, gred"
-_FRAME = 1514
+FRAME = 1514
 """Longest frame of Ethernet, in which bfifo counts its default limit [B]."""
 
 
@@ -56,7 +56,7 @@ def queue(qdisc: Qdisc | None, defaults: Defaults, *, inside: bool) -> Config:
     if qdisc.kind == "pfifo":
         return {"limit": f"{whole(its, 'packets', defaults.packets)} packets"}
     if qdisc.kind == "bfifo":
-        return {"limit": f"{whole(its, 'bytes', defaults.packets * _FRAME)} B"}
+        return {"limit": f"{whole(its, 'bytes', defaults.packets * FRAME)} B"}
     if qdisc.kind == "red":
         aqm: Config = {"kind": "red-linux"} | _red(qdisc.at, its) | {"age": defaults.age}
         if its.get("harddrop"):

@@ -1,8 +1,8 @@
 """Scripts of simple commands, as /bin/sh splits them: no loops, functions or substitutions.
 
 Source: POSIX.1-2017, Shell Command Language, sections 2.2 (quoting), 2.3 (tokens), 2.6.2
-(parameter expansion, ``$X`` and ``${X}``), 2.6.5 (field splitting) and 2.7 (redirection, which is
-left out).
+(parameter expansion, ``$X`` and ``${X}``), 2.6.4 (arithmetic), 2.6.5 (field splitting) and
+2.7 (redirection, which is left out).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from trunkline.importers.arithmetic import worked_out
 from trunkline.importers.fault import ImportFault, Word, refuse
 
 __all__ = ["commands", "shown"]
@@ -240,6 +241,8 @@ class _Reader:
     def value(self) -> str:
         """The value of the variable that stands here."""
         begin = self.at
+        if self.text.startswith(("$((", "$["), begin):
+            return self.arithmetic()
         braced = self.text.startswith("${", begin)
         found = _NAME.match(self.text, begin + 1 + braced)
         if found is None:
@@ -257,3 +260,17 @@ class _Reader:
             # A fault where it matters: not in a name of a module to load.
             return f"{_UNSET}{found[0]}{_END}"
         return self.variables[found[0]]
+
+    def arithmetic(self) -> str:
+        """The value of the arithmetic that stands here."""
+        opened, closed = ("$((", "))") if self.text.startswith("$((", self.at) else ("$[", "]")
+        end = self.text.find(closed, self.at)
+        whole = self.text[self.at : max(end, self.at)] + closed
+        value = worked_out(whole[len(opened) : -len(closed)], self.variables)
+        if value is None:
+            known = "whole numbers, variables set in this file, + - * / % << >> and brackets"
+            raise ImportFault(
+                self.line, self.column(self.at), f"{whole.splitlines()[0]} is not read", known
+            )
+        self.at = end + len(closed)
+        return str(value)

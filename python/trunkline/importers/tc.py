@@ -10,6 +10,7 @@ from __future__ import annotations
 from trunkline.importers import firewall
 from trunkline.importers.addresses import Addresses
 from trunkline.importers.fault import Note, Word, fault, refuse
+from trunkline.importers.foreign import refuse_discipline
 from trunkline.importers.shell import commands, shown
 from trunkline.importers.tc_filters import read_filter
 from trunkline.importers.tc_options import (
@@ -150,8 +151,7 @@ class _Script:
             else:
                 break
         if word.text not in QDISCS:
-            known = ", ".join(QDISCS)
-            refuse(word, f"there is no queueing discipline {word.text} here", known)
+            refuse_discipline(word, QDISCS)
         if device is None:
             refuse(word, "the command names no device", "dev DEVICE")
         if word.text in ("ingress", "clsact"):

@@ -1,7 +1,7 @@
 """Options of the queueing disciplines and classes of tc.
 
-Source: tc(8), tc-cbq(8), tc-htb(8), tc-prio(8), tc-red(8), tc-tbf(8), tc-pfifo(8) and iproute2's
-usage texts of gred and dsmark.
+Source: tc(8), tc-cbq(8), tc-drr(8), tc-htb(8), tc-prio(8), tc-red(8), tc-tbf(8), tc-pfifo(8) and
+iproute2's usage texts of gred and dsmark.
 """
 
 from __future__ import annotations
@@ -128,6 +128,7 @@ QDISCS: dict[str, Table] = {
         "r2q": ("r2q", _count(1, 1_000_000)),
         "direct_qlen": ("", _count(0, 2**31 - 1)),
     },
+    "drr": {},
     "prio": {"bands": ("bands", _count(2, 16)), "priomap": ("priomap", _priomap)},
     "dsmark": {
         "indices": ("indices", _count(1, 2**16)),
@@ -189,6 +190,7 @@ CLASSES: dict[str, Table] = {
         "overhead": ("", _word),
         "linklayer": ("", _word),
     },
+    "drr": {"quantum": ("quantum", _size)},
 }
 """Options by kind of class."""
 

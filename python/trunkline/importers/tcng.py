@@ -15,6 +15,7 @@ from trunkline.importers import tcng_options as options
 from trunkline.importers.addresses import Addresses
 from trunkline.importers.conditions import IP
 from trunkline.importers.fault import Word, refuse
+from trunkline.importers.foreign import refuse_discipline
 from trunkline.importers.tcng_conditions import Reader, Term
 from trunkline.importers.tcng_tokens import tokens
 from trunkline.importers.tcng_words import Cursor
@@ -189,8 +190,7 @@ class _Parser:
         """A discipline, its parameters and classes."""
         kind = self.words.take()
         if kind.text not in _QDISCS:
-            known = ", ".join(_QDISCS)
-            refuse(kind, f"there is no queueing discipline {kind.text} here", known)
+            refuse_discipline(kind, _QDISCS)
         self.majors += 1
         given = self.words.parameters()
         made = options.qdisc(kind, given, self.majors, self.made.notes)

@@ -58,6 +58,8 @@ def _number(word: Word) -> int:
 
 
 def _packets(word: Word) -> int:
+    if not word.text.removesuffix("p").isdecimal():
+        refuse(word, f"{word.text} is no number of packets", "10p")
     return _number(replace(word, text=word.text.removesuffix("p")))
 
 

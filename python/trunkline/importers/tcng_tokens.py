@@ -60,17 +60,22 @@ def tokens(content: str, notes: list[Note]) -> list[Word]:
 
 
 def _joined(content: str) -> str:
-    """Lines that end in a backslash with the next; a blank line keeps the count."""
+    """Lines that go on, with the next; a blank line keeps the count."""
+    given = content.replace("\r\n", "\n").split("\n")
     lines: list[str] = []
     owed = 0
-    for text in content.replace("\r\n", "\n").split("\n"):
-        if owed and lines:
-            lines[-1 - (owed - 1)] += " " + text.removesuffix("\\")
+    for text, after in zip(given, [*given[1:], ""], strict=True):
+        bare = text.removesuffix("\\")
+        if owed:
+            lines[-owed] += " " + bare
             lines.append("")
-            owed = owed + 1 if text.endswith("\\") else 0
         else:
-            lines.append(text.removesuffix("\\"))
-            owed = 1 if text.endswith("\\") else 0
+            lines.append(bare)
+        # In print, definitions are broken: no statement begins with a number or after a comma.
+        is_broken = _DEFINE.match(lines[-1 - owed]) and (
+            bare.rstrip().endswith(",") or after.lstrip()[:1].isdecimal()
+        )
+        owed = owed + 1 if is_broken or text.endswith("\\") else 0
     return "\n".join(lines)
 
 

@@ -79,6 +79,10 @@ def repeat(network: Network, runs: Sequence[Results]) -> Watched:
     RuntimeError
         A repeated run is not as it was: the results are of another version or were changed.
     """
+    kernel = runs[0].provenance.kernel
+    if kernel:
+        why = f"Linux {kernel} ran it, and the report repeats runs of the simulator alone"
+        return Watched([], len(network["probes"]), 0, why)
     hops = max(whole_hops(network, run) for run in runs)
     number = min(len(runs), MOST_REPEATED, int(LONGEST_HOPS // max(hops, 1)))
     first = len(network["probes"])
@@ -130,12 +134,12 @@ def trace(network: Network, run: Results, until_ns: int) -> Results | None:
     Returns
     -------
     Results or None
-        None if so many packets come before that the trace would be long.
+        None if so many packets come before that the trace would be long, or a kernel ran it.
     """
     length = network["run"]["duration_ns"]
     if network["run"]["trace"] and len(run.packets):
         return run
-    if whole_hops(network, run) * until_ns / length > TRACED_HOPS:
+    if run.provenance.kernel or whole_hops(network, run) * until_ns / length > TRACED_HOPS:
         return None
     warm_up = min(network["run"]["warmup_ns"], until_ns - 1)
     cut = {**network["run"], "duration_ns": until_ns, "warmup_ns": warm_up, "trace": True}

@@ -54,6 +54,11 @@ class Provenance:
     seed: int
     platform: str
 
+    @property
+    def kernel(self) -> str:
+        """Linux kernel that ran it, ``6.1.192 uml``; empty for the simulator."""
+        return self.version.partition(" linux ")[2]
+
     @classmethod
     def of(cls, *, scenario: str, network_json: str, version: str, seed: int) -> Provenance:
         """Provenance of a run on this machine, now."""

@@ -19,6 +19,7 @@ WORDS = [
     "sfq", "-1", "0", "99999999999999", "0x", "1:", "ffff:", "root", "parent", "(", ")", "{", "}",
     "$x", "=", '"', "'", "\\", "|", "&&", "\n", ";", "handle", "mpls_uc", "police", "if", "class",
     "drop", "10kb", "1mbit", "\0", "é", "flower", "tcindex", "fw", "gred", "red", "limit", "DP",
+    "drr", "$((", "))", "$[",
     "prio", "pfifo_fast", "defmap", "priomap", "&", "<", "src", "match", "mask", "index",
 ]  # fmt: skip
 KINDS = st.sampled_from(("drop", "replace", "repeat"))

@@ -30,6 +30,31 @@ def test_posix_s2_6_5_a_variable_outside_quotes_is_split_inside_is_not() -> None
     assert texts(script) == [["tc", "dev", "eth1", "5kbit", "dev eth1", "$EG", "xa", "b"]]
 
 
+@pytest.mark.parametrize(
+    ("written", "worth"),
+    [
+        ("$((9 * $UP / 10))kbit", "198kbit"),
+        ("$[9*$UP/10]kbit", "198kbit"),
+        ("$((UP + 0x10 - 010))", "228"),
+        ("$((-7 / 2))", "-3"),  # ISO C cuts towards zero.
+        ("$((-7 % 2))", "-1"),
+        ("$((1 + 2 * (3 + 4) << 1))", "30"),  # Shifts bind less than sums.
+    ],
+)
+def test_posix_s2_6_4_arithmetic_is_worked_out(written: str, worth: str) -> None:
+    assert texts(f"UP=220\ntc {written}\n") == [["tc", worth]]
+
+
+@pytest.mark.parametrize(
+    "wrong", ["$((1 / 0))", "$((UP))", "$((1 +))", "$((a = 1))", "$[1", "$((2"]
+)
+def test_arithmetic_that_is_none_names_its_place(wrong: str) -> None:
+    with pytest.raises(ImportFault) as caught:
+        texts(f"tc qdisc {wrong}\n")
+    assert (caught.value.line, caught.value.column) == (1, 10)
+    assert "is not read; known: whole numbers" in str(caught.value)
+
+
 def test_posix_s2_7_redirections_say_nothing() -> None:
     assert texts("tc a > /dev/null 2>&1\ntc b 2>/dev/null c\n") == [["tc", "a"], ["tc", "b", "c"]]
 

@@ -276,6 +276,26 @@ def test_several_devices_are_several_ports() -> None:
     }
 
 
+def test_drr_has_its_quanta_and_a_class_without_one_the_longest_frame() -> None:
+    # sch_drr: quantum = psched_mtu(dev), the MTU of 1500 B and Ethernet's 14 B.
+    made = port(
+        "tc qdisc add dev eth0 root handle 1: drr\n"
+        "tc class add dev eth0 parent 1: classid 1:1 drr quantum 4500\n"
+        "tc class add dev eth0 parent 1: classid 1:2 drr\n"
+        "tc qdisc add dev eth0 parent 1:2 bfifo limit 20000\n"
+        "tc filter add dev eth0 parent 1: protocol ip prio 1 flower ip_tos 0x28/0xfc classid 1:1\n"
+        "tc filter add dev eth0 parent 1: protocol all prio 2 matchall classid 1:2\n"
+    )
+    assert made == {
+        "scheduler": "drr",
+        "classify": [{"dscp": "AF11", "class": "AF1"}],
+        "classes": {
+            "AF1": {"quantum": "4500 B", "queue": {"limit": "1000 packets"}},
+            "default": {"quantum": "1514 B", "queue": {"limit": "20000 B"}},
+        },
+    }
+
+
 def test_what_changes_nothing_is_listed_with_its_line() -> None:
     made = imported(
         "modprobe sch_cbq\n"
@@ -287,7 +307,9 @@ def test_what_changes_nothing_is_listed_with_its_line() -> None:
     ]
 
 
-KNOWN_QDISCS = "cbq, htb, prio, dsmark, gred, red, tbf, pfifo, bfifo, pfifo_fast, ingress, clsact"
+KNOWN_QDISCS = (
+    "cbq, htb, drr, prio, dsmark, gred, red, tbf, pfifo, bfifo, pfifo_fast, ingress, clsact"
+)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +317,20 @@ KNOWN_QDISCS = "cbq, htb, prio, dsmark, gred, red, tbf, pfifo, bfifo, pfifo_fast
     [
         (
             "tc qdisc add dev eth0 root sfq perturb 10\n",
-            f"1:28: there is no queueing discipline sfq here; known: {KNOWN_QDISCS}",
+            "1:28: there is no queueing discipline sfq here; nearest: pfifo, or drr with a class "
+            f"for each flow; known: {KNOWN_QDISCS}",
+        ),
+        (
+            "tc qdisc add dev eth0 root handle 1: htb default 10\n"
+            "tc class add dev eth0 parent 1: classid 1:10 htb rate 5mbit\n"
+            "tc qdisc add dev eth0 parent 1:10 fq_codel limit 1024\n",
+            "3:35: there is no queueing discipline fq_codel here; nearest: pfifo, or drr with a "
+            f"class for each flow; red for short queues; known: {KNOWN_QDISCS}",
+        ),
+        (
+            "tc qdisc add dev eth0 root handle 1: drr\n"
+            "tc class add dev eth0 parent 1: classid 1:1 drr\n",
+            "1:38: what no filter takes drr drops; known: a filter for the rest: matchall",
         ),
         (
             "tc qdisc add dev eth0 root handle 1: htb\n"

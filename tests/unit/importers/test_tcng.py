@@ -168,6 +168,30 @@ def test_a_bucket_used_twice_is_one_bucket() -> None:
         read_tcng(text.replace("$p || drop);\n} }", "$p);\n} }"))
 
 
+# As the study of Avallone et al. (2003) prints them, in columns of its paper.
+PRINTED = """#define DE_PROFILE      rate 1.5Mbps, burst
+15kB
+
+#define RED_DE_PARAM  bandwidth 1.0Mbps,
+limit 120kB, min 10kB, max 100kB, avpkt
+1000B, burst 11kB, probability 0.3
+"""
+
+
+def test_definitions_broken_in_print_go_on_in_the_next_line() -> None:
+    broken = read_tcng(PRINTED + "eth1 red(RED_DE_PARAM)\n")
+    whole = PRINTED.replace(",\nlimit", ", limit").replace("avpkt\n", "avpkt ")
+    assert broken.ports == read_tcng(whole + "eth1 red(RED_DE_PARAM)\n").ports
+    assert broken.ports["eth1"]["queue"]["aqm"]["probability"] == 0.3
+    with pytest.raises(ImportFault, match=r"^8:6: there is no queueing discipline sfq"):
+        read_tcng(PRINTED + "\neth1 sfq\n")
+
+
+def test_a_number_of_packets_that_is_none_is_shown_whole() -> None:
+    with pytest.raises(ImportFault, match=r"^1:20: sp is no number of packets; known: 10p"):
+        read_tcng("eth1 cbq (maxburst sp) { class (rate 2.8Mbps, bounded) if 1 }\n")
+
+
 def test_drop_where_packets_come_in_needs_no_meter() -> None:
     made = read_tcng("eth1 { ingress { drop if ip_proto == IPPROTO_UDP; class (1) if 1; } }\n")
     assert made.conditioners["eth1-ingress"] == {
@@ -188,8 +212,8 @@ KNOWN_FIELDS = (
     [
         (
             "eth0 hfsc { }",
-            "1:6: there is no queueing discipline hfsc here; known: cbq, htb, prio, dsmark, gred, "
-            "red, tbf, fifo",
+            "1:6: there is no queueing discipline hfsc here; nearest: htb; known: cbq, htb, prio, "
+            "dsmark, gred, red, tbf, fifo",
         ),
         ("eth0 cbq {\n class(bounded) if 1\n}", "2:2: a class of cbq needs a rate"),
         (
