@@ -1,6 +1,6 @@
-"""Check that JSON Schema, page of keys and page of columns are those of the program now.
+"""Check that JSON Schemas, page of keys and page of columns are those of the program now.
 
-``python tools/schema.py --write`` brings all three up to date.
+``python tools/schema.py --write`` brings all of them up to date.
 """
 
 from __future__ import annotations
@@ -116,6 +116,11 @@ def default(schema: dict[str, Any]) -> str:
     return f"`{json.dumps(value, ensure_ascii=False)}`"
 
 
+def text(schema: dict[str, Any]) -> str:
+    """A schema as its file holds it."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
 def page(schema: dict[str, Any]) -> str:
     """The page of keys.
 
@@ -196,11 +201,13 @@ def main(arguments: list[str]) -> int:
     int
         1 if a file differs.
     """
-    from trunkline.scenario import schema
+    from trunkline import scenario
+    from trunkline.study import json_schema as study
 
-    about: dict[str, Any] = schema()
+    about: dict[str, Any] = scenario.schema()
     files = {
-        FOLDER / "scenario.schema.json": json.dumps(about, indent=2, ensure_ascii=False) + "\n",
+        FOLDER / "scenario.schema.json": text(about),
+        FOLDER / "study.schema.json": text(study.schema()),
         FOLDER / "scenario-keys.md": page(about),
         FOLDER / "results-columns.md": columns(),
     }

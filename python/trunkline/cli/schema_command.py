@@ -1,4 +1,4 @@
-"""``trunkline schema``: the JSON Schema of scenario files."""
+"""``trunkline schema``: the JSON Schema of scenario and study files."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import click
 from trunkline.cli.common import echo_json
 
 
-@click.command("schema", short_help="Print the JSON Schema of scenario files.")
-def command() -> None:
-    """Print the JSON Schema of scenario files, for editors that complete and check YAML."""
-    from trunkline.scenario import schema
+@click.command("schema", short_help="Print the JSON Schema of scenario or study files.")
+@click.argument("of", type=click.Choice(["scenario", "study"]), default="scenario")
+def command(of: str) -> None:
+    """Print the JSON Schema of scenario or study files: editors complete and check them by it."""
+    if of == "study":
+        from trunkline.study.json_schema import schema
+    else:
+        from trunkline.scenario import schema
 
     echo_json(schema(), pretty=True)

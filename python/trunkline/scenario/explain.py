@@ -4,9 +4,8 @@ import re
 import types
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from trunkline.scenario.base import Element
 from trunkline.scenario.diagnostic import CODES, Path, Problems, nearest
 from trunkline.scenario.fields import kind
 from trunkline.scenario.model import Scenario
@@ -16,7 +15,14 @@ __all__ = ["explain", "place_of"]
 _TAGS = ("agent", "kind")
 
 
-def explain(error: ValidationError, document: Any, problems: Problems, reported: set[Path]) -> None:
+def explain(
+    error: ValidationError,
+    document: Any,
+    problems: Problems,
+    reported: set[Path],
+    *,
+    root: type[BaseModel] = Scenario,
+) -> None:
     """Adds each validation error to the problems.
 
     Parameters
@@ -29,15 +35,17 @@ def explain(error: ValidationError, document: Any, problems: Problems, reported:
         Gets one diagnostic per fault.
     reported : set of path
         Paths that are known to be wrong already.
+    root : type
+        What the document was to be.
     """
     for item in error.errors(include_url=False):
         path = place_of(item["loc"], document)
         if any(path[: len(other)] == other for other in reported if other):
             continue
-        _explain(item, path, problems)
+        _explain(item, path, problems, root)
 
 
-def _explain(item: Any, path: Path, problems: Problems) -> None:
+def _explain(item: Any, path: Path, problems: Problems, root: type[BaseModel]) -> None:
     what, context = item["type"], item.get("ctx", {})
     if what in CODES:
         problems.add(
@@ -50,7 +58,7 @@ def _explain(item: Any, path: Path, problems: Problems) -> None:
             at_key=bool(item["loc"]) and item["loc"][-1] == "[key]",
         )
     elif what == "extra_forbidden":
-        keys = _keys(item["loc"][:-1])
+        keys = _keys(root, item["loc"][:-1])
         problems.add(
             "unknown-key",
             path,
@@ -63,7 +71,7 @@ def _explain(item: Any, path: Path, problems: Problems) -> None:
         problems.add("missing-key", path, f"{path[-1]} is missing", at_key=True)
     elif what == "union_tag_not_found":
         tag = str(context["discriminator"]).strip("'")
-        allowed = _tags(item["loc"])
+        allowed = _tags(root, item["loc"])
         problems.add("missing-key", (*path, tag), f"{tag} is missing", allowed=allowed, at_key=True)
     elif what in ("literal_error", "union_tag_invalid"):
         _choice(item, path, problems)
@@ -170,16 +178,16 @@ def place_of(loc: tuple[int | str, ...], document: Any) -> Path:
     return tuple(path)
 
 
-def _keys(loc: tuple[int | str, ...]) -> list[str]:
+def _keys(root: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
     """Keys known at a place of the model."""
-    found = _follow(Scenario, loc)
-    if not isinstance(found, type) or not issubclass(found, Element):
+    found = _follow(root, loc)
+    if not isinstance(found, type) or not issubclass(found, BaseModel):
         return []
     return [field.alias or name for name, field in found.model_fields.items()]
 
 
-def _tags(loc: tuple[int | str, ...]) -> str:
-    found = _follow(Scenario, loc[:-1] if loc[-1] in _TAGS else loc, stop_at_union=True)
+def _tags(root: type[BaseModel], loc: tuple[int | str, ...]) -> str:
+    found = _follow(root, loc[:-1] if loc[-1] in _TAGS else loc, stop_at_union=True)
     names = {
         name
         for each in _members(found)
@@ -205,7 +213,7 @@ def _follow(annotation: Any, loc: tuple[int | str, ...], *, stop_at_union: bool 
         return _follow(models[0], loc, stop_at_union=stop_at_union) if models else None
     if not loc:
         return annotation
-    if isinstance(annotation, type) and issubclass(annotation, Element):
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         for name, field in annotation.model_fields.items():
             if loc[0] in (name, field.alias):
                 return _follow(field.annotation, loc[1:], stop_at_union=stop_at_union)
@@ -213,7 +221,7 @@ def _follow(annotation: Any, loc: tuple[int | str, ...], *, stop_at_union: bool 
     arguments = get_args(annotation)
     if get_origin(annotation) is dict:
         return _follow(arguments[1], loc[1:], stop_at_union=stop_at_union)
-    if get_origin(annotation) is tuple:
+    if get_origin(annotation) in (tuple, list):
         return _follow(arguments[0], loc[1:], stop_at_union=stop_at_union)
     return None
 
@@ -231,7 +239,7 @@ def _members(annotation: Any) -> list[Any]:
 
 
 def _tagged(member: Any, tag: str) -> bool:
-    if not isinstance(member, type) or not issubclass(member, Element):
+    if not isinstance(member, type) or not issubclass(member, BaseModel):
         return False
     return any(
         tag in get_args(member.model_fields[name].annotation)

@@ -4,7 +4,7 @@ from typing import Any
 
 from trunkline.scenario.model import Scenario
 
-__all__ = ["schema"]
+__all__ = ["draft7", "schema"]
 
 _RENAMED = {"$defs": "definitions", "prefixItems": "items"}
 _PARAMETER = {"type": "string", "pattern": r"^\$"}
@@ -19,7 +19,7 @@ def schema() -> dict[str, Any]:
     dict
         Ready for ``json.dumps``.
     """
-    document: dict[str, Any] = _draft7(Scenario.model_json_schema(by_alias=True))
+    document: dict[str, Any] = draft7(Scenario.model_json_schema(by_alias=True))
     for element in [document, *document["definitions"].values()]:
         element["properties"] = {
             key: _or_parameter(each) for key, each in element.get("properties", {}).items()
@@ -35,16 +35,16 @@ def schema() -> dict[str, Any]:
     return document
 
 
-def _draft7(value: Any) -> Any:
-    """Renames what draft 2020-12 moved: ``$defs``, ``prefixItems``, ``discriminator``."""
+def draft7(value: Any) -> Any:
+    """A schema in words of draft 7, before 2020-12 moved ``$defs`` and ``prefixItems``."""
     if isinstance(value, list):
-        return [_draft7(each) for each in value]
+        return [draft7(each) for each in value]
     if not isinstance(value, dict):
         return value.replace("#/$defs/", "#/definitions/") if isinstance(value, str) else value
     result: dict[str, Any] = {}
     for key, each in value.items():
         if key != "discriminator":
-            result[_RENAMED.get(str(key), str(key))] = _draft7(each)
+            result[_RENAMED.get(str(key), str(key))] = draft7(each)
     return result
 
 

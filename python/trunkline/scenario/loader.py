@@ -24,7 +24,7 @@ from trunkline.scenario.explain import explain
 from trunkline.scenario.model import FORMAT, Scenario
 from trunkline.scenario.text import Map, Seq
 
-__all__ = ["load", "reread"]
+__all__ = ["file_text", "load", "reread"]
 
 
 def load(
@@ -235,6 +235,17 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, str, str | None]:
     if isinstance(source, str) and "\n" in source:
         return source, "<text>", None
     name = os.fspath(source)
+    return file_text(name), name, os.path.dirname(os.path.abspath(name))
+
+
+def file_text(name: str) -> str:
+    """Text of a file.
+
+    Raises
+    ------
+    ScenarioError
+        It is no regular file, cannot be read, is too large, or is not UTF-8.
+    """
     try:
         # Opened without blocking, so that a FIFO cannot hang us, and judged by its descriptor.
         descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
@@ -251,14 +262,13 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, str, str | None]:
     if len(data) > text.MAX_BYTES:
         raise ScenarioError([Diagnostic("limit", f"larger than {text.MAX_BYTES} bytes", file=name)])
     try:
-        content = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
         message = f"byte {data[error.start]:#04x} is not UTF-8"
         diagnostic = Diagnostic("encoding", message, file=name, line=line, column=column)
         raise ScenarioError([diagnostic]) from None
-    return content, name, os.path.dirname(os.path.abspath(name))
 
 
 def _unreadable(name: str, why: str) -> ScenarioError:

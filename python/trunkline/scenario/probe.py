@@ -1,31 +1,21 @@
 """Probes: what is recorded over time."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import Many, Names, PositiveTime, Whole
 
-__all__ = ["FLOW_MEASURES", "LINK_MEASURES", "Probe"]
+__all__ = ["FLOW_MEASURES", "LINK_MEASURES", "Measure", "Probe"]
 
-FLOW_MEASURES = ("throughput", "goodput", "delay", "delay-max", "cwnd", "ssthresh", "srtt", "state")
-LINK_MEASURES = ("queue-packets", "queue-bytes", "queue-average", "utilisation", "drops")
-Measure = Literal[
-    "throughput",
-    "goodput",
-    "delay",
-    "delay-max",
-    "cwnd",
-    "ssthresh",
-    "srtt",
-    "state",
-    "queue-packets",
-    "queue-bytes",
-    "queue-average",
-    "utilisation",
-    "drops",
+FlowMeasure = Literal[
+    "throughput", "goodput", "delay", "delay-max", "cwnd", "ssthresh", "srtt", "state"
 ]
+LinkMeasure = Literal["queue-packets", "queue-bytes", "queue-average", "utilisation", "drops"]
+Measure = Literal[FlowMeasure, LinkMeasure]
+FLOW_MEASURES: tuple[str, ...] = get_args(FlowMeasure)
+LINK_MEASURES: tuple[str, ...] = get_args(LinkMeasure)
 
 
 class Probe(Element):

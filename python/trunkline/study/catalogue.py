@@ -6,6 +6,7 @@ import difflib
 from pathlib import Path
 
 from trunkline.study.model import Study
+from trunkline.study.reading import load
 
 FOLDER = Path(__file__).parent.parent / "studies"
 
@@ -31,9 +32,9 @@ def find(name: str) -> Study:
     """
     known = names()
     if (FOLDER / name / "study.yaml").is_file() and name in known:
-        return Study.load(FOLDER / name)
+        return load(FOLDER / name)
     if (Path(name) / "study.yaml").is_file() or Path(name).is_file():
-        return Study.load(Path(name))
+        return load(Path(name))
     near = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     msg = f"there is no study {name!r}; {hint}studies: {', '.join(known)}"

@@ -19,7 +19,7 @@ from trunkline.scenario.fields import invalid
 from trunkline.stats import Interval, mean_interval
 from trunkline.study import formula
 from trunkline.study.formula import Cells, FormulaError, Values
-from trunkline.study.values import Part
+from trunkline.study.part import Part
 
 __all__ = ["Cells", "Claim", "Tables", "Values", "Verdict"]
 

@@ -16,53 +16,80 @@ statistic is at least the threshold.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from trunkline.scenario.fields import Whole
 from trunkline.stats import Interval, mean_interval
 from trunkline.study.claims import Values
+from trunkline.study.part import Part
 
 Columns = Mapping[tuple[str, str], Values]
 Statistic = Literal["achieves-target", "share-of-excess", "fair-degradation"]
 
 
-class Part(BaseModel):
-    """A part of a study file: unknown keys are errors, nothing changes after loading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 class Definition(Part):
-    """How one criterion is worked out."""
+    """How one criterion is worked out.
+
+    Parameters
+    ----------
+    says : str
+        The definition in words.
+    statistic : {"achieves-target", "share-of-excess", "fair-degradation"}
+        What is worked out of the rates.
+    rows : list of str
+        Rows over which it is the mean.
+    at_least : float
+        From where on the answer is yes.
+    over : {"mean", "every"}
+        What counts where a criterion speaks of several tables: their mean, or the least.
+    """
 
     says: str
     statistic: Statistic
     rows: list[str]
     at_least: float
     over: Literal["mean", "every"] = "mean"
-    """What counts where a criterion speaks of several tables: their mean, or the least."""
 
 
 class Target(Part):
-    """Target rate and flows of a column."""
+    """Target rate and flows of a column.
+
+    Parameters
+    ----------
+    target : float, optional
+        Target rate, in the unit of the columns; the row's parameter if left out.
+    flows : int
+        How many flows the column is of.
+    """
 
     target: float | None = None
-    """In the unit of the columns; None: the row's parameter."""
-    flows: Annotated[int, Field(ge=1)]
+    flows: Annotated[int, Whole("the number of flows", 1, 2**31 - 1)]
 
 
 class Answer(Part):
-    """A published answer."""
+    """A published answer: a line of ``criteria.csv``.
+
+    Parameters
+    ----------
+    case : str
+        What the document calls the case.
+    criterion, group : str
+        Names of the definition and of the group of columns.
+    tables : str
+        Tables it speaks of, separated by spaces.
+    published : {"yes", "no"}
+        The answer.
+    """
 
     case: str
     criterion: str
     group: str
     tables: str
-    """Tables it speaks of, separated by spaces."""
     published: Literal["yes", "no"]
 
 
@@ -79,15 +106,12 @@ class Criteria(Part):
         Columns of each group.
     definitions : dict of str to Definition
         By the criterion's name.
-    answers : list of Answer
-        Filled from ``criteria.csv`` beside the study file.
     """
 
     capacity: Annotated[float, Field(gt=0)]
     columns: dict[str, Target]
     groups: dict[str, list[str]]
     definitions: dict[str, Definition]
-    answers: list[Answer] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,21 +154,27 @@ class Judgement:
 
 
 def judge(
-    criteria: Criteria, rows: Mapping[str, float], ours: Columns, published: Columns
+    criteria: Criteria,
+    answers: Iterable[Answer],
+    rows: Mapping[str, float],
+    ours: Columns,
+    published: Columns,
 ) -> list[Judgement]:
     """Judge every published answer.
 
     Parameters
     ----------
     criteria : Criteria
-        Definitions and answers.
+        Definitions.
+    answers : iterable of Answer
+        What was published.
     rows : mapping of str to float
         Rows in order, with the target that is the row's parameter.
     ours, published : mapping of (table, column) to ndarray of shape (rows, seeds)
         Rates; not-a-number where nothing was published.
     """
     judged = []
-    for answer in criteria.answers:
+    for answer in answers:
         definition = criteria.definitions[answer.criterion]
         fold = np.mean if definition.over == "mean" else np.min
         statistics = [

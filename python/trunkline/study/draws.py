@@ -18,11 +18,17 @@ from pydantic import Field, model_validator
 
 from trunkline.scenario.fields import Time, invalid
 from trunkline.study.errors import Refused
-from trunkline.study.values import Part
+from trunkline.study.part import Part
 
 
 class Spread(Part):
-    """Ends of a uniform distribution [ns]; the first is included, the second is not."""
+    """Ends of a uniform distribution; the first is included, the second is not.
+
+    Parameters
+    ----------
+    low, high : int
+        Ends [ns].
+    """
 
     low: Time = Field(alias="from")
     high: Time = Field(alias="to")

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import model_validator
 
 from trunkline import network as networks
 from trunkline import scenario as scenarios
 from trunkline.engine.sim import Job
-from trunkline.scenario.diagnostic import Problems, ScenarioError
-from trunkline.scenario.explain import explain
-from trunkline.scenario.loader import place_all
-from trunkline.scenario.text import parse
-from trunkline.study import catalogue
+from trunkline.scenario.fields import invalid
+from trunkline.study import catalogue, reading
 from trunkline.study.model import Study
-from trunkline.study.values import Part
+from trunkline.study.part import Given, Part
+from trunkline.study.parts import Seeds
 
 FILE = "exhibits.yaml"
 
@@ -33,14 +30,14 @@ class _Item(Part):
     table: str | None = None
     row: str | None = None
     scenario: str | None = None
-    set: Mapping[str, str] = Field(default_factory=dict)
-    seeds: int = 3
+    set: dict[str, Given] = {}
+    seeds: Seeds = 3
 
     @model_validator(mode="after")
     def _one_way(self) -> _Item:
         if (self.scenario is None) == (self.table is None):
-            msg = "an exhibit has either a table and a row, or a scenario"
-            raise ValueError(msg)
+            message = "an exhibit has either a table and a row, or a scenario"
+            raise invalid("relation", message)
         return self
 
 
@@ -111,7 +108,10 @@ def exhibits(name: str) -> list[Shown]:
     study = catalogue.find(name)
     file = study.folder / FILE
     if file.is_file():
-        return [_shown(item, study) for item in _read(file).exhibits]
+        return [
+            _shown(item, study)
+            for item in reading.of(_Items, *reading.document(file), file).exhibits
+        ]
     table = next(iter(study.cases))
     rows = list(study.rows(table))
     row = rows[len(rows) // 2]
@@ -132,18 +132,6 @@ def heading(name: str) -> Heading:
     source = f"{its.document}, {its.date}. {its.about.strip()}" if its else ""
     titles = {table.name: table.title for table in study.tables()}
     return Heading(study.title, source, titles, study.row_title, study.notes)
-
-
-def _read(file: Path) -> _Items:
-    content = file.read_text("utf-8")
-    said, _ = parse(content, str(file))
-    try:
-        return _Items.model_validate(said)
-    except ValidationError as error:
-        problems = Problems()
-        meant = said if isinstance(said, Mapping) else {}
-        explain(error, meant, problems, set())
-        raise ScenarioError(place_all(problems.found, meant, str(file)), content) from None
 
 
 def _shown(item: _Item, study: Study) -> Shown:

@@ -14,16 +14,44 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from trunkline.scenario.expression import ExpressionError, Quantity, quantity
-from trunkline.scenario.fields import invalid, kind
+from trunkline.scenario.fields import Whole, invalid, kind
+from trunkline.study.part import Part
 
 MOST_POINTS = 1_000_000
 """Most points of a study; beyond it is a slip of the pen, and 10^8 would fill the memory."""
 
-_RANGE_KEYS = ("from", "to", "step", "count", "scale")
 _DIGITS = 12
+_SCALES = ("linear", "log")
+_VALUE: dict[str, Any] = {"type": ["string", "number"]}
+_SPREAD_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "from": {**_VALUE, "description": "First value, a number or a quantity such as `10 ms`."},
+        "to": {**_VALUE, "description": "Last value, of the same kind."},
+        "step": {**_VALUE, "description": "Distance of neighbours; a whole number of them fits."},
+        "scale": {
+            "enum": list(_SCALES),
+            "default": _SCALES[0],
+            "description": "Equal distances, or equal ratios.",
+        },
+    },
+    "required": ["from", "to"],
+    "additionalProperties": False,
+}
+_COUNT = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": MOST_POINTS,
+    "description": "How many values, in place of a step.",
+}
+_RANGE_SCHEMA = {
+    **_SPREAD_SCHEMA,
+    "properties": {**_SPREAD_SCHEMA["properties"], "count": _COUNT},
+    "oneOf": [{"required": ["step"]}, {"required": ["count"]}],
+}
 
 
 class Range:
@@ -33,6 +61,8 @@ class Range:
     ----------
     said : mapping
         What the study file says: ``from`` and ``to``, quantities of one kind.
+    schema : dict
+        JSON Schema of it, which has the keys.
 
     Raises
     ------
@@ -40,12 +70,13 @@ class Range:
         An end is missing, is no number, or is of another kind than the first.
     """
 
-    def __init__(self, said: Mapping[str, Any]) -> None:
+    def __init__(self, said: Mapping[str, Any], schema: Mapping[str, Any] = _RANGE_SCHEMA) -> None:
+        keys = schema["properties"]
         for key in said:
-            if key not in _RANGE_KEYS:
+            if key not in keys:
                 message = f"there is no key {key} in a range"
-                raise invalid("unknown-key", message, allowed=", ".join(_RANGE_KEYS), at=(key,))
-        for key in ("from", "to"):
+                raise invalid("unknown-key", message, allowed=", ".join(keys), at=(key,))
+        for key in schema["required"]:
             if key not in said:
                 raise invalid("missing-key", f"a range needs {key}")
         self.said = said
@@ -122,9 +153,9 @@ class Range:
     def log(self) -> bool:
         """Whether the scale is logarithmic; both ends must then be above zero."""
         scale = self.said.get("scale", "linear")
-        if scale not in ("linear", "log"):
+        if scale not in _SCALES:
             message = f"{scale!r} is no scale"
-            raise invalid("choice", message, allowed="linear, log", at=("scale",))
+            raise invalid("choice", message, allowed=", ".join(_SCALES), at=("scale",))
         if scale == "log" and min(self.low, self.high) <= 0:
             key = "from" if self.low <= 0 else "to"
             message = "a range on a log scale must lie above zero"
@@ -223,7 +254,11 @@ def _range(its: Range) -> list[str]:
     return made
 
 
-Axis = Annotated[list[str], BeforeValidator(values)]
+Axis = Annotated[
+    list[str],
+    BeforeValidator(values),
+    WithJsonSchema({"anyOf": [{"type": "array", "items": _VALUE, "minItems": 1}, _RANGE_SCHEMA]}),
+]
 """Values of a parameter, in order."""
 
 
@@ -231,9 +266,7 @@ def _spread(said: Any) -> Any:
     if not isinstance(said, Mapping):
         message = "what is sampled is a range"
         raise invalid("type", message, given=kind(said), allowed="{from: 1 ms, to: 10 ms}")
-    its = Range(said)
-    if "count" in said:
-        raise invalid("unknown-key", "a sampled range has no count", at=("count",))
+    its = Range(said, _SPREAD_SCHEMA)
     its.log()
     if its.low == its.high:
         raise invalid("relation", "both ends are the same", at=("to",))
@@ -242,7 +275,10 @@ def _spread(said: Any) -> Any:
     return dict(said)
 
 
-class Sample(BaseModel):
+_Spread = Annotated[dict[str, Any], BeforeValidator(_spread), WithJsonSchema(_SPREAD_SCHEMA)]
+
+
+class Sample(Part):
     """A Latin hypercube: of as many equal parts of each range as it has points, each is met once.
 
     Parameters
@@ -256,13 +292,9 @@ class Sample(BaseModel):
         are the steps, each as likely.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    points: Annotated[int, Field(ge=1, le=MOST_POINTS)]
-    seed: Annotated[int, Field(ge=0, le=2**64 - 1)] = 1
-    ranges: Annotated[
-        dict[str, Annotated[dict[str, Any], BeforeValidator(_spread)]], Field(min_length=1)
-    ]
+    points: Annotated[int, Whole("the number of points", 1, MOST_POINTS)]
+    seed: Annotated[int, Whole("the seed", 0, 2**64 - 1)] = 1
+    ranges: Annotated[dict[str, _Spread], Field(min_length=1)]
 
     def rows(self) -> list[dict[str, str]]:
         """Points of the sample: parameter to value."""

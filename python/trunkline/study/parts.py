@@ -5,14 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from trunkline.scenario.fields import Switch, Whole
+from trunkline.study import grid as grids
 from trunkline.study.grid import Axis
-from trunkline.study.values import Column, Given, Part
+from trunkline.study.part import Given, Part
+from trunkline.study.values import Column, Digits
+
+Seeds = Annotated[int, Whole("the number of seeds", 1, 2**31 - 1)]
+"""Replications of a point."""
 
 
 class Source(Part):
-    """The document whose values are compared."""
+    """The document whose values are compared.
+
+    Parameters
+    ----------
+    document, date : str
+        Its name, and when it was published.
+    about : str
+        Authors, title, and where its values come from.
+    """
 
     document: str
     date: str
@@ -64,9 +78,14 @@ class Case(Part):
     set: dict[str, Given] = {}
     rows: dict[str, dict[str, Given]] | None = None
     grid: dict[str, Axis] | None = None
-    seeds: Annotated[int | None, Field(ge=1)] = None
+    seeds: Seeds | None = None
     columns: dict[str, Column] | None = None
-    keep: Annotated[int, Field(ge=0)] = 0
+    keep: Annotated[int, Whole("the number of runs kept", 0, 2**31 - 1)] = 0
+
+    @model_validator(mode="after")
+    def _points_can_be_made(self) -> Case:
+        grids.check(self.grid or {}, (), None)
+        return self
 
 
 class Variant(Part):
@@ -89,12 +108,20 @@ class Variant(Part):
     name: str
     cases: list[str] | None = None
     set: dict[str, Given] = {}
-    seeds: Annotated[int | None, Field(ge=1)] = None
+    seeds: Seeds | None = None
     tc: Script | None = None
 
 
 class Stated(Part):
-    """A parameter that the document gives."""
+    """A parameter that the document gives.
+
+    Parameters
+    ----------
+    parameter, value : str
+        Parameter of the scenarios, and what it is.
+    where : str
+        Where the document says so.
+    """
 
     parameter: str
     value: Given
@@ -102,38 +129,66 @@ class Stated(Part):
 
 
 class Fitted(Part):
-    """A parameter that the document leaves unsaid."""
+    """A parameter that the document leaves unsaid.
+
+    Parameters
+    ----------
+    parameter, value : str
+        What it is called, and what it is taken to be.
+    reason : str
+        Why this value.
+    set : bool
+        Whether it is a parameter of the scenarios, or something that they say.
+    cases : list of str, optional
+        Cases whose scenarios have the parameter; all if left out.
+    others : list of str
+        Other values worth trying, to see how much hangs on it.
+    """
 
     parameter: str
     value: Given
     reason: str
-    set: bool = True
-    """Whether it is a parameter of the scenarios, or something that they say."""
+    set: Switch = True
     cases: list[str] | None = None
-    """Tables whose scenarios have the parameter; all if left out."""
     others: list[Given] = []
-    """Other values worth trying, to see how much hangs on it."""
 
 
 class Published(Part):
-    """A published value."""
+    """A published value: a line of ``published.csv``.
+
+    Parameters
+    ----------
+    table, row, column : str
+        Which cell.
+    value : float
+        Its value, in the unit of the cell.
+    doubt : str
+        Why the value is thought to be a misprint or an accident; empty if it is not.
+    """
 
     table: str
     row: str
     column: str
     value: float
     doubt: str = ""
-    """Why the value is thought to be a misprint or an accident; empty if it is not."""
 
 
 class Reading(Part):
-    """Another way to read the document, with an error of its own."""
+    """Another way to read the document, with an error of its own.
+
+    Parameters
+    ----------
+    says : str
+        How it is read.
+    instead : dict of str to str
+        Published table to the table of ours that it is compared with.
+    tables : list of str, optional
+        Published tables that count; all if left out.
+    """
 
     says: str
     instead: dict[str, str] = {}
-    """Published table to the table of ours that it is compared with."""
     tables: list[str] | None = None
-    """Published tables that count; None: all."""
 
 
 class Shown(Part):
@@ -155,7 +210,7 @@ class Shown(Part):
     row: str = ""
     table: str = ""
     error: str = ""
-    digits: Annotated[int, Field(ge=0, le=9)] = 2
+    digits: Digits = 2
 
 
 class Line(Part):
@@ -194,7 +249,7 @@ class Overview(Part):
     title: str
     cells: Annotated[dict[str, Shown], Field(min_length=1)]
     lines: Annotated[list[Line], Field(min_length=1)]
-    published: bool = False
+    published: Switch = False
 
 
 @dataclass(frozen=True)

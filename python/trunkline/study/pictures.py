@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from trunkline.plot.figure import COLOURS, MARKERS, style
-from trunkline.scenario.fields import PositiveTime, Time
-from trunkline.study.values import Part
+from trunkline.scenario.fields import PositiveTime, Switch, Time, Whole
+from trunkline.study.part import Part
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,8 +30,12 @@ class OverTime(Part):
 
     Parameters
     ----------
+    kind : {"over-time"}
+        Kind of picture.
     table : str
         A table whose case has ``keep``, or columns with ``time: all``.
+    title : str
+        Heading.
     measures : dict of str to str
         Measures of probes to what their axis is called; the first is drawn in full.
     factors : dict of str to float
@@ -63,7 +67,7 @@ class OverTime(Part):
     columns: dict[str, str] = {}
     y_label: str = ""
     every: PositiveTime = 1_000_000_000
-    bins: Annotated[int, Field(ge=1)] = 1
+    bins: Annotated[int, Whole("the number of samples of a point", 1, 2**31 - 1)] = 1
     panels: Literal["points", "targets"] = "points"
     shade: Annotated[list[Time], Field(min_length=2, max_length=2)] | None = None
     published: str | None = None
@@ -139,11 +143,13 @@ class OverTime(Part):
         return curves
 
 
-class Sequence(Part):
+class TimeSequence(Part):
     """Segments, losses and acknowledgements of TCP flows over time, a column for each point.
 
     Parameters
     ----------
+    kind : {"time-sequence"}
+        Kind of picture.
     table : str
         A table whose case keeps traced runs.
     flows : list of str
@@ -187,6 +193,8 @@ class Distribution(Part):
 
     Parameters
     ----------
+    kind : {"distribution"}
+        Kind of picture.
     table, column : str
         Which.
     rows : list of str
@@ -238,6 +246,8 @@ class Lines(Part):
 
     Parameters
     ----------
+    kind : {"lines"}
+        Kind of picture.
     columns : list of str
         Panels.
     tables : dict of str to str
@@ -256,7 +266,7 @@ class Lines(Part):
     columns: Annotated[list[str], Field(min_length=1)]
     tables: Annotated[dict[str, str], Field(min_length=1)]
     rows: list[str] = []
-    published: bool = False
+    published: Switch = False
     mark: float | None = None
     y_label: str = ""
 
@@ -307,7 +317,7 @@ class Lines(Part):
         return figure
 
 
-Picture = Annotated[OverTime | Sequence | Distribution | Lines, Field(discriminator="kind")]
+Picture = Annotated[OverTime | TimeSequence | Distribution | Lines, Field(discriminator="kind")]
 
 
 def pictures(done: Reproduction) -> dict[str, Figure]:

@@ -129,7 +129,8 @@ class Reproduction:
         if criteria is None:
             return []
         rows = dict(zip(self.study.rows(), self.study.offered()[0], strict=True))
-        return judge(criteria, rows, self.measured.columns, self._published_columns())
+        published = self._published_columns()
+        return judge(criteria, self.study.answers, rows, self.measured.columns, published)
 
     def _read_kept(self, runs: Runs) -> dict[str, list[Results]]:
         places = runs.table["run"].to_list()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import WithJsonSchema, model_validator
 
-from trunkline.scenario.fields import PositiveTime, Time, invalid
+from trunkline.scenario.fields import PositiveTime, Switch, Time, Whole, invalid
+from trunkline.scenario.probe import Measure
 from trunkline.study import formula
 from trunkline.study.formula import FormulaError
+from trunkline.study.part import Part
 
 UNITS = {
     "bit/s": 1.0,
@@ -24,21 +26,7 @@ UNITS = {
 }
 """Units of cells, as multiples of the base unit that results are in."""
 
-
-def _text(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else value
-
-
-Given = Annotated[str, BeforeValidator(_text)]
-"""Value of a parameter, as a scenario file has it; a number or a switch stands as it is."""
-
-
-class Part(BaseModel):
-    """A part of a study file: unknown keys are errors, nothing changes after loading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+Digits = Annotated[int, Whole("the digits that are shown", 0, 9)]
 
 
 class Series(Part):
@@ -58,7 +46,7 @@ class Series(Part):
         What is made of several targets.
     """
 
-    measure: str
+    measure: Measure
     after: Time = 0
     to: PositiveTime | None = None
     equals: float | None = None
@@ -98,9 +86,9 @@ class Column(Part):
     series: Series | None = None
     of: str = ""
     value: str | None = None
-    unit: str = ""
-    digits: Annotated[int, Field(ge=0, le=9)] = 2
-    hidden: bool = False
+    unit: Annotated[str, WithJsonSchema({"enum": ["", *UNITS]})] = ""
+    digits: Digits = 2
+    hidden: Switch = False
 
     @model_validator(mode="after")
     def _known_unit(self) -> Column:
@@ -121,8 +109,8 @@ class Column(Part):
 
     def over(self, measure: Column) -> Column:
         """A measure at what this column picks."""
-        own = self.model_dump(exclude_defaults=True, by_alias=True)
-        return Column.model_validate(measure.model_dump(exclude_defaults=True, by_alias=True) | own)
+        own = self.model_dump(exclude_defaults=True)
+        return Column.model_validate(measure.model_dump(exclude_defaults=True) | own)
 
     def fault(self) -> str:
         """What is missing or too much; empty if nothing is."""

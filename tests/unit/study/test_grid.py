@@ -171,7 +171,7 @@ def test_a_study_may_have_rows_side_by_side_and_a_sample(changed: Callable[[str]
         ("grid: {udp_rate: {from: 1, to: 2, step: 0}}", "range", "udp_rate.step"),
         ("zip: [{udp_rate: [1 Mbit/s], core_delay: [1 ms, 2 ms]}]", "relation", "zip[0]"),
         ("zip: [{a: [1]}, {a: [2]}]", "duplicate-name", "zip[1].a"),
-        ("sample: {points: 0, ranges: {a: {from: 0, to: 1}}}", "type", "sample.points"),
+        ("sample: {points: 0, ranges: {a: {from: 0, to: 1}}}", "range", "sample.points"),
         ("sample: {points: 2, ranges: {a: {from: 0, to: 0}}}", "relation", "ranges.a.to"),
     ],
 )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from trunkline.scenario import ScenarioError
-from trunkline.study import Reproduction, Study, Subject, reproduce
+from trunkline.study import Reproduction, Study, Subject, find, reproduce
 from trunkline.study.draws import drawn
 from trunkline.study.record import overviews
 
@@ -167,7 +167,7 @@ def changed(folder: Path, old: str, new: str) -> Callable[[], Study]:
     file = folder / "study.yaml"
     assert STUDY.count(old) >= 1
     file.write_text(STUDY.replace(old, new, 1))
-    return lambda: Study.load(folder)
+    return lambda: find(str(folder))
 
 
 @pytest.mark.parametrize(
@@ -193,6 +193,25 @@ def changed(folder: Path, old: str, new: str) -> Callable[[], Study]:
         ("to: 4 s}, of", "to: 4}, of", "columns.both.series.to", "4"),
         ("kind: distribution", "kind: pie", "pictures.spread.kind", "cannot be pie"),
         ("cases: [plain], set", "cases: [nine], set", "variants[0].cases", "there is no 'nine'"),
+        ("packets_sent", "packets_snet", "cases.tall.columns.sent.measure", "'packets_snet' here"),
+        ("where: {flow: f}", "where: {flwo: f}", "cases.tall.columns.sent.where", "'flwo' here"),
+        ("column: both, row", "column: half, row", "overviews[0].cells.at 0.5", "is hidden"),
+        ('row: "0.5", digits', 'row: "0.6", digits', "overviews[0].cells.at 0.5", "no '0.6'"),
+        ("variant: small}", "variant: smal}", "overviews[0].lines[1]", "no 'plain, smal' here"),
+        ('judged: ["0.5"]', 'judged: ["5"]', "judged", "there is no '5' here"),
+        ("column: both, bin", "column: boht, bin", "pictures.spread.column", "no 'boht' here"),
+        ("columns: {curve: f}", "columns: {half: f}", "pictures.over.columns", "no 'half' here"),
+        ("columns: [both, gain]", "columns: [both, gian]", "pictures.lines", "no 'gian' here"),
+        ('plain, small": small', 'plan, small": small', "pictures.lines.tables", "'plan, small'"),
+        (", keep: 1}", "}", "pictures.kept.table", "runs of table plain are not kept"),
+        ("set: {size: 250 B}", "set: {sise: 250 B}", "variants[0].set.sise", "no 'sise' here"),
+        ("study: 1", "study: 1\npublished: []", "published", "there is no key published here"),
+        (
+            "error: absolute",
+            "readings: [{says: x, tables: [nine]}]",
+            "readings[0].tables",
+            "'nine'",
+        ),
         ("name: small, cases", "name: small, casse", "variants[0].casse", "there is no key casse"),
     ],
 )
@@ -205,3 +224,26 @@ def test_a_fault_is_told_with_its_place(
     assert "study.yaml:" in said
     assert message in said
     assert f"at: {place}" in said
+
+
+@pytest.mark.parametrize(
+    ("table", "line", "message"),
+    [
+        ("table,row,column\nplain,0.25,both\n", 1, "column value is missing"),
+        ("table,row,column,value,unit\n", 1, "there is no column unit here"),
+        ("table,row,column,value\n\nplain,0.25,both,x\n", 3, "a number is expected here"),
+        ("table,row,column,value\nplain,0.25,both\n", 2, "as many values are expected as"),
+        ("table,row,column,value\nplain,0.3,both,1\n", 2, "cell plain, 0.3, both is not in"),
+        ("table,row,column,value\nplain,0.25,half,1\n", 2, "cell plain, 0.25, half is not in"),
+        ('table,row,column,value\n"plain', 2, "is not CSV"),
+    ],
+)
+def test_a_fault_of_the_published_values_is_told_with_its_line(
+    folder: Path, table: str, line: int, message: str
+) -> None:
+    (folder / "published.csv").write_text(table)
+    with pytest.raises(ScenarioError) as caught:
+        find(str(folder))
+    said = caught.value.render()
+    assert f"published.csv:{line}:1: " in said
+    assert message in said
