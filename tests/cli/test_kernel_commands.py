@@ -13,7 +13,6 @@ from trunkline.linux import readiness, verify
 from trunkline.linux.compare import Row
 from trunkline.linux.verify import Verdict
 
-
 LACKING = (
     "wfq-shares.yaml:30:16: error[linux]: port shares: the Linux kernel has no wfq; nearest: drr"
 )

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from trunkline.study import disk
 from trunkline.study import store as stores
 from trunkline.study.errors import Refused
 from trunkline.study.execute import How, execute
@@ -164,7 +165,7 @@ def whole_or_absent(out: Path) -> None:
     if (out / stores.MANIFEST).exists():
         said = stores.manifest(out)
         for name, digest in said.get("files", {}).items():
-            assert stores.digest_of(out / name) == digest
+            assert disk.digest_of(out / name) == digest
 
 
 def test_f04_a_file_is_flushed_before_it_gets_its_name_and_the_folder_after(
@@ -183,7 +184,7 @@ def test_f04_a_file_is_flushed_before_it_gets_its_name_and_the_folder_after(
 
     monkeypatch.setattr(os, "fsync", flushed)
     monkeypatch.setattr(os, "replace", renamed)
-    stores.write_bytes(tmp_path / "data" / "x", b"1")
+    disk.write_bytes(tmp_path / "data" / "x", b"1")
     assert said == ["flush file", "rename", "flush folder"]
 
 

@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from trunkline import network as networks
-from trunkline import scenario as scenarios
 from trunkline.results import SCHEMAS
 from trunkline.scenario.diagnostic import Path, Problems, nearest
 from trunkline.study import formula
 from trunkline.study.draws import Draw, drawn, written
 from trunkline.study.errors import Refused
 from trunkline.study.formula import FormulaError
+from trunkline.study.loading import parameters, scenario_of
 from trunkline.study.model import Study
 from trunkline.study.parts import Fitted, Table, Variant
 from trunkline.study.pictures import Distribution, Lines, OverTime, Picture, TimeSequence
@@ -288,8 +288,7 @@ def _scenarios(study: Study, problems: Problems) -> None:
     for index, draw in enumerate(study.draws):
         for name in draw.cases or study.cases:
             table = study.table(name)
-            values = study.settings(table) | next(iter(table.points.values()))
-            scenario = scenarios.load(study.folder / table.case.scenario, overrides=values)
+            scenario = scenario_of(study, table, next(iter(table.points.values())))
             try:
                 drawn(networks.compile(scenario).to_json(), written(study.name, [draw]), 1)
             except Refused as error:
@@ -302,6 +301,6 @@ def _scenarios(study: Study, problems: Problems) -> None:
         known: dict[str, None] = {}
         for case in variant.cases or study.cases:
             file = study.folder / study.cases[case].scenario
-            known |= dict.fromkeys(scenarios.load(file).parameters)
+            known |= dict.fromkeys(sorted(parameters(file)))
         for name in names:
             _known(problems, ("variants", index, "set", name), [name], known)

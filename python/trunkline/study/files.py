@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from trunkline.plot.against import Line, against_published
 from trunkline.plot.figure import FORMATS, save
 from trunkline.results import folder as folders
+from trunkline.study.disk import write_bytes
 from trunkline.study.pictures import pictures
-from trunkline.study.store import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.results import Results
 from trunkline.results import store as results_store
+from trunkline.study.disk import checked
 from trunkline.study.errors import Damaged, Refused
 from trunkline.study.journal import Record
 from trunkline.study.measure import agreements, units
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def frame(
-    plan: Mapping[str, Any], done: Mapping[int, Record], places: Sequence[tuple[int, int]]
+    plan: Mapping[str, Any],
+    done: Mapping[int, Record],
+    places: Sequence[tuple[int, int]],
+    labels: Sequence[str],
 ) -> pl.DataFrame:
     """Rows of the runs that are done, in order.
 
@@ -34,6 +38,8 @@ def frame(
         What is known of them.
     places : sequence of (int, int)
         From :func:`places_of`.
+    labels : sequence of str
+        From :func:`labels_of`.
 
     Returns
     -------
@@ -41,34 +47,30 @@ def frame(
         ``run``, ``point``, ``part``, ``seed``, a column for each label, one for each value, then
         ``hash``, ``events``, ``packet_hops``.
     """
-    return _frame(plan, [(run, *places[run], done[run]) for run in sorted(done)])
-
-
-def _frame(plan: Mapping[str, Any], rows: list[tuple[int, int, int, Record]]) -> pl.DataFrame:
     import polars as pl
 
-    points = plan["points"]
-    labels = list(dict.fromkeys(label for point in points for label in point["labels"]))
-    names = list(dict.fromkeys(name for *_, record in rows for name in record.values))
+    runs = sorted(done)
+    records = [done[run] for run in runs]
+    points = [plan["points"][places[run][0]] for run in runs]
+    names = list(dict.fromkeys(name for record in records for name in record.values))
     for name in names:
         if name in labels or name in FIXED:
             raise Refused(f"a value and a parameter are both called {name!r}")
-    places = [place for _, place, _, _ in rows]
     columns: dict[str, pl.Series] = {
-        "run": pl.Series([run for run, *_ in rows], dtype=pl.Int64),
-        "point": pl.Series(places, dtype=pl.Int64),
-        "part": pl.Series([points[place]["part"] for place in places], dtype=pl.String),
-        "seed": pl.Series([seed for _, _, seed, _ in rows], dtype=pl.UInt64),
+        "run": pl.Series(runs, dtype=pl.Int64),
+        "point": pl.Series([places[run][0] for run in runs], dtype=pl.Int64),
+        "part": pl.Series([point["part"] for point in points], dtype=pl.String),
+        "seed": pl.Series([places[run][1] for run in runs], dtype=pl.UInt64),
     }
     for label in labels:
-        said = [points[place]["labels"].get(label) for place in places]
+        said = [point["labels"].get(label) for point in points]
         columns[label] = pl.Series(said, dtype=pl.String)
     for name in names:
-        values = [record.values.get(name) for *_, record in rows]
+        values = [record.values.get(name) for record in records]
         columns[name] = pl.Series(values, dtype=_type(values), strict=False)
-    columns["hash"] = pl.Series([record.hash for *_, record in rows], dtype=pl.String)
+    columns["hash"] = pl.Series([record.hash for record in records], dtype=pl.String)
     for name in ("events", "packet_hops"):
-        counts = [getattr(record, name) for *_, record in rows]
+        counts = [getattr(record, name) for record in records]
         columns[name] = pl.Series(counts, dtype=pl.Int64)
     return pl.DataFrame(columns)
 
@@ -93,18 +95,12 @@ def records(path: Path) -> Iterator[Record]:
     import polars as pl
 
     table = pl.read_parquet(path)
-    first = table.columns.index("seed") + 1
-    names = [name for name in table.columns[first:] if name not in FIXED]
-    labels = set(_labels_of(path))
-    names = [name for name in names if name not in labels]
+    said = json.loads((path.parent.parent / "manifest.json").read_text("utf-8"))
+    known = {*FIXED, *labels_of(said)}
+    names = [name for name in table.columns if name not in known]
     for row in table.iter_rows(named=True):
         values = {name: row[name] for name in names if row[name] is not None}
         yield Record(row["run"], row["hash"], row["events"], row["packet_hops"], values)
-
-
-def _labels_of(path: Path) -> list[str]:
-    said = json.loads((path.parent.parent / "manifest.json").read_text("utf-8"))
-    return list(dict.fromkeys(label for point in said["points"] for label in point["labels"]))
 
 
 class Runs:
@@ -131,8 +127,7 @@ class Runs:
     @property
     def labels(self) -> list[str]:
         """Names of the columns that tell points apart."""
-        points = self.manifest["points"]
-        return list(dict.fromkeys(label for point in points for label in point["labels"]))
+        return labels_of(self.manifest)
 
     @property
     def values(self) -> list[str]:
@@ -253,7 +248,7 @@ def read(folder: str | Path) -> Runs:
     said = store.manifest(where)
     files = [name for name in said.get("files", {}) if name.startswith(store.DATA)]
     if files:
-        tables = [pl.read_parquet(store.checked(where / n, said["files"][n])) for n in files]
+        tables = [pl.read_parquet(checked(where / n, said["files"][n])) for n in files]
         return Runs(pl.concat(tables, how="diagonal"), said, where)
     path = where / store.JOURNAL
     ended, damaged = journal.read(path)
@@ -262,7 +257,12 @@ def read(folder: str | Path) -> Runs:
         hint = "resume the study to run again what is lost"
         raise Damaged(f"{path} is damaged in line {listed}; {hint}")
     done = {record.run: record for record in ended}
-    return Runs(frame(said, done, places_of(said)), said, where)
+    return Runs(frame(said, done, places_of(said), labels_of(said)), said, where)
+
+
+def labels_of(plan: Mapping[str, Any]) -> list[str]:
+    """Names of what tells points apart."""
+    return list(dict.fromkeys(label for point in plan["points"] for label in point["labels"]))
 
 
 def places_of(plan: Mapping[str, Any]) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trunkline.study import journal
+from trunkline.study.disk import checked, flush
 from trunkline.study.errors import Refused
 from trunkline.study.frames import keeps, records, seeds_of
 from trunkline.study.journal import Record
@@ -20,8 +21,6 @@ from trunkline.study.store import (
     JOURNAL,
     MANIFEST,
     RUNS,
-    checked,
-    flush,
     manifest,
     publish,
 )

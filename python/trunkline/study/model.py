@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -141,13 +142,21 @@ class Study(StudyFile):
         Lines of ``published.csv``; none if there is no such file.
     answers : list of Answer
         Lines of ``criteria.csv``, if the study has criteria.
-    folder : Path
-        Where the study file is.
+    file : Path
+        The study file.
+    document : mapping
+        What it holds, with the places of all keys and values.
     """
 
     published: list[Published] = []
     answers: list[Answer] = []
-    folder: Path = Path()
+    file: Path
+    document: Mapping[str, Any] = {}
+
+    @property
+    def folder(self) -> Path:
+        """Where the study file is."""
+        return self.file.parent
 
     def tables(self) -> list[Table]:
         """Every table: the cases, then what varies them."""

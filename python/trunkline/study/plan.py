@@ -165,7 +165,7 @@ class Plan:
                 number += 1
 
     def to_json(self) -> dict[str, Any]:
-        """As the manifest holds it: the same plan gives the same object."""
+        """As the manifest holds it, with a sequence of points: the same plan gives the same."""
         return {
             "format": 1,
             "study": self.name,
@@ -174,9 +174,22 @@ class Plan:
             "engine": _engine(),
             "runs": len(self),
             "measures": self.measures,
-            "points": [point.to_json(self.measures) for point in self.points],
+            "points": _Entries(self.points, self.measures),
             **({"share": list(self.share)} if self.share else {}),
         }
+
+
+class _Entries(Sequence[dict[str, Any]]):
+    """Points as the manifest holds them, made when asked for: a million of them take 1.5 GB."""
+
+    def __init__(self, points: Sequence[Point], measures: Sequence[str]) -> None:
+        self._points, self._measures = points, measures
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._points[place].to_json(self._measures)
 
 
 @functools.cache

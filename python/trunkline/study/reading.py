@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -47,9 +47,9 @@ def load(path: Path) -> Study:
     its = of(StudyFile, said, content, file)
     published, published_at = rows(Published, folder / "published.csv")
     answers, answers_at = rows(Answer, folder / "criteria.csv") if its.criteria else ([], [])
-    study = Study.model_construct(
-        its.model_fields_set, **dict(its), published=published, answers=answers, folder=folder
-    )
+    beside = {"published": published, "answers": answers, "file": file, "document": said}
+    fields: dict[str, Any] = dict(its) | beside
+    study = Study.model_construct(its.model_fields_set, **fields)
     problems = Problems()
     check(study, problems)
     if problems.found:

@@ -6,22 +6,20 @@ import ast
 import functools
 import hashlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from trunkline import network as networks
-from trunkline import scenario as scenarios
-from trunkline.scenario import Scenario
 from trunkline.study import formula
 from trunkline.study.claims import Tables, Values
 from trunkline.study.draws import written
 from trunkline.study.frames import Runs
+from trunkline.study.loading import scenario_of, text_of
 from trunkline.study.measure import of_columns
 from trunkline.study.model import Study
-from trunkline.study.parts import Script, Table
+from trunkline.study.parts import Table
 from trunkline.study.perform import performed
 from trunkline.study.plan import Plan, Point
 from trunkline.study.values import Column
@@ -84,8 +82,7 @@ def plan(study: Study, seeds: Sequence[int]) -> Plan:
             study.name, [d for d in study.draws if d.cases is None or table.base in d.cases]
         )
         for label, values in table.points.items():
-            load = _loader(study, table, values)
-            scenario = load()
+            scenario = scenario_of(study, table, values)
             labels = dict(values) if table.case.rows is None else {"row": label}
             if len(tables) > 1:
                 labels = {"table": table.name, **labels}
@@ -95,67 +92,12 @@ def plan(study: Study, seeds: Sequence[int]) -> Plan:
                     tuple(own),
                     sys.intern(of_columns(columns, scenario.bounds())),
                     labels=labels,
-                    scenario=_text(load),
+                    scenario=functools.partial(text_of, study, table, values),
                     keep=table.case.keep if table.variant is None else 0,
                     draws=drawn,
                 )
             )
     return Plan(study.name, study.title, points)
-
-
-def _text(load: Callable[[], Scenario]) -> Callable[[], str]:
-    return lambda: load().dump()
-
-
-def _loader(study: Study, table: Table, values: Mapping[str, str]) -> Callable[[], Scenario]:
-    file = study.folder / table.case.scenario
-    overrides = study.settings(table) | dict(values)
-    variant = table.variant
-    known = frozenset() if variant is None else _parameters(file, file.stat().st_mtime_ns)
-
-    def load() -> Scenario:
-        if variant is None:
-            return scenarios.load(file, overrides=overrides)
-        changed = {key: text for key, text in variant.set.items() if key in known or "." in key}
-        loaded = scenarios.load(file, overrides=overrides | changed)
-        return loaded if variant.tc is None else with_script(loaded, study.folder, variant.tc)
-
-    return load
-
-
-@functools.lru_cache(maxsize=64)
-def _parameters(file: Path, _changed_at: int) -> frozenset[str]:
-    return frozenset(scenarios.load(file).parameters)
-
-
-def with_script(scenario: Scenario, folder: Path, said: Script) -> Scenario:
-    """A scenario whose routers are configured by a script of tc.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        The scenario; the ports and conditioners that `said` names are replaced.
-    folder : Path
-        Folder of the script.
-    said : Script
-        The script, and what is taken from which device.
-    """
-    from trunkline.importers import read_tc
-    from trunkline.scenario.conditioner import Conditioner
-    from trunkline.scenario.port import Port
-
-    made = read_tc((folder / said.script).read_text("utf-8"))
-    ports = {name: Port.model_validate(made.ports[of]) for name, of in said.ports.items()}
-    edges = {
-        name: Conditioner.model_validate(made.conditioners[of])
-        for name, of in said.conditioners.items()
-    }
-    changed = {
-        "ports": {**scenario.ports, **ports},
-        "conditioners": {**scenario.conditioners, **edges},
-    }
-    # The copy is loaded from its text again, so that it is checked like any other.
-    return scenarios.load(scenario.model_copy(update=changed).dump())
 
 
 def _measured(study: Study, table: Table) -> dict[str, Mapping[str, object]]:

@@ -26,6 +26,7 @@ from trunkline.results import Results
 from trunkline.results import folder as folders
 from trunkline.results import store as results_store
 from trunkline.study import journal as journals
+from trunkline.study.disk import checked, checksum, digest_of, flush, write_bytes, write_json
 from trunkline.study.errors import Damaged, Refused
 from trunkline.study.journal import Journal, Record
 from trunkline.study.lock import FILE as LOCK
@@ -35,7 +36,6 @@ from trunkline.study.plan import Plan, Task, differences
 MANIFEST, JOURNAL, HISTORY = "manifest.json", "journal.jsonl", "history.jsonl"
 DATA, RUNS, FAILED = "data", "runs", "failed"
 RUNS_PER_FILE = 100_000
-_NO_POINTS = '\n "points": []'
 _SHARD = r"shard-\d+-of-\d+"
 
 
@@ -245,15 +245,15 @@ def publish(folder: Path, plan: Mapping[str, Any], records: Mapping[int, Record]
     records : mapping of int to Record
         All runs.
     """
-    from trunkline.study.frames import frame, keeps, places_of
+    from trunkline.study.frames import frame, keeps, labels_of, places_of
 
-    files, places = {}, places_of(plan)
+    files, places, labels = {}, places_of(plan), labels_of(plan)
     runs = sorted(records)
     for first in range(0, len(runs), RUNS_PER_FILE):
         name = f"{DATA}/{first // RUNS_PER_FILE:05}.parquet"
         written = io.BytesIO()
         part = {run: records[run] for run in runs[first : first + RUNS_PER_FILE]}
-        frame(plan, part, places).write_parquet(
+        frame(plan, part, places, labels).write_parquet(
             written, compression="zstd", compression_level=3, statistics=True
         )
         files[name] = write_bytes(folder / name, written.getvalue())
@@ -304,85 +304,15 @@ def manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(said, dict) or said.get("format") != 1:
         raise Refused(f"{path} was written by another version: its format is not 1")
     digest = said.pop("checksum", "")
-    if digest != _checksum(said):
+    if digest != checksum(said):
         raise Damaged(f"{path} is damaged: its checksum is not right")
     return said
-
-
-def _checksum(said: Mapping[str, Any]) -> str:
-    return hashlib.sha256(_text(said).encode()).hexdigest()
-
-
-def _text(said: Mapping[str, Any]) -> str:
-    """What ``json.dumps(said, indent=1)`` gives; that takes 2 kB a point on its way."""
-    points = said.get("points")
-    if not isinstance(points, list) or not points:
-        return json.dumps(said, indent=1, ensure_ascii=False) + "\n"
-    head, tail = _text({**said, "points": []}).split(_NO_POINTS)
-    each = (json.dumps(point, indent=1, ensure_ascii=False) for point in points)
-    listed = ",\n  ".join(text.replace("\n", "\n  ") for text in each)
-    return f'{head}\n "points": [\n  {listed}\n ]{tail}'
-
-
-def write_json(path: Path, said: Mapping[str, Any]) -> None:
-    """Write an object with its checksum, whole or not at all."""
-    text = _text(said).encode()
-    digest = hashlib.sha256(text).hexdigest()
-    end = b"\n}\n"
-    write_bytes(path, text.removesuffix(end) + f',\n "checksum": "{digest}"'.encode() + end)
-
-
-def write_bytes(path: Path, content: bytes) -> str:
-    """Write a file, whole or not at all; its SHA-256.
-
-    Through a file beside it, flushed, renamed, and the folder flushed.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    made = path.with_name(f".{path.name}.partial")
-    try:
-        with made.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        made.replace(path)
-    except BaseException:
-        made.unlink(missing_ok=True)
-        raise
-    flush(path.parent)
-    return hashlib.sha256(content).hexdigest()
-
-
-def flush(folder: Path) -> None:
-    """Wait until the disk has the entries of a folder."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def digest_of(path: Path) -> str:
-    """SHA-256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _records(path: Path, digest: str) -> Iterator[Record]:
     from trunkline.study.frames import records
 
     return records(checked(path, digest))
-
-
-def checked(path: Path, digest: str) -> Path:
-    """The path of a file that is as it was written.
-
-    Raises
-    ------
-    Damaged
-        It is not, or is not there.
-    """
-    if not path.is_file() or digest_of(path) != digest:
-        raise Damaged(f"{path} is damaged: its checksum is not that of the manifest")
-    return path
 
 
 def _whole(folder: Path) -> bool:

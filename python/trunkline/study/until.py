@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from trunkline.stats import Precision, precision, runs_wanted
+from trunkline.study.disk import checked, flush
 from trunkline.study.errors import Refused
 from trunkline.study.execute import Failed, How
 from trunkline.study.frames import records
@@ -26,7 +27,7 @@ from trunkline.study.merge import copy_run
 from trunkline.study.perform import working
 from trunkline.study.plan import Plan, Point
 from trunkline.study.progress import Progress
-from trunkline.study.store import DATA, MANIFEST, RUNS, Store, checked, flush, manifest
+from trunkline.study.store import DATA, MANIFEST, RUNS, Store, manifest
 
 STAGES = ".stages"
 """What the folder of the stages ends in."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from trunkline.scenario import ScenarioError
-from trunkline.study import Reproduction, Study, Subject, find, reproduce
+from trunkline.study import Reproduction, Study, Subject, find, reproduce, runner
 from trunkline.study.draws import drawn
 from trunkline.study.record import overviews
 
@@ -212,6 +212,25 @@ def changed(folder: Path, old: str, new: str) -> Callable[[], Study]:
             "readings[0].tables",
             "'nine'",
         ),
+        ("load: [0.25, 0.5]", "laod: [0.25, 0.5]", "grid.laod[0]", "neither a parameter nor"),
+        (
+            "rows: {alone: {load: 0.4}}",
+            "rows: {alone: {laod: 0.4}}",
+            "cases.tall.rows.alone.laod",
+            "neither a parameter nor",
+        ),
+        (
+            "error: absolute",
+            "fitted: [{parameter: x, value: 1, reason: y}]",
+            "fitted[0].value",
+            "neither a parameter nor",
+        ),
+        (
+            "set: {size: 250 B}",
+            "set: {flows.h.rate: 1 Mbit/s}",
+            "variants[0].set.flows.h.rate",
+            "neither a parameter nor",
+        ),
         ("name: small, cases", "name: small, casse", "variants[0].casse", "there is no key casse"),
     ],
 )
@@ -219,7 +238,7 @@ def test_a_fault_is_told_with_its_place(
     folder: Path, old: str, new: str, place: str, message: str
 ) -> None:
     with pytest.raises(ScenarioError) as caught:
-        changed(folder, old, new)()
+        runner.plan(changed(folder, old, new)(), [1])
     said = caught.value.render()
     assert "study.yaml:" in said
     assert message in said

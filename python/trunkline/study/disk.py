@@ -1,0 +1,107 @@
+"""Files of a study: whole or not there, on the disk, and known again by their checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from trunkline.study.errors import Damaged
+
+_NO_POINTS, _END = '\n "points": []', b"\n}\n"
+
+
+def write_json(path: Path, said: Mapping[str, Any]) -> None:
+    """Write an object with its checksum, whole or not at all."""
+
+    def content() -> Iterator[bytes]:
+        digest = hashlib.sha256()
+        for piece in _pieces(said):
+            digest.update(piece)
+            yield piece
+        digest.update(_END)
+        yield f',\n "checksum": "{digest.hexdigest()}"'.encode() + _END
+
+    _write(path, content())
+
+
+def write_bytes(path: Path, content: bytes) -> str:
+    """Write a file, whole or not at all; its SHA-256.
+
+    Through a file beside it, flushed, renamed, and the folder flushed.
+    """
+    _write(path, [content])
+    return hashlib.sha256(content).hexdigest()
+
+
+def _write(path: Path, pieces: Iterable[bytes]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = path.with_name(f".{path.name}.partial")
+    try:
+        with made.open("wb") as file:
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(file.fileno())
+        made.replace(path)
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
+    flush(path.parent)
+
+
+def flush(folder: Path) -> None:
+    """Wait until the disk has the entries of a folder."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def checked(path: Path, digest: str) -> Path:
+    """The path of a file that is as it was written.
+
+    Raises
+    ------
+    Damaged
+        It is not, or is not there.
+    """
+    if not path.is_file() or digest_of(path) != digest:
+        raise Damaged(f"{path} is damaged: its checksum is not that of the manifest")
+    return path
+
+
+def checksum(said: Mapping[str, Any]) -> str:
+    """What :func:`write_json` puts beside an object to know it again."""
+    digest = hashlib.sha256()
+    for piece in _pieces(said):
+        digest.update(piece)
+    digest.update(_END)
+    return digest.hexdigest()
+
+
+def _pieces(said: Mapping[str, Any]) -> Iterator[bytes]:
+    """What ``json.dumps(said, indent=1)`` gives but for its end, point by point.
+
+    In one piece it takes 2 kB a point on its way.
+    """
+    points = said.get("points", ())
+    text = json.dumps({**said, "points": []} if points else said, indent=1, ensure_ascii=False)
+    text = text.removesuffix("\n}")
+    if not points:
+        yield text.encode()
+        return
+    head, tail = text.split(_NO_POINTS)
+    yield f'{head}\n "points": ['.encode()
+    for place, point in enumerate(points):
+        each = json.dumps(point, indent=1, ensure_ascii=False).replace("\n", "\n  ")
+        yield f"{',' if place else ''}\n  {each}".encode()
+    yield f"\n ]{tail}".encode()
