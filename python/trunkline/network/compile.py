@@ -4,6 +4,7 @@ from typing import Any
 
 from trunkline.network import conditioners, flows, mpls, ports, recovery
 from trunkline.network.network import Network
+from trunkline.scenario import check_recovery
 from trunkline.scenario.check import check
 from trunkline.scenario.diagnostic import Problems, ScenarioError
 from trunkline.scenario.fields import Whole
@@ -43,6 +44,7 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     if problems.errors:
         raise ScenarioError(each.diagnostic for each in problems.found)
     found = topology(scenario, problems)
+    scenario = check_recovery.written_out(scenario, found)
     arcs = list(arcs_of(scenario, found))
     nodes = {name: index for index, name in enumerate(scenario.nodes)}
     links = {arc.name: index for index, (arc, _) in enumerate(arcs)}

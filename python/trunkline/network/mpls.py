@@ -191,7 +191,7 @@ class _Builder:
         trunks = self.scenario.trunks.values()
         ridden = {trunk.path for trunk in trunks} | {trunk.reverse for trunk in trunks}
         guarded = self.scenario.protections.values()
-        spare = {its.backup for its in guarded} | {its.path for its in guarded}
+        spare = {name for its in guarded for name in (its.backup, *its.path)}
         for name in self.scenario.paths:
             if name in ridden | spare:
                 self.head(name, bound=name in ridden)

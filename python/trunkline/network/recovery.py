@@ -1,5 +1,6 @@
 """Failures, protections and rerouting as the engine reads them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from trunkline.network.mpls import Route, Tables
@@ -46,7 +47,11 @@ def compile(
     rerouting = scenario.rerouting
     return {
         "failures": [_failure(found, links, *item) for item in scenario.failures.items()],
-        "protections": [builder.protection(*item) for item in scenario.protections.items()],
+        "protections": [
+            each
+            for name, its in scenario.protections.items()
+            for each in builder.protections(name, its)
+        ],
         "rerouting": None
         if rerouting is None
         else {
@@ -100,15 +105,20 @@ class _Builder:
         self.built = built
         self.number = {name: index for index, name in enumerate(scenario.paths)}
 
-    def protection(self, name: str, its: Protection) -> Compiled:
-        route = route_nodes(self.scenario, its.path)
-        first, last = span(self.scenario, its) or (0, len(route) - 1)
-        crossed = [self.links[arc] for arc, _ in links_of(self.scenario, self.found, its.path)]
+    def protections(self, name: str, its: Protection) -> Iterator[Compiled]:
+        """Those of each of its paths; of several the path is in the name."""
+        for path in its.path:
+            yield self.protection(name if len(its.path) == 1 else f"{name}[{path}]", its, path)
+
+    def protection(self, name: str, its: Protection, path: str) -> Compiled:
+        route = route_nodes(self.scenario, path)
+        first, last = span(self.scenario, its, path) or (0, len(route) - 1)
+        crossed = [self.links[arc] for arc, _ in links_of(self.scenario, self.found, path)]
         local = its.kind in ("facility-bypass", "detour")
-        switches, bridge = self.switches(its, first, last)
+        switches, bridge = self.switches(its, path, first, last)
         return {
             "name": name,
-            "path": self.number[its.path],
+            "path": self.number[path],
             "kind": its.kind,
             "node": self.nodes[route[last if its.kind == "one-plus-one" else first]],
             "watches": crossed[first:last] if local else crossed,
@@ -125,28 +135,28 @@ class _Builder:
         }
 
     def switches(
-        self, its: Protection, first: int, last: int
+        self, its: Protection, path: str, first: int, last: int
     ) -> tuple[list[Compiled], Compiled | None]:
         """Entries that change, and those at the head of 1+1."""
-        entry = self.tables.entries[its.path, first]
+        entry = self.tables.entries[path, first]
         if its.backup is None:
             return [_switch(entry, entry)], None
         head = self.tables.entries[its.backup, 0]
         if its.kind == "backup":
             return [_switch(entry, head)], None
         if its.kind == "one-plus-one":
-            ends = [len(self.by_path[name].hops) for name in (its.path, its.backup)]
+            ends = [len(self.by_path[name].hops) for name in (path, its.backup)]
             tails = (
                 self.tables.entries[name, end]
-                for name, end in zip((its.path, its.backup), ends, strict=True)
+                for name, end in zip((path, its.backup), ends, strict=True)
             )
             return [_switch(*tails)], _switch(entry, head)
         if its.kind == "detour":
-            self.join(its.backup, its.path, last)
+            self.join(its.backup, path, last)
             spare = dict(self.tables.nhlfe[head])
         else:
             spare = dict(self.tables.nhlfe[head])
-            inner = self.tables.labels[its.path][last]
+            inner = self.tables.labels[path][last]
             spare["push"] = ([] if inner is None else [inner]) + spare["push"]
         # The packet has the working path's label on it, but for the first node.
         spare["pop"] = first > 0

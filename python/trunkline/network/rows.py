@@ -173,7 +173,7 @@ class Rows:
         """Paths of a trunk, and those that take over from them."""
         own = {self.scenario.trunks[trunk].path, self.scenario.trunks[trunk].reverse}
         guarded = self.scenario.protections.values()
-        return own | {its.backup for its in guarded if its.path in own}
+        return own | {its.backup for its in guarded if own.intersection(its.path)}
 
     def cell(
         self, column: int, own: int, applies: tuple[bool, ...], told: tuple[int | None, ...]

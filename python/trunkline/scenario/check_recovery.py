@@ -7,7 +7,7 @@ from trunkline.scenario.recovery import Failure, Hello, Outage, Protection
 from trunkline.scenario.topology import Topology, listed
 from trunkline.scenario.units import format_time
 
-__all__ = ["check", "links_of", "span"]
+__all__ = ["check", "links_of", "span", "written_out"]
 
 
 def check(scenario: Scenario, found: Topology, sound: set[str], problems: Problems) -> None:
@@ -27,15 +27,8 @@ def check(scenario: Scenario, found: Topology, sound: set[str], problems: Proble
     for name, protection in scenario.protections.items():
         path: Path = ("protections", name)
         _hello(protection.detection, path, problems)
-        if (
-            _named(scenario, protection, path, problems)
-            and {
-                protection.path,
-                protection.backup or protection.path,
-            }
-            <= sound
-        ):
-            _fits(scenario, found, protection, path, problems)
+        if _named(scenario, protection, path, problems):
+            _each(scenario, found, protection, sound, path, problems)
     if scenario.rerouting is not None:
         _hello(scenario.rerouting.detection, ("rerouting",), problems)
 
@@ -138,13 +131,22 @@ def _hello(detection: object, path: Path, problems: Problems) -> None:
 
 
 def _named(scenario: Scenario, protection: Protection, path: Path, problems: Problems) -> bool:
-    known = True
-    for key, name in (("path", protection.path), ("backup", protection.backup)):
-        if name is not None and name not in scenario.paths:
+    known = bool(protection.path)
+    if not known:
+        problems.add("empty", (*path, "path"), "a protection protects at least one path")
+    names: list[tuple[Path, str]] = [
+        (("path", index), name)
+        for index, name in enumerate(protection.path)
+        if not _is_all(scenario, name)
+    ]
+    if protection.backup is not None:
+        names.append((("backup",), protection.backup))
+    for where, name in names:
+        if name not in scenario.paths:
             known = False
             problems.add(
                 "reference",
-                (*path, key),
+                (*path, *where),
                 f"there is no path {name}",
                 allowed=listed(scenario.paths),
                 hint=nearest(name, scenario.paths),
@@ -157,18 +159,80 @@ def _named(scenario: Scenario, protection: Protection, path: Path, problems: Pro
             else f"{protection.kind} needs the path that takes over"
         )
         problems.add("protection", (*path, "backup"), message, at_key=True)
-    elif protection.backup == protection.path:
+    elif protection.backup in protection.path:
         known = False
         problems.add("protection", (*path, "backup"), "a path cannot protect itself")
+    shared = len(protection.path) > 1 or _is_all(scenario, *protection.path)
+    if shared and protection.kind in ("detour", "one-plus-one"):
+        known = False
+        message = f"{protection.kind} protects one path: give each its own"
+        problems.add("protection", (*path, "path"), message)
     return known
 
 
-def span(scenario: Scenario, protection: Protection) -> tuple[int, int] | None:
+def _is_all(scenario: Scenario, *names: str) -> bool:
+    return names == ("all",) and "all" not in scenario.paths
+
+
+def written_out(scenario: Scenario, found: Topology) -> Scenario:
+    """The same scenario with the names of the paths that `all` protections stand for.
+
+    Parameters
+    ----------
+    scenario, found
+        A scenario that was checked, and its links.
+    """
+    named = {
+        name: its.model_copy(update={"path": _protected(scenario, found, its)})
+        for name, its in scenario.protections.items()
+        if _is_all(scenario, *its.path)
+    }
+    return scenario.model_copy(update={"protections": scenario.protections | named})
+
+
+def _protected(scenario: Scenario, found: Topology, protection: Protection) -> tuple[str, ...]:
+    """Paths of trunks that begin and end as they must and share no link with the backup."""
+    trunks = scenario.trunks.values()
+    ridden = {trunk.path for trunk in trunks} | {trunk.reverse for trunk in trunks}
+    return tuple(
+        name
+        for name in scenario.paths
+        if name in ridden - {protection.backup}
+        and span(scenario, protection, name) is not None
+        and not _shared(scenario, found, protection, name)
+        and not (protection.kind == "facility-bypass" and scenario.paths[name].through)
+    )
+
+
+def _each(
+    scenario: Scenario,
+    found: Topology,
+    protection: Protection,
+    sound: set[str],
+    path: Path,
+    problems: Problems,
+) -> None:
+    if protection.backup is not None and protection.backup not in sound:
+        return
+    names = protection.path
+    if _is_all(scenario, *names):
+        if not set(scenario.paths) <= sound:
+            return
+        names = _protected(scenario, found, protection)
+        if not names:
+            message = "there is no path of a trunk that this can protect"
+            problems.add("protection", (*path, "path"), message, warning=True)
+    for working in names:
+        if working in sound:
+            _fits(scenario, found, protection, working, path, problems)
+
+
+def span(scenario: Scenario, protection: Protection, working: str) -> tuple[int, int] | None:
     """First and last place on the working path's route between which it is protected.
 
     None if the backup does not begin and end on the working path as its kind needs.
     """
-    nodes = route_nodes(scenario, protection.path)
+    nodes = route_nodes(scenario, working)
     if protection.backup is None:
         return 0, len(nodes) - 1
     spare = route_nodes(scenario, protection.backup)
@@ -195,12 +259,28 @@ def links_of(scenario: Scenario, found: Topology, name: str) -> list[tuple[str, 
     return crossed
 
 
+def _shared(scenario: Scenario, found: Topology, protection: Protection, working: str) -> list[str]:
+    """Links that the backup shares with what it protects."""
+    where = span(scenario, protection, working)
+    if protection.backup is None or where is None:
+        return []
+    crossed = links_of(scenario, found, working)
+    theirs = {link for _, link in links_of(scenario, found, protection.backup)}
+    if protection.kind in ("facility-bypass", "detour"):
+        crossed = crossed[where[0] : where[1]]
+    return list(dict.fromkeys(link for _, link in crossed if link in theirs))
+
+
 def _fits(
-    scenario: Scenario, found: Topology, protection: Protection, path: Path, problems: Problems
+    scenario: Scenario,
+    found: Topology,
+    protection: Protection,
+    working: str,
+    path: Path,
+    problems: Problems,
 ) -> None:
-    where = span(scenario, protection)
-    working, backup = protection.path, protection.backup
-    if where is None:
+    backup = protection.backup
+    if span(scenario, protection, working) is None:
         nodes = route_nodes(scenario, working)
         ends = (
             f"begin at {nodes[0]} and end at {nodes[-1]}, as path {working} does"
@@ -223,12 +303,7 @@ def _fits(
                     f"the tail selects by label: path {name} must keep its own to the end",
                     hint=f"set `php: false` in paths.{name}",
                 )
-    if backup is None:
-        return
-    crossed = links_of(scenario, found, working)
-    guarded = crossed[where[0] : where[1]] if local else crossed
-    theirs = {link for _, link in links_of(scenario, found, backup)}
-    for shared in dict.fromkeys(link for _, link in guarded if link in theirs):
+    for shared in _shared(scenario, found, protection, working):
         problems.add(
             "protection",
             (*path, "backup"),

@@ -46,7 +46,9 @@ def override(document: Any, overrides: Mapping[str, str], problems: Problems) ->
             where = Place(first.line, first.column, first.length, first.file)
             problems.add("override", (), first.message, given=str(value_text), place=where)
             continue
-        place = Place(place.line, place.column, place.length, f"--set {key}")
+        file = f"--set {key}"
+        place = place._replace(file=file)
+        _set_file(value, file)
         parameters = document.get("parameters") if isinstance(document, dict) else None
         if isinstance(parameters, dict) and key in parameters:
             document = _replaced(document, ["parameters", key], value, place)
@@ -65,6 +67,19 @@ def override(document: Any, overrides: Mapping[str, str], problems: Problems) ->
             continue
         document = _replaced(document, path, value, place)
     return document
+
+
+def _set_file(value: Any, file: str) -> None:
+    """Says of all that stands in an override that it is there, not in the scenario's file."""
+    if isinstance(value, Map):
+        value.key_places = {key: at._replace(file=file) for key, at in value.key_places.items()}
+        value.value_places = {key: at._replace(file=file) for key, at in value.value_places.items()}
+    elif isinstance(value, Seq):
+        value.value_places = [at._replace(file=file) for at in value.value_places]
+    else:
+        return
+    for each in value.values() if isinstance(value, Map) else value:
+        _set_file(each, file)
 
 
 def _steps(key: str) -> str:

@@ -109,9 +109,12 @@ Detection = Annotated[Fixed | LossOfSignal | Bfd | Hello, Discriminator("kind")]
 
 
 class Protection(Element):
-    """The protection of a path."""
+    """The protection of a path, or of several that share what protects them."""
 
-    path: Word = Field(description="Working path.")
+    path: Names = Field(
+        description="Working path; several for backup, facility-bypass, restoration; `all`: each "
+        "path of a trunk that it can protect."
+    )
     kind: Literal["backup", "one-plus-one", "facility-bypass", "detour", "restoration"] = Field(
         description="1:1 by a path from end to end; 1+1; local repair through a tunnel, or by a "
         "path of its own (RFC 4090); a path computed after the failure.",

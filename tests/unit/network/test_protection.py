@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from trunkline import network, scenario
 
 NET = """
@@ -84,3 +86,57 @@ def test_local_repair_watches_what_it_bypasses_and_pushes_what_the_end_expects()
     assert spare["pop"]
     assert len(spare["push"]) == 1
     assert names(data, [spare["link"]]) == ["A->C"]
+
+
+SHARED = (
+    NET.split("trunks:")[0]
+    + """
+  long: {route: [S, A, B, T, C]}
+  crossing: {route: [A, B, T, C]}
+  back: {route: [T, B, A, S]}
+  idle: {route: [S, A, B, T]}
+trunks:
+  t: {path: working, reverse: back, flows: [f]}
+  l: {path: long, flows: [g]}
+  c: {path: crossing, flows: [h]}
+flows:
+  f: {agent: udp, from: S, to: T, rate: 1 Mbit/s, size: 500 B}
+  g: {agent: udp, from: S, to: C, rate: 1 Mbit/s, size: 500 B}
+  h: {agent: udp, from: A, to: C, rate: 1 Mbit/s, size: 500 B}
+run: {duration: 9 s}
+protections:
+  around: {path: PATHS, kind: facility-bypass, backup: around}
+"""
+)
+
+
+def shared(paths: str) -> dict[str, Any]:
+    loaded = scenario.load(SHARED.replace("PATHS", paths))
+    data = json.loads(network.compile(loaded).to_json())
+    return {each["name"]: each for each in data["recovery"]["protections"]}
+
+
+def test_rfc4090_s3_2_one_bypass_serves_all_paths_that_cross_what_it_goes_around() -> None:
+    # `back` crosses the other way, `idle` carries no trunk.
+    assert list(shared("all")) == ["around[working]", "around[long]", "around[crossing]"]
+
+
+def test_a_bypass_of_several_named_paths_is_that_of_each() -> None:
+    alone = shared("long")["around"]
+    of_two = shared("[working, long]")
+    assert list(of_two) == ["around[working]", "around[long]"]
+    for key in ("path", "node", "watches", "kind"):
+        assert of_two["around[long]"][key] == alone[key]
+
+
+def test_rfc4090_s3_1_a_detour_belongs_to_one_path() -> None:
+    with pytest.raises(scenario.ScenarioError, match="detour protects one path"):
+        scenario.load(NET + "protections: {d: {path: all, kind: detour, backup: around}}\n")
+
+
+def test_a_protection_of_all_that_protects_nothing_is_doubted() -> None:
+    loaded = scenario.load(
+        NET.replace("  around:", "  away: {route: [C, T]}\n  around:")
+        + "protections: {p: {path: all, kind: facility-bypass, backup: away}}\n"
+    )
+    assert any("no path of a trunk that this can protect" in str(each) for each in loaded.warnings)
