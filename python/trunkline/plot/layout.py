@@ -13,6 +13,9 @@ MOST_EXACT = 80
 """Nodes up to which places follow the distances between nodes; beyond, springs are faster."""
 
 
+GAP = 0.6
+"""Room between parts that are not joined, in lengths of a part of two nodes."""
+
 FLAT = 0.03
 """Height over width below which what is nearly a line is drawn as one."""
 
@@ -55,14 +58,26 @@ def layout(
         return _scaled({name: _pair(found[name]) for name in nodes})
     parts = [sorted(part, key=nodes.index) for part in nx.connected_components(graph)]
     parts.sort(key=lambda part: (-len(part), nodes.index(part[0])))
-    placed: dict[str, Place] = {}
-    left = 0.0
-    for part in parts:
-        own = _part(graph.subgraph(part), part)
-        wide = max(x for x, _ in own.values())
-        placed |= {name: (left + x, y) for name, (x, y) in own.items()}
-        left += wide + 0.4
+    placed = _beside([_part(graph.subgraph(part), part) for part in parts])
     return _scaled({name: placed[name] for name in nodes})
+
+
+def _beside(parts: Sequence[Mapping[str, Place]]) -> dict[str, Place]:
+    """Place parts beside each other; more than three in rows, the whole wider than tall."""
+    wides = [max(x for x, _ in part.values()) + GAP for part in parts]
+    talls = [max(y for _, y in part.values()) + GAP for part in parts]
+    most = sum(wides)
+    if len(parts) > 3:
+        area = sum(wide * tall for wide, tall in zip(wides, talls, strict=True))
+        most = max(*wides, math.sqrt(4 * area))
+    placed: dict[str, Place] = {}
+    left = top = row = 0.0
+    for part, wide, tall in zip(parts, wides, talls, strict=True):
+        if left and left + wide > most + GAP:
+            left, top, row = 0.0, top - row, 0.0
+        placed |= {name: (left + x, top - tall + y) for name, (x, y) in part.items()}
+        left, row = left + wide, max(row, tall)
+    return placed
 
 
 def _part(graph: Any, names: list[str]) -> dict[str, Place]:

@@ -76,8 +76,8 @@ def _draw(
     tables = list(dict.fromkeys(str(cell["table"]) for _, cell in kept))
     by_column = len(tables) == 1
     key = "column" if by_column else "table"
-    colours = {
-        name: COLOURS[number % len(COLOURS)]
+    places = {
+        name: number
         for number, name in enumerate(dict.fromkeys(str(cell[key]) for _, cell in kept))
     }
     title = choice.title or f"Published against ours: {', '.join(each.label for each in sources)}"
@@ -96,7 +96,9 @@ def _draw(
             name = str(cell[key])
             label = name if by_column else f"table {name}"
             label += f", {sources[number].label}" if len(sources) > 1 else ""
-            colour = colours[name]
+            # Where colours begin again, or results, the sign is another.
+            colour = COLOURS[places[name] % len(COLOURS)]
+            marker = MARKERS[(places[name] // len(COLOURS) + number) % len(MARKERS)]
             hollow = bool(cell.get("note"))
             ends = [cell.get("low"), cell.get("high")]
             if all(end is not None for end in ends):
@@ -105,7 +107,7 @@ def _draw(
                 [cell["published"]],
                 [cell["ours"]],
                 linestyle="none",
-                marker=MARKERS[number % len(MARKERS)],
+                marker=marker,
                 markersize=5.5,
                 color=colour,
                 markerfacecolor="white" if hollow else colour,

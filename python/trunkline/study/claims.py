@@ -166,5 +166,8 @@ def _told(ours: Values, theirs: Values, *, alone: bool) -> str:
 
 
 def _text(interval: Interval) -> str:
-    half = "" if interval.half_width in (None, 0) else f" ± {interval.half_width:.2g}"
-    return f"{interval.mean:.4g}{half}"
+    half = interval.half_width
+    # No exponent where few seeds leave a wide interval.
+    if not half:
+        return f"{interval.mean:.4g}"
+    return f"{interval.mean:.4g} ± " + (f"{half:.2g}" if half < 100 else f"{half:.0f}")

@@ -1,4 +1,5 @@
 import itertools
+import math
 
 import pytest
 
@@ -36,6 +37,18 @@ def test_some_given_places_hold_the_others_in_between() -> None:
 def test_parts_that_are_not_joined_stand_beside_each_other() -> None:
     places = layout(["a", "b", "c", "d"], [("a", "b"), ("c", "d")])
     assert max(places["a"][0], places["b"][0]) < min(places["c"][0], places["d"][0])
+
+
+def test_many_parts_stand_in_rows_and_apart() -> None:
+    pairs = [(f"{name}-in", f"{name}-out") for name in "abcdefg"]
+    places = layout([node for pair in pairs for node in pair], pairs)
+    assert len({y for _, y in places.values()}) > 1
+    # No node of one part is nearer to one of another than a quarter of a link's length.
+    long = math.dist(places["a-in"], places["a-out"])
+    nodes = list(places)
+    for number, here in enumerate(nodes):
+        for there in nodes[number + 1 :]:
+            assert math.dist(places[here], places[there]) > long / 4
 
 
 def test_a_network_without_nodes_or_with_one() -> None:

@@ -247,7 +247,7 @@ function againstOption(data) {
     const kept = (values) => values.flatMap((value, row) => (value === null ? [] : [[at(row), value, row]]));
     series.push({ name: line.name, type: "scatter", symbol: symbol(line), symbolSize: 9, z: 3,
       itemStyle: { color: tone(line) }, data: kept(line.values) });
-    const bars = line.low ? line.low.flatMap((low, row) => (low === null || line.high[row] === null ? [] : [[at(row), low, line.high[row]]])) : [];
+    const bars = line.low ? line.low.flatMap((low, row) => (low === null || line.high[row] === null || low === line.high[row] ? [] : [[at(row), low, line.high[row]]])) : [];
     series.push({ name: `${line.name} (band)`, type: "custom", clip: true, silent: true, z: 2, data: bars, encode: { x: 0, y: [1, 2] },
       renderItem: (params, api) => {
         const low = api.coord([api.value(0), api.value(1)]);
@@ -261,14 +261,14 @@ function againstOption(data) {
         itemStyle: { color: "transparent", borderColor: tone(line), borderWidth: 2 }, data: kept(line.x) });
     }
   });
-  // What cannot be below zero is not drawn there, though an interval may reach below.
+  // Times, rates and packets are not below zero, though an interval may reach there; a gain in per cent is.
   const least = Math.min(...data.lines.flatMap((line) => [...line.values, ...(line.x || [])]).filter((value) => value !== null));
   const unit = ["s", "bit/s"].includes(data.unit) ? "" : `[${data.unit === "%" ? "per cent" : data.unit}]`;
   return {
     grid: { left: 8, right: 16, top: 30, bottom: 8, containLabel: true },
     xAxis: axis({ type: "value", splitLine: { show: false }, axisTick: { show: false }, ...where.axis }),
     yAxis: valueAxis(data.unit === "%" ? "per cent" : data.unit, { name: unit, nameLocation: "end",
-      nameTextStyle: { color: colour("soft"), align: "left" }, min: least >= 0 ? 0 : null }),
+      nameTextStyle: { color: colour("soft"), align: "left" }, min: data.unit !== "%" && least >= 0 ? 0 : null }),
     tooltip: tooltip({ trigger: "item", formatter: (item) => `${item.seriesName}\n${rows[item.value[2]]}: ${digits(item.value[1], 4)} ${data.unit}` }),
     series,
   };
