@@ -103,6 +103,10 @@ def test_the_slider_moves_by_the_keyboard_and_tells_states(protected, tmp_path, 
     assert slider.input_value() == "3"
     assert page.locator(".now").inner_text() == slider.get_attribute("aria-valuetext")
     assert page.evaluate(lanes) != whole
+    # What the whole run lost is not said of a moment.
+    losses = page.locator(".captions .loss")
+    assert losses.count() >= 4
+    assert not losses.first.is_visible()
     # The link 5-6 is down from 5 s to 10 s; the switch comes 50 ms after: see the scenario.
     times = page.evaluate("exhibits.get('x0').replay.times")
     at = next(number for number, each in enumerate(times, 1) if each > 6)
@@ -116,6 +120,7 @@ def test_the_slider_moves_by_the_keyboard_and_tells_states(protected, tmp_path, 
     ]
     page.keyboard.press("Home")
     assert page.evaluate(lanes) == whole
+    assert losses.first.is_visible()
 
 
 def test_play_runs_and_stops(protected, tmp_path, look):

@@ -22,6 +22,7 @@ class Player {
     }
     this.states = [...section.querySelectorAll(".state")];
     this.gauges = section.querySelector(".gauges");
+    this.drawing = section.querySelector(".drawing");
     this.slider = panel.querySelector(".time");
     this.now = panel.querySelector(".now");
     this.happened = panel.querySelector(".happened");
@@ -92,6 +93,7 @@ class Player {
   }
 
   whole() {
+    this.drawing.classList.remove("moment");
     for (const { lane, whole } of this.lanes.values()) lane.setAttribute("class", whole);
     this.gauges.replaceChildren();
     for (const state of this.states) { state.textContent = ""; state.className = "state"; }
@@ -105,6 +107,7 @@ class Player {
   }
 
   step(index, time, exact) {
+    this.drawing.classList.add("moment");
     const from = exact ? time : time - this.replay.step;
     const down = new Set(this.replay.down.filter(([, since, until]) => since <= time && until > from).map(([link]) => link));
     const gauges = [];

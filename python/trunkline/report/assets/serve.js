@@ -3,8 +3,9 @@
 const rows = document.getElementById("rows");
 const state = document.getElementById("state");
 
-function cell(row, content) {
+function cell(row, content, className = "short") {
   const made = row.insertCell();
+  made.className = className;
   made.append(content);
   return made;
 }
@@ -20,8 +21,8 @@ function show(entries) {
       link.textContent = name;
       name = link;
     }
-    cell(row, name);
-    cell(row, entry.name);
+    cell(row, name, "folder");
+    cell(row, entry.name, "what");
     cell(row, entry.kind);
     cell(row, entry.state);
     const progress = cell(row, `${entry.done} of ${entry.of}`);
@@ -32,7 +33,8 @@ function show(entries) {
       bar.setAttribute("aria-label", `${entry.done} of ${entry.of} runs`);
       progress.append(" ", bar);
     }
-    cell(row, new Date(entry.changed * 1000).toLocaleString());
+    // Year first, whatever the browser speaks.
+    cell(row, new Date(entry.changed * 1000).toLocaleString("sv-SE"));
   }
   const going = entries.filter((entry) => entry.state === "going on").length;
   const count = entries.length === 1 ? "1 result" : `${entries.length} results`;
