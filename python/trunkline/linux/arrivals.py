@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,3 +79,29 @@ def _whole(path: Path, size: int) -> bytes:
         msg = f"{path.name} of the guest has {len(written)} B, no multiple of {size}"
         raise BrokenRecordsError(msg)
     return written
+
+
+def lost(
+    sent: Sequence[tuple[int, int]], arrived: Sequence[Arrival], warmup_ns: int, end_ns: int
+) -> list[int]:
+    """Sequence numbers of datagrams that were lost, and not on their way when the run ended.
+
+    Parameters
+    ----------
+    sent : sequence of (int, int)
+        Time [ns] and IP bytes of each datagram.
+    arrived : sequence of Arrival
+        Those that arrived.
+    warmup_ns, end_ns : int
+        Only those sent from the warm-up on; when the run ended.
+    """
+    got = {each.sequence for each in arrived}
+    last = max(got, default=-1)
+    longest = max((each.delay_ns for each in arrived), default=0)
+    return [
+        number
+        for number, (time, _) in enumerate(sent)
+        if number not in got
+        and warmup_ns <= time < end_ns
+        and (number < last or time + longest < end_ns)
+    ]

@@ -17,7 +17,7 @@ from typing import Any
 
 from trunkline.linux import series
 from trunkline.linux.addresses import node_name
-from trunkline.linux.arrivals import Arrival, datagrams, samples
+from trunkline.linux.arrivals import datagrams, lost, samples
 from trunkline.linux.compile import Compiled
 from trunkline.linux.flows import TCP_HEADERS, TIMESTAMPS
 from trunkline.linux.statistics import (
@@ -62,6 +62,7 @@ class Flow:
     bytes_delivered: int = 0
     goodput_bytes: int = 0
     packets_dropped: int = 0
+    undecided: int = 0
     retransmissions: int = 0
     timeouts: int | None = 0
     fast_retransmits: int | None = 0
@@ -101,14 +102,17 @@ def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
         else:
             flows.append(_tcp(compiled, folder, index, (first, last)))
     found = queues(compiled, first, last)
+    policed = police_drops(compiled, first, last)
+    failed = [*cut(compiled, folder, warmup), *trapped(compiled, first, last)]
+    if not compiled.plan.tcp:
+        told = sum(each.dropped for each in found)
+        share_out(
+            flows, told + sum(each[-1] for each in policed) + sum(each[-1] for each in failed)
+        )
     raw = {
         "flows": _raw_flows(flows),
         "ports": _raw_ports(found),
-        "drops": _raw_drops(
-            found,
-            police_drops(compiled, first, last),
-            [*cut(compiled, folder, warmup), *trapped(compiled, first, last)],
-        ),
+        "drops": _raw_drops(found, policed, failed),
         "timeline": compiled.rehearsal.timeline,
         "series": series.raw(compiled, folder),
         "summary": _raw_summary(flows, found),
@@ -142,34 +146,39 @@ def _udp(compiled: Compiled, folder: Path, index: int) -> Flow:
                 made.jitter_ns += (abs(each.delay_ns - previous) - made.jitter_ns) / 16
             previous = each.delay_ns
         greatest = max(greatest, each.sequence)
-    made.packets_dropped = len(lost(sent, arrived, warmup, end))
+    gone = lost(sent, arrived, warmup, end)
+    made.packets_dropped = len(gone)
+    last = max((each.sequence for each in arrived), default=-1)
+    late = sum(warmup <= time < end for time, _ in sent[last + 1 :])
+    made.undecided = late - sum(number > last for number in gone)
     return made
 
 
-def lost(
-    sent: Sequence[tuple[int, int]], arrived: Sequence[Arrival], warmup_ns: int, end_ns: int
-) -> list[int]:
-    """Sequence numbers of datagrams that were lost, and not on their way when the run ended.
+def share_out(flows: Sequence[Flow], told: int) -> None:
+    """Give flows the drops that their sequence numbers do not tell.
+
+    Behind the last datagram that arrived, some were lost and some were on their way when the run
+    ended. How many were lost in all is what the queues tell; each flow gets its share, by how many
+    it has there and how much of it was lost before.
 
     Parameters
     ----------
-    sent : sequence of (int, int)
-        Time [ns] and IP bytes of each datagram.
-    arrived : sequence of Arrival
-        Those that arrived.
-    warmup_ns, end_ns : int
-        Only those sent from the warm-up on; when the run ended.
+    flows : sequence of Flow
+        UDP flows; their drops grow.
+    told : int
+        Packets that queues, conditioners and failures lost.
     """
-    got = {each.sequence for each in arrived}
-    last = max(got, default=-1)
-    longest = max((each.delay_ns for each in arrived), default=0)
-    return [
-        number
-        for number, (time, _) in enumerate(sent)
-        if number not in got
-        and warmup_ns <= time < end_ns
-        and (number < last or time + longest < end_ns)
+    expected = [
+        each.undecided
+        * each.packets_dropped
+        / max(1, each.packets_dropped + each.packets_delivered)
+        for each in flows
     ]
+    left = told - sum(each.packets_dropped for each in flows)
+    if left <= 0 or not any(expected):
+        return
+    for each, its in zip(flows, expected, strict=True):
+        each.packets_dropped += min(each.undecided, round(left * its / sum(expected)))
 
 
 def _tcp(

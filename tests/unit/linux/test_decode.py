@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trunkline.linux import decode
-from trunkline.linux.arrivals import Arrival, BrokenRecordsError, datagrams
+from trunkline.linux.arrivals import Arrival, BrokenRecordsError, datagrams, lost
 from trunkline.linux.compile import Compiled
 from trunkline.linux.compile import compile as plan_of
 from trunkline.linux.plan import RECEIVED
@@ -107,9 +107,24 @@ def test_what_is_under_way_at_the_end_is_not_lost() -> None:
     sent = [(k * 10, 100) for k in range(10)]
     arrived = [Arrival(k, 0, 64, k * 10, k * 10 + 25) for k in range(8) if k != 4]
     # Number 4 is lost: later ones came. 8 and 9 left at 80 and 90 and would come at 105 and 115.
-    assert decode.lost(sent, arrived, 0, 100) == [4]
+    assert lost(sent, arrived, 0, 100) == [4]
     # With the end at 110, number 8 is lost too.
-    assert decode.lost(sent, arrived, 0, 110) == [4, 8]
+    assert lost(sent, arrived, 0, 110) == [4, 8]
+
+
+def test_drops_behind_the_last_arrival_are_those_that_the_queues_tell() -> None:
+    # 12 drops told, 4 + 2 of them known by later arrivals: 6 are among the undecided. Of the first
+    # flow half was lost before, of the last a quarter, so of 6 and 6 undecided 3 and 1.5 would be:
+    # 4 and 2. The second has lost nothing: its 5 were on their way. Where all are told nothing is
+    # added, nor more than is undecided.
+    for told, expected in ((12, [8, 0, 4]), (6, [4, 0, 2]), (3, [4, 0, 2]), (99, [10, 0, 8])):
+        flows = [
+            decode.Flow(packets_dropped=4, packets_delivered=4, undecided=6),
+            decode.Flow(packets_delivered=90, undecided=5),
+            decode.Flow(packets_dropped=2, packets_delivered=6, undecided=6),
+        ]
+        decode.share_out(flows, told)
+        assert [each.packets_dropped for each in flows] == expected
 
 
 def test_torn_records_are_refused(tmp_path: Path) -> None:

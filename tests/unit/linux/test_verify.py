@@ -1,0 +1,49 @@
+"""When packets of simulator and kernel can be compared one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+from trunkline.engine import simulate
+from trunkline.linux.compare import Pair
+from trunkline.linux.compile import compile as plan_of
+from trunkline.linux.verify import mixes
+from trunkline.network import compile
+from trunkline.scenario import load
+
+SCENARIO = """\
+trunkline: 1
+nodes: [A, B, C]
+links:
+  A-B: {rate: 10 Mbit/s, delay: 1 ms, forward: {ingress: edge}}
+  B-C: {rate: 1 Mbit/s, delay: 1 ms, port: p}
+ports: {p: {queue: {limit: 5 packets}}}
+conditioners:
+  edge:
+    rules: [{dscp: AF11, profile: a}]
+    profiles: {a: {meter: {kind: token-bucket, rate: 100 kbit/s, burst: 2 kB}, red: {dscp: AF12}}}
+flows:
+  one: {agent: udp, from: A, to: C, rate: RATE, size: 1000 B, dscp: MARK}
+  other: {agent: udp, from: A, to: C, rate: RATE, size: SIZE, dscp: MARK}
+run: {duration: 500 ms}
+"""
+
+
+# 2 x 400 kbit/s fit into 1 Mbit/s, 2 x 900 kbit/s do not; AF11 above 100 kbit/s becomes AF12.
+@pytest.mark.parametrize(
+    ("rate", "size", "mark", "mixed"),
+    [
+        ("900 kbit/s", "1000 B", "DF", False),
+        ("400 kbit/s", "500 B", "DF", False),
+        ("900 kbit/s", "500 B", "DF", True),
+        ("400 kbit/s", "1000 B", "AF11", False),
+        ("400 kbit/s", "500 B", "AF11", True),
+    ],
+)
+def test_sizes_mix_where_several_compete_and_some_do_not_get_through(
+    rate: str, size: str, mark: str, mixed: bool
+) -> None:
+    text = SCENARIO.replace("RATE", rate).replace("SIZE", size).replace("MARK", mark)
+    network = compile(load(text)).to_json()
+    (results,) = simulate(network, seeds=[1])
+    assert mixes(Pair(results, results, plan_of(network), "uml", {})) is mixed
