@@ -55,8 +55,9 @@ def test_every_studys_report_is_drawn_in_full(name, tmp_path, look, capsys):
         image.evaluate("(it) => it.decode().then(() => it.naturalWidth)") > 100
         for image in looker.page.locator(".picture img").all()
     )
-    held = looker.page.locator("#verdict .verdict li").count()
-    assert held == len(done.to_json()["claims"])
+    claims = looker.page.locator("#verdict .verdict").locator("li.held, li.broken")
+    assert claims.count() == len(done.to_json()["claims"])
+    assert "2 seeds" in looker.page.locator("#verdict .verdict li.doubt").inner_text()
 
 
 # Boxes of the words beside links, and of the nodes' circles; a row of a caption below the other may

@@ -15,6 +15,10 @@ from trunkline.report.words import count, length, number, quantity, ratio
 Sign = Literal["held", "broken", "known", "doubt"]
 
 
+FEW_SEEDS = 4
+"""Below so many runs of a point Student's t makes an interval far wider than chance alone does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A statement with a sign: held, broken, plainly known, or a reason to doubt."""
@@ -331,4 +335,8 @@ def of_study(record: Mapping[str, Any]) -> list[Fact]:
             what, _, detail = detail.partition(": ")
             says = f"{says}: {what}"
         facts.append(Fact("held" if claim["held"] else "broken", says, detail))
+    if record["seeds"] < FEW_SEEDS:
+        says = f"{_counted(record['seeds'], 'seed')} a point leave wide intervals"
+        detail = "a claim broken here may only be undecided; without --seeds there are more"
+        facts.insert(0, Fact("doubt", says, detail))
     return facts
