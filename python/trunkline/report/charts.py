@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trunkline.report.exhibit import Exhibit
+from trunkline.report.marks import Mark, marks_of
 from trunkline.report.words import length, number
 from trunkline.results import Results
 
@@ -41,14 +42,6 @@ class Line:
     x: Numbers | None = None
     colour: int = 0
     """Number of its colour, its dashes and its sign, the same wherever it is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A moment worth a vertical line."""
-
-    x: float
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +176,7 @@ def timed(exhibit: Exhibit) -> list[Chart]:
         if part
     )
     together = groups(exhibit)
-    marks = _marks(exhibit)
+    marks = marks_of(exhibit)
     band = _band(exhibit)
     charts = [
         _gathered("rate", rate[:1].upper() + rate[1:], "bit/s", {**udp, **tcp}, together, "sum"),
@@ -380,34 +373,3 @@ def said(value: float, unit: str) -> str:
     if unit == "%":
         return ratio(value)
     return short(value, unit) if unit in ("s", "bit/s") else f"{number(value, 3)} {unit}"
-
-
-def _marks(exhibit: Exhibit) -> list[Mark]:
-    """Failures and switches of the first run, and the end of the warm-up.
-
-    Of marks that stand too close to be read, the first has the names of all.
-    """
-    found: list[tuple[float, str]] = []
-    if exhibit.warmup_ns:
-        found.append((exhibit.warmup_ns / 1e9, "counting starts"))
-    for row in exhibit.first.timeline.rows():
-        mark = (float(row["time_s"] or 0), str(row["event"]))
-        if mark[1] in ("failed", "switched", "repaired", "reverted") and mark not in found:
-            found.append(mark)
-    marks: list[Mark] = []
-    named = 0
-    for at, name in sorted(found)[:24]:
-        if marks and at - marks[named].x < CLOSE * exhibit.duration_ns / 1e9:
-            before = marks[named]
-            if name not in before.name:
-                marks[named] = Mark(before.x, f"{before.name}, {name}")
-            if at > marks[-1].x:
-                marks.append(Mark(at, ""))
-            continue
-        marks.append(Mark(at, name))
-        named = len(marks) - 1
-    return marks
-
-
-CLOSE = 0.12
-"""Part of a run within which two marks cannot both be named."""
