@@ -29,6 +29,7 @@ def test_quantities_have_a_fitting_prefix(value: float | None, unit: str, writte
         (0.0068, 0.00019, "s", "6.80 ± 0.19 ms"),
         (0.000123, 0.001007, "s", "123 ± 1007 µs"),
         (18.2e6, 0.0, "bit/s", "18.2 ± 0 Mbit/s"),
+        (285_714.0, 0.0, "", "285714 ± 0"),
         (18.2e6, None, "bit/s", "18.2 Mbit/s"),
         (1.5, 0.25, "", "1.50 ± 0.25"),
     ],
