@@ -40,11 +40,16 @@ def expand(value: Any) -> Any:
     -------
     object
         Keys of the port win; ``classes`` and what is in each are merged by name, and a class set
-        to null is left out.
+        to null is left out, with the preset's rules for it.
     """
     if not isinstance(value, Mapping) or value.get("preset") not in names():
         return value
-    return _merged(_read(str(value["preset"])), value)
+    base = _read(str(value["preset"]))
+    port = _merged(base, value)
+    if "classify" not in value and isinstance(port.get("classes"), Mapping):
+        gone = set(base["classes"]) - set(port["classes"])
+        port["classify"] = [rule for rule in base["classify"] if rule.get("class") not in gone]
+    return port
 
 
 def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
