@@ -47,8 +47,8 @@ impl<O: Observer> Simulation<O> {
         let receiver = &mut self.receivers[agent as usize];
         let marked = packet.ecn() == Ecn::Ce;
         let reduced = packet.flags & flag::CWR != 0;
-        let reply =
-            receiver.on_segment(packet.seq, packet.ip_bytes, packet.sent_at, marked, reduced, now);
+        let pushed = packet.flags & flag::PUSH != 0;
+        let reply = receiver.on_segment(packet.seq, pushed, packet.sent_at, marked, reduced, now);
         if reply {
             // The segment's slot carries the acknowledgement back.
             let acknowledgement = self.acknowledgement(flow, &plan, agent);
@@ -137,7 +137,8 @@ impl<O: Observer> Simulation<O> {
             // RFC 3168 section 6.1.5: a retransmitted segment is not ECN-capable.
             packet.set_ecn(if segment.retransmission { Ecn::NotCapable } else { plan.ecn });
             packet.flags = if segment.retransmission { flag::RETRANSMISSION } else { 0 }
-                | if segment.cwr { flag::CWR } else { 0 };
+                | if segment.cwr { flag::CWR } else { 0 }
+                | if segment.push { flag::PUSH } else { 0 };
             let totals = &mut self.totals[flow as usize];
             totals.sent_packets += 1;
             totals.sent_bytes += u64::from(segment.ip_bytes);

@@ -47,6 +47,8 @@ pub mod flag {
     pub const ECE: u8 = 4;
     /// TCP Congestion Window Reduced (RFC 3168 section 6.1).
     pub const CWR: u8 = 8;
+    /// TCP Push: an application's write ends here (RFC 9293 section 3.9.1).
+    pub const PUSH: u8 = 16;
 }
 
 /// One packet: a cache line, in an [`Arena`].

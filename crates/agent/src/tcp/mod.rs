@@ -40,6 +40,8 @@ pub struct Segment {
     pub retransmission: bool,
     /// Congestion Window Reduced (RFC 3168 section 6.1).
     pub cwr: bool,
+    /// Push: the application's write ends here (RFC 9293 section 3.9.1; with `linux` only).
+    pub push: bool,
 }
 
 /// An acknowledgement as the sender sees it.

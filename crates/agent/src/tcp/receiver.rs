@@ -5,8 +5,8 @@
 //! Differs: a delayed acknowledgement is due a fixed time after the first segment it covers, where
 //! BSD waits for the next beat of a common timer. Absent: D-SACK (RFC 2883); reneging.
 
+use super::linux::answer::Answer;
 use super::linux::buffer::Buffer;
-use super::linux::timer;
 use super::{AckFields, TcpConfig};
 use crate::ring::BitRing;
 use trunkline_packet::arena::SackBlocks;
@@ -14,6 +14,13 @@ use trunkline_units::{Span, Time, NEVER};
 
 /// Blocks remembered: more than three fit no acknowledgement, but a block may be swallowed.
 const RECENT: usize = 8;
+
+/// What Linux's receiver has besides.
+#[derive(Clone, Debug)]
+struct Linux {
+    buffer: Buffer,
+    answer: Answer,
+}
 
 /// Receiving end of a TCP connection.
 #[derive(Clone, Debug)]
@@ -24,7 +31,7 @@ pub struct Receiver {
     unacked: u32,  // in-order segments since then
     every: u32,    // acknowledge at once from this many on
     quick: u32,    // segments still to be acknowledged one by one
-    linux: Option<Box<Buffer>>,
+    linux: Option<Box<Linux>>,
     timer: Time,
     timeout: Span,
     echo: Time,
@@ -52,9 +59,10 @@ impl Receiver {
             unacked: 0,
             every,
             quick,
-            linux: config
-                .linux
-                .then(|| Box::new(Buffer::new(config.first_window(), config.mss_bytes))),
+            linux: config.linux.then(|| {
+                let buffer = Buffer::new(config.first_window(), config.mss_bytes);
+                Box::new(Linux { buffer, answer: Answer::new(timeout) })
+            }),
             timer: NEVER,
             timeout,
             echo: 0,
@@ -69,13 +77,13 @@ impl Receiver {
         }
     }
 
-    /// A segment arrived, congestion experienced or window reduced as marked. True: acknowledge
-    /// now.
+    /// A segment arrived, pushed, congestion experienced or window reduced as marked. True:
+    /// acknowledge now.
     #[inline]
     pub fn on_segment(
         &mut self,
         seq: u32,
-        _ip_bytes: u16,
+        push: bool,
         sent_at: Time,
         ce: bool,
         cwr: bool,
@@ -94,14 +102,16 @@ impl Receiver {
             self.high = seq + 1;
             return self.acknowledge_in_order(now);
         }
-        self.on_other_segment(seq, now)
+        self.on_other_segment(seq, push, sent_at, now)
     }
 
     /// Not the expected one with nothing waiting behind it; with Linux's buffer, any.
     #[inline(never)]
-    fn on_other_segment(&mut self, seq: u32, now: Time) -> bool {
-        if let Some(buffer) = self.linux.take() {
-            return self.on_segment_of_linux(buffer, seq, now);
+    fn on_other_segment(&mut self, seq: u32, push: bool, sent_at: Time, now: Time) -> bool {
+        if let Some(mut linux) = self.linux.take() {
+            let at_once = self.on_segment_of_linux(&mut linux, seq, push, sent_at, now);
+            self.linux = Some(linux);
+            return at_once;
         }
         self.on_disorder(seq);
         true
@@ -124,18 +134,29 @@ impl Receiver {
     }
 
     /// As `on_segment`, with the buffer and the timers of Linux.
-    fn on_segment_of_linux(&mut self, mut buffer: Box<Buffer>, seq: u32, now: Time) -> bool {
+    fn on_segment_of_linux(
+        &mut self,
+        linux: &mut Linux,
+        seq: u32,
+        push: bool,
+        sent_at: Time,
+        now: Time,
+    ) -> bool {
+        let Linux { buffer, answer } = linux;
         self.high = buffer.high;
         let expected = seq == self.next;
         if seq < self.next {
-            buffer.hurry();
-        } else if expected || self.sack {
-            buffer.grow();
+            answer.hurry();
+        } else if expected {
+            answer.hear(sent_at, now);
+        }
+        if (expected || (self.sack && seq > self.next)) && buffer.grow() {
+            answer.grown();
         }
         let at_once = if expected && self.high <= seq {
             (self.next, self.high) = (seq + 1, seq + 1);
             self.unacked += 1;
-            self.unacked >= self.every || buffer.quick()
+            self.unacked >= self.every || answer.quick() || push
         } else {
             self.on_disorder(seq);
             true
@@ -145,12 +166,11 @@ impl Receiver {
             buffer.read(self.next, now);
         }
         if at_once {
-            buffer.answered();
+            answer.answered();
         } else if self.timer == NEVER {
-            self.timer = timer::fires(now, timer::ticks(self.timeout / 1_000));
+            self.timer = answer.due(now);
         }
         (buffer.high, self.high) = (self.high, u32::MAX);
-        self.linux = Some(buffer);
         at_once
     }
 
@@ -215,7 +235,11 @@ impl Receiver {
 
     /// The timer may have fallen due. True: acknowledge now.
     pub fn on_timer(&mut self, now: Time) -> bool {
-        now >= self.timer
+        let due = now >= self.timer;
+        if let Some(linux) = self.linux.as_mut().filter(|_| due) {
+            linux.answer.missed();
+        }
+        due
     }
 
     /// What the acknowledgement about to be sent carries; nothing is held back after it.

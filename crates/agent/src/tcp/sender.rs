@@ -261,7 +261,8 @@ impl Sender {
             return None;
         };
         let cwr = !retransmission && linux.take_cwr();
-        Some(Segment { seq, ip_bytes: self.ip_bytes(seq), retransmission, cwr })
+        let push = linux.pushes(seq);
+        Some(Segment { seq, ip_bytes: self.ip_bytes(seq), retransmission, cwr, push })
     }
 
     #[inline]
@@ -302,7 +303,7 @@ impl Sender {
         let ip_bytes = self.ip_bytes(seq);
         // RFC 3168 section 6.1.2: on the first new data after the reduction.
         let cwr = fresh && std::mem::take(&mut self.cwr);
-        Segment { seq, ip_bytes, retransmission: !fresh, cwr }
+        Segment { seq, ip_bytes, retransmission: !fresh, cwr, push: false }
     }
 
     /// Works out what the event allows to be sent and, with a send overhead, when.

@@ -140,7 +140,7 @@ fn answered(segments: &[u32]) -> (Vec<u32>, Receiver) {
     let mut receiver = Receiver::new(&open);
     let mut found = vec![];
     for seq in segments {
-        if receiver.on_segment(*seq, 1040, 10 * MS, false, false, 10 * MS) {
+        if receiver.on_segment(*seq, false, 10 * MS, false, false, 10 * MS) {
             receiver.ack(10 * MS);
             found.push(*seq);
         }
@@ -164,4 +164,43 @@ fn linux_a_delayed_acknowledgement_goes_at_a_tick() {
     let (found, receiver) = answered(&segments);
     assert_eq!(found.len(), 16);
     assert_eq!(receiver.timer(), 52 * MS);
+}
+
+/// The 17th would wait, but ends a write of the sender: all is read, and answered.
+#[test]
+fn linux_the_end_of_a_write_is_acknowledged_at_once() {
+    let segments: Vec<u32> = (0..16).collect();
+    let (_, mut receiver) = answered(&segments);
+    assert!(receiver.on_segment(16, true, 10 * MS, false, false, 10 * MS));
+    receiver.ack(10 * MS);
+    assert!(!receiver.on_segment(17, false, 10 * MS, false, false, 10 * MS));
+}
+
+/// The first came at once, so the timeout is the least variance, 200 ms. After 204 ms of silence 16 are
+/// answered one by one; the next waits.
+#[test]
+fn linux_sixteen_are_acknowledged_one_by_one_after_a_silence() {
+    let segments: Vec<u32> = (0..18).collect();
+    let (_, mut receiver) = answered(&segments);
+    let now = 10 * MS + 204 * MS;
+    for seq in 18..34 {
+        assert!(receiver.on_segment(seq, false, now, false, false, now), "{seq}");
+        receiver.ack(now);
+    }
+    assert!(!receiver.on_segment(34, false, now, false, false, now));
+}
+
+/// Segments of 1000 B: a write of 64 KiB has 65 and a window of 100 lets them go, so 64 is marked.
+#[test]
+fn linux_the_last_segment_of_a_write_is_marked() {
+    let open = TcpConfig { initial_window: 100.0, ..linux(Variant::Sack) };
+    let (_, sent) = Hand::start(&open);
+    assert_eq!(sent.len(), 100);
+    let mut sender = trunkline_agent::tcp::Sender::new(&open);
+    sender.start(0);
+    let pushed: Vec<u32> = std::iter::from_fn(|| sender.next_segment(0))
+        .filter(|segment| segment.push)
+        .map(|segment| segment.seq)
+        .collect();
+    assert_eq!(pushed[0], 64);
 }

@@ -44,7 +44,7 @@ pub const EVERY_SECOND: Option<DelayedAck> =
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    Arrive { seq: u32, ip_bytes: u16, sent_at: Time, ce: bool, cwr: bool },
+    Arrive { seq: u32, push: bool, sent_at: Time, ce: bool, cwr: bool },
     Acknowledge { ack: u32, echo: Time, ece: bool, sack: SackBlocks },
     SenderTimer,
     ReceiverTimer,
@@ -184,7 +184,7 @@ impl Pipe {
         for copy in 0..copies {
             let arrive = Event::Arrive {
                 seq: segment.seq,
-                ip_bytes: segment.ip_bytes,
+                push: segment.push,
                 sent_at: self.now,
                 ce,
                 cwr: segment.cwr,
@@ -215,8 +215,8 @@ impl Pipe {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::Arrive { seq, ip_bytes, sent_at, ce, cwr } => {
-                if self.receiver.on_segment(seq, ip_bytes, sent_at, ce, cwr, self.now) {
+            Event::Arrive { seq, push, sent_at, ce, cwr } => {
+                if self.receiver.on_segment(seq, push, sent_at, ce, cwr, self.now) {
                     self.acknowledge();
                 } else {
                     self.push(self.receiver.timer(), Event::ReceiverTimer);

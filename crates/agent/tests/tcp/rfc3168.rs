@@ -18,7 +18,7 @@ fn s6_1_3_echoes_until_the_window_was_reduced() {
     let echoes: Vec<bool> = (0..)
         .zip(arrivals)
         .map(|(seq, (ce, cwr))| {
-            receiver.on_segment(seq, 1040, 0, ce, cwr, 0);
+            receiver.on_segment(seq, false, 0, ce, cwr, 0);
             receiver.ack(0).ece
         })
         .collect();

@@ -81,7 +81,7 @@ mod linux {
         let mut answered = Vec::new();
         for seq in 0..8 {
             let now = u64::from(seq) * MS;
-            if receiver.on_segment(seq, 1040, now, false, false, now) {
+            if receiver.on_segment(seq, false, now, false, false, now) {
                 receiver.ack(now);
                 answered.push(seq);
             }

@@ -206,7 +206,7 @@ impl Linux {
                 }
             } else if news.advanced && !recovered {
                 self.high_seq = self.next;
-                if self.next < self.end && self.next < self.una.saturating_add(self.window) {
+                if self.next < self.end && self.next < self.offer.end(self.una) {
                     repair = Repair::New;
                 } else {
                     self.frto = false;

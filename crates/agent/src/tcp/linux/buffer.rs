@@ -1,19 +1,15 @@
-//! How far a receiver opens its window, and for which segments it answers at once.
+//! How far a receiver opens its window.
 //!
-//! Source: Linux 6.1 (`tcp_grow_window`, `tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`,
-//! `tcp_incr_quickack`), which size the buffer by what is read in a round trip (dynamic
+//! Source: Linux 6.1 (`tcp_grow_window`, `tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`), which size the buffer by what is read in a round trip (dynamic
 //! right-sizing, Feng et al. 2001): a buffer of 4 MB at first and of 64 MB at most, half of it window.
 //! The window grows by two segments for each that comes, without SACK in order only, up to the
-//! buffer; while it grows every segment is acknowledged at once. When much is read at once, as when
-//! a hole is filled, the buffer is enlarged.
+//! buffer. When much is read at once, as when a hole is filled, the buffer is enlarged.
 //! Differs: time stamps do not time the round trip; what is held takes no room.
 
 use trunkline_units::Time;
 
 const FIRST_BYTES: u64 = 4 << 20;
 const MOST_BYTES: u64 = 64 << 20;
-/// Segments acknowledged one by one at first, after a duplicate, and after silence.
-const QUICK: u32 = 16;
 /// What is expected to be read in a round trip before anything was [segments].
 const FIRST_READ: u64 = 10;
 
@@ -24,7 +20,6 @@ pub(in crate::tcp) struct Buffer {
     window: u64, // that is advertised [segments]
     room: u64,   // most that the buffer lets it be [segments]
     most: u64,
-    quick: u32,
     trip: Option<Time>,              // least time that a window took to come
     window_end: Option<(u64, Time)>, // when this comes a window has come, that began then
     read_last: u64,                  // in the last round trip [segments]
@@ -40,7 +35,6 @@ impl Buffer {
             window: u64::from(window),
             room: segments(FIRST_BYTES),
             most: segments(MOST_BYTES),
-            quick: QUICK,
             trip: None,
             window_end: None,
             read_last: FIRST_READ,
@@ -48,27 +42,13 @@ impl Buffer {
         }
     }
 
-    /// A segment came that may open the window.
-    pub fn grow(&mut self) {
-        if self.window < self.room {
+    /// A segment came that may open the window. True: it did.
+    pub fn grow(&mut self) -> bool {
+        let grows = self.window < self.room;
+        if grows {
             self.window = (self.window + 2).min(self.room);
-            self.quick |= 1;
         }
-    }
-
-    /// A segment came twice: an acknowledgement was lost or late.
-    pub fn hurry(&mut self) {
-        self.quick = self.quick.max(QUICK);
-    }
-
-    /// Whether the next segment in order is acknowledged at once.
-    pub fn quick(&self) -> bool {
-        self.quick > 0
-    }
-
-    /// An acknowledgement goes.
-    pub fn answered(&mut self) {
-        self.quick = self.quick.saturating_sub(1);
+        grows
     }
 
     /// The segment expected came; `next` is expected now, what waited behind it left out.
@@ -108,20 +88,12 @@ mod linux {
 
     const MS: Time = 1_000_000;
 
-    /// 4 MB are 2097152 B of window: 1436 segments of 1460 B. From 44 that is 696 steps of 2, each
-    /// with its acknowledgement; the 16 of the start remain, since a step leaves at least one.
+    /// 4 MB are 2097152 B of window: 1436 segments of 1460 B. From 44 that is 696 steps of 2.
     #[test]
-    fn tcp_grow_window_segments_are_answered_while_the_window_grows() {
+    fn tcp_grow_window_by_two_segments_up_to_half_the_buffer() {
         let mut buffer = Buffer::new(44, 1460);
-        let mut answered = 0;
-        while buffer.quick() {
-            buffer.grow();
-            buffer.answered();
-            answered += 1;
-        }
-        assert_eq!((buffer.window, answered), (1436, 696 + 16));
-        buffer.hurry();
-        assert_eq!(buffer.quick, 16);
+        let steps = std::iter::repeat_with(|| buffer.grow()).take_while(|grown| *grown).count();
+        assert_eq!((buffer.window, steps), (1436, 696));
     }
 
     /// Ten in order, one each 10 ms, with a window of 4: 4 take 40 ms. Then 90 at once: 2 * 90 + 16 =

@@ -5,12 +5,16 @@
 //! `tcp_output.c`, `tcp_recovery.c` and `tcp_timer.c` of Linux 6.1 for what they leave open.
 //! `queue.rs` holds what is outstanding; `alert.rs` decides what an acknowledgement means; `undo.rs`
 //! takes back needless reductions; `rack.rs`, `probe.rs`, `window.rs`, `output.rs` and `timer.rs` do
-//! what their names say; `buffer.rs` is the receiver's.
-//! Absent: D-SACK, reneging, path MTU probes, a shrinking receiver's window, small queues (TSQ),
-//! windows that shrink while the application is idle (RFC 7661).
+//! what their names say; `offer.rs` is the receiver's window, `writer.rs` the application; `buffer.rs`
+//! and `answer.rs` are the receiver's.
+//! Absent: the handshake, D-SACK, reneging, path MTU probes, a shrinking receiver's window, small
+//! queues (TSQ) but for what they let the application write, SACKs held back, windows that shrink while
+//! the application is idle (RFC 7661).
 
 mod alert;
+pub(super) mod answer;
 pub(super) mod buffer;
+mod offer;
 mod output;
 mod probe;
 mod queue;
@@ -18,6 +22,7 @@ mod rack;
 pub(super) mod timer;
 mod undo;
 mod window;
+mod writer;
 
 use super::prr::Prr;
 use super::{Ack, Counters, State, TcpConfig, Variant};
@@ -90,8 +95,7 @@ pub(super) struct Linux {
     next: u32,
     end: u32,
     total: u32,
-    window: u32, // that the receiver advertises
-    window_most: u32,
+    offer: offer::Offer,
     queue: Queue,
     phase: Phase,
     high_seq: u32, // `next` when the phase began
@@ -117,6 +121,7 @@ pub(super) struct Linux {
     timer: Time,
     cwr: bool,
     out: VecDeque<(u32, bool)>, // segments to send, with whether each went before
+    writer: writer::Writer,
     finished_at: Option<Time>,
     retransmissions: u64,
     timeouts: u64,
@@ -138,8 +143,7 @@ impl Linux {
             next: 0,
             end: config.segments(),
             total: config.segments(),
-            window: config.first_window(),
-            window_most: config.window_packets,
+            offer: offer::Offer::new(config),
             queue: Queue::default(),
             phase: Phase::Open,
             high_seq: 0,
@@ -165,6 +169,7 @@ impl Linux {
             timer: NEVER,
             cwr: false,
             out: VecDeque::new(),
+            writer: writer::Writer::new(config.mss_bytes, config.segments()),
             finished_at: None,
             retransmissions: 0,
             timeouts: 0,
@@ -177,6 +182,7 @@ impl Linux {
             self.finished_at = Some(now);
         }
         self.send_new(now, false);
+        self.writer.write(self.una, self.next);
     }
 
     /// No new data after this.
@@ -187,6 +193,11 @@ impl Linux {
     /// The next segment to send, and whether it went before.
     pub fn pop(&mut self) -> Option<(u32, bool)> {
         self.out.pop_front()
+    }
+
+    /// Whether the segment ends a write of the application.
+    pub fn pushes(&self, seq: u32) -> bool {
+        self.writer.ends(seq)
     }
 
     /// Whether the next new segment tells that the window was reduced (RFC 3168 section 6.1.2).
@@ -216,6 +227,7 @@ impl Linux {
             self.repair(repair, now);
         }
         self.send_new(now, false);
+        self.writer.write(self.una, self.next);
         if self.una == self.total {
             self.finished_at = self.finished_at.or(Some(now));
         }
@@ -250,7 +262,7 @@ impl Linux {
                 self.see_reordering(low, self.queue.high_held());
             }
         }
-        self.open_window(held.count);
+        self.offer.open(held.count);
         held
     }
 
@@ -278,7 +290,7 @@ impl Linux {
             if let Some(low) = taken.lowest.filter(|low| *low < prior_high) {
                 self.see_reordering(low, self.queue.high_held());
             }
-            self.open_window(taken.fresh);
+            self.offer.open(taken.fresh);
         } else {
             // One hole was filled; what lies behind it was told by duplicates.
             let delivered = taken.count.saturating_sub(prior_held).max(1);
@@ -286,7 +298,7 @@ impl Linux {
             self.queue.held = prior_held.saturating_sub(taken.count - 1);
             self.limit_duplicates(taken.count);
             news.original &= !news.again;
-            self.open_window(delivered);
+            self.offer.open(delivered);
         }
     }
 
@@ -313,12 +325,6 @@ impl Linux {
             self.reordering = self.reordering.max((high - low).min(MOST_REORDERING));
             self.reordering_seen = true;
         }
-    }
-
-    /// The receiver's window grows by two segments for each that came; without SACK, for each that
-    /// came in order only, so that duplicates stay duplicates.
-    fn open_window(&mut self, came: u32) {
-        self.window = self.window.saturating_add(came.saturating_mul(2)).min(self.window_most);
     }
 
     pub fn una(&self) -> u32 {

@@ -11,7 +11,7 @@ impl Linux {
     /// Sends new data; one segment beyond the window as a probe.
     pub(super) fn send_new(&mut self, now: Time, probe: bool) {
         let first = self.next;
-        while self.next < self.end && self.next < self.una.saturating_add(self.window) {
+        while self.next < self.end && self.next < self.offer.end(self.una) {
             if !probe && self.queue.in_flight() >= self.cwnd {
                 break;
             }
@@ -19,6 +19,10 @@ impl Linux {
             self.queue.push(now);
             self.out.push_back((self.next, false));
             self.next += 1;
+            // Two are with the device: the application writes before the others go (small queues).
+            if self.next == first + 2 {
+                self.writer.write(self.una, self.next);
+            }
             if empty || self.pending == Pending::Probe {
                 self.rearm(now);
             }

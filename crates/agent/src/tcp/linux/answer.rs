@@ -1,0 +1,150 @@
+//! When a receiver acknowledges: at once, or later, and how much later.
+//!
+//! Source: RFC 5681 section 4.2; Linux 6.1 (`tcp_event_data_recv`, `tcp_in_quickack_mode`,
+//! `tcp_send_delayed_ack`, `tcp_delack_timer_handler`, `tcp_cleanup_rbuf`). One by one are answered
+//! 16 segments at first, after a duplicate and after a silence longer than the timeout, and each that
+//! lets the window grow; and one that ends a write of the sender (PSH), since all is read as it
+//! comes. Otherwise an acknowledgement waits for a second segment, 40 ms at first: half of that and
+//! of the pause between segments together afterwards, twice as long each time it was in vain, but
+//! no longer than a round trip.
+//! Differs: the receiver's round trip, which its handshake would tell, is twice what the first
+//! segment took.
+
+use super::timer::{fires, ticks, TICK};
+use trunkline_units::Time;
+
+/// Segments acknowledged one by one at first, after a duplicate, and after silence.
+const QUICK: u32 = 16;
+/// Longest that an acknowledgement is held back [ticks]: 200 ms.
+const MOST_DELAY: u64 = 50;
+/// Least variance of the timeout [us].
+const LEAST_VARIANCE: u64 = 200_000;
+
+#[derive(Clone, Debug)]
+pub(in crate::tcp) struct Answer {
+    quick: u32,
+    least: u64,        // least delay [ticks]
+    delay: u64,        // [ticks]
+    trip: u64,         // round trip [ticks]
+    timeout: u64,      // [ticks]
+    came: Option<u64>, // tick at which a segment came in order
+}
+
+impl Answer {
+    /// Nothing has come: least delay of an acknowledgement [ns].
+    pub fn new(least: u64) -> Self {
+        let least = ticks(least / 1_000);
+        Self { quick: 0, least, delay: least, trip: least, timeout: 0, came: None }
+    }
+
+    /// The segment expected came, which was sent then.
+    pub fn hear(&mut self, sent_at: Time, now: Time) {
+        let tick = now / TICK;
+        let Some(before) = self.came.replace(tick) else {
+            let trip = 2 * (now - sent_at) / 1_000;
+            self.trip = ticks(trip).max(self.least);
+            self.timeout = ticks(trip + LEAST_VARIANCE.max(2 * trip));
+            self.quick = self.quick.max(QUICK);
+            return;
+        };
+        let pause = tick - before;
+        if pause <= self.least / 2 {
+            self.delay = self.delay / 2 + self.least / 2;
+        } else if pause < self.delay {
+            self.delay = (self.delay / 2 + pause).min(self.timeout);
+        } else if pause > self.timeout {
+            self.quick = self.quick.max(QUICK);
+        }
+    }
+
+    /// The window grew.
+    pub fn grown(&mut self) {
+        self.quick |= 1;
+    }
+
+    /// A segment came twice: an acknowledgement was lost or late.
+    pub fn hurry(&mut self) {
+        self.quick = self.quick.max(QUICK);
+        self.delay = self.least;
+    }
+
+    /// Whether the next segment in order is acknowledged at once.
+    pub fn quick(&self) -> bool {
+        self.quick > 0
+    }
+
+    /// An acknowledgement goes at once.
+    pub fn answered(&mut self) {
+        if self.quick == 1 {
+            self.delay = self.least;
+        }
+        self.quick = self.quick.saturating_sub(1);
+    }
+
+    /// When the acknowledgement is due that waits from now on.
+    pub fn due(&self, now: Time) -> Time {
+        fires(now, self.delay.min(self.trip).min(MOST_DELAY))
+    }
+
+    /// It waited in vain.
+    pub fn missed(&mut self) {
+        self.delay = (2 * self.delay).min(self.timeout);
+    }
+}
+
+#[cfg(test)]
+mod linux {
+    use super::*;
+
+    const MS: Time = 1_000_000;
+
+    /// The first segment took 50 ms: a round trip of 100 ms, 25 ticks, and a timeout of 100 + 200 ms, 75.
+    fn fresh() -> Answer {
+        let mut answer = Answer::new(40 * MS);
+        answer.hear(0, 50 * MS);
+        answer
+    }
+
+    /// 16 at the start; 300 ms of silence bring none, 304 ms (a tick more) 16 again.
+    #[test]
+    fn tcp_event_data_recv_after_a_silence_of_a_timeout_sixteen_are_answered() {
+        let mut answer = fresh();
+        assert_eq!(answer.quick, 16);
+        for _ in 0..16 {
+            answer.answered();
+        }
+        answer.hear(0, 348 * MS);
+        assert_eq!(answer.quick, 0);
+        answer.hear(0, 652 * MS);
+        assert_eq!(answer.quick, 16);
+    }
+
+    /// 10 ticks. Missed twice: 20, 40, but a round trip is 25: from 48 ms, tick 12, to the end of 37.
+    #[test]
+    fn tcp_delack_timer_handler_a_delay_in_vain_doubles_up_to_a_round_trip() {
+        let mut answer = fresh();
+        assert_eq!(answer.due(48 * MS), 23 * 4 * MS);
+        answer.missed();
+        answer.missed();
+        assert_eq!((answer.delay, answer.due(48 * MS)), (40, 38 * 4 * MS));
+    }
+
+    /// 10 ticks; a pause of 8 is shorter: 5 + 8 = 13; one of 12: 6 + 12 = 18; one of 4, at most half of
+    /// 10: 9 + 5 = 14; the last quick one ends it: 10.
+    #[test]
+    fn tcp_event_data_recv_the_delay_follows_the_pauses() {
+        let mut answer = fresh();
+        let mut now = 50 * MS;
+        let mut seen = vec![];
+        for pause in [8, 12, 4] {
+            now += pause * TICK;
+            answer.hear(0, now);
+            seen.push(answer.delay);
+        }
+        assert_eq!(seen, [13, 18, 14]);
+        for _ in 0..16 {
+            answer.answered();
+        }
+        assert_eq!(answer.delay, 10);
+    }
+}
