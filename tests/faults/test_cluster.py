@@ -73,10 +73,7 @@ def test_f22_when_the_coordinator_dies_the_workers_end_and_finished_runs_are_kep
     assert len(mine) == 2
     process.kill()
     process.wait()
-    until = time.monotonic() + 10
-    while any(alive(pid) for pid in mine) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not any(alive(pid) for pid in mine)
+    wait(lambda: not any(alive(pid) for pid in mine))
     store = Store(tmp_path / "out", Subject(str(slow)).plan, resume=True)
     assert 0 < len(store.missing()) < 20
     store.close()

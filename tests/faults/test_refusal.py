@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import resource
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -272,3 +274,21 @@ def test_progress_json_counts_and_foresees(capsys: pytest.CaptureFixture[str]) -
     assert last["done"] == 6
     assert last["events_per_s"] == 2000
     assert last["left_s"] == 2.0
+
+
+def test_f09_a_look_at_who_holds_a_folder_keeps_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looking = os.open(tmp_path / lock.FILE, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    monkeypatch.setattr(time, "sleep", lambda _: fcntl.flock(looking, fcntl.LOCK_UN))
+    mine = lock.Lock(tmp_path)
+    mine.release()
+    # A lock that says nothing of its holder is a lock.
+    os.close(looking)
+    (tmp_path / lock.FILE).write_bytes(b"\xff{")
+    looking = os.open(tmp_path / lock.FILE, os.O_RDWR)
+    fcntl.flock(looking, fcntl.LOCK_EX)
+    assert lock.holder(tmp_path) == "another process"
+    os.close(looking)
+    assert lock.holder(tmp_path) == ""

@@ -44,7 +44,7 @@ def check(study: Study, problems: Problems) -> None:
         _overviews(study, tables, problems)
         _pictures(study, tables, problems)
         rows = {row for table in tables.values() for row in table.rows}
-        _known(problems, ("judged",), study.judged, rows)
+        all_known(problems, ("judged",), study.judged, rows)
     if not problems.errors:
         _scenarios(study, problems)
 
@@ -55,8 +55,18 @@ def _names_cells(study: Study) -> bool:
     return any(said) or bool(study.judged)
 
 
-def _known(problems: Problems, at: Path, names: Iterable[str], known: Iterable[str]) -> bool:
-    """Whether all names are known; those that are not are told."""
+def all_known(problems: Problems, at: Path, names: Iterable[str], known: Iterable[str]) -> bool:
+    """Whether all names are known; those that are not are told.
+
+    Parameters
+    ----------
+    problems : Problems
+        Gets what is not known.
+    at : path
+        Place in the file.
+    names, known : iterable of str
+        What is said there, and what can be.
+    """
     there = dict.fromkeys(known)
     missing = [name for name in names if name not in there]
     for name in missing:
@@ -78,7 +88,7 @@ def _cases(study: Study, problems: Problems) -> None:
     parts = {"variants": study.variants, "draws": study.draws, "fitted": study.fitted}
     for key, items in parts.items():
         for index, item in enumerate(items):
-            _known(problems, (key, index, "cases"), item.cases or (), study.cases)
+            all_known(problems, (key, index, "cases"), item.cases or (), study.cases)
     taken = set(study.cases)
     for index, variant in enumerate(study.variants):
         for name in variant.cases or study.cases:
@@ -89,10 +99,10 @@ def _cases(study: Study, problems: Problems) -> None:
             taken.add(table)
     for index, reading in enumerate(study.readings):
         at: Path = ("readings", index)
-        _known(problems, (*at, "tables"), reading.tables or (), study.cases)
-        _known(problems, (*at, "instead"), reading.instead, study.cases)
+        all_known(problems, (*at, "tables"), reading.tables or (), study.cases)
+        all_known(problems, (*at, "instead"), reading.instead, study.cases)
         for name, own in reading.instead.items():
-            _known(problems, (*at, "instead", name), [own], taken)
+            all_known(problems, (*at, "instead", name), [own], taken)
 
 
 def _values(study: Study, problems: Problems) -> None:
@@ -114,15 +124,15 @@ def _values(study: Study, problems: Problems) -> None:
             elif its.measure is not None:
                 _measured(its, place, problems)
             for wanted in _spoken(its.value):
-                _known(problems, (*place, "value"), [wanted], known)
+                all_known(problems, (*place, "value"), [wanted], known)
 
 
 def _measured(its: Column, place: Path, problems: Problems) -> None:
     """See whether the table of results has such columns."""
-    if _known(problems, (*place, "table"), [its.table], SCHEMAS):
+    if all_known(problems, (*place, "table"), [its.table], SCHEMAS):
         names = [field.name for field in SCHEMAS[its.table]]
-        _known(problems, (*place, "measure"), [str(its.measure)], names)
-        _known(problems, (*place, "where"), its.where, names)
+        all_known(problems, (*place, "measure"), [str(its.measure)], names)
+        all_known(problems, (*place, "where"), its.where, names)
 
 
 def _families(study: Study) -> Iterator[tuple[Path, Mapping[str, Column], Mapping[str, Column]]]:
@@ -178,8 +188,8 @@ def _cells(
     columns: Collection[str],
 ) -> None:
     """See whether a table has such cells to show."""
-    known = _known(problems, at, rows, table.rows)
-    if not _known(problems, at, columns, table.columns) or not known:
+    known = all_known(problems, at, rows, table.rows)
+    if not all_known(problems, at, columns, table.columns) or not known:
         return
     shown = _shown(study, table)
     for row in rows:
@@ -203,16 +213,16 @@ def _claims(study: Study, tables: Mapping[str, Table], problems: Problems) -> No
     for index, claim in enumerate(study.claims):
         at: Path = ("claims", index)
         own = claim.table or next(iter(tables))
-        if not _known(problems, (*at, "table"), [own], tables):
+        if not all_known(problems, (*at, "table"), [own], tables):
             continue
         at = (*at, "that")
         for name, column, rows in formula.references(formula.parse(claim.that, claim=True)):
-            if not _known(problems, at, [name or own], tables):
+            if not all_known(problems, at, [name or own], tables):
                 continue
             table = tables[name or own]
             columns = [*(formula.identifier(each) for each in table.columns), formula.EVERY]
-            if _known(problems, at, [column], columns):
-                _known(problems, at, rows, table.rows)
+            if all_known(problems, at, [column], columns):
+                all_known(problems, at, rows, table.rows)
 
 
 def _criteria(study: Study, problems: Problems) -> None:
@@ -221,16 +231,16 @@ def _criteria(study: Study, problems: Problems) -> None:
     if criteria is None:
         return
     rows = study.rows()
-    _known(problems, ("criteria", "columns"), criteria.columns, study.columns)
+    all_known(problems, ("criteria", "columns"), criteria.columns, study.columns)
     for name, group in criteria.groups.items():
-        _known(problems, ("criteria", "groups", name), group, criteria.columns)
+        all_known(problems, ("criteria", "groups", name), group, criteria.columns)
     for name, definition in criteria.definitions.items():
-        _known(problems, ("criteria", "definitions", name, "rows"), definition.rows, rows)
+        all_known(problems, ("criteria", "definitions", name, "rows"), definition.rows, rows)
     for index, answer in enumerate(study.answers):
         at: Path = ("answers", index)
-        _known(problems, at, [answer.criterion], criteria.definitions)
-        _known(problems, at, [answer.group], criteria.groups)
-        _known(problems, at, answer.tables.split(), study.cases)
+        all_known(problems, at, [answer.criterion], criteria.definitions)
+        all_known(problems, at, [answer.group], criteria.groups)
+        all_known(problems, at, answer.tables.split(), study.cases)
 
 
 def _overviews(study: Study, tables: Mapping[str, Table], problems: Problems) -> None:
@@ -238,16 +248,16 @@ def _overviews(study: Study, tables: Mapping[str, Table], problems: Problems) ->
         at: Path = ("overviews", index)
         for number, line in enumerate(overview.lines):
             named = [f"{name}, {line.variant}" if line.variant else name for name in line.tables]
-            if not _known(problems, (*at, "lines", number), named, tables):
+            if not all_known(problems, (*at, "lines", number), named, tables):
                 continue
             for head, cell in overview.cells.items():
                 here = (*at, "cells", head)
                 own = [f"{cell.table}, {line.variant}" if line.variant else cell.table]
-                if cell.table and not _known(problems, here, own, tables):
+                if cell.table and not all_known(problems, here, own, tables):
                     continue
                 table = tables[own[0] if cell.table else named[0]]
                 if cell.error:
-                    _known(problems, here, [cell.error], table.rows)
+                    all_known(problems, here, [cell.error], table.rows)
                 else:
                     _cells(problems, here, study, table, [cell.row], [cell.column])
 
@@ -257,7 +267,7 @@ def _pictures(study: Study, tables: Mapping[str, Table], problems: Problems) -> 
         at: Path = ("pictures", name)
         of = [*picture.tables] if isinstance(picture, Lines) else [picture.table]
         key = "tables" if isinstance(picture, Lines) else "table"
-        if _known(problems, (*at, key), of, tables):
+        if all_known(problems, (*at, key), of, tables):
             _picture(picture, at, study, [tables[each] for each in of], problems)
 
 
@@ -271,11 +281,11 @@ def _picture(
                 rows = picture.rows or table.rows
                 _cells(problems, at, study, each, rows, picture.columns)
         case Distribution():
-            _known(problems, (*at, "column"), [picture.column], table.columns)
-            _known(problems, (*at, "rows"), picture.rows, table.rows)
+            all_known(problems, (*at, "column"), [picture.column], table.columns)
+            all_known(problems, (*at, "rows"), picture.rows, table.rows)
         case OverTime() if picture.columns:
             listed = [column for column, its in table.columns.items() if its.listed]
-            _known(problems, (*at, "columns"), picture.columns, listed)
+            all_known(problems, (*at, "columns"), picture.columns, listed)
         case OverTime() | TimeSequence():
             if table.variant is not None or not table.case.keep:
                 message = f"the runs of table {table.name} are not kept"
@@ -303,4 +313,4 @@ def _scenarios(study: Study, problems: Problems) -> None:
             file = study.folder / study.cases[case].scenario
             known |= dict.fromkeys(sorted(parameters(file)))
         for name in names:
-            _known(problems, ("variants", index, "set", name), [name], known)
+            all_known(problems, ("variants", index, "set", name), [name], known)

@@ -13,7 +13,7 @@ import multiprocessing
 import queue
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +25,8 @@ from trunkline.study.journal import Record
 from trunkline.study.plan import Point, Task
 
 if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
     from distributed import Client, Future
 
     from trunkline.study.execute import How, Sink
@@ -130,6 +132,7 @@ def _client(how: How) -> Iterator[Client]:
         if kind == "local":
             if not count.isdigit() or not 1 <= int(count) <= 1024:
                 raise Refused(f"cluster {how.cluster!r} is not like local:2")
+            others = multiprocessing.active_children()
             with _deaf():
                 cluster = LocalCluster(
                     n_workers=int(count),
@@ -145,7 +148,7 @@ def _client(how: How) -> Iterator[Client]:
                 try:
                     yield client
                 except BaseException:
-                    _kill(cluster)
+                    _kill(cluster, others)
                     raise
             return
         try:
@@ -166,12 +169,16 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
-def _kill(cluster: Any) -> None:
-    """End the workers of this machine at once: what they are doing is not wanted any more."""
+def _kill(cluster: Any, others: Collection[BaseProcess]) -> None:
+    """End the workers of this machine at once: what they are doing is not wanted any more.
+
+    Children that were there before the cluster are not its.
+    """
     for nanny in cluster.workers.values():
         nanny.close_gracefully()  # Otherwise it starts another worker, and its end waits for that.
     for process in multiprocessing.active_children():
-        process.kill()
+        if process not in others:
+            process.kill()
 
 
 def _same_build(client: Client) -> None:

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import model_validator
 
 from trunkline import network as networks
 from trunkline import scenario as scenarios
 from trunkline.engine.sim import Job
+from trunkline.scenario.diagnostic import Problems, ScenarioError
 from trunkline.scenario.fields import invalid
+from trunkline.scenario.loader import place_all
 from trunkline.study import catalogue, reading
+from trunkline.study.check import all_known
 from trunkline.study.model import Study
 from trunkline.study.part import Given, Part
 from trunkline.study.parts import Seeds
@@ -35,7 +39,8 @@ class _Item(Part):
 
     @model_validator(mode="after")
     def _one_way(self) -> _Item:
-        if (self.scenario is None) == (self.table is None):
+        whole = (self.table is None) == (self.row is None)
+        if (self.scenario is None) == (self.table is None) or not whole:
             message = "an exhibit has either a table and a row, or a scenario"
             raise invalid("relation", message)
         return self
@@ -108,10 +113,7 @@ def exhibits(name: str) -> list[Shown]:
     study = catalogue.find(name)
     file = study.folder / FILE
     if file.is_file():
-        return [
-            _shown(item, study)
-            for item in reading.of(_Items, *reading.document(file), file).exhibits
-        ]
+        return [_shown(item, study) for item in _read(file, study)]
     table = next(iter(study.cases))
     rows = list(study.rows(table))
     row = rows[len(rows) // 2]
@@ -134,19 +136,30 @@ def heading(name: str) -> Heading:
     return Heading(study.title, source, titles, study.row_title, study.notes)
 
 
+def _read(file: Path, study: Study) -> list[_Item]:
+    """What a file of exhibits asks for; their tables and rows are those of the study."""
+    said, content = reading.document(file)
+    items = reading.of(_Items, said, content, file).exhibits
+    problems = Problems()
+    for index, item in enumerate(items):
+        at = ("exhibits", index)
+        of = [] if item.table is None else [item.table]
+        if all_known(problems, (*at, "table"), of, study.cases):
+            rows = [] if item.row is None else [item.row]
+            all_known(problems, (*at, "row"), rows, study.rows(item.table))
+    if problems.found:
+        raise ScenarioError(place_all(problems.found, said, str(file)), content, str(file))
+    return items
+
+
 def _shown(item: _Item, study: Study) -> Shown:
     overrides = dict(item.set)
     file = item.scenario
     if item.table is not None:
-        if item.table not in study.cases:
-            msg = f"exhibit {item.title!r}: there is no table {item.table!r}"
-            raise LookupError(msg)
-        row = study.rows(item.table).get(item.row or "")
-        if row is None:
-            msg = f"exhibit {item.title!r}: table {item.table} has no row {item.row!r}"
-            raise LookupError(msg)
-        file = study.cases[item.table].scenario
-        overrides = study.settings(study.table(item.table)) | row | overrides
+        assert item.row is not None
+        table = study.table(item.table)
+        file = table.case.scenario
+        overrides = study.settings(table) | table.points[item.row] | overrides
     assert file is not None
     scenario = scenarios.load(study.folder / file, overrides=overrides)
     written = networks.compile(scenario).to_json()

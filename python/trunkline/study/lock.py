@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import os
 import socket
@@ -12,6 +13,7 @@ from pathlib import Path
 from trunkline.study.errors import Refused
 
 FILE = "lock"
+_TRIES, _AGAIN_S = 10, 0.02
 
 
 class Lock:
@@ -32,18 +34,22 @@ class Lock:
         self.path = folder / FILE
         self.stale = ""
         """Who held the lock and ended without giving it back; empty if nobody did."""
-        while True:
+        for tries in itertools.count(1):
             self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                said = self._said()
+                said = _said(self._handle)
                 os.close(self._handle)
-                raise Refused(f"{folder} is in use by {said or 'another process'}") from None
+                # Who asks for the holder has the lock for a moment.
+                if tries >= _TRIES:
+                    raise Refused(f"{folder} is in use by {said or 'another process'}") from None
+                time.sleep(_AGAIN_S)
+                continue
             if self._is_at_its_path():
                 break
             os.close(self._handle)  # Its holder took the file away in between.
-        self.stale = self._said()
+        self.stale = _said(self._handle)
         about = {"pid": os.getpid(), "host": socket.gethostname(), "since": _now()}
         try:
             os.ftruncate(self._handle, 0)
@@ -63,13 +69,6 @@ class Lock:
         except FileNotFoundError:
             return False
 
-    def _said(self) -> str:
-        try:
-            about = json.loads(os.pread(self._handle, 4096, 0))
-            return f"process {about['pid']} on {about['host']} since {about['since']}"
-        except (ValueError, KeyError, TypeError):
-            return ""
-
 
 def holder(folder: Path) -> str:
     """Who works on a folder now; empty if nobody does.
@@ -86,11 +85,19 @@ def holder(folder: Path) -> str:
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        about = json.loads(os.pread(handle, 4096, 0) or b"{}")
-        return f"process {about.get('pid')} on {about.get('host')} since {about.get('since')}"
+        return _said(handle) or "another process"
     finally:
         os.close(handle)
     return ""
+
+
+def _said(handle: int) -> str:
+    """Who the file of a lock says has it; empty if it says nothing."""
+    try:
+        about = json.loads(os.pread(handle, 4096, 0))
+        return f"process {about['pid']} on {about['host']} since {about['since']}"
+    except (ValueError, KeyError, TypeError):
+        return ""
 
 
 def _now() -> str:

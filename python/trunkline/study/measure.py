@@ -24,8 +24,7 @@ Values = dict[str, Value]
 Measure = Callable[[Results], Values]
 
 REPLICAS = "[*]"
-
-
+"""What the name of a flow ends in that stands for all its replicas."""
 SLA = "sla."
 """What the names of values begin with that tell whether a run keeps an agreement."""
 

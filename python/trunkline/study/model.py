@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -195,13 +196,12 @@ class Study(StudyFile):
         else:
             made = grids.rows(self.grid, self.zip, self.sample)
         points: dict[str, dict[str, str]] = {}
+        met: Counter[str] = Counter()
         for point in made:
             label = ", ".join(point.values()) or "as it is"
+            met[label] += 1
             # Steps of a sampled range may meet in a point twice.
-            again = (
-                sum(label == other.partition(" #")[0] for other in points) if label in points else 0
-            )
-            points[f"{label} #{again + 1}" if again else label] = point
+            points[label if met[label] == 1 else f"{label} #{met[label]}"] = point
         return points
 
     def rows(self, table: str | None = None) -> dict[str, dict[str, str]]:

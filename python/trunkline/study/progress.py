@@ -25,15 +25,14 @@ class Progress:
     ----------
     name : str
         Of the study.
-    every_s : float
-        Time between two reports [s].
-    out : text stream
-        Where reports go.
+    out : text stream, optional
+        Where reports go; standard error if left out.
     clock : callable
         Seconds of a clock that never goes back.
     """
 
     every_s = 10.0
+    """Time between two reports [s]."""
 
     def __init__(
         self,

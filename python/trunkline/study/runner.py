@@ -15,6 +15,7 @@ from trunkline import network as networks
 from trunkline.study import formula
 from trunkline.study.claims import Tables, Values
 from trunkline.study.draws import written
+from trunkline.study.execute import How
 from trunkline.study.frames import Runs
 from trunkline.study.loading import scenario_of, text_of
 from trunkline.study.measure import of_columns
@@ -212,7 +213,5 @@ def run(study: Study, seeds: Sequence[int], *, threads: int | None = None) -> Me
     threads : int, optional
         Runs at once; all cores if left out. Results do not depend on it.
     """
-    from trunkline.study.execute import How
-
     with performed(plan(study, seeds), how=How(threads=threads)) as runs:
         return measured(study, runs)

@@ -79,5 +79,11 @@ def test_a_wrong_choice_is_named_with_its_place(tmp_path):
     with pytest.raises(ScenarioError, match="titel"):
         exhibits(str(folder))
     (folder / "exhibits.yaml").write_text("exhibits:\n  - {title: x, table: nine, row: y}\n")
-    with pytest.raises(LookupError, match="no table 'nine'"):
+    with pytest.raises(ScenarioError, match=r"(?s)exhibits.yaml:2:23: .*'nine' here.*allowed: 1"):
+        exhibits(str(folder))
+    (folder / "exhibits.yaml").write_text('exhibits:\n  - {title: x, table: "1", row: y}\n')
+    with pytest.raises(ScenarioError, match=r"exhibits.yaml:2:33: .*no 'y' here"):
+        exhibits(str(folder))
+    (folder / "exhibits.yaml").write_text('exhibits:\n  - {title: x, table: "1"}\n')
+    with pytest.raises(ScenarioError, match="either a table and a row, or a scenario"):
         exhibits(str(folder))
