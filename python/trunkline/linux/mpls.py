@@ -99,7 +99,8 @@ def on_label(data: Mapping[str, Any], entry: Mapping[str, Any], tc: int) -> Afte
         below = maps["tc_below"][tc]
         return After((), phb, phb, below, DSCP_COLUMNS + below)
     if maps["tunnel"] == "pipe":
-        return After((), phb, None, None, DSCP_COLUMNS + tc)
+        # The label below has a map of its own, by which this TC means something else.
+        return After((), phb, None, None, DSCP_COLUMNS + tc if phb is None else phb)
     return After()
 
 

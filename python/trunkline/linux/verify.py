@@ -143,9 +143,11 @@ def verify_runs(
     first = pairs[0]
     emulated = first.runner != engine.UNHURRIED
     exact = engine.is_exact(first.compiled, first.runner)
-    mixed = exact and any(mixes(pair) for pair in pairs)
-    exact = exact and not mixed
     rows = compare.packets(pairs) if exact else compare.means(pairs, emulated=emulated)
+    mixed = exact and not all(row.agrees for row in rows) and any(mixes(pair) for pair in pairs)
+    if mixed:
+        exact = False
+        rows = compare.means(pairs, emulated=emulated)
     # Each once, in the order in which they came up.
     notes = tuple(dict.fromkeys(note for pair in pairs for note in pair.compiled.notes))
     if emulated and not exact:

@@ -30,3 +30,43 @@ def test_rfc3270_s2_6_dscp_and_queueing_of_the_gold_flow_behind_the_tunnel(
     assert (lost["gold"] == 0) == (model == "short-pipe")
     its = dict(run.paths.where(path="provider"))
     assert its["packets_dropped"] == sum(lost.values())
+
+
+# The outer label's TC 1 stands for AF11, by the map of the inner path for AF13, and 5 for EF in the
+# one and for nothing in the other.
+STACKED = """\
+trunkline: 1
+nodes: [S, A, B, C, D]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms, port: phb}}
+links: {S-A: {}, A-B: {}, B-C: {}, C-D: {}}
+ports:
+  phb:
+    scheduler: priority
+    classify: [{dscp: EF, class: ef}, {dscp: AF11, class: gold}, {dscp: AF13, class: low}]
+    classes: {ef: {}, gold: {}, default: {}, low: {}}
+paths:
+  outer: {route: [A, B, C], php: false, diffserv: {model: OUTER, map: {DF: 0, AF11: 1, EF: 5}}}
+  inner:
+    route: [A, C, D]
+    through: [outer]
+    php: false
+    diffserv: {model: pipe, map: {DF: 0, AF11: 3, AF13: 1, EF: 6}}
+trunks: {all: {path: inner, flows: all}}
+flows:
+  voice: {agent: udp, from: S, to: D, rate: 1 Mbit/s, dscp: EF}
+  gold: {agent: udp, from: S, to: D, rate: 1 Mbit/s, dscp: AF11}
+run: {duration: 1 s}
+"""
+
+
+@pytest.mark.parametrize("outer", ["pipe", "short-pipe"])
+def test_rfc3270_s2_6_2_behind_a_tunnel_in_a_tunnel_the_phb_is_not_read_by_the_other_map(
+    outer: str,
+) -> None:
+    # Pipe: C forwards by what TC 1 and 5 mean on the outer path; short-pipe: by what 3 and 6 mean
+    # on the inner one. Both are AF11 and EF.
+    (run,) = simulate(compile(load(STACKED.replace("OUTER", outer))), seeds=[1])
+    used = {
+        row["class"] for row in run.ports.rows() if row["link"] == "C->D" and row["packets_offered"]
+    }
+    assert used == {"ef", "gold"}

@@ -85,7 +85,8 @@ impl Tables {
                     column = phb.unwrap_or(OWN_COLUMN);
                     dscp = phb.unwrap_or(dscp);
                 } else {
-                    column = TC_COLUMN + popped.tc();
+                    // The label below has a map of its own, by which this TC means something else.
+                    column = phb.unwrap_or(TC_COLUMN + popped.tc());
                 }
             }
         }
