@@ -217,11 +217,11 @@ def test_f10_a_run_that_kills_every_worker_of_ones_own_cluster_fails_alone(
 ) -> None:
     # This scheduler gives a run to one worker more when the first died with it, and then gives up.
     theirs = cluster_of(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1")
+    monkeypatch.setattr(cluster, "NO_WORKERS_S", 600)  # A busy machine takes long to start one.
     theirs.work(2)
     plan, out, deaths = Subject(str(study)).plan, tmp_path / "out", tmp_path / "deaths"
     with monkeypatch.context() as patched:
         patched.setattr(cluster, "work", killing(7, deaths, list(plan.tasks())))
-        patched.setattr(cluster, "NO_WORKERS_S", 600)  # A busy machine takes long to start one.
         failed = perform(plan, out, How(cluster=theirs.address))
     assert [(each.task.number, each.kind) for each in failed] == [(7, "worker")]
     assert deaths.read_text().splitlines() == ["died"] * 4  # Two workers, and alone two more.
