@@ -4,10 +4,10 @@
 //! of entries scale with the network and not with the packets in flight, and makes
 //! (time, source) a total order, so equal times need no insertion counter.
 //!
-//! Layout: a wheel of buckets of equal width, each an intrusive list, for the block of time the
-//! clock stands in and the one after it; a second wheel of whole blocks for what is later. A block
-//! goes to the first wheel when the clock enters the one before it, so that an event is touched
-//! twice, wherever it is, and no heap is needed.
+//! Layout: a wheel of buckets of equal width, each an intrusive list in order, for the block of
+//! time the clock stands in and the one after it; a second wheel of whole blocks for what is later.
+//! A block goes to the first wheel when the clock enters the one before it, so that an event is
+//! touched twice, wherever it is, and no heap is needed.
 
 mod marks;
 
@@ -158,15 +158,11 @@ impl Calendar {
         if self.current >= self.next_block {
             self.enter_block();
         }
-        let mut source = self.heads[slot];
-        let mut entry = self.entries[source as usize];
-        if entry.next == NIL {
-            self.set_head(slot, NIL);
-        } else {
-            (source, entry) = self.take_least(slot, source, entry);
-        }
+        let source = self.heads[slot];
+        let Entry { due, next } = self.entries[source as usize];
+        self.set_head(slot, next);
         self.entries[source as usize] = Entry { due: NEVER, next: DETACHED };
-        Some((entry.due, source))
+        Some((due, source))
     }
 
     /// A source whose event comes soon, each about once: asked once an event, it keeps some
@@ -193,34 +189,39 @@ impl Calendar {
         fetch::element(&self.entries, source);
     }
 
-    /// Unlinks the least (time, source) of a list of several.
-    #[inline]
-    fn take_least(&mut self, slot: usize, head: Source, first: Entry) -> (Source, Entry) {
-        let (mut least, mut best, mut before) = (head, first, NIL);
-        let (mut previous, mut cursor) = (head, first.next);
-        while cursor != NIL {
-            let entry = self.entries[cursor as usize];
-            if (entry.due, cursor) < (best.due, least) {
-                (least, best, before) = (cursor, entry, previous);
-            }
-            (previous, cursor) = (cursor, entry.next);
-        }
-        if before == NIL {
-            self.heads[slot] = best.next;
-        } else {
-            self.entries[before as usize].next = best.next;
-        }
-        (least, best)
-    }
-
+    /// Enters an event in its bucket's list.
     #[inline(always)]
     fn link(&mut self, source: Source, at: Time) {
         let slot = (at >> self.shift) as usize & self.mask;
-        let head = std::mem::replace(&mut self.heads[slot], source);
-        self.entries[source as usize] = Entry { due: at, next: head };
+        let head = self.heads[slot];
         if head == NIL {
             self.used.set(slot);
+        } else if !self.precedes(source, at, head) {
+            return self.link_behind(head, source, at);
         }
+        self.heads[slot] = source;
+        self.entries[source as usize] = Entry { due: at, next: head };
+    }
+
+    /// Whether an event comes before that of another source.
+    #[inline(always)]
+    fn precedes(&self, source: Source, at: Time, other: Source) -> bool {
+        (at, source) < (self.entries[other as usize].due, other)
+    }
+
+    /// Enters an event in its place behind another.
+    #[inline]
+    fn link_behind(&mut self, head: Source, source: Source, at: Time) {
+        let mut before = head;
+        let next = loop {
+            let next = self.entries[before as usize].next;
+            if next == NIL || self.precedes(source, at, next) {
+                break next;
+            }
+            before = next;
+        };
+        self.entries[before as usize].next = source;
+        self.entries[source as usize] = Entry { due: at, next };
     }
 
     #[inline(always)]

@@ -2,6 +2,7 @@
 
 mod cut;
 
+use crate::area::Area;
 use crate::classifier::{Assignment, Classifier};
 use crate::link::{Limit, Offer, QueueCounters};
 use crate::ring::Ring;
@@ -34,8 +35,7 @@ pub struct ClassQueue {
     /// Counters since the warm-up.
     pub counters: QueueCounters,
     /// Integral of the packets waiting over time [packet ns].
-    pub waiting_area: u64,
-    area_at: Time,
+    pub area: Area,
 }
 
 impl ClassQueue {
@@ -49,16 +49,13 @@ impl ClassQueue {
             aqm,
             random,
             counters: QueueCounters::default(),
-            waiting_area: 0,
-            area_at: 0,
+            area: Area::default(),
         }
     }
 
     /// Brings the integral of waiting packets up to `now`.
     pub fn close_area(&mut self, now: Time) {
-        let waiting = u64::from(self.queue.len());
-        self.waiting_area = self.waiting_area.wrapping_add(waiting * (now - self.area_at));
-        self.area_at = now;
+        self.area.add(self.queue.len(), now);
     }
 
     /// Packets waiting, oldest first.

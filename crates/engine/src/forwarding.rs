@@ -15,7 +15,6 @@ impl<O: Observer> Simulation<O> {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, index: usize) {
         let link = &mut self.links[index];
-        link.settle_first(self.now);
         let Some(departure) = link.wire.pop() else { return };
         if let Some(next) = link.wire.front() {
             // It is looked at when this link's next event comes, in about one transmission time.

@@ -10,6 +10,7 @@ mod look;
 
 pub use cut::Lost;
 
+use crate::area::Area;
 use crate::classful::Classful;
 use crate::conditioner::Conditioner;
 use crate::ring::Ring;
@@ -153,8 +154,7 @@ pub struct Link {
     /// Classes of packets, for classful ports.
     pub port: Port,
     /// Integral of the packets waiting over time [packet ns], for the mean queue.
-    pub waiting_area: u64,
-    area_at: Time,
+    pub area: Area,
     /// Counters of a FIFO's queue.
     pub counters: QueueCounters,
     /// What happens to packets at the far end before they are forwarded, if anything does.
@@ -208,8 +208,7 @@ impl Link {
             has_far_end: far_end.is_some(),
             serializer,
             port,
-            waiting_area: 0,
-            area_at: 0,
+            area: Area::default(),
             counters: QueueCounters::default(),
             far_end,
         }
@@ -290,12 +289,9 @@ impl Link {
         let depart = start + self.serializer.span(bytes);
         self.free_at = depart;
         fifo.bytes_in_port += u64::from(bytes);
-        if in_port > 0 {
-            self.waiting_area =
-                self.waiting_area.wrapping_add(u64::from(waiting) * (now - self.area_at));
-            self.area_at = now;
-            self.counters.waiting_max = self.counters.waiting_max.max(waiting + 1);
-        }
+        self.area.add(waiting, now);
+        // All those that were in the port wait but one, and this one does: as many.
+        self.counters.waiting_max = self.counters.waiting_max.max(in_port);
         self.wire.push(Departure::new(depart, packet, bytes, precedence));
         let wait = start - now;
         self.counters.packets += 1;
@@ -332,26 +328,11 @@ impl Link {
             self.in_port = self.in_port.wrapping_add(1);
             fifo.bytes_in_port -= u64::from(entry.bytes());
             let left = tail.wrapping_sub(self.in_port);
-            if left > 0 {
-                // One packet went from waiting to being sent: `left` were waiting until now.
-                self.waiting_area =
-                    self.waiting_area.wrapping_add(u64::from(left) * (entry.at - self.area_at));
-                self.area_at = entry.at;
-            }
+            // One packet, if any is left, went from waiting to being sent: `left` waited until then.
+            self.area.add(left, entry.at);
             if fifo.judge.is_some() {
                 tell_departure(fifo, &self.wire, self.in_port, entry, left);
             }
-        }
-    }
-
-    /// Makes sure that the oldest packet, which arrives at `now`, no longer counts as in the port.
-    ///
-    /// The departures behind it can wait for the next offer: most have been drained by one when
-    /// they arrive, and looking twice for the end of a queue costs a mispredicted branch each.
-    #[inline(always)]
-    pub fn settle_first(&mut self, now: Time) {
-        if self.in_port == self.wire.head() {
-            self.drain(now);
         }
     }
 

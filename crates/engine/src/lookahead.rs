@@ -152,6 +152,6 @@ impl Link {
     fn fetch_offer(&self) {
         fetch::ahead(&self.to);
         fetch::ahead(&self.serializer);
-        fetch::ahead(&self.waiting_area);
+        fetch::ahead(&self.area);
     }
 }

@@ -218,8 +218,8 @@ fn counters_of(link: &Link) -> Box<dyn Iterator<Item = &QueueCounters> + '_> {
 
 fn areas_of(link: &Link) -> Vec<u64> {
     match &link.port {
-        Port::Fifo(_) => vec![link.waiting_area],
-        Port::Classful(port) => port.classes.iter().map(|class| class.waiting_area).collect(),
+        Port::Fifo(_) => vec![link.area.sum],
+        Port::Classful(port) => port.classes.iter().map(|class| class.area.sum).collect(),
     }
 }
 
@@ -270,7 +270,7 @@ fn restart_link(link: &mut Link, now: Time) {
     link.drain(now);
     link.close_area(now);
     link.counters = QueueCounters::default();
-    link.waiting_area = 0;
+    link.area.sum = 0;
     if let Some(end) = &mut link.far_end {
         end.conditioner.iter_mut().for_each(Conditioner::restart);
     }
@@ -278,7 +278,7 @@ fn restart_link(link: &mut Link, now: Time) {
         for class in &mut port.classes {
             class.close_area(now);
             class.counters = QueueCounters::default();
-            class.waiting_area = 0;
+            class.area.sum = 0;
         }
     }
 }

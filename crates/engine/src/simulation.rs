@@ -210,14 +210,11 @@ impl<O: Observer> Simulation<O> {
     pub fn run(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), Failure> {
         let mut at_once = 0;
         while let Some((at, source)) = self.calendar.pop() {
-            if at == self.now {
-                at_once += 1;
-                if at_once > self.events_per_instant {
-                    return Err(self.storm(source));
-                }
-            } else {
-                at_once = 1;
-                self.now = at;
+            // Whether the clock moves is hard to predict: a selection, not a branch.
+            at_once = 1 + if at == self.now { at_once } else { 0 };
+            self.now = at;
+            if at_once > self.events_per_instant {
+                return Err(self.storm(source));
             }
             self.events += 1;
             if self.events & BETWEEN_QUESTIONS == 0 && interrupted() {

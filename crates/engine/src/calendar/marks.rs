@@ -22,9 +22,7 @@ impl Marks {
     pub(super) fn clear(&mut self, slot: usize) {
         let word = slot / 64;
         self.words[word] &= !(1 << (slot % 64));
-        if self.words[word] == 0 {
-            self.summary[word / 64] &= !(1 << (word % 64));
-        }
+        self.summary[word / 64] &= !(u64::from(self.words[word] == 0) << (word % 64));
     }
 
     /// The first slot in use from `start` on, around the wheel.

@@ -39,9 +39,7 @@ impl Link {
             Port::Fifo(_) => self.in_port().packets.saturating_sub(1),
             Port::Classful(_) => return,
         };
-        self.waiting_area =
-            self.waiting_area.wrapping_add(u64::from(waiting) * (now - self.area_at.min(now)));
-        self.area_at = now;
+        self.area.add(waiting, now);
     }
 
     /// Departures of a FIFO that are still to come at `now`, after `drain(now)`.

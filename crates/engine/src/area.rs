@@ -1,0 +1,21 @@
+//! The integral of a number of waiting packets over time, for the mean queue.
+
+use trunkline_units::Time;
+
+/// An integral that is brought up to date before its number changes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Area {
+    /// Up to `until` [packet ns]; wraps, as differences of two do.
+    pub sum: u64,
+    until: Time,
+}
+
+impl Area {
+    /// `waiting` packets have waited since it was brought up to date last.
+    #[inline(always)]
+    pub fn add(&mut self, waiting: u32, now: Time) {
+        // Without a branch on whether any waited, which is hard to predict.
+        self.sum = self.sum.wrapping_add(u64::from(waiting) * (now - self.until));
+        self.until = now;
+    }
+}
