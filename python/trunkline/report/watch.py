@@ -104,8 +104,9 @@ def repeat(network: Network, runs: Sequence[Results]) -> Watched:
     for before, after in zip(chosen, again, strict=True):
         if _counts(before) != _counts(after):
             msg = (
-                f"the run with seed {before.seed} does not repeat: its results were made by "
-                f"version {before.provenance.version}, this is {after.provenance.version}"
+                f"the run with seed {before.seed} does not repeat: its results were changed, or "
+                f"made by another build than this one ({before.provenance.version}, "
+                f"{after.provenance.version} here)"
             )
             raise RuntimeError(msg)
     return Watched(again, first, step)

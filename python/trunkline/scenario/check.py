@@ -158,14 +158,17 @@ def _measures(probe: Probe, path: tuple[str | int, ...], problems: Problems) -> 
     if probe.class_ is not None and kind == "flow":
         problems.add("relation", (*path, "class"), "a flow has no classes", at_key=True)
     queues = all(measure.startswith("queue") for measure in probe.measure)
+    whole = set(probe.measure) & {"utilisation", "drops"}
+    if probe.class_ is not None and kind == "link" and whole:
+        _of_queues(path, "class", "only queues are told apart by class", problems)
     if probe.precedence is not None and not queues:
-        problems.add(
-            "relation",
-            (*path, "precedence"),
-            "only queues are told apart by drop precedence",
-            at_key=True,
-            allowed="queue-packets, queue-bytes, queue-average",
-        )
+        what = "only queues are told apart by drop precedence"
+        _of_queues(path, "precedence", what, problems)
+
+
+def _of_queues(path: tuple[str | int, ...], field: str, what: str, problems: Problems) -> None:
+    allowed = ", ".join(measure for measure in LINK_MEASURES if measure.startswith("queue"))
+    problems.add("relation", (*path, field), what, at_key=True, allowed=allowed)
 
 
 def _classes(
