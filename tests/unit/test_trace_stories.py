@@ -123,7 +123,7 @@ def test_rfc3031_s3_10_operations_are_told(before: str, after: str, said: str) -
 
 def test_spans_are_told_in_their_unit() -> None:
     told = [span(value) for value in (0, 999, 1500, 2_000_000, 1.23456e9)]
-    assert told == ["0 ns", "999 ns", "1.5 us", "2 ms", "1.235 s"]
+    assert told == ["0 ns", "999 ns", "1.5 µs", "2 ms", "1.235 s"]
 
 
 def test_inspect_tells_stories_from_a_folder(trunkline: Any, tmp_path: Path) -> None:
