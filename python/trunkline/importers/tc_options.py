@@ -196,7 +196,7 @@ CLASSES: dict[str, Table] = {
 
 _VIRTUAL: Table = {**_RED, "DP": ("dp", _count(0, 15)), "vq": ("dp", _count(0, 15))}
 _VIRTUAL["prio"] = ("prio", _count(0, 255))
-del _VIRTUAL["ecn"], _VIRTUAL["harddrop"]
+del _VIRTUAL["harddrop"]
 
 
 def read_options(reader: Reader, table: Table, of: Word, notes: list[Note]) -> Options:

@@ -123,8 +123,12 @@ def _of_linux(script: Script, aqm: Mapping[str, Any], name: str) -> str:
             f"queue of {name}: below HTB Linux's red does not see its queue run empty, so its "
             "average does not age while idle; idle_ageing: false does the same"
         )
-    harddrop = " harddrop" if aqm["harddrop"] else ""
-    return _parameters(script, aqm["parameters"], aqm["age"], name) + harddrop
+    return _parameters(script, aqm["parameters"], aqm["age"], name) + _marks(aqm["harddrop"])
+
+
+def _marks(above_max_drops: bool) -> str:
+    """ECN (RFC 3168): what is ECN-capable is marked; it takes a word, as Linux's default drops."""
+    return " ecn harddrop" if above_max_drops else " ecn"
 
 
 def _parameters(script: Script, tc: Mapping[str, Any], age: str, name: str) -> str:
@@ -180,7 +184,7 @@ def _of_red(script: Script, aqm: Mapping[str, Any], name: str, place: tuple[str,
         burst = 1
     return (
         f"min {least} max {most} avpkt {mean} burst {burst} bandwidth 10mbit "
-        f"probability {min(aqm['max_p'], 0.999999):.9f}"
+        f"probability {min(aqm['max_p'], 0.999999):.9f}{_marks(above_max_drops=True)}"
     )
 
 
@@ -232,5 +236,5 @@ def _gred(
             side.node,
             "tc",
             f"qdisc change {dev} gred limit {each['limit_bytes']} {parameters} "
-            f"DP {each['dp']}{prio}",
+            f"DP {each['dp']}{prio}{_marks(aqm['harddrop'])}",
         )
