@@ -124,7 +124,10 @@ fn fj93_fig2_drops_on_an_idle_link_do_not_stop_the_ageing() {
             let silence = [(200_000, 500, precedence); 20];
             let judged = verdicts(&config, &[&overload[..], &silence[..]].concat());
             assert!(judged[..8000].iter().any(|each| *each != Verdict::Pass), "{text}");
-            assert!(judged[8010..].iter().all(|each| *each == Verdict::Pass), "{text} {precedence}");
+            assert!(
+                judged[8010..].iter().all(|each| *each == Verdict::Pass),
+                "{text} {precedence}"
+            );
         }
     }
 }
