@@ -74,7 +74,7 @@ PORTS: Sequence[_Column] = (
     ("most", "queue_max_packets", "", "most packets waiting at once"),
 )
 PATHS: Sequence[_Column] = (
-    ("packets", "packets", "", "labelled packets carried"),
+    ("packets", "packets", "", "labelled packets of its own, not of paths that ride it"),
     ("throughput", "throughput_bit_s", "bit/s", "IP packets and labels"),
 )
 PATHS_ASKED: Sequence[_Column] = (

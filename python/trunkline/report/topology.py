@@ -227,7 +227,9 @@ def _routes(exhibit: Exhibit, lanes: list[Lane]) -> list[Route]:
         name = str(path["name"])
         kind = f"backup of {', '.join(backups[name])}" if name in backups else "working path"
         hops = " ".join(str(network["links"][link]["name"]) for link in path["links"])
-        about = f"{kind}; {len(path['links'])} links: {hops}; carried {rates.get(name, '–')}"
+        about = (
+            f"{kind}; {len(path['links'])} links: {hops}; carried of its own {rates.get(name, '–')}"
+        )
         routes.append(Route(name, name in backups, about, points, tuple(path["links"]), index % 6))
     return routes
 

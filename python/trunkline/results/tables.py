@@ -195,7 +195,10 @@ _UNMET = "null without `account: true` or where none arrived"
 
 PATHS: Final = (
     _name("path", "label-switched path"),
-    _count("packets", "labelled packets carried, counted at the head of the path"),
+    _count(
+        "packets",
+        "labelled packets of the path, counted at its head; those of paths that ride it are theirs",
+    ),
     _count("bytes", "IP bytes and label stack of those"),
     _count("packets_delivered", f"data packets that rode it and arrived; {_UNASKED}"),
     _count("packets_dropped", f"data packets lost on it or behind it; {_UNASKED}"),

@@ -97,7 +97,7 @@ def _carried(results: Results, network: Network, name: str) -> list[str]:
             packets, bits = int(row["packets"] or 0), float(row["throughput_bit_s"] or 0)
             if packets:
                 lines.append(
-                    f"It carried {count(packets, 'packet')}, {rate(bits)} with their labels."
+                    f"It carried {count(packets, 'packet')} of its own, {rate(bits)} with their labels."
                 )
             else:
                 lines.append(
