@@ -96,9 +96,8 @@ def _carried(results: Results, network: Network, name: str) -> list[str]:
         if row["path"] == name:
             packets, bits = int(row["packets"] or 0), float(row["throughput_bit_s"] or 0)
             if packets:
-                lines.append(
-                    f"It carried {count(packets, 'packet')} of its own, {rate(bits)} with their labels."
-                )
+                own = f"{count(packets, 'packet')} of its own"
+                lines.append(f"It carried {own}, {rate(bits)} with their labels.")
             else:
                 lines.append(
                     "No packet entered it at its head; those of paths through it are theirs."
