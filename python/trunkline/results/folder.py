@@ -46,13 +46,13 @@ def replace(
         made.chmod(0o755)
         fill(made)
         for path in sorted(made.rglob("*"), reverse=True):
-            _flush(path)
-        _flush(made)
+            flush(path)
+        flush(made)
         if target.exists():
             _swap(made, target)
         else:
             made.rename(target)
-        _flush(target.parent)
+        flush(target.parent)
     except BaseException:
         shutil.rmtree(made, ignore_errors=True)
         raise
@@ -86,8 +86,14 @@ def _refuse_unless_replaceable(target: Path, marker: str, *, overwrite: bool) ->
         raise FileExistsError(msg)
 
 
-def _flush(path: Path) -> None:
-    """Wait until the disk has a file, or the entries of a folder."""
+def flush(path: Path) -> None:
+    """Wait until the disk has a file, or the entries of a folder.
+
+    Parameters
+    ----------
+    path : Path
+        The file or folder, which must be there.
+    """
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from trunkline.results.folder import flush
 from trunkline.study.errors import Damaged
 
 _NO_POINTS, _END = '\n "points": []', b"\n}\n"
@@ -50,15 +51,6 @@ def _write(path: Path, pieces: Iterable[bytes]) -> None:
         made.unlink(missing_ok=True)
         raise
     flush(path.parent)
-
-
-def flush(folder: Path) -> None:
-    """Wait until the disk has the entries of a folder."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def digest_of(path: Path) -> str:

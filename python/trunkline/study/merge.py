@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from trunkline.results.folder import flush
 from trunkline.study import journal
-from trunkline.study.disk import checked, flush
+from trunkline.study.disk import checked
 from trunkline.study.errors import Refused
 from trunkline.study.frames import keeps, records, seeds_of
 from trunkline.study.journal import Record

@@ -25,8 +25,9 @@ from typing import Any
 from trunkline.results import Results
 from trunkline.results import folder as folders
 from trunkline.results import store as results_store
+from trunkline.results.folder import flush
 from trunkline.study import journal as journals
-from trunkline.study.disk import checked, checksum, digest_of, flush, write_bytes, write_json
+from trunkline.study.disk import checked, checksum, digest_of, write_bytes, write_json
 from trunkline.study.errors import Damaged, Refused
 from trunkline.study.journal import Journal, Record
 from trunkline.study.lock import FILE as LOCK

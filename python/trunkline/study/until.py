@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from trunkline.results.folder import flush
 from trunkline.stats import Precision, precision, runs_wanted
-from trunkline.study.disk import checked, flush
+from trunkline.study.disk import checked
 from trunkline.study.errors import Refused
 from trunkline.study.execute import Failed, How
 from trunkline.study.frames import records

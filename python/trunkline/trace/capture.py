@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trunkline.results import Results, dscp
+from trunkline.results.folder import flush
 
 if TYPE_CHECKING:
     import polars as pl
@@ -97,9 +98,9 @@ def write_capture(
             places,
             snaplen,
         )
-        _flush(partial)
+        flush(partial)
         os.replace(partial, target)
-        _flush(target.parent)
+        flush(target.parent)
     finally:
         partial.unlink(missing_ok=True)
         made.rmdir()
@@ -235,11 +236,3 @@ def _edges(sack: str) -> list[int]:
     """Edges of three SACK blocks, 0 to 0 for an absent one."""
     edges = [int(edge) for block in sack.split() for edge in block.split("-")]
     return edges + [0] * (6 - len(edges))
-
-
-def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
