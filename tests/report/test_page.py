@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from trunkline.report import charts, grids, library, page, spread, stress, write
+from trunkline.report import charts, grids, library, page, spread, stress, verdict, write
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.topology import draw
 from trunkline.results import store
@@ -112,6 +112,17 @@ def test_links_that_failed_are_marked_with_what_that_cost(protected):
     ports = next(grid for grid in grids.of(exhibit) if grid.key == "ports")
     at = [name for name, _ in ports.heads].index("by failure")
     assert {row[0].text for row in ports.rows if row[at].sort} == {"5->6", "6->5"}
+
+
+def test_what_a_failure_takes_from_the_wire_is_no_loss_of_a_class(run_example, tmp_path):
+    exhibit = Exhibit.read(run_example(tmp_path / "results", "protected-ring", range(1, 2)))
+    losses = verdict._losses(exhibit)
+    dropped = {
+        f"{row['link']}, class {row['class']}": row["packets_dropped"] / row["packets_offered"]
+        for row in exhibit.first.ports.rows()
+        if row["packets_dropped"]
+    }
+    assert {name: loss for name, loss in losses.items() if loss} == pytest.approx(dropped)
 
 
 def test_links_while_something_is_down_are_told_from_the_rest(protected):

@@ -45,6 +45,11 @@ class Load:
         """Packets lost over those that came, 0 to 1."""
         return self.lost / self.offered if self.offered else 0.0
 
+    @property
+    def refused(self) -> float:
+        """Packets that its port dropped over those that came, 0 to 1."""
+        return self.dropped / self.offered if self.offered else 0.0
+
     def __add__(self, other: Load) -> Load:
         """Load of two classes together."""
         return Load(

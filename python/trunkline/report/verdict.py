@@ -128,11 +128,16 @@ def figures_of_run(exhibit: Exhibit) -> list[Figure]:
 
 
 def _losses(exhibit: Exhibit) -> dict[str, float]:
-    """Packets lost over those that came, by link, and by class where it has several."""
+    """Packets lost over those that came, by link, and by class where it has several.
+
+    Of a class, only what its port dropped: what a failure takes from the wire is of no class.
+    """
     found = by_class(exhibit)
     classes = Counter(link for link, _ in found)
     return {
-        link if classes[link] == 1 else f"{link}, class {of_class}": load.loss
+        link if classes[link] == 1 else f"{link}, class {of_class}": (
+            load.loss if classes[link] == 1 else load.refused
+        )
         for (link, of_class), load in found.items()
     }
 
