@@ -202,7 +202,7 @@ def main(arguments: list[str]) -> int:
         1 if a file differs.
     """
     from trunkline import scenario
-    from trunkline.study import json_schema as study
+    from trunkline.study.language import json_schema as study
 
     about: dict[str, Any] = scenario.schema()
     files = {

@@ -15,7 +15,7 @@ import pytest
 from trunkline.cli.examples_command import examples
 from trunkline.cli.inspect_command import SECTIONS
 from trunkline.cli.reproduce_command import STUDIES
-from trunkline.study import catalogue
+from trunkline.study.language import catalogue
 
 BROKEN = """\
 trunkline: 1

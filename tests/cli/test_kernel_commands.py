@@ -9,9 +9,10 @@ from click.testing import CliRunner
 
 from trunkline.cli.reproduce_command import command as reproduce_command
 from trunkline.cli.verify_command import command as verify_command
-from trunkline.linux import readiness, verify
-from trunkline.linux.compare import Row
-from trunkline.linux.verify import Verdict
+from trunkline.linux.guest import readiness
+from trunkline.linux.judge import verify
+from trunkline.linux.judge.compare import Row
+from trunkline.linux.judge.verify import Verdict
 
 LACKING = (
     "wfq-shares.yaml:30:16: error[linux]: port shares: the Linux kernel has no wfq; nearest: drr"

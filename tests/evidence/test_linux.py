@@ -10,7 +10,7 @@ import pytest
 from kernel_tcp import FOLDER, rows
 
 from trunkline.api import run_many
-from trunkline.linux import tolerance
+from trunkline.linux.judge import tolerance
 from trunkline.results import Results
 from trunkline.scenario import load
 from trunkline.stats import paired_difference

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from trunkline.study.execute import Failed, How
-    from trunkline.study.plan import Plan
+    from trunkline.study.run.execute import Failed, How
+    from trunkline.study.run.plan import Plan
 
 SCENARIO = """
 trunkline: 1
@@ -81,8 +81,8 @@ def endless(slow: Path) -> Path:
 @pytest.fixture(scope="session")
 def clean(study: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Files of the study, run without a fault."""
-    from trunkline.study.perform import performed
-    from trunkline.study.reproduction import Subject
+    from trunkline.study.outcome.reproduction import Subject
+    from trunkline.study.run.perform import performed
 
     out = tmp_path_factory.mktemp("clean") / "out"
     with performed(Subject(str(study)).plan, out=out):
@@ -91,9 +91,9 @@ def clean(study: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, by
 
 def perform(plan: Plan, out: Path, how: How) -> list[Failed]:
     """Run or resume; what failed."""
-    from trunkline.study.execute import execute
-    from trunkline.study.progress import Progress
-    from trunkline.study.store import Store
+    from trunkline.study.run.execute import execute
+    from trunkline.study.run.progress import Progress
+    from trunkline.study.run.store import Store
 
     store = Store(out, plan, resume=True)
     try:

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from trunkline import _core
-from trunkline.study import cluster
 from trunkline.study.errors import Refused, Unable
-from trunkline.study.execute import How
-from trunkline.study.perform import performed
-from trunkline.study.plan import Task
-from trunkline.study.reproduction import Subject
-from trunkline.study.store import JOURNAL, Store
+from trunkline.study.outcome.reproduction import Subject
+from trunkline.study.run import cluster
+from trunkline.study.run.execute import How
+from trunkline.study.run.perform import performed
+from trunkline.study.run.plan import Task
+from trunkline.study.run.store import JOURNAL, Store
 
 from .conftest import SCENARIO, Start, files, perform, until_done, write_study
 
@@ -185,7 +185,7 @@ def killing(number: int, deaths: Path, missing: list[Task]) -> Callable[..., obj
             with deaths.open("a") as file:
                 file.write("died\n")
             os.kill(os.getpid(), signal.SIGKILL)
-        from trunkline.study.cluster import work  # The worker's, which nobody has replaced.
+        from trunkline.study.run.cluster import work  # The worker's, which nobody has replaced.
 
         return work(network_json, seed, *more)  # type: ignore[arg-type]
 

@@ -11,10 +11,10 @@ import pytest
 
 from trunkline import _core
 from trunkline.study.errors import OutOfMemory
-from trunkline.study.execute import How
-from trunkline.study.perform import Incomplete, performed
-from trunkline.study.reproduction import Subject
-from trunkline.study.store import Store
+from trunkline.study.outcome.reproduction import Subject
+from trunkline.study.run.execute import How
+from trunkline.study.run.perform import Incomplete, performed
+from trunkline.study.run.store import Store
 
 from .conftest import SCENARIO, STUDY, Start, files, perform, write_study
 

@@ -16,15 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.study import disk
-from trunkline.study import store as stores
 from trunkline.study.errors import Refused
-from trunkline.study.execute import How, execute
-from trunkline.study.perform import performed
-from trunkline.study.plan import Plan
-from trunkline.study.progress import Progress
-from trunkline.study.reproduction import Subject
-from trunkline.study.store import Store
+from trunkline.study.outcome.reproduction import Subject
+from trunkline.study.run import disk
+from trunkline.study.run import store as stores
+from trunkline.study.run.execute import How, execute
+from trunkline.study.run.perform import performed
+from trunkline.study.run.plan import Plan
+from trunkline.study.run.progress import Progress
+from trunkline.study.run.store import Store
 
 from .conftest import Start, files, until_done
 
@@ -35,10 +35,10 @@ KILLER = """
 import os, random, signal, sys, time
 from pathlib import Path
 import polars  # imported, not used: it has no threads yet
-from trunkline.study.execute import How, execute
-from trunkline.study.progress import Progress
-from trunkline.study.reproduction import Subject
-from trunkline.study.store import Store
+from trunkline.study.run.execute import How, execute
+from trunkline.study.run.progress import Progress
+from trunkline.study.outcome.reproduction import Subject
+from trunkline.study.run.store import Store
 
 def work(out):
     child = os.fork()
@@ -120,7 +120,7 @@ def test_f04_f05_every_nth_call_that_fails_leaves_a_study_that_resumes(
 ) -> None:
     """No space at the n-th write, flush or renaming, n = 1, 2, ..., until a run has none left."""
     plan = Subject(str(study)).plan
-    monkeypatch.setattr("trunkline.study.execute.FLUSH_S", 0.0)
+    monkeypatch.setattr("trunkline.study.run.execute.FLUSH_S", 0.0)
     failed = 0
     for nth in range(1, 200):
         out = tmp_path / str(nth)

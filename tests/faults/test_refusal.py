@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.study import frames, journal, lock
-from trunkline.study import plan as plans
-from trunkline.study import store as stores
 from trunkline.study.errors import Damaged, Refused
-from trunkline.study.execute import How, execute, shard_of
-from trunkline.study.merge import merge
-from trunkline.study.perform import performed
-from trunkline.study.plan import Plan
-from trunkline.study.progress import Progress
-from trunkline.study.reproduction import Subject
-from trunkline.study.store import Store
+from trunkline.study.outcome.reproduction import Subject
+from trunkline.study.run import frames, journal, lock
+from trunkline.study.run import plan as plans
+from trunkline.study.run import store as stores
+from trunkline.study.run.execute import How, execute, shard_of
+from trunkline.study.run.merge import merge
+from trunkline.study.run.perform import performed
+from trunkline.study.run.plan import Plan
+from trunkline.study.run.progress import Progress
+from trunkline.study.run.store import Store
 
 from .conftest import STUDY, Start, files, write_study
 
@@ -75,7 +75,7 @@ def test_f08_another_version_is_refused(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as then:
-        then.setattr("trunkline.study.plan.version", lambda: "0.0.9")
+        then.setattr("trunkline.study.run.plan.version", lambda: "0.0.9")
         Store(tmp_path / "out", plan).close()
     with pytest.raises(Refused, match=r"version: 0\.0\.9 then, \d"):
         Store(tmp_path / "out", plan, resume=True)
@@ -261,7 +261,7 @@ def test_a_shard_knows_its_place_in_array_jobs() -> None:
 
 
 def test_progress_json_counts_and_foresees(capsys: pytest.CaptureFixture[str]) -> None:
-    from trunkline.study.progress import Json
+    from trunkline.study.run.progress import Json
 
     clock = iter([0.0, 0.0, 0.0, 2.0, 2.0, 2.0])
     watch = Json("small", out=sys.stderr, clock=lambda: next(clock))

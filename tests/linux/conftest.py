@@ -2,7 +2,7 @@
 
 import pytest
 
-from trunkline.linux.readiness import examine
+from trunkline.linux.guest.readiness import examine
 
 
 def _ready(name: str) -> str:

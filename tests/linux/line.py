@@ -1,6 +1,6 @@
 """Plans written by hand: nodes in a line, n0 to n1 to ..., for tests of agent and runners."""
 
-from trunkline.linux.plan import (
+from trunkline.linux.plan.plan import (
     SCHEDULED,
     End,
     Node,

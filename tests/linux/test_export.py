@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.linux import decode
-from trunkline.linux.compile import Compiled
-from trunkline.linux.compile import compile as plan_of
-from trunkline.linux.export import scripts
-from trunkline.linux.plan import Node
-from trunkline.linux.runner import execute
-from trunkline.linux.script import UnsupportedError
+from trunkline.linux.guest.runner import execute
+from trunkline.linux.outcome import decode
+from trunkline.linux.plan.compile import Compiled
+from trunkline.linux.plan.compile import compile as plan_of
+from trunkline.linux.plan.export import scripts
+from trunkline.linux.plan.plan import Node
+from trunkline.linux.plan.script import UnsupportedError
 from trunkline.network import compile
 from trunkline.results import Provenance, Results
 from trunkline.scenario import load

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from trunkline.engine.sim import simulate
-from trunkline.linux import engine, verify
-from trunkline.linux.compile import compile as plan_of
-from trunkline.linux.plan import Change
-from trunkline.linux.process import GuestFailed
-from trunkline.linux.readiness import examine
-from trunkline.linux.runner import execute
+from trunkline.linux import engine
+from trunkline.linux.guest.process import GuestFailed
+from trunkline.linux.guest.readiness import examine
+from trunkline.linux.guest.runner import execute
+from trunkline.linux.judge import verify
+from trunkline.linux.plan.compile import compile as plan_of
+from trunkline.linux.plan.plan import Change
 from trunkline.network import compile
 from trunkline.results import Results
 from trunkline.scenario import load

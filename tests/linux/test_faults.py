@@ -16,9 +16,9 @@ from host import host_network
 from line import SECOND, line, schedule, tcp, udp
 
 from trunkline.linux.engine import _doubts
-from trunkline.linux.process import GuestFailed
-from trunkline.linux.readiness import Unready, choose
-from trunkline.linux.runner import PREFIX, execute, remove_leftovers
+from trunkline.linux.guest.process import GuestFailed
+from trunkline.linux.guest.readiness import Unready, choose
+from trunkline.linux.guest.runner import PREFIX, execute, remove_leftovers
 
 
 def processes_in(session):
@@ -93,7 +93,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from line import SECOND, line, tcp
-from trunkline.linux.runner import execute
+from trunkline.linux.guest.runner import execute
 slow = {"n1": ("qdisc add dev l1a root tbf rate 1mbit burst 5k limit 50k",)}
 if sys.argv[3] == "native":
     slow = {}

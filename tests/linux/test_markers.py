@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from trunkline.engine.sim import simulate
-from trunkline.linux import engine, verify
-from trunkline.linux.arrivals import datagrams
+from trunkline.linux import engine
+from trunkline.linux.judge import verify
+from trunkline.linux.outcome.arrivals import datagrams
 from trunkline.network import compile
 from trunkline.scenario import load
 

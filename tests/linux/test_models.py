@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.linux import engine, verify
-from trunkline.linux.arrivals import datagrams
-from trunkline.linux.readiness import examine
+from trunkline.linux import engine
+from trunkline.linux.guest.readiness import examine
+from trunkline.linux.judge import verify
+from trunkline.linux.outcome.arrivals import datagrams
 from trunkline.network import compile
 from trunkline.scenario import load
 

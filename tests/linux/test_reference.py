@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 from line import SECOND, line, tcp
 
-from trunkline.linux.plan import SAMPLE
-from trunkline.linux.readiness import examine
-from trunkline.linux.runner import execute
+from trunkline.linux.guest.readiness import examine
+from trunkline.linux.guest.runner import execute
+from trunkline.linux.plan.plan import SAMPLE
 
 RUNNERS = ["uml", pytest.param("qemu", marks=pytest.mark.guest_minutes)]
 

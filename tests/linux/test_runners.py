@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from line import SECOND, line, schedule, tcp, udp
 
-from trunkline.linux.plan import GOODPUT, RECEIVED, SAMPLE, Node
-from trunkline.linux.process import GuestFailed
-from trunkline.linux.runner import execute
+from trunkline.linux.guest.process import GuestFailed
+from trunkline.linux.guest.runner import execute
+from trunkline.linux.plan.plan import GOODPUT, RECEIVED, SAMPLE, Node
 
 # A payload of 972 bytes is 1014 on an Ethernet link, which HTB counts: 811.2 us at 10 Mbit/s.
 SERVICE_NS = 1014 * 8 * 100

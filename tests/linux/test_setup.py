@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.linux import setup
-from trunkline.linux.plan import KERNEL_MODULES
-from trunkline.linux.qemu import MODULES_AFTER
+from trunkline.linux.guest import setup
+from trunkline.linux.guest.qemu import MODULES_AFTER
+from trunkline.linux.plan.plan import KERNEL_MODULES
 
 IMAGE = "linux-image-6.1.0-1-cloud-amd64"
 ARCHIVE = b"an archive"

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from host import host_network
 
-from trunkline.linux import engine, verify
-from trunkline.linux.readiness import examine
-from trunkline.linux.verify import Verdict
+from trunkline.linux import engine
+from trunkline.linux.guest.readiness import examine
+from trunkline.linux.judge import verify
+from trunkline.linux.judge.verify import Verdict
 from trunkline.network import compile
 from trunkline.scenario import load
 

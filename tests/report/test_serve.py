@@ -114,7 +114,7 @@ def events(server: Server) -> Iterator[list[dict[str, object]]]:
 
 
 def test_the_progress_of_a_running_study_is_seen(server):
-    from trunkline.study.lock import Lock
+    from trunkline.study.run.lock import Lock
 
     seen = events(server)
     assert [entry["path"] for entry in next(seen)] == ["one"]

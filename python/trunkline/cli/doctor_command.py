@@ -90,7 +90,7 @@ def examine() -> dict[str, Any]:
 def _linux() -> list[dict[str, Any]]:
     """What the runners of the Linux engine need; they are for those who want them."""
     try:
-        from trunkline.linux.readiness import RUNNERS, examine
+        from trunkline.linux.guest.readiness import RUNNERS, examine
     except ImportError:
         # The engine's module is missing, which is said above.
         return []

@@ -86,7 +86,7 @@ def placed(scenario: Scenario) -> Iterator[None]:
     ScenarioError
         The kernel lacks something.
     """
-    from trunkline.linux.script import UnsupportedError
+    from trunkline.linux.plan.script import UnsupportedError
 
     try:
         yield

@@ -47,8 +47,8 @@ def command(
     scenario = load_scenario(file, overrides, strict)
 
     from trunkline.cli.common import echo_json
-    from trunkline.linux.compile import compile as plan
-    from trunkline.linux.export import scripts
+    from trunkline.linux.plan.compile import compile as plan
+    from trunkline.linux.plan.export import scripts
     from trunkline.network import compile
     from trunkline.results.render import printable
 

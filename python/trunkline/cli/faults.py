@@ -42,13 +42,13 @@ def known(error: Exception) -> tuple[str, int] | None:
     diagnostic = sys.modules.get("trunkline.scenario.diagnostic")
     if diagnostic is not None and isinstance(error, diagnostic.ScenarioError):
         return error.render(), Status.USAGE
-    script = sys.modules.get("trunkline.linux.script")
+    script = sys.modules.get("trunkline.linux.plan.script")
     if script is not None and isinstance(error, script.UnsupportedError):
         return error.render(), Status.USAGE
-    readiness = sys.modules.get("trunkline.linux.readiness")
+    readiness = sys.modules.get("trunkline.linux.guest.readiness")
     if readiness is not None and isinstance(error, readiness.Unready):
         return f"error[linux]: {error}", Status.UNABLE
-    process = sys.modules.get("trunkline.linux.process")
+    process = sys.modules.get("trunkline.linux.guest.process")
     if process is not None and isinstance(error, process.GuestFailed):
         return f"error[guest]: {error}", Status.FAILED
     return None

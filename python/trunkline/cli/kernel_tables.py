@@ -9,10 +9,10 @@ import click
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
-    from trunkline.linux.compare import Row
-    from trunkline.study.model import Study
-    from trunkline.study.plan import Plan
-    from trunkline.study.reproduction import Subject
+    from trunkline.linux.judge.compare import Row
+    from trunkline.study.language.model import Study
+    from trunkline.study.outcome.reproduction import Subject
+    from trunkline.study.run.plan import Plan
 
     Runs = list[tuple[str, int]]
     """Compiled networks and their seeds."""
@@ -56,8 +56,8 @@ def run_in_both(subject: Subject, runner: str | None, *, as_json: bool, judge: b
 
     from trunkline.cli.common import echo_json, echo_tables, part_shown
     from trunkline.cli.verify_command import render
-    from trunkline.linux.readiness import choose
-    from trunkline.linux.verify import verify_runs
+    from trunkline.linux.guest.readiness import choose
+    from trunkline.linux.judge.verify import verify_runs
 
     tables = _able(subject.plan)
     runner = choose(runner)
@@ -96,8 +96,8 @@ def _published(study: Study, table: str, row: Row) -> float | None:
 
 def _able(plan: Plan) -> dict[str, Runs]:
     """Runs by table, where the kernel lacks nothing; of the others the reasons are said."""
-    from trunkline.linux.script import UnsupportedError
-    from trunkline.linux.verify import check
+    from trunkline.linux.judge.verify import check
+    from trunkline.linux.plan.script import UnsupportedError
     from trunkline.results.render import printable
 
     tables: dict[str, Runs] = {}

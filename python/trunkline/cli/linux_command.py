@@ -27,8 +27,8 @@ def setup_command(runner: str, dry_run: bool, as_json: bool) -> int:
     """
     import time
 
-    from trunkline.linux.readiness import examine
-    from trunkline.linux.setup import SetupFailed, perform, plan_setup
+    from trunkline.linux.guest.readiness import examine
+    from trunkline.linux.guest.setup import SetupFailed, perform, plan_setup
 
     def say(text: str) -> None:
         click.echo(f"linux: {text}", err=True)
@@ -73,8 +73,8 @@ def setup_command(runner: str, dry_run: bool, as_json: bool) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def status_command(as_json: bool) -> int:
     """Say for each runner what it needs, what is there and what to do about the rest."""
-    from trunkline.linux.cache import cache_folder, size_of
-    from trunkline.linux.readiness import RUNNERS, examine
+    from trunkline.linux.guest.cache import cache_folder, size_of
+    from trunkline.linux.guest.readiness import RUNNERS, examine
 
     states = [examine(name) for name in RUNNERS]
     folder = cache_folder()
@@ -96,7 +96,7 @@ def status_command(as_json: bool) -> int:
 @click.option("--runner", type=PREPARED, help="Whose; everything when left out.")
 def clean_command(runner: str | None) -> int:
     """Remove what setup has prepared."""
-    from trunkline.linux.setup import clean
+    from trunkline.linux.guest.setup import clean
 
     click.echo(f"linux: {clean(runner) / 1e6:.0f} MB freed", err=True)
     return Status.DONE

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trunkline.scenario import Scenario
     from trunkline.stats import Precision
     from trunkline.stats.metric import Metric
-    from trunkline.study.pilot import WarmUp
+    from trunkline.study.outcome.pilot import WarmUp
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -227,7 +227,7 @@ def with_warm_up(
         return scenario, None
     from trunkline.network import compile
     from trunkline.scenario.units import format_time
-    from trunkline.study.pilot import PILOT_RUNS, warm_up
+    from trunkline.study.outcome.pilot import PILOT_RUNS, warm_up
 
     last = min(seed + PILOT_RUNS, 2**64)
     with engine_faults():

@@ -59,9 +59,9 @@ def command(
     given = {"out": out, "threads": threads, "cluster": cluster}
     check_engine(engine, runner, **{name: value is not None for name, value in given.items()})
     from trunkline.engine.sim import cores
-    from trunkline.study.perform import Incomplete, performed
-    from trunkline.study.progress import progress as progress_of
-    from trunkline.study.reproduction import Subject
+    from trunkline.study.outcome.reproduction import Subject
+    from trunkline.study.run.perform import Incomplete, performed
+    from trunkline.study.run.progress import progress as progress_of
 
     if resume and out is None:
         raise click.UsageError("--resume needs --out: the folder to go on with.")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from trunkline.results import Results
     from trunkline.scenario import Scenario
     from trunkline.stats import Level
-    from trunkline.study.pilot import Course
+    from trunkline.study.outcome.pilot import Course
 
 
 @click.command("run", short_help="Run a scenario and show the results.")
@@ -217,7 +217,7 @@ def _with_batches(
 ) -> tuple[list[Results], list[Course]]:
     """A run, and beside it the same run with the probes that batch means need."""
     from trunkline.engine.sim import Job, simulate_all
-    from trunkline.study.pilot import batches, probed_for_batches
+    from trunkline.study.outcome.pilot import batches, probed_for_batches
 
     with engine_faults():
         jobs = [
@@ -309,6 +309,6 @@ def show(
             err=True,
         )
         return
-    from trunkline.study.pilot import render_courses
+    from trunkline.study.outcome.pilot import render_courses
 
     echo_tables(lambda **how: render_courses(courses, **how))

@@ -12,7 +12,7 @@ from trunkline.cli.common import echo_json
 def command(of: str) -> None:
     """Print the JSON Schema of scenario or study files: editors complete and check them by it."""
     if of == "study":
-        from trunkline.study.json_schema import schema
+        from trunkline.study.language.json_schema import schema
     else:
         from trunkline.scenario import schema
 

@@ -16,8 +16,8 @@ from trunkline.cli.status import Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from trunkline.study.execute import How
-    from trunkline.study.plan import Plan
+    from trunkline.study.run.execute import How
+    from trunkline.study.run.plan import Plan
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -84,7 +84,7 @@ def how_of(threads: int | None, cluster: str | None) -> How:
         They contradict each other.
     """
     from trunkline.engine.sim import LIMITS
-    from trunkline.study.execute import How
+    from trunkline.study.run.execute import How
 
     if cluster is not None and threads is not None:
         raise click.UsageError("--threads is of this machine, --cluster of others: give one.")
@@ -182,13 +182,13 @@ def run(
     import os
 
     from trunkline.engine.sim import cores
-    from trunkline.study.execute import shard_of
-    from trunkline.study.merge import shard_folder
-    from trunkline.study.perform import working
-    from trunkline.study.progress import progress as progress_of
-    from trunkline.study.reproduction import Subject
-    from trunkline.study.show import judged
-    from trunkline.study.store import Store
+    from trunkline.study.outcome.reproduction import Subject
+    from trunkline.study.outcome.show import judged
+    from trunkline.study.run.execute import shard_of
+    from trunkline.study.run.merge import shard_folder
+    from trunkline.study.run.perform import working
+    from trunkline.study.run.progress import progress as progress_of
+    from trunkline.study.run.store import Store
 
     how = how_of(threads, cluster)
     with study_faults():
@@ -242,7 +242,7 @@ def _run_until(
     plan: Plan, folder: Path, target: float, *, judge: bool, as_json: bool, **how: Any
 ) -> int:
     """Replicate until every point is sure, then show the study."""
-    from trunkline.study.until import until
+    from trunkline.study.run.until import until
 
     try:
         with study_faults(str(folder)):
@@ -288,7 +288,7 @@ def shown(text: str) -> str:
 @click.argument("shards", nargs=-1, type=click.Path(exists=True, file_okay=False))
 def merge(folder: str, shards: tuple[str, ...]) -> None:
     """Make the study in FOLDER of its shards, or of the SHARDS that are named."""
-    from trunkline.study.merge import merge as merged
+    from trunkline.study.run.merge import merge as merged
 
     with study_faults():
         merged(folder, shards)
@@ -300,8 +300,8 @@ def merge(folder: str, shards: tuple[str, ...]) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def status(folder: str, as_json: bool) -> None:
     """Say how far the study in FOLDER is, what failed, and who works on it."""
-    from trunkline.study.show import status as status_of
-    from trunkline.study.store import told
+    from trunkline.study.outcome.show import status as status_of
+    from trunkline.study.run.store import told
 
     with study_faults():
         said = status_of(Path(folder))
@@ -337,8 +337,8 @@ def show(folder: str, values: tuple[str, ...], judge: bool, as_json: bool) -> in
 
 
 def _show(folder: Path, values: tuple[str, ...], *, judge: bool, as_json: bool) -> int:
-    from trunkline.study.frames import read
-    from trunkline.study.show import broken, render, to_json
+    from trunkline.study.outcome.show import broken, render, to_json
+    from trunkline.study.run.frames import read
 
     runs = read(folder)
     status = Status.NOT_HELD if judge and broken(runs) else Status.DONE
@@ -363,8 +363,8 @@ def _show(folder: Path, values: tuple[str, ...], *, judge: bool, as_json: bool) 
 def plot(folder: str, value: str | None, against: str | None, out: str, overwrite: bool) -> None:
     """Draw means with 95 % intervals from the study in FOLDER."""
     from trunkline.plot.figure import FORMATS, save
-    from trunkline.study.frames import read
-    from trunkline.study.picture import picture
+    from trunkline.study.outcome.picture import picture
+    from trunkline.study.run.frames import read
 
     if Path(out).suffix.removeprefix(".") not in FORMATS:
         raise click.UsageError(f"--out {out} must end in .{', .'.join(FORMATS)}.")

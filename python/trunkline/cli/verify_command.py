@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from trunkline.linux.verify import Verdict
+    from trunkline.linux.judge.verify import Verdict
 
 MOST_SEEDS = 1000
 SHIPPED = ("diffserv-over-mpls", "hello")
@@ -68,8 +68,8 @@ def command(
     from functools import partial
 
     from trunkline.cli.common import echo_json, echo_tables, part_shown
-    from trunkline.linux.readiness import choose
-    from trunkline.linux.verify import check, verify
+    from trunkline.linux.guest.readiness import choose
+    from trunkline.linux.judge.verify import check, verify
     from trunkline.network import compile
 
     networks = []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from trunkline.importers.addresses import Addresses
-from trunkline.importers.fault import ImportFault, Note
-from trunkline.importers.translate import Imported, translate
+from trunkline.importers.common.addresses import Addresses
+from trunkline.importers.common.fault import ImportFault, Note
+from trunkline.importers.common.translate import Imported, translate
 
 __all__ = ["Addresses", "ImportFault", "Imported", "Note", "read_tc", "read_tcng"]
 
@@ -35,7 +35,7 @@ def read_tc(
     ImportFault
         Something that cannot be translated, with its place.
     """
-    from trunkline.importers.tc import parse
+    from trunkline.importers.tc.parse import parse
 
     made = parse(content, addresses or Addresses())
     kinds = {
@@ -66,6 +66,6 @@ def read_tcng(
     ImportFault
         Something that cannot be translated, with its place.
     """
-    from trunkline.importers.tcng import parse
+    from trunkline.importers.tcng.parse import parse
 
     return translate(parse(content, addresses or Addresses()), age or "plog")

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trunkline.linux import decode
-from trunkline.linux.compile import Compiled, compile
-from trunkline.linux.statistics import netstat
+from trunkline.linux.outcome import decode
+from trunkline.linux.outcome.statistics import netstat
+from trunkline.linux.plan.compile import Compiled, compile
 from trunkline.results import Provenance, Results
 
 if TYPE_CHECKING:
-    from trunkline.linux.runner import RunRecord
+    from trunkline.linux.guest.runner import RunRecord
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def run(
         The network has what the kernel lacks.
     """
     from trunkline import _core
-    from trunkline.linux.runner import execute
+    from trunkline.linux.guest.runner import execute
 
     compiled = compile(network_json, seed=seed)
     record = execute(compiled.plan, compiled.schedules, folder, runner, on_progress=on_progress)

@@ -18,7 +18,7 @@ DEPTH = 4
 MOST = 500
 
 MANIFEST, JOURNAL = "manifest.json", "journal.jsonl"
-"""Files of a study on disk, as ``trunkline.study.store`` writes them."""
+"""Files of a study on disk, as ``trunkline.study.run.store`` writes them."""
 
 
 def listing(root: Path) -> list[dict[str, Any]]:
@@ -102,7 +102,7 @@ def _progress(folder: Path, kind: str, said: dict[str, Any]) -> tuple[int, int, 
         return int(said["summary"]["runs"]), int(said["summary"]["runs"]), "done"
     number, count = said.get("shard") or (1, 1)
     of = len(range(number - 1, int(said["runs"]), count))
-    from trunkline.study.lock import holder
+    from trunkline.study.run.lock import holder
 
     journal = folder / JOURNAL
     if not journal.is_file():

@@ -10,8 +10,8 @@ from trunkline.report.exhibit import Exhibit
 from trunkline.report.verdict import Fact, Figure
 from trunkline.report.words import count
 from trunkline.results import store
-from trunkline.study import frames
-from trunkline.study.show import points
+from trunkline.study.outcome.show import points
+from trunkline.study.run import frames
 
 MANIFEST = "manifest.json"
 

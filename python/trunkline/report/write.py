@@ -82,7 +82,7 @@ def add_exhibits(name: str, folder: str | Path, *, threads: int | None = None) -
         Runs at once; all cores if left out.
     """
     from trunkline.engine.sim import simulate_all
-    from trunkline.study.exhibits import exhibits, heading
+    from trunkline.study.language.exhibits import exhibits, heading
 
     shown = exhibits(name)
 

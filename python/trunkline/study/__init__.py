@@ -4,15 +4,15 @@
 study and compares it with what was published.
 """
 
-from trunkline.study.catalogue import find, names
-from trunkline.study.execute import How
-from trunkline.study.frames import Runs, read
-from trunkline.study.merge import merge
-from trunkline.study.model import Study
-from trunkline.study.perform import Incomplete, performed
-from trunkline.study.plan import Plan, Point
-from trunkline.study.reproduction import Reproduction, Subject, reproduce
-from trunkline.study.sensitivity import sensitivity
+from trunkline.study.language.catalogue import find, names
+from trunkline.study.language.model import Study
+from trunkline.study.outcome.reproduction import Reproduction, Subject, reproduce
+from trunkline.study.outcome.sensitivity import sensitivity
+from trunkline.study.run.execute import How
+from trunkline.study.run.frames import Runs, read
+from trunkline.study.run.merge import merge
+from trunkline.study.run.perform import Incomplete, performed
+from trunkline.study.run.plan import Plan, Point
 
 __all__ = [
     "How",

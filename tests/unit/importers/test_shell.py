@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from trunkline.importers.fault import ImportFault, Word
-from trunkline.importers.quantities import (
+from trunkline.importers.common.fault import ImportFault, Word
+from trunkline.importers.common.quantities import (
     TC_RATES,
     TC_SIZES,
     TC_TIMES,
@@ -13,7 +13,7 @@ from trunkline.importers.quantities import (
     TCNG_SIZES,
     quantity,
 )
-from trunkline.importers.shell import commands
+from trunkline.importers.tc.shell import commands
 
 
 def texts(script: str) -> list[list[str]]:

@@ -8,7 +8,7 @@ import yaml
 from trunkline.importers import Addresses, Imported, ImportFault, read_tc, read_tcng
 from trunkline.network import compile
 from trunkline.scenario import load
-from trunkline.study.catalogue import FOLDER as STUDIES
+from trunkline.study.language.catalogue import FOLDER as STUDIES
 
 FOLDER = STUDIES / "avallone2003"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from trunkline.linux.aqm import burst_of, plog
+from trunkline.linux.plan.aqm import burst_of, plog
 
 
 def test_plog_of_the_paper_is_19() -> None:

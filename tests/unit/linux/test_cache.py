@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.linux import cache
+from trunkline.linux.guest import cache
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.linux import decode
-from trunkline.linux.arrivals import Arrival, BrokenRecordsError, datagrams, lost
-from trunkline.linux.compile import Compiled
-from trunkline.linux.compile import compile as plan_of
-from trunkline.linux.plan import RECEIVED
+from trunkline.linux.outcome import decode
+from trunkline.linux.outcome.arrivals import Arrival, BrokenRecordsError, datagrams, lost
+from trunkline.linux.plan.compile import Compiled
+from trunkline.linux.plan.compile import compile as plan_of
+from trunkline.linux.plan.plan import RECEIVED
 from trunkline.network import compile
 from trunkline.results import Provenance, Results
 from trunkline.scenario import load

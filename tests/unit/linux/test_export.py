@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import subprocess
 
-from trunkline.linux.compile import compile as plan_of
-from trunkline.linux.export import scripts, shown
+from trunkline.linux.plan.compile import compile as plan_of
+from trunkline.linux.plan.export import scripts, shown
 from trunkline.network import compile
 from trunkline.scenario import load
 

@@ -8,8 +8,8 @@ import zlib
 
 import pytest
 
-from trunkline.linux.archive import BadArchive, read_archive
-from trunkline.linux.image import FILE, Image, module_bytes, module_order, order_image
+from trunkline.linux.guest.archive import BadArchive, read_archive
+from trunkline.linux.guest.image import FILE, Image, module_bytes, module_order, order_image
 
 
 def test_the_archive_is_what_cpio_reads(tmp_path):

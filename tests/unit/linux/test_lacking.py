@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.linux.compile import compile as plan_of
-from trunkline.linux.script import UnsupportedError
+from trunkline.linux.plan.compile import compile as plan_of
+from trunkline.linux.plan.script import UnsupportedError
 from trunkline.network import compile
 from trunkline.scenario import load
 

@@ -6,9 +6,9 @@ import stat
 
 import pytest
 
-from trunkline.linux import setup as setups
-from trunkline.linux.kernel import EDITS, SourceDiffers, apply_edits
-from trunkline.linux.packages import Apt, NoPackages, Package, unpack
+from trunkline.linux.guest import setup as setups
+from trunkline.linux.guest.kernel import EDITS, SourceDiffers, apply_edits
+from trunkline.linux.guest.packages import Apt, NoPackages, Package, unpack
 
 ARCHIVE = b"an archive"
 DIGEST = hashlib.sha256(ARCHIVE).hexdigest()

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from trunkline.linux.compile import compile as plan_of
-from trunkline.linux.plan import RECEIVED, SAMPLE, SCHEDULED, Plan
+from trunkline.linux.plan.compile import compile as plan_of
+from trunkline.linux.plan.plan import RECEIVED, SAMPLE, SCHEDULED, Plan
 from trunkline.network import compile
 from trunkline.scenario import load
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from trunkline.linux.compile import Compiled
-from trunkline.linux.compile import compile as plan_of
-from trunkline.linux.orders import write_orders
-from trunkline.linux.plan import Count, Plan
-from trunkline.linux.script import UnsupportedError
+from trunkline.linux.plan.compile import Compiled
+from trunkline.linux.plan.compile import compile as plan_of
+from trunkline.linux.plan.orders import write_orders
+from trunkline.linux.plan.plan import Count, Plan
+from trunkline.linux.plan.script import UnsupportedError
 from trunkline.network import compile
 from trunkline.scenario import load
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trunkline.linux.routing import next_links
+from trunkline.linux.plan.routing import next_links
 
 
 def link(source: int, target: int, metric: int) -> dict[str, int]:

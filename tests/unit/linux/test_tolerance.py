@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from trunkline.linux import tolerance
-from trunkline.linux.compare import Row
+from trunkline.linux.judge import tolerance
+from trunkline.linux.judge.compare import Row
 
 
 def test_a_hop_costs_a_bucket_and_timers_and_a_packet_its_rounding() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from trunkline.engine import simulate
-from trunkline.linux.compare import Pair
-from trunkline.linux.compile import compile as plan_of
-from trunkline.linux.verify import mixes
+from trunkline.linux.judge.compare import Pair
+from trunkline.linux.judge.verify import mixes
+from trunkline.linux.plan.compile import compile as plan_of
 from trunkline.network import compile
 from trunkline.scenario import load
 

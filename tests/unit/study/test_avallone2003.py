@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from trunkline.study import Reproduction, Study, find
-from trunkline.study.draws import drawn
-from trunkline.study.perform import performed
-from trunkline.study.runner import measured, plan
+from trunkline.study.language.draws import drawn
+from trunkline.study.run.perform import performed
+from trunkline.study.run.runner import measured, plan
 
 SEEDS = 3
 FLOWS = ("EF", "AF11", "AF12", "DE")

@@ -10,7 +10,7 @@ import pytest
 
 from trunkline import scenario as scenarios
 from trunkline.study import Reproduction, Study, find
-from trunkline.study.runner import Measured, derive, run
+from trunkline.study.run.runner import Measured, derive, run
 
 
 @pytest.fixture(scope="module")

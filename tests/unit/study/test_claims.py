@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from trunkline.study.claims import Claim, Tables, Verdict
-from trunkline.study.formula import FormulaError, in_order, parse, value
+from trunkline.study.language.claims import Claim, Tables, Verdict
+from trunkline.study.language.formula import FormulaError, in_order, parse, value
 
 ROWS = ("10 ms", "20 ms", "30 ms")
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from trunkline.results import Results
 from trunkline.study import Reproduction, Study, Subject, find
-from trunkline.study.draws import drawn
-from trunkline.study.perform import performed
-from trunkline.study.runner import Measured, measured, plan, run
+from trunkline.study.language.draws import drawn
+from trunkline.study.run.perform import performed
+from trunkline.study.run.runner import Measured, measured, plan, run
 
 DELAYS_A = ("0 ms", "50 ms", "1000 ms")
 

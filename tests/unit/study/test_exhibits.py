@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from trunkline.scenario.diagnostic import ScenarioError
-from trunkline.study import catalogue
-from trunkline.study.exhibits import exhibits, heading
+from trunkline.study.language import catalogue
+from trunkline.study.language.exhibits import exhibits, heading
 
 STUDIES = catalogue.names()
 

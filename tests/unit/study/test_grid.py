@@ -12,8 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from trunkline.scenario import ScenarioError
 from trunkline.study import find
-from trunkline.study.catalogue import FOLDER
-from trunkline.study.grid import MOST_POINTS, Axis, Sample, count, rows
+from trunkline.study.language.catalogue import FOLDER
+from trunkline.study.language.grid import MOST_POINTS, Axis, Sample, count, rows
 
 AXIS: TypeAdapter[list[str]] = TypeAdapter(Axis)
 

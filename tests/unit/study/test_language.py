@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from trunkline.scenario import ScenarioError
-from trunkline.study import Reproduction, Study, Subject, find, reproduce, runner
-from trunkline.study.draws import drawn
-from trunkline.study.record import overviews
+from trunkline.study import Reproduction, Study, Subject, find, reproduce
+from trunkline.study.language.draws import drawn
+from trunkline.study.outcome.record import overviews
+from trunkline.study.run import runner
 
 SCENARIO = """
 trunkline: 1

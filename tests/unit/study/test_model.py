@@ -10,7 +10,7 @@ import pytest
 
 from trunkline.scenario import ScenarioError
 from trunkline.study import find
-from trunkline.study.catalogue import FOLDER
+from trunkline.study.language.catalogue import FOLDER
 
 
 @pytest.fixture

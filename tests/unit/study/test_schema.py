@@ -14,8 +14,9 @@ import pytest
 
 from trunkline.scenario import ScenarioError
 from trunkline.scenario.text import parse
-from trunkline.study import catalogue, find
-from trunkline.study.json_schema import schema
+from trunkline.study import find
+from trunkline.study.language import catalogue
+from trunkline.study.language.json_schema import schema
 
 SCHEMA = schema()
 # Beside the shipped studies: what none of them says.

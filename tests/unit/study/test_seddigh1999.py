@@ -7,7 +7,7 @@ import json
 import pytest
 
 from trunkline.study import Reproduction, Study, find
-from trunkline.study.runner import run
+from trunkline.study.run.runner import run
 
 
 @pytest.fixture(scope="module")

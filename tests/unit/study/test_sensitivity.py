@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from trunkline.study import sensitivity
-from trunkline.study.catalogue import FOLDER
-from trunkline.study.sensitivity import Trial, render
+from trunkline.study.language.catalogue import FOLDER
+from trunkline.study.outcome import sensitivity
+from trunkline.study.outcome.sensitivity import Trial, render
 
 
 @pytest.fixture(scope="module")

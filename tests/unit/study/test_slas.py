@@ -10,11 +10,11 @@ import pytest
 
 import trunkline as tl
 from trunkline.study.errors import Refused
-from trunkline.study.execute import How
-from trunkline.study.measure import of_columns
-from trunkline.study.progress import Progress
-from trunkline.study.reproduction import Subject
-from trunkline.study.until import until
+from trunkline.study.outcome.reproduction import Subject
+from trunkline.study.run.execute import How
+from trunkline.study.run.measure import of_columns
+from trunkline.study.run.progress import Progress
+from trunkline.study.run.until import until
 
 from ...conftest import MD1, Command
 

@@ -15,11 +15,11 @@ from trunkline.network import compile
 from trunkline.scenario import ScenarioError, load
 from trunkline.stats import mean_interval
 from trunkline.study import Runs, Subject, performed, read
-from trunkline.study.disk import write_json
 from trunkline.study.errors import Refused
-from trunkline.study.measure import measure
-from trunkline.study.progress import clock_time
-from trunkline.study.store import manifest
+from trunkline.study.run.disk import write_json
+from trunkline.study.run.measure import measure
+from trunkline.study.run.progress import clock_time
+from trunkline.study.run.store import manifest
 
 SCENARIO = """
 trunkline: 1

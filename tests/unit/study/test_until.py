@@ -10,12 +10,12 @@ import pytest
 
 from trunkline.stats import mean_interval
 from trunkline.study.errors import Refused
-from trunkline.study.execute import How
-from trunkline.study.frames import read
-from trunkline.study.plan import Plan
-from trunkline.study.progress import Progress
-from trunkline.study.reproduction import Subject
-from trunkline.study.until import Reached, until
+from trunkline.study.outcome.reproduction import Subject
+from trunkline.study.run.execute import How
+from trunkline.study.run.frames import read
+from trunkline.study.run.plan import Plan
+from trunkline.study.run.progress import Progress
+from trunkline.study.run.until import Reached, until
 
 from ...conftest import MD1, Command
 

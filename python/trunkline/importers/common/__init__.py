@@ -1,0 +1,1 @@
+"""Traffic control as configured, and its translation to ports and conditioners."""

@@ -1,0 +1,69 @@
+"""Whose an address or a port number is: the nodes and flows of the scenario."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from trunkline.importers.common.fault import Word, refuse
+
+__all__ = ["Addresses"]
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Names for what configurations call by number.
+
+    Parameters
+    ----------
+    nodes : mapping of str to str
+        Node by IPv4 address.
+    flows : mapping of int to str
+        Flow by port number of TCP or UDP, at either end.
+    """
+
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    flows: Mapping[int, str] = field(default_factory=dict)
+
+    def in_prefix(self, word: Word) -> frozenset[str | int] | None:
+        """Nodes with an address in a prefix; None for all, of ``0.0.0.0/0``.
+
+        Raises
+        ------
+        ImportFault
+            It is no prefix, or no node is known to be in it.
+        """
+        if word.text in ("any", "all"):
+            return None
+        head, slash, tail = word.text.partition("/")
+        # `0/0` and `10.2/16`, as tc and ipchains take them too.
+        padded = ".".join([*head.split("."), "0", "0", "0"][:4]) if slash else head
+        try:
+            network = ipaddress.IPv4Network(padded + slash + tail, strict=False)
+        except ValueError:
+            refuse(word, f"{word.text} is no IPv4 address or prefix")
+        if network.prefixlen == 0:
+            return None
+        found = {
+            node for text, node in self.nodes.items() if ipaddress.IPv4Address(text) in network
+        }
+        if not found:
+            known = ", ".join(f"{text}={node}" for text, node in self.nodes.items())
+            hint = f"say which node it is: --node {network.network_address}=NAME"
+            refuse(word, f"no node is known by {word.text}; {hint}", known)
+        return frozenset(found)
+
+    def at_port(self, word: Word, number: int) -> frozenset[str | int]:
+        """Flows that use a port number.
+
+        Raises
+        ------
+        ImportFault
+            None is known to.
+        """
+        if number not in self.flows:
+            known = ", ".join(f"{port}={flow}" for port, flow in self.flows.items())
+            hint = f"say which flow it is: --port {number}=NAME"
+            refuse(word, f"no flow is known by port {number}; {hint}", known)
+        return frozenset({self.flows[number]})

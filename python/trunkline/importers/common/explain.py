@@ -1,0 +1,159 @@
+"""What an imported configuration does, in words."""
+
+from __future__ import annotations
+
+from trunkline.importers.common.queues import Config
+from trunkline.importers.common.tree import Configuration
+
+__all__ = ["sentences"]
+
+_KINDS = {
+    "cbq": "class-based queueing",
+    "drr": "deficit round robin",
+    "htb": "a hierarchical token bucket",
+    "priority": "strict priority",
+    "shaped": "shaping by token buckets, strict priority among those that may send",
+}
+
+
+def sentences(
+    made: Configuration, ports: dict[str, Config], conditioners: dict[str, Config]
+) -> list[str]:
+    """A sentence for each device, class, rule and profile.
+
+    Parameters
+    ----------
+    made : Configuration
+        What was read.
+    ports, conditioners : dict
+        What it became.
+    """
+    found: list[str] = []
+    for name, port in ports.items():
+        found += _port(name, port)
+    for name, its in conditioners.items():
+        found += _conditioner(name, its)
+    cbq = {
+        name: its.root
+        for name, device in made.devices.items()
+        for its in (device,)
+        if its.root is not None
+    }
+    for name, root in cbq.items():
+        inner = root
+        while inner.kind == "dsmark" and inner.inner is not None:
+            inner = inner.inner
+        rate = inner.options.get("bandwidth")
+        if inner.kind == "cbq" and rate is not None:
+            found.append(
+                f"{name}: give its link the rate of the discipline, {_rate(f'{rate} bit/s')}"
+            )
+    return found
+
+
+def _port(name: str, port: Config) -> list[str]:
+    if "classes" not in port:
+        lines = [f"{name}: one queue of {_queue(port['queue'])}"]
+    else:
+        classes = port["classes"]
+        lines = [f"{name}: {_KINDS[port['scheduler']]} of {len(classes)} class(es)"]
+        lines += [f"{name}, {each}: {_class(its)}" for each, its in classes.items()]
+    for rule in port.get("classify", ()):
+        asked = _asked(rule)
+        to = rule.get("class", "the queue")
+        behind = f", drop precedence {rule['precedence']}" if "precedence" in rule else ""
+        lines.append(f"{name}: {asked} joins {to}{behind}")
+    return lines
+
+
+def _asked(rule: Config) -> str:
+    keys = [key for key in rule if key not in ("class", "precedence", "profile")]
+    return " and ".join(f"{key} {_list(rule[key])}" for key in keys) or "every packet"
+
+
+def _list(value: object) -> str:
+    if isinstance(value, list):
+        return "/".join(str(each) for each in value)
+    return str(value)
+
+
+def _class(its: Config) -> str:
+    parts = []
+    if "rate" in its:
+        parts.append(f"{_rate(its['rate'])}")
+    if "ceil" in its:
+        parts.append(f"up to {_rate(its['ceil'])}")
+    if its.get("bounded"):
+        parts.append("borrows nothing")
+    elif "max_burst" in its:
+        parts.append("borrows what others leave")
+    if its.get("isolated"):
+        parts.append("lends nothing")
+    if "parent" in its:
+        parts.append(f"within {its['parent']}")
+    if "priority" in its:
+        parts.append(f"priority {its['priority']}")
+    if "max_burst" in its:
+        parts.append(f"up to {its['max_burst']} back to back after a silence")
+    if "burst" in its:
+        parts.append(f"bursts of {its['burst']}")
+    if "quantum" in its:
+        parts.append(f"{its['quantum']} a round")
+    if "queue" in its:
+        parts.append(f"a queue of {_queue(its['queue'])}")
+    return ", ".join(parts)
+
+
+def _queue(queue: Config) -> str:
+    aqm = queue.get("aqm")
+    if aqm is None:
+        return str(queue["limit"])
+    if aqm["kind"] == "red-linux":
+        return f"{queue['limit']}, {_red(aqm)}"
+    its = "; ".join(f"DP {dp['dp']} of {dp['limit']}, {_red(dp)}" for dp in aqm["dps"])
+    return f"GRED with {len(aqm['dps'])} virtual queue(s), {aqm['default_dp']} the default: {its}"
+
+
+def _red(aqm: Config) -> str:
+    chance = f"{100 * aqm['probability']:g} %"
+    return f"early drops by RED from an average of {aqm['min']}, up to {chance} at {aqm['max']}"
+
+
+def _conditioner(name: str, its: Config) -> list[str]:
+    end = "far" if name.endswith("-mark") else "near"
+    device = name.rpartition("-")[0]
+    place = (
+        f"`ingress` of the link that leaves {device}: the DSCP is written as packets leave"
+        if end == "far"
+        else f"`ingress` of the link that comes in at {device}"
+    )
+    lines = [f"{name}: {place}"]
+    for rule in its["rules"]:
+        profile = rule.get("profile")
+        lines.append(f"{name}: {_asked(rule)} {f'meets {profile}' if profile else 'passes'}")
+    lines += [f"{name}, {each}: {_profile(one)}" for each, one in its["profiles"].items()]
+    return lines
+
+
+def _profile(its: Config) -> str:
+    meter = its.get("meter", {})
+    parts = [
+        f"{key} {_rate(value) if str(value).endswith('bit/s') else value}"
+        for key, value in meter.items()
+    ]
+    for colour in ("green", "yellow", "red"):
+        if colour in its:
+            action = its[colour]
+            which = {"green": "in profile", "yellow": "above it", "red": "out of profile"}[colour]
+            said = "drop" if action == "drop" else f"write {action['dscp']}"
+            parts.append(f"{which}: {said}" if meter else said)
+    return ", ".join(parts)
+
+
+def _rate(text: str) -> str:
+    """A rate in bit/s as people say it."""
+    value = int(text.split()[0])
+    for scale, unit in ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s")):
+        if value >= scale:
+            return f"{value / scale:g} {unit}"
+    return f"{value} bit/s"

@@ -1,0 +1,82 @@
+"""Quantities of tc and of tcng: the same suffix means different things to them.
+
+Source: tc(8), "Parameters" (kbit is 1000 bit, kbps 1000 byte a second, kb 1024 byte, a bare rate
+is in bit/s, a bare time in microseconds); tcng reference manual (2002), "Units" (kbps is 1000
+bit/s, kB 1000 byte, p packets).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+
+from trunkline.importers.common.fault import Word, refuse
+
+__all__ = ["TCNG_RATES", "TCNG_SIZES", "TCNG_TIMES", "TC_RATES", "TC_SIZES", "TC_TIMES", "quantity"]
+
+_KILO = ((1, ""), (10**3, "k"), (10**6, "m"), (10**9, "g"), (10**12, "t"))
+_KIBI = ((2**10, "ki"), (2**20, "mi"), (2**30, "gi"), (2**40, "ti"))
+
+TC_RATES: dict[str, Fraction] = {
+    "": Fraction(1),
+    **{f"{prefix}bit": Fraction(scale) for scale, prefix in (*_KILO, *_KIBI)},
+    **{f"{prefix}bps": Fraction(8 * scale) for scale, prefix in (*_KILO, *_KIBI)},
+}
+"""Rates [bit/s]."""
+TC_SIZES: dict[str, Fraction] = {
+    "": Fraction(1),
+    "b": Fraction(1),
+    **{f"{p}{b}": Fraction(2**n) for n, p in ((10, "k"), (20, "m"), (30, "g")) for b in ("", "b")},
+    **{f"{p}bit": Fraction(2**n, 8) for n, p in ((10, "k"), (20, "m"), (30, "g"))},
+}
+"""Sizes [B]."""
+TC_TIMES: dict[str, Fraction] = {
+    **dict.fromkeys(("", "us", "usec", "usecs"), Fraction(10**3)),
+    **dict.fromkeys(("ms", "msec", "msecs"), Fraction(10**6)),
+    **dict.fromkeys(("s", "sec", "secs"), Fraction(10**9)),
+    **dict.fromkeys(("ns", "nsec", "nsecs"), Fraction(1)),
+}
+"""Times [ns]."""
+
+TCNG_RATES: dict[str, Fraction] = {f"{p}bps": Fraction(s) for s, p in _KILO}
+"""Rates [bit/s]."""
+TCNG_SIZES: dict[str, Fraction] = {
+    **{f"{p}b": Fraction(s) for s, p in _KILO},
+    **{f"{p}bit": Fraction(s, 8) for s, p in _KILO},
+}
+"""Sizes [B]."""
+TCNG_TIMES: dict[str, Fraction] = {
+    "s": Fraction(10**9),
+    "ms": Fraction(10**6),
+    "us": Fraction(10**3),
+}
+"""Times [ns]."""
+
+_FORM = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([A-Za-z]*)\Z")
+
+
+def quantity(word: Word, units: Mapping[str, Fraction], what: str) -> int:
+    """A quantity in base units, rounded down as tc does.
+
+    Parameters
+    ----------
+    word : Word
+        Number and suffix.
+    units : mapping
+        Size of each suffix, in lower case, in base units.
+    what : str
+        ``a rate``, ``a size`` and so on, for the message.
+
+    Raises
+    ------
+    ImportFault
+        It is none.
+    """
+    found = _FORM.match(word.text)
+    if found is None or found[2].lower() not in units:
+        known = ", ".join(unit for unit in units if unit)
+        refuse(word, f"{word.text} is no {what.removeprefix('a ')}", f"a number with {known}")
+    whole, _, decimals = found[1].partition(".")
+    exact = Fraction(int(whole + decimals or "0"), 10 ** len(decimals))
+    return int(exact * units[found[2].lower()])

@@ -1,0 +1,256 @@
+"""Traffic control as configured: devices, queueing disciplines, classes and filters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from trunkline.importers.common.fault import Note, Word
+
+__all__ = [
+    "ALL_DSCPS",
+    "Class",
+    "Condition",
+    "Configuration",
+    "Device",
+    "Filter",
+    "Options",
+    "Police",
+    "Qdisc",
+    "Virtual",
+]
+
+Options = dict[str, int | float | bool | list[int]]
+"""Options by name: rates [bit/s], sizes [B], times [ns], else plain numbers and switches."""
+
+ALL_DSCPS = frozenset(range(64))
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Packets that a filter takes: with one of these DSCPs, and all tests true.
+
+    Parameters
+    ----------
+    dscps : frozenset of int
+        DSCPs.
+    tests : tuple of (str, frozenset)
+        Keys of a rule of a scenario, such as ``source``, and the values allowed, sorted by key.
+    """
+
+    dscps: frozenset[int] = ALL_DSCPS
+    tests: tuple[tuple[str, frozenset[str | int]], ...] = ()
+
+    def both(self, other: Condition) -> Condition | None:
+        """Packets that this and another take; None if there are none."""
+        dscps = self.dscps & other.dscps
+        tests = dict(self.tests)
+        for key, values in other.tests:
+            tests[key] = tests[key] & values if key in tests else values
+        if not dscps or not all(tests.values()):
+            return None
+        return Condition(dscps, tuple(sorted(tests.items())))
+
+    def without(self, other: Condition) -> Condition | None:
+        """What is left for the filters behind another; all of it where rules in order tell."""
+        mine = dict(self.tests)
+        if any(key not in mine or not mine[key] <= values for key, values in other.tests):
+            return self
+        dscps = self.dscps - other.dscps
+        return Condition(dscps, self.tests) if dscps else None
+
+
+@dataclass(frozen=True, slots=True)
+class Police:
+    """A policer.
+
+    Parameters
+    ----------
+    at : Word
+        Where it stands.
+    rate, burst : int
+        Token bucket [bit/s, B of the IP packet].
+    peak_rate, peak_burst : int
+        Second bucket; 0 = none.
+    exceed : str
+        What becomes of packets out of profile; `continue` leaves them to the filters behind.
+    index : int or None
+        Number under which several filters share it.
+    meter : tuple of (str, str)
+        A meter of three colours as keys of a scenario; then the bucket above says nothing.
+    """
+
+    at: Word
+    rate: int
+    burst: int
+    peak_rate: int = 0
+    peak_burst: int = 0
+    exceed: Literal["drop", "continue", "pass"] = "drop"
+    index: int | None = None
+    meter: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class Filter:
+    """A filter of a queueing discipline or class.
+
+    Parameters
+    ----------
+    at : Word
+        Where it stands.
+    kind : str
+        ``match`` takes packets by conditions, any of them; ``fw`` by their mark, ``tcindex`` by
+        their traffic control index.
+    priority : int
+        Lower first.
+    conditions : list of Condition
+        Of ``match``.
+    handle : int or None
+        Of the others: mark, or masked and shifted index; None for all.
+    mask, shift : int
+        Of ``tcindex``.
+    fall_through : bool
+        Of ``tcindex``: what no handle takes gets the masked and shifted index for a class.
+    target : (int, int) or None
+        Class it chooses: major and minor number.
+    index : int or None
+        Traffic control index that a packet gets.
+    police : Police or None
+        Policer that packets meet first.
+    mark, dscp : int or None
+        Mark and DSCP that a packet gets.
+    colour : str
+        With a meter of three colours: the one that it takes.
+    drop : bool
+        Whether it drops what it takes.
+    is_table : bool
+        Whether it only makes room for others, and takes nothing.
+    """
+
+    at: Word
+    kind: Literal["match", "fw", "tcindex"]
+    priority: int
+    conditions: list[Condition] = field(default_factory=list)
+    handle: int | None = None
+    mask: int = 0xFFFF
+    shift: int = 0
+    fall_through: bool = True
+    target: tuple[int, int] | None = None
+    index: int | None = None
+    police: Police | None = None
+    mark: int | None = None
+    dscp: int | None = None
+    colour: str = ""
+    drop: bool = False
+    is_table: bool = False
+
+
+@dataclass(slots=True)
+class Virtual:
+    """A virtual queue of GRED: its options, by name."""
+
+    at: Word
+    options: Options
+
+
+@dataclass(slots=True)
+class Class:
+    """A class.
+
+    Parameters
+    ----------
+    at : Word
+        Where it stands.
+    minor : int
+        Number, of its queueing discipline.
+    parent : int
+        Minor number of the class above, 0 for the discipline.
+    options : dict
+        Its options.
+    filters : list of Filter
+        Filters that choose among the classes below it.
+    queue : Qdisc or None
+        What it holds packets in; None: the default of Linux.
+    """
+
+    at: Word
+    minor: int
+    parent: int
+    options: Options
+    filters: list[Filter] = field(default_factory=list)
+    queue: Qdisc | None = None
+
+
+@dataclass(slots=True)
+class Qdisc:
+    """A queueing discipline.
+
+    Parameters
+    ----------
+    at : Word
+        Where it stands.
+    kind : str
+        Its name in tc.
+    major : int
+        Number; 0 if none was given.
+    options : dict
+        Its options.
+    classes : dict of int to Class
+        By minor number.
+    filters : list of Filter
+        Filters that choose among them.
+    inner : Qdisc or None
+        The one inside, of dsmark and tbf.
+    virtual : dict of int to Virtual
+        Virtual queues of GRED by their number.
+    marks : dict of int to (int, int)
+        Of dsmark: mask and value by index, for the octet that holds the DSCP.
+    """
+
+    at: Word
+    kind: str
+    major: int
+    options: Options = field(default_factory=dict)
+    classes: dict[int, Class] = field(default_factory=dict)
+    filters: list[Filter] = field(default_factory=list)
+    inner: Qdisc | None = None
+    virtual: dict[int, Virtual] = field(default_factory=dict)
+    marks: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def children(self, minor: int) -> list[Class]:
+        """Classes right below a class, or below the discipline for 0."""
+        return [its for its in self.classes.values() if its.parent == minor]
+
+
+@dataclass(slots=True)
+class Device:
+    """A device: what it does with packets that leave and with those that come in."""
+
+    name: str
+    root: Qdisc | None = None
+    ingress: Qdisc | None = None
+    queue_packets: int | None = None
+    """Length of its transmit queue, if the configuration sets it."""
+
+
+@dataclass(slots=True)
+class Configuration:
+    """All that a file says.
+
+    Parameters
+    ----------
+    devices : dict of str to Device
+        By name, in the order of the file.
+    marks : list of (Condition, int)
+        Marks that a packet filter writes before tc sees the packets; the last that fits counts.
+    notes : list of Note
+        What is left out.
+    """
+
+    devices: dict[str, Device] = field(default_factory=dict)
+    marks: list[tuple[Condition, int]] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+    def device(self, name: str) -> Device:
+        """A device by name, made where it is new."""
+        return self.devices.setdefault(name, Device(name))

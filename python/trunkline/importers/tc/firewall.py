@@ -1,0 +1,102 @@
+"""Marks that iptables and ipchains write, by which ``fw`` filters of tc choose.
+
+Source: iptables(8), iptables-extensions(8) (``MARK``, ``dscp``, ``tos``), ipchains(8) (``-m``).
+"""
+
+from __future__ import annotations
+
+from trunkline.importers.common import conditions
+from trunkline.importers.common.addresses import Addresses
+from trunkline.importers.common.fault import Note, Word, fault, refuse
+from trunkline.importers.common.tree import Condition, Configuration
+from trunkline.importers.tc.words import Reader
+
+__all__ = ["read"]
+
+_KNOWN = (
+    "-t mangle, -A, -i, -o, -s, -d, -p, -m, --sport, --dport, --dscp, --dscp-class, --tos, "
+    "-j MARK --set-mark"
+)
+_SKIPPED = ("-F", "-X", "-Z", "-P", "-N", "--flush", "--policy", "--delete-chain", "-D", "--zero")
+
+
+def read(reader: Reader, made: Configuration, addresses: Addresses) -> None:
+    """Take in one command.
+
+    Parameters
+    ----------
+    reader : Reader
+        Its words after the program.
+    made : Configuration
+        Gets the mark, or a note where the command marks nothing.
+    addresses : Addresses
+        Nodes and flows by address and port.
+    """
+    first = reader.words[0]
+    chains = first.text.endswith("ipchains")
+    texts = [word.text for word in reader.words]
+    if any(text in _SKIPPED for text in texts):
+        made.notes.append(Note(first.line, " ".join(texts[:4]), "empties or sets up chains"))
+        return
+    condition: Condition | None = Condition()
+    mark: int | None = None
+    while reader.more() and condition is not None:
+        word = reader.take("an option")
+        added: Condition | None = None
+        if word.text in ("-t", "--table"):
+            _one_of(reader, "mangle")
+        elif word.text in ("-A", "--append", "-I", "--insert", "-i", "-o", "-m") and not (
+            chains and word.text == "-m"
+        ):
+            reader.take("a name")
+        elif (word.text == "-m" and chains) or word.text in ("--set-mark", "--set-xmark"):
+            mark = _mark(reader)
+        elif word.text in ("-j", "--jump"):
+            _one_of(reader, "ACCEPT" if chains else "MARK")
+        else:
+            added = _condition(word, reader, addresses)
+        if added is not None:
+            condition = condition.both(added)
+    if mark is None:
+        why = "a packet filter that marks nothing changes no queue"
+        made.notes.append(Note(first.line, " ".join(texts[:4]), why))
+    elif condition is not None:
+        made.marks.append((condition, mark))
+
+
+def _condition(word: Word, reader: Reader, addresses: Addresses) -> Condition:
+    key = word.text
+    if key in ("-s", "--source", "--src"):
+        return conditions.address(reader.take("an address"), "source", addresses)
+    if key in ("-d", "--destination", "--dst"):
+        return conditions.address(reader.take("an address"), "destination", addresses)
+    if key in ("-p", "--protocol"):
+        named = reader.take("a protocol")
+        number = conditions.PROTOCOLS.get(named.text)
+        if number is None:
+            refuse(named, f"protocol {named.text} is not in the simulator", "tcp, udp")
+        return conditions.protocol(named, number)
+    if key in ("--sport", "--source-port", "--dport", "--destination-port"):
+        at = reader.words[reader.at] if reader.more() else word
+        return conditions.port(at, reader.number(0, 65535), addresses)
+    if key in ("--dscp", "--dscp-class"):
+        named = reader.take("a DSCP")
+        return Condition(frozenset({conditions.dscp_named(named)}))
+    if key == "--tos":
+        at = reader.words[reader.at] if reader.more() else word
+        return conditions.octet(at, reader.number(0, 255), 0xFC)
+    raise fault(word, f"{key} is not read", _KNOWN)
+
+
+def _mark(reader: Reader) -> int:
+    word = reader.take("a mark")
+    try:
+        return int(word.text.partition("/")[0], 0)
+    except ValueError:
+        refuse(word, f"{word.text} is no mark", "a number")
+
+
+def _one_of(reader: Reader, known: str) -> None:
+    word = reader.take(known)
+    if word.text != known:
+        refuse(word, f"{word.text} is not read", known)

@@ -1,0 +1,98 @@
+"""The words of one command, read from the left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from trunkline.importers.common.fault import ImportFault, Word, refuse
+from trunkline.importers.common.quantities import TC_RATES, TC_SIZES, TC_TIMES, quantity
+
+__all__ = ["Reader"]
+
+
+@dataclass(slots=True)
+class Reader:
+    """Words of a command, and how far they are read."""
+
+    words: list[Word]
+    at: int = 0
+
+    def more(self) -> bool:
+        """Whether a word is left."""
+        return self.at < len(self.words)
+
+    def peek(self) -> str:
+        """The next word; empty at the end."""
+        return self.words[self.at].text if self.more() else ""
+
+    def take(self, what: str) -> Word:
+        """The next word, which must be there."""
+        if not self.more():
+            last = self.words[-1]
+            end = last.column + len(last.text)
+            raise ImportFault(last.line, end, f"the command ends where {what} is expected")
+        self.at += 1
+        return self.words[self.at - 1]
+
+    def skip(self, *texts: str) -> bool:
+        """Read the next word if it is one of these."""
+        if self.more() and self.peek() in texts:
+            self.at += 1
+            return True
+        return False
+
+    def rate(self, units: Mapping[str, Fraction] = TC_RATES) -> int:
+        """A rate [bit/s]."""
+        word = self.take("a rate")
+        value = quantity(word, units, "a rate")
+        if value < 1:
+            refuse(word, f"{word.text} is no rate above zero")
+        return value
+
+    def size(self, units: Mapping[str, Fraction] = TC_SIZES) -> int:
+        """A size [B]; what follows a slash, a cell size, changes nothing here."""
+        word = self.take("a size")
+        bare = Word(word.text.partition("/")[0], word.line, word.column)
+        return quantity(bare, units, "a size")
+
+    def time(self, units: Mapping[str, Fraction] = TC_TIMES) -> int:
+        """A time [ns]."""
+        return quantity(self.take("a time"), units, "a time")
+
+    def number(self, low: int, high: int) -> int:
+        """A whole number, decimal, 0x hexadecimal or 0 octal as strtoul reads it."""
+        word = self.take("a number")
+        try:
+            text = word.text.lower()
+            octal = len(text) > 1 and text[0] == "0" and text.isdigit()
+            value = int(text, 8) if octal else int(text, 0)
+        except ValueError:
+            refuse(word, f"{word.text} is no whole number")
+        if not low <= value <= high:
+            refuse(word, f"{word.text} is out of range", f"{low} to {high}")
+        return value
+
+    def probability(self) -> float:
+        """A probability."""
+        word = self.take("a probability")
+        try:
+            value = float(word.text)
+        except ValueError:
+            refuse(word, f"{word.text} is no probability", "0 to 1")
+        if not 0 < value <= 1:
+            refuse(word, f"{word.text} is no probability", "above 0, up to 1")
+        return value
+
+    def ids(self) -> tuple[int, int]:
+        """Major and minor number, hexadecimal: ``1:10``, ``1:``, ``:10``."""
+        word = self.take("an identifier")
+        major, colon, minor = word.text.partition(":")
+        try:
+            value = (int(major or "0", 16), int(minor or "0", 16))
+        except ValueError:
+            refuse(word, f"{word.text} is no identifier", "MAJOR:MINOR, both hexadecimal")
+        if not colon or max(value) > 0xFFFF:
+            refuse(word, f"{word.text} is no identifier", "MAJOR:MINOR, both hexadecimal")
+        return value

@@ -1,0 +1,229 @@
+"""The guest's first file system: a cpio archive, written byte by byte.
+
+The same parts give the same bytes: times are zero, owners root, numbers count up.
+Source: the kernel's Documentation/driver-api/early-userspace/buffer-format.rst.
+"""
+
+from __future__ import annotations
+
+import lzma
+import re
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from trunkline.linux.guest.needs import TOOLS, find_tool, tool_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+FILE: Final = 0o100644
+PROGRAM: Final = 0o100755
+FOLDER: Final = 0o040755
+DEVICE: Final = 0o020600
+
+
+class Image:
+    """A cpio archive of the kind ``newc``."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._names: set[str] = set()
+
+    def add(
+        self, name: str, mode: int, data: bytes = b"", device: tuple[int, int] = (0, 0)
+    ) -> None:
+        """Add a file, and the folders it lies in.
+
+        Parameters
+        ----------
+        name : str
+            Path without a leading slash.
+        mode : int
+            Type and permissions.
+        data : bytes
+            Its content.
+        device : (int, int)
+            Major and minor number of a device.
+        """
+        if name in self._names:
+            return
+        folder = name.rpartition("/")[0]
+        if folder:
+            self.add(folder, FOLDER)
+        self._names.add(name)
+        self._parts.append(_entry(len(self._names), name, mode, data, device))
+
+    def to_bytes(self) -> bytes:
+        """The archive, ended and filled up to 512 bytes, so that another may follow it."""
+        archive = b"".join([*self._parts, _entry(0, "TRAILER!!!", 0, b"", (0, 0))])
+        return archive + bytes(-len(archive) % 512)
+
+
+def _entry(number: int, name: str, mode: int, data: bytes, device: tuple[int, int]) -> bytes:
+    written = name.encode("ascii") + b"\0"
+    fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(written), 0)
+    head = b"070701" + b"".join(b"%08X" % field for field in fields) + written
+    return head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)
+
+
+def base_image(
+    agent: bytes, modules: Iterable[Path] = (), modules_after: Iterable[Path] = ()
+) -> bytes:
+    """What every run of a runner has in common: the agent, ``ip`` and ``tc`` with their libraries.
+
+    Parameters
+    ----------
+    agent : bytes
+        The agent's program.
+    modules, modules_after : iterable of Path
+        Modules of the kernel to load before the run, and after it, in this order.
+
+    Returns
+    -------
+    bytes
+    """
+    image, environment = Image(), tool_environment()
+    for folder in ("dev", "proc", "sys", "tmp", "result", "run", "trunkline"):
+        image.add(folder, FOLDER)
+    image.add("dev/console", DEVICE, device=(5, 1))
+    image.add("dev/null", DEVICE | 0o66, device=(1, 3))
+    image.add("init", PROGRAM, agent)
+    for program in filter(None, map(find_tool, TOOLS)):
+        image.add(f"bin/{program.name}", PROGRAM, program.read_bytes())
+        for library in libraries(program, environment):
+            image.add(_place(library), PROGRAM, library.read_bytes())
+    for folder, files in (("modules", modules), ("modules-after", modules_after)):
+        for number, file in enumerate(files):
+            image.add(f"{folder}/{number:03}-{module_name(file)}", FILE, module_bytes(file))
+    return image.to_bytes()
+
+
+def order_image(files: Mapping[str, bytes]) -> bytes:
+    """What differs from run to run: the agent's orders and schedules.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        Names and contents.
+
+    Returns
+    -------
+    bytes
+        An archive that may follow that of `base_image`.
+    """
+    image = Image()
+    for name, data in files.items():
+        image.add(f"trunkline/{name}", FILE, data)
+    return image.to_bytes()
+
+
+def _place(library: Path) -> str:
+    # The loader's own path is written into every program; the rest is found in /lib.
+    loader = library.name.startswith("ld-linux")
+    return str(library).lstrip("/") if loader else f"lib/{library.name}"
+
+
+def libraries(program: Path, environment: Mapping[str, str] | None = None) -> list[Path]:
+    """The libraries a program is linked with, its loader included.
+
+    Parameters
+    ----------
+    program : Path
+        An ELF program.
+    environment : mapping, optional
+        Environment of the loader.
+
+    Returns
+    -------
+    list of Path
+        Empty for a program that needs none.
+
+    Raises
+    ------
+    OSError
+        A library is missing; the text names it.
+    """
+    listed = subprocess.run(
+        ["ldd", str(program)], capture_output=True, text=True, check=False, env=environment
+    )
+    if "not found" in listed.stdout:
+        missing = re.findall(r"(\S+) => not found", listed.stdout)
+        msg = f"{program} lacks {', '.join(missing)}"
+        raise OSError(msg)
+    return [Path(path) for path in re.findall(r"(?:=> |^\s*)(/\S+) \(", listed.stdout, re.M)]
+
+
+def module_name(file: Path) -> str:
+    """Name of a module, with underscores.
+
+    Parameters
+    ----------
+    file : Path
+        It, packed with xz or not.
+
+    Returns
+    -------
+    str
+    """
+    return file.name.partition(".ko")[0].replace("-", "_")
+
+
+def module_bytes(file: Path) -> bytes:
+    """A module as the kernel takes it.
+
+    Parameters
+    ----------
+    file : Path
+        It, packed with xz or not.
+
+    Returns
+    -------
+    bytes
+    """
+    data = file.read_bytes()
+    return lzma.decompress(data) if file.suffix == ".xz" else data
+
+
+def module_order(folder: Path, wanted: Iterable[str]) -> tuple[list[Path], list[str]]:
+    """Modules of a kernel with all they need, in an order in which they can be loaded.
+
+    What a module needs is written in itself (``depends=`` of its modinfo), so no table made by
+    ``depmod`` is needed, which packages do not carry.
+
+    Parameters
+    ----------
+    folder : Path
+        ``lib/modules/VERSION`` of the kernel.
+    wanted : iterable of str
+        Names with underscores.
+
+    Returns
+    -------
+    (list of Path, list of str)
+        The files, and the wanted names of which there is neither file nor built-in part.
+    """
+    files = {
+        module_name(path): path for path in folder.rglob("*.ko*") if path.suffix in {".ko", ".xz"}
+    }
+    listed = folder / "modules.builtin"
+    lines = listed.read_text().split() if listed.exists() else []
+    built_in = {module_name(Path(line)) for line in lines}
+    order: dict[str, Path] = {}
+    missing: list[str] = []
+
+    def take(name: str) -> None:
+        if name in order or name in built_in:
+            return
+        if name not in files:
+            missing.append(name)
+            return
+        found = re.search(rb"(?:^|\0)depends=([^\0]*)\0", module_bytes(files[name]))
+        for needed in found.group(1).decode("ascii").split(",") if found else ():
+            if needed:
+                take(needed.replace("-", "_"))
+        order[name] = files[name]
+
+    for name in wanted:
+        take(name)
+    return list(order.values()), missing

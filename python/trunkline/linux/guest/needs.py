@@ -1,0 +1,121 @@
+"""What runners are made of: parts that are there or not, programs, and the folder of packages."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from trunkline.linux.guest.cache import cache_folder
+
+TOOLS: Final = ("ip", "tc")
+"""Programs that every guest runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Something a runner needs.
+
+    Parameters
+    ----------
+    name : str
+        What.
+    found : bool
+        Whether it is there.
+    detail : str
+        Where or which; what to do about it if it is not there.
+    """
+
+    name: str
+    found: bool
+    detail: str
+
+
+def tool(name: str, remedy: str) -> Part:
+    """A program of the system, or one that was unpacked into the cache.
+
+    Parameters
+    ----------
+    name : str
+        The program.
+    remedy : str
+        What to do if it is not there.
+
+    Returns
+    -------
+    Part
+    """
+    path = find_tool(name)
+    return Part(name, path is not None, remedy if path is None else str(path))
+
+
+def tools(remedy: str) -> list[Part]:
+    """The programs that every guest runs: ``ip`` and ``tc``; `remedy` as in `tool`."""
+    return [tool(name, remedy) for name in TOOLS]
+
+
+def find_tool(name: str) -> Path | None:
+    """A program on the path, where administrators' programs lie, or in the cache.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    Returns
+    -------
+    Path or None
+    """
+    found = shutil.which(name, path=os.pathsep.join(program_folders()))
+    return Path(found) if found else None
+
+
+def program_folders() -> list[str]:
+    """Where programs are looked for; the cache comes last."""
+    own = [str(unpacked("tools") / part) for part in ("usr/bin", "bin", "usr/sbin", "sbin")]
+    return [os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", *own]
+
+
+def tool_environment() -> dict[str, str]:
+    """Environment in which programs of the cache find their libraries, and the system's theirs."""
+    root, kind = unpacked("tools"), f"{platform.machine()}-linux-gnu"
+    found = {"PATH": os.pathsep.join(program_folders())}
+    if root.exists():
+        found["LD_LIBRARY_PATH"] = f"{root}/usr/lib/{kind}:{root}/lib/{kind}"
+    return found
+
+
+def unpacked(runner: str) -> Path:
+    """The folder into which packages are unpacked.
+
+    Parameters
+    ----------
+    runner : str
+        The runner's name, or ``tools`` for what the runners share.
+
+    Returns
+    -------
+    Path
+        Below the cache; it need not exist.
+    """
+    return cache_folder() / runner / "root"
+
+
+def trial(mark: Path, remedy: str) -> Part:
+    """Whether the runner's guest has come up on this machine before.
+
+    Parameters
+    ----------
+    mark : Path
+        The file that says so.
+    remedy : str
+        What to do if it has not.
+
+    Returns
+    -------
+    Part
+    """
+    return Part("trial", mark.exists(), "the guest came up" if mark.exists() else remedy)

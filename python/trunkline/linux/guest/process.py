@@ -1,0 +1,199 @@
+"""A guest as a process: started, watched and, whatever happens, ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from trunkline.linux.guest.cache import agent_file
+from trunkline.results.render import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+PATIENCE_S: Final = 300.0
+"""A guest that says nothing for so long is taken for hung. It speaks 20 times in a run."""
+
+LAST_LINES: Final = 15
+"""So many of the console's last lines a failure is reported with."""
+
+_PROGRESS = re.compile(rb"trunkline: (\d+) %")
+_TROUBLE = re.compile(r"Kernel panic|Oops|Out of memory|BUG:|segfault")
+_FAULT = re.compile(r"trunkline: fault: (.*)")
+
+
+class GuestFailed(Exception):
+    """A guest died, hung or refused its orders.
+
+    Parameters
+    ----------
+    why : str
+        What happened.
+    console : str
+        What it wrote.
+    """
+
+    def __init__(self, why: str, console: str = "") -> None:
+        self.why = why
+        self.console = console
+        text = "\n".join([why, *(f"  | {printable(line)}" for line in telling_lines(console))])
+        super().__init__(text)
+
+
+def telling_lines(console: str) -> list[str]:
+    """The lines of a console that say most about an end: the first trouble, and the last lines.
+
+    Parameters
+    ----------
+    console : str
+        What a guest wrote.
+
+    Returns
+    -------
+    list of str
+        A panic is followed by a long list of calls, so the line before it would be lost.
+    """
+    lines = console.rstrip().splitlines()
+    last = max(0, len(lines) - LAST_LINES)
+    trouble = next((i for i, line in enumerate(lines) if _TROUBLE.search(line)), last)
+    if trouble >= last:
+        return lines[last:]
+    return [*lines[max(0, trouble - 1) : trouble + 2], "...", *lines[last:]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a run took of the host.
+
+    Parameters
+    ----------
+    cpu_s, wall_s : float
+        Seconds of processors and of the clock.
+    """
+
+    cpu_s: float
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a runner is given.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        Orders and schedules.
+    folder : Path
+        An empty folder; the guest sees its name nowhere.
+    seed : int
+        Of the guest's random numbers; of no meaning on the host's kernel.
+    memory_mb : int
+        Its memory [MB]; of no meaning on the host's kernel.
+    on_progress : callable or None
+        Gets the part of the run that is done, 0 to 1.
+    patience_s : float
+        How long it may say nothing.
+    """
+
+    files: Mapping[str, bytes]
+    folder: Path
+    seed: int
+    memory_mb: int
+    on_progress: Callable[[float], None] | None
+    patience_s: float
+
+    @property
+    def console(self) -> Path:
+        """File of what the guest says."""
+        return self.folder / "console"
+
+
+def run_guest(
+    job: Job, command: list[str], environment: Mapping[str, str], processor: int | None = None
+) -> Cost:
+    """Start a guest and wait for its end.
+
+    The guest has a session of its own, which is killed whole if it hangs or if we are interrupted;
+    if this process is killed, the kernel kills the guest.
+
+    Parameters
+    ----------
+    job : Job
+        What it does; its output is written to the job's console.
+    command : list of str
+        Program and arguments, started in the job's folder.
+    environment : mapping
+        Its whole environment.
+    processor : int, optional
+        The processor it stays on.
+
+    Returns
+    -------
+    Cost
+
+    Raises
+    ------
+    GuestFailed
+    """
+    launch = [str(agent_file()), "launch", "-" if processor is None else str(processor), *command]
+    started = time.monotonic()
+    with job.console.open("ab") as output:
+        process = subprocess.Popen(
+            launch,
+            cwd=job.folder,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            cpu = _watch(process, job)
+        finally:
+            _kill(process)
+    text = job.console.read_text("utf-8", "replace")
+    fault = _FAULT.search(text)
+    if fault:
+        raise GuestFailed(printable(fault.group(1)), text)
+    if "trunkline: handing back" not in text:
+        how = f"ended with status {process.returncode}"
+        if process.returncode < 0:
+            how = f"was killed by {signal.Signals(-process.returncode).name}"
+        raise GuestFailed(f"the guest {how} before it was done", text)
+    return Cost(cpu_s=cpu, wall_s=time.monotonic() - started)
+
+
+def _watch(process: subprocess.Popen[bytes], job: Job) -> float:
+    """Wait for the guest's end; the seconds of processors that it and its processes took."""
+    console = job.console
+    size, last = -1, time.monotonic()
+    while True:
+        ended, status, used = os.wait4(process.pid, os.WNOHANG)
+        if ended:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return used.ru_utime + used.ru_stime
+        time.sleep(0.01 if size < 0 else 0.05)
+        now = time.monotonic()
+        if console.stat().st_size != size:
+            size, last = console.stat().st_size, now
+            parts = _PROGRESS.findall(console.read_bytes())
+            if job.on_progress is not None and parts:
+                job.on_progress(int(parts[-1]) / 100)
+        elif now - last > job.patience_s:
+            text = console.read_text("utf-8", "replace")
+            raise GuestFailed(f"the guest has said nothing for {job.patience_s:g} s: ended", text)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End what is left of the guest's session; its first process is waited for."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode is None:
+        process.wait()

@@ -1,0 +1,120 @@
+"""What a runner needs, what of it this machine has, and what to do about the rest."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from trunkline.linux.guest import native, qemu, uml
+from trunkline.linux.guest.cache import agent
+from trunkline.linux.guest.needs import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+RUNNERS: Final = ("uml", "qemu", "native")
+"""In the order in which one is chosen; ``native`` is never chosen, only asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether a runner can run.
+
+    Parameters
+    ----------
+    runner : str
+        Its name.
+    parts : tuple of Part
+        What it needs.
+    """
+
+    runner: str
+    parts: tuple[Part, ...]
+
+    @property
+    def ready(self) -> bool:
+        """Nothing is missing."""
+        return all(part.found for part in self.parts)
+
+    @property
+    def reason(self) -> str:
+        """What is missing and what to do about it; empty if nothing is."""
+        return "; ".join(f"{part.name}: {part.detail}" for part in self.parts if not part.found)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        parts = [{"name": p.name, "found": p.found, "detail": p.detail} for p in self.parts]
+        return {"runner": self.runner, "ready": self.ready, "parts": parts}
+
+
+class Unready(Exception):
+    """No runner can run, or not the one that was asked for.
+
+    Parameters
+    ----------
+    states : iterable of Readiness
+        Of those that were considered.
+    """
+
+    def __init__(self, states: Iterable[Readiness]) -> None:
+        self.states = tuple(states)
+        lines = [f"{state.runner} is not ready: {state.reason}" for state in self.states]
+        super().__init__("\n".join(lines))
+
+
+def examine(runner: str) -> Readiness:
+    """Look at what a runner needs.
+
+    Parameters
+    ----------
+    runner : {"uml", "qemu", "native"}
+        Which.
+
+    Returns
+    -------
+    Readiness
+    """
+    common = [_system(), _agent()]
+    if not common[0].found:
+        return Readiness(runner, tuple(common))
+    own = {"uml": uml.needs, "qemu": qemu.needs, "native": native.needs}[runner]()
+    return Readiness(runner, (*common, *own))
+
+
+def choose(runner: str | None) -> str:
+    """The runner to use.
+
+    Parameters
+    ----------
+    runner : str or None
+        The one asked for; None: the first of ``uml`` and ``qemu`` that is ready.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    Unready
+    """
+    states = []
+    for name in RUNNERS[:2] if runner is None else (runner,):
+        state = examine(name)
+        if state.ready:
+            return name
+        states.append(state)
+    raise Unready(states)
+
+
+def _system() -> Part:
+    found = sys.platform == "linux"
+    detail = f"{platform.system()} {platform.machine()}"
+    return Part("system", found, detail if found else f"{detail}; the Linux engine needs Linux")
+
+
+def _agent() -> Part:
+    if agent() is not None:
+        return Part("agent", True, "in the package")
+    return Part("agent", False, "left out when the package was built: build it again with rustc")

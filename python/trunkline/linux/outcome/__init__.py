@@ -1,0 +1,1 @@
+"""What a guest hands back, as the tables of any engine."""

@@ -1,0 +1,107 @@
+"""Records of a run: datagrams that arrived, samples of TCP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trunkline.linux.plan.plan import GOODPUT, RECEIVED, SAMPLE
+
+
+class BrokenRecordsError(ValueError):
+    """A file of records is missing or does not hold whole records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A datagram that arrived.
+
+    Parameters
+    ----------
+    sequence : int
+        Its number in the flow, from 0.
+    tos, ttl : int
+        As it arrived.
+    sent_ns, received_ns : int
+        Since time zero.
+    """
+
+    sequence: int
+    tos: int
+    ttl: int
+    sent_ns: int
+    received_ns: int
+
+    @property
+    def delay_ns(self) -> int:
+        """One-way delay [ns]."""
+        return self.received_ns - self.sent_ns
+
+
+@dataclass(frozen=True, slots=True)
+class TcpSample:
+    """A sample of ``TCP_INFO``; see `trunkline.linux.plan.plan.SAMPLE`."""
+
+    time_ns: int
+    cwnd: int
+    ssthresh: int
+    srtt_us: int
+    retransmitted: int
+    unacked: int
+    lost: int
+    state: int
+    rto_us: int
+    acked_bytes: int
+    segments_sent: int
+
+
+def datagrams(folder: Path, flow: int) -> list[Arrival]:
+    """Datagrams of a flow, in the order in which they arrived."""
+    listed = RECEIVED.iter_unpack(_whole(folder / f"udp-{flow}.bin", RECEIVED.size))
+    return [Arrival(seq, tos, ttl, sent, got) for seq, tos, ttl, _, sent, got in listed]
+
+
+def samples(folder: Path, flow: int) -> tuple[list[TcpSample], list[tuple[int, int]]]:
+    """Samples of a TCP flow's sender, and of its receiver: time [ns], bytes read."""
+    sender = SAMPLE.iter_unpack(_whole(folder / f"tcp-{flow}.bin", SAMPLE.size))
+    receiver = GOODPUT.iter_unpack(_whole(folder / f"tcp-{flow}.goodput", GOODPUT.size))
+    return [TcpSample(*each) for each in sender], [(time, count) for time, count in receiver]
+
+
+def _whole(path: Path, size: int) -> bytes:
+    try:
+        written = path.read_bytes()
+    except FileNotFoundError:
+        msg = f"the guest left no {path.name}"
+        raise BrokenRecordsError(msg) from None
+    if len(written) % size:
+        msg = f"{path.name} of the guest has {len(written)} B, no multiple of {size}"
+        raise BrokenRecordsError(msg)
+    return written
+
+
+def lost(
+    sent: Sequence[tuple[int, int]], arrived: Sequence[Arrival], warmup_ns: int, end_ns: int
+) -> list[int]:
+    """Sequence numbers of datagrams that were lost, and not on their way when the run ended.
+
+    Parameters
+    ----------
+    sent : sequence of (int, int)
+        Time [ns] and IP bytes of each datagram.
+    arrived : sequence of Arrival
+        Those that arrived.
+    warmup_ns, end_ns : int
+        Only those sent from the warm-up on; when the run ended.
+    """
+    got = {each.sequence for each in arrived}
+    last = max(got, default=-1)
+    longest = max((each.delay_ns for each in arrived), default=0)
+    return [
+        number
+        for number, (time, _) in enumerate(sent)
+        if number not in got
+        and warmup_ns <= time < end_ns
+        and (number < last or time + longest < end_ns)
+    ]

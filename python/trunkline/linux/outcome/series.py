@@ -1,0 +1,160 @@
+"""Probes of a run in the kernel: means over each step, as the simulator's."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trunkline.linux.outcome.arrivals import TcpSample, datagrams, samples
+from trunkline.linux.plan.addresses import node_name
+from trunkline.linux.plan.compile import Compiled
+from trunkline.linux.plan.flows import TCP_HEADERS
+from trunkline.scenario.probe import FLOW_MEASURES
+
+_STATES = {0: 1.0, 1: 1.0, 2: 1.0, 3: 2.0, 4: 3.0}
+"""Linux's congestion states as the simulator's; slow start is told by the window."""
+UNKNOWN_THRESHOLD = 0x7FFF_FFFF
+
+
+def raw(compiled: Compiled, folder: Path) -> dict[str, tuple[str, bytes]]:
+    """The raw table of series: times in order, and of one time the probes in order.
+
+    Parameters
+    ----------
+    compiled : Compiled
+        What was run.
+    folder : Path
+        What the guest left.
+    """
+    rows: list[tuple[int, int, float]] = []
+    for number, probe in enumerate(compiled.network["probes"]):
+        if probe["measure"] in FLOW_MEASURES:
+            points = _of_flow(compiled, folder, probe)
+        else:
+            points = _of_link(compiled, folder, probe)
+        rows += [(time, number, value) for time, value in points]
+    rows.sort()
+    return {
+        "probe": ("u32", array("I", [number for _, number, _ in rows]).tobytes()),
+        "time_ns": ("i64", array("q", [time for time, _, _ in rows]).tobytes()),
+        "value": ("f64", array("d", [value for _, _, value in rows]).tobytes()),
+    }
+
+
+def _steps(compiled: Compiled, step: int) -> range:
+    return range(step, compiled.network["run"]["duration_ns"], step)
+
+
+def _of_flow(compiled: Compiled, folder: Path, probe: Mapping[str, Any]) -> list[tuple[int, float]]:
+    index, step, measure = probe["target"], probe["step_ns"], probe["measure"]
+    flow = compiled.network["flows"][index]
+    times = _steps(compiled, step)
+    if flow["agent"]["protocol"] == "udp":
+        return _of_udp(compiled, folder, probe)
+    sampled, read = samples(folder, index)
+    if measure in ("goodput", "throughput"):
+        # A segment's headers go with its data.
+        mss = flow["agent"]["mss_bytes"]
+        scale = 1.0 if measure == "goodput" else (mss + TCP_HEADERS) / mss
+        counts = [_last(read, time) for time in range(0, times.stop, step)]
+        return [
+            (time, (counts[k + 1] - counts[k]) * 8e9 / step * scale) for k, time in enumerate(times)
+        ]
+    return [(time, _of_sample(_sample(sampled, time), measure)) for time in times if sampled]
+
+
+def _last(read: Sequence[tuple[int, int]], time: int) -> int:
+    place = bisect_right(read, time, key=lambda each: each[0])
+    return read[place - 1][1] if place else 0
+
+
+def _sample(sampled: Sequence[TcpSample], time: int) -> TcpSample | None:
+    place = bisect_right(sampled, time, key=lambda each: each.time_ns)
+    return sampled[place - 1] if place else None
+
+
+def _of_sample(sample: TcpSample | None, measure: str) -> float:
+    if sample is None or measure in ("delay", "delay-max"):
+        return float("nan")
+    if measure == "cwnd":
+        return float(sample.cwnd)
+    if measure == "ssthresh":
+        unset = sample.ssthresh >= UNKNOWN_THRESHOLD
+        return float("nan") if unset else float(sample.ssthresh)
+    if measure == "srtt":
+        return sample.srtt_us / 1e6
+    grows = sample.state == 0 and sample.cwnd < sample.ssthresh
+    return 0.0 if grows else _STATES.get(sample.state, float("nan"))
+
+
+def _of_udp(compiled: Compiled, folder: Path, probe: Mapping[str, Any]) -> list[tuple[int, float]]:
+    index, step, measure = probe["target"], probe["step_ns"], probe["measure"]
+    header = compiled.network["flows"][index]["agent"]["header_bytes"]
+    sizes = compiled.traffic.sent[index]
+    bins: dict[int, list[tuple[int, int]]] = {}
+    for each in datagrams(folder, index):
+        # A step ends at its sample: what arrives at that moment counts in it.
+        number = -(-each.received_ns // step)
+        bins.setdefault(number, []).append((sizes[each.sequence][1], each.delay_ns))
+    made = []
+    for number, time in enumerate(_steps(compiled, step), start=1):
+        found = bins.get(number, [])
+        value = float("nan")
+        if measure == "throughput":
+            value = sum(size for size, _ in found) * 8e9 / step
+        elif measure == "goodput":
+            value = sum(max(0, size - header) for size, _ in found) * 8e9 / step
+        elif found and measure == "delay":
+            value = sum(delay for _, delay in found) / len(found) / 1e9
+        elif found and measure == "delay-max":
+            value = max(delay for _, delay in found) / 1e9
+        made.append((time, value))
+    return made
+
+
+def _of_link(compiled: Compiled, folder: Path, probe: Mapping[str, Any]) -> list[tuple[int, float]]:
+    link, step, measure = probe["target"], probe["step_ns"], probe["measure"]
+    side = compiled.wiring.near[link]
+    path = folder / f"queue-{node_name(side.node)}-{side.device}.json"
+    if not path.exists():
+        return []
+    chosen = compiled.leaves[link]
+    leaves = [chosen[probe["class"]]] if probe["class"] in chosen else list(chosen.values())
+    handles = {leaf.handle for leaf in leaves}
+    found = {
+        each["time_ns"]: [q for q in each["queues"] if q.get("handle") in handles and "qdisc" in q]
+        for each in json.loads(path.read_text())
+    }
+    rate = compiled.network["links"][link]["rate_bit_s"]
+    made = []
+    empty: list[Mapping[str, Any]] = []
+    for time in _steps(compiled, step):
+        now, then = found.get(time, empty), found.get(time - step, empty)
+        made.append((time, _of_queues(measure, now, then, step, rate)))
+    return made
+
+
+def _of_queues(
+    measure: str,
+    now: Sequence[Mapping[str, Any]],
+    then: Sequence[Mapping[str, Any]],
+    step: int,
+    rate: int,
+) -> float:
+    if not now:
+        return float("nan")
+    if measure == "queue-packets":
+        return float(sum(each["qlen"] for each in now))
+    if measure == "queue-bytes":
+        return float(sum(each["backlog"] for each in now))
+    if measure == "utilisation":
+        sent = sum(each["bytes"] for each in now) - sum(each["bytes"] for each in then)
+        return float(sent * 8e9 / step / rate)
+    if measure == "drops":
+        lost = sum(each["drops"] for each in now) - sum(each["drops"] for each in then)
+        return float(lost * 1e9 / step)
+    return float("nan")

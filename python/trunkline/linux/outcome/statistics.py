@@ -1,0 +1,189 @@
+"""What ``tc`` and the protocol counters say, by link and class."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trunkline.linux.plan.addresses import node_name
+from trunkline.linux.plan.compile import Compiled
+from trunkline.linux.plan.recovery import CHAINS
+
+Snapshot = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Counts of the queue of one class, from the warm-up on.
+
+    Parameters
+    ----------
+    link, class_, node : int
+        Where.
+    packets, bytes : int
+        What it let go; bytes as the port counts them.
+    full, early : int
+        Packets dropped for want of room, and by the policy (RED, GRED).
+    """
+
+    link: int
+    class_: int
+    node: int
+    packets: int
+    bytes: int
+    full: int
+    early: int
+
+    @property
+    def dropped(self) -> int:
+        """All packets dropped."""
+        return self.full + self.early
+
+
+def at(stats: Sequence[Snapshot], time_ns: int) -> Snapshot:
+    """The snapshot of a time."""
+    for each in stats:
+        if each["time_ns"] == time_ns:
+            return each
+    msg = f"the guest took no snapshot at {time_ns} ns"
+    raise ValueError(msg)
+
+
+def netstat(snapshot: Snapshot, node: str) -> Mapping[str, int]:
+    """Extended TCP counters of a node."""
+    found: Mapping[str, int] = snapshot["nodes"][node]["netstat"].get("TcpExt", {})
+    return found
+
+
+def queues(compiled: Compiled, first: Snapshot | None, last: Snapshot) -> list[Queue]:
+    """Counts of every queue between two snapshots.
+
+    Parameters
+    ----------
+    compiled : Compiled
+        What was run.
+    first, last : mapping
+        Snapshots; without a first one from the start.
+    """
+    made = []
+    for link, leaves in enumerate(compiled.leaves):
+        side = compiled.wiring.near[link]
+        for class_, leaf in leaves.items():
+            now = _counts(last, side.node, side.device, leaf.handle)
+            then = _counts(first, side.node, side.device, leaf.handle) if first else (0, 0, 0, 0)
+            packets, size, dropped, early = (a - b for a, b in zip(now, then, strict=True))
+            made.append(Queue(link, class_, side.node, packets, size, dropped - early, early))
+    return made
+
+
+def _counts(snapshot: Snapshot, node: int, device: str, handle: str) -> tuple[int, int, int, int]:
+    """Packets, bytes, drops and early drops of a qdisc."""
+    for each in snapshot["nodes"][node_name(node)]["qdiscs"]:
+        if each.get("dev") == device and each.get("handle") == handle:
+            return each["packets"], each["bytes"], each["drops"], _early(each)
+    msg = f"the guest has no qdisc {handle} at {device}"
+    raise ValueError(msg)
+
+
+def _early(qdisc: Mapping[str, Any]) -> int:
+    """Drops that a policy wanted."""
+    if qdisc["kind"] == "red":
+        return int(qdisc.get("early", 0))
+    if qdisc["kind"] == "gred":
+        return sum(
+            int(vq.get("early", 0)) + int(vq.get("forced_drop", vq.get("forced-drop", 0)))
+            for vq in qdisc.get("options", {}).get("vqs", ())
+        )
+    return 0
+
+
+def police_drops(
+    compiled: Compiled, first: Snapshot | None, last: Snapshot
+) -> list[tuple[int, int, int, int]]:
+    """Packets that conditioners dropped: link, node, number of filters, packets."""
+    made = []
+    for link, its in enumerate(compiled.network["links"]):
+        if its.get("ingress") is None:
+            continue
+        side = compiled.wiring.far[link]
+        now = _dropped(last, side.node, side.device)
+        then = _dropped(first, side.node, side.device) if first else 0
+        if now > then:
+            made.append((link, side.node, 0, now - then))
+    return made
+
+
+def trapped(
+    compiled: Compiled, first: Snapshot | None, last: Snapshot
+) -> list[tuple[int, int, int | None, str, int]]:
+    """Packets lost to failures: link (-1: a node), node, class if known, cause, packets.
+
+    Parameters
+    ----------
+    compiled : Compiled
+        What was run.
+    first, last : mapping
+        Snapshots; without a first one from the start.
+    """
+    made: list[tuple[int, int, int | None, str, int]] = []
+    for link, cause in compiled.course.trapped():
+        side = compiled.wiring.near[link]
+        now = _taken(last, side.node, side.device, CHAINS[cause])
+        then = _taken(first, side.node, side.device, CHAINS[cause]) if first else 0
+        where = -1 if cause == "switching" else link
+        made.append((where, side.node, None, cause, now - then))
+    return made
+
+
+def cut(
+    compiled: Compiled, folder: Path, warmup_ns: int
+) -> list[tuple[int, int, int | None, str, int]]:
+    """Packets that links held when they failed: link, node, class if known, cause, packets.
+
+    Parameters
+    ----------
+    compiled : Compiled
+        What was run.
+    folder : Path
+        What the guest left.
+    warmup_ns : int
+        Only failures from then on.
+    """
+    made: list[tuple[int, int, int | None, str, int]] = []
+    for number, outage in enumerate(compiled.course.outages):
+        if outage.failed_ns < warmup_ns:
+            continue
+        link, node = outage.link, compiled.wiring.near[outage.link].node
+        near, far = (
+            json.loads((folder / f"count-{2 * number + each}.json").read_text())[0]["queues"]
+            for each in (0, 1)
+        )
+        waiting = {each["handle"]: each["qlen"] for each in near if "qdisc" in each}
+        for class_, leaf in compiled.leaves[link].items():
+            made.append((link, node, class_, "failed_queued", waiting[leaf.handle]))
+        under_way = sum(each["qlen"] for each in far if "qdisc" in each)
+        made.append((link, node, None, "failed_in_flight", under_way))
+    return made
+
+
+def _taken(snapshot: Snapshot, node: int, device: str, chain: int) -> int:
+    filters = snapshot["nodes"][node_name(node)]["filters"].get(device, {}).get("egress", [])
+    chosen = [each for each in filters if each.get("chain") == chain]
+    return sum(int(each.get("stats", {}).get("packets", 0)) for each in _actions(chosen))
+
+
+def _dropped(snapshot: Snapshot, node: int, device: str) -> int:
+    filters = snapshot["nodes"][node_name(node)]["filters"].get(device, {}).get("ingress", [])
+    return sum(
+        int(action.get("stats", {}).get("drops", 0))
+        for action in _actions(filters)
+        if action.get("kind") == "gact" and action.get("control_action", {}).get("type") == "drop"
+    )
+
+
+def _actions(filters: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    for each in filters:
+        yield from each.get("options", {}).get("actions", ())

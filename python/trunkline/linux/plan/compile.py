@@ -1,0 +1,311 @@
+"""A compiled network as a plan for a guest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trunkline.linux.plan import classify, conditioning, mpls, qdisc, recovery
+from trunkline.linux.plan.addresses import MOST_LINKS, Ends, Wiring, node_name
+from trunkline.linux.plan.flows import Traffic, sysctls, traffic
+from trunkline.linux.plan.forwarding import FTN_MARK, Forwarding
+from trunkline.linux.plan.plan import Node, Plan, Sample
+from trunkline.linux.plan.qdisc import Leaf
+from trunkline.linux.plan.recovery import Course
+from trunkline.linux.plan.rehearsal import Rehearsal, rehearse
+from trunkline.linux.plan.script import Script, UnsupportedError
+from trunkline.scenario.probe import FLOW_MEASURES
+
+_DEVICE_MTU = 65_535
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A plan, and what is needed to read its results and to explain it.
+
+    Parameters
+    ----------
+    plan : Plan
+        For the guest.
+    schedules : dict of str to bytes
+        Files of the plan.
+    notes : tuple of str
+        What the kernel does differently from the simulator.
+    network : mapping
+        The compiled network.
+    script : Script
+        The commands with their reasons.
+    wiring : Wiring
+        Devices of each one-way link.
+    leaves : tuple of dict
+        Queue of each class, by one-way link.
+    traffic : Traffic
+        Flows.
+    course : Course
+        What happens to links and paths.
+    rehearsal : Rehearsal
+        What that and the schedules were taken from.
+    """
+
+    plan: Plan
+    schedules: dict[str, bytes]
+    notes: tuple[str, ...]
+    network: Mapping[str, Any]
+    script: Script
+    wiring: Wiring
+    leaves: tuple[dict[int, Leaf], ...]
+    traffic: Traffic
+    course: Course
+    rehearsal: Rehearsal
+
+
+def compile(network_json: str, *, seed: int | None = None) -> Compiled:
+    """Makes a plan of a compiled network.
+
+    Parameters
+    ----------
+    network_json : str
+        Canonical JSON of the network.
+    seed : int, optional
+        Seed [0 to 2**64 - 1]; that of the network if left out.
+
+    Returns
+    -------
+    Compiled
+
+    Raises
+    ------
+    UnsupportedError
+        The network has what the kernel lacks; every reason is given, with what is nearest.
+    """
+    data: dict[str, Any] = json.loads(network_json)
+    seed = data["run"]["seed"] if seed is None else seed
+    script = Script.of(len(data["nodes"]))
+    _refuse(script, data)
+    rehearsal = rehearse(data, seed)
+    sent = traffic(script, data, rehearsal)
+    targets = sorted({node for node, _, _ in sent.ends.keys})
+    its = recovery.course(script, data, rehearsal, targets)
+    wiring = Wiring.of(data["links"])
+    if script.reasons:
+        # What queues and meters lack does not hang on the flows: it is told with the rest.
+        _ports(script, data, wiring)
+        for conditioner in data.get("conditioners", []):
+            conditioning.filters(script, conditioner, [])
+        raise UnsupportedError(script.reasons)
+    _links(script, data, wiring)
+    leaves = _ports(script, data, wiring)
+    _arrivals(script, its, wiring, leaves, sent)
+    recovery.traps(script, its, wiring)
+    _addresses(script, sent)
+    tables = Forwarding(script, its.network, wiring, sent)
+    _routes(script, data, its, tables)
+    counts, changes = recovery.changes(its, wiring, tables)
+    if script.reasons:
+        raise UnsupportedError(script.reasons)
+    plan = Plan(
+        seed=seed,
+        duration_ns=data["run"]["duration_ns"],
+        nodes=tuple(
+            Node(
+                node_name(index),
+                tuple(_settings(its.network, wiring, index)),
+                script.lines(index, "ip"),
+                script.lines(index, "mpls"),
+                script.lines(index, "tc"),
+            )
+            for index in range(len(data["nodes"]))
+        ),
+        links=tuple(pair.wire() for pair in wiring.pairs),
+        udp=tuple(sent.udp),
+        tcp=tuple(sent.tcp),
+        samples=_samples(data, wiring),
+        counts=counts,
+        changes=changes,
+        # Not at the start, where there is nothing to count: reading takes an emulated machine time.
+        snapshots_ns=tuple(sorted({data["run"]["warmup_ns"], data["run"]["duration_ns"]} - {0})),
+    )
+    return Compiled(
+        plan,
+        sent.schedules,
+        tuple(script.notes),
+        data,
+        script,
+        wiring,
+        tuple(leaves),
+        sent,
+        its,
+        rehearsal,
+    )
+
+
+def _refuse(script: Script, data: Mapping[str, Any]) -> None:
+    if len(data["links"]) > MOST_LINKS:
+        script.refuse(
+            f"{len(data['links'])} links; there are addresses for {MOST_LINKS}; "
+            "nearest: a part of the network",
+            "links",
+        )
+    for link in data["links"]:
+        if link.get("conditioner") is not None:
+            script.refuse(
+                f"{link['name']}: Linux's police counts Ethernet and labels where packets leave; "
+                "nearest: the conditioner as ingress of the link before",
+                "links",
+                link["name"],
+                "conditioner",
+            )
+
+
+def _settings(data: Mapping[str, Any], wiring: Wiring, node: int) -> list[tuple[str, str]]:
+    """Sysctls of a node: a router without reverse path filters, and with labels if it has any."""
+    said = [
+        ("net/ipv4/ip_forward", "1"),
+        ("net/ipv4/conf/all/rp_filter", "0"),
+        ("net/ipv4/conf/default/rp_filter", "0"),
+    ]
+    devices = [
+        side.device for pair in wiring.pairs for side in (pair.a, pair.b) if side.node == node
+    ]
+    said += [(f"net/ipv4/conf/{device}/rp_filter", "0") for device in devices]
+    if any(each["node"] == node for each in data["ilm"]) or _takes_null(data, node):
+        said.append(("net/mpls/platform_labels", "1048575"))
+        said += [(f"net/mpls/conf/{device}/input", "1") for device in ("lo", *devices)]
+    return said + sysctls(data, node)
+
+
+def _takes_null(data: Mapping[str, Any], node: int) -> bool:
+    """Whether explicit null is sent to a node."""
+    return any(
+        entry["link"] is not None
+        and 0 in entry["push"]
+        and data["links"][entry["link"]]["to"] == node
+        for entry in data["nhlfe"]
+    )
+
+
+def _links(script: Script, data: Mapping[str, Any], wiring: Wiring) -> None:
+    names = {id(side): link["name"] for side, link in zip(wiring.near, data["links"], strict=True)}
+    mtus = {
+        id(side): link["mtu_bytes"] for side, link in zip(wiring.near, data["links"], strict=True)
+    }
+    for pair in wiring.pairs:
+        for side, other in ((pair.a, pair.b), (pair.b, pair.a)):
+            about = f"link {names.get(id(side), 'that nothing is sent on')}"
+            mtu = min(_DEVICE_MTU, mtus.get(id(side), _DEVICE_MTU))
+            for line in (
+                f"link set {side.device} mtu {mtu} txqueuelen 1000 gso_max_segs 1",
+                f"addr add {side.address}/30 dev {side.device}",
+                f"link set {side.device} up",
+                f"neigh replace {other.address} lladdr {other.mac} dev {side.device} nud permanent",
+            ):
+                script.say(side.node, "ip", line, about)
+
+
+def _ports(script: Script, data: Mapping[str, Any], wiring: Wiring) -> list[dict[int, Leaf]]:
+    leaves = []
+    for index, link in enumerate(data["links"]):
+        config = data["ports"][link["port"]]
+        leaves.append(qdisc.port(script, wiring.near[index], link, config))
+        qdisc.wire(script, wiring.far[index], link)
+    return leaves
+
+
+def _arrivals(
+    script: Script,
+    its: Course,
+    wiring: Wiring,
+    leaves: Sequence[dict[int, Leaf]],
+    sent: Traffic,
+) -> None:
+    """Filters of all devices: egress of the sending end, ingress of the receiving end."""
+    data = its.network
+    dscps = codepoints(data)
+    tcs = mpls.traffic_classes(data, dscps)
+    marking: set[int] = set()
+    egresses = []
+    for index, link in enumerate(data["links"]):
+        side = wiring.near[index]
+        config = data["ports"][link["port"]]
+        egress = classify.Egress(script, side.node, side.device, link, config, leaves[index])
+        for _, state in its.states:
+            if mpls.leaving(egress, dict(data, nhlfe=state.nhlfe), index, dscps, tcs):
+                marking.add(side.node)
+        egress.packets(sent.rows(config["classifier"]))
+        egresses.append(egress)
+    split = {each["node"] for each in data["ftn"] if each.get("dscps")}
+    for side in {pair_side.device: pair_side for pair_side in wiring.near + wiring.far}.values():
+        script.say(
+            side.node, "tc", f"qdisc add dev {side.device} clsact", f"filters of {side.device}"
+        )
+    for egress in egresses:
+        egress.finish()
+    for index, link in enumerate(data["links"]):
+        side = wiring.far[index]
+        said: list[str] = []
+        chain = ""
+        if link.get("ingress") is not None:
+            conditioner = data["conditioners"][link["ingress"]]
+            said += conditioning.filters(script, conditioner, sent.rows(conditioner["classifier"]))
+            chain = f"chain {conditioning.AFTER} "
+        if side.node in split:
+            said += [
+                f"{chain}protocol ip prio 50 flower ip_tos {dscp << 2:#04x}/0xfc "
+                f"action skbedit mark {FTN_MARK + dscp:#x} continue"
+                for dscp in dscps
+            ]
+        if side.node in marking:
+            said += [f"{chain}{each}" for each in mpls.arriving(script, data, side.node, tcs)]
+        for line in said:
+            script.say(
+                side.node,
+                "tc",
+                f"filter add dev {side.device} ingress {line}",
+                f"what arrives over {link['name']}",
+            )
+        script.say(
+            side.node,
+            "tc",
+            f"filter add dev {side.device} ingress {chain}protocol all prio 90 matchall "
+            f"action mirred egress redirect dev {side.wire}",
+            f"wire of {link['name']}: {link['delay_ns']} ns",
+            wire=True,
+        )
+
+
+def codepoints(data: Mapping[str, Any]) -> list[int]:
+    """DSCPs that packets may have: those of flows, those that conditioners and paths write."""
+    found = {flow["dscp"] for flow in data["flows"]}
+    for conditioner in data.get("conditioners", []):
+        for profile in conditioner["profiles"]:
+            found |= {each["dscp"] for each in profile["actions"] if each["dscp"] is not None}
+    for maps in data.get("diffserv", []):
+        if maps["tunnel"] == "uniform":
+            found |= {dscp for dscp in maps["dscp_of_tc"] if dscp is not None}
+    return sorted(found)
+
+
+def _addresses(script: Script, sent: Traffic) -> None:
+    for number, (node, fec, _) in enumerate(sent.ends.keys):
+        about = "address of this node" + (f" for forwarding equivalence class {fec}" if fec else "")
+        script.say(node, "ip", f"addr add {Ends.text(number)}/32 dev lo", about)
+
+
+def _routes(script: Script, data: Mapping[str, Any], its: Course, tables: Forwarding) -> None:
+    for (node, program, target), (rest, about) in tables.routes(its.states[0][1]).items():
+        script.say(node, program, f"route add {target} {rest}", about)
+    for node, rule, about in tables.rules(codepoints(data)):
+        script.say(node, "ip", rule, about)
+
+
+def _samples(data: Mapping[str, Any], wiring: Wiring) -> tuple[Sample, ...]:
+    steps: dict[tuple[str, str], int] = {}
+    for probe in data["probes"]:
+        if probe["measure"] in FLOW_MEASURES:
+            continue
+        side = wiring.near[probe["target"]]
+        key = (node_name(side.node), side.device)
+        steps[key] = min(steps.get(key, probe["step_ns"]), probe["step_ns"])
+    return tuple(Sample(node, device, step) for (node, device), step in steps.items())

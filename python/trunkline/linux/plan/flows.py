@@ -1,0 +1,282 @@
+"""Flows of a plan: schedules of UDP, parameters of TCP, the addresses and ports of both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from trunkline.linux.plan.addresses import Ends, node_name
+from trunkline.linux.plan.plan import PAYLOAD, SCHEDULED, TcpFlow, UdpFlow
+from trunkline.linux.plan.rehearsal import Rehearsal
+from trunkline.linux.plan.script import Script
+from trunkline.scenario.probe import FLOW_MEASURES
+
+FIRST_PORT: Final = 5000
+MOST_FLOWS: Final = 60_000
+UDP_HEADERS: Final = 28
+TCP_HEADERS: Final = 40
+TIMESTAMPS: Final = 12
+_SHORTEST_NS: Final = 1_000_000
+SAMPLE_NS: Final = 100_000_000
+"""Step of TCP's samples where no probe asks for a finer one [ns]."""
+
+
+@dataclass
+class Traffic:
+    """What is sent.
+
+    Parameters
+    ----------
+    udp, tcp : list
+        As the plan has them.
+    schedules : dict of str to bytes
+        Records of each schedule, by the name of its file.
+    sent : dict of int to list of (int, int)
+        Time [ns] and IP bytes of each datagram, by flow.
+    keys : list of (str, str)
+        For each flow, keys of ``flower`` of its data and of what comes back.
+    ends : Ends
+        Addresses.
+    routed : dict of int to set of int
+        Nodes that send to each address with its route's parameters.
+    local : list of tuple
+        Node, forwarding equivalence class, DSCP, protocol and port of what each node sends.
+    tcp_starts : dict of int to int
+        When each TCP flow starts [ns].
+    """
+
+    udp: list[UdpFlow] = field(default_factory=list)
+    tcp: list[TcpFlow] = field(default_factory=list)
+    schedules: dict[str, bytes] = field(default_factory=dict)
+    sent: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    keys: list[tuple[str, str]] = field(default_factory=list)
+    ends: Ends = field(default_factory=Ends)
+    routed: dict[int, set[int]] = field(default_factory=dict)
+    local: list[tuple[int, int, int, str, int]] = field(default_factory=list)
+    tcp_starts: dict[int, int] = field(default_factory=dict)
+
+    def end(self, node: int, fec: int, sender: int, route: tuple[str, ...] = ()) -> str:
+        """Address of a node for packets of one class, sent by `sender` with these parameters."""
+        number = self.ends.number(node, fec, route)
+        self.routed.setdefault(number, set()).add(sender)
+        return Ends.text(number)
+
+    def rows(self, classifier: Mapping[str, Any]) -> list[tuple[int, str]]:
+        """Row and keys of each direction of a flow."""
+        flow_rows = classifier["flow_rows"]
+        if not flow_rows:
+            return [(0, "")]
+        both = [key for pair in self.keys for key in pair]
+        return [(row, key) for row, key in zip(flow_rows, both, strict=False) if key]
+
+
+def traffic(script: Script, data: Mapping[str, Any], rehearsal: Rehearsal) -> Traffic:
+    """The flows of a compiled network.
+
+    Parameters
+    ----------
+    script : Script
+        Takes what the kernel lacks.
+    data : mapping
+        The compiled network.
+    rehearsal : Rehearsal
+        When datagrams leave and flows start.
+    """
+    if len(data["flows"]) > MOST_FLOWS:
+        script.refuse(
+            f"{len(data['flows'])} flows; there are ports for {MOST_FLOWS}; "
+            "nearest: fewer flows of a higher rate",
+            "flows",
+        )
+        return Traffic()
+    made = Traffic(sent=rehearsal.sent)
+    for index, flow in enumerate(data["flows"]):
+        if flow["agent"]["protocol"] == "udp":
+            _udp(script, made, index, flow)
+        else:
+            _tcp(script, data, made, index, flow, rehearsal.starts[index])
+    _agree(script, data)
+    return made
+
+
+def _udp(script: Script, made: Traffic, index: int, flow: Mapping[str, Any]) -> None:
+    port = FIRST_PORT + index
+    smallest = UDP_HEADERS + PAYLOAD.size
+    listed = made.sent[index]
+    if any(size < smallest for _, size in listed):
+        script.refuse(
+            f"flow {flow['name']}: datagrams below {smallest} B have no room for a time stamp; "
+            f"nearest: size: {smallest} B",
+            "flows",
+            flow["name"],
+            "size",
+        )
+        return
+    target = made.end(flow["dst"], flow["fec"], flow["src"])
+    origin = made.end(flow["src"], 0, flow["dst"])
+    name = f"udp-{index}.schedule"
+    made.schedules[name] = b"".join(
+        SCHEDULED.pack(time, size - UDP_HEADERS) for time, size in listed
+    )
+    made.udp.append(
+        UdpFlow(
+            id=index,
+            source=node_name(flow["src"]),
+            destination=node_name(flow["dst"]),
+            source_address=origin,
+            destination_address=target,
+            port=port,
+            tos=flow["dscp"] << 2,
+            ttl=flow["ttl"],
+            schedule=name,
+        )
+    )
+    made.keys.append((f"ip_proto udp dst_ip {target} dst_port {port}", ""))
+    made.local.append((flow["src"], flow["fec"], flow["dscp"], "udp", port))
+
+
+def _tcp(
+    script: Script,
+    data: Mapping[str, Any],
+    made: Traffic,
+    index: int,
+    flow: Mapping[str, Any],
+    start: int,
+) -> None:
+    port, agent = FIRST_PORT + index, flow["agent"]
+    made.tcp_starts[index] = start
+    name = f"flow {flow['name']}"
+    if agent["variant"] == "tahoe":
+        script.refuse(
+            f"{name}: the Linux kernel has no tahoe; nearest: new-reno",
+            "flows",
+            flow["name"],
+            "variant",
+        )
+    if agent["variant"] == "reno":
+        script.note(f"{name}: Linux's reno recovers as NewReno (RFC 6582), not as Reno (RFC 2581)")
+    options = TIMESTAMPS if agent["timestamps"] else 0
+    if agent["header_bytes"] != TCP_HEADERS + options:
+        script.refuse(
+            f"{name}: headers of {agent['header_bytes']} B, the kernel's have "
+            f"{TCP_HEADERS + options} B; nearest: header: {TCP_HEADERS + options} B",
+            "flows",
+            flow["name"],
+            "header",
+        )
+    if agent["send_overhead_ns"]:
+        script.note(f"{name}: the kernel's sender has no send_overhead")
+    target = made.end(flow["dst"], flow["fec"], flow["src"], _route(agent))
+    quick = () if agent["delayed_ack"] is not None else ("quickack 1",)
+    origin = made.end(flow["src"], flow["fec_reverse"], flow["dst"], quick)
+    steps = [
+        probe["step_ns"]
+        for probe in data["probes"]
+        if probe["target"] == index and probe["measure"] in FLOW_MEASURES
+    ]
+    made.tcp.append(
+        TcpFlow(
+            id=index,
+            source=node_name(flow["src"]),
+            destination=node_name(flow["dst"]),
+            source_address=origin,
+            destination_address=target,
+            port=port,
+            tos=flow["dscp"] << 2,
+            ttl=flow["ttl"],
+            start_ns=start,
+            stop_ns=flow["stop_ns"],
+            bytes=agent["size_bytes"],
+            congestion_control="reno",
+            mss=agent["mss_bytes"] + options,
+            send_buffer_bytes=None,
+            receive_buffer_bytes=None,
+            nodelay=False,
+            sample_ns=_sample_step(steps),
+        )
+    )
+    made.keys.append(
+        (
+            f"ip_proto tcp dst_ip {target} dst_port {port}",
+            f"ip_proto tcp dst_ip {origin} dst_port {port}",
+        )
+    )
+    made.local.append((flow["src"], flow["fec"], flow["dscp"], "tcp", port))
+    made.local.append((flow["dst"], flow["fec_reverse"], flow["dscp"], "tcp", port))
+
+
+def _sample_step(steps: Sequence[int]) -> int:
+    """A step that all the probes' steps are multiples of, unless it would be too short."""
+    common = math.gcd(SAMPLE_NS, *steps)
+    return common if common >= _SHORTEST_NS else min([SAMPLE_NS, *steps])
+
+
+def _route(agent: Mapping[str, Any]) -> tuple[str, ...]:
+    """TCP parameters that Linux takes from the route."""
+    said = [
+        f"initcwnd {round(agent['initial_window'])}",
+        f"cwnd lock {agent['window_packets']}",
+        f"rto_min {agent['rto_min_ns'] // 1_000_000}ms",
+    ]
+    if agent["initial_ssthresh"] is not None:
+        said.append(f"ssthresh lock {round(agent['initial_ssthresh'])}")
+    return tuple(said)
+
+
+def _agree(script: Script, data: Mapping[str, Any]) -> None:
+    """SACK, time stamps and ECN are a node's, not a connection's."""
+    for key, asked in (("variant", _sack), ("timestamps", _timestamps), ("ecn", _ecn)):
+        # By node and what is asked of it: the first flow that asks for it.
+        by_node: dict[int, dict[bool, str]] = {}
+        for flow in data["flows"]:
+            if flow["agent"]["protocol"] == "tcp":
+                for node in (flow["src"], flow["dst"]):
+                    by_node.setdefault(node, {}).setdefault(asked(flow["agent"]), flow["name"])
+        for node, values in by_node.items():
+            if len(values) > 1:
+                script.refuse(
+                    f"node {data['nodes'][node]['name']}: Linux sets {key} (SACK, time stamps, "
+                    "ECN) for a node, not a flow; nearest: give each kind of flow nodes of its own",
+                    "flows",
+                    list(values.values())[1],
+                    key,
+                )
+
+
+def _sack(agent: Mapping[str, Any]) -> bool:
+    return bool(agent["variant"] == "sack")
+
+
+def _timestamps(agent: Mapping[str, Any]) -> bool:
+    return bool(agent["timestamps"])
+
+
+def _ecn(agent: Mapping[str, Any]) -> bool:
+    return bool(agent["ecn"])
+
+
+def sysctls(data: Mapping[str, Any], node: int) -> list[tuple[str, str]]:
+    """Settings of TCP at a node."""
+    agents = [
+        flow["agent"]
+        for flow in data["flows"]
+        if flow["agent"]["protocol"] == "tcp" and node in (flow["src"], flow["dst"])
+    ]
+    if not agents:
+        return []
+    first = agents[0]
+    sack = "1" if _sack(first) else "0"
+    base = "net/ipv4/tcp_"
+    return [
+        (f"{base}sack", sack),
+        (f"{base}dsack", sack),
+        (f"{base}timestamps", "1" if _timestamps(first) else "0"),
+        (f"{base}ecn", "1" if _ecn(first) else "0"),
+        (f"{base}no_metrics_save", "1"),
+        (f"{base}window_scaling", "1"),
+        (f"{base}rmem", "4096 4194304 67108864"),
+        (f"{base}wmem", "4096 4194304 67108864"),
+        (f"{base}notsent_lowat", "131072"),
+    ]

@@ -1,0 +1,302 @@
+"""Ports as qdiscs: the link's rate, the scheduler, the queues, the wire behind them.
+
+A port is an HTB at the near end that releases a packet where its transmission would start, with
+the scheduler and its queues below it, and a netem at the far end that holds each packet for its
+transmission and propagation. The two together are a store-and-forward link: HTB alone would send
+at the start of the service time, netem alone has one queue without classes. Bytes are those of
+the scenario's link: a size table (``stab``) takes the 14 bytes of Ethernet off and adds the link's
+``header``. HTB's bucket of one microsecond makes up for late timers and for nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from trunkline.linux.plan.addresses import Side
+from trunkline.linux.plan.aqm import queue
+from trunkline.linux.plan.script import Script
+
+ETHERNET: Final = 14
+"""Link-layer bytes that the kernel counts at a veth device [B]."""
+ENDLESS_PACKETS: Final = 1_000_000
+_MOST_BANDS: Final = 16
+_BASE_QUANTUM: Final = 1500
+_LINK_QUANTUM: Final = 60_000
+
+NEAREST: Final = {
+    "wfq": "drr",
+    "cbq": "htb",
+    "cbq-ancestor-only": "htb",
+}
+"""What comes nearest to schedulers the kernel lacks; CBQ left it with Linux 6.8 and 6.1.81."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Where the packets of one class wait.
+
+    Parameters
+    ----------
+    handle : str
+        Handle of its queue's qdisc.
+    kind : str
+        Kind of that qdisc.
+    priority : str
+        What ``skbedit priority`` sends a packet there; empty: it goes there by itself.
+    """
+
+    handle: str
+    kind: str
+    priority: str
+
+
+def port(
+    script: Script,
+    side: Side,
+    link: Mapping[str, Any],
+    config: Mapping[str, Any],
+) -> dict[int, Leaf]:
+    """Says the qdiscs of a port.
+
+    Parameters
+    ----------
+    script : Script
+        Where to say it.
+    side : Side
+        End of the link that sends.
+    link : mapping
+        The one-way link.
+    config : mapping
+        Its port's configuration.
+
+    Returns
+    -------
+    dict of int to Leaf
+        By class; classes that hold no packets have none.
+    """
+    rate, device = link["rate_bit_s"], side.device
+    overhead = link["header_bytes"] - ETHERNET
+    stab = f"stab overhead {overhead} linklayer ethernet " if overhead else ""
+    kind = config["scheduler"]
+    about = f"port {config['name']} of {link['name']}: {rate} bit/s, {kind}"
+    script.say(side.node, "tc", f"qdisc add dev {device} root handle 1: {stab}htb default 1", about)
+    if kind in NEAREST:
+        script.refuse(
+            f"port {config['name']}: the Linux kernel has no {kind}; nearest: {NEAREST[kind]}",
+            "ports",
+            config["name"],
+            "scheduler",
+        )
+        return {}
+    burst = max(1, -(-rate // 8_000_000))
+    script.say(
+        side.node,
+        "tc",
+        f"class add dev {device} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit "
+        f"burst {burst}b cburst {burst}b quantum {_LINK_QUANTUM}",
+    )
+    make = {
+        "fifo": _fifo,
+        "priority": _priority,
+        "drr": _drr,
+        "shaped": _shaped,
+        "htb": _htb,
+    }[kind]
+    return make(script, side, config)
+
+
+def wire(script: Script, side: Side, link: Mapping[str, Any]) -> None:
+    """Says the wire: what arrives at a device passes a netem on another one.
+
+    Parameters
+    ----------
+    script : Script
+        Where to say it.
+    side : Side
+        End of the link that receives.
+    link : mapping
+        The one-way link.
+    """
+    overhead = link["header_bytes"] - ETHERNET
+    loss = f" loss random {link['loss'] * 100:.10f}%" if link["loss"] else ""
+    about = f"wire of {link['name']}: {link['delay_ns']} ns"
+    for line in (f"link add {side.wire} type ifb", f"link set {side.wire} up"):
+        script.say(side.node, "ip", line, about, wire=True)
+    script.say(
+        side.node,
+        "tc",
+        f"qdisc add dev {side.wire} root handle 1: netem limit {ENDLESS_PACKETS} "
+        f"delay {_microseconds(link['delay_ns'])}{loss} rate {link['rate_bit_s']}bit {overhead}",
+        about,
+        wire=True,
+    )
+    if link["loss"]:
+        script.note(
+            f"{link['name']} loses at random: other packets in the kernel than in the simulator"
+        )
+
+
+def _microseconds(time_ns: int) -> str:
+    """A time as netem reads it, to the nanosecond."""
+    return f"{time_ns // 1000}.{time_ns % 1000:03}us"
+
+
+def _fifo(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Leaf]:
+    return {0: _leaf(script, side, config, 0, "1:1", "")}
+
+
+def _priority(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Leaf]:
+    order = _order(script, config)
+    bands = max(2, len(order))
+    last = " ".join([str(bands - 1)] * 16)
+    script.say(
+        side.node,
+        "tc",
+        f"qdisc add dev {side.device} parent 1:1 handle 10: prio bands {bands} priomap {last}",
+    )
+    return {
+        each: _leaf(script, side, config, each, f"10:{band:x}", f"10:{band:x}")
+        for band, each in enumerate(order, start=1)
+    }
+
+
+def _order(script: Script, config: Mapping[str, Any]) -> list[int]:
+    """Classes by priority; the kernel's have a rank each."""
+    priorities = [its["share"]["priority"] for its in config["classes"]]
+    if len(set(priorities)) < len(priorities):
+        script.refuse(
+            f"port {config['name']}: classes of equal priority take turns, the bands of Linux's "
+            "prio do not; nearest: htb classes of one priority (scheduler: htb)",
+            "ports",
+            config["name"],
+            "classes",
+        )
+    if len(priorities) > _MOST_BANDS:
+        script.refuse(
+            f"port {config['name']}: Linux's prio has at most {_MOST_BANDS} bands; "
+            f"nearest: {_MOST_BANDS} classes",
+            "ports",
+            config["name"],
+            "classes",
+        )
+    return sorted(range(len(priorities)), key=lambda index: (priorities[index], index))
+
+
+def _drr(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Leaf]:
+    script.say(side.node, "tc", f"qdisc add dev {side.device} parent 1:1 handle 10: drr")
+    shares = [its["share"] for its in config["classes"]]
+    made = {}
+    for index, quantum in enumerate(quanta(shares)):
+        parent = f"10:{index + 1:x}"
+        script.say(
+            side.node,
+            "tc",
+            f"class add dev {side.device} parent 10: classid {parent} drr quantum {quantum}",
+            f"class {config['classes'][index]['name']}",
+        )
+        made[index] = _leaf(script, side, config, index, parent, parent)
+    return made
+
+
+def quanta(shares: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Quantum of each class of a deficit round robin [B]; by weight where none is set."""
+    weights = [its["weight"] for its in shares if not its["quantum_bytes"]]
+    smallest = min(weights, default=1)
+    return [its["quantum_bytes"] or _BASE_QUANTUM * its["weight"] // smallest for its in shares]
+
+
+def _shaped(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Leaf]:
+    """Bands of a prio with a token bucket in each: both ask for tokens for the whole packet."""
+    order = _order(script, config)
+    bands = max(2, len(order))
+    last = " ".join([str(bands - 1)] * 16)
+    script.say(
+        side.node,
+        "tc",
+        f"qdisc add dev {side.device} parent 1:1 handle 10: prio bands {bands} priomap {last}",
+    )
+    made = {}
+    for band, index in enumerate(order, start=1):
+        its, parent = config["classes"][index], f"10:{band:x}"
+        share = its["share"]
+        if share["rate_bit_s"]:
+            # The queue below has the limit; the bucket's own must not bind.
+            script.say(
+                side.node,
+                "tc",
+                f"qdisc add dev {side.device} parent {parent} handle {0x40 + index:x}: tbf "
+                f"rate {share['rate_bit_s']}bit burst {share['burst_bytes']}b limit 2000000000",
+                f"class {its['name']}",
+            )
+            below = f"{0x40 + index:x}:1"
+            made[index] = _leaf(script, side, config, index, below, parent)
+        else:
+            made[index] = _leaf(script, side, config, index, parent, parent)
+    if any(its["share"]["rate_bit_s"] for its in config["classes"]):
+        script.note(
+            f"port {config['name']}: Linux's tbf drops packets larger than its burst, the "
+            "simulator lets them pass with a full bucket"
+        )
+    return made
+
+
+def _htb(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Leaf]:
+    """A tree of its own below the link's class: it chooses when the link is free, not before."""
+    script.say(side.node, "tc", f"qdisc add dev {side.device} parent 1:1 handle 10: htb")
+    classes = config["classes"]
+    parents = {its["share"]["parent"] for its in classes}
+    made = {}
+    for index in _top_down(classes):
+        its = classes[index]
+        share = its["share"]
+        classid = _classid(index)
+        parent = "10:" if share["parent"] is None else _classid(share["parent"])
+        rate = share["rate_bit_s"]
+        ceil = share["ceil_bit_s"] or rate
+        if share["parent"] is None:
+            # Without an ancestor there is nobody to borrow from (Linux would let it use its ceil).
+            ceil = rate if ceil > rate else ceil
+        quantum = share["quantum_bytes"] or min(200_000, max(1000, rate // 80))
+        script.say(
+            side.node,
+            "tc",
+            f"class add dev {side.device} parent {parent} classid {classid} htb rate {rate}bit "
+            f"ceil {ceil}bit burst {share['burst_bytes']}b cburst {share['cburst_bytes']}b "
+            f"prio {share['priority']} quantum {quantum}",
+            f"class {its['name']}",
+        )
+        if index not in parents:
+            made[index] = _leaf(script, side, config, index, classid, classid)
+    return made
+
+
+def _classid(index: int) -> str:
+    return f"10:{index + 1:x}"
+
+
+def _top_down(classes: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Classes in an order in which each comes after its parent."""
+    order: list[int] = []
+    while len(order) < len(classes):
+        order += [
+            index
+            for index, its in enumerate(classes)
+            if index not in order and (its["share"]["parent"] in (None, *order))
+        ]
+    return order
+
+
+def _leaf(
+    script: Script,
+    side: Side,
+    config: Mapping[str, Any],
+    index: int,
+    parent: str,
+    priority: str,
+) -> Leaf:
+    its = config["classes"][index]
+    handle = f"{0x100 + index:x}:"
+    kind = queue(script, side, its["queue"], parent, handle, (config["name"], its["name"]))
+    return Leaf(handle, kind, priority)

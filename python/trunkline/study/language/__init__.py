@@ -1,0 +1,1 @@
+"""What a study file says: its types, formulas and claims, read and checked."""

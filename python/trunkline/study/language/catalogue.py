@@ -1,0 +1,41 @@
+"""The studies that come with the package."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from trunkline.study.language.model import Study
+from trunkline.study.language.reading import load
+
+FOLDER = Path(__file__).parent.parent.parent / "studies"
+
+
+def names() -> list[str]:
+    """Names of the studies, sorted."""
+    return sorted(path.parent.name for path in FOLDER.glob("*/study.yaml"))
+
+
+def find(name: str) -> Study:
+    """Load a study by its name, or from a folder of one's own.
+
+    Parameters
+    ----------
+    name : str
+        Name of a study of the package, or path of a study file, or of a folder with a
+        ``study.yaml``.
+
+    Raises
+    ------
+    LookupError
+        There is none; the message lists those there are.
+    """
+    known = names()
+    if (FOLDER / name / "study.yaml").is_file() and name in known:
+        return load(FOLDER / name)
+    if (Path(name) / "study.yaml").is_file() or Path(name).is_file():
+        return load(Path(name))
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    msg = f"there is no study {name!r}; {hint}studies: {', '.join(known)}"
+    raise LookupError(msg)

@@ -1,0 +1,252 @@
+"""What a study file says, and the tables, points and settings that follow from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from trunkline.scenario.fields import Whole, invalid
+from trunkline.study.language import grid as grids
+from trunkline.study.language.claims import Claim
+from trunkline.study.language.criteria import Answer, Criteria
+from trunkline.study.language.draws import Draw
+from trunkline.study.language.grid import Axis, Sample, Zip
+from trunkline.study.language.part import Part
+from trunkline.study.language.parts import (
+    Case,
+    Fitted,
+    Overview,
+    Published,
+    Reading,
+    Seeds,
+    Source,
+    Stated,
+    Table,
+    Variant,
+)
+from trunkline.study.language.pictures import Picture
+from trunkline.study.language.values import UNITS, Column
+
+FORMAT = 1
+"""Version of the form of study files."""
+
+
+class StudyFile(Part):
+    """A study: what to run, what to measure, what it should show.
+
+    Parameters
+    ----------
+    study : int
+        Version of this form: 1.
+    name, title : str
+        Short name of the study; a line that says what it is about.
+    source : Source, optional
+        The document whose values are compared; left out if there is nothing to compare with.
+    seeds : int
+        Replications of each point unless asked otherwise; seeds are 1, 2, ...
+    scenario : str, optional
+        File beside the study file, where there is but one case.
+    cases : dict of str to Case
+        Tables by their name in the document.
+    variants : list of Variant
+        Cases once more with something changed.
+    draws : list of Draw
+        What is drawn anew for each seed.
+    grid : dict of str to list of str
+        Parameters of the scenarios, each to a list of values or a range.
+    zip : list of dict of str to list of str
+        Groups of parameters whose values go side by side.
+    sample : Sample, optional
+        A Latin hypercube. Points are the product of grid, groups and sample, in this order.
+    row_title : str
+        What the rows are, e.g. ``UDP source rate``.
+    columns : dict of str to Column
+        What each column of a table holds.
+    measures : dict of str to Column
+        Rows of tables that have a row for each measure; columns then say where it is taken.
+    stated, fitted : list
+        Parameters that the document gives, and those it leaves unsaid with a reason each. All
+        are set in every case.
+    claims : list of Claim
+        What the document says of its tables, as formulas.
+    criteria : Criteria, optional
+        The document's yes-or-no table, whose answers stand in ``criteria.csv`` beside this file.
+    readings : list of Reading
+        Other ways to read the document, each with an error of its own.
+    error : {"relative", "absolute"}
+        How cells are compared: by ratio, or by difference where some are zero or nearly so.
+    judged : list of str
+        Rows whose cells count in the errors; all if empty.
+    overviews : list of Overview
+        Tables over several tables.
+    pictures : dict of str to Picture, optional
+        What is drawn; a picture of each table if left out.
+    notes : list of str
+        Remarks.
+    """
+
+    study: Annotated[int, Whole("the version of this form", FORMAT, FORMAT)]
+    name: str
+    title: str
+    source: Source | None = None
+    seeds: Seeds = 10
+    scenario: str | None = None
+    cases: Annotated[dict[str, Case], Field(min_length=1)]
+    variants: list[Variant] = []
+    draws: list[Draw] = []
+    grid: dict[str, Axis] = {}
+    zip: list[Zip] = []
+    sample: Sample | None = None
+    row_title: str = ""
+    columns: dict[str, Column] = {}
+    measures: dict[str, Column] = {}
+    stated: list[Stated] = []
+    fitted: list[Fitted] = []
+    claims: list[Claim] = []
+    criteria: Criteria | None = None
+    readings: list[Reading] = []
+    error: Literal["relative", "absolute"] = "relative"
+    judged: list[str] = []
+    overviews: list[Overview] = []
+    pictures: dict[str, Picture] | None = None
+    notes: list[str] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_single_case(cls, said: Any) -> Any:
+        """A scenario of the study is its only case."""
+        if not isinstance(said, dict) or "scenario" not in said:
+            return said
+        if "cases" in said:
+            message = "a study has either a scenario or cases"
+            raise invalid("relation", message, at=("scenario",))
+        # What is no text is told at its own place.
+        case = {key: said[key] for key in ("title", "scenario") if isinstance(said.get(key), str)}
+        return {**said, "cases": {"1": {"title": "", "scenario": "", **case}}}
+
+    @model_validator(mode="after")
+    def _points_can_be_made(self) -> StudyFile:
+        grids.check(self.grid, self.zip, self.sample)
+        return self
+
+
+class Study(StudyFile):
+    """A study file with what stands beside it.
+
+    Parameters
+    ----------
+    published : list of Published
+        Lines of ``published.csv``; none if there is no such file.
+    answers : list of Answer
+        Lines of ``criteria.csv``, if the study has criteria.
+    file : Path
+        The study file.
+    document : mapping
+        What it holds, with the places of all keys and values.
+    """
+
+    published: list[Published] = []
+    answers: list[Answer] = []
+    file: Path
+    document: Mapping[str, Any] = {}
+
+    @property
+    def folder(self) -> Path:
+        """Where the study file is."""
+        return self.file.parent
+
+    def tables(self) -> list[Table]:
+        """Every table: the cases, then what varies them."""
+        tables = [self._table(name, name, None) for name in self.cases]
+        for variant in self.variants:
+            for name in variant.cases or self.cases:
+                tables.append(self._table(f"{name}, {variant.name}", name, variant))
+        return tables
+
+    def table(self, name: str) -> Table:
+        """One table."""
+        if name in self.cases:
+            return self._table(name, name, None)
+        return next(table for table in self.tables() if table.name == name)
+
+    def _table(self, name: str, base: str, variant: Variant | None) -> Table:
+        case = self.cases[base]
+        points = self._points(case)
+        rows = {label: (label, "") for label in points}
+        columns = self.columns if case.columns is None else case.columns
+        if self.measures and case.columns is None:
+            rows = {
+                measure if len(points) == 1 else f"{label}, {measure}": (label, measure)
+                for label in points
+                for measure in self.measures
+            }
+        title = case.title if variant is None else f"{case.title}; {variant.name}"
+        seeds = (variant.seeds if variant else None) or case.seeds or self.seeds
+        return Table(name, title, base, case, variant, points, rows, columns, seeds)
+
+    def _points(self, case: Case | None) -> dict[str, dict[str, str]]:
+        if case is not None and case.rows is not None:
+            return case.rows
+        if case is not None and case.grid is not None:
+            made = grids.rows(case.grid)
+        else:
+            made = grids.rows(self.grid, self.zip, self.sample)
+        points: dict[str, dict[str, str]] = {}
+        met: Counter[str] = Counter()
+        for point in made:
+            label = ", ".join(point.values()) or "as it is"
+            met[label] += 1
+            # Steps of a sampled range may meet in a point twice.
+            points[label if met[label] == 1 else f"{label} #{met[label]}"] = point
+        return points
+
+    def rows(self, table: str | None = None) -> dict[str, dict[str, str]]:
+        """Points by label: what is set in each; of a table, or of the grid."""
+        return self._points(None) if table is None else self.table(table).points
+
+    def offered(self, table: Table | None = None) -> tuple[list[float], str]:
+        """Give the first parameter of the points, row by row, and its unit.
+
+        That is the unit of the first column where the parameter is of its kind, else the one it is
+        written with. A value that is no number with a known unit counts as the number of its row.
+        """
+        table = table or self.table(next(iter(self.cases)))
+        said = [
+            next(iter(table.points[point].values()), "").partition(" ")
+            for point, _ in table.rows.values()
+        ]
+        units = {name for _, _, name in said}
+        if not units <= set(UNITS):
+            return [float(number) for number in range(len(said))], ""
+        own = next((column.unit for column in table.columns.values()), "")
+        unit = own if _kind(own) in {_kind(name) for name in units} else said[0][2]
+        return [float(number) * UNITS[name] / UNITS[unit] for number, _, name in said], unit
+
+    def settings(self, table: Table) -> dict[str, str]:
+        """Parameters that are the same in every row of a table."""
+        given = {item.parameter: item.value for item in self.stated}
+        fitted = [
+            item
+            for item in self.fitted
+            if item.set and (item.cases is None or table.base in item.cases)
+        ]
+        values = given | {item.parameter: item.value for item in fitted}
+        return values | table.case.set
+
+    def unit(self, table: Table, row: str, column: str) -> str:
+        """Unit of a cell."""
+        return self.column(table, row, column).unit
+
+    def column(self, table: Table, row: str, column: str) -> Column:
+        """How a cell is got."""
+        measure = table.rows[row][1]
+        its = table.columns[column]
+        return its.over(self.measures[measure]) if measure else its
+
+
+def _kind(unit: str) -> str:
+    return "bit/s" if unit.endswith("bit/s") else "s" if unit in ("s", "ms", "us") else unit

@@ -1,0 +1,287 @@
+"""The parts of a study file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from trunkline.scenario.fields import Switch, Whole
+from trunkline.study.language import grid as grids
+from trunkline.study.language.grid import Axis
+from trunkline.study.language.part import Given, Part
+from trunkline.study.language.values import Column, Digits
+
+Seeds = Annotated[int, Whole("the number of seeds", 1, 2**31 - 1)]
+"""Replications of a point."""
+
+
+class Source(Part):
+    """The document whose values are compared.
+
+    Parameters
+    ----------
+    document, date : str
+        Its name, and when it was published.
+    about : str
+        Authors, title, and where its values come from.
+    """
+
+    document: str
+    date: str
+    about: str
+
+
+class Script(Part):
+    """A script of tc that configures routers in place of what the scenario says.
+
+    Parameters
+    ----------
+    script : str
+        File beside the study file.
+    ports, conditioners : dict of str to str
+        Those of the scenario to the device of the script that they are taken from, e.g.
+        ``router: eth1`` and ``edge: eth0-ingress``.
+    """
+
+    script: str
+    ports: dict[str, str] = {}
+    conditioners: dict[str, str] = {}
+
+
+class Case(Part):
+    """One scenario, which gives one table.
+
+    Parameters
+    ----------
+    title : str
+        What it is.
+    scenario : str
+        File beside the study file.
+    set : dict of str to str
+        Parameters that this table sets besides those of the study.
+    rows : dict of str to dict, optional
+        Rows of its own: label to parameters.
+    grid : dict, optional
+        Axes of its own, in place of those of the study.
+    seeds : int, optional
+        Replications of its points; when others are asked for, in the same proportion.
+    columns : dict of str to Column, optional
+        Columns of its own; an empty mapping for runs that are there for pictures only.
+    keep : int
+        So many of the first seeds keep all tables of their runs.
+    """
+
+    title: str
+    scenario: str
+    set: dict[str, Given] = {}
+    rows: dict[str, dict[str, Given]] | None = None
+    grid: dict[str, Axis] | None = None
+    seeds: Seeds | None = None
+    columns: dict[str, Column] | None = None
+    keep: Annotated[int, Whole("the number of runs kept", 0, 2**31 - 1)] = 0
+
+    @model_validator(mode="after")
+    def _points_can_be_made(self) -> Case:
+        grids.check(self.grid or {}, (), None)
+        return self
+
+
+class Variant(Part):
+    """Another reading: cases once more with something changed, each a table ``CASE, NAME``.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    cases : list of str, optional
+        Which; all if left out.
+    set : dict of str to str
+        Parameters; a case takes those that its scenario has.
+    seeds : int, optional
+        Replications of its points; those of the case if left out.
+    tc : Script, optional
+        Routers configured by a script of tc.
+    """
+
+    name: str
+    cases: list[str] | None = None
+    set: dict[str, Given] = {}
+    seeds: Seeds | None = None
+    tc: Script | None = None
+
+
+class Stated(Part):
+    """A parameter that the document gives.
+
+    Parameters
+    ----------
+    parameter, value : str
+        Parameter of the scenarios, and what it is.
+    where : str
+        Where the document says so.
+    """
+
+    parameter: str
+    value: Given
+    where: str
+
+
+class Fitted(Part):
+    """A parameter that the document leaves unsaid.
+
+    Parameters
+    ----------
+    parameter, value : str
+        What it is called, and what it is taken to be.
+    reason : str
+        Why this value.
+    set : bool
+        Whether it is a parameter of the scenarios, or something that they say.
+    cases : list of str, optional
+        Cases whose scenarios have the parameter; all if left out.
+    others : list of str
+        Other values worth trying, to see how much hangs on it.
+    """
+
+    parameter: str
+    value: Given
+    reason: str
+    set: Switch = True
+    cases: list[str] | None = None
+    others: list[Given] = []
+
+
+class Published(Part):
+    """A published value: a line of ``published.csv``.
+
+    Parameters
+    ----------
+    table, row, column : str
+        Which cell.
+    value : float
+        Its value, in the unit of the cell.
+    doubt : str
+        Why the value is thought to be a misprint or an accident; empty if it is not.
+    """
+
+    table: str
+    row: str
+    column: str
+    value: float
+    doubt: str = ""
+
+
+class Reading(Part):
+    """Another way to read the document, with an error of its own.
+
+    Parameters
+    ----------
+    says : str
+        How it is read.
+    instead : dict of str to str
+        Published table to the table of ours that it is compared with.
+    tables : list of str, optional
+        Published tables that count; all if left out.
+    """
+
+    says: str
+    instead: dict[str, str] = {}
+    tables: list[str] | None = None
+
+
+class Shown(Part):
+    """A cell of an overview.
+
+    Parameters
+    ----------
+    column, row : str
+        Which cell of a table.
+    table : str
+        Of which; that of the line if left out.
+    error : str
+        In their place: a row, for the mean distance of its cells from what was published.
+    digits : int
+        Digits after the point.
+    """
+
+    column: str = ""
+    row: str = ""
+    table: str = ""
+    error: str = ""
+    digits: Digits = 2
+
+
+class Line(Part):
+    """A line of an overview.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    tables : list of str
+        Cases that it is about; cells are taken from the first.
+    variant : str
+        Which variant of them; the cases themselves if left out.
+    """
+
+    name: str
+    tables: Annotated[list[str], Field(min_length=1)]
+    variant: str = ""
+
+
+class Overview(Part):
+    """A table that is shown: some cells of several tables, a line for each.
+
+    Parameters
+    ----------
+    title : str
+        Heading, with the unit.
+    cells : dict of str to Shown
+        Heading of each column to the cell.
+    lines : list of Line
+        What is set side by side.
+    published : bool
+        Whether the published values of the first line stand above.
+    """
+
+    title: str
+    cells: Annotated[dict[str, Shown], Field(min_length=1)]
+    lines: Annotated[list[Line], Field(min_length=1)]
+    published: Switch = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A case, or a variant of one, with what it takes from the study.
+
+    Parameters
+    ----------
+    name, title : str
+        Its name and what it is.
+    base : str
+        Name of the case.
+    case : Case
+        The case.
+    variant : Variant or None
+        The variant.
+    points : dict of str to dict
+        Label of each point to its parameters.
+    rows : dict of str to (str, str)
+        Label of each row to its point and measure; the measure is empty where columns are measures.
+    columns : dict of str to Column
+        Columns.
+    seeds : int
+        Replications.
+    """
+
+    name: str
+    title: str
+    base: str
+    case: Case
+    variant: Variant | None
+    points: dict[str, dict[str, str]]
+    rows: dict[str, tuple[str, str]]
+    columns: dict[str, Column]
+    seeds: int

@@ -1,0 +1,343 @@
+"""Pictures that a study file asks for, by kind, from tables, kept samples and kept runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from trunkline.plot.figure import COLOURS, MARKERS, style
+from trunkline.scenario.fields import PositiveTime, Switch, Time, Whole
+from trunkline.study.language.part import Part
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from trunkline.study.outcome.reproduction import Reproduction
+
+Floats = NDArray[np.float64]
+Curve = tuple[Floats, Floats]
+"""Times [s] and values."""
+
+
+class OverTime(Part):
+    """Samples over time: of the first run that a table keeps, or of columns that keep theirs.
+
+    Parameters
+    ----------
+    kind : {"over-time"}
+        Kind of picture.
+    table : str
+        A table whose case has ``keep``, or columns with ``time: all``.
+    title : str
+        Heading.
+    measures : dict of str to str
+        Measures of probes to what their axis is called; the first is drawn in full.
+    factors : dict of str to float
+        What the values of a measure are multiplied by.
+    targets : dict of str to str
+        Flows or links to what they are called.
+    columns : dict of str to str
+        In place of measures and targets: columns to what they are called; means over the seeds.
+    y_label : str
+        Name of the vertical axis, where it is not that of a measure.
+    every : int
+        Time between the samples of columns [ns].
+    bins : int
+        So many samples of columns make one point.
+    panels : {"points", "targets"}
+        What is side by side; the other is drawn as lines.
+    shade : list of int
+        A time that stands out, e.g. of a failure [ns].
+    published : str, optional
+        Row whose published value is drawn as a line, in panels of targets.
+    """
+
+    kind: Literal["over-time"]
+    table: str
+    title: str = ""
+    measures: dict[str, str] = {}
+    factors: dict[str, float] = {}
+    targets: dict[str, str] = {}
+    columns: dict[str, str] = {}
+    y_label: str = ""
+    every: PositiveTime = 1_000_000_000
+    bins: Annotated[int, Whole("the number of samples of a point", 1, 2**31 - 1)] = 1
+    panels: Literal["points", "targets"] = "points"
+    shade: Annotated[list[Time], Field(min_length=2, max_length=2)] | None = None
+    published: str | None = None
+
+    def draw(self, done: Reproduction) -> Figure:
+        """Draw it."""
+        table = done.tables[self.table]
+        points = {point: f"{done.study.row_title} {point}".strip() for point in table.points}
+        names = self.columns or self.targets
+        measures = {"": self.y_label} if self.columns else self.measures
+        curves = self._columns(done) if self.columns else self._series(done)
+        by_point = self.panels == "points"
+        across, lines = (points, names) if by_point else (names, points)
+        stacked = by_point and len(measures) > 1
+        figure, axes = _figure(len(measures) if stacked else 1, len(across))
+        for column, panel_key in enumerate(across):
+            for row, (measure, label) in enumerate(measures.items()):
+                for number, (line_key, line) in enumerate(lines.items()):
+                    pair = (panel_key, line_key) if by_point else (line_key, panel_key)
+                    faint = row > 0 and not stacked
+                    axes[row if stacked else 0][column].plot(
+                        *curves[*pair, measure],
+                        color=COLOURS[(number if len(lines) > 1 else column) % len(COLOURS)],
+                        linewidth=0.8 if faint else 1.1,
+                        alpha=0.35 if faint else 1.0,
+                        label=line if len(lines) > 1 else label,
+                    )
+            axes[0][column].set_title(across[panel_key])
+            said = done.said.get((self.table, self.published or "", panel_key))
+            if said is not None:
+                axes[0][column].axhline(said.value, color="#555555", linewidth=0.9, linestyle="--")
+        self._finish(axes, list(measures.values()))
+        _legend(figure, axes[0][0])
+        figure.suptitle(self.title, fontsize=11)
+        return figure
+
+    def _finish(self, axes: Any, labels: list[str]) -> None:
+        for panel in axes.flat:
+            if self.shade is not None:
+                panel.axvspan(self.shade[0] / 1e9, self.shade[1] / 1e9, color="#f2f2f2", zorder=0)
+        for panel in axes[-1]:
+            panel.set_xlabel("time [s]")
+        for panel, label in zip(axes[:, 0], labels, strict=False):
+            panel.set_ylabel(label)
+            panel.set_ylim(bottom=0)  # shared by the row
+
+    def _columns(self, done: Reproduction) -> dict[tuple[str, str, str], Curve]:
+        curves: dict[tuple[str, str, str], Curve] = {}
+        points = list(done.tables[self.table].points)
+        for column in self.columns:
+            values = done.measured.samples[self.table, column].mean(axis=1)
+            width = values.shape[1] // self.bins * self.bins
+            means = values[:, :width].reshape(len(points), -1, self.bins).mean(axis=2)
+            at = self.every / 1e9 * self.bins * (np.arange(means.shape[1]) + 0.5)
+            curves |= {(point, column, ""): (at, means[row]) for row, point in enumerate(points)}
+        return curves
+
+    def _series(self, done: Reproduction) -> dict[tuple[str, str, str], Curve]:
+        curves: dict[tuple[str, str, str], Curve] = {}
+        kept = zip(done.tables[self.table].points, done.kept(self.table), strict=True)
+        for point, results in kept:
+            found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+            for row in results.series.rows():
+                value = row["value"]
+                if value is not None and not math.isnan(float(value)):
+                    key = str(row["target"]), str(row["measure"])
+                    found.setdefault(key, []).append((float(row["time_s"] or 0), float(value)))
+            for target in self.targets:
+                for measure in self.measures:
+                    made = np.array(found.get((target, measure), [])).reshape(-1, 2)
+                    factor = self.factors.get(measure, 1.0)
+                    curves[point, target, measure] = made[:, 0], factor * made[:, 1]
+        return curves
+
+
+class TimeSequence(Part):
+    """Segments, losses and acknowledgements of TCP flows over time, a column for each point.
+
+    Parameters
+    ----------
+    kind : {"time-sequence"}
+        Kind of picture.
+    table : str
+        A table whose case keeps traced runs.
+    flows : list of str
+        A row of panels for each.
+    after : int
+        From here on [ns].
+    mark : int, optional
+        A time that is marked [ns].
+    """
+
+    kind: Literal["time-sequence"]
+    table: str
+    flows: Annotated[list[str], Field(min_length=1)]
+    after: Time = 0
+    mark: Time | None = None
+
+    def draw(self, done: Reproduction) -> Figure:
+        """Draw it."""
+        from trunkline.plot.sequence import draw_flow
+
+        points = list(done.tables[self.table].points)
+        figure, axes = _figure(len(self.flows), len(points), height=2.2)
+        kept = zip(points, done.kept(self.table), strict=True)
+        for column, (point, results) in enumerate(kept):
+            for row, flow in enumerate(self.flows):
+                panel = axes[row][column]
+                draw_flow(panel, results, flow, since=self.after / 1e9)
+                if self.mark is not None:
+                    panel.axvline(self.mark / 1e9, color="#999999", linewidth=0.8)
+                panel.set_title(f"{flow}, {done.study.row_title} {point}")
+        for panel in axes[:, 0]:
+            panel.set_ylabel("sent [MB]")
+        for panel in axes[-1]:
+            panel.set_xlabel("time [s]")
+        _legend(figure, axes[0][0])
+        return figure
+
+
+class Distribution(Part):
+    """How the values of a column lie over the seeds, a normal curve fitted to each row.
+
+    Parameters
+    ----------
+    kind : {"distribution"}
+        Kind of picture.
+    table, column : str
+        Which.
+    rows : list of str
+        Rows; all if left out.
+    bin : float
+        Width of the bins, in the unit of the column.
+    """
+
+    kind: Literal["distribution"]
+    table: str
+    column: str
+    rows: list[str] = []
+    bin: Annotated[float, Field(gt=0)]
+
+    def draw(self, done: Reproduction) -> Figure:
+        """Draw it."""
+        table = done.tables[self.table]
+        all_rows = list(table.rows)
+        rows = self.rows or all_rows
+        unit = done.study.unit(table, rows[0], self.column)
+        values = done.measured.columns[self.table, self.column]
+        values = values[[all_rows.index(row) for row in rows]]
+        edges = np.arange(
+            np.floor(values.min() / self.bin) * self.bin, values.max() + self.bin, self.bin
+        )
+        fine = np.linspace(edges[0], edges[-1], 400)
+        figure, axes = _figure(1, 1)
+        panel = axes[0][0]
+        for number, (row, its) in enumerate(zip(rows, values, strict=True)):
+            share = 100 * np.histogram(its, edges)[0] / len(its)
+            look = {"color": COLOURS[number % len(COLOURS)]}
+            middles = (edges[:-1] + edges[1:]) / 2
+            panel.plot(middles, share, MARKERS[number % len(MARKERS)], markersize=3.5, **look)
+            mean, spread = its.mean(), its.std(ddof=1) if len(its) > 1 else 0.0
+            label = f"{row}: mean {mean:.4g} {unit}"
+            if spread > 0:
+                off = (fine - mean) / spread
+                curve = np.exp(-(off**2) / 2) / (spread * np.sqrt(2 * np.pi))
+                panel.plot(fine, 100 * self.bin * curve, linewidth=1.3, label=label, **look)
+        panel.set_xlabel(f"{self.column} [{unit}]")
+        panel.set_ylabel(f"share of the seeds [%], bins of {self.bin:g} {unit}")
+        panel.set_ylim(bottom=0)
+        panel.legend(title=f"{done.study.row_title} (curve: normal fit)".strip(), fontsize=8)
+        return figure
+
+
+class Lines(Part):
+    """A column of several tables against their rows, with intervals; a panel for each column.
+
+    Parameters
+    ----------
+    kind : {"lines"}
+        Kind of picture.
+    columns : list of str
+        Panels.
+    tables : dict of str to str
+        Tables to what their lines are called.
+    rows : list of str
+        Rows, as marks side by side; if left out all, as lines over the rows' numbers.
+    published : bool
+        Whether the published values of the first table are drawn.
+    mark : float, optional
+        A place on the horizontal axis that is marked.
+    y_label : str
+        Name of the vertical axis, where it is not that of the column.
+    """
+
+    kind: Literal["lines"]
+    columns: Annotated[list[str], Field(min_length=1)]
+    tables: Annotated[dict[str, str], Field(min_length=1)]
+    rows: list[str] = []
+    published: Switch = False
+    mark: float | None = None
+    y_label: str = ""
+
+    def draw(self, done: Reproduction) -> Figure:
+        """Draw it."""
+        study = done.study
+        first = done.tables[next(iter(self.tables))]
+        rows = self.rows or list(first.rows)
+        numbers, unit = study.offered(first)
+        figure, axes = _figure(1, len(self.columns), sharey="all")
+        cells = {(c.table, c.row, c.column): c for c in done.cells}
+        for panel, column in zip(axes[0], self.columns, strict=True):
+            said = [cells[first.name, row, column].published for row in rows]
+            if self.published:
+                places = [n for n, value in enumerate(said) if value is not None]
+                panel.hlines(
+                    [said[n] for n in places],
+                    [n - 0.4 for n in places],
+                    [n + 0.4 for n in places],
+                    color="#999999",
+                    linewidth=2,
+                    label="published",
+                )
+            for number, (table, label) in enumerate(self.tables.items()):
+                ours = [cells[table, row, column].ours for row in rows]
+                means = np.array([each.mean for each in ours])
+                halves = np.array([each.half_width or 0.0 for each in ours])
+                look: Mapping[str, Any] = {"color": COLOURS[number % len(COLOURS)]}
+                mark = MARKERS[number % len(MARKERS)]
+                if self.rows:
+                    at = np.arange(len(rows)) + 0.1 * (number - (len(self.tables) - 1) / 2)
+                    panel.errorbar(at, means, halves, fmt=mark, capsize=2, label=label, **look)
+                else:
+                    panel.plot(numbers, means, f"{mark}-", markersize=3, **look)
+                    low, high = means - halves, means + halves
+                    panel.fill_between(numbers, low, high, alpha=0.2, label=label, **look)
+            panel.axhline(0, color="#555555", linewidth=0.8)
+            if self.mark is not None:
+                panel.axvline(self.mark, color="#999999", linewidth=0.8, linestyle=":")
+            if self.rows:
+                panel.set_xticks(range(len(rows)), rows)
+            if len(self.columns) > 1:
+                panel.set_title(column)
+            panel.set_xlabel(study.row_title + (f" [{unit}]" if unit and not self.rows else ""))
+        its = study.unit(first, rows[0], self.columns[0])
+        axes[0][0].set_ylabel(f"{self.y_label or self.columns[0]} [{its}]")
+        _legend(figure, axes[0][0])
+        return figure
+
+
+Picture = Annotated[OverTime | TimeSequence | Distribution | Lines, Field(discriminator="kind")]
+
+
+def pictures(done: Reproduction) -> dict[str, Figure]:
+    """Every picture that the study asks for, by name."""
+    with style():
+        return {name: each.draw(done) for name, each in (done.study.pictures or {}).items()}
+
+
+def _figure(
+    rows: int, columns: int, *, height: float = 2.8, sharey: Literal["row", "all"] = "row"
+) -> tuple[Figure, Any]:
+    from matplotlib.figure import Figure
+
+    wide = 7.5 if columns == 1 else min(11, 5.5 * columns)
+    figure = Figure(figsize=(wide, height * rows + (1.6 if rows == 1 else 0.6)))
+    figure.set_layout_engine("constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=sharey)
+
+
+def _legend(figure: Figure, panel: Axes) -> None:
+    handles, labels = panel.get_legend_handles_labels()
+    if len(labels) > 1:
+        figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)

@@ -1,0 +1,106 @@
+"""A reproduction as one JSON object, and its overviews as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from trunkline.study.language.criteria import Judgement
+from trunkline.study.outcome.cells import Cell, number
+
+if TYPE_CHECKING:
+    from trunkline.study.outcome.reproduction import Reproduction
+
+JSON_SCHEMA = 1
+
+
+def overviews(done: Reproduction) -> list[dict[str, Any]]:
+    """Every overview of the study: ``title``, ``heads`` and ``rows``, all as text."""
+    cells = {(c.table, c.row, c.column): c for c in done.cells}
+    made = []
+    for each in done.study.overviews:
+        rows: list[list[str]] = []
+        for line in each.lines:
+            texts, published = [line.name], ["published"]
+            for one in each.cells.values():
+                tables = [one.table] if one.table else line.tables
+                if line.variant:
+                    tables = [f"{name}, {line.variant}" for name in tables]
+                if one.error:
+                    texts.append(f"{done.error_of(one.error, tables):.{one.digits}f}")
+                    continue
+                cell = cells[tables[0], one.row, one.column]
+                texts.append(cell.text(one.digits))
+                said = cell.published
+                published.append("–" if said is None else f"{said:.{one.digits}f}")
+            rows += [published] if each.published and not rows else []
+            rows.append(texts)
+        made.append({"title": each.title, "heads": ["", *each.cells], "rows": rows})
+    return made
+
+
+def error_unit(done: Reproduction) -> str:
+    """Units of the cells that count in errors."""
+    return _units(cell for table in done.study.cases for cell in done.judged(table))
+
+
+def to_json(done: Reproduction) -> dict[str, Any]:
+    """As the object ``trunkline reproduce --json`` prints."""
+    errors = {
+        table: {
+            "cells": error.cells,
+            "doubtful": error.doubtful,
+            "mean_absolute": error.mean_absolute,
+            "unit": _units(done.judged(table)),
+            "mape_percent": error.mape_percent,
+            "mape_percent_all": error.mape_percent_all,
+            "mean_log_ratio": error.mean_log_ratio,
+            "published_inside_interval": error.inside,
+        }
+        for table, error in done.errors().items()
+    }
+    cases = done.study.cases
+    return {
+        "schema": JSON_SCHEMA,
+        "study": done.study.name,
+        "seeds": len(done.seeds),
+        "cells": [cell.to_dict() for cell in done.cells],
+        "overviews": overviews(done),
+        "claims": [
+            {"name": c.name, "held": c.held, "detail": f"{c.says}: {c.detail}"} for c in done.claims
+        ],
+        "criteria": [_criterion(each) for each in done.criteria],
+        "fitted": [
+            item.model_dump(include={"parameter", "value", "reason"}) for item in done.study.fitted
+        ],
+        "summary": {
+            "tables": {name: error for name, error in errors.items() if name in cases},
+            "variants": {name: error for name, error in errors.items() if name not in cases},
+            "claims_held": sum(claim.held for claim in done.claims),
+            "claims": len(done.claims),
+            "mean_absolute_error": number(done.mean_absolute_error()),
+            "error_unit": error_unit(done),
+            "readings": {each.says: done.mean_absolute_error(each) for each in done.study.readings},
+            "criteria_agreed": sum(each.agrees for each in done.criteria),
+            "criteria": len(done.criteria),
+            "runs": done.measured.runs,
+            "packet_hops": done.measured.packet_hops,
+            "hash": done.measured.hash,
+        },
+    }
+
+
+def _units(cells: Iterable[Cell]) -> str:
+    return ", ".join(dict.fromkeys(cell.unit for cell in cells))
+
+
+def _criterion(each: Judgement) -> dict[str, Any]:
+    return each.answer.model_dump() | {
+        "statistic": each.ours.mean,
+        "low": each.ours.low,
+        "high": each.ours.high,
+        "statistic_of_published": each.theirs,
+        "at_least": each.at_least,
+        "ours": "yes" if each.yes else "no",
+        "agrees": each.agrees,
+    }

@@ -1,0 +1,168 @@
+"""A reproduction as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from trunkline.results.render import add, draw, frame
+from trunkline.study.outcome.record import error_unit, overviews
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+    from trunkline.study.outcome.cells import Cell
+    from trunkline.study.outcome.reproduction import Reproduction
+
+
+def render(done: Reproduction, *, width: int | None = None, colour: bool = False) -> str:
+    """Write ours beside the published values, the claims, and what was fitted.
+
+    Parameters
+    ----------
+    done : Reproduction
+        The study that was run.
+    width : int, optional
+        Columns of the terminal; found out by itself if left out.
+    colour : bool, default False
+        Whether to use the escape codes of a terminal.
+    """
+    study = done.study
+    shown = study.cases if study.overviews else done.tables
+    parts = [_table(done, table) for table in shown if any(c.table == table for c in done.cells)]
+    parts += [_overview(each) for each in overviews(done)]
+    doubts = {cell.doubt: None for cell in done.cells if cell.doubt}
+    if doubts:
+        listed = frame("* Judged apart", ["why"])
+        for doubt in doubts:
+            add(listed, [doubt])
+        parts.append(listed)
+    if done.criteria:
+        parts.append(_criteria(done))
+    if done.claims:
+        parts.append(_claims(done))
+    if study.fitted:
+        parts.append(_fitted(done))
+    if study.published:
+        parts.append(_errors(done))
+    if study.error == "absolute" and study.published:
+        parts.append(_overall(done))
+    source = f" ({study.source.document}, {study.source.date})" if study.source else ""
+    runs = f"{len(done.seeds)} seeds a point, 95 % intervals"
+    last = f"{study.title}{source}; {runs}; hash {done.measured.hash[:16]}"
+    return draw(parts, last, width=width, colour=colour)
+
+
+def _table(done: Reproduction, name: str) -> RichTable:
+    table = done.tables[name]
+    mine = [c for c in done.cells if c.table == name]
+    said = {c.column for c in mine if c.published is not None}
+    heads = [done.study.row_title]
+    for column in dict.fromkeys(c.column for c in mine):
+        heads += [column, "publ.", "err"] if column in said else [column]
+    units = ", ".join(dict.fromkeys(c.unit for c in mine))
+    drawn = frame(f"Table {name}: {table.title} [{units}]", heads)
+    relative = done.study.error == "relative"
+    for row in table.rows:
+        texts = [row]
+        for cell in (c for c in mine if c.row == row):
+            digits = done.study.column(table, row, cell.column).digits
+            texts += _cell(cell, digits, relative=relative)[: 3 if cell.column in said else 1]
+        add(drawn, texts)
+    return drawn
+
+
+def _cell(cell: Cell, digits: int, *, relative: bool) -> list[str]:
+    ours = cell.text(digits)
+    if cell.published is None or cell.difference is None:
+        return [ours, "–", "–"]
+    said = f"{cell.published:.{digits}f}" + ("*" if cell.doubt else "")
+    if not relative or cell.error is None:
+        return [ours, said, f"{cell.difference:+.{digits}f}"]
+    return [ours, said, f"{100 * cell.error:+.0f}%"]
+
+
+def _overview(its: Mapping[str, Any]) -> RichTable:
+    drawn = frame(its["title"], its["heads"])
+    for row in its["rows"]:
+        add(drawn, row)
+    return drawn
+
+
+def _criteria(done: Reproduction) -> RichTable:
+    heads = [
+        "case",
+        "criterion",
+        "of",
+        "statistic",
+        "publ. rates",
+        "yes from",
+        "ours",
+        "publ.",
+        "",
+    ]
+    drawn = frame("Criteria, worked out", heads, names=3)
+    for each in done.criteria:
+        half = each.ours.half_width
+        cells = [
+            each.answer.case,
+            each.answer.criterion,
+            each.answer.group,
+            f"{each.ours.mean:.2f}" + ("" if half is None else f" ± {half:.2f}"),
+            "–" if each.theirs is None else f"{each.theirs:.2f}",
+            f"{each.at_least:g}",
+            "yes" if each.yes else "no",
+            each.answer.published,
+            "agreed" if each.agrees else "NOT AGREED",
+        ]
+        add(drawn, cells)
+    return drawn
+
+
+def _claims(done: Reproduction) -> RichTable:
+    drawn = frame("Claims", ["claim", "", "detail"], names=3)
+    for claim in done.claims:
+        add(drawn, [claim.says, "held" if claim.held else "BROKEN", claim.detail])
+    return drawn
+
+
+def _fitted(done: Reproduction) -> RichTable:
+    drawn = frame(
+        "Fitted, as the document leaves it unsaid", ["parameter", "value", "why"], names=3
+    )
+    for item in done.study.fitted:
+        add(drawn, [item.parameter, item.value, item.reason])
+    return drawn
+
+
+def _errors(done: Reproduction) -> RichTable:
+    heads = ["table", "cells", f"mean abs. [{error_unit(done)}]"]
+    relative = done.study.error == "relative"
+    heads += ["mean abs. error", "with *", "mean |ln|"] if relative else []
+    title = "Error against the published values"
+    if done.study.judged:
+        title += f", {', '.join(done.study.judged)}"
+    drawn = frame(title, [*heads, "inside interval"])
+    for table, error in done.errors().items():
+        if done.study.overviews and table not in done.study.cases:
+            continue
+        cells = [table, str(error.cells), f"{error.mean_absolute:.3f}"]
+        if error.mape_percent is not None:
+            cells += [
+                f"{error.mape_percent:.1f} %",
+                f"{error.mape_percent_all:.1f} %",
+                f"{error.mean_log_ratio:.3f}",
+            ]
+        add(drawn, [*cells, f"{error.inside} of {error.cells}"])
+    drawn.caption = "inside interval: published values within our 95 % interval"
+    if relative:
+        drawn.caption += "; |ln|: of ours over published"
+    return drawn
+
+
+def _overall(done: Reproduction) -> RichTable:
+    drawn = frame("Over all tables", ["reading", f"mean abs. error [{error_unit(done)}]"])
+    add(drawn, ["as published", f"{done.mean_absolute_error():.4f}"])
+    for reading in done.study.readings:
+        add(drawn, [reading.says, f"{done.mean_absolute_error(reading):.4f}"])
+    return drawn

@@ -1,0 +1,1 @@
+"""Plans of runs, their execution and their store."""

@@ -1,0 +1,286 @@
+"""The data set of a study: a row for each run, and what it is read back as."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trunkline.results import Results
+from trunkline.results import store as results_store
+from trunkline.study.errors import Damaged, Refused
+from trunkline.study.run.disk import checked
+from trunkline.study.run.journal import Record
+from trunkline.study.run.measure import agreements, units
+from trunkline.study.run.plan import FIXED
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import polars as pl
+    import xarray as xr
+
+
+def frame(
+    plan: Mapping[str, Any],
+    done: Mapping[int, Record],
+    places: Sequence[tuple[int, int]],
+    labels: Sequence[str],
+) -> pl.DataFrame:
+    """Rows of the runs that are done, in order.
+
+    Parameters
+    ----------
+    plan : mapping
+        The plan as the manifest holds it.
+    done : mapping of int to Record
+        What is known of them.
+    places : sequence of (int, int)
+        From :func:`places_of`.
+    labels : sequence of str
+        From :func:`labels_of`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``run``, ``point``, ``part``, ``seed``, a column for each label, one for each value, then
+        ``hash``, ``events``, ``packet_hops``.
+    """
+    import polars as pl
+
+    runs = sorted(done)
+    records = [done[run] for run in runs]
+    points = [plan["points"][places[run][0]] for run in runs]
+    names = list(dict.fromkeys(name for record in records for name in record.values))
+    for name in names:
+        if name in labels or name in FIXED:
+            raise Refused(f"a value and a parameter are both called {name!r}")
+    columns: dict[str, pl.Series] = {
+        "run": pl.Series(runs, dtype=pl.Int64),
+        "point": pl.Series([places[run][0] for run in runs], dtype=pl.Int64),
+        "part": pl.Series([point["part"] for point in points], dtype=pl.String),
+        "seed": pl.Series([places[run][1] for run in runs], dtype=pl.UInt64),
+    }
+    for label in labels:
+        said = [point["labels"].get(label) for point in points]
+        columns[label] = pl.Series(said, dtype=pl.String)
+    for name in names:
+        values = [record.values.get(name) for record in records]
+        columns[name] = pl.Series(values, dtype=_type(values), strict=False)
+    columns["hash"] = pl.Series([record.hash for record in records], dtype=pl.String)
+    for name in ("events", "packet_hops"):
+        counts = [getattr(record, name) for record in records]
+        columns[name] = pl.Series(counts, dtype=pl.Int64)
+    return pl.DataFrame(columns)
+
+
+def _type(values: list[Any]) -> Any:
+    import polars as pl
+
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {list}:
+        return pl.List(pl.Float64)
+    return pl.String if kinds == {str} else pl.Float64
+
+
+def records(path: Path) -> Iterator[Record]:
+    """Records of a file of the data set.
+
+    Parameters
+    ----------
+    path : Path
+        Parquet file that a study wrote.
+    """
+    import polars as pl
+
+    table = pl.read_parquet(path)
+    said = json.loads((path.parent.parent / "manifest.json").read_text("utf-8"))
+    known = {*FIXED, *labels_of(said)}
+    names = [name for name in table.columns if name not in known]
+    for row in table.iter_rows(named=True):
+        values = {name: row[name] for name in names if row[name] is not None}
+        yield Record(row["run"], row["hash"], row["events"], row["packet_hops"], values)
+
+
+class Runs:
+    """The runs of a study that have ended.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        A row for each.
+    manifest : mapping
+        What was to be run.
+    folder : Path
+        Where they are.
+    """
+
+    def __init__(self, table: pl.DataFrame, manifest: Mapping[str, Any], folder: Path) -> None:
+        self.table, self.manifest, self.folder = table, manifest, folder
+
+    @property
+    def complete(self) -> bool:
+        """Whether all have ended."""
+        return bool(self.manifest.get("files"))
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the columns that tell points apart."""
+        return labels_of(self.manifest)
+
+    @property
+    def values(self) -> list[str]:
+        """Names of the columns that hold what was measured."""
+        return [n for n in self.table.columns if n not in FIXED and n not in self.labels]
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of the values, as far as the study file says."""
+        return units(self.manifest["measures"])
+
+    @property
+    def agreements(self) -> list[str]:
+        """Names of the columns that tell whether a run keeps an agreement: 1 or 0."""
+        return agreements(self.manifest["measures"])
+
+    def part(self, name: str) -> pl.DataFrame:
+        """Rows of one part, without the columns that it has not."""
+        import polars as pl
+
+        rows = self.table.filter(pl.col("part") == name)
+        return rows.select(column.name for column in rows if column.null_count() < len(rows))
+
+    def kept(self, run: int) -> Results:
+        """All tables of a run that is kept.
+
+        Parameters
+        ----------
+        run : int
+            Its number.
+        """
+        return results_store.read(self.folder / "runs" / str(run))[0]
+
+    def to_polars(self) -> pl.DataFrame:
+        """As a polars data frame."""
+        return self.table
+
+    def to_pandas(self) -> pd.DataFrame:
+        """As a pandas data frame; needs the extra ``pandas``."""
+        return self.table.to_pandas()
+
+    def to_xarray(self) -> xr.Dataset:
+        """As an xarray data set over points and seeds; needs the extra ``xarray``.
+
+        Returns
+        -------
+        xarray.Dataset
+            With a dimension for each label where the points are the full product of the labels'
+            values, else with one dimension ``point`` and the labels as coordinates along it. Lists
+            are left out.
+        """
+        import numpy as np
+        import polars as pl
+        import xarray as xr
+
+        keys = [label for label in self.labels if self.table[label].n_unique() > 1]
+        if self.table["part"].n_unique() > 1:
+            keys.insert(0, "part")
+        axes = {key: self.table[key].unique(maintain_order=True).to_list() for key in keys}
+        product = int(np.prod([len(axis) for axis in axes.values()]))
+        points = self.table["point"].unique(maintain_order=True).to_list()
+        if not keys or product != len(points):
+            axes = {"point": points}
+        axes["seed"] = self.table["seed"].unique().sort().to_list()
+        places = [
+            self.table[key].replace_strict(
+                {v: i for i, v in enumerate(axis)}, return_dtype=pl.Int64
+            )
+            for key, axis in axes.items()
+        ]
+        shape = tuple(len(axis) for axis in axes.values())
+        data = {}
+        for name in self.values:
+            if self.table[name].dtype != pl.Float64:
+                continue
+            block = np.full(shape, np.nan)
+            block[tuple(place.to_numpy() for place in places)] = self.table[name].to_numpy()
+            data[name] = (tuple(axes), block)
+        made = xr.Dataset(data, coords=axes)
+        if "point" in axes:
+            firsts = self.table.unique("point", keep="first", maintain_order=True)
+            made = made.assign_coords({key: ("point", firsts[key].to_list()) for key in keys})
+        return made
+
+    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
+        """Ask with SQL, in which the table is called ``runs``; needs the extra ``sql``.
+
+        Parameters
+        ----------
+        query : str
+            For example ``"select seed, avg(goodput) from runs group by seed"``.
+        """
+        import duckdb
+
+        database = duckdb.connect()
+        database.register("runs", self.table)
+        return database.sql(query)
+
+
+def read(folder: str | Path) -> Runs:
+    """Read a study back, whether or not all its runs have ended.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Folder of the study.
+
+    Raises
+    ------
+    Refused
+        It holds no study, or a file is not as it was written.
+    """
+    import polars as pl
+
+    from trunkline.study.run import journal, store
+
+    where = Path(folder)
+    said = store.manifest(where)
+    files = [name for name in said.get("files", {}) if name.startswith(store.DATA)]
+    if files:
+        tables = [pl.read_parquet(checked(where / n, said["files"][n])) for n in files]
+        return Runs(pl.concat(tables, how="diagonal"), said, where)
+    path = where / store.JOURNAL
+    ended, damaged = journal.read(path)
+    if damaged:
+        listed = ", ".join(map(str, damaged[:5]))
+        hint = "resume the study to run again what is lost"
+        raise Damaged(f"{path} is damaged in line {listed}; {hint}")
+    done = {record.run: record for record in ended}
+    return Runs(frame(said, done, places_of(said), labels_of(said)), said, where)
+
+
+def labels_of(plan: Mapping[str, Any]) -> list[str]:
+    """Names of what tells points apart."""
+    return list(dict.fromkeys(label for point in plan["points"] for label in point["labels"]))
+
+
+def places_of(plan: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Point and seed of every run."""
+    return [(place, seed) for place, point in enumerate(plan["points"]) for seed in seeds_of(point)]
+
+
+def seeds_of(point: Mapping[str, Any]) -> Sequence[int]:
+    """Seeds of a point as the manifest holds it."""
+    seeds = point["seeds"]
+    return range(seeds["from"], seeds["to"] + 1) if isinstance(seeds, dict) else list(seeds)
+
+
+def keeps(plan: Mapping[str, Any]) -> set[int]:
+    """Numbers of the runs that keep all their tables."""
+    found: set[int] = set()
+    first = 0
+    for point in plan["points"]:
+        found |= set(range(first, first + point["keep"]))
+        first += len(seeds_of(point))
+    return found

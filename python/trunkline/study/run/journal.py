@@ -1,0 +1,139 @@
+"""Runs that have ended, one line each, kept until the data set is written.
+
+Lines are only ever appended, each with its checksum, and flushed to the disk in batches. What a
+crash, a full disk or a bad sector leaves of a line is recognised by the checksum.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trunkline.study.run.measure import Values
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A run that has ended.
+
+    Parameters
+    ----------
+    run : int
+        Its number in the study.
+    hash : str
+        Results hash.
+    events, packet_hops : int
+        Events of the engine; packets sent on links.
+    values : dict
+        What was measured.
+    """
+
+    run: int
+    hash: str
+    events: int
+    packet_hops: int
+    values: Values
+
+    def to_json(self) -> str:
+        """As text; floats keep all their digits."""
+        fields = [self.run, self.hash, self.events, self.packet_hops, self.values]
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Record:
+        """Record that :meth:`to_json` wrote."""
+        run, digest, events, packet_hops, values = json.loads(text)
+        return cls(run, digest, events, packet_hops, values)
+
+
+class Journal:
+    """The file of ended runs, open for appending.
+
+    Parameters
+    ----------
+    path : Path
+        The file; made if it is not there. A last line that is not whole is cut off.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._whole = os.lseek(self._handle, 0, os.SEEK_END)
+        content = os.pread(self._handle, 1, self._whole - 1) if self._whole else b"\n"
+        if content != b"\n":
+            self._whole = path.read_bytes().rfind(b"\n") + 1
+            os.ftruncate(self._handle, self._whole)
+
+    def append(self, records: Iterable[Record]) -> None:
+        """Write records and wait until the disk has them.
+
+        Raises
+        ------
+        OSError
+            There is no space; the file is as it was.
+        """
+        lines = b"".join(_line(record.to_json()) for record in records)
+        try:
+            written = 0
+            while written < len(lines):
+                written += os.pwrite(self._handle, lines[written:], self._whole + written)
+            os.fsync(self._handle)
+        except OSError:
+            os.ftruncate(self._handle, self._whole)
+            raise
+        self._whole += len(lines)
+
+    def close(self) -> None:
+        """Close the file; once more does nothing."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+def _line(text: str) -> bytes:
+    content = text.encode()
+    return b"%08x %b\n" % (zlib.crc32(content), content)
+
+
+def read(path: Path) -> tuple[list[Record], list[int]]:
+    """Records of a journal.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it may be missing.
+
+    Returns
+    -------
+    (list of Record, list of int)
+        Records in the order written, and numbers of the lines, from 1, that are damaged. A last
+        line without its end is not one of them: it was being written.
+    """
+    records, damaged = [], []
+    for number, line in enumerate(_lines(path), 1):
+        content = line[9:-1]
+        if not line.endswith(b"\n"):
+            break
+        if line[:9] == b"%08x " % zlib.crc32(content):
+            records.append(Record.from_json(content.decode()))
+        else:
+            damaged.append(number)
+    return records, damaged
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            yield from file
+    except FileNotFoundError:
+        return
+
+
+def write_about(path: Path, about: dict[str, Any]) -> None:
+    """Append a line of JSON to a log."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(about, ensure_ascii=False) + "\n")

@@ -1,0 +1,217 @@
+"""The points of a study file, and what their runs gave as tables of values."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trunkline import network as networks
+from trunkline.study.language import formula
+from trunkline.study.language.claims import Tables, Values
+from trunkline.study.language.draws import written
+from trunkline.study.language.loading import scenario_of, text_of
+from trunkline.study.language.model import Study
+from trunkline.study.language.parts import Table
+from trunkline.study.language.values import Column
+from trunkline.study.run.execute import How
+from trunkline.study.run.frames import Runs
+from trunkline.study.run.measure import of_columns
+from trunkline.study.run.perform import performed
+from trunkline.study.run.plan import Plan, Point
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the runs of a study gave.
+
+    Parameters
+    ----------
+    columns : dict of (table, column) to ndarray of shape (rows, seeds)
+        Values in the unit of the cell.
+    hash : str
+        SHA-256 over the results hashes of all runs, in the order of points and seeds.
+    packet_hops : int
+        Packets sent on links, over all runs.
+    runs : int
+        How many.
+    samples : dict of (table, column) to ndarray of shape (rows, seeds, samples)
+        Columns that keep all samples of a series.
+    first : dict of str to int
+        Number of each table's first run.
+    """
+
+    columns: dict[tuple[str, str], Values]
+    hash: str
+    packet_hops: int
+    runs: int = 0
+    samples: dict[tuple[str, str], Values] = field(default_factory=dict)
+    first: dict[str, int] = field(default_factory=dict)
+
+
+def seeds_of(study: Study, table: Table, asked: int) -> int:
+    """Replications of a table's points, in proportion where others than the study's are asked for.
+
+    Two are the least that have an interval.
+    """
+    if table.seeds == study.seeds:
+        return asked
+    return max(min(2, table.seeds), table.seeds * asked // study.seeds)
+
+
+def plan(study: Study, seeds: Sequence[int]) -> Plan:
+    """Compile every point of a study, tables first, then rows.
+
+    The same seeds are used in every point, so that points share their random numbers.
+
+    Raises
+    ------
+    ScenarioError
+        A scenario of the study, or a value set in it, is wrong.
+    """
+    tables = study.tables()
+    points = []
+    for table in tables:
+        columns = _measured(study, table)
+        own = seeds[: seeds_of(study, table, len(seeds))]
+        drawn = written(
+            study.name, [d for d in study.draws if d.cases is None or table.base in d.cases]
+        )
+        for label, values in table.points.items():
+            scenario = scenario_of(study, table, values)
+            labels = dict(values) if table.case.rows is None else {"row": label}
+            if len(tables) > 1:
+                labels = {"table": table.name, **labels}
+            points.append(
+                Point(
+                    networks.compile(scenario).to_json(),
+                    tuple(own),
+                    sys.intern(of_columns(columns, scenario.bounds())),
+                    labels=labels,
+                    scenario=functools.partial(text_of, study, table, values),
+                    keep=table.case.keep if table.variant is None else 0,
+                    draws=drawn,
+                )
+            )
+    return Plan(study.name, study.title, points)
+
+
+def _measured(study: Study, table: Table) -> dict[str, Mapping[str, object]]:
+    """What is measured in each run of a table, by the name it has in the data set."""
+    return {name: its.to_measure() for _, _, name, its in _cells(study, table) if its.value is None}
+
+
+def _cells(study: Study, table: Table) -> Iterator[tuple[str, str, str, Column]]:
+    """Measure, column, name in the data set, and how it is got."""
+    for name, column in table.columns.items():
+        for measure in dict.fromkeys(measure for _, measure in table.rows.values()):
+            if measure:
+                its = column.over(study.measures[measure])
+                yield measure, name, f"{measure} {name}", its
+            else:
+                yield "", name, name, column
+
+
+def measured(study: Study, runs: Runs) -> Measured:
+    """Values of a study whose runs have all ended.
+
+    Parameters
+    ----------
+    study : Study
+        What was run.
+    runs : Runs
+        What came of it, in the order of :func:`plan`.
+    """
+    columns: dict[tuple[str, str], Values] = {}
+    samples: dict[tuple[str, str], Values] = {}
+    first: dict[str, int] = {}
+    counts = runs.table["point"].value_counts().sort("point")["count"].to_list()
+    row = place = 0
+    for table in study.tables():
+        points, seeds = len(table.points), counts[place]
+        block = runs.table.slice(row, points * seeds)
+        first[table.name] = row
+        row, place = row + points * seeds, place + points
+        for name in table.columns:
+            columns[table.name, name] = np.full((len(table.rows), seeds), np.nan)
+        for number, (_, column, name, its) in enumerate(_cells(study, table)):
+            if its.listed:
+                kept = np.array(block[name].to_list())
+                samples[table.name, column] = kept.reshape(points, seeds, -1)
+                del columns[table.name, column]
+            elif its.value is None:
+                step = len(table.rows) // points
+                values = block[name].to_numpy().reshape(points, seeds)
+                columns[table.name, column][number % step :: step] = values
+        derive(study, table, columns)
+    return Measured(
+        columns,
+        digest(runs.table["hash"]),
+        int(runs.table["packet_hops"].sum()),
+        len(runs.table),
+        samples,
+        first,
+    )
+
+
+def derive(study: Study, table: Table, columns: dict[tuple[str, str], Values]) -> None:
+    """Work out what is given by formulas, where nothing is known yet.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    table : Table
+        One of its tables.
+    columns : dict of (table, column) to ndarray
+        Values so far; those of the table are filled in.
+    """
+    measured = study.measures if any(measure for _, measure in table.rows.values()) else {}
+    family = measured or table.columns
+    formulas = {name: its.value for name, its in family.items() if its.value is not None}
+    if not formulas:
+        return
+    rows = {each.name: tuple(each.rows) for each in study.tables()}
+    numbers = {table.name: study.offered(table)[0]}
+    for name in formula.in_order(formulas):
+        tree = formula.parse(formulas[name], claim=False)
+        if not measured:
+            _fill(columns[table.name, name], tree, Tables(columns, rows, numbers, table.name))
+            continue
+        # A formula of measures is worked out at each column for itself.
+        step, place = len(measured), list(measured).index(name)
+        for column in table.columns:
+            own = columns[table.name, column]
+            beside = {("", each): own[n::step] for n, each in enumerate(measured)}
+            _fill(own[place::step], tree, Tables(beside, {"": tuple(table.points)}))
+
+
+def _fill(cells: Values, tree: ast.expr, scope: Tables) -> None:
+    made = np.broadcast_to(formula.value(tree, scope).values, cells.shape)
+    np.copyto(cells, made, where=np.isnan(cells))
+
+
+def digest(hashes: Iterable[str]) -> str:
+    """SHA-256 over results hashes, in order."""
+    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+
+
+def run(study: Study, seeds: Sequence[int], *, threads: int | None = None) -> Measured:
+    """Run every point with every seed and keep nothing on disk.
+
+    Parameters
+    ----------
+    study : Study
+        What to run.
+    seeds : sequence of int
+        Seeds of the replications.
+    threads : int, optional
+        Runs at once; all cores if left out. Results do not depend on it.
+    """
+    with performed(plan(study, seeds), how=How(threads=threads)) as runs:
+        return measured(study, runs)
