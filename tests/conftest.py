@@ -30,9 +30,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--linux``: the long tier of the Linux engine too."""
+    """``--linux``: the long tier of the Linux engine too; ``--pin``: rewrite the pinned results."""
     parser.addoption(
         "--linux", action="store_true", help="run the guests that take minutes as well"
+    )
+    parser.addoption(
+        "--pin", action="store_true", help="rewrite tests/pinned-results.csv where results differ"
     )
 
 

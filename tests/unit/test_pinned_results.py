@@ -1,0 +1,127 @@
+"""Every shipped example and study gives the results that ``tests/pinned-results.csv`` lists.
+
+A line a run: what is run, its point, the simulated time, the threads, the seed and the results
+hash. ``./dev python -m pytest tests/unit/test_pinned_results.py --pin`` rewrites the table; a line
+that changes goes under "Changes that alter results" in CHANGELOG.md, with the reason.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import json
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+import pytest
+
+import trunkline as tl
+from trunkline import network, study
+from trunkline.engine import simulate
+from trunkline.study.language.draws import drawn, written
+from trunkline.study.language.loading import scenario_of
+
+PINNED = Path(__file__).resolve().parents[1] / "pinned-results.csv"
+EXAMPLES = sorted(Path(tl.__file__).parent.glob("examples/*.yaml"))
+SHORT = {"avallone2003": 8.0, "bhani1999": 1.5, "seddigh1999": 60.0}
+"""Simulated seconds of studies of which a run as shipped takes long; warm-up shrinks as much."""
+ON_THREADS = {"protected-ring": (2, 4), "diffserv-over-mpls": (2, 4), "hello": (2,)}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is run, as the table has it before the hash."""
+
+    what: str
+    point: str
+    duration_s: float
+    threads: int
+    seed: int = 1
+
+
+def _shortened(network_json: str, duration_s: float | None) -> str:
+    """A network whose run, with its warm-up, takes at most so long."""
+    said = json.loads(network_json)
+    run = said["run"]
+    share = min(1.0, (duration_s or 1e9) * 1e9 / run["duration_ns"])
+    run |= {key: int(run[key] * share) for key in ("duration_ns", "warmup_ns")}
+    return json.dumps(said, sort_keys=True, separators=(",", ":"))
+
+
+def _run(what: str, point: str, network_json: str, threads: int) -> tuple[Run, str]:
+    duration = json.loads(network_json)["run"]["duration_ns"] / 1e9
+    results = simulate(network_json, seeds=[1], threads=threads)[0]
+    return Run(what, point, duration, threads), results.hash()
+
+
+def _of_example(file: Path) -> Iterator[tuple[Run, str]]:
+    compiled = network.compile(tl.load(file)).to_json()
+    for threads in (1, *ON_THREADS.get(file.stem, ())):
+        yield _run(file.stem, "", compiled, threads)
+
+
+def _of_study(name: str) -> Iterator[tuple[Run, str]]:
+    """The last point of each table."""
+    its = study.find(name)
+    for table in its.tables():
+        said = [one for one in its.draws if one.cases is None or table.base in one.cases]
+        draws = written(name, said)
+        label, values = list(table.points.items())[-1]
+        compiled = network.compile(scenario_of(its, table, values)).to_json()
+        compiled = _shortened(drawn(compiled, draws, 1) if draws else compiled, SHORT.get(name))
+        yield _run(name, f"{table.name}: {label}", compiled, 1)
+
+
+@functools.cache
+def _pinned() -> dict[Run, str]:
+    with PINNED.open(newline="") as file:
+        return {
+            Run(
+                row["what"],
+                row["point"],
+                float(row["duration_s"]),
+                int(row["threads"]),
+                int(row["seed"]),
+            ): row["hash"]
+            for row in csv.DictReader(file)
+        }
+
+
+def _rewrite(what: str, found: dict[Run, str]) -> None:
+    """Replace the lines of an example or a study."""
+    kept = (
+        {run: its for run, its in _pinned().items() if run.what != what} if PINNED.exists() else {}
+    )
+    lines = sorted((kept | found).items(), key=lambda line: (line[0].what, line[0].threads))
+    with PINNED.open("w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow([*(field.name for field in fields(Run)), "hash"])
+        table.writerows([*astuple(run), its] for run, its in lines)
+    _pinned.cache_clear()
+
+
+def _hold(what: str, found: dict[Run, str], rewrite: bool) -> None:
+    if rewrite:
+        _rewrite(what, found)
+    assert found == {run: its for run, its in _pinned().items() if run.what == what}
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_an_example_gives_its_pinned_results_on_any_number_of_threads(
+    file: Path, request: pytest.FixtureRequest
+) -> None:
+    found = dict(_of_example(file))
+    assert len(set(found.values())) == 1
+    _hold(file.stem, found, request.config.getoption("--pin"))
+
+
+@pytest.mark.parametrize("name", study.names())
+def test_the_last_point_of_each_table_of_a_study_gives_its_pinned_results(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    _hold(name, dict(_of_study(name)), request.config.getoption("--pin"))
+
+
+def test_nothing_is_pinned_that_is_no_longer_shipped() -> None:
+    assert {run.what for run in _pinned()} == {*(file.stem for file in EXAMPLES), *study.names()}
