@@ -114,6 +114,8 @@ def run(job: Job) -> tuple[bytes, bytes, Cost, dict[str, str]]:
         f"time-travel-start={START_S}",
         "panic=-1",
         "quiet",
+        # A device with IPv6 sends router solicitations and MLD reports of its own.
+        "ipv6.disable_ipv6=1",
     ]
     memory = memory_folder(job.memory_mb)
     environment = {"PATH": os.defpath, "UML_SEED": str(job.seed), "TMPDIR": str(memory)}
