@@ -1,4 +1,4 @@
-"""``trunkline import``: configurations of routers as port configurations."""
+"""``trunkline import``: what other programs wrote, as a scenario or parts of one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from trunkline.cli.import_network import network
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
@@ -19,9 +20,12 @@ F = TypeVar("F", bound="Callable[..., Any]")
 JSON_SCHEMA = 1
 
 
-@click.group("import", short_help="Translate configurations of routers.")
+@click.group("import", short_help="Read networks and configurations of routers.")
 def command() -> None:
-    """Translate configurations of routers into ports and conditioners of a scenario."""
+    """Read published networks as scenarios, configurations of routers as ports of one."""
+
+
+command.add_command(network)
 
 
 def _options(function: F) -> F:
@@ -100,7 +104,7 @@ def _print(
     try:
         made = read(text, addresses=addresses, age=age)
     except ImportFault as fault:
-        raise _Refused(fault.render("<stdin>" if file == "-" else file)) from None
+        raise Refused(fault.render("<stdin>" if file == "-" else file)) from None
     if not made.to_dict():
         click.echo(f"import: nothing in {file} queues or polices packets", err=True)
     if as_json:
@@ -122,7 +126,7 @@ def _print(
         click.echo(yaml.safe_dump(made.to_dict(), sort_keys=False, allow_unicode=True), nl=False)
 
 
-class _Refused(click.ClickException):
+class Refused(click.ClickException):
     """A configuration that is not translated."""
 
     exit_code = Status.USAGE

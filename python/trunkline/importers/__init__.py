@@ -1,4 +1,4 @@
-"""Importers: configurations of routers as ports and conditioners of a scenario."""
+"""Importers: networks as scenarios, configurations of routers as ports and conditioners."""
 
 from __future__ import annotations
 

@@ -6,10 +6,10 @@ from contextvars import ContextVar
 
 from trunkline.scenario import schedule
 from trunkline.scenario.base import merged
+from trunkline.scenario.beside import BesideError
 from trunkline.scenario.diagnostic import Path, Problems, nearest
 from trunkline.scenario.flow import LINUX_TCP, Tcp, Udp
 from trunkline.scenario.model import Scenario
-from trunkline.scenario.schedule import ScheduleError
 from trunkline.scenario.topology import Topology, listed, unknown_node
 from trunkline.scenario.units import format_bytes, format_time
 
@@ -247,7 +247,7 @@ def _udp(scenario: Scenario, flow: Udp, path: Path, problems: Problems) -> None:
     if flow.arrivals == "schedule" and flow.schedule is not None:
         try:
             scenario._schedules[flow.schedule] = schedule.read(flow.schedule, scenario._folder)
-        except ScheduleError as error:
+        except BesideError as error:
             problems.add("file", (*path, "schedule"), str(error), given=flow.schedule)
 
 

@@ -1,32 +1,17 @@
 """Packet schedules: when each datagram of a flow is sent, and how large it is."""
 
 import csv
-import os
-import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trunkline.scenario import units
+from trunkline.scenario import beside, units
+from trunkline.scenario.beside import BesideError
 from trunkline.scenario.units import UnitError
 
-__all__ = ["Schedule", "ScheduleError", "read"]
+__all__ = ["Schedule", "read"]
 
 MAX_FILE = 200_000_000
 _LOWEST, _HIGHEST = 28, 65_535
-
-
-class ScheduleError(ValueError):
-    """A schedule that cannot be used.
-
-    Attributes
-    ----------
-    line : int
-        Line of the file; 0 for the file as a whole.
-    """
-
-    def __init__(self, message: str, line: int = 0):
-        super().__init__(f"line {line}: {message}" if line else message)
-        self.line = line
 
 
 @dataclass(frozen=True)
@@ -62,36 +47,10 @@ def read(name: str, folder: str | None) -> Schedule:
 
     Raises
     ------
-    ScheduleError
+    BesideError
         Not a regular file under the folder, or not a schedule.
     """
-    if folder is None:
-        raise ScheduleError("only a scenario read from a file can name other files")
-    if "\0" in name:
-        raise ScheduleError("not a file name")
-    root = os.path.realpath(folder)
-    target = os.path.realpath(os.path.join(root, name))
-    if os.path.isabs(name) or os.path.commonpath([root, target]) != root:
-        raise ScheduleError("the file must stand under the scenario's folder")
-    try:
-        descriptor = os.open(target, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))
-        with open(descriptor, encoding="utf-8", newline="") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise ScheduleError("not a regular file")
-            if status.st_size > MAX_FILE:
-                raise ScheduleError(f"larger than {MAX_FILE} bytes")
-            return _rows(file)
-    except OSError as error:
-        raise ScheduleError(f"cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ScheduleError("not UTF-8 text") from None
-    except csv.Error as error:
-        raise ScheduleError(f"not CSV: {error}") from None
-    except ValueError as error:
-        if isinstance(error, ScheduleError):
-            raise
-        raise ScheduleError("not a file name") from None
+    return beside.read(name, folder, MAX_FILE, _rows)
 
 
 def _rows(lines: Iterable[str]) -> Schedule:
@@ -100,23 +59,23 @@ def _rows(lines: Iterable[str]) -> Schedule:
     sizes: list[int] = []
     header = [each.strip() for each in next(rows, [])]
     if sorted(header) != ["size", "time"]:
-        raise ScheduleError("the first line must name the columns time and size", 1)
+        raise BesideError("the first line must name the columns time and size", 1)
     at, of = header.index("time"), header.index("size")
     for row in rows:
         if not row:
             continue
         if len(row) != 2:
-            raise ScheduleError("two values are expected", rows.line_num)
+            raise BesideError("two values are expected", rows.line_num)
         try:
             time = units.parse_time(row[at].strip())
             size = units.parse_bytes(row[of].strip(), lowest=_LOWEST, highest=_HIGHEST)
         except UnitError as error:
             hint = f"; {error.hint}" if error.hint else ""
-            raise ScheduleError(f"{error}{hint}", rows.line_num) from None
+            raise BesideError(f"{error}{hint}", rows.line_num) from None
         if times and time < times[-1]:
-            raise ScheduleError("times must not fall", rows.line_num)
+            raise BesideError("times must not fall", rows.line_num)
         times.append(time)
         sizes.append(size)
     if not times:
-        raise ScheduleError("holds no datagram")
+        raise BesideError("holds no datagram")
     return Schedule(tuple(times), tuple(sizes))

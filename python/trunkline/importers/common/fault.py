@@ -50,11 +50,16 @@ class ImportFault(ValueError):
     Parameters
     ----------
     line, column : int
-        Place, both from 1.
+        Place, both from 1; line 0: the file as a whole.
     message : str
         What is wrong there, with what was given.
     known : str
         What would have been read; empty if that says nothing.
+
+    Attributes
+    ----------
+    file : str
+        Where it stands, if that is another file than the one asked for.
     """
 
     def __init__(self, line: int, column: int, message: str, known: str = ""):
@@ -62,6 +67,7 @@ class ImportFault(ValueError):
         self.column = column
         self.message = message
         self.known = known
+        self.file = ""
         super().__init__(self.render())
 
     def render(self, file: str = "") -> str:
@@ -72,7 +78,7 @@ class ImportFault(ValueError):
         file : str
             Name put in front of the place.
         """
-        place = f"{file}:{self.line}:{self.column}" if file else f"{self.line}:{self.column}"
+        place = ":".join(filter(None, [file, f"{self.line}:{self.column}" if self.line else ""]))
         known = f"; known: {self.known}" if self.known else ""
         return f"{place}: {self.message}{known}"
 

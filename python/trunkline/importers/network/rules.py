@@ -1,0 +1,247 @@
+"""The rules that fill what a file leaves open: names, capacities, delays, which demands count."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from trunkline.importers.common.fault import ImportFault, Note
+from trunkline.importers.network.topology import Demand, Link, Topology
+
+__all__ = ["EARTH_KM", "FIBRE_KM_S", "Rules", "apply", "distance", "names"]
+
+EARTH_KM = 6371.0088
+"""Mean radius of the Earth (IUGG) [km]."""
+FIBRE_KM_S = 299_792.458 * 2 / 3
+"""Speed of light in glass: two thirds of that in vacuum [km/s]."""
+LONGEST = 40
+MODULE = "module"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How gaps are filled.
+
+    Parameters
+    ----------
+    capacity : int or "module", optional
+        Of links without one: a rate [bit/s], or the smallest module that the file offers.
+    unit : int, optional
+        Bits per second in one unit of the demands; the file's own when left out.
+    delay : int, optional
+        Of links with neither delay, length nor two known ends' coordinates [ns].
+    both_ways : bool
+        Each demand is offered in both directions.
+    internal : bool
+        Leave out nodes that belong to other networks.
+    largest_part : bool
+        Keep the largest connected part only.
+    """
+
+    capacity: int | str | None = None
+    unit: int | None = None
+    delay: int | None = None
+    both_ways: bool = False
+    internal: bool = False
+    largest_part: bool = False
+
+
+def apply(found: Topology, rules: Rules) -> None:
+    """Fill the gaps of a topology, and note what was done.
+
+    Parameters
+    ----------
+    found : Topology
+        Changed in place: afterwards each link has a capacity, and each demand two nodes in one
+        connected part.
+    rules : Rules
+        The rules.
+
+    Raises
+    ------
+    ImportFault
+        A gap that no rule fills, islands, or a negative demand.
+    """
+    if not found.nodes:
+        raise ImportFault(0, 1, "there are no nodes")
+    outside = [key for key, node in found.nodes.items() if node.external]
+    if outside and rules.internal:
+        _keep(found, [key for key in found.nodes if key not in set(outside)])
+        found.notes.append(Note(0, f"{len(outside)} external nodes", "--internal"))
+    elif outside:
+        why = "they belong to other networks; --internal leaves them out"
+        found.notes.append(Note(0, f"{len(outside)} external nodes kept", why))
+    loops = [link for link in found.links if link.source == link.target]
+    found.links = [link for link in found.links if link.source != link.target]
+    found.notes += [
+        Note(link.line, f"a link of {found.nodes[link.source].label} to itself", "it leads nowhere")
+        for link in loops
+    ]
+    _connected(found, rules)
+    _capacities(found, rules)
+    _delays(found, rules)
+    found.demands = _demands(found, rules)
+
+
+def _keep(found: Topology, keys: list[str]) -> None:
+    kept = set(keys)
+    found.nodes = {key: node for key, node in found.nodes.items() if key in kept}
+    found.links = [link for link in found.links if {link.source, link.target} <= kept]
+    found.demands = [each for each in found.demands if {each.source, each.target} <= kept]
+
+
+def _connected(found: Topology, rules: Rules) -> None:
+    import networkx as nx
+
+    graph = nx.Graph()
+    graph.add_nodes_from(found.nodes)
+    graph.add_edges_from((link.source, link.target) for link in found.links)
+    parts = sorted(nx.connected_components(graph), key=lambda part: (-len(part), min(part)))
+    if len(parts) == 1:
+        return
+    away = sorted(found.nodes[key].label for part in parts[1:] for key in part)
+    shown = ", ".join(away[:6]) + (", ..." if len(away) > 6 else "")
+    if not rules.largest_part:
+        why = f"the network has {len(parts)} parts that no link joins; outside the largest: {shown}"
+        raise ImportFault(0, 1, f"{why}; --largest-part leaves these out")
+    _keep(found, [key for key in found.nodes if key in parts[0]])
+    found.notes.append(Note(0, f"{len(away)} nodes outside the largest part", shown))
+
+
+def _capacities(found: Topology, rules: Rules) -> None:
+    open_ = [link for link in found.links if link.capacity is None and link.back is None]
+    for link in found.links:
+        if link.capacity is None:
+            link.capacity, link.back = link.back, None
+    if not open_:
+        if rules.capacity is not None:
+            found.notes.append(Note(0, "--capacity", "the file gives every link its own"))
+        return
+    if rules.capacity == MODULE:
+        for link in open_:
+            link.capacity = link.module
+    elif rules.capacity is not None:
+        for link in open_:
+            link.capacity = int(rules.capacity)
+    still = [link for link in open_ if link.capacity is None]
+    if still:
+        first = f"{found.nodes[still[0].source].label} to {found.nodes[still[0].target].label}"
+        offers = any(link.module for link in still)
+        hint = " or --capacity module, the smallest that the file offers" if offers else ""
+        raise ImportFault(
+            still[0].line,
+            1,
+            f"{len(still)} of {len(found.links)} links have no capacity, the first from {first}: "
+            f"give a rule such as --capacity '10 Gbit/s'{hint}",
+        )
+    said = "the smallest module" if rules.capacity == MODULE else "--capacity"
+    found.notes.append(Note(0, f"capacity of {len(open_)} links", f"by rule: {said}"))
+
+
+def distance(a: tuple[float, float], b: tuple[float, float]) -> float:
+    """Great-circle distance of two places (haversine) [km].
+
+    Parameters
+    ----------
+    a, b : (float, float)
+        Longitude and latitude [degrees].
+    """
+    (x1, y1), (x2, y2) = (tuple(map(math.radians, each)) for each in (a, b))
+    half = math.sin((y2 - y1) / 2) ** 2
+    half += math.cos(y1) * math.cos(y2) * math.sin((x2 - x1) / 2) ** 2
+    return 2 * EARTH_KM * math.asin(min(1.0, math.sqrt(half)))
+
+
+def _delays(found: Topology, rules: Rules) -> None:
+    from_length, ruled, unknown = 0, 0, 0
+    for link in found.links:
+        if link.delay is not None:
+            if link.delay < 0:
+                raise ImportFault(link.line, 1, f"the delay is negative: {link.delay} ns")
+            continue
+        length = link.length
+        ends = found.nodes[link.source].place, found.nodes[link.target].place
+        if length is None and found.geographic and ends[0] is not None and ends[1] is not None:
+            length = distance(ends[0], ends[1])
+        if length is not None:
+            # Whole microseconds, which are 200 m of glass.
+            link.delay = round(length / FIBRE_KM_S * 1e6) * 1000
+            from_length += 1
+        elif rules.delay is not None:
+            link.delay = rules.delay
+            ruled += 1
+        else:
+            unknown += 1
+    if from_length:
+        why = "length of the link, or great circle between its ends, at two thirds of light speed"
+        found.notes.append(Note(0, f"delay of {from_length} links", why))
+    if ruled:
+        found.notes.append(Note(0, f"delay of {ruled} links", "by rule: --delay"))
+    if unknown:
+        why = "no coordinates: 0 s; --delay gives one"
+        found.notes.append(Note(0, f"delay of {unknown} links", why))
+
+
+def _demands(found: Topology, rules: Rules) -> list[Demand]:
+    unit = rules.unit or found.unit
+    if found.demands and unit is None:
+        why = "the file does not say in which unit its demands are: give --unit Mbit/s"
+        raise ImportFault(found.demands[0].line, 1, why)
+    if found.demands and rules.unit is not None and found.unit not in (None, rules.unit):
+        found.notes.append(Note(0, "--unit", "replaces the unit that the file names"))
+    sums: dict[tuple[str, str], float] = {}
+    loops = zeros = twice = 0
+    for each in found.demands:
+        ends = each.source, each.target
+        if each.value < 0:
+            labels = " to ".join(found.nodes[end].label for end in ends)
+            raise ImportFault(each.line, 1, f"the demand from {labels} is negative: {each.value:g}")
+        if each.source == each.target:
+            loops += 1
+        elif each.value == 0:
+            zeros += 1
+        else:
+            for pair in (ends, ends[::-1])[: 2 if rules.both_ways else 1]:
+                twice += pair in sums and not rules.both_ways
+                sums[pair] = sums.get(pair, 0.0) + each.value
+    for count, what, why in (
+        (loops, "demands of a node to itself", "they cross no link"),
+        (zeros, "demands of zero", "there is nothing to send"),
+        (twice, "demands between the same nodes", "their sum is one demand"),
+    ):
+        if count:
+            found.notes.append(Note(0, f"{count} {what}", why))
+    return [Demand(*pair, round(value * (unit or 1))) for pair, value in sums.items()]
+
+
+def names(found: Topology) -> dict[str, str]:
+    """A name of the language for each node, by its key.
+
+    Characters that a name cannot hold become ``_``; what occurs twice gets a number. Both are
+    noted.
+    """
+    taken: set[str] = set()
+    result: dict[str, str] = {}
+    changed: list[str] = []
+    for key, node in found.nodes.items():
+        label = unicodedata.normalize("NFC", node.label.strip())
+        plain = re.sub(r"[^\w.+-]+", "_", label).strip("_.+-")[:LONGEST] or f"node{key}"
+        name, number = plain, 1
+        while name in taken:
+            number += 1
+            name = f"{plain}_{number}"
+        taken.add(name)
+        result[key] = name
+        if name != node.label:
+            changed.append(f"{node.label or key} is {name}")
+    if changed:
+        shown = "; ".join(changed[:5]) + ("; ..." if len(changed) > 5 else "")
+        found.notes.append(Note(0, f"{len(changed)} nodes renamed", shown))
+    return result
+
+
+def between(link: Link, by_key: dict[str, str]) -> tuple[str, str]:
+    """Names of the ends of a link."""
+    return by_key[link.source], by_key[link.target]

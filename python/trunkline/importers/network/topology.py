@@ -1,0 +1,114 @@
+"""A network as a published file has it: nodes, links and demands, before any rule fills a gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from trunkline.importers.common.fault import Note
+
+__all__ = ["Demand", "Link", "Node", "Topology"]
+
+
+@dataclass(slots=True)
+class Node:
+    """A node.
+
+    Parameters
+    ----------
+    label : str
+        What the file calls it, for people; may occur twice.
+    place : (float, float), optional
+        Longitude and latitude [degrees], or x and y; see `Topology.geographic`.
+    line : int
+        Where it stands; 0: unknown.
+    external : bool
+        It belongs to another network.
+    """
+
+    label: str
+    place: tuple[float, float] | None = None
+    line: int = 0
+    external: bool = False
+
+
+@dataclass(slots=True)
+class Link:
+    """A link in both directions; what the file does not say is None.
+
+    Parameters
+    ----------
+    source, target : str
+        Nodes, by their keys in `Topology.nodes`.
+    capacity, back : int, optional
+        From source to target, and the other way where it differs [bit/s].
+    delay : int, optional
+        Propagation delay [ns].
+    length : float, optional
+        Length [km].
+    metric, metric_back : int, optional
+        IGP metrics.
+    module : int, optional
+        The smallest capacity that the file offers to install [bit/s].
+    line : int
+        Where it stands; 0: unknown.
+    """
+
+    source: str
+    target: str
+    capacity: int | None = None
+    back: int | None = None
+    delay: int | None = None
+    length: float | None = None
+    metric: int | None = None
+    metric_back: int | None = None
+    module: int | None = None
+    line: int = 0
+
+
+@dataclass(slots=True)
+class Demand:
+    """Offered load from one node to another.
+
+    Parameters
+    ----------
+    source, target : str
+        Nodes, by their keys in `Topology.nodes`.
+    value : float
+        In units of `Topology.unit`.
+    line : int
+        Where it stands; 0: unknown.
+    """
+
+    source: str
+    target: str
+    value: float
+    line: int = 0
+
+
+@dataclass(slots=True)
+class Topology:
+    """What a file says of a network.
+
+    Parameters
+    ----------
+    title : str
+        Its name.
+    nodes : dict of str to Node
+        By the key that links and demands use.
+    links, demands : list
+        In the order of the file.
+    unit : int, optional
+        Bits per second in one unit of a demand's value; None: the file does not say.
+    geographic : bool
+        Places are longitude and latitude.
+    notes : list of Note
+        What was left out or read in one of several ways.
+    """
+
+    title: str
+    nodes: dict[str, Node] = field(default_factory=dict)
+    links: list[Link] = field(default_factory=list)
+    demands: list[Demand] = field(default_factory=list)
+    unit: int | None = None
+    geographic: bool = False
+    notes: list[Note] = field(default_factory=list)

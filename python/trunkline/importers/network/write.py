@@ -1,0 +1,193 @@
+"""A topology as a scenario: readable text, and the matrix as a table beside it when large."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from trunkline.importers.common.fault import Note
+from trunkline.importers.network.rules import names
+from trunkline.importers.network.topology import Link, Topology
+from trunkline.scenario.diagnostic import printable
+from trunkline.scenario.units import format_rate, format_ratio, format_time
+
+__all__ = ["Written", "write"]
+
+FEW = 20
+"""Demands that are written into the scenario itself."""
+MOST_OFFERED = 5 * 10**9
+"""Offered load above which the scenario is scaled down, so that a run takes seconds [bit/s]."""
+TEMPLATE = {"agent": "udp", "arrivals": "poisson", "size": "1000 B"}
+
+
+@dataclass(frozen=True)
+class Written:
+    """What an import gives.
+
+    Parameters
+    ----------
+    text : str
+        The scenario.
+    matrix : str
+        The table of demands that the scenario names, as CSV; empty: none.
+    notes : tuple of Note
+        What was left out, renamed or filled by a rule.
+    nodes, links, demands : int
+        Numbers of them.
+    """
+
+    text: str
+    matrix: str
+    notes: tuple[Note, ...]
+    nodes: int
+    links: int
+    demands: int
+
+
+def write(found: Topology, source: str, matrix_file: str = "") -> Written:
+    """Write a topology whose gaps are filled.
+
+    Parameters
+    ----------
+    found : Topology
+        After :func:`trunkline.importers.network.rules.apply`.
+    source : str
+        Where it comes from, for the first line.
+    matrix_file : str
+        Name of the file for the demands where they are many; empty: they all stand in the text.
+
+    Returns
+    -------
+    Written
+    """
+    by_key = names(found)
+    apart = bool(matrix_file) and len(found.demands) > FEW
+    lines = [f"# {printable(found.title)}, imported from {printable(source)}."]
+    lines += [f"# {printable(note.text)}: {printable(note.why)}." for note in found.notes]
+    lines += ["trunkline: 1", ""]
+    if found.demands:
+        lines += _scale(found)
+    lines += ["nodes:", *_nodes(found, by_key), ""]
+    usual = Counter(link.capacity for link in found.links).most_common(1)
+    rate = usual[0][0] if usual else None
+    if rate is not None:
+        lines += ["defaults:", f"  link: {{rate: {format_rate(rate)}}}", ""]
+    lines += ["links:", *_links(found, by_key, rate), ""]
+    matrix = ""
+    if found.demands:
+        lines += ["# A class turns a demand into packets; a trunk with `path: auto` gives each of",
+                  "# its demands a label-switched path of its own.",
+                  f"traffic: {{data: {_flow(TEMPLATE)}}}", "demands:"]  # fmt: skip
+        if apart:
+            lines.append(f"  matrix: {_flow({'file': matrix_file, 'class': 'data'})}")
+            matrix = _matrix(found, by_key)
+        else:
+            lines += _inline(found, by_key)
+        lines += ["trunks:", "  mesh: {demands: all, path: auto}", ""]
+    lines += ["run: {duration: 1 s, warm_up: 100 ms}", ""]
+    sizes = (len(found.nodes), len(found.links), len(found.demands))
+    return Written("\n".join(lines), matrix, tuple(found.notes), *sizes)
+
+
+def _flow(value: Any) -> str:
+    """A value on one line of YAML."""
+    import yaml
+
+    text: str = yaml.safe_dump(
+        value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**9
+    )
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def _scale(found: Topology) -> list[str]:
+    offered = sum(each.value for each in found.demands)
+    if offered <= MOST_OFFERED:
+        return []
+    scale = 10.0 ** -math.ceil(math.log10(offered / MOST_OFFERED))
+    return [
+        f"# {format_rate(round(offered))} are offered: rates and demands are scaled so that a run "
+        "takes seconds.",
+        "# Queueing times grow by the inverse of the scale; propagation does not.",
+        f"scale: {format_ratio(scale)}",
+        "",
+    ]
+
+
+def _nodes(found: Topology, by_key: dict[str, str]) -> list[str]:
+    """Nodes with their places in a picture.
+
+    Degrees of longitude are drawn as long as they are at the middle latitude.
+    """
+    places = [node.place for node in found.nodes.values() if node.place is not None]
+    shrink = 1.0
+    if found.geographic and places:
+        low, high = min(y for _, y in places), max(y for _, y in places)
+        shrink = max(0.2, math.cos(math.radians((low + high) / 2)))
+    lines = []
+    for key, node in found.nodes.items():
+        about: dict[str, Any] = {}
+        if node.place is not None:
+            about["position"] = [round(node.place[0] * shrink, 3), round(node.place[1], 3)]
+        lines.append(f"  {_flow(by_key[key])}: {_flow(about)}")
+    return lines
+
+
+def _links(found: Topology, by_key: dict[str, str], usual: int | None) -> list[str]:
+    known = set(by_key.values())
+    first: dict[frozenset[str], str] = {}
+    taken: set[str] = set()
+    lines = []
+    for link in found.links:
+        ends = by_key[link.source], by_key[link.target]
+        plain = first.setdefault(frozenset(ends), "-".join(ends))
+        name, number = plain, 1
+        while name in taken:
+            number += 1
+            name = f"{plain}.{number}"
+        taken.add(name)
+        about: dict[str, Any] = {}
+        if name != "-".join(ends) or _readings(name, known) != 1:
+            about["between"] = list(ends)
+        lines.append(f"  {_flow(name)}: {_flow(about | _options(link, usual))}")
+    return lines
+
+
+def _readings(name: str, known: set[str]) -> int:
+    cuts = (at for at, each in enumerate(name) if each == "-")
+    return sum(name[:at] in known and name[at + 1 :] in known for at in cuts)
+
+
+def _options(link: Link, usual: int | None) -> dict[str, Any]:
+    about: dict[str, Any] = {}
+    if link.capacity is not None and link.capacity != usual:
+        about["rate"] = format_rate(link.capacity)
+    if link.delay:
+        about["delay"] = format_time(link.delay)
+    if link.metric not in (None, 1):
+        about["metric"] = link.metric
+    back: dict[str, Any] = {}
+    if link.back not in (None, link.capacity):
+        back["rate"] = format_rate(link.back or 0)
+    if link.metric_back not in (None, link.metric):
+        back["metric"] = link.metric_back
+    return about | ({"backward": back} if back else {})
+
+
+def _inline(found: Topology, by_key: dict[str, str]) -> list[str]:
+    lines = []
+    for each in found.demands:
+        ends = by_key[each.source], by_key[each.target]
+        rate = format_rate(round(each.value))
+        about = {"from": ends[0], "to": ends[1], "rate": rate, "class": "data"}
+        lines.append(f"  {_flow('-'.join(ends))}: {_flow(about)}")
+    return lines
+
+
+def _matrix(found: Topology, by_key: dict[str, str]) -> str:
+    rows = ["from,to,rate"]
+    for each in found.demands:
+        ends = by_key[each.source], by_key[each.target]
+        rows.append(f"{ends[0]},{ends[1]},{format_rate(round(each.value))}")
+    return "\n".join(rows) + "\n"

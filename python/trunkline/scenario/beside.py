@@ -1,0 +1,83 @@
+"""Files that stand beside a scenario and are named in it: opened under its folder alone."""
+
+import csv
+import os
+import stat
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+__all__ = ["BesideError", "read"]
+
+Value = TypeVar("Value")
+
+
+class BesideError(ValueError):
+    """A file that cannot be used.
+
+    Attributes
+    ----------
+    message : str
+        What is wrong.
+    line : int
+        Line of the file; 0 for the file as a whole.
+    """
+
+    def __init__(self, message: str, line: int = 0):
+        super().__init__(f"line {line}: {message}" if line else message)
+        self.message = message
+        self.line = line
+
+
+def read(
+    name: str, folder: str | None, limit: int, parse: Callable[[Iterable[str]], Value]
+) -> Value:
+    """Reads a file under the scenario's folder.
+
+    Parameters
+    ----------
+    name : str
+        Relative path under `folder`.
+    folder : str or None
+        The scenario's folder.
+    limit : int
+        Largest size [B].
+    parse : callable
+        Takes the lines; its errors are `BesideError`.
+
+    Returns
+    -------
+    object
+        What `parse` gives.
+
+    Raises
+    ------
+    BesideError
+        Not a regular file under the folder, too large, not UTF-8, or what `parse` raises.
+    """
+    if folder is None:
+        raise BesideError("only a scenario read from a file can name other files")
+    if "\0" in name:
+        raise BesideError("not a file name")
+    root = os.path.realpath(folder)
+    target = os.path.realpath(os.path.join(root, name))
+    if os.path.isabs(name) or os.path.commonpath([root, target]) != root:
+        raise BesideError("the file must stand under the scenario's folder")
+    try:
+        descriptor = os.open(target, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))
+        with open(descriptor, encoding="utf-8", newline="") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise BesideError("not a regular file")
+            if status.st_size > limit:
+                raise BesideError(f"larger than {limit} bytes")
+            return parse(file)
+    except OSError as error:
+        raise BesideError(f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BesideError("not UTF-8 text") from None
+    except csv.Error as error:
+        raise BesideError(f"not CSV: {error}") from None
+    except ValueError as error:
+        if isinstance(error, BesideError):
+            raise
+        raise BesideError("not a file name") from None

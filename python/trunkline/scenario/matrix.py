@@ -1,0 +1,105 @@
+"""Tables of demands: who offers how much load to whom."""
+
+import csv
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from trunkline.scenario import beside, units
+from trunkline.scenario.beside import BesideError
+from trunkline.scenario.units import RATE, UnitError
+
+__all__ = ["Row", "read", "rows"]
+
+MAX_FILE = 200_000_000
+COLUMNS = ("from", "to", "rate")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A demand of a table.
+
+    Attributes
+    ----------
+    source, target : str
+        Nodes.
+    rate : int
+        Offered load [bit/s]; may be 0.
+    class_ : str
+        Class of its packets; empty: the table has no such column.
+    line : int
+        Line of the file.
+    """
+
+    source: str
+    target: str
+    rate: int
+    class_: str
+    line: int
+
+
+def read(name: str, folder: str | None) -> list[Row]:
+    """Reads a CSV file with the columns ``from``, ``to``, ``rate`` and, if wanted, ``class``.
+
+    Parameters
+    ----------
+    name : str
+        Relative path under `folder`.
+    folder : str or None
+        The scenario's folder.
+
+    Returns
+    -------
+    list of Row
+        In the order of the file.
+
+    Raises
+    ------
+    BesideError
+        Not a regular file under the folder, or not such a table.
+    """
+    return beside.read(name, folder, MAX_FILE, rows)
+
+
+def rows(lines: Iterable[str]) -> list[Row]:
+    """Rows of a table.
+
+    Raises
+    ------
+    BesideError
+        A line that is no demand.
+    """
+    table = csv.reader(lines)
+    header = [each.strip().lower() for each in next(table, [])]
+    if sorted(header) not in (sorted(COLUMNS), sorted([*COLUMNS, "class"])):
+        raise BesideError("the first line must name the columns from, to and rate, and class", 1)
+    source, target, rate = (header.index(each) for each in COLUMNS)
+    class_ = header.index("class") if "class" in header else None
+    found = []
+    for row in table:
+        if not row:
+            continue
+        if len(row) != len(header):
+            raise BesideError(f"{len(header)} values are expected", table.line_num)
+        words = [each.strip() for each in row]
+        kind = "" if class_ is None else words[class_]
+        load = _rate(words[rate], table.line_num)
+        found.append(Row(words[source], words[target], load, kind, table.line_num))
+    if not found:
+        raise BesideError("holds no demand")
+    return found
+
+
+def _rate(text: str, line: int) -> int:
+    """An offered load, to the nearest bit/s: a table is often computed."""
+    if text.startswith("-"):
+        raise BesideError(f"a demand cannot be negative: {text[:40]}", line)
+    try:
+        exact: Fraction = units.parse_quantity(text, RATE)
+    except UnitError as error:
+        hint = f"; {error.hint}" if error.hint else ""
+        raise BesideError(f"{error}{hint}", line) from None
+    if exact > units.MAX_RATE_BIT_S:
+        raise BesideError(f"a demand is at most {units.format_rate(units.MAX_RATE_BIT_S)}", line)
+    return math.floor(exact + Fraction(1, 2))

@@ -1,0 +1,351 @@
+"""Networks in: each format by a small file written here, gaps filled by stated rules."""
+
+from __future__ import annotations
+
+import json
+import math
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trunkline.importers import ImportFault
+from trunkline.importers.network import Rules, read_network, read_topology
+from trunkline.importers.network.rules import distance
+from trunkline.scenario.text import parse
+
+GBIT = 10**9
+
+SNDLIB_XML = """\
+<?xml version="1.0" encoding="ISO-8859-1"?>
+<network xmlns="http://sndlib.zib.de/network" version="1.0">
+ <meta><granularity>1</granularity><unit>MBITPERSEC</unit></meta>
+ <networkStructure>
+  <nodes coordinatesType="geographical">
+   <node id="A"><coordinates><x>0.0</x><y>0.0</y></coordinates></node>
+   <node id="B.1"><coordinates><x>1.0</x><y>0.0</y></coordinates></node>
+   <node id="C"><coordinates><x>0.0</x><y>1.0</y></coordinates></node>
+  </nodes>
+  <links>
+   <link id="L1"><source>A</source><target>B.1</target>
+    <preInstalledModule><capacity>622.0</capacity><cost>0</cost></preInstalledModule></link>
+   <link id="L2"><source>B.1</source><target>C</target>
+    <additionalModules><addModule><capacity>155.0</capacity><cost>1</cost></addModule>
+     <addModule><capacity>622.0</capacity><cost>3</cost></addModule></additionalModules></link>
+   <link id="L3"><source>A</source><target>B.1</target>
+    <preInstalledModule><capacity>622.0</capacity><cost>0</cost></preInstalledModule></link>
+  </links>
+ </networkStructure>
+ <demands>
+  <demand id="D1"><source>A</source><target>C</target><routingUnit>2</routingUnit>
+   <demandValue>5.5</demandValue></demand>
+  <demand id="D2"><source>A</source><target>A</target><demandValue>7</demandValue></demand>
+  <demand id="D3"><source>C</source><target>A</target><demandValue>0</demandValue></demand>
+ </demands>
+</network>
+"""
+
+SNDLIB_NATIVE = """\
+?SNDlib native format; type: network; version: 1.0
+# network small
+META (
+  granularity = 1
+  unit = MBITPERSEC
+)
+NODES (
+  A ( 0.0 0.0 )
+  B.1 ( 1.0 0.0 )
+  C ( 0.0 1.0 )
+)
+# <link_id> ( <source> <target> ) <capacity> <cost> <cost> <cost> ( {<capacity> <cost>}* )
+LINKS (
+  L1 ( A B.1 ) 622.00 0.00 0.00 0.00 ( )
+  L2 ( B.1 C ) 0.00 0.00 0.00 0.00 ( 155.00 1.00 622.00 3.00 )
+  L3 ( A B.1 ) 622.00 0.00 0.00 0.00 ( )
+)
+DEMANDS (
+  D1 ( A C ) 2 5.50 UNLIMITED
+  D2 ( A A ) 1 7.00 UNLIMITED
+  D3 ( C A ) 1 0.00 UNLIMITED
+)
+"""
+
+GML = """\
+graph [
+  directed 0
+  Network "Small"
+  node [ id 0 label "London" Longitude -0.1 Latitude 51.5 Internal 1 ]
+  node [ id 3 label "London" Longitude 0.0 Latitude 51.5 Internal 1 ]
+  node [ id 7 label "New York" Internal 0 ]
+  edge [ source 0 target 3 LinkSpeedRaw 10000000000.0 ]
+  edge [ source 3 target 7 ]
+  edge [ source 0 target 3 LinkSpeedRaw 10000000000.0 ]
+]
+"""
+
+GRAPHML = """\
+<?xml version="1.0" encoding="utf-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key attr.name="label" attr.type="string" for="node" id="d1" />
+  <key attr.name="Longitude" attr.type="double" for="node" id="d2" />
+  <key attr.name="Latitude" attr.type="double" for="node" id="d3" />
+  <key attr.name="LinkSpeedRaw" attr.type="double" for="edge" id="d4" />
+  <graph edgedefault="undirected">
+    <node id="0"><data key="d1">Paris</data>
+      <data key="d2">2.35</data><data key="d3">48.85</data></node>
+    <node id="5"><data key="d1">Zürich</data>
+      <data key="d2">8.54</data><data key="d3">47.37</data></node>
+    <edge source="0" target="5"><data key="d4">2500000000.0</data></edge>
+  </graph>
+</graphml>
+"""
+
+REPETITA = """\
+NODES 3
+label x y
+R1 10.0 50.0
+R2 11.0 50.0
+R3 12.0 51.0
+
+EDGES 4
+label src dest weight bw delay
+edge_0 0 1 10 1000000 2000
+edge_1 1 0 20 500000 2000
+edge_2 1 2 1 1000000 500
+edge_3 2 1 1 1000000 500
+"""
+
+REPETITA_DEMANDS = "DEMANDS 2\nlabel src dest bw\nd0 0 2 300000\nd1 2 0 100\n"
+
+CONTAINERLAB = """\
+name: lab
+topology:
+  nodes:
+    srl1: {kind: nokia_srlinux}
+    srl2: {kind: nokia_srlinux}
+  links:
+    - endpoints: ["srl1:e1-1", "srl2:e1-1"]
+    - type: veth
+      endpoints:
+        - {node: srl1, interface: e1-2}
+        - {node: srl2, interface: e1-2}
+    - endpoints: ["srl1:e1-9", "host:veth9"]
+"""
+
+NETLAB = """\
+name: ring
+nodes: [r1, r2, pe-1]
+links:
+- r1-r2
+- r2-pe-1
+- r1: {ipv4: 10.0.0.1/30}
+  pe-1:
+  bandwidth: 100000
+- interfaces: [{node: r1}, {node: r2}]
+- r1:
+"""
+
+
+def made(tmp_path: Path, text: str, rules: Rules | None = None, **more: object):  # type: ignore[no-untyped-def]
+    (tmp_path / "net.txt").write_text(text, "utf-8")
+    written = read_network(tmp_path / "net.txt", rules, **more)  # type: ignore[arg-type]
+    return written, parse(written.text, "made")[0]
+
+
+def refused(tmp_path: Path, text: str, rules: Rules | None = None) -> str:
+    with pytest.raises(ImportFault) as fault:
+        made(tmp_path, text, rules)
+    return fault.value.render("net")
+
+
+@pytest.mark.parametrize("text", [SNDLIB_XML, SNDLIB_NATIVE], ids=["xml", "native"])
+def test_sndlib_in_both_formats(tmp_path: Path, text: str) -> None:
+    written, said = made(tmp_path, text, Rules(capacity="module"))
+    assert said["nodes"]["B.1"] == {"position": [1.0, 0.0]}
+    assert said["defaults"] == {"link": {"rate": "622 Mbit/s"}}
+    # The capacity of B.1-C is the smallest module; a parallel link gets a name of its own.
+    assert said["links"]["B.1-C"]["rate"] == "155 Mbit/s"
+    assert said["links"]["A-B.1.2"]["between"] == ["A", "B.1"]
+    # Two routing units of 5.5 Mbit/s each; the demands of A to itself and of zero are left out.
+    assert said["demands"] == {
+        "A-C": {"from": "A", "to": "C", "rate": "11 Mbit/s", "class": "data"}
+    }
+    assert {"1 demands of a node to itself", "1 demands of zero"} <= {n.text for n in written.notes}
+
+
+def test_a_delay_is_the_great_circle_at_two_thirds_of_light(tmp_path: Path) -> None:
+    # A degree of the equator is 2 pi R / 360 = 111.195 km: 556.4 us in glass.
+    assert distance((0, 0), (1, 0)) == pytest.approx(math.pi * 6371.0088 / 180)
+    _, said = made(tmp_path, SNDLIB_XML, Rules(capacity="module"))
+    assert said["links"]["A-B.1"]["delay"] == "556 us"
+
+
+def test_what_stands_in_the_file_goes_before_the_rule(tmp_path: Path) -> None:
+    _, said = made(tmp_path, SNDLIB_XML, Rules(capacity=10 * GBIT))
+    assert said["links"]["B.1-C"]["rate"] == "10 Gbit/s"
+    assert said["defaults"] == {"link": {"rate": "622 Mbit/s"}}
+
+
+def test_a_missing_capacity_needs_a_rule(tmp_path: Path) -> None:
+    said = refused(tmp_path, SNDLIB_NATIVE)
+    assert said.startswith("net:15:1: 1 of 3 links have no capacity, the first from B.1 to C: ")
+    assert "--capacity module, the smallest that the file offers" in said
+
+
+def test_gml_with_labels_twice_parallel_links_and_gaps_in_ids(tmp_path: Path) -> None:
+    written, said = made(tmp_path, GML, Rules(capacity=GBIT))
+    assert list(said["nodes"]) == ["London", "London_2", "New_York"]
+    assert said["nodes"]["New_York"] == {}
+    assert list(said["links"]) == ["London-London_2", "London-London_2.2", "London_2-New_York"]
+    assert said["links"]["London_2-New_York"] == {"rate": "1 Gbit/s"}
+    assert "2 nodes renamed" in {note.text for note in written.notes}
+    _, inside = made(tmp_path, GML, Rules(capacity=GBIT, internal=True))
+    assert list(inside["nodes"]) == ["London", "London_2"]
+
+
+def test_graphml_by_the_names_of_its_keys(tmp_path: Path) -> None:
+    _, said = made(tmp_path, GRAPHML)
+    assert list(said["nodes"]) == ["Paris", "Zürich"]
+    assert said["defaults"] == {"link": {"rate": "2.5 Gbit/s"}}
+    # About 488 km, as an atlas has it.
+    assert 2.35 < float(said["links"]["Paris-Zürich"]["delay"].split()[0]) < 2.5
+
+
+def test_repetita_with_its_demands(tmp_path: Path) -> None:
+    (tmp_path / "net.demands").write_text(REPETITA_DEMANDS)
+    _, said = made(tmp_path, REPETITA, demands=tmp_path / "net.demands")
+    assert said["links"]["R1-R2"] == {
+        "delay": "2 ms",
+        "metric": 10,
+        "backward": {"rate": "500 Mbit/s", "metric": 20},
+    }
+    assert said["demands"]["R1-R3"]["rate"] == "300 Mbit/s"
+    assert said["demands"]["R3-R1"]["rate"] == "100 kbit/s"
+
+
+def test_containerlab(tmp_path: Path) -> None:
+    written, said = made(tmp_path, CONTAINERLAB, Rules(capacity=GBIT, delay=1_000_000))
+    assert list(said["links"]) == ["srl1-srl2", "srl1-srl2.2"]
+    assert said["links"]["srl1-srl2"] == {"delay": "1 ms"}
+    assert "link to host" in {note.text for note in written.notes}
+
+
+def test_netlab(tmp_path: Path) -> None:
+    _, said = made(tmp_path, NETLAB, Rules(capacity=GBIT))
+    # netlab's bandwidth is in kbit/s; a hyphen may be part of a name.
+    assert said["links"] == {
+        "r1-r2": {},
+        "r2-pe-1": {},
+        "r1-pe-1": {"rate": "100 Mbit/s"},
+        "r1-r2.2": {"between": ["r1", "r2"]},
+    }
+
+
+def test_what_is_imported_keeps_its_sum_and_can_be_scaled(tmp_path: Path) -> None:
+    rows = "".join(f"d{n} {n % 3} {(n + 1) % 3} 9000000\n" for n in range(3))
+    (tmp_path / "d").write_text("DEMANDS 3\nlabel src dest bw\n" + rows)
+    _, said = made(tmp_path, REPETITA, demands=tmp_path / "d")
+    # 27 Gbit/s are more than 5: a tenth of it is run.
+    assert said["scale"] == "10 %"
+    assert [each["rate"] for each in said["demands"].values()] == ["9 Gbit/s"] * 3
+
+
+def test_many_demands_stand_in_a_table_beside(tmp_path: Path) -> None:
+    nodes = "".join(f"  N{n} ( {n} 0 )\n" for n in range(6))
+    links = "".join(f"  L{n} ( N{n} N{n + 1} ) 10 0 0 0 ( )\n" for n in range(5))
+    demands = "".join(
+        f"  D{a}_{b} ( N{a} N{b} ) 1 0.1 UNLIMITED\n" for a in range(6) for b in range(6) if a != b
+    )
+    text = f"NODES (\n{nodes})\nLINKS (\n{links})\nDEMANDS (\n{demands})\n"
+    written, said = made(tmp_path, text, Rules(unit=10**6), matrix_file="net.demands.csv")
+    assert said["demands"] == {"matrix": {"file": "net.demands.csv", "class": "data"}}
+    assert written.matrix.splitlines()[:2] == ["from,to,rate", "N0,N1,100 kbit/s"]
+    assert written.matrix.count("\n") == 31
+    assert "--unit" in refused(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (SNDLIB_XML.replace("<network ", '<!DOCTYPE n [<!ENTITY a "b">]><network ', 1), "net:2:"),
+        (GRAPHML.replace("<graphml ", '<!DOCTYPE n SYSTEM "x"><graphml ', 1), "net:2:"),
+        (SNDLIB_NATIVE.replace("( A C ) 2", "( A c ) 2"), "there is no node c; did you mean C?"),
+        (SNDLIB_NATIVE.replace("5.50", "-5.50"), "the demand from A to C is negative: -11"),
+        (SNDLIB_NATIVE.replace("622.00 0.00 0.00 0.00 ( )", "-1 0 0 0 ( )"), "is negative"),
+        (SNDLIB_NATIVE.replace("C ( 0.0 1.0 )", "C ( 0.0 x )"), "net:10:1: y must be a number"),
+        (SNDLIB_NATIVE.replace("  B.1 ( 1.0 0.0 )", "  A ( 1.0 0.0 )"), "node A occurs twice"),
+        (SNDLIB_NATIVE.replace("L2 ( B.1 C ) 0.00", "L2 ( B.1 A ) 9.00"), "the largest: C"),
+        (REPETITA.replace("edge_3 2 1", "edge_3 1 2"), "the link from R2 to R3 has no way back"),
+        (REPETITA.replace("edge_3 2", "edge_3 9"), "there is no node 9; they are numbered 0 to 2"),
+        (GML[:-3], "not GML"),
+        ("graph [ node [ id 0 label \"A\" ] edge [ source 0 target 1 ] ]", "not GML"),
+        (CONTAINERLAB.replace("srl2:e1-1", "srl3:e1-1"), "there is no node srl3; did you mean srl"),
+        (NETLAB.replace("- r1:\n", "- [r1, r2, pe-1]\n"), "a link joins two nodes, not 3"),
+        ("topology: !!python/object:os.system {}", "tags are not allowed"),
+        ("hello", "the format is not recognised"),
+        ("", "the format is not recognised"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    assert said in refused(tmp_path, text, Rules(capacity="module", unit=10**6))
+
+
+def test_the_largest_part_of_a_network_of_islands(tmp_path: Path) -> None:
+    text = REPETITA.replace("NODES 3", "NODES 4").replace("R3 12.0", "X 0.0 0.0\nR3 12.0")
+    text = text.replace("1 2 1 ", "1 3 1 ").replace("2 1 1 ", "3 1 1 ")
+    assert "2 parts that no link joins; outside the largest: X" in refused(tmp_path, text)
+    _, said = made(tmp_path, text, Rules(largest_part=True))
+    assert list(said["nodes"]) == ["R1", "R2", "R3"]
+
+
+TEXTS = [SNDLIB_XML, SNDLIB_NATIVE, GML, GRAPHML, REPETITA, CONTAINERLAB, NETLAB]
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    text=st.sampled_from(TEXTS),
+    at=st.floats(0, 1),
+    length=st.integers(0, 12),
+    put=st.sampled_from(["", "(", "]", "<a>", "&x;", "-1", "nan", "1e999", "\0", "é", "A", '"']),
+)
+def test_whatever_is_read_is_a_scenario_or_a_fault(
+    tmp_path_factory: pytest.TempPathFactory, text: str, at: float, length: int, put: str
+) -> None:
+    start = int(at * len(text))
+    file = tmp_path_factory.mktemp("fuzz") / "net"
+    file.write_text(text[:start] + put + text[start + length :], "utf-8")
+    try:
+        written = read_network(file, Rules(capacity=GBIT, unit=10**6, largest_part=True))
+    except ImportFault:
+        return
+    said, _ = parse(written.text, "made")
+    assert said["nodes"]
+
+
+def test_topohub_by_name() -> None:
+    pytest.importorskip("topohub")
+    found = read_topology("topohub:sndlib/pdh")
+    # SNDlib's pdh: 11 nodes, 34 links, 24 demands of 4621 in all.
+    assert (len(found.nodes), len(found.links), len(found.demands)) == (11, 34, 24)
+    assert sum(each.value for each in found.demands) == 4621
+    with pytest.raises(ImportFault, match="did you mean pdh"):
+        read_topology("topohub:sndlib/pdhh")
+    with pytest.raises(ImportFault, match="no name"):
+        read_topology("topohub:../../etc/passwd")
+
+
+@pytest.mark.parametrize("name", ["Abvt", "BtEurope", "Geant2012", "Cwix"])
+def test_topohub_graphs_whose_ids_have_gaps_or_whose_labels_repeat(name: str) -> None:
+    pytest.importorskip("topohub")
+    file = files("topohub") / "data" / "topozoo" / f"{name}.json"
+    data = json.loads(file.read_text("utf-8"))
+    written = read_network(f"topohub:topozoo/{name}", Rules(capacity=GBIT))
+    said, _ = parse(written.text, "made")
+    assert len(said["nodes"]) == len(data["nodes"])
+    assert len(said["links"]) == len(data["edges"])
+    # The k-th edge joins the nodes that bear its ids, wherever they stand in the list.
+    by_id = {each["id"]: name for each, name in zip(data["nodes"], said["nodes"], strict=True)}
+    edge, link = data["edges"][-1], list(said["links"])[-1]
+    assert link == f"{by_id[edge['source']]}-{by_id[edge['target']]}"
