@@ -54,8 +54,7 @@ LINK = re.compile(r"(?<=\]\()(?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?(?=\))")
 PYTHON = """\
 # Python
 
-Everything the command line does is a function of the package `trunkline`; this page is made from
-their documentation strings.
+What the package `trunkline` exports; this page is made from its documentation strings.
 
 ```{{eval-rst}}
 {entries}

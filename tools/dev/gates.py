@@ -33,7 +33,9 @@ def test(arguments: list[str]) -> int:
     if arguments == ["--linux"]:
         arguments = ["--linux", "tests/linux", "tests/unit/linux", "tests/evidence/linux"]
     say("Python tests")
-    if attempt([steps.VENV_PYTHON, "-m", "pytest", *arguments]):
+    # Files are kept whole, as fixtures of a module are dear; single tests run at once.
+    spread = [] if arguments else ["-n", "auto", "--dist", "loadfile"]
+    if attempt([steps.VENV_PYTHON, "-m", "pytest", *spread, *arguments]):
         failed.append("Python")
     # When all is well the last word is pytest's own.
     if failed:
