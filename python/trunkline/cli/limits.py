@@ -53,7 +53,7 @@ def limit_options(function: F) -> F:
     ) -> Any:
         if limit_time is not None or limit_memory is not None:
             from trunkline.engine.sim import LIMITS, Limits
-            from trunkline.scenario.check_flows import MEMORY
+            from trunkline.scenario.resolved.replicas import MEMORY
 
             LIMITS.set(Limits(limit_time, limit_memory))
             if limit_memory is not None:
@@ -124,7 +124,7 @@ def look_ahead(
     """
     from trunkline.engine.forecast import MOST_S, SMALL_HOPS, forecast, most_hops
     from trunkline.engine.sim import LIMITS
-    from trunkline.scenario.check_flows import MEMORY
+    from trunkline.scenario.resolved.replicas import MEMORY
 
     small = not dry_run and max(map(most_hops, networks)) * runs < SMALL_HOPS
     if small or (not dry_run and LIMITS.get().time_s is not None):

@@ -4,13 +4,10 @@ from typing import Any
 
 from trunkline.network import conditioners, flows, mpls, ports, recovery
 from trunkline.network.network import Network
-from trunkline.scenario import check_recovery
-from trunkline.scenario.check import check
-from trunkline.scenario.diagnostic import Problems, ScenarioError
+from trunkline.scenario import Scenario
 from trunkline.scenario.fields import Whole
-from trunkline.scenario.model import Scenario
 from trunkline.scenario.probe import Probe
-from trunkline.scenario.topology import arcs_of, topology
+from trunkline.scenario.resolved import Resolved
 
 __all__ = ["compile"]
 
@@ -38,23 +35,13 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     ScenarioError
         The scenario was built in Python and has faults.
     """
-    problems = Problems()
-    if not scenario.checked:
-        check(scenario, problems)
-    if problems.errors:
-        raise ScenarioError(each.diagnostic for each in problems.found)
-    found = topology(scenario, problems)
-    scenario = check_recovery.written_out(scenario, found)
-    arcs = list(arcs_of(scenario, found))
-    nodes = {name: index for index, name in enumerate(scenario.nodes)}
-    links = {arc.name: index for index, (arc, _) in enumerate(arcs)}
-    flow_list = flows.listed(scenario)
-    routes = mpls.routes(scenario, found)
-    built = ports.compile(scenario, arcs, flow_list, routes)
-    conditioned = conditioners.compile(scenario, arcs, flow_list)
-    tables = mpls.compile(scenario, routes, nodes, links, built)
-    saved = recovery.compile(scenario, found, routes, tables, (nodes, links), built)
-    fecs = mpls.fecs(scenario)
+    its = scenario.resolved()
+    nodes = {name: index for index, name in enumerate(its.nodes)}
+    links = {name: index for index, name in enumerate(its.arc)}
+    built = ports.compile(its)
+    conditioned = conditioners.compile(its)
+    tables = mpls.compile(its, nodes, links, built)
+    saved = recovery.compile(its, tables, (nodes, links))
     data: dict[str, Any] = {
         "format": FORMAT,
         "name": scenario.name or "scenario",
@@ -64,34 +51,34 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
                 "name": arc.name,
                 "from": nodes[arc.source],
                 "to": nodes[arc.target],
-                "rate_bit_s": options.rate,
-                "delay_ns": options.delay,
-                "header_bytes": options.header,
-                "mtu_bytes": options.mtu,
-                "metric": options.metric,
-                "loss": options.loss,
+                "rate_bit_s": arc.options.rate,
+                "delay_ns": arc.options.delay,
+                "header_bytes": arc.options.header,
+                "mtu_bytes": arc.options.mtu,
+                "metric": arc.options.metric,
+                "loss": arc.options.loss,
                 "port": built.of_link[arc.name],
             }
-            | conditioned.of_link(options)
-            for arc, options in arcs
+            | conditioned.of_link(arc.options)
+            for arc in its.arcs
         ],
         "ports": built.ports,
-        "flows": flows.compile(scenario, flow_list, nodes, fecs),
+        "flows": flows.compile(its, nodes, mpls.fecs(its)),
         "paths": [
-            {"name": name, "links": [links[arc] for arc, _ in routes[name].arcs]}
+            {"name": name, "links": [links[each.arc.name] for each in its.routes[name].crossings]}
             | ({"account": True} if path.account else {})
-            for name, path in scenario.paths.items()
+            for name, path in its.paths.items()
         ],
         "ftn": tables.ftn,
         "ilm": tables.ilm,
         "nhlfe": tables.nhlfe,
-        "probes": _probes(scenario, [arc.name for arc, _ in arcs], flow_list, built),
+        "probes": _probes(its, built),
         "run": {
-            "duration_ns": scenario.run.duration,
-            "warmup_ns": scenario.run.warm_up,
-            "seed": scenario.run.seed if seed is None else _SEED.validate(seed),
-            "trace": scenario.run.trace,
-            "events_per_instant": scenario.run.events_per_instant,
+            "duration_ns": its.run.duration,
+            "warmup_ns": its.run.warm_up,
+            "seed": its.run.seed if seed is None else _SEED.validate(seed),
+            "trace": its.run.trace,
+            "events_per_instant": its.run.events_per_instant,
         },
     }
     if conditioned.conditioners:
@@ -103,16 +90,11 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     return Network(data)
 
 
-def _probes(
-    scenario: Scenario,
-    links: list[str],
-    flow_list: list[tuple[str, str]],
-    built: ports.Ports,
-) -> list[dict[str, Any]]:
+def _probes(scenario: Resolved, built: ports.Ports) -> list[dict[str, Any]]:
     result = []
     for probe in scenario.probes:
         for measure in probe.measure:
-            for target, class_ in _targets(probe, links, flow_list, built):
+            for target, class_ in _targets(scenario, probe, built):
                 for precedence in probe.precedence or (None,):
                     result.append(
                         {
@@ -126,19 +108,17 @@ def _probes(
     return result
 
 
-def _targets(
-    probe: Probe, links: list[str], flow_list: list[tuple[str, str]], built: ports.Ports
-) -> list[tuple[int, int | None]]:
+def _targets(scenario: Resolved, probe: Probe, built: ports.Ports) -> list[tuple[int, int | None]]:
     if probe.flow is not None:
         wanted = set(probe.flow)
         return [
             (index, None)
-            for index, (name, base) in enumerate(flow_list)
+            for index, (name, base) in enumerate(scenario.names)
             if "all" in wanted or name in wanted or base in wanted
         ]
     result: list[tuple[int, int | None]] = []
     names = probe.link or ()
-    for index, name in enumerate(links):
+    for index, name in enumerate(scenario.arc):
         if name not in names and "all" not in names:
             continue
         if probe.class_ is None:

@@ -5,8 +5,8 @@ from typing import Any
 from trunkline.network.rows import NO_PATH, Cell, Rows, asks_flows, asks_paths
 from trunkline.scenario.conditioner import Action, Conditioner, ConditionerRule, Profile
 from trunkline.scenario.match import Match
-from trunkline.scenario.model import LinkOptions, Scenario
-from trunkline.scenario.topology import Arc
+from trunkline.scenario.model import LinkOptions
+from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.units import MAX_RATE_BIT_S
 
 __all__ = ["Conditioners", "compile"]
@@ -49,32 +49,20 @@ class Conditioners:
         return said
 
 
-def compile(
-    scenario: Scenario, arcs: list[tuple[Arc, LinkOptions]], flow_list: list[tuple[str, str]]
-) -> Conditioners:
-    """All conditioners that links use, in the order of the scenario.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        A scenario that was checked.
-    arcs : list
-        One-way links with their keys.
-    flow_list : list
-        All flows: own name, name as declared.
-    """
-    used = {name for _, options in arcs for name in (options.conditioner, options.ingress)}
+def compile(scenario: Resolved) -> Conditioners:
+    """All conditioners that links use, in the order of the scenario."""
+    used = {
+        name for arc in scenario.arcs for name in (arc.options.conditioner, arc.options.ingress)
+    }
     built = Conditioners()
     for name, conditioner in scenario.conditioners.items():
         if name in used:
             built.index[name] = len(built.conditioners)
-            built.conditioners.append(_compiled(scenario, name, conditioner, flow_list))
+            built.conditioners.append(_compiled(scenario, name, conditioner))
     return built
 
 
-def _compiled(
-    scenario: Scenario, name: str, conditioner: Conditioner, flow_list: list[tuple[str, str]]
-) -> dict[str, Any]:
+def _compiled(scenario: Resolved, name: str, conditioner: Conditioner) -> dict[str, Any]:
     profiles: list[dict[str, Any]] = []
     numbers: dict[tuple[str, int], int] = {}
 
@@ -85,14 +73,14 @@ def _compiled(
         per_flow = profile.per == "flow"
         key = (rule.profile, flow if per_flow else 0)
         if key not in numbers:
-            shown = f"{rule.profile}/{flow_list[flow][0]}" if per_flow else rule.profile
+            shown = f"{rule.profile}/{scenario.names[flow][0]}" if per_flow else rule.profile
             profiles.append(_profile(shown, profile))
             numbers[key] = len(profiles)
         return [numbers[key], 0]
 
     rules = conditioner.rules
     per_flow = any(profile.per == "flow" for profile in conditioner.profiles.values())
-    table = Rows(scenario, rules, flow_list, per_flow=per_flow, decide=decide)
+    table = Rows(scenario, rules, per_flow=per_flow, decide=decide)
     if per_flow or asks_flows(rules) or asks_paths(rules):
         # A conditioner knows a packet by its flow, whatever label it bears.
         table.fill_flows({path: frozenset([path]) for path in scenario.paths})

@@ -2,27 +2,17 @@
 
 from typing import Any
 
-from trunkline.scenario import check_flows
 from trunkline.scenario.flow import Tcp, Udp
-from trunkline.scenario.model import Scenario
+from trunkline.scenario.resolved import Resolved
 
-__all__ = ["compile", "listed"]
-
-FlowList = list[tuple[str, str]]
-"""Each flow's own name and its name as declared, by index."""
+__all__ = ["compile"]
 
 DELAYED_ACK_EVERY = 2
 """Segments that are acknowledged at once (RFC 5681 section 4.2)."""
 
 
-def listed(scenario: Scenario) -> FlowList:
-    """All flows of the network, by index."""
-    return list(check_flows.names(scenario))
-
-
 def compile(
-    scenario: Scenario,
-    flow_list: FlowList,
+    scenario: Resolved,
     nodes: dict[str, int],
     fecs: dict[str, tuple[int, int]],
 ) -> list[dict[str, Any]]:
@@ -30,10 +20,8 @@ def compile(
 
     Parameters
     ----------
-    scenario : Scenario
+    scenario : Resolved
         The scenario.
-    flow_list : list
-        All flows.
     nodes : dict
         Index of each node.
     fecs : dict
@@ -45,8 +33,7 @@ def compile(
         By index.
     """
     declared = {}
-    for name in scenario.flows:
-        flow = check_flows.options(scenario, name)
+    for name, flow in scenario.flows.items():
         declared[name] = {
             "src": nodes[flow.from_],
             "dst": nodes[flow.to],
@@ -58,7 +45,7 @@ def compile(
             "agent": _tcp(flow) if isinstance(flow, Tcp) else _udp(scenario, flow),
         }
     result = []
-    for name, base in flow_list:
+    for name, base in scenario.names:
         forward, reverse = fecs.get(name) or fecs.get(base) or (0, 0)
         result.append(declared[base] | {"name": name, "fec": forward, "fec_reverse": reverse})
     return result
@@ -100,7 +87,7 @@ def _tcp(flow: Tcp) -> dict[str, Any]:
     }
 
 
-def _udp(scenario: Scenario, flow: Udp) -> dict[str, Any]:
+def _udp(scenario: Resolved, flow: Udp) -> dict[str, Any]:
     tick = {"tick_ns": flow.tick} if flow.tick else {}
     return tick | {
         "protocol": "udp",
@@ -112,7 +99,7 @@ def _udp(scenario: Scenario, flow: Udp) -> dict[str, Any]:
     }
 
 
-def _arrivals(scenario: Scenario, flow: Udp) -> Any:
+def _arrivals(scenario: Resolved, flow: Udp) -> Any:
     if flow.arrivals == "cbr":
         return {"cbr": {"jitter": flow.jitter}}
     if flow.arrivals == "on-off":

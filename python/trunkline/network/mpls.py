@@ -12,35 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trunkline.network.ports import Ports
-from trunkline.scenario.check_paths import FIRST_LABEL, Hop, hops, label_count, route_nodes
-from trunkline.scenario.diagnostic import Problems
 from trunkline.scenario.diffserv import DSCPS, TCS, DiffServ
-from trunkline.scenario.model import Scenario
-from trunkline.scenario.path import Path, Trunk
-from trunkline.scenario.topology import Topology
+from trunkline.scenario.path import FIRST_LABEL, Path, Trunk
+from trunkline.scenario.resolved import Resolved
 
-__all__ = ["Route", "Tables", "compile", "fecs", "routes"]
+__all__ = ["Tables", "compile", "fecs"]
 
 EXPLICIT_NULL = 0
-
-
-@dataclass(frozen=True)
-class Route:
-    """Where a path goes.
-
-    Attributes
-    ----------
-    nodes : list of str
-        Nodes that see the path's own label, its first node before them.
-    hops : list of Hop
-        Links and tunnels between them.
-    arcs : list of (str, frozenset of str)
-        Links crossed in order, each with the paths whose entries forward there.
-    """
-
-    nodes: list[str]
-    hops: list[Hop]
-    arcs: list[tuple[str, frozenset[str]]]
 
 
 @dataclass
@@ -58,39 +36,11 @@ class Tables:
     """Incoming label of each path at each node of its route."""
 
 
-def routes(scenario: Scenario, found: Topology) -> dict[str, Route]:
-    """Routes of all paths of a scenario that was checked."""
-    by_path = {name: hops(scenario, found, name, Problems()) or [] for name in scenario.paths}
-    crossed: dict[str, list[tuple[str, frozenset[str]]]] = {}
-    return {
-        name: Route(route_nodes(scenario, name), its, _arcs(name, by_path, crossed))
-        for name, its in by_path.items()
-    }
-
-
-def _arcs(
-    name: str,
-    by_path: dict[str, list[Hop]],
-    crossed: dict[str, list[tuple[str, frozenset[str]]]],
-) -> list[tuple[str, frozenset[str]]]:
-    if name not in crossed:
-        arcs: list[tuple[str, frozenset[str]]] = []
-        for _, _, over, is_tunnel in by_path[name]:
-            if not is_tunnel:
-                arcs.append((over, frozenset({name})))
-                continue
-            (first, inside), *rest = _arcs(over, by_path, crossed)
-            # At the tunnel's head one entry puts on both labels: it forwards for both paths.
-            arcs += [(first, inside | {name}), *rest]
-        crossed[name] = arcs
-    return crossed[name]
-
-
 Class = tuple[tuple[str, frozenset[int] | None], ...]
 """Paths of a forwarding equivalence class, each with its DSCPs; None = all that are left."""
 
 
-def fecs(scenario: Scenario) -> dict[str, tuple[int, int]]:
+def fecs(scenario: Resolved) -> dict[str, tuple[int, int]]:
     """Forwarding equivalence class of data and acknowledgements, by name of flow; 0 = none.
 
     Each path that a trunk rides is a class, its number in the scenario from 1; so is each choice
@@ -103,14 +53,12 @@ def fecs(scenario: Scenario) -> dict[str, tuple[int, int]]:
     }
 
 
-def _classes(scenario: Scenario) -> dict[str, tuple[Class, Class]]:
+def _classes(scenario: Resolved) -> dict[str, tuple[Class, Class]]:
     """Class of data and of acknowledgements, by name of flow."""
     rides: dict[str, list[Trunk]] = {}
     for trunk in scenario.trunks.values():
         for flow in trunk.flows:
-            every = flow == "all" and "all" not in scenario.flows
-            for name in scenario.flows if every else (flow,):
-                rides.setdefault(name, []).append(trunk)
+            rides.setdefault(flow, []).append(trunk)
 
     def of(pairs: Iterable[tuple[str | None, Trunk]]) -> Class:
         return tuple(
@@ -125,7 +73,7 @@ def _classes(scenario: Scenario) -> dict[str, tuple[Class, Class]]:
     }
 
 
-def _class_numbers(scenario: Scenario) -> dict[Class, int]:
+def _class_numbers(scenario: Resolved) -> dict[Class, int]:
     numbers: dict[Class, int] = {
         ((name, None),): index + 1 for index, name in enumerate(scenario.paths)
     }
@@ -137,8 +85,7 @@ def _class_numbers(scenario: Scenario) -> dict[Class, int]:
 
 
 def compile(
-    scenario: Scenario,
-    by_path: dict[str, Route],
+    scenario: Resolved,
     nodes: dict[str, int],
     links: dict[str, int],
     built: Ports,
@@ -147,10 +94,8 @@ def compile(
 
     Parameters
     ----------
-    scenario : Scenario
-        A scenario that was checked.
-    by_path : dict
-        Routes of its paths.
+    scenario : Resolved
+        The scenario.
     nodes, links : dict
         Index of each node and one-way link.
     built : Ports
@@ -161,26 +106,24 @@ def compile(
     Tables
         In the order of paths, and along each from its first node on.
     """
-    builder = _Builder(scenario, by_path, nodes, links, built)
+    builder = _Builder(scenario, nodes, links, built)
     return builder.build()
 
 
 class _Builder:
     def __init__(
         self,
-        scenario: Scenario,
-        by_path: dict[str, Route],
+        scenario: Resolved,
         nodes: dict[str, int],
         links: dict[str, int],
         built: Ports,
     ):
         self.scenario = scenario
-        self.by_path = by_path
         self.nodes = nodes
         self.links = links
         self.built = built
         self.number = {name: index for index, name in enumerate(scenario.paths)}
-        self.labels = _labels(scenario, by_path)
+        self.labels = _labels(scenario)
         self.tables = Tables(labels=self.labels)
         self.maps: dict[str, int] = {}
         in_use = {each for pair in _classes(scenario).values() for each in pair if each}
@@ -215,25 +158,25 @@ class _Builder:
                     wanted = {"dscps": sorted(dscps)}
                 elif taken:
                     wanted = {"dscps": sorted(set(range(DSCPS)) - taken)}
-                node = self.nodes[self.by_path[name].nodes[0]]
+                node = self.nodes[self.scenario.routes[name].nodes[0]]
                 self.tables.ftn.append({"node": node, "fec": fec, "nhlfe": entry} | wanted)
 
     def transit(self, name: str) -> None:
-        for index in range(1, len(self.by_path[name].hops)):
+        for index in range(1, len(self.scenario.routes[name].hops)):
             label = self.labels[name][index]
             self.map(name, index, label, self.forward(name, index, pop=True))
 
     def tail(self, name: str) -> None:
-        path, last = self.scenario.paths[name], len(self.by_path[name].hops)
+        path, last = self.scenario.paths[name], len(self.scenario.routes[name].hops)
         label = self.labels[name][last]
         if label is None:
             return
         if label == EXPLICIT_NULL:
             # Every node pops explicit null without an entry, in the uniform model; one entry
             # tells that all paths that end here with it are pipes.
-            node = self.nodes[self.by_path[name].nodes[last]]
+            node = self.nodes[self.scenario.routes[name].nodes[last]]
             taken = any(each["node"] == node and each["label"] == label for each in self.tables.ilm)
-            its = self.scenario.diffserv_of(name)
+            its = self.scenario.paths[name].diffserv
             plain = its is None or its.model == "short-pipe"
             if (path.ttl == "uniform" and plain) or taken:
                 return
@@ -242,7 +185,7 @@ class _Builder:
         self.map(name, last, label, entry)
 
     def map(self, name: str, index: int, label: int | None, entry: int) -> None:
-        node = self.nodes[self.by_path[name].nodes[index]]
+        node = self.nodes[self.scenario.routes[name].nodes[index]]
         self.tables.entries[name, index] = entry
         self.tables.ilm.append({"node": node, "label": label, "nhlfe": entry})
 
@@ -259,7 +202,7 @@ class _Builder:
         if own:
             pairs.insert(0, None if pop else (name, None))
         self.mark(entry, pops=None if own or not pop else name, pushes=pairs)
-        its = self.scenario.diffserv_of(name)
+        its = self.scenario.paths[name].diffserv
         if own and pop and its is not None and its.linux_tc_zero:
             self.tables.nhlfe[entry]["zero_tc"] = True
         return entry
@@ -268,10 +211,10 @@ class _Builder:
         """Link, labels to put on from the bottom, and paths entered, for one hop of a path."""
         label = self.labels[name][index + 1]
         push = [] if label is None else [label]
-        _, _, over, is_tunnel = self.by_path[name].hops[index]
-        if not is_tunnel:
-            return over, push, [name]
-        arc, above, riders = self.onto(over, 0)
+        hop = self.scenario.routes[name].hops[index]
+        if not hop.is_tunnel:
+            return hop.over, push, [name]
+        arc, above, riders = self.onto(hop.over, 0)
         return arc, push + above, [name, *riders]
 
     def add(
@@ -311,21 +254,21 @@ class _Builder:
             packet; None for a label that is swapped.
         """
         paths = self.scenario.paths
-        told = self.scenario.diffserv_of
         written = [
-            self.maps_of(*pair) if pair is not None and told(pair[0]) else None for pair in pushes
+            self.maps_of(*pair) if pair is not None and paths[pair[0]].diffserv else None
+            for pair in pushes
         ]
         into = self.tables.nhlfe[entry]
         if any(each is not None for each in written):
             into["push_diffserv"] = written
-        if pops is not None and (told(pops) is not None or "push_diffserv" in into):
+        if pops is not None and (paths[pops].diffserv is not None or "push_diffserv" in into):
             rider = next((name for name, its in paths.items() if pops in its.through), None)
             into["pop_diffserv"] = self.maps_of(pops, rider)
 
     def maps_of(self, name: str, below: str | None) -> int:
         """Number of the maps of a path whose label lies on that of another, or on IP packets."""
-        its = self.scenario.diffserv_of(name) or DiffServ()
-        under = None if below is None else self.scenario.diffserv_of(below)
+        its = self.scenario.paths[name].diffserv or DiffServ()
+        under = None if below is None else self.scenario.paths[below].diffserv
         phbs = [None] * TCS if under is None else under.dscp_of_tc()
         told = its.tc_of_dscp() is not None and under is not None
         tcs, written = its.tcs(), its.dscp_of_tc()
@@ -351,20 +294,20 @@ class _Builder:
         return self.maps[key]
 
 
-def _labels(scenario: Scenario, by_path: dict[str, Route]) -> dict[str, list[int | None]]:
+def _labels(scenario: Resolved) -> dict[str, list[int | None]]:
     """Incoming label of each path at each node of its route.
 
     None at the first node, and at the last after penultimate-hop popping.
     """
     taken: dict[str, set[int]] = {}
     for name, path in scenario.paths.items():
-        for node, label in zip(by_path[name].nodes[1:], path.labels or (), strict=False):
+        for node, label in zip(scenario.routes[name].nodes[1:], path.labels or (), strict=False):
             taken.setdefault(node, set()).add(label)
     following: dict[str, int] = {}
     result: dict[str, list[int | None]] = {}
     for name, path in scenario.paths.items():
-        nodes = by_path[name].nodes
-        needed = label_count(path, len(nodes))
+        nodes = scenario.routes[name].nodes
+        needed = path.label_count(len(nodes))
         labels: list[int | None] = [None]
         if path.labels is not None:
             labels += path.labels

@@ -6,17 +6,12 @@ rate.
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trunkline.network.rows import Cell, Rows, asks_flows, asks_paths, forwards_onto
-from trunkline.scenario.base import merged
 from trunkline.scenario.match import Match
-from trunkline.scenario.model import LinkOptions, Scenario
-from trunkline.scenario.port import HIERARCHIES, Class, Port, Queue, Rule, rate_of
-from trunkline.scenario.topology import Arc
-
-if TYPE_CHECKING:
-    from trunkline.network.mpls import Route
+from trunkline.scenario.port import HIERARCHIES, Class, Port, Rule, rate_of
+from trunkline.scenario.resolved import Resolved
 
 __all__ = ["Ports", "compile"]
 
@@ -45,51 +40,34 @@ class Ports:
         return self.rows[self.of_link[arc]].get(paths)
 
 
-def compile(
-    scenario: Scenario,
-    arcs: list[tuple[Arc, LinkOptions]],
-    flow_list: list[tuple[str, str]],
-    routes: "dict[str, Route]",
-) -> Ports:
-    """All port configurations that links use, in order of first use.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        A scenario that was checked.
-    arcs : list
-        One-way links with their keys.
-    flow_list : list
-        All flows: own name, name as declared.
-    routes : dict
-        Routes of the paths.
-
-    Returns
-    -------
-    Ports
-    """
+def compile(scenario: Resolved) -> Ports:
+    """All port configurations that links use, in order of first use."""
     built = Ports()
     known: dict[tuple[str | None, str, int], int] = {}
-    crossing = _crossing(routes)
-    for arc, options in arcs:
-        name = options.port
+    crossing = _crossing(scenario)
+    for arc in scenario.arcs:
+        name = arc.options.port
         port = scenario.ports[name] if name is not None else Port()
         by_flow = port.per == "flow" or asks_flows(port.classify)
         per_link = by_flow and asks_paths(port.classify, scenario)
-        rate = options.rate or 0
+        rate = arc.options.rate or 0
         key = (name, arc.name if per_link else "", rate if _has_shares(port) else 0)
         if key not in known:
             known[key] = len(built.ports)
-            table = _rows(scenario, port, flow_list)
+            table = _rows(scenario, port)
             if by_flow:
-                table.fill_flows(forwards_onto(arc.name, routes) if per_link else {})
+                table.fill_flows(forwards_onto(scenario, arc.name) if per_link else {})
             elif len(port.classes) > 1 or any(rule.precedence for rule in port.classify):
                 table.fill(crossing)
+            classes = scenario.classes[name].items()
             built.ports.append(
                 {
                     "name": name or "default",
                     "classifier": table.classifier(),
-                    "classes": _classes(scenario, port, flow_list, rate),
+                    "classes": [
+                        _class(port, each, its, index, rate)
+                        for index, (each, its) in enumerate(classes)
+                    ],
                     "scheduler": port.scheduler or "fifo",
                 }
             )
@@ -104,30 +82,14 @@ def _has_shares(port: Port) -> bool:
     return any(isinstance(rate, float) for rate in rates)
 
 
-def _crossing(routes: "dict[str, Route]") -> set[frozenset[str]]:
+def _crossing(scenario: Resolved) -> set[frozenset[str]]:
     """Every set of paths that one entry forwards for."""
-    return {paths for route in routes.values() for _, paths in route.arcs}
+    return {each.paths for route in scenario.routes.values() for each in route.crossings}
 
 
-def _classes(
-    scenario: Scenario, port: Port, flow_list: list[tuple[str, str]], link_rate: int
-) -> list[dict[str, Any]]:
-    each = Class(queue=port.queue or Queue())
-    if port.per == "flow":
-        names = [name for name, _ in flow_list] or ["default"]
-        return [_class(scenario, port, name, each, 0, link_rate) for name in names]
-    classes = port.classes or {"default": each}
-    return [
-        _class(scenario, port, name, its, index, link_rate)
-        for index, (name, its) in enumerate(classes.items())
-    ]
-
-
-def _class(
-    scenario: Scenario, port: Port, name: str, its: Class, index: int, link_rate: int
-) -> dict[str, Any]:
-    queue = merged(its.queue, scenario.defaults.queue)
-    priority = 0 if port.scheduler in HIERARCHIES else index
+def _class(port: Port, name: str, its: Class, index: int, link_rate: int) -> dict[str, Any]:
+    queue = its.queue
+    priority = 0 if port.scheduler in HIERARCHIES or port.per == "flow" else index
     share: dict[str, Any] = {
         "priority": priority if its.priority is None else its.priority,
         "weight": its.weight,
@@ -162,7 +124,7 @@ def _class(
     }
 
 
-def _rows(scenario: Scenario, port: Port, flow_list: list[tuple[str, str]]) -> Rows:
+def _rows(scenario: Resolved, port: Port) -> Rows:
     """An empty table of rows for a port's rules."""
     index = {name: at for at, name in enumerate(port.classes)}
 
@@ -171,4 +133,4 @@ def _rows(scenario: Scenario, port: Port, flow_list: list[tuple[str, str]]) -> R
             return [index.get("default", own), 0]
         return [own if rule.class_ is None else index.get(rule.class_, 0), rule.precedence]
 
-    return Rows(scenario, port.classify, flow_list, per_flow=port.per == "flow", decide=decide)
+    return Rows(scenario, port.classify, per_flow=port.per == "flow", decide=decide)

@@ -3,13 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from trunkline.network.mpls import Route, Tables
-from trunkline.network.ports import Ports
-from trunkline.scenario.check_paths import route_nodes
-from trunkline.scenario.check_recovery import links_of, outages, span
-from trunkline.scenario.model import Scenario
-from trunkline.scenario.recovery import Failure, Protection
-from trunkline.scenario.topology import Topology
+from trunkline.network.mpls import Tables
+from trunkline.scenario.recovery import LOCAL, Failure, Protection
+from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.resolved.protections import span
 
 __all__ = ["compile"]
 
@@ -18,35 +15,26 @@ EXPLICIT_NULL = 0
 
 
 def compile(
-    scenario: Scenario,
-    found: Topology,
-    by_path: dict[str, Route],
-    tables: Tables,
-    indices: tuple[dict[str, int], dict[str, int]],
-    built: Ports,
+    scenario: Resolved, tables: Tables, indices: tuple[dict[str, int], dict[str, int]]
 ) -> Compiled | None:
     """The recovery part of a network; None if the scenario has none.
 
     Parameters
     ----------
-    scenario, found
-        A scenario that was checked, and its links.
-    by_path : dict
-        Routes of its paths.
+    scenario : Resolved
+        The scenario.
     tables : Tables
         The label tables, to which local repair adds entries.
     indices : tuple of dict
         Index of each node, and of each one-way link.
-    built : Ports
-        Port configurations.
     """
     if not (scenario.failures or scenario.protections or scenario.rerouting):
         return None
     nodes, links = indices
-    builder = _Builder(scenario, found, by_path, tables, nodes, links, built)
+    builder = _Builder(scenario, tables, nodes, links)
     rerouting = scenario.rerouting
     return {
-        "failures": [_failure(found, links, *item) for item in scenario.failures.items()],
+        "failures": [_failure(scenario, links, *item) for item in scenario.failures.items()],
         "protections": [
             each
             for name, its in scenario.protections.items()
@@ -62,10 +50,10 @@ def compile(
     }
 
 
-def _failure(found: Topology, links: dict[str, int], name: str, failure: Failure) -> Compiled:
+def _failure(scenario: Resolved, links: dict[str, int], name: str, failure: Failure) -> Compiled:
     down = {
         links[arc.name]
-        for arc in found.arcs
+        for arc in scenario.arcs
         if arc.link in failure.link
         or arc.name in failure.link
         or arc.source in failure.node
@@ -75,7 +63,7 @@ def _failure(found: Topology, links: dict[str, int], name: str, failure: Failure
     if failure.mtbf is not None:
         schedule = {"kind": "random", "mtbf_ns": failure.mtbf, "mttr_ns": failure.mttr}
     else:
-        at = [{"failed_ns": each.at, "repaired_ns": each.repair} for each in outages(failure)]
+        at = [{"failed_ns": each.at, "repaired_ns": each.repair} for each in failure.times]
         schedule = {"kind": "fixed", "at": at}
     return {
         "name": name,
@@ -88,21 +76,15 @@ def _failure(found: Topology, links: dict[str, int], name: str, failure: Failure
 class _Builder:
     def __init__(
         self,
-        scenario: Scenario,
-        found: Topology,
-        by_path: dict[str, Route],
+        scenario: Resolved,
         tables: Tables,
         nodes: dict[str, int],
         links: dict[str, int],
-        built: Ports,
     ):
         self.scenario = scenario
-        self.found = found
-        self.by_path = by_path
         self.tables = tables
         self.nodes = nodes
         self.links = links
-        self.built = built
         self.number = {name: index for index, name in enumerate(scenario.paths)}
 
     def protections(self, name: str, its: Protection) -> Iterator[Compiled]:
@@ -111,10 +93,10 @@ class _Builder:
             yield self.protection(name if len(its.path) == 1 else f"{name}[{path}]", its, path)
 
     def protection(self, name: str, its: Protection, path: str) -> Compiled:
-        route = route_nodes(self.scenario, path)
+        route = self.scenario.routes[path].nodes
         first, last = span(self.scenario, its, path) or (0, len(route) - 1)
-        crossed = [self.links[arc] for arc, _ in links_of(self.scenario, self.found, path)]
-        local = its.kind in ("facility-bypass", "detour")
+        crossed = [self.links[each.arc.name] for each in self.scenario.routes[path].crossings]
+        local = its.kind in LOCAL
         switches, bridge = self.switches(its, path, first, last)
         return {
             "name": name,
@@ -145,7 +127,7 @@ class _Builder:
         if its.kind == "backup":
             return [_switch(entry, head)], None
         if its.kind == "one-plus-one":
-            ends = [len(self.by_path[name].hops) for name in (path, its.backup)]
+            ends = [len(self.scenario.routes[name].hops) for name in (path, its.backup)]
             tails = (
                 self.tables.entries[name, end]
                 for name, end in zip((path, its.backup), ends, strict=True)
@@ -166,7 +148,7 @@ class _Builder:
     def join(self, detour: str, working: str, last: int) -> None:
         """Makes the end of a detour go on as the working path does there."""
         label = self.tables.labels[working][last]
-        hop = len(self.by_path[detour].hops)
+        hop = len(self.scenario.routes[detour].hops)
         own = self.tables.labels[detour][hop]
         if own in (None, EXPLICIT_NULL):
             # The last but one node of the detour puts on what the working path has there.
@@ -175,7 +157,7 @@ class _Builder:
             return
         if label is None:
             return
-        node = self.nodes[self.by_path[detour].nodes[hop]]
+        node = self.nodes[self.scenario.routes[detour].nodes[hop]]
         onward = self.tables.entries[working, last]
         for each in self.tables.ilm:
             if each["node"] == node and each["label"] == own:

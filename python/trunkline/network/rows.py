@@ -7,14 +7,9 @@ trunks or paths; its flow and direction, where they ask for flows, ends or proto
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from trunkline.scenario.check_diffserv import tells_phb
 from trunkline.scenario.match import Match
-from trunkline.scenario.model import Scenario
-
-if TYPE_CHECKING:
-    from trunkline.network.mpls import Route
+from trunkline.scenario.resolved import Resolved
 
 __all__ = ["NO_PATH", "Cell", "Rows", "asks_flows", "asks_paths", "forwards_onto", "trunk_of"]
 
@@ -28,18 +23,18 @@ NO_PATH: frozenset[str] = frozenset()
 _NO_PHBS: tuple[int | None, ...] = (None,) * TCS
 
 
-def asks_paths(rules: Sequence[Match], scenario: Scenario | None = None) -> bool:
+def asks_paths(rules: Sequence[Match], scenario: Resolved | None = None) -> bool:
     """Whether some rule looks at the path that forwards a packet, or at the PHB it tells."""
     if any(rule.trunk is not None or rule.path is not None for rule in rules):
         return True
-    told = scenario is not None and any(tells_phb(scenario, name) for name in scenario.paths)
+    told = scenario is not None and any(scenario.tells_phb(name) for name in scenario.paths)
     return told and any(rule.dscp is not None for rule in rules)
 
 
-def phbs(scenario: Scenario, paths: frozenset[str]) -> tuple[int | None, ...]:
+def phbs(scenario: Resolved, paths: frozenset[str]) -> tuple[int | None, ...]:
     """DSCP of the PHB of each TC on the outermost of the paths that forward a packet."""
     outermost = [name for name in paths if not paths.intersection(scenario.paths[name].through)]
-    its = scenario.diffserv_of(outermost[0]) if outermost else None
+    its = scenario.paths[outermost[0]].diffserv if outermost else None
     return _NO_PHBS if its is None else tuple(its.dscp_of_tc())
 
 
@@ -54,14 +49,12 @@ def asks_flows(rules: Sequence[Match]) -> bool:
     )
 
 
-def trunk_of(scenario: Scenario) -> dict[str, tuple[str, str | None]]:
+def trunk_of(scenario: Resolved) -> dict[str, tuple[str, str | None]]:
     """Paths of data and acknowledgements, by name of flow."""
     result: dict[str, tuple[str, str | None]] = {}
     for trunk in scenario.trunks.values():
         for flow in trunk.flows:
-            every = flow == "all" and "all" not in scenario.flows
-            for name in scenario.flows if every else (flow,):
-                result[name] = (trunk.path, trunk.reverse)
+            result[flow] = (trunk.path, trunk.reverse)
     return result
 
 
@@ -82,12 +75,10 @@ class Rows:
 
     Parameters
     ----------
-    scenario : Scenario
+    scenario : Resolved
         Where trunks and flows are looked up.
     rules : sequence of Match
         In order; the first that matches decides.
-    flow_list : list
-        All flows: own name, name as declared.
     per_flow : bool
         Whether cells depend on the flow whatever the rules ask.
     decide : callable
@@ -96,16 +87,14 @@ class Rows:
 
     def __init__(
         self,
-        scenario: Scenario,
+        scenario: Resolved,
         rules: Sequence[Match],
-        flow_list: list[tuple[str, str]],
         *,
         per_flow: bool,
         decide: Decide,
     ) -> None:
         self.scenario = scenario
         self.rules = rules
-        self.flow_list = flow_list
         self.per_flow = per_flow
         self.decide = decide
         self.rows: list[Row] = []
@@ -133,7 +122,7 @@ class Rows:
             Paths that forward the packets of each path here.
         """
         trunks = trunk_of(self.scenario) if forwards else {}
-        for index, (name, base) in enumerate(self.flow_list):
+        for index, (name, base) in enumerate(self.scenario.names):
             flow = self.scenario.flows[base]
             ends = (flow.from_, flow.to)
             pair = trunks.get(name) or trunks.get(base) or (None, None)
@@ -185,10 +174,13 @@ class Rows:
         return self.decide(None, own)
 
 
-def forwards_onto(link: str, routes: "dict[str, Route]") -> dict[str, frozenset[str]]:
+def forwards_onto(scenario: Resolved, link: str) -> dict[str, frozenset[str]]:
     """Paths whose entries forward the packets of each path onto a link."""
     return {
-        name: paths for name, route in routes.items() for arc, paths in route.arcs if arc == link
+        name: each.paths
+        for name, route in scenario.routes.items()
+        for each in route.crossings
+        if each.arc.name == link
     }
 
 

@@ -218,7 +218,7 @@ def _levels(exhibit: Exhibit) -> list[Fact]:
     from pydantic import ValidationError
 
     from trunkline.scenario import ScenarioError
-    from trunkline.scenario.loader import reread
+    from trunkline.scenario.scenario import reread
     from trunkline.stats.sla import judge, promise, said, whom
 
     written = exhibit.first.provenance.scenario

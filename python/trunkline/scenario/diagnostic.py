@@ -3,20 +3,16 @@
 import difflib
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 __all__ = [
     "CODES",
-    "NAMED",
     "Diagnostic",
-    "Finding",
     "Path",
     "Place",
-    "Problems",
     "ScenarioError",
     "nearest",
-    "path_text",
     "printable",
     "with_place",
 ]
@@ -188,112 +184,6 @@ class ScenarioError(ValueError):
             each.render(self._source if each.file == self._file else ())
             for each in self.diagnostics
         )
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A diagnostic whose places are still paths of the document.
-
-    Attributes
-    ----------
-    diagnostic : Diagnostic
-        All but the places.
-    path : tuple
-        Keys and indices from the root.
-    at_key : bool
-        It is the key that is wrong, not the value.
-    related : tuple of (path, str)
-        Other paths that matter, each with a word on why.
-    place : Place or None
-        Where it is, if that is not in the document.
-    """
-
-    diagnostic: Diagnostic
-    path: Path
-    at_key: bool
-    related: tuple[tuple[Path, str], ...]
-    place: Place | None = None
-
-
-@dataclass
-class Problems:
-    """Collects what is found wrong in one phase.
-
-    Attributes
-    ----------
-    found : list of Finding
-        In order of discovery.
-    """
-
-    found: list[Finding] = field(default_factory=list)
-
-    def add(
-        self,
-        code: str,
-        path: Path,
-        message: str,
-        *,
-        given: str = "",
-        allowed: str = "",
-        hint: str = "",
-        at_key: bool = False,
-        warning: bool = False,
-        related: tuple[tuple[Path, str], ...] = (),
-        place: Place | None = None,
-    ) -> None:
-        """Adds one finding; see `Diagnostic` and `Finding` for the arguments."""
-        diagnostic = Diagnostic(
-            code=code,
-            message=message,
-            path=path_text(path),
-            given=given,
-            allowed=allowed,
-            hint=hint,
-            severity="warning" if warning else "error",
-        )
-        self.found.append(Finding(diagnostic, path, at_key, related, place))
-
-    @property
-    def errors(self) -> bool:
-        """Whether anything but warnings was found."""
-        return any(each.diagnostic.severity == "error" for each in self.found)
-
-
-NAMED = frozenset(
-    {
-        "nodes",
-        "links",
-        "ports",
-        "conditioners",
-        "profiles",
-        "paths",
-        "trunks",
-        "flows",
-        "parameters",
-        "classes",
-        "failures",
-        "protections",
-    }
-)
-"""Keys whose values are mappings from names that the user chose."""
-
-
-_LONGEST_NAME = 64
-
-
-def path_text(path: Sequence[str | int]) -> str:
-    """A path as shown to users: ``links[R1-R2].rate``, ``flows[many].rto.min``."""
-    text = ""
-    named = False
-    for part in path:
-        if isinstance(part, str) and len(part) > _LONGEST_NAME:
-            part = f"{part[:_LONGEST_NAME]}..."
-        if named or isinstance(part, int):
-            text += f"[{part}]"
-        else:
-            text += f".{part}" if text else part
-        named = not named and part in NAMED
-    return text
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

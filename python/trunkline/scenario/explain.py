@@ -6,9 +6,10 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from trunkline.scenario.diagnostic import CODES, Path, Problems, nearest
+from trunkline.scenario.diagnostic import CODES, Path, nearest
 from trunkline.scenario.fields import kind
-from trunkline.scenario.model import Scenario
+from trunkline.scenario.model import Sections
+from trunkline.scenario.problems import Problems
 
 __all__ = ["explain", "place_of"]
 
@@ -21,7 +22,7 @@ def explain(
     problems: Problems,
     reported: set[Path],
     *,
-    root: type[BaseModel] = Scenario,
+    root: type[BaseModel] = Sections,
 ) -> None:
     """Adds each validation error to the problems.
 

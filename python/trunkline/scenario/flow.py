@@ -229,6 +229,11 @@ class Tcp(TcpOptions):
         default=None, description="This many such flows, named name[0], name[1] and so on."
     )
 
+    @property
+    def largest_packet(self) -> int:
+        """Largest IP packet [B]."""
+        return self.mss + self.header
+
 
 class Udp(UdpOptions):
     """A UDP source and its sink."""
@@ -239,6 +244,13 @@ class Udp(UdpOptions):
     replicate: Replicas | None = Field(
         default=None, description="This many such flows, named name[0], name[1] and so on."
     )
+
+    @property
+    def largest_packet(self) -> int:
+        """Largest IP packet whose size is stated [B]; 0 if none is."""
+        if self.size.choice is not None:
+            return max(self.size.choice.sizes)
+        return self.size.fixed or 0
 
 
 Flow = Annotated[Tcp | Udp, Discriminator("agent")]

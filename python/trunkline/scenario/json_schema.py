@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trunkline.scenario.model import Scenario
+from trunkline.scenario.scenario import Scenario
 
 __all__ = ["draft7", "schema"]
 

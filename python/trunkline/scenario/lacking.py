@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from trunkline.scenario.diagnostic import Path, Problems, ScenarioError
-from trunkline.scenario.loader import place_all
-from trunkline.scenario.topology import topology
-
-if TYPE_CHECKING:
-    from trunkline.scenario.model import Scenario
+from trunkline.scenario.diagnostic import Path, ScenarioError
+from trunkline.scenario.places import place_all
+from trunkline.scenario.problems import Problems
+from trunkline.scenario.scenario import Scenario
 
 __all__ = ["lacking"]
-
-_ONE_OF_MANY = re.compile(r"\[\d+\]\Z")
 
 
 def lacking(code: str, scenario: Scenario, reasons: Iterable[tuple[str, Path]]) -> ScenarioError:
@@ -35,32 +30,32 @@ def lacking(code: str, scenario: Scenario, reasons: Iterable[tuple[str, Path]]) 
     -------
     ScenarioError
     """
-    document, origin = scenario._document or ({}, None)
-    arcs = {arc.name: arc for arc in topology(scenario, Problems()).arcs}
+    document, origin = scenario._document or {}, scenario._origin
+    its = scenario.resolved()
+    problems = Problems(origins=its.origins)
     found: dict[tuple[str, Path], None] = {}
     for text, path in reasons:
         whole = path
-        if path[:1] == ("links",) and path[1] in arcs:
-            arc = arcs[str(path[1])]
+        if path[:1] == ("links",) and path[1] in its.arc:
+            arc = its.arc[str(path[1])]
             way = "backward" if arc.backward else "forward"
             whole = ("links", arc.link, way, *path[2:])
             if len(_written(document, whole)) < len(whole):
                 whole = ("links", arc.link, *path[2:])
         elif path[:1] == ("flows",) and len(path) > 1:
             name = str(path[1])
-            declared = _ONE_OF_MANY.sub("", name)
+            declared = its.declared(name)
             whole = ("flows", declared, *path[2:])
             # Flows that are one in the file are told of once.
             text = text.replace(name, declared)
         elif path[:1] == ("ports",) and len(_written(document, path[:4])) < 3:
             # A port without classes has its queue at once.
             whole = (*path[:2], *path[4:])
-        found[text, _written(document, whole)] = None
-    problems = Problems()
+        found[text, _written(document, problems.written(whole))] = None
     for text, path in found:
         problems.add(code, path, text)
-    file, content = ("", "") if origin is None else (origin.file, origin.content)
-    return ScenarioError(place_all(problems.found, document, file), content, file)
+    placed = place_all(problems.found, document, origin.file)
+    return ScenarioError(placed, origin.content, origin.file)
 
 
 def _written(document: Any, path: Path) -> Path:

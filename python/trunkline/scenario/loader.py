@@ -5,64 +5,33 @@ import stat
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ModelWrapValidatorHandler, ValidationError, ValidationInfo
+from pydantic import ValidationError
 
-from trunkline.scenario import check, mend, parameters, text, units
-from trunkline.scenario.diagnostic import (
-    Diagnostic,
-    Finding,
-    Path,
-    Place,
-    Problems,
-    ScenarioError,
-    printable,
-    with_place,
-)
+from trunkline.scenario import mend, parameters, text, units
+from trunkline.scenario.check import check
+from trunkline.scenario.diagnostic import Diagnostic, Path, Place, ScenarioError, printable
 from trunkline.scenario.explain import explain
-from trunkline.scenario.model import FORMAT, Scenario
-from trunkline.scenario.text import Map, Seq
+from trunkline.scenario.model import FORMAT, Sections, duplicates
+from trunkline.scenario.places import Origin, place_all
+from trunkline.scenario.problems import Problems
+from trunkline.scenario.text import Map
 
-__all__ = ["file_text", "load", "reread"]
+__all__ = ["file_text", "load", "reloaded"]
+
+Kind = TypeVar("Kind", bound=Sections)
 
 
 def load(
+    kind: type[Kind],
     source: str | os.PathLike[str] | Mapping[str, Any],
-    *,
-    overrides: Mapping[str, str] | None = None,
-    strict: bool = False,
-) -> Scenario:
-    r"""Loads a scenario and checks it.
-
-    Parameters
-    ----------
-    source : path, str or mapping
-        A file; or the text itself, recognised by its line ends; or the document as Python values.
-    overrides : Mapping[str, str], optional
-        Parameter names or paths (``links.R1-R2.rate``) to new values as YAML text.
-    strict : bool, default False
-        Whether warnings are errors.
-
-    Returns
-    -------
-    Scenario
-        A scenario without a fault; what is doubtful is in its `warnings`.
-
-    Raises
-    ------
-    ScenarioError
-        With every fault found, sorted by place.
-
-    Examples
-    --------
-    >>> load(
-    ...     "trunkline: 1\nnodes: [A, B]\nlinks: {A-B: {rate: 1 Mbit/s}}\nrun: {duration: 1 s}\n"
-    ... ).run.duration
-    1000000000
-    """
+    overrides: Mapping[str, str],
+    strict: bool,
+) -> Kind:
+    """Loads a scenario as `trunkline.scenario.load` says; of a kind that knows what it means."""
     if isinstance(source, Mapping):
-        return _built(source, overrides or {}, strict)
+        return _load(kind, dict(source), overrides, strict, Origin())
     content, file, folder = _read(source)
     document, place = text.parse(content, file)
     if document is None:
@@ -70,59 +39,29 @@ def load(
     if not isinstance(document, Map):
         raise ScenarioError([_no_mapping(file, place)], content, file)
     stem = FilePath(file).name.split(".")[0] if folder is not None else None
-    return _load(document, overrides or {}, strict, _Origin(file, content, folder, stem, True))
+    return _load(kind, document, overrides, strict, Origin(file, content, folder, stem, True))
 
 
-def reread(content: str) -> Scenario:
-    """A scenario from text that was loaded before, without the files that it names.
-
-    Raises
-    ------
-    ScenarioError, ValidationError
-        It is no such text.
-    """
-    problems = Problems()
-    document, _ = text.parse(content, "<text>")
-    meant = parameters.substitute(document, problems)
-    return Scenario.model_validate(meant, context={"text": True, "substituted": True})
-
-
-class _Origin:
-    """Where a document comes from."""
-
-    def __init__(
-        self, file: str, content: str, folder: str | None, stem: str | None, is_text: bool
-    ):
-        self.file = file
-        self.content = content
-        self.folder = folder
-        self.stem = stem
-        self.is_text = is_text
-
-
-def _built(source: Mapping[str, Any], overrides: Mapping[str, str], strict: bool) -> Scenario:
-    return _load(dict(source), overrides, strict, _Origin("", "", None, None, False))
-
-
-def _load(document: Any, overrides: Mapping[str, str], strict: bool, origin: _Origin) -> Scenario:
+def _load(
+    kind: type[Kind], document: Any, overrides: Mapping[str, str], strict: bool, origin: Origin
+) -> Kind:
     problems = Problems()
     written = parameters.override(document, overrides, problems)
     meant = parameters.substitute(written, problems)
-    check.duplicates(meant, problems)
+    duplicates(meant, problems)
     _check_format(meant, origin, problems)
     context = {"text": origin.is_text, "substituted": True}
     scenario = None
     try:
-        scenario = Scenario.model_validate(meant, context=context)
+        scenario = kind.model_validate(meant, context=context)
     except ValidationError as error:
         reported = {finding.path for finding in problems.found}
         explain(error, meant, problems, reported)
     if scenario is not None:
         if scenario.name is None and origin.stem is not None:
-            scenario = check.named(scenario, origin.stem)
-        scenario._document = (written, origin)
-        scenario._folder = origin.folder
-    _check(scenario, meant, origin, problems)
+            scenario = _named(scenario, origin.stem)
+        scenario._document, scenario._origin = written, origin
+    _check(kind, scenario, meant, origin, problems)
     if origin.is_text:
         _warn_about_bps(written, problems)
     diagnostics = place_all(problems.found, meant, origin.file)
@@ -134,8 +73,13 @@ def _load(document: Any, overrides: Mapping[str, str], strict: bool, origin: _Or
     # Text that does not hold the overrides would be a false provenance.
     scenario._source = "" if overrides else origin.content
     scenario._head = _head(origin.content, overrides) if overrides else ""
-    scenario._checked = True
     return scenario
+
+
+def _named(scenario: Kind, stem: str) -> Kind:
+    """The scenario with a name made of the file's, where that is a name."""
+    kept = "".join(each if each.isalnum() or each in "_.+-" else "-" for each in stem[:64])
+    return scenario.model_copy(update={"name": kept.strip("-.+") or "scenario"})
 
 
 def _head(content: str, overrides: Mapping[str, str]) -> str:
@@ -151,19 +95,21 @@ def _head(content: str, overrides: Mapping[str, str]) -> str:
     return "\n".join([*lines, "#", printable(f"# Set: {' '.join(changed.split())}"), ""])
 
 
-def _check(scenario: Scenario | None, meant: Any, origin: _Origin, problems: Problems) -> None:
+def _check(
+    kind: type[Kind], scenario: Kind | None, meant: Any, origin: Origin, problems: Problems
+) -> None:
     """Checks the scenario as a whole; with faults in it, what else is wrong."""
     faults = [each.path for each in problems.found if each.diagnostic.severity == "error"]
     if scenario is not None and not faults:
-        check.check(scenario, problems)
+        scenario._resolved = check(scenario, problems)
         return
     context = {"text": origin.is_text, "substituted": True}
-    draft = scenario or mend.mended(meant, faults, context)
+    draft = scenario or mend.mended(kind, meant, faults, context)
     if draft is None:
         return
-    draft._folder = origin.folder
+    draft._origin = origin
     others = Problems()
-    check.check(draft, others)
+    check(draft, others)
     problems.found += [
         each
         for each in others.found
@@ -171,7 +117,7 @@ def _check(scenario: Scenario | None, meant: Any, origin: _Origin, problems: Pro
     ]
 
 
-def _check_format(document: Any, origin: _Origin, problems: Problems) -> None:
+def _check_format(document: Any, origin: Origin, problems: Problems) -> None:
     """Stops at a file of a newer format; asks for the version in files."""
     if not isinstance(document, dict):
         return
@@ -197,31 +143,13 @@ def _check_format(document: Any, origin: _Origin, problems: Problems) -> None:
         )
 
 
-def substituted(
-    value: Any, handler: ModelWrapValidatorHandler[Scenario], info: ValidationInfo
-) -> Scenario:
-    """Validates a scenario built in Python: parameters are worked out before."""
-    if (info.context or {}).get("substituted") or isinstance(value, Scenario):
-        return handler(value)
-    problems = Problems()
-    meant = parameters.substitute(value, problems)
-    check.duplicates(meant, problems)
-    if problems.errors:
-        raise ScenarioError([each.diagnostic for each in problems.found])
-    scenario = handler(meant)
-    scenario._document = (value, _Origin("", "", None, None, False))
-    return scenario
-
-
-def reloaded(scenario: Scenario, overrides: Mapping[str, Any]) -> Scenario:
+def reloaded(scenario: Kind, overrides: Mapping[str, Any]) -> Kind:
     """A scenario again, with overrides."""
     texts = {key: _as_text(value) for key, value in overrides.items()}
-    if scenario._document is None:
-        return _built(
-            scenario.model_dump(mode="json", by_alias=True, exclude_unset=True), texts, False
-        )
-    document, origin = scenario._document
-    return _load(document, texts, False, origin)
+    kind, document = type(scenario), scenario._document
+    if document is None:
+        document = scenario.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return _load(kind, document, texts, False, scenario._origin)
 
 
 def _as_text(value: Any) -> str:
@@ -319,50 +247,3 @@ def _first_bps(value: Any, path: Path) -> tuple[Path, str] | None:
         if found is not None:
             return found
     return None
-
-
-def place_all(found: list[Finding], document: Any, file: str) -> list[Diagnostic]:
-    """Diagnostics with their places filled in from the document."""
-    placed = []
-    for finding in found:
-        diagnostic = with_place(
-            finding.diagnostic,
-            file,
-            finding.place or locate(document, finding.path, finding.at_key),
-        )
-        related = [
-            (place, why)
-            for path, why in finding.related
-            if (place := locate(document, path, True)) is not None
-        ]
-        placed.append(replace(diagnostic, related=tuple(related)))
-    return placed
-
-
-def locate(document: Any, path: Path, at_key: bool) -> Place | None:
-    """Place of a path in a document: of its value, or of its key; else of what encloses it."""
-    place = None
-    value = document
-    for index, part in enumerate(path):
-        last = index == len(path) - 1
-        if isinstance(value, Map) and part in value:
-            key = str(part)
-            as_key = (last and at_key) or isinstance(value[key], dict | list)
-            # A mapping or a list is best shown by its key, which stands on one line.
-            place = value.key_places.get(key) if as_key else value.value_places.get(key)
-            value = value[key]
-            continue
-        if isinstance(value, Seq):
-            at = part if isinstance(part, int) else _index(value, part)
-            if at is not None and at < len(value):
-                place, value = value.value_places[at], value[at]
-                continue
-        break
-    if place is None and isinstance(document, Map):
-        return next(iter(document.key_places.values()), Place(1, 1))
-    return place
-
-
-def _index(items: Seq, name: str) -> int | None:
-    texts = [str(each) for each in items]
-    return texts.index(name) if name in texts else None

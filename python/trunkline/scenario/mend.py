@@ -8,15 +8,17 @@ an element that has a stand-in is left out, because it may be about the stand-in
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.explain import place_of
-from trunkline.scenario.model import Scenario
+from trunkline.scenario.model import Sections
 
 __all__ = ["apart", "mended"]
+
+Kind = TypeVar("Kind", bound=Sections)
 
 _STAND_INS = ("1 s", "1 Mbit/s", "1000 B", "1 packets", 1, "10 %", "A")
 """Tried in turn: one for each kind of quantity, and a name."""
@@ -28,11 +30,15 @@ _EVERYWHERE = ("nodes", "defaults", "parameters")
 """Sections whose faults touch every element."""
 
 
-def mended(document: Any, faults: Iterable[Path], context: dict[str, Any]) -> Scenario | None:
+def mended(
+    kind: type[Kind], document: Any, faults: Iterable[Path], context: dict[str, Any]
+) -> Kind | None:
     """A scenario like the document, with stand-ins where it is at fault.
 
     Parameters
     ----------
+    kind : type
+        Of the scenario.
     document : dict
         What could not be validated.
     faults : iterable of path
@@ -51,7 +57,7 @@ def mended(document: Any, faults: Iterable[Path], context: dict[str, Any]) -> Sc
             return None
     for stand_in in (None, *_STAND_INS):
         try:
-            return Scenario.model_validate(draft, context=context)
+            return kind.model_validate(draft, context=context)
         except ValidationError as error:
             for item in error.errors(include_url=False, include_input=False):
                 path = place_of(item["loc"], draft)

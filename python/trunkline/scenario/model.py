@@ -4,9 +4,10 @@ Every key is described here and nowhere else: the JSON Schema and the reference 
 from these classes.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+import unicodedata
+from typing import Annotated, Any, Self
 
+import yaml
 from pydantic import (
     BeforeValidator,
     Field,
@@ -16,9 +17,10 @@ from pydantic import (
     model_validator,
 )
 
+from trunkline.scenario import parameters
 from trunkline.scenario.base import Element
 from trunkline.scenario.conditioner import Conditioner
-from trunkline.scenario.diagnostic import Diagnostic
+from trunkline.scenario.diagnostic import Diagnostic, ScenarioError
 from trunkline.scenario.diffserv import DiffServ
 from trunkline.scenario.fields import (
     Name,
@@ -36,11 +38,12 @@ from trunkline.scenario.fields import (
 )
 from trunkline.scenario.flow import Flow, TcpOptions, UdpOptions
 from trunkline.scenario.path import Path, Trunk
+from trunkline.scenario.places import Origin
 from trunkline.scenario.port import Port, Queue
 from trunkline.scenario.probe import Probe
+from trunkline.scenario.problems import Problems
 from trunkline.scenario.recovery import Failure, Protection, Rerouting
-from trunkline.scenario.schedule import Schedule
-from trunkline.scenario.sla import Bound, Sla, bounds
+from trunkline.scenario.sla import Sla
 from trunkline.scenario.units import BYTES
 
 __all__ = [
@@ -50,7 +53,8 @@ __all__ = [
     "LinkOptions",
     "Node",
     "Run",
-    "Scenario",
+    "Sections",
+    "duplicates",
 ]
 
 FORMAT = 1
@@ -178,13 +182,8 @@ def _empty(value: Any) -> Any:
 Parameter = bool | int | float | str | None
 
 
-class Scenario(Element):
-    """A whole scenario.
-
-    Built by `trunkline.scenario.load` from a file, or from Python by ``Scenario(...)`` or
-    ``Scenario.model_validate({...})``, where quantities are text with units or exact integers in
-    base units (bit/s, ns, B).
-    """
+class Sections(Element):
+    """The sections of a scenario file; `trunkline.scenario.Scenario` is what users have."""
 
     trunkline: Annotated[int, BeforeValidator(_format)] = Field(
         default=FORMAT, description="Version of the language: 1."
@@ -221,12 +220,22 @@ class Scenario(Element):
     run: Run = Field(description="Length and seed.")
 
     _warnings: list[Diagnostic] = PrivateAttr(default_factory=list)
-    _folder: str | None = PrivateAttr(default=None)
     _document: Any = PrivateAttr(default=None)
-    _checked: bool = PrivateAttr(default=False)
+    _origin: Origin = PrivateAttr(default=Origin())
     _source: str = PrivateAttr(default="")
     _head: str = PrivateAttr(default="")
-    _schedules: dict[str, Schedule] = PrivateAttr(default_factory=dict)
+    _resolved: Any = PrivateAttr(default=None)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another scenario says the same, wherever it was read."""
+        return isinstance(other, Sections) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """What the loader found doubtful, sorted by place."""
+        return self._warnings
 
     @property
     def text(self) -> str:
@@ -236,47 +245,6 @@ class Scenario(Element):
         """
         return self._source or self._head + self.dump()
 
-    @property
-    def checked(self) -> bool:
-        """Whether the loader found no fault in it."""
-        return self._checked
-
-    @property
-    def schedules(self) -> Mapping[str, Schedule]:
-        """Packet schedules that were read, by file name as written."""
-        return self._schedules
-
-    def bounds(self) -> list[Bound]:
-        """Every bound of its service level agreements, for `trunkline.stats.judge`."""
-        return list(bounds(self))
-
-    def diffserv_of(self, path: str) -> DiffServ | None:
-        """What a path does for Differentiated Services, defaults taken in; None: nothing."""
-        own, default = self.paths[path].diffserv, self.defaults.diffserv
-        if own is None or default is None:
-            return default if own is None else own
-        return own.completed(default)
-
-    def __eq__(self, other: object) -> bool:
-        """Whether another scenario says the same, wherever it was read."""
-        return isinstance(other, Scenario) and self.__dict__ == other.__dict__
-
-    __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def warnings(self) -> list[Diagnostic]:
-        """What the loader found doubtful, sorted by place."""
-        return self._warnings
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _substituted(
-        cls, value: Any, handler: ModelWrapValidatorHandler["Scenario"], info: ValidationInfo
-    ) -> "Scenario":
-        from trunkline.scenario import loader
-
-        return loader.substituted(value, handler, info)
-
     def dump(self) -> str:
         """The scenario as YAML that loads to an equal scenario, parameters worked out.
 
@@ -285,33 +253,44 @@ class Scenario(Element):
         str
             Only keys that were set.
         """
-        from trunkline.scenario import dump
+        data: dict[str, Any] = {"trunkline": FORMAT}
+        data |= self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        for flow, model in self.flows.items():
+            data["flows"][flow] = {"agent": model.agent} | data["flows"][flow]
+        text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+        return text
 
-        return dump.dump(self)
+    @model_validator(mode="wrap")
+    @classmethod
+    def _substituted(
+        cls, value: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
+        """Validates a scenario built in Python: parameters are worked out before."""
+        if (info.context or {}).get("substituted") or isinstance(value, Sections):
+            return handler(value)
+        problems = Problems()
+        meant = parameters.substitute(value, problems)
+        duplicates(meant, problems)
+        if problems.errors:
+            raise ScenarioError([each.diagnostic for each in problems.found])
+        scenario = handler(meant)
+        scenario._document = value
+        return scenario
 
-    def with_(self, overrides: Mapping[str, Any]) -> "Scenario":
-        """A copy with some values replaced, as ``--set`` does.
 
-        Parameters
-        ----------
-        overrides : Mapping[str, Any]
-            Parameter name or path (``links.R1-R2.rate``) to the new value: text as it would stand
-            in the file, or a plain number.
-
-        Returns
-        -------
-        Scenario
-            The copy; expressions are worked out anew.
-
-        Raises
-        ------
-        ScenarioError
-            An override fits nothing, or the new value is wrong.
-
-        Examples
-        --------
-        >>> slow = scenario.with_({"udp_rate": "8 Mbit/s", "run.seed": 2})  # doctest: +SKIP
-        """
-        from trunkline.scenario import loader
-
-        return loader.reloaded(self, overrides)
+def duplicates(document: Any, problems: Problems) -> None:
+    """Reports nodes that are listed twice; mappings cannot hold one key twice."""
+    nodes = document.get("nodes") if isinstance(document, dict) else None
+    if not isinstance(nodes, list):
+        return
+    first: dict[str, int] = {}
+    for index, node in enumerate(nodes):
+        name = unicodedata.normalize("NFKC", str(node))
+        if name in first:
+            problems.add(
+                "duplicate-name",
+                ("nodes", index),
+                f"node {node} is listed twice",
+                related=((("nodes", first[name]), "first here"),),
+            )
+        first.setdefault(name, index)

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from trunkline.scenario import expression, text
-from trunkline.scenario.diagnostic import NAMED, Path, Place, Problems, ScenarioError, nearest
+from trunkline.scenario.diagnostic import Path, Place, ScenarioError, nearest
 from trunkline.scenario.expression import ExpressionError
+from trunkline.scenario.problems import NAMED, Problems
 from trunkline.scenario.text import Map, Seq
 
 __all__ = ["override", "substitute"]
@@ -261,8 +262,3 @@ class _Unknown(str):
     """A scalar that could not be worked out and was reported: its own errors are noise."""
 
     __slots__ = ()
-
-
-def is_unknown(value: object) -> bool:
-    """Whether a value stands for a parameter that was already reported as wrong."""
-    return isinstance(value, _Unknown)

@@ -9,7 +9,11 @@ from trunkline.scenario.diffserv import DiffServ
 from trunkline.scenario.dscp import Dscp
 from trunkline.scenario.fields import Many, Names, Switch, Whole, Word
 
-__all__ = ["Path", "Trunk"]
+__all__ = ["FIRST_LABEL", "Path", "Trunk"]
+
+
+FIRST_LABEL = 16
+"""First label that is not reserved (RFC 3032 section 2.1)."""
 
 
 class Path(Element):
@@ -48,6 +52,13 @@ class Path(Element):
         description="Account for delay, loss and order of the data packets that ride it, in the "
         "table `paths`.",
     )
+
+    def label_count(self, nodes: int) -> int:
+        """Labels that it needs: one for each node after the first that sees its label.
+
+        With penultimate-hop popping the last node sees none, with explicit null it sees label 0.
+        """
+        return max(0, nodes - 2 if self.php or self.explicit_null else nodes - 1)
 
 
 class Trunk(Element):

@@ -10,6 +10,7 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import core_schema
 
 from trunkline.scenario.diagnostic import nearest
+from trunkline.scenario.fields import invalid, kind
 
 __all__ = ["Preset", "expand", "names"]
 
@@ -80,8 +81,6 @@ class Preset:
 
 
 def _known(value: Any) -> Any:
-    from trunkline.scenario.fields import invalid, kind
-
     if value in names():
         return value
     raise invalid(

@@ -7,11 +7,15 @@ from pydantic import Discriminator, Field
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import Names, PositiveTime, Switch, Time, Whole, Word
 
-__all__ = ["Detection", "Failure", "Outage", "Protection", "Rerouting"]
+__all__ = ["LOCAL", "ONE_PATH", "Detection", "Failure", "Outage", "Protection", "Rerouting"]
 
 Compiled = dict[str, Any]
 
 MS = 1_000_000
+LOCAL = ("facility-bypass", "detour")
+"""Protections by the node next to the failure (RFC 4090)."""
+ONE_PATH = ("detour", "one-plus-one")
+"""Protections whose backup serves one working path."""
 
 
 class Outage(Element):
@@ -39,6 +43,13 @@ class Failure(Element):
         default=None, description="Mean time up, exponential; needs mttr."
     )
     mttr: PositiveTime | None = Field(default=None, description="Mean time down, exponential.")
+
+    @property
+    def times(self) -> tuple[Outage, ...]:
+        """The set times; none of a random failure."""
+        if self.at is not None:
+            return (Outage(at=self.at, repair=self.repair),)
+        return self.outages
 
 
 class Fixed(Element):

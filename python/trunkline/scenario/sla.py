@@ -4,9 +4,8 @@ An SLA is the contract; what a scenario holds is its measurable part, the servic
 specification (SLS, RFC 3260 section 2.1). It is judged after the run and never changes it.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -14,10 +13,7 @@ from trunkline.scenario.base import Element
 from trunkline.scenario.dscp import Dscp, dscp_name
 from trunkline.scenario.fields import Names, Rate, Share, Time
 
-if TYPE_CHECKING:
-    from trunkline.scenario.model import Scenario
-
-__all__ = ["AtLeast", "AtMost", "Bound", "Sla", "bounds", "flows_of", "row_of_class"]
+__all__ = ["AtLeast", "AtMost", "Bound", "Sla", "row_of_class"]
 
 VOICE_ADMIT = 44
 """The code point that scenarios may call VA (RFC 5865); tables use its name in the registry."""
@@ -98,42 +94,6 @@ class Bound:
     value: float
 
 
-def bounds(scenario: "Scenario") -> Iterator[Bound]:
-    """Every bound of every agreement, in the order of the file."""
-    for name, sla in scenario.slas.items():
-        table: Literal["flows", "classes"] = "flows"
-        rows: tuple[str, ...]
-        if sla.class_ is not None:
-            table, rows = "classes", (row_of_class(sla.class_),)
-        else:
-            rows = flows_of(scenario, sla.flow or ())
-        for measure in AtMost.model_fields:
-            limit = getattr(sla.at_most, measure)
-            if limit is None:
-                continue
-            if measure == "loss":
-                yield Bound(name, table, rows, measure, "loss_ratio", "1", "most", limit)
-            else:
-                # Seconds by the same division as in the tables, so that equal times are equal.
-                yield Bound(name, table, rows, measure, f"{measure}_s", "s", "most", limit / 1e9)
-        for measure in AtLeast.model_fields:
-            limit = getattr(sla.at_least, measure)
-            if limit is not None:
-                column = f"{measure}_bit_s"
-                yield Bound(name, table, rows, measure, column, "bit/s", "least", float(limit))
-
-
 def row_of_class(dscp: int) -> str:
     """Name that the table of classes has for a code point."""
     return "VOICE-ADMIT" if dscp == VOICE_ADMIT else str(dscp_name(dscp))
-
-
-def flows_of(scenario: "Scenario", wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """Flows by their own names, replicas one by one; ``all`` means every flow."""
-    from trunkline.scenario.check_flows import names
-
-    return tuple(
-        own
-        for own, declared in names(scenario)
-        if "all" in wanted or own in wanted or declared in wanted
-    )

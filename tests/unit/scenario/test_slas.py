@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.network import compile
 from trunkline.results import SCHEMAS, dscp
 from trunkline.scenario import Scenario, load
-from trunkline.scenario.loader import reread
+from trunkline.scenario.scenario import reread
 from trunkline.scenario.sla import AtLeast, AtMost, row_of_class
 
 PLAIN = """\

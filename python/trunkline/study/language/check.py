@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from trunkline import network as networks
 from trunkline.results import SCHEMAS
-from trunkline.scenario.diagnostic import Path, Problems, nearest
+from trunkline.scenario.diagnostic import Path, nearest
+from trunkline.scenario.problems import Problems
 from trunkline.study.errors import Refused
 from trunkline.study.language import formula
 from trunkline.study.language.draws import Draw, drawn, written

@@ -16,9 +16,10 @@ from pydantic import model_validator
 from trunkline import network as networks
 from trunkline import scenario as scenarios
 from trunkline.engine.sim import Job
-from trunkline.scenario.diagnostic import Problems, ScenarioError
+from trunkline.scenario.diagnostic import ScenarioError
 from trunkline.scenario.fields import invalid
-from trunkline.scenario.loader import place_all
+from trunkline.scenario.places import place_all
+from trunkline.scenario.problems import Problems
 from trunkline.study.language import catalogue, reading
 from trunkline.study.language.check import all_known
 from trunkline.study.language.model import Study

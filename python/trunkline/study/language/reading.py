@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from trunkline.scenario.diagnostic import Finding, Place, Problems, ScenarioError, nearest
+from trunkline.scenario.diagnostic import Place, ScenarioError, nearest
 from trunkline.scenario.explain import explain
-from trunkline.scenario.loader import file_text, place_all
+from trunkline.scenario.loader import file_text
+from trunkline.scenario.places import place_all
+from trunkline.scenario.problems import Finding, Problems
 from trunkline.scenario.text import parse
 from trunkline.study.language.check import check
 from trunkline.study.language.criteria import Answer

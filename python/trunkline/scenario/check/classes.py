@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from trunkline.scenario.diagnostic import Path, Problems, nearest
-from trunkline.scenario.model import Scenario
+from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.port import HIERARCHIES, Class, Port, rate_of
-from trunkline.scenario.topology import Topology, arcs_of, listed
+from trunkline.scenario.problems import Problems
+from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.units import format_rate
 
 __all__ = ["check", "parents"]
@@ -28,7 +28,7 @@ _READ_BY: Mapping[str, tuple[str, ...]] = {
 _HTB_PRIORITIES = 8
 
 
-def check(scenario: Scenario, found: Topology, problems: Problems) -> None:
+def check(scenario: Resolved, problems: Problems) -> None:
     """Checks the classes of all ports."""
     sound = {
         name
@@ -36,8 +36,8 @@ def check(scenario: Scenario, found: Topology, problems: Problems) -> None:
         if _keys(port, ("ports", name), problems) and _tree(port, ("ports", name), problems)
     }
     seen: set[tuple[str, int]] = set()
-    for arc, options in arcs_of(scenario, found):
-        name, rate = options.port, options.rate
+    for arc in scenario.arcs:
+        name, rate = arc.options.port, arc.options.rate
         if name in sound and rate is not None and (name, rate) not in seen:
             seen.add((name, rate))
             _rates(scenario.ports[name], rate, arc.name, ("ports", name, "classes"), problems)
@@ -89,12 +89,12 @@ def _tree(port: Port, path: Path, problems: Problems) -> bool:
     for name, its in classes.items():
         if its.parent is not None and its.parent not in classes:
             sound = False
-            problems.add(
-                "reference",
+            problems.unknown(
                 (*path, "classes", name, "parent"),
-                f"there is no class {its.parent} in this port",
-                allowed=listed(classes),
-                hint=nearest(its.parent, classes),
+                "class",
+                its.parent,
+                classes,
+                where=" in this port",
             )
     deepest = DEEPEST.get(port.scheduler or "", 1)
     for name in classes if sound else ():

@@ -1,8 +1,9 @@
 """Checks of AQMs: relations between their parameters."""
 
 from trunkline.scenario.aqm import Aqm, Curve, Gred, Mred, Red, TcRed
-from trunkline.scenario.diagnostic import Path, Problems
+from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.limit import limit_text
+from trunkline.scenario.problems import Problems
 from trunkline.scenario.units import format_bytes, format_packets
 
 __all__ = ["check"]

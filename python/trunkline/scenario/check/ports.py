@@ -1,22 +1,23 @@
 """Checks of port configurations."""
 
-from trunkline.scenario import check_aqms, check_flows
-from trunkline.scenario.diagnostic import Path, Problems, nearest
+from trunkline.scenario.check import aqms
+from trunkline.scenario.diagnostic import Path, nearest
 from trunkline.scenario.match import Match, conditions
-from trunkline.scenario.model import Scenario
 from trunkline.scenario.port import HIERARCHIES, SCHEDULERS, Port, Queue, Rule
-from trunkline.scenario.topology import listed, unknown_node
+from trunkline.scenario.problems import Problems, listed
+from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.units import format_bytes
 
-__all__ = ["check", "class_names", "match"]
+__all__ = ["check", "match"]
 
 MAX_CLASSES = 65_535
 
 
-def check(scenario: Scenario, problems: Problems) -> None:
+def check(scenario: Resolved, problems: Problems) -> None:
     """Checks all port configurations."""
-    if scenario.defaults.queue is not None:
-        _queue(scenario.defaults.queue, ("defaults", "queue"), problems)
+    default = scenario.written.defaults.queue
+    if default is not None:
+        _queue(default, ("defaults", "queue"), problems)
     for name, port in scenario.ports.items():
         path: Path = ("ports", name)
         _shape(scenario, port, path, problems)
@@ -29,17 +30,7 @@ def check(scenario: Scenario, problems: Problems) -> None:
             _quantum(scenario, port, each, path, problems)
 
 
-def class_names(scenario: Scenario, port: str | None) -> list[str]:
-    """Names of the classes of a port configuration, in their order."""
-    if port is None or port not in scenario.ports:
-        return ["default"]
-    config = scenario.ports[port]
-    if config.per == "flow":
-        return [name for name, _ in check_flows.names(scenario)]
-    return list(config.classes) or ["default"]
-
-
-def _shape(scenario: Scenario, port: Port, path: Path, problems: Problems) -> None:
+def _shape(scenario: Resolved, port: Port, path: Path, problems: Problems) -> None:
     if port.classes and (port.queue is not None or port.per == "flow"):
         other = "queue" if port.queue is not None else "per"
         problems.add(
@@ -65,7 +56,7 @@ def _shape(scenario: Scenario, port: Port, path: Path, problems: Problems) -> No
             allowed=SCHEDULERS,
         )
     if port.per == "flow":
-        count = check_flows.count(scenario)
+        count = len(scenario.names)
         if count > MAX_CLASSES:
             problems.add(
                 "limit",
@@ -86,24 +77,20 @@ def _catches_all(port: Port) -> bool:
     return any(not conditions(rule) for rule in port.classify)
 
 
-def _rule(scenario: Scenario, port: Port, rule: Rule, path: Path, problems: Problems) -> None:
+def _rule(scenario: Resolved, port: Port, rule: Rule, path: Path, problems: Problems) -> None:
     if rule.class_ is None:
         if len(port.classes) > 1:
             problems.add("missing-key", (*path, "class"), "class is missing", at_key=True)
     elif port.per == "flow" or (not port.classes and rule.class_ != "default"):
         problems.add("classify", (*path, "class"), "this port has no classes to choose from")
     elif port.classes and rule.class_ not in port.classes:
-        problems.add(
-            "reference",
-            (*path, "class"),
-            f"there is no class {rule.class_} in this port",
-            allowed=listed(port.classes),
-            hint=nearest(rule.class_, port.classes),
+        problems.unknown(
+            (*path, "class"), "class", rule.class_, port.classes, where=" in this port"
         )
     match(scenario, rule, path, problems)
 
 
-def match(scenario: Scenario, rule: Match, path: Path, problems: Problems) -> None:
+def match(scenario: Resolved, rule: Match, path: Path, problems: Problems) -> None:
     """Checks the conditions of a rule."""
     if rule.dscp is not None and rule.tc is not None:
         problems.add(
@@ -114,12 +101,12 @@ def match(scenario: Scenario, rule: Match, path: Path, problems: Problems) -> No
             at_key=True,
         )
     for index, name in enumerate(rule.flow or ()):
-        if not check_flows.exists(scenario, name):
-            check_flows.unknown(scenario, name, (*path, "flow", index), problems)
+        if not scenario.has_flow(name):
+            problems.unknown((*path, "flow", index), "flow", name, scenario.flows)
     for key in ("source", "destination"):
         for index, name in enumerate(getattr(rule, key) or ()):
             if name not in scenario.nodes:
-                unknown_node(scenario, name, (*path, key, index), problems)
+                problems.unknown((*path, key, index), "node", name, scenario.nodes)
     for key, known in (("trunk", scenario.trunks), ("path", scenario.paths)):
         for index, name in enumerate(getattr(rule, key) or ()):
             if name not in known:
@@ -133,7 +120,7 @@ def match(scenario: Scenario, rule: Match, path: Path, problems: Problems) -> No
     _same_label(scenario, rule, path, problems)
 
 
-def _same_label(scenario: Scenario, rule: Match, path: Path, problems: Problems) -> None:
+def _same_label(scenario: Resolved, rule: Match, path: Path, problems: Problems) -> None:
     """Trunks on one path bear one label: no router can tell them apart."""
     named = set(rule.trunk or ())
     for index, name in enumerate(rule.trunk or ()):
@@ -154,7 +141,7 @@ def _same_label(scenario: Scenario, rule: Match, path: Path, problems: Problems)
 
 
 def _queue(queue: Queue, path: Path, problems: Problems) -> None:
-    check_aqms.check(queue.aqm, (*path, "aqm"), problems)
+    aqms.check(queue.aqm, (*path, "aqm"), problems)
     if queue.counts_in_service and 0 in (queue.limit.packets, queue.limit.bytes):
         problems.add(
             "relation",
@@ -164,9 +151,9 @@ def _queue(queue: Queue, path: Path, problems: Problems) -> None:
         )
 
 
-def _quantum(scenario: Scenario, port: Port, name: str, path: Path, problems: Problems) -> None:
+def _quantum(scenario: Resolved, port: Port, name: str, path: Path, problems: Problems) -> None:
     quantum = port.classes[name].quantum
-    largest = check_flows.largest(scenario)
+    largest = max((flow.largest_packet for flow in scenario.flows.values()), default=0)
     if quantum is not None and port.scheduler in ("drr", *HIERARCHIES) and quantum < largest:
         problems.add(
             "relation",

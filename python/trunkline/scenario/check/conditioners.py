@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from trunkline.scenario import check_flows, check_ports
+from trunkline.scenario.check import ports
 from trunkline.scenario.conditioner import (
     Conditioner,
     ConditionerRule,
@@ -15,9 +15,10 @@ from trunkline.scenario.conditioner import (
     Tsw2cm,
     Tsw3cm,
 )
-from trunkline.scenario.diagnostic import Path, Problems, nearest
-from trunkline.scenario.model import LinkOptions, Scenario
-from trunkline.scenario.topology import listed
+from trunkline.scenario.diagnostic import Path
+from trunkline.scenario.model import LinkOptions, Sections
+from trunkline.scenario.problems import Problems
+from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.units import format_bytes, format_rate
 
 __all__ = ["check"]
@@ -25,7 +26,7 @@ __all__ = ["check"]
 MAX_PROFILES = 65_534
 
 
-def check(scenario: Scenario, problems: Problems) -> None:
+def check(scenario: Resolved, problems: Problems) -> None:
     """Checks all conditioners, and the links that refer to them."""
     for name, conditioner in scenario.conditioners.items():
         path: Path = ("conditioners", name)
@@ -34,20 +35,14 @@ def check(scenario: Scenario, problems: Problems) -> None:
         for each, profile in conditioner.profiles.items():
             _profile(scenario, conditioner, each, profile, (*path, "profiles", each), problems)
         _count(scenario, conditioner, path, problems)
-    for path, options in _options(scenario):
+    for path, options in _options(scenario.written):
         for key in ("conditioner", "ingress"):
             word = getattr(options, key)
             if word is not None and word not in scenario.conditioners:
-                problems.add(
-                    "reference",
-                    (*path, key),
-                    f"there is no conditioner {word}",
-                    allowed=listed(scenario.conditioners),
-                    hint=nearest(word, scenario.conditioners),
-                )
+                problems.unknown((*path, key), "conditioner", word, scenario.conditioners)
 
 
-def _options(scenario: Scenario) -> Iterator[tuple[Path, LinkOptions]]:
+def _options(scenario: Sections) -> Iterator[tuple[Path, LinkOptions]]:
     if scenario.defaults.link is not None:
         yield ("defaults", "link"), scenario.defaults.link
     for name, link in scenario.links.items():
@@ -59,26 +54,26 @@ def _options(scenario: Scenario) -> Iterator[tuple[Path, LinkOptions]]:
 
 
 def _rule(
-    scenario: Scenario,
+    scenario: Resolved,
     conditioner: Conditioner,
     rule: ConditionerRule,
     path: Path,
     problems: Problems,
 ) -> None:
     if rule.profile is not None and rule.profile not in conditioner.profiles:
-        problems.add(
-            "reference",
+        problems.unknown(
             (*path, "profile"),
-            f"there is no profile {rule.profile} in this conditioner",
-            allowed=listed(conditioner.profiles),
-            hint=nearest(rule.profile, conditioner.profiles),
+            "profile",
+            rule.profile,
+            conditioner.profiles,
+            where=" in this conditioner",
         )
-    check_ports.match(scenario, rule, path, problems)
+    ports.match(scenario, rule, path, problems)
 
 
-def _count(scenario: Scenario, conditioner: Conditioner, path: Path, problems: Problems) -> None:
+def _count(scenario: Resolved, conditioner: Conditioner, path: Path, problems: Problems) -> None:
     per_flow = sum(profile.per == "flow" for profile in conditioner.profiles.values())
-    needed = len(conditioner.profiles) - per_flow + per_flow * check_flows.count(scenario)
+    needed = len(conditioner.profiles) - per_flow + per_flow * len(scenario.names)
     if needed > MAX_PROFILES:
         problems.add(
             "limit",
@@ -89,7 +84,7 @@ def _count(scenario: Scenario, conditioner: Conditioner, path: Path, problems: P
 
 
 def _profile(
-    scenario: Scenario,
+    scenario: Resolved,
     conditioner: Conditioner,
     name: str,
     profile: Profile,
@@ -173,7 +168,7 @@ def _depths(meter: Meter) -> list[tuple[str, int, str]]:
     return []
 
 
-def _largest(scenario: Scenario, conditioner: Conditioner, profile: str) -> int:
+def _largest(scenario: Resolved, conditioner: Conditioner, profile: str) -> int:
     """Largest packet of the flows that a profile may meter [B]; 0 without any."""
     rules = [rule for rule in conditioner.rules if rule.profile == profile]
     marks = {
@@ -184,15 +179,15 @@ def _largest(scenario: Scenario, conditioner: Conditioner, profile: str) -> int:
     }
     sizes = [0]
     for name in scenario.flows:
-        flow = check_flows.options(scenario, name)
+        flow = scenario.flows[name]
         for rule in rules:
             if (
-                (rule.flow is None or name in {check_flows.base(each) for each in rule.flow})
+                (rule.flow is None or name in {scenario.declared(each) for each in rule.flow})
                 and (rule.source is None or flow.from_ in rule.source)
                 and (rule.destination is None or flow.to in rule.destination)
                 and (rule.protocol is None or flow.agent in rule.protocol)
                 and (rule.dscp is None or marks.union([flow.dscp]).intersection(rule.dscp))
             ):
-                sizes.append(check_flows.largest_of(flow))
+                sizes.append(flow.largest_packet)
                 break
     return max(sizes)

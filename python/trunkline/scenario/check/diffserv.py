@@ -1,36 +1,26 @@
 """Checks of Differentiated Services on paths: kinds, maps, models, and what the paths carry."""
 
-from trunkline.scenario import check_flows
-from trunkline.scenario.diagnostic import Path, Problems
+from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.diffserv import TCS, DiffServ
 from trunkline.scenario.dscp import dscp_name
-from trunkline.scenario.model import Scenario
-from trunkline.scenario.path import Trunk
-from trunkline.scenario.topology import Topology, arcs_of
+from trunkline.scenario.problems import Problems
+from trunkline.scenario.resolved import Resolved
 
-__all__ = ["carried", "check", "tells_phb"]
-
-
-def tells_phb(scenario: Scenario, path: str) -> bool:
-    """Whether the TC of a path's label stands for PHBs."""
-    its = scenario.diffserv_of(path) if path in scenario.paths else None
-    return its is not None and its.tc_of_dscp() is not None
+__all__ = ["check"]
 
 
-def check(scenario: Scenario, found: Topology, sound: set[str], problems: Problems) -> None:
+def check(scenario: Resolved, problems: Problems) -> None:
     """Checks what all paths say of Differentiated Services.
 
     Parameters
     ----------
-    scenario, found
-        The scenario and its links.
-    sound : set of str
-        Paths whose routes have no fault.
+    scenario : Resolved
+        What is checked.
     problems : Problems
         Gets what is wrong.
     """
     before = len(problems.found)
-    default = scenario.defaults.diffserv
+    default = scenario.written.defaults.diffserv
     if default is not None and default.kind == "l-lsp":
         problems.add(
             "relation",
@@ -41,18 +31,19 @@ def check(scenario: Scenario, found: Topology, sound: set[str], problems: Proble
         return
     _mixed_rules(scenario, problems)
     for name, path in scenario.paths.items():
-        its = scenario.diffserv_of(name)
+        its = path.diffserv
         if its is not None:
-            at: Path = ("paths", name, "diffserv")
-            _one(its, at if path.diffserv is not None else ("paths", name), problems)
+            at: Path = ("paths", name)
+            written = scenario.written.paths.get(name, path)
+            _one(its, (*at, "diffserv") if written.diffserv is not None else at, problems)
             _ends(scenario, name, its, problems)
     if len(problems.found) > before:
         return
     _explicit_nulls(scenario, problems)
     _riders(scenario, problems)
-    marked = _marked(scenario, found)
+    marked = _marked(scenario)
     for name in scenario.paths:
-        if name in sound:
+        if name in scenario.routes:
             _complete(scenario, name, marked, problems)
 
 
@@ -96,7 +87,7 @@ def _one(its: DiffServ, at: Path, problems: Problems) -> None:
         )
 
 
-def _ends(scenario: Scenario, name: str, its: DiffServ, problems: Problems) -> None:
+def _ends(scenario: Resolved, name: str, its: DiffServ, problems: Problems) -> None:
     """The egress of a pipe must see the label (RFC 3270 section 2.6.2)."""
     path = scenario.paths[name]
     if its.model == "pipe" and path.php and not path.explicit_null:
@@ -109,14 +100,14 @@ def _ends(scenario: Scenario, name: str, its: DiffServ, problems: Problems) -> N
         )
 
 
-def _explicit_nulls(scenario: Scenario, problems: Problems) -> None:
+def _explicit_nulls(scenario: Resolved, problems: Problems) -> None:
     """Label 0 says nothing of its path: what all do that end at a node with it must be one."""
     first: dict[str, str] = {}
     for name, path in scenario.paths.items():
         if not path.explicit_null or not path.route:
             continue
         other = first.setdefault(path.route[-1], name)
-        if _egress(scenario.diffserv_of(other)) != _egress(scenario.diffserv_of(name)):
+        if _egress(scenario.paths[other].diffserv) != _egress(scenario.paths[name].diffserv):
             problems.add(
                 "relation",
                 ("paths", name, "diffserv"),
@@ -133,16 +124,16 @@ def _egress(its: DiffServ | None) -> object:
     return its.model, its.dscp_of_tc()
 
 
-def _mixed_rules(scenario: Scenario, problems: Problems) -> None:
+def _mixed_rules(scenario: Resolved, problems: Problems) -> None:
     """A port that looks at flows and paths knows one path of each flow."""
     rides: dict[str, int] = {}
     for trunk in scenario.trunks.values():
-        for flow in _members(scenario, trunk):
+        for flow in trunk.flows:
             rides[flow] = rides.get(flow, 0) + 1
     several = next((flow for flow, count in rides.items() if count > 1), None)
     if several is None:
         return
-    told = any(tells_phb(scenario, name) for name in scenario.paths)
+    told = any(scenario.tells_phb(name) for name in scenario.paths)
     for name, port in scenario.ports.items():
         by_flow = port.per == "flow" or any(
             rule.flow or rule.source or rule.destination or rule.protocol for rule in port.classify
@@ -161,12 +152,12 @@ def _mixed_rules(scenario: Scenario, problems: Problems) -> None:
             )
 
 
-def _riders(scenario: Scenario, problems: Problems) -> None:
+def _riders(scenario: Resolved, problems: Problems) -> None:
     """A uniform tunnel writes TCs below: all that ride it must mean the same by them."""
     first: dict[str, str] = {}
     for name, path in scenario.paths.items():
         for index, tunnel in enumerate(path.through):
-            its = scenario.diffserv_of(tunnel)
+            its = scenario.paths[tunnel].diffserv if tunnel in scenario.paths else None
             if its is None or its.model != "uniform":
                 continue
             other = first.setdefault(tunnel, name)
@@ -180,26 +171,26 @@ def _riders(scenario: Scenario, problems: Problems) -> None:
                 )
 
 
-def _tcs(scenario: Scenario, name: str) -> object:
-    its = scenario.diffserv_of(name)
+def _tcs(scenario: Resolved, name: str) -> object:
+    its = scenario.paths[name].diffserv
     return None if its is None else (its.tcs(), its.dscp_of_tc())
 
 
-def carried(scenario: Scenario, name: str) -> dict[int, str]:
+def _carried(scenario: Resolved, name: str) -> dict[int, str]:
     """DSCPs that a path carries by what the scenario says, each with a flow that has it."""
     result: dict[int, str] = {}
     for trunk in scenario.trunks.values():
         if name not in (trunk.path, trunk.reverse):
             continue
-        for each in _members(scenario, trunk):
-            base = each if each in scenario.flows else check_flows.base(each)
+        for each in trunk.flows:
+            base = scenario.declared(each)
             if base not in scenario.flows:
                 continue
-            dscp = check_flows.options(scenario, base).dscp
+            dscp = scenario.flows[base].dscp
             others = {
                 its
                 for other in scenario.trunks.values()
-                if each in _members(scenario, other)
+                if each in other.flows
                 for its in other.dscp or ()
             }
             if dscp not in others if trunk.dscp is None else dscp in trunk.dscp:
@@ -207,17 +198,11 @@ def carried(scenario: Scenario, name: str) -> dict[int, str]:
     return result
 
 
-def _members(scenario: Scenario, trunk: Trunk) -> tuple[str, ...]:
-    if "all" in trunk.flows and "all" not in scenario.flows:
-        return tuple(scenario.flows)
-    return trunk.flows
-
-
-def _marked(scenario: Scenario, found: Topology) -> dict[int, str]:
+def _marked(scenario: Resolved) -> dict[int, str]:
     """DSCPs that conditioners in use may write, each with a conditioner that does."""
     result: dict[int, str] = {}
-    for _, options in arcs_of(scenario, found):
-        for name in (options.conditioner, options.ingress):
+    for arc in scenario.arcs:
+        for name in (arc.options.conditioner, arc.options.ingress):
             conditioner = scenario.conditioners.get(name) if name is not None else None
             for profile in conditioner.profiles.values() if conditioner is not None else ():
                 for action in (profile.green, profile.yellow, profile.red):
@@ -226,12 +211,12 @@ def _marked(scenario: Scenario, found: Topology) -> dict[int, str]:
     return result
 
 
-def _complete(scenario: Scenario, name: str, marked: dict[int, str], problems: Problems) -> None:
+def _complete(scenario: Resolved, name: str, marked: dict[int, str], problems: Problems) -> None:
     """Every DSCP that a path carries must be one of its own."""
-    its = scenario.diffserv_of(name)
+    its = scenario.paths[name].diffserv
     if its is None or (known := its.tc_of_dscp()) is None:
         return
-    needed = {dscp: f"flow {flow}" for dscp, flow in carried(scenario, name).items()}
+    needed = {dscp: f"flow {flow}" for dscp, flow in _carried(scenario, name).items()}
     chosen = {
         dscp
         for trunk in scenario.trunks.values()

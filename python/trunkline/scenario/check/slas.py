@@ -1,33 +1,31 @@
 """Checks of service level agreements: whom they are for, and that they say something."""
 
-from trunkline.scenario import check_flows
-from trunkline.scenario.diagnostic import Problems
 from trunkline.scenario.dscp import dscp_name
-from trunkline.scenario.model import Scenario
-from trunkline.scenario.topology import listed
+from trunkline.scenario.problems import Problems, listed
+from trunkline.scenario.resolved import Resolved
 
 __all__ = ["check"]
 
 
-def check(scenario: Scenario, problems: Problems) -> None:
+def check(scenario: Resolved, problems: Problems) -> None:
     """Checks all agreements.
 
     Parameters
     ----------
-    scenario : Scenario
-        The scenario.
+    scenario : Resolved
+        What is checked.
     problems : Problems
         Gets what is wrong.
     """
-    sent = {check_flows.options(scenario, name).dscp for name in scenario.flows}
+    sent = {scenario.flows[name].dscp for name in scenario.flows}
     for name, sla in scenario.slas.items():
         path = ("slas", name)
         if (sla.flow is None) == (sla.class_ is None):
             message = "an SLA is for `flow` or for `class`: one of them"
             problems.add("relation", path, message, at_key=True)
         for at, flow in enumerate(sla.flow or ()):
-            if flow != "all" and not check_flows.exists(scenario, flow):
-                check_flows.unknown(scenario, flow, (*path, "flow", at), problems)
+            if flow != "all" and not scenario.has_flow(flow):
+                problems.unknown((*path, "flow", at), "flow", flow, scenario.flows)
         if sla.class_ is not None and sla.class_ not in sent:
             problems.add(
                 "reference",

@@ -1,0 +1,63 @@
+"""Checks of a resolved scenario: names that must exist, values that must agree.
+
+One file a section; none changes what it checks.
+"""
+
+from trunkline.scenario.check import (
+    classes,
+    conditioners,
+    diffserv,
+    flows,
+    links,
+    paths,
+    ports,
+    probes,
+    recovery,
+    run,
+    slas,
+    trunks,
+)
+from trunkline.scenario.model import Sections
+from trunkline.scenario.problems import Problems
+from trunkline.scenario.resolved import Resolved, resolve
+
+__all__ = ["CHECKS", "check"]
+
+CHECKS = (
+    links.check,
+    ports.check,
+    classes.check,
+    conditioners.check,
+    paths.check,
+    diffserv.check,
+    trunks.check,
+    flows.check,
+    recovery.check,
+    probes.check,
+    slas.check,
+    run.check,
+)
+
+
+def check(scenario: Sections, problems: Problems) -> Resolved | None:
+    """Works out what a scenario means and checks it.
+
+    Parameters
+    ----------
+    scenario : Sections
+        A scenario whose every key is of the right kind and in range.
+    problems : Problems
+        Gets all faults and doubts.
+
+    Returns
+    -------
+    Resolved or None
+        What it means, to be used where no fault was found; None if it is too large.
+    """
+    if not scenario.nodes:
+        problems.add("empty", ("nodes",), "a network needs at least one node", at_key=True)
+    resolved = resolve(scenario, problems)
+    if resolved is not None:
+        for each in CHECKS:
+            each(resolved, problems)
+    return resolved

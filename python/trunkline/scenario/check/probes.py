@@ -1,0 +1,69 @@
+"""Checks of probes: what they look at, and whether it has what they measure."""
+
+from trunkline.scenario.diagnostic import Path
+from trunkline.scenario.probe import FLOW_MEASURES, LINK_MEASURES, Probe
+from trunkline.scenario.problems import Problems
+from trunkline.scenario.resolved import Resolved
+
+__all__ = ["check"]
+
+
+def check(scenario: Resolved, problems: Problems) -> None:
+    """Checks all probes."""
+    for index, probe in enumerate(scenario.probes):
+        path: Path = ("probes", index)
+        _measures(probe, path, problems)
+        for at, name in enumerate(probe.flow or ()):
+            if name != "all" and not scenario.has_flow(name):
+                problems.unknown((*path, "flow", at), "flow", name, scenario.flows)
+        for at, name in enumerate(probe.link or ()):
+            if name != "all" and name not in scenario.arc:
+                problems.unknown(
+                    (*path, "link", at), "direction of a link", name, sorted(scenario.arc)
+                )
+            elif probe.class_ is not None and name != "all":
+                _classes(scenario, probe, scenario.arc[name].options.port, path, problems)
+
+
+def _measures(probe: Probe, path: Path, problems: Problems) -> None:
+    if (probe.flow is None) == (probe.link is None):
+        problems.add(
+            "relation", path, "a probe looks at `flow` or at `link`: one of them", at_key=True
+        )
+        return
+    kind, fits = ("flow", FLOW_MEASURES) if probe.link is None else ("link", LINK_MEASURES)
+    for at, measure in enumerate(probe.measure):
+        if measure not in fits:
+            problems.add(
+                "relation",
+                (*path, "measure", at),
+                f"{measure} is no measure of a {kind}",
+                allowed=", ".join(fits),
+            )
+    if probe.class_ is not None and kind == "flow":
+        problems.add("relation", (*path, "class"), "a flow has no classes", at_key=True)
+    queues = all(measure.startswith("queue") for measure in probe.measure)
+    whole = set(probe.measure) & {"utilisation", "drops"}
+    if probe.class_ is not None and kind == "link" and whole:
+        _of_queues(path, "class", "only queues are told apart by class", problems)
+    if probe.precedence is not None and not queues:
+        what = "only queues are told apart by drop precedence"
+        _of_queues(path, "precedence", what, problems)
+
+
+def _of_queues(path: Path, field: str, what: str, problems: Problems) -> None:
+    allowed = ", ".join(measure for measure in LINK_MEASURES if measure.startswith("queue"))
+    problems.add("relation", (*path, field), what, at_key=True, allowed=allowed)
+
+
+def _classes(
+    scenario: Resolved,
+    probe: Probe,
+    port: str | None,
+    path: Path,
+    problems: Problems,
+) -> None:
+    known = scenario.classes.get(port, ())
+    for at, name in enumerate(probe.class_ or ()):
+        if name not in known:
+            problems.unknown((*path, "class", at), "class", name, known, where=" at this port")

@@ -1,0 +1,159 @@
+"""What is found wrong while a scenario is read, resolved and checked, by paths of the document."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from trunkline.scenario.diagnostic import Diagnostic, Path, Place, nearest
+
+__all__ = ["NAMED", "Finding", "Problems", "listed", "path_text", "plural"]
+
+NAMED = frozenset(
+    {
+        "nodes",
+        "links",
+        "ports",
+        "conditioners",
+        "profiles",
+        "paths",
+        "trunks",
+        "flows",
+        "parameters",
+        "classes",
+        "failures",
+        "protections",
+    }
+)
+"""Keys whose values are mappings from names that the user chose."""
+
+_LONGEST_NAME = 64
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A diagnostic whose places are still paths of the document.
+
+    Attributes
+    ----------
+    diagnostic : Diagnostic
+        All but the places.
+    path : tuple
+        Keys and indices from the root.
+    at_key : bool
+        It is the key that is wrong, not the value.
+    related : tuple of (path, str)
+        Other paths that matter, each with a word on why.
+    place : Place or None
+        Where it is, if that is not in the document.
+    """
+
+    diagnostic: Diagnostic
+    path: Path
+    at_key: bool
+    related: tuple[tuple[Path, str], ...]
+    place: Place | None = None
+
+
+@dataclass
+class Problems:
+    """Collects what is found wrong in one phase.
+
+    Attributes
+    ----------
+    found : list of Finding
+        In order of discovery.
+    origins : dict
+        Path of each generated element to that of what it was generated from in the document:
+        what is wrong with the first is shown at the second.
+    """
+
+    found: list[Finding] = field(default_factory=list)
+    origins: dict[Path, Path] = field(default_factory=dict)
+
+    def add(
+        self,
+        code: str,
+        path: Path,
+        message: str,
+        *,
+        given: str = "",
+        allowed: str = "",
+        hint: str = "",
+        at_key: bool = False,
+        warning: bool = False,
+        related: tuple[tuple[Path, str], ...] = (),
+        place: Place | None = None,
+    ) -> None:
+        """Adds one finding; see `Diagnostic` and `Finding` for the arguments."""
+        path = self.written(path)
+        diagnostic = Diagnostic(
+            code=code,
+            message=message,
+            path=path_text(path),
+            given=given,
+            allowed=allowed,
+            hint=hint,
+            severity="warning" if warning else "error",
+        )
+        related = tuple((self.written(other), why) for other, why in related)
+        self.found.append(Finding(diagnostic, path, at_key, related, place))
+
+    def unknown(
+        self,
+        path: Path,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        *,
+        where: str = "",
+        at_key: bool = False,
+    ) -> None:
+        """Adds that there is nothing of a kind and name; `where` ends the sentence."""
+        names = list(known)
+        self.add(
+            "reference",
+            path,
+            f"there is no {kind} {name}{where}",
+            allowed=listed(names),
+            hint=nearest(name, names),
+            at_key=at_key,
+        )
+
+    def written(self, path: Path) -> Path:
+        """A path of the document: of what an element was generated from, if it was."""
+        if self.origins:
+            for length in range(len(path), 1, -1):
+                if path[:length] in self.origins:
+                    return self.origins[path[:length]]
+        return path
+
+    @property
+    def errors(self) -> bool:
+        """Whether anything but warnings was found."""
+        return any(each.diagnostic.severity == "error" for each in self.found)
+
+
+def path_text(path: Sequence[str | int]) -> str:
+    """A path as shown to users: ``links[R1-R2].rate``, ``flows[many].rto.min``."""
+    text = ""
+    named = False
+    for part in path:
+        if isinstance(part, str) and len(part) > _LONGEST_NAME:
+            part = f"{part[:_LONGEST_NAME]}..."
+        if named or isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+        named = not named and part in NAMED
+    return text
+
+
+def listed(names: Iterable[object], most: int = 12) -> str:
+    """Names for a message; cut where there are many."""
+    words = [str(each) for each in names]
+    shown = ", ".join(words[:most])
+    return f"{shown}, ... ({len(words)})" if len(words) > most else shown
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun: ``1 label``, ``2 labels``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"

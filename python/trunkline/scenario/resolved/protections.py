@@ -1,0 +1,72 @@
+"""Protections with the names of what they protect: `all` written out, spans, shared links."""
+
+from trunkline.scenario.problems import Problems
+from trunkline.scenario.recovery import LOCAL, ONE_PATH, Protection
+from trunkline.scenario.resolved.resolved import Arc, Resolved
+
+__all__ = ["means_all", "protections", "shared", "span"]
+
+
+def protections(scenario: Resolved, problems: Problems) -> None:
+    """Puts the paths that `all` stands for into protections whose backup has a route."""
+    if set(scenario.paths) > set(scenario.routes):
+        return
+    for name, each in scenario.protections.items():
+        known = each.backup is None or each.backup in scenario.routes
+        if means_all(scenario, each) and known and each.kind not in ONE_PATH:
+            scenario.protections[name] = each.model_copy(
+                update={"path": _protected(scenario, each)}
+            )
+
+
+def means_all(scenario: Resolved, protection: Protection) -> bool:
+    """Whether a protection is one of all paths that it can protect."""
+    return protection.path == ("all",) and "all" not in scenario.paths
+
+
+def _protected(scenario: Resolved, protection: Protection) -> tuple[str, ...]:
+    """Paths of trunks that begin and end as they must and share no link with the backup."""
+    trunks = scenario.trunks.values()
+    ridden = {trunk.path for trunk in trunks} | {trunk.reverse for trunk in trunks}
+    return tuple(
+        name
+        for name in scenario.paths
+        if name in ridden - {protection.backup}
+        and span(scenario, protection, name) is not None
+        and not shared(scenario, protection, name)
+        and not (protection.kind == "facility-bypass" and scenario.paths[name].through)
+    )
+
+
+def span(scenario: Resolved, protection: Protection, working: str) -> tuple[int, int] | None:
+    """First and last place on the working path's route between which it is protected.
+
+    None if the backup does not begin and end on the working path as its kind needs.
+    """
+    nodes = scenario.routes[working].nodes
+    if protection.backup is None:
+        return 0, len(nodes) - 1
+    spare = scenario.routes[protection.backup].nodes
+    if spare[0] not in nodes or spare[-1] not in nodes:
+        return None
+    first, last = nodes.index(spare[0]), nodes.index(spare[-1])
+    whole = protection.kind in ("backup", "one-plus-one")
+    if first >= last or (whole and (first, last) != (0, len(nodes) - 1)):
+        return None
+    return first, last
+
+
+def shared(scenario: Resolved, protection: Protection, working: str) -> list[str]:
+    """Links that the backup shares with what it protects."""
+    where = span(scenario, protection, working)
+    if protection.backup is None or where is None:
+        return []
+    crossed = _links(scenario, working)
+    theirs = {arc.link for arc in _links(scenario, protection.backup)}
+    if protection.kind in LOCAL:
+        crossed = crossed[where[0] : where[1]]
+    return list(dict.fromkeys(arc.link for arc in crossed if arc.link in theirs))
+
+
+def _links(scenario: Resolved, path: str) -> list[Arc]:
+    return [crossing.arc for crossing in scenario.routes[path].crossings]

@@ -1,0 +1,42 @@
+"""Flows by their own names: replicas written out."""
+
+from contextvars import ContextVar
+
+from trunkline.scenario.problems import Problems
+from trunkline.scenario.resolved.resolved import Resolved
+
+__all__ = ["MEMORY", "TooLarge", "replicas"]
+
+MEMORY: ContextVar[int] = ContextVar("memory", default=16 * 10**9)
+"""Most memory that a network may need, by estimate [B]."""
+_FLOW_MEMORY = 8_000  # B for a flow: model, compiled entry, its text, agent and counters
+
+
+class TooLarge(Exception):
+    """The scenario does not fit into memory; what does not was reported."""
+
+
+def replicas(scenario: Resolved, problems: Problems) -> None:
+    """Names every flow.
+
+    Raises
+    ------
+    TooLarge
+        They do not fit into memory, by estimate; none is written out.
+    """
+    count = sum(flow.replicate or 1 for flow in scenario.flows.values())
+    needed, limit = count * _FLOW_MEMORY, MEMORY.get()
+    if needed > limit:
+        name = max(scenario.flows, key=lambda each: scenario.flows[each].replicate or 1)
+        problems.add(
+            "memory",
+            ("flows", name, "replicate"),
+            f"{count} flows need about {needed / 1e9:.0f} GB; the limit is "
+            f"{limit / 1e9:.3g} GB (--limit-memory)",
+        )
+        raise TooLarge
+    for name, flow in scenario.flows.items():
+        if flow.replicate is None:
+            scenario.names.append((name, name))
+        else:
+            scenario.names += [(f"{name}[{index}]", name) for index in range(flow.replicate)]

@@ -1,0 +1,20 @@
+"""Trunks with the names of their flows: `all` written out."""
+
+from trunkline.scenario.problems import Problems
+from trunkline.scenario.resolved.resolved import Resolved
+
+__all__ = ["trunks"]
+
+
+def trunks(scenario: Resolved, problems: Problems) -> None:
+    """Puts every flow for `all` in the flows of trunks."""
+    for name, trunk in scenario.trunks.items():
+        if not any(scenario.means_all(flow) for flow in trunk.flows):
+            continue
+        members: list[str] = []
+        for index, flow in enumerate(trunk.flows):
+            for each in scenario.flows if scenario.means_all(flow) else (flow,):
+                at = ("trunks", name, "flows")
+                scenario.origins[*at, len(members)] = (*at, index)
+                members.append(each)
+        scenario.trunks[name] = trunk.model_copy(update={"flows": tuple(members)})

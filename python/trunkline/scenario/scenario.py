@@ -1,0 +1,128 @@
+"""A scenario: what is written, what it means, and how it is loaded."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, Self
+
+from trunkline.scenario import loader, parameters, text
+from trunkline.scenario.check import check
+from trunkline.scenario.diagnostic import ScenarioError
+from trunkline.scenario.model import Sections
+from trunkline.scenario.problems import Problems
+from trunkline.scenario.resolved import Resolved, resolve
+from trunkline.scenario.sla import Bound
+
+__all__ = ["Scenario", "load", "reread"]
+
+
+class Scenario(Sections):
+    """A whole scenario.
+
+    Built by `trunkline.scenario.load` from a file, or from Python by ``Scenario(...)`` or
+    ``Scenario.model_validate({...})``, where quantities are text with units or exact integers in
+    base units (bit/s, ns, B).
+    """
+
+    def resolved(self) -> Resolved:
+        """What it means: worked out and checked once.
+
+        Raises
+        ------
+        ScenarioError
+            It was built in Python and has faults.
+        """
+        if self._resolved is None:
+            problems = Problems()
+            its = check(self, problems)
+            if its is None or problems.errors:
+                raise ScenarioError(each.diagnostic for each in problems.found)
+            self._resolved = its
+        meant: Resolved = self._resolved
+        return meant
+
+    def bounds(self) -> list[Bound]:
+        """Every bound of its service level agreements, for `trunkline.stats.judge`."""
+        its = self._resolved or resolve(self, Problems())
+        return [] if its is None else list(its.bounds)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some sections replaced, to be resolved and checked anew."""
+        copy = super().model_copy(update=update, deep=deep)
+        copy._resolved = None
+        return copy
+
+    def with_(self, overrides: Mapping[str, Any]) -> Self:
+        """A copy with some values replaced, as ``--set`` does.
+
+        Parameters
+        ----------
+        overrides : Mapping[str, Any]
+            Parameter name or path (``links.R1-R2.rate``) to the new value: text as it would stand
+            in the file, or a plain number.
+
+        Returns
+        -------
+        Scenario
+            The copy; expressions are worked out anew.
+
+        Raises
+        ------
+        ScenarioError
+            An override fits nothing, or the new value is wrong.
+
+        Examples
+        --------
+        >>> slow = scenario.with_({"udp_rate": "8 Mbit/s", "run.seed": 2})  # doctest: +SKIP
+        """
+        return loader.reloaded(self, overrides)
+
+
+def load(
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    overrides: Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> Scenario:
+    r"""Loads a scenario and checks it.
+
+    Parameters
+    ----------
+    source : path, str or mapping
+        A file; or the text itself, recognised by its line ends; or the document as Python values.
+    overrides : Mapping[str, str], optional
+        Parameter names or paths (``links.R1-R2.rate``) to new values as YAML text.
+    strict : bool, default False
+        Whether warnings are errors.
+
+    Returns
+    -------
+    Scenario
+        A scenario without a fault; what is doubtful is in its `warnings`.
+
+    Raises
+    ------
+    ScenarioError
+        With every fault found, sorted by place.
+
+    Examples
+    --------
+    >>> load(
+    ...     "trunkline: 1\nnodes: [A, B]\nlinks: {A-B: {rate: 1 Mbit/s}}\nrun: {duration: 1 s}\n"
+    ... ).run.duration
+    1000000000
+    """
+    return loader.load(Scenario, source, overrides or {}, strict)
+
+
+def reread(content: str) -> Scenario:
+    """A scenario from text that was loaded before, without the files that it names.
+
+    Raises
+    ------
+    ScenarioError, ValidationError
+        It is no such text.
+    """
+    problems = Problems()
+    document, _ = text.parse(content, "<text>")
+    meant = parameters.substitute(document, problems)
+    return Scenario.model_validate(meant, context={"text": True, "substituted": True})
