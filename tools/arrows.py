@@ -1,11 +1,13 @@
 """Check that imports point one way: the Python packages', the crates', and the crates' reach.
 
-The map is ARCHITECTURE.md's. Imports inside functions and for types count like any others.
+The map is also a table of ARCHITECTURE.md, which must say the same. Imports inside functions and
+for types count like any others.
 """
 
 from __future__ import annotations
 
 import ast
+import graphlib
 import sys
 import tomllib
 from pathlib import Path
@@ -16,23 +18,26 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHON: dict[str, set[str]] = {
     "_core": set(),
     "scenario": set(),
-    "network": {"scenario"},
     "importers": {"scenario"},
+    "network": {"scenario"},
     "results": set(),
-    "engine": {"_core", "scenario", "network", "results"},
-    "linux": {"_core", "scenario", "network", "results", "engine", "stats"},
     "stats": {"results"},
+    "engine": {"_core", "scenario", "network", "results"},
+    "linux": {"_core", "scenario", "network", "results", "stats", "engine"},
+    "api": {"scenario", "network", "results", "stats", "engine"},
+    "compare": {"_core", "scenario", "network", "results", "stats", "engine"},
     "plot": {"results", "stats"},
     "trace": {"_core", "results"},
-    "study": {"importers", "scenario", "network", "engine", "results", "stats", "plot"},
-    "compare": {"_core", "scenario", "network", "engine", "results", "stats"},
-    "api": {"scenario", "network", "engine", "results", "stats"},
+    "study": {"scenario", "importers", "network", "results", "stats", "engine", "plot"},
+    "report": {"scenario", "network", "results", "stats", "engine", "plot", "study"},
     "examples": set(),
     "studies": set(),
-    "report": {"scenario", "network", "engine", "results", "stats", "plot", "study"},
 }
 # These two stand above all others; nothing but each other may import them.
 TOP = {"cli", "__main__"}
+
+# Packages in which no files import each other in a circle, and none hides an import in a function.
+ONE_WAY = ("scenario", "network")
 
 CRATES: dict[str, set[str]] = {
     "trunkline-units": set(),
@@ -75,7 +80,8 @@ def python_faults() -> list[str]:
         if home not in PYTHON and home not in TOP:
             faults.append(f"{place}: {home} is not on the map in tools/arrows.py")
             continue
-        for line, target in imported(file, place):
+        for line, name in imported(ast.parse(file.read_text("utf-8")), place):
+            target = name.partition(".")[0]
             if target in {"", "__version__", home} or home in TOP:
                 continue
             if target in TOP or target not in PYTHON[home]:
@@ -83,23 +89,23 @@ def python_faults() -> list[str]:
     return faults
 
 
-def imported(file: Path, place: Path) -> list[tuple[int, str]]:
-    """Packages of trunkline that a file imports.
+def imported(tree: ast.AST, place: Path) -> list[tuple[int, str]]:
+    """What a file, or a part of it, imports of trunkline.
 
     Parameters
     ----------
-    file : Path
-        The file.
+    tree : ast.AST
+        The file or the part.
     place : Path
-        The same, below the package.
+        The file below the package.
 
     Returns
     -------
     list of (int, str)
-        Line and package; the package is empty for names of trunkline itself.
+        Line and dotted name below trunkline; empty for names of trunkline itself.
     """
     found: list[tuple[int, str]] = []
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in ast.walk(tree):
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
         names: list[str] = []
@@ -111,12 +117,89 @@ def imported(file: Path, place: Path) -> list[tuple[int, str]]:
                 folder = ("trunkline", *place.parts[:-1])
                 start = folder[: len(folder) - node.level + 1]
                 base = ".".join([*start, base] if base else start)
-            names = [f"{base}.{a.name}" for a in node.names] if base == "trunkline" else [base]
+            names = [f"{base}.{a.name}" for a in node.names]
         for name in names:
             head, _, rest = name.partition(".")
             if head == "trunkline":
-                found.append((node.lineno, rest.partition(".")[0]))
+                found.append((node.lineno, rest))
     return found
+
+
+def circle_faults() -> list[str]:
+    """Circles of files, and imports inside functions, in packages that have none.
+
+    Returns
+    -------
+    list of str
+        One line a fault.
+    """
+    faults = []
+    package = ROOT / "python" / "trunkline"
+    for home in ONE_WAY:
+        files = {
+            ".".join(file.relative_to(package).with_suffix("").parts).removesuffix(
+                ".__init__"
+            ): file
+            for file in sorted((package / home).rglob("*.py"))
+        }
+        arrows: dict[str, set[str]] = {}
+        for name, file in files.items():
+            tree, place = ast.parse(file.read_text("utf-8")), file.relative_to(package)
+            targets = {target for _, target in imported(tree, place)}
+            # A name of a module is that module, any other is of the module that it comes from.
+            modules = {each if each in files else each.rpartition(".")[0] for each in targets}
+            arrows[name] = (modules & files.keys()) - {name}
+            faults += [
+                f"python/trunkline/{place}:{line}: an import inside a function"
+                for node in ast.walk(tree)
+                if isinstance(node, ast.FunctionDef)
+                for line, _ in imported(node, place)
+            ]
+        try:
+            graphlib.TopologicalSorter(arrows).prepare()
+        except graphlib.CycleError as error:
+            faults.append(f"files import each other in a circle: {' <- '.join(error.args[1])}")
+    return faults
+
+
+def map_faults() -> list[str]:
+    """The map of ARCHITECTURE.md against the one here: its places, their order, their arrows.
+
+    Returns
+    -------
+    list of str
+        One line a fault.
+    """
+    crates = {name.removeprefix("trunkline-"): its for name, its in CRATES.items()}
+    wanted = {
+        "crates": {
+            name: ", ".join(each for each in crates if f"trunkline-{each}" in its) or "-"
+            for name, its in crates.items()
+        },
+        "python/trunkline": {
+            name: ", ".join(each for each in PYTHON if each in its) or "-"
+            for name, its in PYTHON.items()
+            if name != "_core"
+        },
+    }
+    wanted["python/trunkline"]["cli"] = "all above"
+    rows: dict[str, dict[str, str]] = {folder: {} for folder in wanted}
+    faults = []
+    for line in (ROOT / "ARCHITECTURE.md").read_text("utf-8").splitlines():
+        cells = [each.strip() for each in line.strip("|").split("|")]
+        for place in cells[0].replace("`", "").split(", ") if len(cells) == 3 else ():
+            folder, _, name = place.rpartition("/")
+            if folder not in rows:
+                continue
+            late = set(cells[2].split(", ")) - {"-", "all above", "_core"} - rows[folder].keys()
+            faults += [f"ARCHITECTURE.md: {place} stands above {each}" for each in sorted(late)]
+            rows[folder][name] = cells[2]
+    return faults + [
+        f"ARCHITECTURE.md: {folder}/{name} has {rows[folder].get(name)!r}, here it is {its!r}"
+        for folder, places in wanted.items()
+        for name, its in places.items()
+        if rows[folder].get(name) != its
+    ]
 
 
 def crate_faults() -> list[str]:
@@ -167,7 +250,7 @@ def main() -> int:
     int
         1 if there is any.
     """
-    faults = python_faults() + crate_faults()
+    faults = python_faults() + circle_faults() + crate_faults() + map_faults()
     for fault in faults:
         print(fault)
     return 1 if faults else 0

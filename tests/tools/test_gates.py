@@ -67,6 +67,48 @@ def test_arrows_allow_an_import_along_the_map(arrows, tmp_path, place, line):
 
 
 @pytest.mark.parametrize(
+    ("files", "faults"),
+    [
+        ({"a.py": "from trunkline.scenario import b", "b.py": "import os"}, 0),
+        (
+            {
+                "a.py": "from trunkline.scenario import b",
+                "b.py": "from trunkline.scenario.a import x",
+            },
+            1,
+        ),
+        (
+            {
+                "a.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
+                "    from trunkline.scenario.check import b",
+                "check/b.py": "from ..a import x",
+            },
+            1,
+        ),
+        ({"a.py": "def f():\n    from trunkline.scenario.b import x", "b.py": ""}, 1),
+    ],
+)
+def test_arrows_refuse_circles_of_files_and_imports_that_hide_them(arrows, tmp_path, files, faults):
+    for place, text in files.items():
+        file = tmp_path / "python" / "trunkline" / "scenario" / place
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text + "\n", "utf-8")
+    assert len(arrows.circle_faults()) == faults
+
+
+def test_the_map_of_architecture_is_the_one_that_is_checked(arrows, tmp_path):
+    page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    copy = tmp_path / "ARCHITECTURE.md"
+    copy.write_text(page, "utf-8")
+    assert arrows.map_faults() == []
+    row = next(line for line in page.splitlines() if line.startswith("| `python/trunkline/report`"))
+    copy.write_text(page.replace(row + "\n", ""), "utf-8")
+    assert len(arrows.map_faults()) == 1
+    copy.write_text(page.replace("plot, study |", "plot |"), "utf-8")
+    assert len(arrows.map_faults()) == 1
+
+
+@pytest.mark.parametrize(
     ("manifest", "source", "faults"),
     [
         ("[dependencies]\ntrunkline-engine.workspace = true", "", 1),
