@@ -11,7 +11,7 @@ from trunkline.cli.reproduce_command import command as reproduce_command
 from trunkline.cli.verify_command import command as verify_command
 from trunkline.linux.guest import readiness
 from trunkline.linux.judge import verify
-from trunkline.linux.judge.compare import Row
+from trunkline.linux.judge.compare import fixed
 from trunkline.linux.judge.verify import Verdict
 
 LACKING = (
@@ -84,7 +84,9 @@ def test_f16_without_a_runner_the_remedies_are_said_at_once_and_the_simulator_wo
     assert trunkline("run", hello, env=bare).returncode == 0
 
 
-@pytest.mark.parametrize(("kernel", "status", "said"), [(101, 0, "agrees"), (200, 3, "DIFFERS")])
+@pytest.mark.parametrize(
+    ("kernel", "status", "said"), [(101, 0, "all 1 comparisons agree"), (200, 3, "DIFFERS")]
+)
 def test_verify_without_a_file_compares_two_examples_and_ends_with_3_if_they_differ(
     monkeypatch, kernel, status, said
 ):
@@ -92,7 +94,7 @@ def test_verify_without_a_file_compares_two_examples_and_ends_with_3_if_they_dif
 
     def compared(network, seeds, **_how):
         asked.append((json.loads(network)["name"], seeds))
-        row = Row("tcp", "goodput", "bit/s", 100, kernel, kernel - 100, 1)
+        row = fixed("tcp", "goodput", "bit/s", 100, kernel, kernel - 100, 1)
         return Verdict((row,), ("a note",), tuple(seeds), False, "Linux")
 
     monkeypatch.setattr(verify, "verify", compared)
@@ -116,7 +118,7 @@ def test_reproduce_runs_in_the_kernel_what_it_can_and_names_the_rest(monkeypatch
 
     def compared(runs, **_how):
         asked.append([seed for _, seed in runs])
-        row = Row("DE", "mean delay", "s", 1, 2, 1, 0.5)
+        row = fixed("DE", "mean delay", "s", 1, 2, 1, 0.5)
         return Verdict((row,), (), tuple(asked[-1]), False, "Linux")
 
     monkeypatch.setattr(verify, "verify_runs", compared)

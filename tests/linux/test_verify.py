@@ -27,15 +27,16 @@ def verdict(path: Path, runner: str, seeds: int = 1) -> Verdict:
 
 
 def differing(found: Verdict) -> list[str]:
-    return [f"{row.subject}: {row.measure}" for row in found.rows if not row.agrees]
+    return [f"{row.subject}: {row.measure}" for row in found.rows if row.outcome == "differs"]
 
 
 def test_diffserv_over_mpls_agrees_packet_by_packet(uml: str) -> None:
     found = verdict(EXAMPLES / "diffserv-over-mpls.yaml", uml)
     assert differing(found) == []
+    assert found.agrees
     assert found.exact
     # Something is lost, so that the agreement says something.
-    assert sum(row.kernel for row in found.rows if "lost" in row.measure) > 100
+    assert sum(row.reference for row in found.rows if "lost" in row.measure) > 100
 
 
 def test_tcp_through_drop_tail_agrees(uml: str) -> None:
@@ -52,7 +53,7 @@ def test_the_command_ends_with_a_verdict_and_leaves_the_host_as_it_was(
     assert done.returncode == 0, done.stdout + done.stderr
     (found,) = json.loads(done.stdout)["verdicts"]
     assert found["packet_by_packet"]
-    assert sum(row["kernel"] for row in found["rows"] if "lost" in row["measure"]) > 100
+    assert sum(row["reference"] for row in found["rows"] if "lost" in row["measure"]) > 100
     assert host_network() == before
 
 
@@ -91,14 +92,15 @@ def test_the_same_run_twice_gives_the_same_tables(uml: str) -> None:
 @pytest.mark.guest_minutes
 @pytest.mark.parametrize("name", ["best-effort", "diffserv", "mpls", "diffserv-over-mpls"])
 def test_the_test_bed_of_avallone2003_agrees(name: str, uml: str) -> None:
-    found = verdict(EVIDENCE / f"avallone2003-{name}.yaml", uml, seeds=3)
+    found = verdict(EVIDENCE / f"avallone2003-{name}.yaml", uml, seeds=5)
     assert differing(found) == []
+    assert found.agrees or not found.exact
     assert found.exact is (name in ("best-effort", "mpls"))
 
 
 @pytest.mark.guest_minutes
 @pytest.mark.parametrize("name", ["tcp1", "tcp1-sack", "red8", "gred8", "tcp24"])
 def test_tcp_with_the_stack_of_linux_agrees(name: str, uml: str) -> None:
-    found = verdict(EVIDENCE / f"{name}.yaml", uml, seeds=1 if name.startswith("tcp1") else 3)
+    found = verdict(EVIDENCE / f"{name}.yaml", uml, seeds=1 if name.startswith("tcp1") else 5)
     assert differing(found) == []
     assert not any("short of memory" in note for note in found.notes)

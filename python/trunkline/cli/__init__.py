@@ -73,8 +73,8 @@ class _Commands(click.Group):
     epilog=(
         "Data goes to standard output, talk to standard error. Exit status: 0 done, 1 a run "
         "failed, 2 wrong usage or invalid scenario, 3 a claim did not hold, 4 the machine cannot "
-        "do it, 5 some runs of a study failed, 130 interrupted. Every option can be set by a "
-        "variable, such as TRUNKLINE_RUN_SEED for run --seed."
+        "do it, 5 some runs of a study failed, 6 undecided, 130 interrupted. Every "
+        "option can be set by a variable, such as TRUNKLINE_RUN_SEED for run --seed."
     ),
 )
 def group() -> None:

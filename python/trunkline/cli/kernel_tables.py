@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 MEASURES: Final = {
     "mean delay": "delay_mean_s",
-    "delay, each packet": "delay_mean_s",
-    "greatest delay": "delay_max_s",
+    "delay p50": "delay_p50_s",
+    "delay p95": "delay_p95_s",
+    "delay p99": "delay_p99_s",
     "packets lost": "packets_dropped",
-    "lost, each packet": "packets_dropped",
     "goodput": "goodput_bit_s",
+    "goodput, each of several": "goodput_bit_s",
 }
 """What a study calls the mean of what is compared."""
 
@@ -40,7 +41,7 @@ def run_in_both(subject: Subject, runner: str | None, *, as_json: bool, judge: b
     as_json : bool
         Print one JSON object instead of tables.
     judge : bool
-        End with 3 where they differ.
+        End with 3 where they differ, with 6 where it is undecided.
 
     Returns
     -------
@@ -55,13 +56,14 @@ def run_in_both(subject: Subject, runner: str | None, *, as_json: bool, judge: b
     from functools import partial
 
     from trunkline.cli.common import echo_json, echo_tables, part_shown
-    from trunkline.cli.verify_command import render
+    from trunkline.cli.verdict_tables import render
+    from trunkline.cli.verify_command import STATUS
     from trunkline.linux.guest.readiness import choose
-    from trunkline.linux.judge.verify import verify_runs
+    from trunkline.linux.judge.verify import overall, verify_runs
 
     tables = _able(subject.plan)
     runner = choose(runner)
-    verdicts = []
+    verdicts, listed = [], []
     for name, runs in tables.items():
         show = part_shown(f"reproduce: {name}, kernel of {runner}")
         try:
@@ -72,13 +74,15 @@ def run_in_both(subject: Subject, runner: str | None, *, as_json: bool, judge: b
         about = verdict.to_json()
         for row, value in zip(about["rows"], published, strict=True):
             row["published"] = value
-        verdicts.append({"table": name, **about})
+        verdicts.append(verdict)
+        listed.append({"table": name, **about})
         if not as_json:
             echo_tables(partial(render, name, verdict, published))
-    agrees = all(each["agrees"] for each in verdicts)
+    outcome = overall(verdict.outcome for verdict in verdicts)
     if as_json:
-        echo_json({"schema": 1, "study": subject.plan.name, "agrees": agrees, "verdicts": verdicts})
-    return Status.NOT_HELD if judge and not agrees else Status.DONE
+        about = {"study": subject.plan.name, "outcome": outcome, "agrees": outcome == "agrees"}
+        echo_json({"schema": 1, **about, "verdicts": listed})
+    return STATUS[outcome] if judge else Status.DONE
 
 
 def _published(study: Study, table: str, row: Row) -> float | None:

@@ -18,5 +18,7 @@ class Status(IntEnum):
     """This machine cannot do it: a missing tool, no space, no permission."""
     PARTIAL = 5
     """Some runs of a study failed; the others have ended."""
+    UNDECIDED = 6
+    """A comparison or claim needs more runs before anything can be said of it."""
     INTERRUPTED = 130
     """Interrupted by the user."""

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.common import SEED, engine_faults, load_scenario, override_options
+from trunkline.cli.common import (
+    SEED,
+    echo_json,
+    echo_tables,
+    engine_faults,
+    load_scenario,
+    override_options,
+    part_shown,
+)
 from trunkline.cli.engine_option import RUNNERS, placed
 from trunkline.cli.status import Status
+from trunkline.cli.verdict_tables import render
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from trunkline.linux.judge.verify import Verdict
+    from trunkline.scenario import Scenario
+    from trunkline.stats.equivalence import Outcome
 
 MOST_SEEDS = 1000
 SHIPPED = ("diffserv-over-mpls", "hello")
 """The examples that are compared when no FILE is given: DiffServ over MPLS, and TCP."""
+STATUS: dict[Outcome, Status] = {
+    "agrees": Status.DONE,
+    "differs": Status.NOT_HELD,
+    "undecided": Status.UNDECIDED,
+}
 
 
 @click.command("verify", short_help="Compare the simulator with the Linux kernel.")
@@ -36,10 +54,29 @@ SHIPPED = ("diffserv-over-mpls", "hello")
     help="Runs in each engine, with seeds SEED, SEED + 1, ...",
 )
 @click.option(
+    "--until-decided",
+    is_flag=True,
+    help="Go on with more seeds while a measure is undecided, up to --most-seeds.",
+)
+@click.option(
+    "--most-seeds",
+    type=click.IntRange(1, MOST_SEEDS),
+    default=100,
+    show_default=True,
+    help="With --until-decided, the greatest number of seeds.",
+)
+@click.option(
     "--runner",
     type=click.Choice(RUNNERS),
     help="What runs the kernel; the first that is ready if not given (never native).",
 )
+@click.option(
+    "--against",
+    metavar="OTHER",
+    type=click.Path(dir_okay=False),
+    help="Compare with this scenario in the simulator in place of the kernel: would it be noticed?",
+)
+@click.option("--all", "every", is_flag=True, help="Print every comparison, one line each.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def command(
     files: tuple[str, ...],
@@ -47,7 +84,11 @@ def command(
     strict: bool,
     seed: int | None,
     seeds: int,
+    until_decided: bool,
+    most_seeds: int,
     runner: str | None,
+    against: str | None,
+    every: bool,
     as_json: bool,
 ) -> int:
     """Run each FILE in the simulator and in a Linux kernel, with the same traffic, and compare.
@@ -55,51 +96,108 @@ def command(
     Without FILE it compares two of the examples that come with trunkline: diffserv-over-mpls and
     hello, which is TCP through a drop-tail queue.
 
-    Ends with status 3 if a measure differs by more than its tolerance.
+    Ends with status 0 if all agree, 3 if a measure differs, 6 if one is undecided.
     """
-    if not files:
-        click.echo(f"verify: the examples {' and '.join(SHIPPED)}", err=True)
-        with _examples() as folder:
-            files = tuple(str(folder / f"{name}.yaml") for name in SHIPPED)
-            scenarios = [load_scenario(file, overrides, strict) for file in files]
-    else:
-        scenarios = [load_scenario(file, overrides, strict) for file in files]
+    if against is not None and (len(files) != 1 or runner is not None):
+        raise click.UsageError("--against takes one FILE, and no --runner: it needs no kernel.")
+    most = max(most_seeds, seeds) if until_decided else None
+    with _scenarios(files, overrides, strict) as scenarios:
+        first = [scenario.run.seed if seed is None else seed for scenario in scenarios]
+        for each in first:
+            if each + (most or seeds) > 2**64:
+                raise click.UsageError(
+                    f"--seed {each} with --seeds {most or seeds} goes beyond 2^64 - 1."
+                )
+        from trunkline.linux.judge.verify import overall
 
-    from functools import partial
+        verdicts = []
+        for name, verdict in _verdicts(scenarios, first, seeds, most, runner, against, strict):
+            verdicts.append((name, verdict))
+            if not as_json:
+                echo_tables(partial(render, name, verdict, every=every))
+    outcome = overall(verdict.outcome for _, verdict in verdicts)
+    if as_json:
+        listed = [{"scenario": name, **verdict.to_json()} for name, verdict in verdicts]
+        agrees = outcome == "agrees"
+        echo_json({"schema": 1, "outcome": outcome, "agrees": agrees, "verdicts": listed})
+    return STATUS[outcome]
 
-    from trunkline.cli.common import echo_json, echo_tables, part_shown
+
+@contextmanager
+def _scenarios(
+    files: tuple[str, ...], overrides: tuple[str, ...], strict: bool
+) -> Iterator[list[Scenario]]:
+    """The scenarios of the files; of two of the examples if there are none."""
+    if files:
+        yield [load_scenario(file, overrides, strict) for file in files]
+        return
+    click.echo(f"verify: the examples {' and '.join(SHIPPED)}", err=True)
+    with _examples() as folder:
+        listed = [str(folder / f"{name}.yaml") for name in SHIPPED]
+        yield [load_scenario(file, overrides, strict) for file in listed]
+
+
+def _verdicts(
+    scenarios: Sequence[Scenario],
+    first: Sequence[int],
+    seeds: int,
+    most: int | None,
+    runner: str | None,
+    against: str | None,
+    strict: bool,
+) -> Iterator[tuple[str, Verdict]]:
+    """The verdict of each scenario as it is known."""
     from trunkline.linux.guest.readiness import choose
-    from trunkline.linux.judge.verify import check, verify
+    from trunkline.linux.judge import verify
     from trunkline.network import compile
 
-    networks = []
-    for scenario in scenarios:
-        first = scenario.run.seed if seed is None else seed
-        if first + seeds > 2**64:
-            raise click.UsageError(f"--seed {first} with --seeds {seeds} goes beyond 2^64 - 1.")
-        network = compile(scenario, seed=first).to_json()
-        networks.append((scenario.name or "scenario", first, network))
-    verdicts = []
+    networks = [
+        compile(scenario, seed=each).to_json()
+        for scenario, each in zip(scenarios, first, strict=True)
+    ]
+    other = None
+    if against is not None:
+        other = compile(load_scenario(against, (), strict), seed=first[0]).to_json()
     with engine_faults():
-        # What the kernel cannot do is said before anything runs.
-        for scenario, (_, _, network) in zip(scenarios, networks, strict=True):
-            with placed(scenario):
-                check(network)
-        runner = choose(runner)
-        for name, first, network in networks:
-            show = part_shown(f"verify: {name}, kernel of {runner}")
+        if other is None:
+            # What the kernel cannot do is said before anything runs.
+            for scenario, network in zip(scenarios, networks, strict=True):
+                with placed(scenario):
+                    verify.check(network)
+            runner = choose(runner)
+        for scenario, network, each in zip(scenarios, networks, first, strict=True):
+            name = scenario.name or "scenario"
+            listed = list(range(each, each + seeds))
+            show = part_shown(f"verify: {name}, {against or f'kernel of {runner}'}")
             try:
-                listed = list(range(first, first + seeds))
-                verdict = verify(network, listed, runner=runner, on_progress=show)
+                if other is None:
+                    verdict = verify.verify(
+                        network, listed, runner=runner, on_progress=show, until=most
+                    )
+                else:
+                    verdict = _simulated(network, other, str(against), listed, show, most)
             finally:
                 show(1)
-            verdicts.append({"scenario": name, **verdict.to_json()})
-            if not as_json:
-                echo_tables(partial(render, name, verdict))
-    agrees = all(each["agrees"] for each in verdicts)
-    if as_json:
-        echo_json({"schema": 1, "agrees": agrees, "verdicts": verdicts})
-    return Status.DONE if agrees else Status.NOT_HELD
+            yield name, verdict
+
+
+def _simulated(
+    network: str,
+    other: str,
+    name: str,
+    seeds: list[int],
+    show: Callable[[float], None],
+    most: int | None,
+) -> Verdict:
+    """The verdict with another scenario in the simulator as the reference."""
+    from trunkline.linux.judge import verify
+
+    try:
+        one = verify.against(network, other, name)
+    except ValueError as error:
+        raise click.UsageError(f"--against {name}: {error}.") from None
+    runs = [(network, seed) for seed in seeds]
+    return verify.decide(runs, one, on_progress=show, until=most)
 
 
 def _examples() -> AbstractContextManager[Path]:
@@ -107,58 +205,3 @@ def _examples() -> AbstractContextManager[Path]:
     from importlib.resources import as_file, files
 
     return as_file(files("trunkline").joinpath("examples"))
-
-
-def render(
-    name: str,
-    verdict: Verdict,
-    published: Sequence[float | None] = (),
-    *,
-    width: int | None = None,
-    colour: bool = False,
-) -> str:
-    """The verdict as a table.
-
-    Parameters
-    ----------
-    name : str
-        Of the scenario.
-    verdict : Verdict
-        What came of it.
-    published : sequence of float or None, default ()
-        What a document says of each row; a column of its own if it says anything.
-    width : int, optional
-        Columns of the terminal.
-    colour : bool, default False
-        Whether to use the escape codes of a terminal.
-    """
-    from trunkline.results.render import add, draw, frame, printable
-
-    said = list(published) if any(each is not None for each in published) else None
-    heads = ["simulator", "kernel", "difference", "tolerance", "verdict"]
-    drawn = frame(
-        f"{printable(name)}: simulator against kernel",
-        ["", "measure", *(["published"] if said else []), *heads],
-        names=2,
-    )
-    for number, row in enumerate(verdict.rows):
-        numbers = [row.simulator, row.kernel, row.difference, row.tolerance]
-        cells = [f"{each:.6g}" for each in numbers]
-        if said:
-            value = said[number]
-            cells.insert(0, "" if value is None else f"{value:g}")
-        measure = f"{row.measure} [{row.unit}]" if row.unit else row.measure
-        add(drawn, [row.subject, measure, *cells, "agrees" if row.agrees else "DIFFERS"])
-    parts = [drawn]
-    if verdict.notes:
-        listed = frame("Known differences", ["what the kernel does otherwise"])
-        for note in verdict.notes:
-            add(listed, [note])
-        parts.append(listed)
-    differ = sum(not row.agrees for row in verdict.rows)
-    how = "packet by packet" if verdict.exact else "by means over the seeds"
-    whole = "all agree" if verdict.agrees else f"{differ} of {len(verdict.rows)} differ"
-    seeds = f"seeds {verdict.seeds[0]} to {verdict.seeds[-1]}"
-    if len(verdict.seeds) == 1:
-        seeds = f"seed {verdict.seeds[0]}"
-    return draw(parts, f"{whole}; {how}, {seeds}; {verdict.kernel}", width=width, colour=colour)

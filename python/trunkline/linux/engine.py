@@ -167,34 +167,7 @@ def part_of(
     return lambda part: on_progress((before + part) / total)
 
 
-def is_random(compiled: Compiled) -> bool:
-    """Whether the kernel tosses coins of its own: random loss, RED, GRED."""
-    data = json.dumps(compiled.network["ports"])
-    policies = any(f'"kind": "{kind}"' in data for kind in ("red", "red-linux", "gred"))
-    return policies or any(link["loss"] for link in compiled.network["links"])
-
-
 UNHURRIED: Final = "uml"
 """The runner whose processor takes no time."""
 REAL: Final = "native"
 """The runner in real time."""
-
-
-def is_exact(compiled: Compiled, runner: str) -> bool:
-    """Whether packets can be compared one by one.
-
-    TCP answers to what became of earlier packets. So does a limit of bytes where packets have
-    several sizes: who came first decides who finds room for long after. An emulated machine sends
-    late while a program runs beside the packets.
-    """
-    plan = compiled.plan
-    beside = plan.changes or plan.samples or len(plan.snapshots_ns) > 1
-    if runner == REAL or (runner != UNHURRIED and beside):
-        return False
-    if compiled.plan.tcp or is_random(compiled):
-        return False
-    sizes = {size for listed in compiled.traffic.sent.values() for _, size in listed}
-    limits = [
-        its["queue"]["limit_bytes"] for port in compiled.network["ports"] for its in port["classes"]
-    ]
-    return len(sizes) < 2 or not any(limits)

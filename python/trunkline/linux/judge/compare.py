@@ -1,19 +1,16 @@
-"""Comparisons: one row a measure, with what both engines say and how far they may be apart."""
+"""Comparisons: one row a measure, with what both engines say, their margin, and the outcome."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from trunkline.linux import engine
-from trunkline.linux.judge import tolerance
-from trunkline.linux.plan.compile import Compiled
-from trunkline.linux.plan.routing import next_links
-from trunkline.results import Results
-
-Packets = tuple[dict[int, int], dict[int, int], set[int], set[int]]
-"""Delays [ns] by sequence number in simulator and kernel, and the numbers that each lost."""
+from trunkline.linux.judge import margin, packetwise
+from trunkline.linux.judge.margin import MEASURES
+from trunkline.linux.judge.measures import Key
+from trunkline.linux.judge.pair import Pair, Way, hops, largest, packet_ns
+from trunkline.stats.equivalence import Outcome, equivalence
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,273 +25,170 @@ class Row:
         What is compared.
     unit : str
         Unit of the numbers.
-    simulator, kernel : float
+    simulator, reference : float
         Means over the seeds.
     difference : float
-        Kernel less simulator; of single packets, the greatest or the number that differ. Where
-        ports have classes or other packets were lost, some may differ: `tolerance.left_out`.
-    tolerance : float
+        Reference less simulator: the mean over the seeds where they differ by chance, else the
+        greatest; of single packets, the greatest or the number that differ.
+    margin : float
         Greatest difference that agrees.
+    outcome : {"agrees", "differs", "undecided"}
+        Whether the interval of the difference is inside the margin, outside, or neither.
+    low, high : float or None
+        Ends of that interval; None where nothing is by chance, or one seed says nothing of it.
+    more : int or None
+        Seeds more that are likely to decide; None where it is decided, or no number would.
     """
 
     subject: str
     measure: str
     unit: str
     simulator: float
-    kernel: float
+    reference: float
     difference: float
-    tolerance: float
+    margin: float
+    outcome: Outcome
+    low: float | None = None
+    high: float | None = None
+    more: int | None = None
 
     @property
     def agrees(self) -> bool:
-        """Whether the difference is within the tolerance."""
-        return abs(self.difference) <= self.tolerance
+        """Whether the engines agree in this."""
+        return self.outcome == "agrees"
 
 
-@dataclass(frozen=True)
-class Pair:
-    """One seed in both engines.
-
-    Parameters
-    ----------
-    simulator, kernel : Results
-        Tables of both.
-    compiled : Compiled
-        The plan.
-    runner : str
-        What ran the kernel.
-    packets : dict of int to tuple
-        `Packets` of each flow; empty where they are not compared one by one.
-    """
-
-    simulator: Results
-    kernel: Results
-    compiled: Compiled
-    runner: str
-    packets: dict[int, Packets]
-
-
-def packets(pairs: Sequence[Pair]) -> list[Row]:
-    """Comparisons of single packets, two a flow: those lost, and the delays of the others."""
-    rows = []
-    compiled = pairs[0].compiled
-    emulated = 0 if pairs[0].runner == engine.UNHURRIED else len(compiled.network["flows"])
-    arrived = sum(len(theirs) for pair in pairs for _, theirs, _, _ in pair.packets.values())
-    gap = compiled.plan.duration_ns * len(pairs) / max(1, arrived)
-    found = [each for pair in pairs for each in pair.packets.values()]
-    chooses = any(len(leaves) > 1 for leaves in compiled.leaves)
-    others = any(first != second for _, _, first, second in found)
-    for index, flow in enumerate(compiled.network["flows"]):
-        hops = max(1, len(_links_crossed(compiled, index)))
-        allowed = tolerance.delay_ns(hops, arrived // len(pairs), emulated)
-        mine = [pair.packets[index] for pair in pairs]
-        lost = _lost(flow["name"], mine, allowed, gap)
-        rows.append(lost)
-        both = [
-            (ours[number], theirs[number])
-            for ours, theirs, _, _ in mine
-            for number in ours.keys() & theirs.keys()
-        ]
-        if both:
-            worst = sorted(both, key=lambda each: -abs(each[1] - each[0]))
-            skipped = tolerance.left_out(len(worst), allowed, gap, others=others)
-            chosen = worst[skipped if others or chooses else 0]
-            ours = sum(each[0] for each in both) / len(both) / 1e9
-            theirs = sum(each[1] for each in both) / len(both) / 1e9
-            difference = (chosen[1] - chosen[0]) / 1e9
-            rows.append(
-                Row(
-                    flow["name"], "delay, each packet", "s", ours, theirs, difference, allowed / 1e9
-                )
-            )
-    return rows
-
-
-def _lost(
-    flow: str,
-    mine: Sequence[Packets],
-    allowed_ns: int,
-    gap_ns: float,
-) -> Row:
-    ours, theirs = (sum(len(each[side]) for each in mine) for side in (2, 3))
-    unlike = sum(len(first ^ second) for _, _, first, second in mine)
-    size = len(mine)
-    limit = tolerance.unlike(max(ours, theirs), allowed_ns, gap_ns)
-    return Row(flow, "lost, each packet", "packets", ours / size, theirs / size, unlike, limit)
-
-
-def _links_crossed(compiled: Compiled, index: int) -> list[int]:
-    """Links of the shortest path of a flow, or of the longest label-switched path beside it."""
-    data = compiled.network
-    flow = data["flows"][index]
-    chosen = next_links(len(data["nodes"]), data["links"], flow["dst"])
-    crossed: list[int] = []
-    node = flow["src"]
-    while (link := chosen[node]) is not None:
-        crossed.append(link)
-        node = data["links"][link]["to"]
-    longest = max((len(path["links"]) for path in data["paths"]), default=0)
-    return crossed + [0] * (longest if flow["fec"] else 0)
-
-
-def means(pairs: Sequence[Pair], *, emulated: bool = False) -> list[Row]:
-    """Comparisons of flows and classes by their means over the seeds.
-
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        One a seed.
-    emulated : bool, default False
-        The kernel's processor took time: see `trunkline.linux.judge.tolerance`.
-    """
-    rows: list[Row] = []
-    data = pairs[0].compiled.network
-    tcp = [flow["name"] for flow in data["flows"] if flow["agent"]["protocol"] == "tcp"]
-    alone = len(tcp) == 1 and not engine.is_random(pairs[0].compiled)
-    if tcp:
-        subject = tcp[0] if len(tcp) == 1 else f"{len(tcp)} TCP flows"
-        rows.append(_total(pairs, tcp, subject, "goodput_bit_s", "goodput", "bit/s"))
-        rows.append(_dropped(pairs, subject))
-        if alone:
-            rows += _window(pairs, tcp[0])
-        elif len(tcp) > 1:
-            rows.append(_fairness(pairs, tcp))
-    by_class: dict[str, list[str]] = {}
-    rows_of = pairs[0].simulator.flows
-    for name, dscp in zip(rows_of["flow"], rows_of["dscp"], strict=True):
-        if str(name) not in tcp:
-            by_class.setdefault(str(dscp), []).append(str(name))
-    for dscp, members in by_class.items():
-        shown = members[0] if len(members) == 1 else f"{len(members)} flows of {dscp}"
-        rows += _datagrams(pairs, members, shown, emulated=emulated)
-    return rows
-
-
-def _values(pairs: Sequence[Pair], flow: str, column: str) -> tuple[list[float], list[float]]:
-    both: tuple[list[float], list[float]] = ([], [])
-    for pair in pairs:
-        for values, results in zip(both, (pair.simulator, pair.kernel), strict=True):
-            found = results.flows.where(flow=flow)[column]
-            values.append(float(found) if found is not None else math.nan)
-    return both
-
-
-def _row(
+def fixed(
     subject: str,
     measure: str,
     unit: str,
-    both: tuple[Sequence[float], Sequence[float]],
-    allowed: Callable[[float], float],
+    ours: float,
+    theirs: float,
+    difference: float,
+    allowed: float,
 ) -> Row:
-    ours, theirs = (sum(values) / len(values) for values in both)
-    limit = allowed(ours) + tolerance.spread(*both)
-    return Row(subject, measure, unit, ours, theirs, theirs - ours, limit)
+    """A comparison in which nothing is by chance."""
+    outcome: Outcome = "agrees" if abs(difference) <= allowed else "differs"
+    return Row(subject, measure, unit, ours, theirs, difference, allowed, outcome)
 
 
-def _total(
-    pairs: Sequence[Pair],
-    flows: Sequence[str],
-    subject: str,
-    column: str,
-    measure: str,
-    unit: str,
-) -> Row:
-    parts = [_values(pairs, flow, column) for flow in flows]
-    sums = tuple(
-        [sum(part[side][seed] for part in parts) for seed in range(len(pairs))] for side in (0, 1)
-    )
-    allowed = tolerance.GOODPUT
-    return _row(subject, measure, unit, (sums[0], sums[1]), lambda mean: allowed * mean)
-
-
-def _dropped(pairs: Sequence[Pair], subject: str) -> Row:
-    """Packets dropped at all ports: the kernel tells them by queue."""
-    both = tuple(
-        [
-            float(sum(int(count or 0) for count in results.ports["packets_dropped"]))
-            for results in (getattr(pair, side) for pair in pairs)
-        ]
-        for side in ("simulator", "kernel")
-    )
-    return _row(subject, "packets dropped", "packets", (both[0], both[1]), tolerance.drops)
-
-
-def _window(pairs: Sequence[Pair], flow: str) -> list[Row]:
-    """Greatest window of the second half, when the start is over."""
-    peaks: tuple[list[float], list[float]] = ([], [])
-    for pair in pairs:
-        half = pair.compiled.plan.duration_ns // 2
-        for values, results in zip(peaks, (pair.simulator, pair.kernel), strict=True):
-            table = results.series
-            rows = zip(table["target"], table["time_ns"], table["value"], strict=True)
-            values.append(
-                max(
-                    (
-                        float(value or 0)
-                        for target, time, value in rows
-                        if target == flow and int(time or 0) >= half
-                    ),
-                    default=0.0,
-                )
-            )
-    return [
-        _row(flow, "greatest window", "segments", peaks, lambda _: float(tolerance.CWND_SEGMENTS))
-    ]
-
-
-def _fairness(pairs: Sequence[Pair], flows: Sequence[str]) -> Row:
-    """Jain's index of goodputs: (sum x)^2 / (n sum x^2)."""
-    parts = [_values(pairs, flow, "goodput_bit_s") for flow in flows]
-    both = tuple(
-        [_jain([part[side][seed] for part in parts]) for seed in range(len(pairs))]
-        for side in (0, 1)
-    )
-    return _row(
-        f"{len(flows)} TCP flows", "fairness", "", (both[0], both[1]), lambda _: tolerance.SHARED
-    )
-
-
-def _jain(values: Sequence[float]) -> float:
-    squares = sum(value * value for value in values)
-    return sum(values) ** 2 / (len(values) * squares) if squares else 1.0
-
-
-def _datagrams(
-    pairs: Sequence[Pair], flows: Sequence[str], shown: str, *, emulated: bool
-) -> list[Row]:
-    """Loss and delay of the UDP flows of one class together."""
-    lost: tuple[list[float], list[float]] = ([], [])
-    mean: tuple[list[float], list[float]] = ([], [])
-    most: tuple[list[float], list[float]] = ([], [])
-    for pair in pairs:
-        for side, results in enumerate((pair.simulator, pair.kernel)):
-            found = [results.flows.where(flow=flow) for flow in flows]
-            arrived = [_number(row["packets_delivered"]) for row in found]
-            delays = [_number(row["delay_mean_s"]) for row in found]
-            total = sum(count * delay for count, delay in zip(arrived, delays, strict=True))
-            lost[side].append(sum(_number(row["packets_dropped"]) for row in found))
-            mean[side].append(total / max(1.0, sum(arrived)))
-            most[side].append(max(_number(row["delay_max_s"]) for row in found))
-    compiled = pairs[0].compiled
-    names = [flow["name"] for flow in compiled.network["flows"]]
-    hops = max(len(_links_crossed(compiled, names.index(flow))) for flow in flows)
-    more = hops * tolerance.EMULATED_HOP_NS / 1e9 if emulated else 0.0
-    rows = [
-        _row(
-            shown,
-            "packets lost",
-            "packets",
-            lost,
-            lambda each: tolerance.drops(each, emulated=emulated),
-        ),
-        _row(shown, "mean delay", "s", mean, lambda each: tolerance.SHARED * each + more),
-    ]
-    if not emulated:
-        rows.append(
-            _row(shown, "greatest delay", "s", most, lambda each: tolerance.GREATEST * each)
+def packets(pairs: Sequence[Pair], way: Way) -> Iterator[Row]:
+    """Comparisons of single packets, flow by flow."""
+    others = any(
+        first.tolist() != second.tolist()
+        for pair in pairs
+        for _, _, first, second in pair.packets.values()
+    ) or (way.fates > 0 and way.chooses)
+    for name in pairs[0].packets:
+        its = packetwise.Allowance(
+            delay_ns=way.allowed_ns(hops(pairs[0].network, name)),
+            ties=way.ties,
+            packet_ns=packet_ns(pairs[0], name),
+            others=others,
+            chooses=way.chooses,
         )
-    return rows
+        for found in packetwise.packetwise([pair.packets[name] for pair in pairs], its):
+            yield fixed(name, *found)
 
 
-def _number(value: object) -> float:
-    return float(str(value)) if value is not None else 0.0
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Values of one measure in the seeds in which both engines tell it."""
+
+    key: Key
+    ours: list[float]
+    theirs: list[float]
+
+
+def told(pairs: Sequence[Pair]) -> tuple[list[Told], list[Key]]:
+    """The measures that both engines tell, and those that one does not."""
+    keys = dict.fromkeys(key for pair in pairs for side in pair.values for key in side)
+    known, unknown = [], []
+    for key in keys:
+        # A count that is not there is none; a mean is unknown.
+        missing = 0.0 if MEASURES[key.measure].unit == "packets" else None
+        both = [
+            (ours, theirs)
+            for pair in pairs
+            if (ours := pair.values[0].get(key, missing)) is not None
+            and (theirs := pair.values[1].get(key, missing)) is not None
+        ]
+        hidden = any(pair.hides(key) for pair in pairs)
+        if hidden or not both:
+            unknown.append(key)
+        else:
+            known.append(Told(key, [each[0] for each in both], [each[1] for each in both]))
+    return known, unknown
+
+
+def measures(pairs: Sequence[Pair], known: Sequence[Told], way: Way) -> list[Row]:
+    """Comparisons of what both engines tell, by their values over the seeds."""
+    return [_judged(each, pairs, way, len(known)) for each in known]
+
+
+def _judged(each: Told, pairs: Sequence[Pair], way: Way, comparisons: int) -> Row:
+    key = each.key
+    spec = MEASURES[key.measure]
+    size = len(each.ours)
+    ours, theirs = sum(each.ours) / size, sum(each.theirs) / size
+    apart = [second - first for first, second in zip(each.ours, each.theirs, strict=True)]
+    allowed = _margin(each, pairs, way)
+    name = f"{key.measure}: {key.detail}" if key.detail else key.measure
+    # What UDP sends is its schedule's, whatever else is by chance.
+    if not way.chance or key.measure == "packets sent":
+        worst = max(apart, key=abs)
+        return fixed(key.subject, name, spec.unit, ours, theirs, worst, allowed)
+    found = equivalence(apart, allowed, comparisons=comparisons)
+    return Row(
+        key.subject,
+        name,
+        spec.unit,
+        ours,
+        theirs,
+        found.interval.mean,
+        allowed,
+        found.outcome,
+        found.interval.low,
+        found.interval.high,
+        found.more,
+    )
+
+
+def _margin(each: Told, pairs: Sequence[Pair], way: Way) -> float:
+    spec = MEASURES[each.key.measure]
+    mean = sum(each.ours) / len(each.ours)
+    flow = each.key.subject.partition(", ")[0]
+    if way.exact or each.key.measure == "packets sent":
+        return _exact(each, pairs, way, mean)
+    allowed = max(spec.share * abs(mean), spec.floor)
+    if not way.chance and each.key.measure == "bytes a packet":
+        return max(allowed, _one_more(each.key, pairs))
+    if spec.unit == "s":
+        allowed += way.allowed_ns(hops(pairs[0].network, flow)) / 1e9
+    elif spec.unit == "packets" and way.emulated:
+        allowed = max(allowed, margin.EMULATED_PACKETS)
+    return allowed
+
+
+def _exact(each: Told, pairs: Sequence[Pair], way: Way, mean: float) -> float:
+    """Where packets are compared one by one, their sums may be apart by what ties decide."""
+    measure, flow = each.key.measure, each.key.subject.partition(", ")[0]
+    network: Mapping[str, Any] = pairs[0].network
+    if measure == "packets sent":
+        return 0.0
+    unit = MEASURES[measure].unit
+    if unit == "packets":
+        # One more may come just before the run ends, or its warm-up.
+        return 1.0 + margin.number_unlike(way.fates, way.ties)
+    if unit == "s":
+        shift = packet_ns(pairs[0], flow) / 1e9 if way.fates or way.chooses else 0.0
+        part = margin.LEFT_OUT if measure == "mean delay" else 1.0
+        return way.allowed_ns(hops(network, flow)) / 1e9 + part * shift
+    allowed = max(MEASURES[measure].share * abs(mean), MEASURES[measure].floor)
+    return max(allowed, _one_more(each.key, pairs))
+
+
+def _one_more(key: Key, pairs: Sequence[Pair]) -> float:
+    """By how much one packet more than before the end changes the mean of their sizes [B]."""
+    sent = max(pairs[0].values[0].get(Key(key.subject, "sent by class")) or 1.0, 1.0)
+    return largest(pairs[0]) / sent if len(pairs[0].sizes) > 1 else 0.0

@@ -1,31 +1,41 @@
-"""Simulator against kernel: the same schedules through both, measure by measure.
+"""Simulator against kernel, or against another simulator: the same schedules through both.
 
-Where no port tosses coins and nothing but UDP is sent, packets are compared one by one; else flows
-are, by their means over the seeds.
+Where no port tosses coins and nothing but UDP is sent, packets are compared one by one. Where runs
+differ by chance, the interval of the mean difference over the seeds has to lie inside the margin.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from trunkline.engine.sim import simulate
 from trunkline.linux import engine
-from trunkline.linux.judge import compare, tolerance
-from trunkline.linux.judge.compare import Packets, Pair, Row
-from trunkline.linux.outcome.arrivals import datagrams
+from trunkline.linux.judge import compare, margin, observed
+from trunkline.linux.judge.compare import Row
+from trunkline.linux.judge.measures import MOST_WINDOWS, Key
+from trunkline.linux.judge.pair import Machine, Pair, pair, way
 from trunkline.linux.plan.compile import compile
-from trunkline.results import Results
+from trunkline.stats.equivalence import FEWEST, Outcome
 
 PROBE_NS: Final = 10_000_000
 """Step at which congestion windows are compared [ns]."""
 MOMENT_NS: Final = 1_000_000
-MOST_PROBED: Final = 16
-"""Flows whose windows are compared: beyond, the series would be the larger part of a run."""
+
+Progress = Callable[[float], None]
+One = Callable[[str, int, Progress | None], tuple[Pair, str, tuple[str, ...]]]
+"""Runs a network and a seed in both engines: the pair, the reference's name, and notes."""
+
+
+def overall(outcomes: Iterable[Outcome]) -> Outcome:
+    """The outcome of several: what differs comes before what is undecided; of none nothing is."""
+    found = set(outcomes)
+    if "differs" in found:
+        return "differs"
+    return "agrees" if found == {"agrees"} else "undecided"
 
 
 @dataclass(frozen=True)
@@ -37,34 +47,52 @@ class Verdict:
     rows : tuple of Row
         Comparisons.
     notes : tuple of str
-        What the kernel does differently, known beforehand.
+        What the reference does differently, known beforehand.
     seeds : tuple of int
         Seeds of the runs.
     exact : bool
         Whether packets were compared one by one.
-    kernel : str
-        Version and runner.
+    reference : str
+        Version and runner of the kernel, or the scenario that the simulator ran in its place.
+    unknown : tuple of str, default ()
+        What could not be compared.
     """
 
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
     seeds: tuple[int, ...]
     exact: bool
-    kernel: str
+    reference: str
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """``differs`` if any measure does, ``agrees`` if all do."""
+        return overall(row.outcome for row in self.rows)
 
     @property
     def agrees(self) -> bool:
         """Whether all agree."""
-        return all(row.agrees for row in self.rows)
+        return self.outcome == "agrees"
+
+    @property
+    def more(self) -> int | None:
+        """Seeds more that are likely to decide all; None where no number is known to."""
+        wanted = [row.more for row in self.rows if row.outcome == "undecided"]
+        known = [each for each in wanted if each is not None]
+        return max(known) if known and len(known) == len(wanted) else None
 
     def to_json(self) -> dict[str, Any]:
         """One of those that ``trunkline verify --json`` lists."""
         return {
+            "outcome": self.outcome,
             "agrees": self.agrees,
-            "kernel": self.kernel,
+            "more_seeds": self.more,
+            "reference": self.reference,
             "seeds": list(self.seeds),
             "packet_by_packet": self.exact,
-            "rows": [asdict(row) | {"agrees": row.agrees} for row in self.rows],
+            "rows": [asdict(row) for row in self.rows],
+            "not_compared": list(self.unknown),
             "notes": list(self.notes),
         }
 
@@ -92,7 +120,8 @@ def verify(
     seeds: Sequence[int],
     *,
     runner: str | None = None,
-    on_progress: Callable[[float], None] | None = None,
+    on_progress: Progress | None = None,
+    until: int | None = None,
 ) -> Verdict:
     """Runs a network in both engines with several seeds and compares what came of it.
 
@@ -102,7 +131,7 @@ def verify(
         Canonical JSON of the compiled network.
     seeds : sequence of int
         Seeds, one run each in both engines.
-    runner, on_progress
+    runner, on_progress, until
         As in `verify_runs`.
 
     Raises
@@ -111,14 +140,15 @@ def verify(
         The network has what the kernel lacks.
     """
     runs = [(network_json, seed) for seed in seeds]
-    return verify_runs(runs, runner=runner, on_progress=on_progress)
+    return verify_runs(runs, runner=runner, on_progress=on_progress, until=until)
 
 
 def verify_runs(
     runs: Sequence[tuple[str, int]],
     *,
     runner: str | None = None,
-    on_progress: Callable[[float], None] | None = None,
+    on_progress: Progress | None = None,
+    until: int | None = None,
 ) -> Verdict:
     """Does runs in both engines and compares what came of all together.
 
@@ -130,76 +160,155 @@ def verify_runs(
         As in `trunkline.linux.engine.run`.
     on_progress : callable, optional
         Gets the part of all runs that is done, 0 to 1.
+    until : int, optional
+        Goes on with the seeds that follow until the verdict is decided or there are so many.
 
     Raises
     ------
     UnsupportedError
         The network has what the kernel lacks.
     """
-    pairs: list[Pair] = []
-    for network_json, seed in runs:
-        data = json.loads(network_json)
-        _probe(data)
-        pairs.append(_pair(data, seed, runner, engine.part_of(on_progress, len(pairs), len(runs))))
-    first = pairs[0]
-    emulated = first.runner != engine.UNHURRIED
-    exact = engine.is_exact(first.compiled, first.runner)
-    rows = compare.packets(pairs) if exact else compare.means(pairs, emulated=emulated)
-    mixed = exact and not all(row.agrees for row in rows) and any(mixes(pair) for pair in pairs)
-    if mixed:
-        exact = False
-        rows = compare.means(pairs, emulated=emulated)
-    # Each once, in the order in which they came up.
-    notes = tuple(dict.fromkeys(note for pair in pairs for note in pair.compiled.notes))
-    if emulated and not exact:
-        notes += (f"the processor of {first.runner} takes time: means are compared, not packets",)
-    if mixed:
-        notes += (
-            "packets of several sizes are lost or coloured in one place, and which of them comes "
-            "first decides for long after: means are compared, not packets",
-        )
-    return Verdict(
-        tuple(rows),
-        notes,
-        tuple(seed for _, seed in runs),
-        exact,
-        first.kernel.provenance.version,
-    )
+
+    def one(
+        network_json: str, seed: int, show: Progress | None
+    ) -> tuple[Pair, str, tuple[str, ...]]:
+        return _in_kernel(json.loads(network_json), seed, runner, show)
+
+    return decide(runs, one, on_progress=on_progress, until=until)
 
 
-def mixes(pair: Pair) -> bool:
-    """Whether packets of several sizes compete for room or tokens, and not all get them.
-
-    One that is a microsecond earlier takes what the next would have had. If they are of one size
-    the others go as before; if not, all later packets move.
+def decide(
+    runs: Sequence[tuple[str, int]],
+    one: One,
+    *,
+    on_progress: Progress | None = None,
+    until: int | None = None,
+) -> Verdict:
+    """Do runs and compare, and go on while it is not decided and there may be more.
 
     Parameters
     ----------
-    pair : Pair
-        One seed in both engines.
+    runs : sequence of (str, int)
+        Canonical JSON of compiled networks, and seeds; the seeds that follow are of the last.
+    one : callable
+        Does one.
+    on_progress, until
+        As in `verify_runs`.
     """
-    data, sent = pair.compiled.network, pair.compiled.traffic.sent
-    sizes = {
-        flow["name"]: {size for _, size in sent[index]} for index, flow in enumerate(data["flows"])
-    }
-    by_place: dict[tuple[str, ...], set[int]] = {}
-    for row in pair.simulator.drops.rows():
-        place = tuple(str(row[key]) for key in ("link", "node", "class", "cause"))
-        by_place.setdefault(place, set()).update(sizes[str(row["flow"])])
-    if any(len(found) > 1 for found in by_place.values()):
-        return True
-    colours: dict[tuple[str, ...], int] = {}
-    for row in pair.simulator.colours.rows():
-        meter = tuple(str(row[key]) for key in ("link", "end", "conditioner", "profile"))
-        colours[meter] = colours.get(meter, 0) + bool(row["packets"])
-    chosen = any(count > 1 for count in colours.values())
-    return chosen and len(set[int]().union(*sizes.values())) > 1
+    listed = list(runs)
+    pairs: list[Pair] = []
+    notes: list[str] = []
+    reference = ""
+    while True:
+        while len(pairs) < len(listed):
+            show = engine.part_of(on_progress, len(pairs), max(len(listed), until or 0))
+            found, reference, said = one(*listed[len(pairs)], show)
+            pairs.append(found)
+            notes += said
+        verdict = judge(pairs, notes, tuple(seed for _, seed in listed), reference)
+        if until is None or verdict.outcome != "undecided" or len(listed) >= until:
+            return verdict
+        # At most the double at once: the spread of few is itself uncertain.
+        wanted = len(listed) + min(verdict.more or len(listed), max(len(listed), FEWEST))
+        network_json, last = listed[-1]
+        more = min(until, wanted) - len(listed)
+        listed += [(network_json, last + each) for each in range(1, more + 1)]
 
 
-def _probe(data: dict[str, Any]) -> None:
-    """Watches the windows of TCP, in place of the scenario's own probes."""
+def judge(
+    pairs: Sequence[Pair], notes: Sequence[str], seeds: tuple[int, ...], reference: str
+) -> Verdict:
+    """Compare what both engines made of all seeds.
+
+    Parameters
+    ----------
+    pairs : sequence of Pair
+        One a seed.
+    notes : sequence of str
+        What is known beforehand; each is said once.
+    seeds : tuple of int
+        Of the pairs.
+    reference : str
+        What the simulator is compared with.
+    """
+    said = list(dict.fromkeys(notes))
+    known, unknown = compare.told(pairs)
+    how = way(pairs, exact=True)
+    unknown_said = _unknown(unknown)
+    rows = compare.measures(pairs, known, how)
+    if how.exact and how.ties > margin.MOST_TIES:
+        unknown_said.append(
+            f"packets one by one: {how.ties:.0%} of them come so close that either may be first"
+        )
+    elif how.exact:
+        rows = [*compare.packets(pairs, how), *rows]
+    if how.exact and any(not row.agrees for row in rows) and any(each.mixed for each in pairs):
+        how = way(pairs, exact=False)
+        rows = compare.measures(pairs, known, how)
+        said.append(
+            "packets of several sizes are lost or coloured in one place, and which of them comes "
+            "first decides for long after: means are compared, not packets"
+        )
+    elif how.emulated and not how.exact:
+        said.append("the processor of the reference takes time: means are compared, not packets")
+    single = how.exact and how.ties <= margin.MOST_TIES
+    return Verdict(tuple(rows), tuple(said), seeds, single, reference, tuple(unknown_said))
+
+
+def _unknown(keys: Sequence[Key]) -> list[str]:
+    """A line a measure that one engine does not tell."""
+    found: dict[str, list[str]] = {}
+    for key in keys:
+        name = f"{key.measure}: {key.detail}" if key.measure == "lost by cause" else key.measure
+        found.setdefault(name, []).append(key.subject)
+    return [
+        f"{name}, of {subjects[0]}"
+        + (f" and {len(subjects) - 1} more" if len(subjects) > 1 else "")
+        for name, subjects in found.items()
+    ]
+
+
+def against(network_json: str, other_json: str, name: str) -> One:
+    """What runs a network in the simulator twice: as it is, and another in the reference's place.
+
+    Parameters
+    ----------
+    network_json, other_json : str
+        Canonical JSON of both compiled networks.
+    name : str
+        Of the other.
+
+    Raises
+    ------
+    ValueError
+        The two have other flows or another time, so that nothing can be compared.
+    """
+    first, second = json.loads(network_json), json.loads(other_json)
+    flows = [{str(flow["name"]) for flow in each["flows"]} for each in (first, second)]
+    if flows[0] != flows[1]:
+        only = ", ".join(sorted(flows[0] ^ flows[1]))
+        msg = f"the two scenarios have other flows: {only}"
+        raise ValueError(msg)
+    times = [
+        {key: each["run"][key] for key in ("duration_ns", "warmup_ns")} for each in (first, second)
+    ]
+    if times[0] != times[1]:
+        msg = "the two scenarios run for another time, or with another warm-up"
+        raise ValueError(msg)
+    other = probed(second)
+
+    def one(network: str, seed: int, _show: Progress | None) -> tuple[Pair, str, tuple[str, ...]]:
+        data = probed(json.loads(network))
+        both = observed.of_simulator(data, seed), observed.of_simulator(other, seed)
+        return pair(data, *both, "simulator"), f"simulator, {name}", ()
+
+    return one
+
+
+def probed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A network that watches the windows of TCP, in place of the scenario's own probes."""
     tcp = [index for index, flow in enumerate(data["flows"]) if flow["agent"]["protocol"] == "tcp"]
-    data["probes"] = [
+    probes = [
         {
             "measure": "cwnd",
             "target": index,
@@ -207,72 +316,33 @@ def _probe(data: dict[str, Any]) -> None:
             "precedence": None,
             "step_ns": PROBE_NS,
         }
-        for index in tcp[:MOST_PROBED]
-        if len(tcp) <= MOST_PROBED
+        for index in tcp
+        if len(tcp) <= MOST_WINDOWS
     ]
+    return {**data, "probes": probes}
 
 
-def _pair(
-    data: Mapping[str, Any],
-    seed: int,
-    runner: str | None,
-    on_progress: Callable[[float], None] | None,
-) -> Pair:
+def _in_kernel(
+    network: Mapping[str, Any], seed: int, runner: str | None, show: Progress | None
+) -> tuple[Pair, str, tuple[str, ...]]:
+    data = probed(network)
     written = json.dumps(data, sort_keys=True, separators=(",", ":"))
     with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
-        done = engine.run(written, seed, Path(folder), runner=runner, on_progress=on_progress)
-        exact = engine.is_exact(done.compiled, done.runner)
-        traced = json.dumps({**data, "run": {**data["run"], "trace": exact}})
-        (simulated,) = simulate(traced, seeds=[seed])
-        found = _by_packet(done, simulated, Path(folder)) if exact else {}
-    return Pair(simulated, done.results, done.compiled, done.runner, found)
+        done = engine.run(written, seed, Path(folder), runner=runner, on_progress=show)
+        reference = observed.of_kernel(done, Path(folder))
+    machines: dict[str, Machine] = {engine.UNHURRIED: "virtual", engine.REAL: "real"}
+    machine = machines.get(done.runner, "emulated")
+    found = pair(data, observed.of_simulator(data, seed), reference, machine)
+    notes = (*done.compiled.notes, *stacks(data))
+    return found, done.results.provenance.version, notes
 
 
-def _by_packet(done: engine.Run, simulated: Results, folder: Path) -> dict[int, Packets]:
-    compiled = done.compiled
-    table = simulated.packets
-    sent: dict[tuple[str, int], int] = {}
-    delays: dict[str, dict[int, int]] = {}
-    lost: dict[str, set[int]] = {}
-    rows = zip(table["event"], table["flow"], table["seq"], table["time_ns"], strict=True)
-    for event, flow, seq, time in rows:
-        key = (str(flow), int(seq or 0))
-        if event == "sent":
-            sent[key] = int(time or 0)
-        elif event == "delivered":
-            delays.setdefault(key[0], {})[key[1]] = int(time or 0) - sent[key]
-        elif event == "dropped":
-            lost.setdefault(key[0], set()).add(key[1])
-    found = {}
-    for index, flow in enumerate(compiled.network["flows"]):
-        ours = delays.get(flow["name"], {})
-        dropped = lost.get(flow["name"], set())
-        end = compiled.network["run"]["duration_ns"]
-        theirs = {
-            each.sequence: each.delay_ns
-            for each in datagrams(folder, index)
-            if each.received_ns < end
-        }
-        # A packet that one engine delivers within the last moments is under way in the other.
-        near = _near_end(done, index, ours, theirs)
-        missing = set(range(len(compiled.traffic.sent[index]))) - set(theirs) - near
-        inside = {each for each in missing if each not in ours and each not in dropped}
-        found[index] = (ours, theirs, dropped - near, missing - inside)
-    return found
-
-
-def _near_end(
-    done: engine.Run, index: int, ours: Mapping[int, int], theirs: Mapping[int, int]
-) -> set[int]:
-    """Packets whose arrival is so near the end of the run that either engine may miss it."""
-    data = done.compiled.network
-    end = data["run"]["duration_ns"]
-    emulated = 0 if done.runner == engine.UNHURRIED else len(data["flows"])
-    margin = tolerance.delay_ns(len(data["links"]), len(ours) + len(theirs), emulated)
-    sent = done.compiled.traffic.sent[index]
-    return {
-        number
-        for delays in (ours, theirs)
-        for number, delay in delays.items()
-        if abs(sent[number][0] + delay - end) <= margin
-    }
+def stacks(network: Mapping[str, Any]) -> tuple[str, ...]:
+    """A note a TCP flow whose sender is the RFCs' here and the kernel's there."""
+    return tuple(
+        f"flow {flow['name']} lacks preset: linux: in the simulator it repairs losses as RFC 6582 "
+        "or 6675 has it, with the timers of RFC 6298; the kernel by RACK and loss probes (RFC "
+        "8985), PRR (RFC 6937), F-RTO (RFC 5682) and timers of its own"
+        for flow in network["flows"]
+        if flow["agent"]["protocol"] == "tcp" and not flow["agent"].get("linux")
+    )

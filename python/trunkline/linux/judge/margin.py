@@ -1,0 +1,176 @@
+"""How far two engines may be apart and still agree, and why. No margin grows with what is unknown.
+
+Packets of deterministic ports are compared one by one. At each hop the kernel may be early by HTB's
+bucket of 1 us, and late by a timer: user-mode Linux tells the time in steps of 256 ns and HTB
+counts in ticks of 64 ns, which the next packet makes up for; hence `HOP_NS`, and `ENDS_NS` for the
+two hosts. HTB rounds the time of each packet down to a nanosecond, at link and class: while a queue
+does not run empty that adds up, `PACKET_NS` a packet, for `MOST_ROUNDED` of them at most. Packets
+of one instant may change places by that much, and so may the one that finds the last free place or
+the last token: `ties` is the share of packets that come so close to the one before.
+
+An emulated machine takes its time for what it does: the sender some 10 us a packet, of those that
+are due at one instant one after the other (`SENDER_NS` a flow), each router as long (`ROUTER_NS`).
+Programs that run beside the packets (they count what has come by the end of the warm-up, and change
+routes when something fails) keep it from packets for milliseconds. There packets are not compared
+one by one: delays may be apart by `EMULATED_HOP_NS` a hop too and counts by `EMULATED_PACKETS`.
+
+TCP amplifies a difference of one event, and queues toss coins: there each run has a difference of
+its own, and the interval of their mean must lie inside the margin of `MEASURES`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+HOP_NS: Final = 1_500
+ENDS_NS: Final = 3_000
+PACKET_NS: Final = 2
+MOST_ROUNDED: Final = 16_384
+SENDER_NS: Final = 15_000
+ROUTER_NS: Final = 15_000
+EMULATED_HOP_NS: Final = 200_000
+EMULATED_PACKETS: Final = 10
+LEFT_OUT: Final = 0.05
+"""Share of a flow's packets that may be late by what other packets did."""
+RUN_LEFT_OUT: Final = 0.01
+"""Share of them that may be so one after the other."""
+FEWEST_IN_RUN: Final = 8
+SHIFT: Final = 2
+"""Packets' times by which each of them may be late: one other packet before it, one class."""
+MOST_TIES: Final = 0.25
+"""Share of ties above which packets are not compared one by one."""
+SIGMAS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is compared.
+
+    Parameters
+    ----------
+    unit : str
+        Of its values.
+    share : float
+        Margin over the mean of the simulator.
+    floor : float
+        Least margin, in its unit.
+    """
+
+    unit: str
+    share: float
+    floor: float = 0.0
+
+
+MEASURES: Final = {
+    "packets sent": Measure("packets", 0.0),
+    "packets delivered": Measure("packets", 0.005, 2),
+    "packets lost": Measure("packets", 0.05, 2),
+    "out of order": Measure("packets", 0.05, 3),
+    "DSCP": Measure("packets", 0.005, 2),
+    "ECN": Measure("packets", 0.05, 3),
+    "TTL": Measure("packets", 0.005, 2),
+    "mean delay": Measure("s", 0.01),
+    "delay p50": Measure("s", 0.02),
+    "delay p95": Measure("s", 0.03),
+    "delay p99": Measure("s", 0.05),
+    "goodput": Measure("bit/s", 0.0075),
+    "goodput, each of several": Measure("bit/s", 0.1),
+    "fairness (Jain)": Measure("", 0.02),
+    "sent again": Measure("packets", 0.1, 5),
+    "timeouts": Measure("", 0.1, 3),
+    "mean window": Measure("segments", 0.01),
+    "greatest window": Measure("segments", 0.0, 2),
+    "mean window, each of several": Measure("segments", 0.1, 1),
+    "sent by class": Measure("packets", 0.005, 5),
+    "bytes a packet": Measure("B", 0.001, 0.1),
+    "dropped by class": Measure("packets", 0.05, 5),
+    "lost by cause": Measure("packets", 0.05, 5),
+    "coloured": Measure("packets", 0.005, 2),
+}
+"""By name. A TCP connection of several shares with the others by chance: its share may be apart by
+10 %, their sum by 0.75 %; runs of one kernel that differ in phase alone had sums 0.3 % apart."""
+
+
+def delay_ns(hops: int, packets: int, emulated_flows: int = 0) -> int:
+    """For the delay of one packet [ns].
+
+    Parameters
+    ----------
+    hops : int
+        Links that it crosses.
+    packets : int
+        Packets before it.
+    emulated_flows : int, default 0
+        Flows that an emulated machine sends; 0 for a machine that takes no time.
+    """
+    virtual = ENDS_NS + hops * HOP_NS + min(packets, MOST_ROUNDED) * PACKET_NS
+    return virtual + (emulated_flows * SENDER_NS + hops * ROUTER_NS if emulated_flows else 0)
+
+
+def ties(allowed_ns: float, gap_ns: float) -> float:
+    """Share of packets that come so close to the one before that either may be first.
+
+    Parameters
+    ----------
+    allowed_ns : float
+        For the delay of a packet.
+    gap_ns : float
+        Mean time between packets.
+    """
+    return min(1.0, allowed_ns / gap_ns)
+
+
+def unlike(chosen: float, ties: float) -> int:
+    """For packets that met another fate, one by one: each tie makes two of them.
+
+    Parameters
+    ----------
+    chosen : float
+        Packets lost, or coloured otherwise than most.
+    ties : float
+        Share of ties.
+    """
+    return 2 * math.ceil(chosen * ties)
+
+
+def number_unlike(chosen: float, ties: float) -> int:
+    """For how many packets met a fate: three sigma of as many tosses as there are ties.
+
+    Which of two packets is lost is open in a tie, that one is lost is not; the number drifts by
+    chance alone, which is far less than the number of ties.
+    """
+    return 1 + math.ceil(SIGMAS * math.sqrt(chosen * ties)) if chosen else 0
+
+
+def left_out(packets: int, ties: float, *, others: bool) -> int:
+    """Packets whose delays may differ by more.
+
+    Parameters
+    ----------
+    packets : int
+        Packets compared.
+    ties : float
+        Share of ties: one that comes so close to the moment when another class is chosen goes
+        before or after its packet.
+    others : bool
+        Some other packet was lost or coloured. It moves all behind it by its transmission time,
+        until their queue is empty.
+    """
+    return min(
+        packets - 1, math.ceil(LEFT_OUT * packets if others else min(LEFT_OUT, ties) * packets)
+    )
+
+
+def run_left_out(packets: int, allowed: int) -> int:
+    """Of those, how many may follow one another.
+
+    Parameters
+    ----------
+    packets : int
+        Packets compared.
+    allowed : int
+        Those that may be left out.
+    """
+    return min(allowed, max(FEWEST_IN_RUN, math.ceil(RUN_LEFT_OUT * packets)))

@@ -1,0 +1,97 @@
+"""Equivalence by two one-sided tests: inside a margin, outside it, or not decided yet.
+
+Sources: D. J. Schuirmann, A comparison of the two one-sided tests procedure and the power approach
+for assessing the equivalence of average bioavailability, J. Pharmacokinetics and Biopharmaceutics
+15(6), 1987: two means are equivalent if the interval of their difference lies inside the margin.
+R. L. Berger, Multiparameter hypothesis testing and acceptance sampling, Technometrics 24(4), 1982:
+where all of several measures have to be equivalent, each is tested at the full level, and no
+correction is needed. To differ is the other way round: one of many measures is enough, so that
+each has its share of the level (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from trunkline.stats.interval import Interval, mean_interval, student_quantile
+
+Outcome = Literal["agrees", "differs", "undecided"]
+
+CONFIDENCE: Final = 0.95
+"""Of the interval that has to lie inside the margin: 2.5 % at each end."""
+FALSE_ALARM: Final = 0.01
+"""Probability at most that any of several comparisons differs by chance."""
+FEWEST: Final = 5
+"""Pairs below which the spread of what is random is not known well enough to decide."""
+MOST_PAIRS: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """What pairs of values say of their mean difference.
+
+    Parameters
+    ----------
+    outcome : {"agrees", "differs", "undecided"}
+        The interval is inside the margin, the wider one of `FALSE_ALARM` is outside it, or neither.
+    interval : Interval
+        Of the mean difference, `CONFIDENCE`.
+    more : int or None
+        Pairs more that are likely to decide; None where it is decided, or no number would.
+    """
+
+    outcome: Outcome
+    interval: Interval
+    more: int | None
+
+
+def equivalence(
+    differences: Sequence[float], margin: float, *, comparisons: int = 1
+) -> Equivalence:
+    """Whether the mean of random differences is inside a margin.
+
+    Parameters
+    ----------
+    differences : sequence of float
+        One a pair of independent runs; at least one.
+    margin : float
+        Greatest size of the mean difference that makes no difference, 0 or more, in their unit.
+    comparisons : int, default 1
+        Measures that are compared, any of which may differ by chance.
+    """
+    interval = mean_interval(differences, confidence=CONFIDENCE)
+    pairs = len(differences)
+    if pairs < FEWEST or interval.low is None or interval.high is None:
+        return Equivalence("undecided", interval, FEWEST - pairs)
+    if max(abs(interval.low), abs(interval.high)) <= margin:
+        return Equivalence("agrees", interval, None)
+    wide = mean_interval(differences, confidence=1 - FALSE_ALARM / comparisons)
+    if (
+        wide.low is not None
+        and wide.high is not None
+        and (wide.low > margin or wide.high < -margin)
+    ):
+        return Equivalence("differs", interval, None)
+    return Equivalence("undecided", interval, _more(differences, margin, comparisons))
+
+
+def _more(differences: Sequence[float], margin: float, comparisons: int) -> int | None:
+    """Pairs that bring an interval of the present spread to one side of the margin."""
+    pairs = len(differences)
+    mean = math.fsum(differences) / pairs
+    variance = math.fsum((value - mean) ** 2 for value in differences) / (pairs - 1)
+    room = abs(margin - abs(mean))
+    level = CONFIDENCE if abs(mean) < margin else 1 - FALSE_ALARM / comparisons
+    if room <= 0:
+        return None
+    wanted = pairs
+    while wanted <= MOST_PAIRS:
+        half = student_quantile((1 + level) / 2, wanted - 1) * math.sqrt(variance / wanted)
+        if half <= room:
+            return max(1, wanted - pairs)
+        # The quantile changes little from here on: the width falls as one over the root.
+        wanted = max(wanted + 1, math.ceil(0.9 * wanted * (half / room) ** 2))
+    return None
