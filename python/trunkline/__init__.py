@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trunkline.engine import simulate
     from trunkline.network import Network, compile
     from trunkline.results import Results, Table
-    from trunkline.scenario import Diagnostic, Scenario, ScenarioError, load, schema
+    from trunkline.scenario import Diagnostic, Scenario, ScenarioError, load, loads, schema
     from trunkline.study import Reproduction, reproduce
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "compile",
     "judge",
     "load",
+    "loads",
     "reproduce",
     "run",
     "run_many",
@@ -54,6 +55,7 @@ _HOMES = {
     "compile": "trunkline.network",
     "judge": "trunkline.api",
     "load": "trunkline.scenario",
+    "loads": "trunkline.scenario",
     "reproduce": "trunkline.study",
     "run": "trunkline.api",
     "run_many": "trunkline.api",

@@ -67,6 +67,14 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from trunkline.cli.version_command import command
+
+        ctx.invoke(command, as_json=False)
+        ctx.exit()
+
+
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "TRUNKLINE"},
@@ -76,6 +84,14 @@ class _Commands(click.Group):
         "do it, 5 some runs of a study failed, 6 undecided, 130 interrupted. Every "
         "option can be set by a variable, such as TRUNKLINE_RUN_SEED for run --seed."
     ),
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Print the version and exit.",
 )
 def group() -> None:
     """A laboratory for QoS and traffic engineering in MPLS and DiffServ networks.

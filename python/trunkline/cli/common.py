@@ -99,8 +99,8 @@ def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenar
 
     source = standard_input() if file == "-" else Path(file)
     scenario = load(source, overrides=values, strict=strict)
-    for warning in scenario.warnings:
-        click.echo(warning.render(), err=True)
+    if scenario.warnings:
+        click.echo(scenario.render_warnings(), err=True)
     return scenario
 
 

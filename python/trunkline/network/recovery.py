@@ -7,6 +7,7 @@ from trunkline.network.mpls import Tables
 from trunkline.scenario.recovery import LOCAL, Failure, Protection
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.resolved.protections import span
+from trunkline.scenario.resolved.resolved import breaks
 
 __all__ = ["compile"]
 
@@ -51,14 +52,7 @@ def compile(
 
 
 def _failure(scenario: Resolved, links: dict[str, int], name: str, failure: Failure) -> Compiled:
-    down = {
-        links[arc.name]
-        for arc in scenario.arcs
-        if arc.link in failure.link
-        or arc.name in failure.link
-        or arc.source in failure.node
-        or arc.target in failure.node
-    }
+    down = {links[arc.name] for arc in scenario.arcs if breaks(failure, arc)}
     schedule: Compiled
     if failure.mtbf is not None:
         schedule = {"kind": "random", "mtbf_ns": failure.mtbf, "mttr_ns": failure.mttr}

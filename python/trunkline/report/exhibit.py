@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +48,10 @@ class Exhibit:
         if not file.is_file():
             msg = f"{folder} has no {store.NETWORK}, which tells what the network is like"
             raise FileNotFoundError(msg)
-        network = json.loads(file.read_text(encoding="utf-8"))
+        network = store.read_json(file)
+        if not {"name", "links", "flows"} <= network.keys():
+            msg = f"{file} is damaged: it holds no compiled network"
+            raise store.Unreadable(msg)
         return cls(title or str(network["name"]), about, network, store.read(folder))
 
     @property

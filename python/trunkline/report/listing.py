@@ -70,7 +70,7 @@ def _entry(root: Path, folder: Path) -> dict[str, Any] | None:
         changed = (folder / file).stat().st_mtime
         done, of, state = _progress(folder, kind, said)
         name = _name(folder, kind, said)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     path = folder.relative_to(root).as_posix()
     return {

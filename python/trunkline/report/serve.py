@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
 import secrets
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from trunkline.report import page as pages
@@ -38,6 +39,14 @@ KINDS = {
     ".pcapng": "application/octet-stream",
 }
 """Files that are given out, by the ending of their names."""
+
+FILE_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; sandbox allow-scripts"
+)
+"""Pages of others lie in results folders too: they get an origin of their own and fetch nothing."""
+PIECE = 1 << 20
+"""Bytes of a file in memory at once."""
 
 
 class Server(ThreadingHTTPServer):
@@ -96,6 +105,10 @@ class _Handler(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError, TimeoutError):
             self.close_connection = True
 
+    def do_HEAD(self) -> None:
+        """Answer as to GET, without the content (RFC 9110 section 9.3.2)."""
+        self.do_GET()
+
     def log_message(self, format: str, *args: Any) -> None:
         """Keep quiet: the address holds the token."""
 
@@ -117,13 +130,17 @@ class _Handler(BaseHTTPRequestHandler):
         elif rest == "events":
             self._events()
         elif rest.startswith("files/"):
-            self._file(unquote(rest.removeprefix("files/"), errors="strict"))
+            self._file(rest.removeprefix("files/"))
         else:
             self._refuse(404, "there is nothing here")
 
-    def _file(self, name: str) -> None:
+    def _file(self, quoted: str) -> None:
         """A file of the folder; a report is made if it is not there yet."""
-        target = inside(self.server.root, name)
+        try:
+            target = inside(self.server.root, unquote(quoted, errors="strict"))
+        except UnicodeDecodeError:
+            self._refuse(400, "names of files are UTF-8")
+            return
         if target is None or target.suffix not in KINDS:
             self._refuse(404, "there is no such file")
             return
@@ -135,11 +152,21 @@ class _Handler(BaseHTTPRequestHandler):
             except (FileNotFoundError, ValueError, OSError, RuntimeError) as error:
                 self._refuse(404, f"no report can be made here: {error}")
                 return
-        if not target.is_file():
+        try:
+            with target.open("rb") as file:
+                self._stream(KINDS[target.suffix], file)
+        except (FileNotFoundError, IsADirectoryError, PermissionError):
             self._refuse(404, "there is no such file")
-            return
-        # Pages of others lie in results folders too: they get an origin of their own.
-        self._send(200, KINDS[target.suffix], target.read_bytes(), "sandbox allow-scripts")
+
+    def _stream(self, kind: str, file: BinaryIO) -> None:
+        """A file as it stands now, piece by piece: captures are larger than memory."""
+        left = os.fstat(file.fileno()).st_size
+        self._head(200, kind, left, FILE_POLICY)
+        while left > 0 and self.command != "HEAD" and (piece := file.read(min(left, PIECE))):
+            self.wfile.write(piece)
+            left -= len(piece)
+        # A file that was cut meanwhile leaves the answer short: its reader must notice.
+        self.close_connection = self.close_connection or (left > 0 and self.command != "HEAD")
 
     def _events(self) -> None:
         """The listing, again whenever it changes, as server-sent events."""
@@ -149,6 +176,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
+        if self.command == "HEAD":
+            return
         before = None
         silent = 0
         while not self.server.stopping.is_set():
@@ -164,12 +193,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.stopping.wait(EVERY_S)
 
     def _send(self, status: int, kind: str, content: bytes, policy: str) -> None:
+        self._head(status, kind, len(content), policy)
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def _head(self, status: int, kind: str, length: int, policy: str) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Length", str(length))
         self._common(policy)
         self.end_headers()
-        self.wfile.write(content)
 
     def _refuse(self, status: int, why: str) -> None:
         self._send(status, "text/plain; charset=utf-8", f"{why}\n".encode(), "default-src 'none'")
@@ -184,10 +217,12 @@ class _Handler(BaseHTTPRequestHandler):
 
 def inside(root: Path, name: str) -> Path | None:
     """Find a path below a folder; None if it leads out of it, even by a link, or is hidden."""
-    if "\0" in name or any(part.startswith(".") for part in Path(name).parts):
+    parts = Path(name).parts
+    if "\0" in name or any(part.startswith(".") for part in parts):
         return None
     try:
         target = (root / name).resolve()
+        target.is_file()  # a path too long for this machine is an error here, not further on
     except (OSError, RuntimeError):
         return None
     return target if target.is_relative_to(root) and target != root else None

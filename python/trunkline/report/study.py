@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from trunkline.report.charts import MOST_LINES, Chart, Line
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.grids import Cell, Grid
 from trunkline.report.words import number
+from trunkline.results.store import read_json
 
 RECORD = "study.json"
 EXHIBITS = "exhibits"
@@ -45,9 +45,9 @@ class Compared:
 
 def read(folder: Path) -> dict[str, Any]:
     """Read the record of a reproduction, and what its study is called where that is kept."""
-    record: dict[str, Any] = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    record = read_json(folder / RECORD)
     index = folder / EXHIBITS / INDEX
-    heading = json.loads(index.read_text(encoding="utf-8")) if index.is_file() else {}
+    heading = read_json(index) if index.is_file() else {}
     nothing = {"title": record["study"], "source": "", "tables": {}, "row_title": "", "notes": []}
     return {**record, **nothing, **heading}
 
@@ -57,7 +57,7 @@ def exhibits(folder: Path) -> list[Exhibit]:
     index = folder / EXHIBITS / INDEX
     if not index.is_file():
         return []
-    listed = json.loads(index.read_text(encoding="utf-8"))
+    listed = read_json(index)
     return [
         Exhibit.read(folder / EXHIBITS / str(number_), each["title"], each["about"])
         for number_, each in enumerate(listed["exhibits"])

@@ -278,6 +278,25 @@ def _recovery(exhibit: Exhibit) -> list[Fact]:
                     _counted(open_ended, "time"),
                 )
             )
+    return facts + _unprotected(exhibit.network)
+
+
+def _unprotected(network: Mapping[str, Any]) -> list[Fact]:
+    """Paths in use over links that fail, of which nothing takes the packets elsewhere."""
+    recovery = network.get("recovery") or {}
+    safe = {each["path"] for each in recovery.get("protections", [])}
+    used = {network["nhlfe"][each["nhlfe"]]["path"] for each in network["ftn"]} - safe
+    failing = {
+        link: each["name"] for each in recovery.get("failures", []) for link in each["links"]
+    }
+    facts = []
+    for number_, path in enumerate(network["paths"]):
+        hit = [link for link in path["links"] if link in failing]
+        if number_ in used and hit:
+            link = network["links"][hit[0]]["name"]
+            says = f"Path {path['name']} has no protection"
+            detail = f"it crosses {link}, which failure {failing[hit[0]]} takes down"
+            facts.append(Fact("doubt", says, detail))
     return facts
 
 

@@ -89,11 +89,41 @@ def read(directory: str | Path) -> list[Results]:
     import polars as pl
 
     folder = Path(directory)
-    about = json.loads((folder / RUN).read_text(encoding="utf-8"))
+    about = read_json(folder / RUN)
     if about.get("format") != FORMAT:
         msg = f"{folder / RUN}: format {about.get('format')!r} is not {FORMAT}"
         raise Unreadable(msg)
     frames = {name: _frame(folder, name) for name in SCHEMAS}
+    try:
+        return _runs(folder, about, frames)
+    except (KeyError, TypeError, AttributeError, OverflowError, pl.exceptions.PolarsError):
+        msg = f"{folder} is damaged, or its tables come from another program"
+        raise Unreadable(msg) from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """An object of a JSON file of results.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is none.
+    Unreadable
+        It holds none.
+    """
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        msg = f"{path} is damaged: it holds no JSON object"
+        raise Unreadable(msg)
+    return said
+
+
+def _runs(folder: Path, about: dict[str, Any], frames: dict[str, Any]) -> list[Results]:
+    import polars as pl
+
     scenario = about["provenance"]
     runs = []
     for number, run in enumerate(about["runs"]):
@@ -149,7 +179,11 @@ def _frame(folder: Path, name: str) -> Any:
     if not path.is_file():
         msg = f"{folder}: {path.name} is missing; another version wrote it, or it is damaged"
         raise Unreadable(msg)
-    frame = pl.read_parquet(path)
+    try:
+        frame = pl.read_parquet(path)
+    except pl.exceptions.PolarsError:
+        msg = f"{path} is damaged: it is no Parquet file, or not all of one"
+        raise Unreadable(msg) from None
     lacking = [field.name for field in SCHEMAS[name] if field.name not in frame.columns]
     if lacking:
         msg = f"{path} has no column {lacking[0]}; another version wrote it: run it again"

@@ -14,6 +14,7 @@ __all__ = [
     "ScenarioError",
     "nearest",
     "printable",
+    "render",
     "with_place",
 ]
 
@@ -77,6 +78,10 @@ class Place(NamedTuple):
     column: int
     length: int = 0
     file: str = ""
+
+
+MOST_SHOWN = 50
+"""Diagnostics that are written out as text; of more only the number is given."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +168,23 @@ class Diagnostic:
         return "; ".join(part for part in (given, allowed) if part)
 
 
+def render(diagnostics: Sequence[Diagnostic], source: Sequence[str] = (), file: str = "") -> str:
+    """Diagnostics as text, an empty line between them; of very many the first.
+
+    Parameters
+    ----------
+    diagnostics : sequence of Diagnostic
+        Sorted by place.
+    source : sequence of str
+        Lines of the file.
+    file : str
+        Name of that file; diagnostics of others are shown without their line.
+    """
+    texts = [each.render(source if each.file == file else ()) for each in diagnostics[:MOST_SHOWN]]
+    more = len(diagnostics) - len(texts)
+    return "\n\n".join([*texts, f"... and {more} more"] if more > 0 else texts)
+
+
 class ScenarioError(ValueError):
     """A scenario that cannot be run.
 
@@ -180,10 +202,7 @@ class ScenarioError(ValueError):
 
     def render(self) -> str:
         """All diagnostics as text, an empty line between them."""
-        return "\n\n".join(
-            each.render(self._source if each.file == self._file else ())
-            for each in self.diagnostics
-        )
+        return render(self.diagnostics, self._source, self._file)
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

@@ -59,9 +59,12 @@ def _limit(value: Any) -> Limit:
                 allowed="packets or B, kB, MB, KiB" if error.code == "unit" else error.allowed,
                 hint=error.hint,
             ) from None
-    if len(parts) != (packets is not None) + (octets is not None):
+    if not parts or len(parts) != (packets is not None) + (octets is not None):
         raise invalid(
-            "type", "a queue limit is one in packets, one in bytes, or one of each", given=value
+            "type",
+            "a queue limit is one in packets, one in bytes, or one of each",
+            given=value,
+            hint="no limit is `none`",
         )
     return Limit(packets, octets)
 

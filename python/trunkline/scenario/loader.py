@@ -229,7 +229,7 @@ def _warn_about_bps(document: Any, problems: Problems) -> None:
             path,
             "read as bits per second; tc means bytes by bps",
             given=value,
-            hint="write Mbit/s",
+            hint=f"write {value.removesuffix('bps')}bit/s",
             warning=True,
         )
 

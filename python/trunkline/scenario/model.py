@@ -20,7 +20,7 @@ from pydantic import (
 from trunkline.scenario import parameters
 from trunkline.scenario.base import Element
 from trunkline.scenario.conditioner import Conditioner
-from trunkline.scenario.diagnostic import Diagnostic, ScenarioError
+from trunkline.scenario.diagnostic import Diagnostic, ScenarioError, render
 from trunkline.scenario.diffserv import DiffServ
 from trunkline.scenario.fields import (
     Name,
@@ -66,10 +66,13 @@ LARGEST = 65_535 + 4 * 4
 """The largest IP packet under a full stack of four labels [B]."""
 
 
+Coordinate = Annotated[float, Field(allow_inf_nan=False)]
+
+
 class Node(Element):
     """A node: host, router or label-switching router; it is what the scenario makes of it."""
 
-    position: tuple[float, float] | None = Field(
+    position: tuple[Coordinate, Coordinate] | None = Field(
         default=None, description="Place in pictures: x to the right, y upward."
     )
 
@@ -236,6 +239,11 @@ class Sections(Element):
     def warnings(self) -> list[Diagnostic]:
         """What the loader found doubtful, sorted by place."""
         return self._warnings
+
+    def render_warnings(self) -> str:
+        """Its warnings as text, each with its line of the file; empty without any."""
+        origin = self._origin
+        return render(self._warnings, origin.content.split("\n"), origin.file)
 
     @property
     def text(self) -> str:

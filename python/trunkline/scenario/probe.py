@@ -7,13 +7,14 @@ from pydantic import Field
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import Many, Names, PositiveTime, Whole
 
-__all__ = ["FLOW_MEASURES", "LINK_MEASURES", "Measure", "Probe"]
+__all__ = ["FLOW_MEASURES", "LINK_MEASURES", "TCP_MEASURES", "Measure", "Probe"]
 
 FlowMeasure = Literal[
     "throughput", "goodput", "delay", "delay-max", "cwnd", "ssthresh", "srtt", "state"
 ]
 LinkMeasure = Literal["queue-packets", "queue-bytes", "queue-average", "utilisation", "drops"]
 Measure = Literal[FlowMeasure, LinkMeasure]
+TCP_MEASURES = ("cwnd", "ssthresh", "srtt", "state")
 FLOW_MEASURES: tuple[str, ...] = get_args(FlowMeasure)
 LINK_MEASURES: tuple[str, ...] = get_args(LinkMeasure)
 

@@ -12,7 +12,7 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved, resolve
 from trunkline.scenario.sla import Bound
 
-__all__ = ["Scenario", "load", "reread"]
+__all__ = ["Scenario", "load", "loads", "reread"]
 
 
 class Scenario(Sections):
@@ -112,6 +112,32 @@ def load(
     1000000000
     """
     return loader.load(Scenario, source, overrides or {}, strict)
+
+
+def loads(
+    content: str, *, overrides: Mapping[str, str] | None = None, strict: bool = False
+) -> Scenario:
+    """Loads a scenario from its text; it may name no other files.
+
+    Parameters
+    ----------
+    content : str
+        The text, of any number of lines.
+    overrides, strict
+        As for `load`.
+
+    Raises
+    ------
+    ScenarioError
+        With every fault found, sorted by place.
+
+    Examples
+    --------
+    >>> loads("{trunkline: 1, nodes: [A], run: {duration: 1 s}}").run.duration
+    1000000000
+    """
+    # What ends a line is text to `load`, not a name of a file.
+    return load(f"{content}\n", overrides=overrides, strict=strict)
 
 
 def reread(content: str) -> Scenario:

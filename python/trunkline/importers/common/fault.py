@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn
 
-__all__ = ["ImportFault", "Note", "Word", "fault", "refuse"]
+__all__ = ["Absent", "ImportFault", "Note", "Word", "absent", "fault", "refuse"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,8 @@ class ImportFault(ValueError):
     ----------
     file : str
         Where it stands, if that is another file than the one asked for.
+    others : tuple of ImportFault
+        What is wrong besides, further down.
     """
 
     def __init__(self, line: int, column: int, message: str, known: str = ""):
@@ -68,10 +70,11 @@ class ImportFault(ValueError):
         self.message = message
         self.known = known
         self.file = ""
+        self.others: tuple[ImportFault, ...] = ()
         super().__init__(self.render())
 
     def render(self, file: str = "") -> str:
-        """As one line of text, for people.
+        """As text for people, a line for each fault.
 
         Parameters
         ----------
@@ -80,7 +83,17 @@ class ImportFault(ValueError):
         """
         place = ":".join(filter(None, [file, f"{self.line}:{self.column}" if self.line else ""]))
         known = f"; known: {self.known}" if self.known else ""
-        return f"{place}: {self.message}{known}"
+        lines = [f"{place}: {self.message}{known}", *(each.render(file) for each in self.others)]
+        return "\n".join(lines)
+
+
+class Absent(ImportFault):
+    """Something that a command before should have made."""
+
+
+def absent(at: Word, message: str, known: str = "") -> Absent:
+    """The fault of a word that names what is not there, to be raised; arguments as in `fault`."""
+    return Absent(at.line, at.column, message, known)
 
 
 def fault(at: Word, message: str, known: str = "") -> ImportFault:

@@ -8,7 +8,7 @@ other programs, what sets the length of a device's queue, and marks of iptables 
 from __future__ import annotations
 
 from trunkline.importers.common.addresses import Addresses
-from trunkline.importers.common.fault import Note, Word, fault, refuse
+from trunkline.importers.common.fault import Absent, ImportFault, Note, Word, absent, refuse
 from trunkline.importers.common.foreign import refuse_discipline
 from trunkline.importers.common.tree import Class, Configuration, Device, Filter, Qdisc
 from trunkline.importers.tc import firewall
@@ -56,11 +56,24 @@ def parse(content: str, addresses: Addresses) -> Configuration:
     Raises
     ------
     ImportFault
-        Something that is not translated, at its place.
+        Something that is not translated, at its place; what else is not is in its `others`.
     """
     script = _Script(addresses)
-    for words in commands(content, lenient=tuple(_SILENT)):
-        script.command(words)
+    faults: list[ImportFault] = []
+    try:
+        for words in commands(content, lenient=tuple(_SILENT)):
+            try:
+                script.command(words)
+            except ImportFault as fault:
+                # What a command that failed should have made is missed further down: no news.
+                if not (faults and isinstance(fault, Absent)):
+                    faults.append(fault)
+    except ImportFault as fault:
+        faults.append(fault)  # no command can be told from the next after this
+    if faults:
+        faults[0].others = tuple(faults[1:])
+        raise faults[0]
+    script.note_unset_marks()
     return script.made
 
 
@@ -68,6 +81,15 @@ class _Script:
     def __init__(self, addresses: Addresses):
         self.made = Configuration()
         self.addresses = addresses
+        self.read: list[Filter] = []
+
+    def note_unset_marks(self) -> None:
+        """Notes filters by a mark that nothing in the script sets."""
+        known = {mark for _, mark in self.made.marks} | {each.mark for each in self.read}
+        for each in self.read:
+            if each.kind == "fw" and each.handle not in known:
+                why = f"nothing in this file sets mark {each.handle}: it takes no packet"
+                self.made.notes.append(Note(each.at.line, f"handle {each.handle} fw", why))
 
     def command(self, words: list[Word]) -> None:
         program = words[0].text.rpartition("/")[2]
@@ -172,7 +194,7 @@ class _Script:
         there = self.at(device, parent, word) if parent is not None else device.root
         if word.text == "gred" and reader.peek() not in ("setup", "vqs", "DPs"):
             if there is None or there.kind != "gred":
-                refuse(word, "gred is not set up here", "gred setup DPs N default N first")
+                raise absent(word, "gred is not set up here", "gred setup DPs N default N first")
             gred_virtual(reader, there, self.made.notes)
             return
         made = Qdisc(word, word.text, handle)
@@ -211,7 +233,7 @@ class _Script:
             known.append(f"{qdisc.major:x}:")
             waiting += [qdisc.inner, *(its.queue for its in qdisc.classes.values())]
         shown = ", ".join(sorted(known)) or "none yet"
-        raise fault(word, f"device {device.name} has no discipline {major:x}:", shown)
+        raise absent(word, f"device {device.name} has no discipline {major:x}:", shown)
 
     def class_(self, reader: Reader) -> None:
         device: Device | None = None
@@ -246,13 +268,14 @@ class _Script:
             return
         above = 0 if parent is None else parent[1]
         if above and above not in qdisc.classes:
-            refuse(word, f"there is no class {_id((own[0], above))} yet", _listed(qdisc))
+            raise absent(word, f"there is no class {_id((own[0], above))} yet", _listed(qdisc))
         options = read_options(reader, CLASSES[word.text], word, self.made.notes)
         qdisc.classes[own[1]] = Class(word, own[1], above, options)
 
     def filter(self, reader: Reader) -> None:
         made, device_name, parent, is_ip = read_filter(reader, self.addresses, self.made.notes)
         device = self.made.device(device_name)
+        self.read.append(made)
         filters = self.filters(device, parent, made.at)
         if made.priority == 0:
             # The kernel numbers a filter without `prio` one below all there are.
@@ -279,21 +302,23 @@ class _Script:
         """The list that a filter goes to."""
         if parent is None:
             if device.root is None:
-                refuse(at, f"device {device.name} has no discipline yet")
+                raise absent(at, f"device {device.name} has no discipline yet")
             return device.root.filters
         if parent in ((_INGRESS, 0), (_INGRESS, _CLSACT["ingress"])):
             if device.ingress is None:
-                refuse(at, f"device {device.name} has no ingress discipline yet")
+                raise absent(at, f"device {device.name} has no ingress discipline yet")
             return device.ingress.filters
         if parent == (_INGRESS, _CLSACT["egress"]):
             if device.root is None:
-                refuse(at, f"device {device.name} has no discipline that it could choose in yet")
+                raise absent(
+                    at, f"device {device.name} has no discipline that it could choose in yet"
+                )
             return device.root.filters
         qdisc = self.find(device, parent[0], at)
         if parent[1] == 0:
             return qdisc.filters
         if parent[1] not in qdisc.classes:
-            refuse(at, f"there is no class {_id(parent)} yet", _listed(qdisc))
+            raise absent(at, f"there is no class {_id(parent)} yet", _listed(qdisc))
         return qdisc.classes[parent[1]].filters
 
 

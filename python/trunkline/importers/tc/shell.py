@@ -16,6 +16,8 @@ from trunkline.importers.tc.arithmetic import worked_out
 
 __all__ = ["commands", "shown"]
 
+MAX_EXPANDED = 1_000_000
+"""Characters that the variables of a script may expand to: a short script cannot fill memory."""
 _CONTROL = ("if", "for", "while", "until", "case", "function", "do", "done", "then", "fi", "esac")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=")
 _NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?]")
@@ -84,6 +86,7 @@ class _Reader:
         self.start = 0
         self.variables: dict[str, str] = {"TC": "tc", "IP": "ip", "IPTABLES": "iptables"}
         self.found: list[Word] = []
+        self.expanded = 0
 
     def commands(self) -> Iterator[list[Word]]:
         while self.at < len(self.text):
@@ -259,7 +262,12 @@ class _Reader:
         if found[0] not in self.variables:
             # A fault where it matters: not in a name of a module to load.
             return f"{_UNSET}{found[0]}{_END}"
-        return self.variables[found[0]]
+        value = self.variables[found[0]]
+        self.expanded += len(value)
+        if self.expanded > MAX_EXPANDED:
+            at = (self.line, self.column(begin))
+            raise ImportFault(*at, f"variables expand to more than {MAX_EXPANDED} characters")
+        return value
 
     def arithmetic(self) -> str:
         """The value of the arithmetic that stands here."""

@@ -1,9 +1,10 @@
 """Checks of probes: what they look at, and whether it has what they measure."""
 
 from trunkline.scenario.diagnostic import Path
-from trunkline.scenario.probe import FLOW_MEASURES, LINK_MEASURES, Probe
+from trunkline.scenario.probe import FLOW_MEASURES, LINK_MEASURES, TCP_MEASURES, Probe
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.units import format_time
 
 __all__ = ["check"]
 
@@ -13,6 +14,16 @@ def check(scenario: Resolved, problems: Problems) -> None:
     for index, probe in enumerate(scenario.probes):
         path: Path = ("probes", index)
         _measures(probe, path, problems)
+        _senders(scenario, probe, path, problems)
+        if probe.every > scenario.run.duration:
+            problems.add(
+                "relation",
+                (*path, "every"),
+                "the run ends before the first step does: nothing is recorded",
+                given=format_time(probe.every),
+                related=((("run", "duration"), f"ends at {format_time(scenario.run.duration)}"),),
+                warning=True,
+            )
         for at, name in enumerate(probe.flow or ()):
             if name != "all" and not scenario.has_flow(name):
                 problems.unknown((*path, "flow", at), "flow", name, scenario.flows)
@@ -23,6 +34,24 @@ def check(scenario: Resolved, problems: Problems) -> None:
                 )
             elif probe.class_ is not None and name != "all":
                 _classes(scenario, probe, scenario.arc[name].options.port, path, problems)
+
+
+def _senders(scenario: Resolved, probe: Probe, path: Path, problems: Problems) -> None:
+    """Windows and timers are of TCP senders: a UDP flow has none."""
+    asked = [each for each in probe.measure if each in TCP_MEASURES]
+    agents = {flow.agent for flow in scenario.flows.values()}
+    for at, name in enumerate(probe.flow or () if asked else ()):
+        flow = scenario.flows.get(scenario.declared(name))
+        if (flow is None and name == "all" and agents == {"udp"}) or (
+            flow is not None and flow.agent == "udp"
+        ):
+            problems.add(
+                "relation",
+                (*path, "flow", at),
+                f"a UDP flow has no {asked[0]}",
+                given=name,
+                allowed="flows with `agent: tcp`",
+            )
 
 
 def _measures(probe: Probe, path: Path, problems: Problems) -> None:

@@ -15,7 +15,7 @@ from trunkline.scenario.recovery import Failure, Protection, Rerouting
 from trunkline.scenario.schedule import Schedule
 from trunkline.scenario.sla import Bound, Sla
 
-__all__ = ["Arc", "Crossing", "Hop", "Resolved", "Route"]
+__all__ = ["Arc", "Crossing", "Hop", "Resolved", "Route", "breaks"]
 
 _REPLICA = re.compile(r"(.+)\[(\d{1,18})\]\Z", re.DOTALL)
 
@@ -48,6 +48,16 @@ class Arc:
         arrow = f"{self.source}->{self.target}"
         first, second = (self.target, self.source) if self.backward else (self.source, self.target)
         return arrow if self.link == f"{first}-{second}" else f"{self.link}:{arrow}"
+
+
+def breaks(failure: Failure, arc: Arc) -> bool:
+    """Whether a failure takes down a direction of a link."""
+    return (
+        arc.link in failure.link
+        or arc.name in failure.link
+        or arc.source in failure.node
+        or arc.target in failure.node
+    )
 
 
 class Hop(NamedTuple):

@@ -43,6 +43,10 @@ SIGNS: dict[type[ast.cmpop], str] = {
 """Comparisons of claims."""
 
 
+_LARGEST = 1e300
+"""No number of a formula is as large, so that none is infinite."""
+
+
 class FormulaError(ValueError):
     """A formula that says nothing."""
 
@@ -111,6 +115,8 @@ def parse(text: str, *, claim: bool) -> ast.expr:
     compared = comparisons(tree)
     if claim and compared is None:
         raise FormulaError(f"{text!r} compares nothing; say what is <, <=, >, >= or == what")
+    if not claim and isinstance(tree, ast.Compare | ast.BoolOp):
+        raise FormulaError(f"{text!r} compares, which only a claim does; a value is a number")
     for part in compared if claim and compared is not None else [tree]:
         for side in [part.left, part.comparators[0]] if isinstance(part, ast.Compare) else [part]:
             _check(side)
@@ -131,7 +137,7 @@ def comparisons(tree: ast.expr) -> list[ast.Compare] | None:
 def _check(node: ast.expr) -> None:
     """Refuse whatever is not of the language."""
     match node:
-        case ast.Constant(value=value) if type(value) in (int, float):
+        case ast.Constant(value=int() | float() as value) if _is_number(value):
             return
         case ast.Name():
             return
@@ -157,6 +163,10 @@ def _check(node: ast.expr) -> None:
                 f"{ast.unparse(node)!r} is not of the language of formulas: numbers, columns, "
                 f'column["row"], column("table"), + - * /, and of one value each: {known}'
             )
+
+
+def _is_number(value: float) -> bool:
+    return type(value) is not bool and abs(value) < _LARGEST
 
 
 def _texts(node: ast.expr) -> list[str]:

@@ -94,7 +94,10 @@ def records(path: Path) -> Iterator[Record]:
     """
     import polars as pl
 
-    table = pl.read_parquet(path)
+    try:
+        table = pl.read_parquet(path)
+    except pl.exceptions.PolarsError:
+        raise Damaged(f"{path} is damaged: it is no Parquet file, or not all of one") from None
     said = json.loads((path.parent.parent / "manifest.json").read_text("utf-8"))
     known = {*FIXED, *labels_of(said)}
     names = [name for name in table.columns if name not in known]

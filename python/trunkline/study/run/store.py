@@ -300,7 +300,7 @@ def manifest(folder: Path) -> dict[str, Any]:
         said = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise Refused(f"{folder} holds no study: there is no {MANIFEST}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Damaged(f"{path} is damaged") from None
     if not isinstance(said, dict) or said.get("format") != 1:
         raise Refused(f"{path} was written by another version: its format is not 1")
