@@ -22,6 +22,7 @@ PYTHON: dict[str, set[str]] = {
     "network": {"scenario"},
     "results": set(),
     "stats": {"results"},
+    "te": set(),
     "engine": {"_core", "scenario", "network", "results"},
     "linux": {"_core", "scenario", "network", "results", "stats", "engine"},
     "api": {"scenario", "network", "results", "stats", "engine"},

@@ -1,0 +1,6 @@
+"""Traffic engineering on graphs and arrays: paths, admission, protection, the optimum, failures.
+
+Nothing here knows a scenario. `topology` makes the graph; every other module takes it with arrays
+over its arcs, and gives paths as tuples of arcs. Bandwidths are bit/s, integers where they are
+reserved; delays are nanoseconds.
+"""

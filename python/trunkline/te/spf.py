@@ -1,0 +1,211 @@
+"""Shortest paths towards destinations, their equal-cost graphs, and the loads that follow.
+
+Distances come from Dijkstra's algorithm in SciPy, for many destinations at once. Metrics are
+integers and sums stay below 2^53, so that equality of cost is exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from trunkline.te.topology import Bools, Floats, Ints, Topology
+
+LARGEST = 1 << 53
+"""Path costs stay below it, where floats are exact."""
+
+
+def distances(
+    topology: Topology,
+    metric: Ints | Floats,
+    targets: Ints | None = None,
+    usable: Bools | None = None,
+) -> Floats:
+    """Cost of the cheapest path from every node to some destinations.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph, N nodes and E arcs.
+    metric : array, shape (E,)
+        Cost of each arc, above 0.
+    targets : array of int64, shape (T,), optional
+        Destinations; all nodes by default.
+    usable : array of bool, shape (E,), optional
+        Which arcs may be used; all by default.
+
+    Returns
+    -------
+    array of float64, shape (T, N)
+        Infinite where there is no path.
+    """
+    count = len(topology.nodes)
+    values = np.where(True if usable is None else usable, metric, np.inf)
+    order, starts = topology.by_head, topology.head_start
+    backward = csr_array((values[order], topology.tail[order], starts), shape=(count, count))
+    wanted = np.arange(count) if targets is None else targets
+    found: Floats = dijkstra(backward, indices=wanted)
+    return found
+
+
+def equal_cost(
+    topology: Topology, metric: Ints | Floats, away: Floats, usable: Bools | None = None
+) -> Bools:
+    """Arcs on some shortest path to each destination.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph.
+    metric : array, shape (E,)
+        Cost of each arc.
+    away : array of float64, shape (T, N)
+        From `distances`, with the same metric and arcs.
+    usable : array of bool, shape (E,), optional
+        Which arcs may be used.
+
+    Returns
+    -------
+    array of bool, shape (T, E)
+        Whether the arc's cost is what its head is nearer to the destination.
+    """
+    tail, head = away[:, topology.tail], away[:, topology.head]
+    on: Bools = np.isfinite(head) & (head + metric == tail)
+    return on if usable is None else on & usable
+
+
+def spread(topology: Topology, on: Bools, away: Floats, traffic: Floats) -> tuple[Floats, Floats]:
+    """Loads of traffic that every node shares equally among its next arcs (ECMP).
+
+    Nodes are served from the farthest to the nearest, for all destinations side by side.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph.
+    on : array of bool, shape (T, E)
+        From `equal_cost`.
+    away : array of float64, shape (T, N)
+        From `distances`.
+    traffic : array of float64, shape (T, N)
+        Traffic that enters at each node for each destination.
+
+    Returns
+    -------
+    loads : array of float64, shape (T, E)
+        By destination.
+    lost : array of float64, shape (T,)
+        Traffic of nodes from which there is no path.
+    """
+    targets, count = away.shape
+    rows = np.arange(targets)
+    leaving, room = _padded(topology)
+    next_hops = on @ _incidence(topology)
+    passing = np.where(np.isfinite(away), traffic, 0.0)
+    lost: Floats = traffic.sum(axis=1) - passing.sum(axis=1)
+    loads = np.zeros(on.shape)
+    farthest = np.argsort(np.where(np.isfinite(away), -away, 1.0), axis=1, kind="stable")
+    heads = topology.head
+    for step in range(count):
+        node = farthest[:, step]
+        share = passing[rows, node] / np.maximum(next_hops[rows, node], 1)
+        if not share.any():
+            continue
+        for place in range(room):
+            arc = leaving[node, place]
+            sent = np.where((arc >= 0) & on[rows, arc], share, 0.0)
+            loads[rows, arc] += sent
+            passing[rows, heads[arc]] += sent
+    return loads, lost
+
+
+def ecmp(
+    topology: Topology, metric: Ints | Floats, traffic: Floats, usable: Bools | None = None
+) -> tuple[Floats, float]:
+    """Load of every arc under equal-cost multipath routing.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph.
+    metric : array, shape (E,)
+        Cost of each arc.
+    traffic : array of float64, shape (N, N)
+        From the row's node to the column's.
+    usable : array of bool, shape (E,), optional
+        Which arcs may be used.
+
+    Returns
+    -------
+    loads : array of float64, shape (E,)
+        In the unit of the traffic.
+    lost : float
+        Traffic between nodes without a path.
+    """
+    targets = np.flatnonzero(traffic.sum(axis=0))
+    away = distances(topology, metric, targets, usable)
+    on = equal_cost(topology, metric, away, usable)
+    loads, lost = spread(topology, on, away, traffic.T[targets])
+    return loads.sum(axis=0), float(lost.sum())
+
+
+def trees(
+    topology: Topology, metric: Ints | Floats, sources: Ints | None = None
+) -> tuple[Floats, Ints]:
+    """One shortest-path tree for each source.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph.
+    metric : array, shape (E,)
+        Cost of each arc, above 0.
+    sources : array of int64, shape (S,), optional
+        All nodes by default.
+
+    Returns
+    -------
+    away : array of float64, shape (S, N)
+        Cost from the source to each node.
+    last : array of int64, shape (S, N)
+        Last arc of the path to each node, -1 at the source and where there is no path. Among equal
+        ones the arc with the smallest number.
+    """
+    count = len(topology.nodes)
+    values = np.asarray(metric, dtype=np.float64)
+    order, starts = topology.by_tail, topology.tail_start
+    forward: Any = csr_array((values[order], topology.head[order], starts), shape=(count, count))
+    origins = np.arange(count) if sources is None else sources
+    away, before = dijkstra(forward, indices=origins, return_predecessors=True)
+    last = np.full(away.shape, -1, dtype=np.int64)
+    cheapest = _cheapest(topology, values)
+    row, node = np.nonzero(before >= 0)
+    last[row, node] = cheapest[before[row, node], node]
+    return away, last
+
+
+def _cheapest(topology: Topology, metric: Floats) -> Ints:
+    """The arc between each two nodes that costs least, -1 where there is none."""
+    table = np.full((len(topology.nodes),) * 2, -1, dtype=np.int64)
+    order = np.lexsort((-np.arange(len(metric)), -metric))
+    table[topology.tail[order], topology.head[order]] = order
+    return table
+
+
+def _padded(topology: Topology) -> tuple[Ints, int]:
+    """Arcs that leave each node as a table, -1 where a node has fewer."""
+    room = max((len(out) for out in topology.leaving), default=0)
+    table = np.full((len(topology.nodes), room), -1, dtype=np.int64)
+    for node, out in enumerate(topology.leaving):
+        table[node, : len(out)] = out
+    return table, room
+
+
+def _incidence(topology: Topology) -> csr_array:
+    """Arcs by the node they leave."""
+    arcs = np.arange(len(topology.tail))
+    ones = np.ones(len(arcs))
+    return csr_array((ones, (arcs, topology.tail)), shape=(len(arcs), len(topology.nodes)))

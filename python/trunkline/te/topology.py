@@ -1,0 +1,318 @@
+"""The graph that traffic engineering works on: arcs with capacity, metrics, colours and risks.
+
+Nodes and arcs are numbered from 0 in the order of declaration, and every other module speaks in
+these numbers. Parallel arcs are kept apart. Where a result could depend on the numbers, names
+decide instead, so that the order of declaration changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Path = tuple[int, ...]
+"""Arcs from source to destination, in order."""
+Metric = Literal["igp", "te", "delay"]
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """One direction of a link.
+
+    Parameters
+    ----------
+    tail, head : str
+        Nodes at its beginning and end.
+    capacity : int
+        Bit/s, above 0.
+    link : str
+        Name of the link, equal in both directions: they fail together. By default the two nodes in
+        alphabetical order, ``A-B``.
+    reservable : int, optional
+        Maximum reservable bandwidth in bit/s (RFC 3630, 2.5.7); by default the capacity. May be
+        above it.
+    igp, te : int
+        Metrics, 1 or more. ``te`` is ``igp`` by default (RFC 3630, 2.5.5).
+    delay : int
+        Propagation in nanoseconds.
+    colours : frozenset of str
+        Administrative groups (RFC 3209, 4.7.4; RFC 7308).
+    risks : frozenset of str
+        Shared risk link groups (RFC 4202, 2.3).
+    """
+
+    tail: str
+    head: str
+    capacity: int
+    link: str = ""
+    reservable: int | None = None
+    igp: int = 1
+    te: int | None = None
+    delay: int = 0
+    colours: frozenset[str] = frozenset()
+    risks: frozenset[str] = frozenset()
+
+    def back(self) -> Arc:
+        """The other direction of the same link, with the same attributes.
+
+        Returns
+        -------
+        Arc
+            Tail and head exchanged.
+        """
+        return replace(self, tail=self.head, head=self.tail, link=self.name)
+
+    @property
+    def name(self) -> str:
+        """Name of the link, given or made of its nodes."""
+        return self.link or "-".join(sorted((self.tail, self.head)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Topology:
+    """A directed graph in arrays, made by `topology`. N nodes, E arcs, L links.
+
+    Parameters
+    ----------
+    nodes : tuple of str
+        Names, length N.
+    arcs : tuple of Arc
+        As declared, length E.
+    tail, head : array of int64, shape (E,)
+        Node numbers.
+    link : array of int64, shape (E,)
+        Number of each arc's link in ``links``.
+    links : tuple of str
+        Names of links, length L.
+    capacity, reservable : array of int64, shape (E,)
+        Bit/s.
+    igp, te, delay : array of int64, shape (E,)
+        Metrics; delay in nanoseconds.
+    leaving : tuple of tuple of int
+        Arcs that leave each node, length N.
+    by_tail, by_head : array of int64, shape (E,)
+        Arcs sorted by the node they leave, and by the node they enter: the compressed rows.
+    tail_start, head_start : array of int64, shape (N + 1,)
+        Where each node's arcs begin in them.
+    rank : array of int64, shape (N,)
+        Place of each node in the alphabetical order of names.
+    node, index : dict
+        Number of a node by its name; numbers of arcs by (tail, head) numbers.
+    """
+
+    nodes: tuple[str, ...]
+    arcs: tuple[Arc, ...]
+    tail: Ints
+    head: Ints
+    link: Ints
+    links: tuple[str, ...]
+    capacity: Ints
+    reservable: Ints
+    igp: Ints
+    te: Ints
+    delay: Ints
+    leaving: tuple[tuple[int, ...], ...]
+    by_tail: Ints
+    tail_start: Ints
+    by_head: Ints
+    head_start: Ints
+    rank: Ints
+    node: dict[str, int] = field(repr=False)
+    index: dict[tuple[int, int], tuple[int, ...]] = field(repr=False)
+
+    def metric(self, name: Metric) -> Ints:
+        """A metric of every arc.
+
+        Parameters
+        ----------
+        name : {"igp", "te", "delay"}
+            Which.
+
+        Returns
+        -------
+        array of int64, shape (E,)
+            Nanoseconds for the delay. An arc without delay counts 1, so that no loop is free.
+        """
+        if name == "delay":
+            return np.maximum(self.delay, 1)
+        return self.igp if name == "igp" else self.te
+
+    def along(self, path: Path) -> tuple[str, ...]:
+        """Names of the nodes of a path.
+
+        Parameters
+        ----------
+        path : tuple of int
+            Arcs.
+
+        Returns
+        -------
+        tuple of str
+            From source to destination; empty for an empty path.
+        """
+        if not path:
+            return ()
+        return (self.arcs[path[0]].tail, *(self.arcs[a].head for a in path))
+
+    def path(self, *nodes: str) -> Path:
+        """The path through named nodes, by the first arc where several are parallel.
+
+        Parameters
+        ----------
+        *nodes : str
+            Names, from source to destination.
+
+        Returns
+        -------
+        tuple of int
+            Arcs.
+
+        Raises
+        ------
+        KeyError
+            Two of them are not adjacent.
+        """
+        numbers = [self.node[name] for name in nodes]
+        return tuple(self.index[pair][0] for pair in pairwise(numbers))
+
+    def arcs_of(self, link: int | str) -> tuple[int, ...]:
+        """Both directions of a link.
+
+        Parameters
+        ----------
+        link : int or str
+            Number or name.
+
+        Returns
+        -------
+        tuple of int
+            Arcs.
+        """
+        number = self.links.index(link) if isinstance(link, str) else link
+        return tuple(int(a) for a in np.flatnonzero(self.link == number))
+
+    def risk_groups(self) -> dict[str, tuple[int, ...]]:
+        """Arcs of each shared risk.
+
+        Returns
+        -------
+        dict of str to tuple of int
+            In alphabetical order of the risks.
+        """
+        groups: dict[str, list[int]] = {}
+        for number, arc in enumerate(self.arcs):
+            for risk in arc.risks:
+                groups.setdefault(risk, []).append(number)
+        return {risk: tuple(groups[risk]) for risk in sorted(groups)}
+
+
+def topology(nodes: Sequence[str], arcs: Iterable[Arc]) -> Topology:
+    """Number nodes and arcs and lay them out in arrays.
+
+    Parameters
+    ----------
+    nodes : sequence of str
+        Names, each once.
+    arcs : iterable of Arc
+        Directed; a link that carries both ways is given twice (see `Arc.back` and `both`).
+
+    Returns
+    -------
+    Topology
+        The graph.
+
+    Raises
+    ------
+    ValueError
+        A name twice, an unknown node, a loop of one arc, a capacity or metric below 1.
+    """
+    listed = tuple(arcs)
+    number = {name: i for i, name in enumerate(nodes)}
+    if len(number) != len(nodes):
+        raise ValueError("a node is declared twice")
+    for arc in listed:
+        _check(arc, number)
+    links = {name: i for i, name in enumerate(dict.fromkeys(arc.name for arc in listed))}
+    leaving: list[list[int]] = [[] for _ in nodes]
+    index: dict[tuple[int, int], tuple[int, ...]] = {}
+    for i, arc in enumerate(listed):
+        pair = number[arc.tail], number[arc.head]
+        leaving[pair[0]].append(i)
+        index[pair] = (*index.get(pair, ()), i)
+    rank = np.empty(len(nodes), dtype=np.int64)
+    rank[np.array([number[name] for name in sorted(nodes)], dtype=np.int64)] = np.arange(len(nodes))
+
+    def column(values: Iterable[int]) -> Ints:
+        array = np.array(list(values), dtype=np.int64)
+        array.flags.writeable = False
+        return array
+
+    tail = column(number[arc.tail] for arc in listed)
+    head = column(number[arc.head] for arc in listed)
+    by_tail, tail_start = _rows(tail, len(nodes))
+    by_head, head_start = _rows(head, len(nodes))
+    return Topology(
+        nodes=tuple(nodes),
+        arcs=listed,
+        tail=tail,
+        head=head,
+        link=column(links[arc.name] for arc in listed),
+        links=tuple(links),
+        capacity=column(arc.capacity for arc in listed),
+        reservable=column(
+            arc.capacity if arc.reservable is None else arc.reservable for arc in listed
+        ),
+        igp=column(arc.igp for arc in listed),
+        te=column(arc.igp if arc.te is None else arc.te for arc in listed),
+        delay=column(arc.delay for arc in listed),
+        leaving=tuple(tuple(out) for out in leaving),
+        by_tail=by_tail,
+        tail_start=tail_start,
+        by_head=by_head,
+        head_start=head_start,
+        rank=rank,
+        node=number,
+        index=index,
+    )
+
+
+def both(arcs: Iterable[Arc]) -> list[Arc]:
+    """Every arc and its other direction.
+
+    Parameters
+    ----------
+    arcs : iterable of Arc
+        One direction each.
+
+    Returns
+    -------
+    list of Arc
+        Twice as many: each arc is followed by its other direction.
+    """
+    return [way for arc in arcs for way in (arc, arc.back())]
+
+
+def _rows(ends: Ints, count: int) -> tuple[Ints, Ints]:
+    order = np.argsort(ends, kind="stable")
+    return order, np.searchsorted(ends[order], np.arange(count + 1))
+
+
+def _check(arc: Arc, number: dict[str, int]) -> None:
+    for name in (arc.tail, arc.head):
+        if name not in number:
+            raise ValueError(f"link {arc.name}: no node {name!r}")
+    if arc.tail == arc.head:
+        raise ValueError(f"link {arc.name} leads from {arc.tail} to itself")
+    least = min(arc.capacity, arc.igp, 1 if arc.te is None else arc.te)
+    if least < 1:
+        raise ValueError(f"link {arc.name}: capacity and metrics are 1 or more, not {least}")
+    if arc.delay < 0 or (arc.reservable or 0) < 0:
+        raise ValueError(f"link {arc.name}: delay and reservable bandwidth are 0 or more")

@@ -1,0 +1,203 @@
+"""CSPF against sequences worked by hand, and shortest paths against networkx."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from trunkline.te.constraints import Constraints, Via
+from trunkline.te.cspf import Route, cspf
+from trunkline.te.refusal import Refusal
+from trunkline.te.spf import distances, equal_cost, trees
+from trunkline.te.topology import Arc, both, topology
+
+LINKS = [
+    ("P", "Q", 2, 40),
+    ("Q", "T", 2, 40),
+    ("P", "R", 2, 25),
+    ("R", "T", 2, 60),
+    ("P", "S", 1, 15),
+    ("S", "T", 4, 15),
+    ("Q", "R", 1, 30),
+]
+SEQUENCE = [(10, "PQT"), (10, "PRT"), (12, "PQT"), (15, "PRT"), (20, ""), (16, "PQT"), (5, "PST")]
+
+
+def six_nodes(order=1):
+    return topology(
+        "PQRST"[::order], both(Arc(a, b, rate, igp=cost) for a, b, cost, rate in LINKS[::order])
+    )
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["as listed", "declared backwards"])
+def test_seven_requests_one_after_the_other_take_the_paths_worked_by_hand(order):
+    graph = six_nodes(order)
+    free = graph.reservable.copy()
+    taken = []
+    for bandwidth, _ in SEQUENCE:
+        found = cspf(graph, graph.node["P"], graph.node["T"], Constraints(bandwidth), free)
+        if isinstance(found, Route):
+            free[list(found.path)] -= bandwidth
+            taken.append((bandwidth, "".join(graph.along(found.path))))
+        else:
+            taken.append((bandwidth, ""))
+    assert taken == SEQUENCE
+
+
+def test_a_refused_bandwidth_names_the_cut_and_what_would_fit():
+    graph = six_nodes()
+    free = np.minimum(graph.reservable, 18)
+    found = cspf(graph, 0, 4, Constraints(20), free)
+    assert isinstance(found, Refusal)
+    assert (found.reason, found.best) == ("bandwidth", 18)
+    assert {graph.arcs[arc].name for arc in found.cut} == {"P-Q", "P-R", "P-S"}
+
+
+def colours(*names):
+    return frozenset(names)
+
+
+@pytest.mark.parametrize(
+    ("asked", "path"),
+    [
+        (Constraints(), "ABD"),
+        (Constraints(exclude=colours("gold")), "ACD"),
+        (Constraints(include_any=colours("gold", "blue")), "ABD"),
+        (Constraints(include_all=colours("gold", "blue")), "AED"),
+        (Constraints(include_any=colours("silver"), exclude=colours("gold")), "ACD"),
+    ],
+)
+def test_RFC_3209_4_7_4_link_attribute_tests(asked, path):
+    kinds = {"ABD": colours("gold"), "ACD": colours("silver"), "AED": colours("gold", "blue")}
+    cost = {"ABD": 1, "ACD": 2, "AED": 3}
+    graph = topology(
+        "ABCDE",
+        [
+            Arc(tail, head, 10, igp=cost[way], colours=kinds[way])
+            for way in kinds
+            for tail, head in (way[:2], way[1:])
+        ],
+    )
+    found = cspf(graph, 0, 3, asked, graph.reservable)
+    assert isinstance(found, Route)
+    assert "".join(graph.along(found.path)) == path
+
+
+def test_a_colour_that_no_way_has_is_the_reason_and_its_arcs_the_cut():
+    graph = six_nodes()
+    found = cspf(graph, 0, 4, Constraints(include_any=colours("gold")), graph.reservable)
+    assert isinstance(found, Refusal)
+    assert found.reason == "colour"
+    assert {graph.arcs[arc].name for arc in found.cut} == {"P-Q", "P-R", "P-S"}
+
+
+def test_loose_and_strict_hops_and_a_node_that_would_be_met_twice():
+    graph = six_nodes()
+
+    def way(*via):
+        found = cspf(graph, 0, 4, Constraints(via=via), graph.reservable)
+        return "".join(graph.along(found.path)) if isinstance(found, Route) else found.reason
+
+    q, r, s, t = 1, 2, 3, 4
+    assert way(Via(s)) == "PST"
+    assert way(Via(q), Via(r, strict=True)) == "PQRT"
+    # Loose: S to R by the cheapest way would pass P again; the way through T is barred too.
+    assert way(Via(s), Via(r)) == "via"
+    assert way(Via(t, strict=True)) == "via"
+
+
+def test_bounds_take_the_cheapest_path_within_them_and_say_which_cannot_be_met():
+    # The cheapest path is long and slow, the second is slow, the third keeps both bounds.
+    graph = topology(
+        "ABCDZ",
+        [
+            Arc("A", "B", 10, igp=1, delay=5),
+            Arc("B", "C", 10, igp=1, delay=5),
+            Arc("C", "Z", 10, igp=1, delay=5),
+            Arc("A", "C", 10, igp=3, delay=4),
+            Arc("A", "D", 10, igp=5, delay=2),
+            Arc("D", "Z", 10, igp=5, delay=2),
+        ],
+    )
+
+    def way(**bounds):
+        found = cspf(graph, 0, 4, Constraints(**bounds), graph.reservable)
+        if isinstance(found, Route):
+            return "".join(graph.along(found.path))
+        return found.reason, found.best
+
+    assert way() == "ABCZ"
+    assert way(max_hops=2) == "ACZ"
+    assert way(max_hops=2, max_delay=8) == "ADZ"
+    assert way(max_delay=4) == "ADZ"
+    assert way(max_hops=1) == ("hops", 2)
+    assert way(max_delay=3) == ("delay", 4)
+
+
+def random_graph(seed, nodes=18, links=40):
+    draw = np.random.default_rng(seed)
+    names = [f"n{i}" for i in range(nodes)]
+    arcs = []
+    for number in range(links):
+        a, b = draw.choice(nodes, 2, replace=False)
+        cost, delay = (int(x) for x in draw.integers(1, 9, 2))
+        arcs.append(Arc(names[a], names[b], 10, f"l{number}", igp=cost, delay=delay))
+    return topology(names, both(arcs))
+
+
+def as_networkx(graph):
+    other = nx.MultiDiGraph()
+    other.add_nodes_from(range(len(graph.nodes)))
+    for i in range(len(graph.arcs)):
+        other.add_edge(
+            int(graph.tail[i]), int(graph.head[i]), igp=int(graph.igp[i]), delay=int(graph.delay[i])
+        )
+    return other
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_distances_and_trees_of_random_multigraphs_agree_with_networkx(seed):
+    graph = random_graph(seed)
+    other = as_networkx(graph)
+    away = distances(graph, graph.igp)
+    forward, last = trees(graph, graph.igp)
+    on = equal_cost(graph, graph.igp, away)
+    for source, theirs in nx.all_pairs_dijkstra_path_length(other, weight="igp"):
+        for target in range(len(graph.nodes)):
+            assert away[target, source] == theirs.get(target, np.inf)
+            assert forward[source, target] == theirs.get(target, np.inf)
+            if target != source and target in theirs:
+                arc = last[source, target]
+                assert graph.head[arc] == target
+                assert on[target, arc]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bounded_paths_of_random_graphs_agree_with_every_simple_path(seed):
+    graph = random_graph(seed, nodes=8, links=14)
+    for source, target, hops, delay in [(0, 7, 3, 14), (1, 6, 4, 12), (2, 5, 5, 9), (3, 4, 2, 7)]:
+        found = cspf(
+            graph, source, target, Constraints(max_hops=hops, max_delay=delay), graph.reservable
+        )
+        costs = [
+            int(graph.igp[list(path)].sum())
+            for path in simple_paths(graph, source, target)
+            if len(path) <= hops and graph.delay[list(path)].sum() <= delay
+        ]
+        assert isinstance(found, Route) == bool(costs)
+        if isinstance(found, Route):
+            assert found.metric == min(costs)
+            assert found.hops <= hops
+            assert found.delay <= delay
+
+
+def simple_paths(graph, source, target):
+    def walk(node, path, seen):
+        if node == target:
+            yield path
+            return
+        for arc in graph.leaving[node]:
+            head = int(graph.head[arc])
+            if head not in seen:
+                yield from walk(head, [*path, arc], seen | {head})
+
+    yield from walk(source, [], {source})
