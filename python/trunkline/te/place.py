@@ -1,0 +1,278 @@
+"""Place label-switched paths one after the other, with preemption, and place victims again.
+
+Order: as listed, or by priority: setup priority, then bandwidth from the largest, then name. A
+victim is placed again at once if there is room, in the same order; since each displaces only
+holders weaker than itself, this ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from trunkline.te.admission import Reservation, Reservations
+from trunkline.te.constraints import Constraints
+from trunkline.te.cspf import Route, cspf
+from trunkline.te.disjoint import Apart, sharing
+from trunkline.te.dste import Pools, pools
+from trunkline.te.preempt import Rule, victims
+from trunkline.te.refusal import Refusal
+from trunkline.te.topology import Bools, Floats, Path, Topology
+
+Order = Literal["listed", "priority"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A label-switched path that is wanted.
+
+    Parameters
+    ----------
+    name : str
+        Unique.
+    source, target : int
+        Nodes; different.
+    asked : Constraints
+        Bandwidth and what else must hold.
+    class_type : int
+        From 0 to 7.
+    setup, hold : int
+        Priorities, 0 (strongest) to 7; ``hold`` is numerically at most ``setup`` (RFC 3209, 4.7.1).
+    apart : tuple of (str, {"link", "node", "risk"})
+        Requests placed before from which the path is disjoint, and in what sense.
+    """
+
+    name: str
+    source: int
+    target: int
+    asked: Constraints
+    class_type: int = 0
+    setup: int = 7
+    hold: int = 7
+    apart: tuple[tuple[str, Apart], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a request.
+
+    Parameters
+    ----------
+    request : Request
+        As given.
+    route : Route or None
+        Where it goes; none if it was refused or displaced.
+    refusal : Refusal or None
+        Why not.
+    displaced_by : tuple of str
+        Who displaced it, each time it was; it may have been placed again.
+    """
+
+    request: Request
+    route: Route | None
+    refusal: Refusal | None = None
+    displaced_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """All requests with their outcomes, and the state they leave.
+
+    Parameters
+    ----------
+    outcomes : tuple of Outcome
+        In the order in which the requests were given.
+    order : tuple of str
+        Names in the order in which they were placed first.
+    state : Reservations
+        What is reserved.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    order: tuple[str, ...]
+    state: Reservations
+
+    def loads(self) -> Floats:
+        """Bandwidth of the placed requests on each arc.
+
+        Returns
+        -------
+        array of float64, shape (E,)
+            Bit/s.
+        """
+        return self.state.total().astype(np.float64)
+
+    def paths(self) -> dict[str, Path]:
+        """Paths of the placed requests.
+
+        Returns
+        -------
+        dict of str to tuple of int
+            Arcs by name.
+        """
+        return {o.request.name: o.route.path for o in self.outcomes if o.route is not None}
+
+
+def place(
+    topology: Topology,
+    requests: Iterable[Request],
+    *,
+    order: Order = "priority",
+    bounds: Pools | None = None,
+    preemption: Rule = "lowest-priority-first",
+    usable: Bools | None = None,
+    fixed: Mapping[str, Path] | None = None,
+) -> Placement:
+    """Place requests by constrained shortest path first.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph.
+    requests : iterable of Request
+        What is wanted.
+    order : {"listed", "priority"}
+        Who comes first.
+    bounds : Pools, optional
+        Class types and their bandwidth constraints; by default the reservable bandwidth alone.
+    preemption : {"lowest-priority-first", "fewest", "least-bandwidth"}
+        Whom a stronger request displaces.
+    usable : array of bool, shape (E,), optional
+        Arcs that are up.
+    fixed : mapping of str to tuple of int, optional
+        Paths that are given: the request of that name takes this path or none.
+
+    Returns
+    -------
+    Placement
+        Outcomes and reservations.
+
+    Raises
+    ------
+    ValueError
+        A name twice, a holding priority weaker than the setup priority, or a TE-class that is not
+        configured.
+    """
+    listed = list(requests)
+    pool = pools(topology.reservable) if bounds is None else bounds
+    _check(listed, pool)
+    queue = listed if order == "listed" else sorted(listed, key=precedence)
+    work = _Work(topology, Reservations(pool), preemption, usable, fixed or {})
+    for request in queue:
+        work.place(request)
+    outcomes = tuple(work.outcomes[request.name] for request in listed)
+    return Placement(outcomes, tuple(request.name for request in queue), work.state)
+
+
+def precedence(request: Request) -> tuple[int, int, str]:
+    """Sorting key of the order by priority.
+
+    Parameters
+    ----------
+    request : Request
+        What is wanted.
+
+    Returns
+    -------
+    (int, int, str)
+        Setup priority, bandwidth from the largest, name.
+    """
+    return request.setup, -request.asked.bandwidth, request.name
+
+
+def split(request: Request, parts: int) -> list[Request]:
+    """Several paths in place of one, which share its bandwidth as equally as whole bits allow.
+
+    Parameters
+    ----------
+    request : Request
+        What is wanted.
+    parts : int
+        How many, 1 or more.
+
+    Returns
+    -------
+    list of Request
+        ``NAME#1`` to ``NAME#parts``; the request itself for one part.
+    """
+    if parts == 1:
+        return [request]
+    share, rest = divmod(request.asked.bandwidth, parts)
+    return [
+        replace(
+            request,
+            name=f"{request.name}#{i + 1}",
+            asked=replace(request.asked, bandwidth=share + (i < rest)),
+        )
+        for i in range(parts)
+    ]
+
+
+def _check(requests: list[Request], pool: Pools) -> None:
+    if len({request.name for request in requests}) != len(requests):
+        raise ValueError("two requests have the same name")
+    for request in requests:
+        if request.hold > request.setup:
+            raise ValueError(
+                f"{request.name}: holding priority {request.hold} is weaker than setup priority "
+                f"{request.setup} (RFC 3209, 4.7.1)"
+            )
+        if not pool.knows(request.class_type, request.setup, request.hold):
+            raise ValueError(
+                f"{request.name}: class type {request.class_type} with priorities "
+                f"{request.setup} and {request.hold} is no TE-class here (RFC 4124, 4.2)"
+            )
+
+
+class _Work:
+    """State while requests are placed."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        state: Reservations,
+        rule: Rule,
+        usable: Bools | None,
+        fixed: Mapping[str, Path],
+    ):
+        self.topology = topology
+        self.state = state
+        self.rule = rule
+        self.usable = usable
+        self.fixed = fixed
+        self.outcomes: dict[str, Outcome] = {}
+
+    def place(self, request: Request, displaced_by: tuple[str, ...] = ()) -> None:
+        found = self._route(request)
+        if isinstance(found, Refusal):
+            self.outcomes[request.name] = Outcome(request, None, found, displaced_by)
+            return
+        self.outcomes[request.name] = Outcome(request, found, None, displaced_by)
+        held = Reservation(found.path, request.asked.bandwidth, request.class_type, request.hold)
+        self.state.hold(request.name, held)
+        gone = victims(self.state, found.path, request.name, request.setup, self.rule)
+        for name in gone:
+            self.state.tear(name)
+        again = [self.outcomes[name] for name in gone]
+        for outcome in sorted(again, key=lambda one: precedence(one.request)):
+            self.place(outcome.request, (*outcome.displaced_by, request.name))
+
+    def _route(self, request: Request) -> Route | Refusal:
+        free = self.state.unreserved(request.class_type, request.setup)
+        asked = request.asked
+        usable = self.usable
+        if request.name in self.fixed:
+            arcs = list(self.fixed[request.name])
+            usable = np.zeros(len(free), dtype=bool)
+            usable[arcs] = True if self.usable is None else self.usable[arcs]
+        avoid = set(asked.avoid)
+        for other, kind in request.apart:
+            outcome = self.outcomes.get(other)
+            if outcome is not None and outcome.route is not None:
+                avoid |= sharing(self.topology, outcome.route.path, kind)
+        if avoid != asked.avoid:
+            asked = replace(asked, avoid=frozenset(avoid))
+        return cspf(self.topology, request.source, request.target, asked, free, usable)

@@ -1,0 +1,136 @@
+"""Disjoint pairs and k shortest paths: textbook graphs by hand, random ones against networkx."""
+
+import itertools
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from trunkline.te.disjoint import disjoint_pair, sharing
+from trunkline.te.topology import Arc, both, topology
+from trunkline.te.yen import k_shortest
+
+TRAP = [
+    ("A", "B", 1),
+    ("B", "C", 1),
+    ("C", "Z", 1),
+    ("A", "D", 3),
+    ("D", "C", 1),
+    ("B", "E", 1),
+    ("E", "Z", 3),
+]
+
+
+def trap():
+    return topology("ABCDEZ", both(Arc(a, b, 1, igp=cost) for a, b, cost in TRAP))
+
+
+@pytest.mark.parametrize("kind", ["link", "node", "risk"])
+def test_the_pair_that_removing_the_shortest_path_first_does_not_find(kind):
+    graph = trap()
+    pair = disjoint_pair(graph, graph.node["A"], graph.node["Z"], graph.igp, kind)
+    assert pair is not None
+    assert {"".join(graph.along(way)) for way in (pair.first, pair.second)} == {"ABEZ", "ADCZ"}
+    assert (pair.cost, pair.best) == (10, True)
+
+
+def test_no_pair_over_a_bridge():
+    graph = topology("ABC", both([Arc("A", "B", 1), Arc("B", "C", 1)]))
+    assert disjoint_pair(graph, 0, 2, graph.igp) is None
+    assert disjoint_pair(graph, 0, 2, graph.igp, "risk") is None
+
+
+def test_a_shared_risk_forces_the_dearer_second_path():
+    graph = topology(
+        "ABCDZ",
+        both(
+            [
+                Arc("A", "B", 1, risks=frozenset({"duct"})),
+                Arc("B", "Z", 1),
+                Arc("A", "C", 1, igp=2, risks=frozenset({"duct"})),
+                Arc("C", "Z", 1, igp=2),
+                Arc("A", "D", 1, igp=9),
+                Arc("D", "Z", 1, igp=9),
+            ]
+        ),
+    )
+    links = disjoint_pair(graph, 0, 4, graph.igp)
+    risks = disjoint_pair(graph, 0, 4, graph.igp, "risk")
+    assert links is not None
+    assert risks is not None
+    assert (links.cost, risks.cost) == (6, 20)
+    assert not sharing(graph, risks.first, "risk") & set(risks.second)
+
+
+# The graph of the textbooks on Yen's algorithm, directed.
+TEXTBOOK = [
+    ("C", "D", 3),
+    ("C", "E", 2),
+    ("D", "F", 4),
+    ("E", "D", 1),
+    ("E", "F", 2),
+    ("E", "G", 3),
+    ("F", "G", 2),
+    ("F", "H", 1),
+    ("G", "H", 2),
+]
+
+
+def test_the_five_shortest_of_the_textbook_and_the_tie_of_three_by_hops_and_names():
+    graph = topology("CDEFGH", [Arc(a, b, 1, igp=cost) for a, b, cost in TEXTBOOK])
+    ways = list(k_shortest(graph, 0, 5, graph.igp, 5))
+    assert ["".join(graph.along(way)) for way in ways] == [
+        "CEFH",
+        "CEGH",
+        "CDFH",
+        "CEDFH",
+        "CEFGH",
+    ]
+    assert [int(graph.igp[list(way)].sum()) for way in ways] == [5, 7, 8, 8, 8]
+
+
+def random_simple(seed):
+    draw = np.random.default_rng(seed)
+    pairs = list(itertools.combinations(range(9), 2))
+    chosen = draw.choice(len(pairs), 18, replace=False)
+    arcs = [
+        Arc(f"n{pairs[i][0]}", f"n{pairs[i][1]}", 1, igp=int(draw.integers(1, 7))) for i in chosen
+    ]
+    graph = topology([f"n{i}" for i in range(9)], both(arcs))
+    other = nx.DiGraph()
+    other.add_nodes_from(range(9))
+    for i in range(len(graph.arcs)):
+        other.add_edge(int(graph.tail[i]), int(graph.head[i]), weight=int(graph.igp[i]), capacity=1)
+    return graph, other
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_k_shortest_costs_of_random_graphs_agree_with_networkx(seed):
+    graph, other = random_simple(seed)
+    if not nx.has_path(other, 0, 8):
+        assert not list(k_shortest(graph, 0, 8, graph.igp, 10))
+        return
+    theirs = itertools.islice(nx.shortest_simple_paths(other, 0, 8, "weight"), 10)
+    ours = list(k_shortest(graph, 0, 8, graph.igp, 10))
+    assert [int(graph.igp[list(way)].sum()) for way in ours] == [
+        nx.path_weight(other, way, "weight") for way in theirs
+    ]
+    assert len(set(ours)) == len(ours)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_pairs_of_random_graphs_cost_what_a_minimum_cost_flow_does(seed):
+    graph, other = random_simple(seed)
+    other.nodes[0]["demand"], other.nodes[8]["demand"] = -2, 2
+    try:
+        least = nx.min_cost_flow_cost(other)
+    except nx.NetworkXUnfeasible:
+        least = None
+    pair = disjoint_pair(graph, 0, 8, graph.igp)
+    assert (pair.cost if pair else None) == least
+    if pair:
+        assert not sharing(graph, pair.first, "link") & set(pair.second)
+    inner = disjoint_pair(graph, 0, 8, graph.igp, "node")
+    if inner:
+        assert not sharing(graph, inner.first, "node") & set(inner.second)
+        assert inner.cost >= least

@@ -1,0 +1,210 @@
+"""Placement and preemption worked by hand, and what must hold after any sequence of events."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trunkline.te.admission import Reservation, Reservations
+from trunkline.te.constraints import Constraints
+from trunkline.te.cspf import Route, cspf
+from trunkline.te.dste import pools
+from trunkline.te.place import Request, place, split
+from trunkline.te.preempt import victims
+from trunkline.te.topology import Arc, both, topology
+
+
+def diamond():
+    """P-Q-T costs 2, P-R-T costs 4; 30 everywhere."""
+    links = [("P", "Q", 1), ("Q", "T", 1), ("P", "R", 2), ("R", "T", 2)]
+    return topology("PQRT", both(Arc(a, b, 30, igp=cost) for a, b, cost in links))
+
+
+def requests():
+    listed = [
+        ("gold", 20, 2, 2),
+        ("bronze1", 10, 6, 6),
+        ("bronze2", 10, 6, 6),
+        ("silver", 20, 4, 4),
+        ("gold2", 20, 1, 0),
+    ]
+    return [Request(n, 0, 3, Constraints(bw), 0, setup, hold) for n, bw, setup, hold in listed]
+
+
+def ways(graph, placement):
+    return {name: "".join(graph.along(path)) for name, path in placement.paths().items()}
+
+
+def test_four_requests_as_listed_before_the_fifth_displaces_any():
+    graph = diamond()
+    done = place(graph, requests()[:4], order="listed")
+    assert ways(graph, done) == {
+        "gold": "PQT",
+        "bronze1": "PQT",
+        "bronze2": "PRT",
+        "silver": "PRT",
+    }
+
+
+@pytest.mark.parametrize(
+    ("rule", "displaced"),
+    [("lowest-priority-first", {"bronze1", "gold"}), ("fewest", {"gold"})],
+)
+def test_the_fifth_displaces_by_rule_and_gold_is_placed_again(rule, displaced):
+    graph = diamond()
+    done = place(graph, requests(), order="listed", preemption=rule)
+    by_gold2 = {o.request.name for o in done.outcomes if "gold2" in o.displaced_by}
+    assert by_gold2 == displaced
+    found = ways(graph, done)
+    assert found["gold2"] == "PQT"
+    assert found["gold"] == "PRT"
+
+
+def test_order_by_priority_sorts_by_setup_bandwidth_and_name():
+    done = place(diamond(), requests())
+    assert done.order == ("gold2", "gold", "silver", "bronze1", "bronze2")
+    assert not any(o.displaced_by for o in done.outcomes)
+
+
+def test_RFC_4829_least_bandwidth_spares_what_is_not_needed():
+    graph = topology("AB", [Arc("A", "B", 100)])
+    state = Reservations(pools(graph.reservable))
+    for name, bandwidth in (("five", 5), ("thirty", 30), ("sixty", 60)):
+        state.hold(name, Reservation((0,), bandwidth))
+    state.hold("new", Reservation((0,), 37, 0, 0))
+    # 32 over: sixty alone is enough and least after the smaller two (35) are compared by the rule.
+    assert victims(state, (0,), "new", 0, "fewest") == ["sixty"]
+    assert victims(state, (0,), "new", 0, "least-bandwidth") == ["sixty"]
+    state.tear("new")
+    state.hold("new", Reservation((0,), 10, 0, 0))
+    assert victims(state, (0,), "new", 0, "least-bandwidth") == ["five"]
+
+
+def test_RFC_3209_4_7_1_a_hold_weaker_than_its_setup_is_refused():
+    with pytest.raises(ValueError, match="weaker than setup"):
+        place(diamond(), [Request("x", 0, 3, Constraints(1), 0, 3, 5)])
+
+
+def test_parts_of_a_request_add_up_to_it():
+    parts = split(Request("x", 0, 3, Constraints(100)), 3)
+    assert [part.asked.bandwidth for part in parts] == [34, 33, 33]
+
+
+def test_a_path_apart_from_another_takes_the_other_side():
+    graph = diamond()
+    asked = [
+        Request("p0", 0, 3, Constraints(5)),
+        Request("p1", 0, 3, Constraints(5), apart=(("p0", "node"),)),
+        Request("p2", 0, 3, Constraints(5), apart=(("p0", "link"), ("p1", "link"))),
+    ]
+    done = place(graph, asked)
+    assert ways(graph, done) == {"p0": "PQT", "p1": "PRT"}
+    refused = done.outcomes[2].refusal
+    assert refused is not None
+    assert refused.reason == "disjoint"
+
+
+def random_network(seed):
+    draw = np.random.default_rng(seed)
+    names = [f"n{i}" for i in range(8)]
+    arcs = [Arc(names[i], names[(i + 1) % 8], int(draw.integers(20, 60))) for i in range(8)]
+    for number in range(6):
+        a, b = draw.choice(8, 2, replace=False)
+        arcs.append(Arc(names[a], names[b], int(draw.integers(20, 60)), f"x{number}"))
+    return topology(names, both(arcs))
+
+
+MODELS = {
+    "none": None,
+    "mam": (0.6, 0.5, 0.4),
+    "rdm": (1.0, 0.6, 0.3),
+    "mar": (0.5, 0.3, 0.2),
+}
+
+
+def model_of(graph, name):
+    shares = MODELS[name]
+    if shares is None:
+        return pools(graph.reservable)
+    constraints = (graph.reservable[:, None] * np.array(shares)).astype(np.int64)
+    return pools(graph.reservable, name, constraints, graph.reservable // 10)
+
+
+def within_bounds(state):
+    """No bound is passed at any priority: the strongest holders alone, the next with them, ..."""
+    held = state.reserved.cumsum(axis=2)
+    for types, bound in state.pools.bounds():
+        assert (held[:, sorted(types)].sum(axis=1) <= bound[:, None]).all()
+
+
+EVENT = st.tuples(
+    st.sampled_from(["place", "place", "place", "tear", "fail"]),
+    st.integers(0, 7),
+    st.integers(0, 7),
+    st.integers(1, 30),
+    st.integers(0, 2),
+    st.integers(0, 7),
+    st.integers(0, 7),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 5), st.sampled_from(list(MODELS)), st.lists(EVENT, max_size=25))
+def test_no_link_is_over_reserved_after_any_sequence_and_all_torn_leaves_zero(seed, model, events):
+    graph = random_network(seed)
+    state = Reservations(model_of(graph, model))
+    for number, (kind, a, b, bandwidth, class_type, setup, hold) in enumerate(events):
+        if kind == "place" and a != b:
+            free = state.unreserved(class_type, setup)
+            found = cspf(graph, a, b, Constraints(bandwidth), free)
+            if isinstance(found, Route):
+                name = f"l{number}"
+                reservation = Reservation(found.path, bandwidth, class_type, min(setup, hold))
+                state.hold(name, reservation)
+                for rule in ("fewest", "least-bandwidth", "lowest-priority-first"):
+                    gone = victims(state, found.path, name, setup, rule)
+                    assert all(state.holders[victim].hold > setup for victim in gone)
+                for victim in gone:
+                    state.tear(victim)
+        elif kind == "tear" and state.holders:
+            state.tear(list(state.holders)[a % len(state.holders)])
+        elif kind == "fail":
+            for victim in state.holding(bandwidth % len(graph.arcs)):
+                state.tear(victim)
+        within_bounds(state)
+        assert (state.total() <= graph.reservable).all()
+    for name in list(state.holders):
+        state.tear(name)
+    assert not state.reserved.any()
+
+
+WANTED = st.tuples(
+    st.integers(0, 7), st.integers(0, 7), st.integers(1, 25), st.integers(0, 7), st.integers(0, 7)
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 5),
+    st.lists(WANTED, max_size=15),
+    st.randoms(use_true_random=False),
+    st.sampled_from(["fewest", "lowest-priority-first", "least-bandwidth"]),
+)
+def test_order_of_declaration_does_not_matter_and_a_placement_is_a_fixed_point(
+    seed, wanted, mixer, rule
+):
+    graph = random_network(seed)
+    listed = [
+        Request(f"r{i}", a, b, Constraints(bw), 0, max(p, q), min(p, q))
+        for i, (a, b, bw, p, q) in enumerate(wanted)
+        if a != b
+    ]
+    first = place(graph, listed, preemption=rule)
+    within_bounds(first.state)
+    shuffled = listed[:]
+    mixer.shuffle(shuffled)
+    second = place(graph, shuffled, preemption=rule)
+    assert first.paths() == second.paths()
+    kept = [outcome.request for outcome in first.outcomes if outcome.route is not None]
+    again = place(graph, kept, fixed=first.paths(), preemption=rule)
+    assert again.paths() == first.paths()
