@@ -25,12 +25,13 @@ EXAMPLES = Path(__file__).parents[2] / "python" / "trunkline" / "examples"
 FIRST = "diffserv-over-mpls"
 
 STAND_INS = {
-    # ip [-f mpls] -batch - and tc -batch -: what they read, but for comments, as they do.
-    "ip": 'case "$*" in "-batch -") to=ip ;; "-f mpls -batch -") to=mpls ;; *) exit 9 ;; esac\n'
-    'grep -v "^#" >>"$GIVEN/$to"\n',
-    "tc": '[ "$*" = "-batch -" ] || exit 9\ngrep -v "^#" >>"$GIVEN/tc"\n',
-    # sysctl -q -w KEY=VALUE
-    "sysctl": '[ "$1 $2" = "-q -w" ] || exit 9\nprintf "%s\\n" "$3" >>"$GIVEN/sysctl"\n',
+    # What they are told, one line each; what they read, but for comments, as they do.
+    "ip": 'to=ip; case "$*" in *"link show"*) exit ;; "-f mpls "*) shift 2; to=mpls ;; esac\n'
+    'echo "$*" >>"$GIVEN/$to"\n',
+    "tc": '[ "$*" = "-batch -" ] || { echo "$*" >>"$GIVEN/tc"; exit; }\n'
+    'grep -v "^#" >>"$GIVEN/tc"\n',
+    # sysctl -n KEY and sysctl -q -w KEY=VALUE
+    "sysctl": '[ "$1" != -n ] || { echo 0; exit; }\nprintf "%s\\n" "$3" >>"$GIVEN/sysctl"\n',
 }
 
 
@@ -42,7 +43,7 @@ def shortened(name: str, seconds: float = 1.0) -> Compiled:
 
 
 def given_by_a_shell(name: str, script: str, folder: Path) -> Node:
-    """What a script, called with --wire, gives to each program."""
+    """What a script of a test bed gives to each program."""
     programs, given = folder / "programs", folder / name
     programs.mkdir(exist_ok=True)
     given.mkdir(parents=True)
@@ -50,8 +51,12 @@ def given_by_a_shell(name: str, script: str, folder: Path) -> Node:
         (programs / program).write_text(f"#!/bin/sh\n{text}")
         (programs / program).chmod(0o755)
     subprocess.run(
-        ["sh", "-c", script, name, "--wire"],
-        env={"PATH": f"{programs}:{os.defpath}", "GIVEN": str(given)},
+        ["sh", "-c", script, name],
+        env={
+            "PATH": f"{programs}:{os.defpath}",
+            "GIVEN": str(given),
+            "TRUNKLINE_STATE": str(given),
+        },
         check=True,
     )
     lines = {

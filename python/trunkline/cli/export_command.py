@@ -25,6 +25,16 @@ from trunkline.cli.engine_option import placed
     help="New folder for a script a router; all go to standard output if not given.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files of an earlier export in --out.")
+@click.option(
+    "--addresses",
+    type=click.Path(dir_okay=False),
+    help="YAML file of devices and addresses of the routers; what it leaves out is generated.",
+)
+@click.option(
+    "--test-bed",
+    is_flag=True,
+    help="What the guest is given: links held to rate and delay, fixed neighbours, TCP's settings.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: text by file name.")
 def command(
     file: str,
@@ -33,27 +43,37 @@ def command(
     target: str,
     output: str | None,
     overwrite: bool,
+    addresses: str | None,
+    test_bed: bool,
     as_json: bool,
 ) -> None:
     """Write what FILE says of its routers as a script for each.
 
-    The scripts hold the commands that run --engine linux gives its guest, commented with the
-    links, ports, classes and paths of the scenario.
+    A script sets its router up, undoes that with --teardown, and undoes itself if a command is
+    refused. It is commented with the links, ports, classes and paths of the scenario.
     """
+    import json
     from pathlib import Path
 
     if output is not None and Path(output).exists() and not overwrite:
         raise click.UsageError(f"--out {output} exists; --overwrite replaces its scripts.")
+    if addresses is not None and test_bed:
+        raise click.UsageError("--test-bed has generated addresses; leave out --addresses.")
     scenario = load_scenario(file, overrides, strict)
 
     from trunkline.cli.common import echo_json
     from trunkline.linux.plan.compile import compile as plan
     from trunkline.linux.plan.export import scripts
+    from trunkline.linux.plan.ground import GUEST, Ground, read_ground
     from trunkline.network import compile
     from trunkline.results.render import printable
 
     with engine_faults(), placed(scenario):
-        compiled = plan(compile(scenario).to_json())
+        network = compile(scenario).to_json()
+        ground = Ground(routers=True)
+        if addresses is not None:
+            ground = read_ground(addresses, json.loads(network))
+        compiled = plan(network, ground=GUEST if test_bed else ground)
     for note in compiled.notes:
         click.echo(f"note: {printable(note)}", err=True)
     made = scripts(compiled)

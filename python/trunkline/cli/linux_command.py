@@ -96,7 +96,12 @@ def status_command(as_json: bool) -> int:
 @click.option("--runner", type=PREPARED, help="Whose; everything when left out.")
 def clean_command(runner: str | None) -> int:
     """Remove what setup has prepared."""
-    from trunkline.linux.guest.setup import clean
+    from trunkline.linux.guest.setup import SetupFailed, clean
 
-    click.echo(f"linux: {clean(runner) / 1e6:.0f} MB freed", err=True)
+    try:
+        freed = clean(runner)
+    except SetupFailed as error:
+        click.echo(f"error[linux]: {error}", err=True)
+        return Status.UNABLE
+    click.echo(f"linux: {freed / 1e6:.0f} MB freed", err=True)
     return Status.DONE

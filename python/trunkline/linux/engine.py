@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -130,10 +131,13 @@ def simulate(
     list of Results
         In the order of the seeds.
     """
+    from trunkline.linux.guest.runner import PREFIX
+
     made: list[Results] = []
     told: set[str] = set()
     for seed in seeds:
-        with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
+        # Of a process that is killed it is removed by the next run, as its name says whose it is.
+        with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as folder:
             done = run(
                 network_json,
                 seed,

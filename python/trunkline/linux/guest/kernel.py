@@ -85,6 +85,13 @@ EDITS: Final = (
         "DEFINE_LONGS(HOST_FP_SIZE, 2696);",
         "DEFINE_LONGS(HOST_FP_SIZE, 12288);",
     ),
+    # What crosses a veth pair brings no flow hash of its sender's socket, as on a wire. A router
+    # would queue labelled packets by flow with it, which it cannot see.
+    Edit(
+        "net/core/skbuff.c",
+        "\tskb->mark = 0;\n\tskb_clear_tstamp(skb);\n",
+        "\tskb->mark = 0;\n\tskb_clear_tstamp(skb);\n\tskb_clear_hash(skb);\n",
+    ),
     # As in Debian's kernels, so that TCP's timers have the same steps in both guests.
     Edit("arch/um/Kconfig", "\tint\n\tdefault 100\n", "\tint\n\tdefault 250\n"),
 )

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.guest.cache import agent, agent_file
 from trunkline.linux.guest.needs import Part, tool_environment, tools
 from trunkline.linux.guest.process import GuestFailed, run_guest
+from trunkline.linux.plan.orders import write_orders
+from trunkline.linux.plan.plan import Node, Plan
 
 if TYPE_CHECKING:
     from trunkline.linux.guest.process import Cost, Job
 
 NAME: Final = "native"
+KERNEL: Final = "kernel"
+"""The part that says what the kernel lacks. It is for scenarios; a plan may need less."""
 LACKING: Final = (
     "this machine's kernel, or a module of it, lacks that: load the module with modprobe, or take "
     "a kernel that has it all: trunkline linux setup"
@@ -40,10 +46,41 @@ def needs() -> list[Part]:
     )
     who = "root" if os.geteuid() == 0 else "a user namespace"
     detail = who if tried.returncode == 0 else tried.stdout.partition("fault: ")[2].strip()
-    return [
-        *parts,
-        Part("namespaces", tried.returncode == 0, detail or "not to be had; try as root"),
-    ]
+    able = tried.returncode == 0
+    parts.append(Part("namespaces", able, detail or "not to be had; try as root"))
+    if able and all(part.found for part in parts):
+        lacking = _lacking()
+        parts.append(Part(KERNEL, not lacking, lacking or "has netem, HTB, filters and labels"))
+    return parts
+
+
+def _lacking() -> str:
+    """What the kernel refuses of the things that scenarios are made of; empty if nothing."""
+    node = Node(
+        "n0",
+        (("net/mpls/platform_labels", "1000"),),
+        ("link add w0 type ifb", "link set lo up", "route add 10.9.9.9/32 encap mpls 16 dev lo"),
+        ("route add 16 dev lo",),
+        (
+            "qdisc add dev w0 root handle 1: netem delay 1ms rate 1mbit",
+            "qdisc add dev lo root handle 1: htb default 1",
+            "qdisc add dev lo clsact",
+            "filter add dev lo egress protocol ip prio 1 flower ip_tos 0x28/0xfc "
+            "action skbedit priority 1:1 action ok",
+        ),
+    )
+    plan = Plan(seed=1, duration_ns=1, nodes=(node,), links=())
+    with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
+        (Path(folder) / "orders").write_bytes(write_orders(plan))
+        tried = subprocess.run(
+            [str(agent_file()), "native", "orders", ".", "archive"],
+            cwd=folder,
+            env=tool_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    return tried.stdout.partition("fault: ")[2].strip().replace("\n", " ")
 
 
 def run(job: Job) -> tuple[bytes, bytes, Cost, dict[str, str]]:

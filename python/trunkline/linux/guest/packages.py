@@ -98,9 +98,10 @@ class Apt:
         for name in ("lists/partial", "cache/archives/partial"):
             (self._lists / name).mkdir(parents=True, exist_ok=True)
         (self._lists / "fresh").touch()
-        done = self._ask("apt-get", "-qq", "update")
+        # Without that it ends well where it has fetched nothing.
+        done = self._ask("apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update")
         if done.returncode:
-            (self._lists / "fresh").unlink()
+            shutil.rmtree(self._lists)
             raise NoPackages(_said("apt-get update", done))
 
     def newest(self, pattern: str) -> str | None:
@@ -231,18 +232,22 @@ class Apt:
             return list(paths.values())
         with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as private:
             names = [f"{package.name}={package.version}" for package in lacking]
-            done = subprocess.run(
-                ["apt-get", *self._options(), "-q", "download", *names],
-                cwd=private,
-                capture_output=True,
-                text=True,
-                check=False,
-                env={**os.environ, "LC_ALL": "C.UTF-8"},
-            )
-            digests = {_sha256(path): path for path in Path(private).glob("*.deb")}
-            for package in lacking:
-                if package.sha256 in digests:
-                    digests[package.sha256].replace(paths[package])
+            digests: dict[str, Path] = {}
+            try:
+                done = subprocess.run(
+                    ["apt-get", *self._options(), "-q", "download", *names],
+                    cwd=private,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    env={**os.environ, "LC_ALL": "C.UTF-8"},
+                )
+            finally:
+                # What is there whole is kept, also when we are interrupted.
+                digests |= {_sha256(path): path for path in Path(private).glob("*.deb")}
+                for package in lacking:
+                    if package.sha256 in digests:
+                        digests[package.sha256].replace(paths[package])
             if done.returncode:
                 raise NoPackages(_said("download", done))
             wrong = [package.name for package in lacking if package.sha256 not in digests]

@@ -119,9 +119,15 @@ def execute(
     given = {"orders": write_orders(plan), **schedules}
     remove_leftovers()
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as private:
-        stream, console, cost, digests = run(
-            Job(given, Path(private), plan.seed, memory_mb, on_progress, patience_s)
-        )
+        try:
+            stream, console, cost, digests = run(
+                Job(given, Path(private), plan.seed, memory_mb, on_progress, patience_s)
+            )
+        except OSError as error:
+            if error.filename is None:
+                # A full disk does not say which.
+                error.filename = private
+            raise
     try:
         files = read_archive(stream)
     except BadArchive as error:

@@ -324,10 +324,21 @@ def clean(runner: str | None = None) -> int:
     -------
     int
         What it took on disk [B].
+
+    Raises
+    ------
+    SetupFailed
+        Something of it cannot be removed.
     """
     folder = cache_folder() if runner is None else cache_folder() / runner
     size = size_of(folder)
-    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        if folder.exists():
+            shutil.rmtree(folder)
+    except OSError as error:
+        freed = (size - size_of(folder)) / 1e6
+        msg = f"{error.filename}: {error.strerror}; {freed:.0f} MB freed"
+        raise SetupFailed(msg) from error
     return size
 
 

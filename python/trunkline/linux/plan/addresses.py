@@ -8,10 +8,11 @@ packets that go there, so that a route to it says both where they go and how.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
 from typing import Any
 
+from trunkline.linux.plan.ground import GUEST, Ground
 from trunkline.linux.plan.plan import End, Wire
 
 _LINKS = int(IPv4Address("10.0.0.0"))
@@ -41,6 +42,8 @@ class Side:
         Its address.
     address : str
         IPv4 address on the link.
+    prefix : int
+        Length of its prefix [bit].
     """
 
     node: int
@@ -48,6 +51,7 @@ class Side:
     wire: str
     mac: str
     address: str
+    prefix: int = 30
 
     def end(self) -> End:
         """As the plan has it."""
@@ -89,7 +93,7 @@ class Wiring:
     far: list[Side] = field(default_factory=list)
 
     @classmethod
-    def of(cls, links: Sequence[Mapping[str, Any]]) -> Wiring:
+    def of(cls, links: Sequence[Mapping[str, Any]], ground: Ground = GUEST) -> Wiring:
         """Pairs each one-way link with the next free one the other way, if there is one."""
         waiting: dict[tuple[int, int], list[int]] = {}
         number: list[tuple[int, bool]] = []
@@ -103,11 +107,24 @@ class Wiring:
             waiting.setdefault(ends, []).append(len(made.pairs))
             number.append((len(made.pairs), False))
             made.pairs.append(_pair(len(made.pairs), *ends))
+        for (index, swapped), link in zip(number, links, strict=True):
+            pair = made.pairs[index] = _chosen(made.pairs[index], swapped, link["name"], ground)
         for index, swapped in number:
             pair = made.pairs[index]
             made.near.append(pair.b if swapped else pair.a)
             made.far.append(pair.a if swapped else pair.b)
         return made
+
+
+def _chosen(pair: Pair, swapped: bool, link: str, ground: Ground) -> Pair:
+    """A pair whose end that sends a link has the device and the address that were chosen for it."""
+    side = pair.b if swapped else pair.a
+    device, address = ground.devices.get(link), ground.links.get(link)
+    if device is not None:
+        side = replace(side, device=device)
+    if address is not None:
+        side = replace(side, address=str(address.ip), prefix=address.network.prefixlen)
+    return Pair(pair.a, side) if swapped else Pair(side, pair.b)
 
 
 def _pair(index: int, first: int, second: int) -> Pair:
@@ -134,9 +151,12 @@ class Ends:
     ----------
     keys : list of tuple
         Node, forwarding equivalence class and TCP parameters, by number.
+    chosen : mapping of int to sequence of str
+        Addresses of some nodes, in the order in which they are needed.
     """
 
     keys: list[tuple[int, int, tuple[str, ...]]] = field(default_factory=list)
+    chosen: Mapping[int, Sequence[str]] = field(default_factory=dict)
     _numbers: dict[tuple[int, int, tuple[str, ...]], int] = field(default_factory=dict)
 
     def number(self, node: int, fec: int, route: tuple[str, ...] = ()) -> int:
@@ -151,7 +171,11 @@ class Ends:
         """The address as text."""
         return self.text(self.number(node, fec, route))
 
-    @staticmethod
-    def text(number: int) -> str:
+    def text(self, number: int) -> str:
         """Address of a number."""
+        node = self.keys[number][0]
+        own = self.chosen.get(node, ())
+        rank = sum(each[0] == node for each in self.keys[:number])
+        if rank < len(own):
+            return own[rank]
         return str(IPv4Address(_ENDS + number))

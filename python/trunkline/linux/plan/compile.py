@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from trunkline.linux.plan import classify, conditioning, mpls, qdisc, recovery
-from trunkline.linux.plan.addresses import MOST_LINKS, Ends, Wiring, node_name
+from trunkline.linux.plan.addresses import MOST_LINKS, Wiring, node_name
 from trunkline.linux.plan.flows import Traffic, sysctls, traffic
 from trunkline.linux.plan.forwarding import FTN_MARK, Forwarding
+from trunkline.linux.plan.ground import GUEST, Ground
 from trunkline.linux.plan.plan import Node, Plan, Sample
 from trunkline.linux.plan.qdisc import Leaf
 from trunkline.linux.plan.recovery import Course
@@ -19,6 +20,8 @@ from trunkline.linux.plan.script import Script, UnsupportedError
 from trunkline.scenario.probe import FLOW_MEASURES
 
 _DEVICE_MTU = 65_535
+_ETHERNET_MTU = 1500
+_LABEL_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Compiled:
     rehearsal: Rehearsal
 
 
-def compile(network_json: str, *, seed: int | None = None) -> Compiled:
+def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUEST) -> Compiled:
     """Makes a plan of a compiled network.
 
     Parameters
@@ -70,6 +73,8 @@ def compile(network_json: str, *, seed: int | None = None) -> Compiled:
         Canonical JSON of the network.
     seed : int, optional
         Seed [0 to 2**64 - 1]; that of the network if left out.
+    ground : Ground
+        Where the commands are to run.
 
     Returns
     -------
@@ -82,23 +87,25 @@ def compile(network_json: str, *, seed: int | None = None) -> Compiled:
     """
     data: dict[str, Any] = json.loads(network_json)
     seed = data["run"]["seed"] if seed is None else seed
-    script = Script.of(len(data["nodes"]))
+    script = Script.of(len(data["nodes"]), ground)
     _refuse(script, data)
     rehearsal = rehearse(data, seed)
     sent = traffic(script, data, rehearsal)
+    _enough(script, data, sent)
     targets = sorted({node for node, _, _ in sent.ends.keys})
     its = recovery.course(script, data, rehearsal, targets)
-    wiring = Wiring.of(data["links"])
+    wiring = Wiring.of(data["links"], ground)
     if script.reasons:
         # What queues and meters lack does not hang on the flows: it is told with the rest.
         _ports(script, data, wiring)
         for conditioner in data.get("conditioners", []):
             conditioning.filters(script, conditioner, [])
         raise UnsupportedError(script.reasons)
-    _links(script, data, wiring)
+    _links(script, its.network, wiring)
     leaves = _ports(script, data, wiring)
     _arrivals(script, its, wiring, leaves, sent)
-    recovery.traps(script, its, wiring)
+    if not ground.routers:
+        recovery.traps(script, its, wiring)
     _addresses(script, sent)
     tables = Forwarding(script, its.network, wiring, sent)
     _routes(script, data, its, tables)
@@ -111,7 +118,7 @@ def compile(network_json: str, *, seed: int | None = None) -> Compiled:
         nodes=tuple(
             Node(
                 node_name(index),
-                tuple(_settings(its.network, wiring, index)),
+                tuple(_settings(its.network, wiring, index, ground)),
                 script.lines(index, "ip"),
                 script.lines(index, "mpls"),
                 script.lines(index, "tc"),
@@ -159,21 +166,26 @@ def _refuse(script: Script, data: Mapping[str, Any]) -> None:
             )
 
 
-def _settings(data: Mapping[str, Any], wiring: Wiring, node: int) -> list[tuple[str, str]]:
-    """Sysctls of a node: a router without reverse path filters, and with labels if it has any."""
-    said = [
-        ("net/ipv4/ip_forward", "1"),
-        ("net/ipv4/conf/all/rp_filter", "0"),
-        ("net/ipv4/conf/default/rp_filter", "0"),
-    ]
+def _settings(
+    data: Mapping[str, Any], wiring: Wiring, node: int, ground: Ground
+) -> list[tuple[str, str]]:
+    """Sysctls of a node: a router, with labels if it has any.
+
+    Paths of both directions may differ, so that no reverse path filter may be strict. A device's is
+    the greater of its own and that of ``all``: 2 (RFC 3704 section 2.4, loose) is above both.
+    """
     devices = [
         side.device for pair in wiring.pairs for side in (pair.a, pair.b) if side.node == node
     ]
-    said += [(f"net/ipv4/conf/{device}/rp_filter", "0") for device in devices]
+    said = [("net/ipv4/ip_forward", "1")]
+    said += [(f"net/ipv4/conf/{device}/rp_filter", "2") for device in devices if ground.routers]
+    if not ground.routers:
+        devices_and_all = ("all", "default", *devices)
+        said += [(f"net/ipv4/conf/{device}/rp_filter", "0") for device in devices_and_all]
     if any(each["node"] == node for each in data["ilm"]) or _takes_null(data, node):
         said.append(("net/mpls/platform_labels", "1048575"))
         said += [(f"net/mpls/conf/{device}/input", "1") for device in ("lo", *devices)]
-    return said + sysctls(data, node)
+    return said if ground.routers else said + sysctls(data, node)
 
 
 def _takes_null(data: Mapping[str, Any], node: int) -> bool:
@@ -191,17 +203,45 @@ def _links(script: Script, data: Mapping[str, Any], wiring: Wiring) -> None:
     mtus = {
         id(side): link["mtu_bytes"] for side, link in zip(wiring.near, data["links"], strict=True)
     }
+    stack = _deepest(data)
     for pair in wiring.pairs:
         for side, other in ((pair.a, pair.b), (pair.b, pair.a)):
             about = f"link {names.get(id(side), 'that nothing is sent on')}"
             mtu = min(_DEVICE_MTU, mtus.get(id(side), _DEVICE_MTU))
-            for line in (
+            lines = [
                 f"link set {side.device} mtu {mtu} txqueuelen 1000 gso_max_segs 1",
-                f"addr add {side.address}/30 dev {side.device}",
+                f"addr add {side.address}/{side.prefix} dev {side.device}",
                 f"link set {side.device} up",
                 f"neigh replace {other.address} lladdr {other.mac} dev {side.device} nud permanent",
-            ):
+            ]
+            if script.ground.routers:
+                room = _LABEL_BYTES * stack
+                mtu = mtu if mtu < _DEVICE_MTU else _ETHERNET_MTU + room
+                lines = [f"link set {side.device} mtu {mtu}", *lines[1:3]]
+            for line in lines:
                 script.say(side.node, "ip", line, about)
+
+
+def _deepest(data: Mapping[str, Any]) -> int:
+    """Labels that a packet has at most: those it enters with, and those put on top on its way."""
+    nhlfe = data["nhlfe"]
+    first = max((len(nhlfe[each["nhlfe"]]["push"]) for each in data["ftn"]), default=0)
+    entries = [nhlfe[each["nhlfe"]] for each in data["ilm"]]
+    return first + max((0, *(len(each["push"]) - each["pop"] for each in entries)))
+
+
+def _enough(script: Script, data: Mapping[str, Any], sent: Traffic) -> None:
+    """Refuses a file of addresses with too few for a node."""
+    for node, own in sent.ends.chosen.items():
+        needed = sum(each[0] == node for each in sent.ends.keys)
+        if needed > len(own):
+            name = data["nodes"][node]["name"]
+            script.refuse(
+                f"node {name}: {needed} addresses are needed, one for each class of the packets "
+                f"that end there; {len(own)} given",
+                "nodes",
+                name,
+            )
 
 
 def _ports(script: Script, data: Mapping[str, Any], wiring: Wiring) -> list[dict[int, Leaf]]:
@@ -248,6 +288,7 @@ def _arrivals(
         chain = ""
         if link.get("ingress") is not None:
             conditioner = data["conditioners"][link["ingress"]]
+            conditioning.refuse_labels(script, data, index, conditioner)
             said += conditioning.filters(script, conditioner, sent.rows(conditioner["classifier"]))
             chain = f"chain {conditioning.AFTER} "
         if side.node in split:
@@ -290,7 +331,7 @@ def codepoints(data: Mapping[str, Any]) -> list[int]:
 def _addresses(script: Script, sent: Traffic) -> None:
     for number, (node, fec, _) in enumerate(sent.ends.keys):
         about = "address of this node" + (f" for forwarding equivalence class {fec}" if fec else "")
-        script.say(node, "ip", f"addr add {Ends.text(number)}/32 dev lo", about)
+        script.say(node, "ip", f"addr add {sent.ends.text(number)}/32 dev lo", about)
 
 
 def _routes(script: Script, data: Mapping[str, Any], its: Course, tables: Forwarding) -> None:

@@ -65,6 +65,36 @@ def filters(
     return said
 
 
+def refuse_labels(
+    script: Script, data: Mapping[str, Any], link: int, conditioner: Mapping[str, Any]
+) -> None:
+    """Refuses a conditioner whose rules ask for packets that arrive there with a label.
+
+    Parameters
+    ----------
+    script : Script
+        Takes what the kernel lacks.
+    data : mapping
+        The compiled network.
+    link : int
+        One-way link at whose far end it is.
+    conditioner : mapping
+        In the compiled network.
+    """
+    labelled = any(
+        each["link"] == link and (each["push"] or not each["pop"]) for each in data["nhlfe"]
+    )
+    rows = conditioner["classifier"]["rows"]
+    if labelled and any(int(cell[0]) for row in rows for cell in row[DSCPS:]):
+        script.refuse(
+            f"conditioner {conditioner['name']}: packets arrive with labels over "
+            f"{data['links'][link]['name']}, and Linux's filters see no IP header below them; "
+            "nearest: the conditioner where packets arrive without, before their path",
+            "conditioners",
+            conditioner["name"],
+        )
+
+
 def _profile(script: Script, name: str, profile: Mapping[str, Any], chain: int) -> list[str]:
     meter = profile["meter"]
     about = f"conditioner {name}, profile {profile['name']}"

@@ -1,14 +1,15 @@
-"""A plan as scripts for real routers: one a node, commented with what each command is for.
+"""A plan as scripts: one a router, commented with what each command is for.
 
-A script holds what the guest ran at that node: settings, addresses and routes for ``ip``, label
-routes, queues and filters for ``tc``. What stands for the wire in the guest (a netem behind each
-device) is set apart and only done when the script is called with ``--wire``.
+A script notes in a file how each of its steps is undone before it takes it. So a second run begins
+by undoing the first, a run that fails undoes itself, and ``--teardown`` leaves nothing behind. A
+step that finds something there already (a route, a root queueing discipline) fails: it never
+replaces.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from trunkline.linux.plan.compile import Compiled
@@ -19,16 +20,50 @@ _HEAD: Final = """\
 # {node}: router {number} of {scenario}, for Linux with iproute2
 #
 # Devices: {devices}
-# Give yours these names (ip link set OLD name NEW), or change the names below. The MPLS modules
-# are needed where labels are: modprobe mpls_router mpls_iptunnel.
-# {wire}
-set -eu
+# Called as it is it sets this router up; with --teardown it undoes that. Either can be repeated.
 """
-_WIRE: Final = (
-    "With --wire it also holds packets for the rate and delay of the scenario's links, as a test "
-    "bed needs"
-)
-_PLAIN: Final = re.compile(r"[^\x20-\x7e]")
+_BODY: Final = """\
+set -u
+state=${TRUNKLINE_STATE:-/run}/trunkline-NAME.undo
+
+# The steps that were taken are undone, the last first.
+undo() {
+    [ -e "$state" ] || return 0
+    sed '1!G;h;$!d' "$state" | while read -r line; do eval "$line" </dev/null >/dev/null 2>&1; done
+    rm -f "$state"
+}
+fail() {
+    echo "$0: $1; undone" >&2
+    undo
+    exit 1
+}
+# run UNDO COMMAND...: how it is undone is noted first, and struck out if it was refused.
+run() {
+    printf '%s\\n' "$1" >>"$state"
+    shift
+    "$@" || { sed '$d' "$state" >"$state.new"; mv "$state.new" "$state"; fail "refused: $*"; }
+}
+setting() { run "sysctl -q -w $1='$(sysctl -n "$1")'" sysctl -q -w "$1=$2"; }
+# value DEVICE WORD: what ip prints behind a word.
+value() { ip -d -o link show dev "$1" | sed -n "s/.* $2 \\\\([0-9]*\\\\).*/\\\\1/p"; }
+link() { run "ip link set $1 $2 $(value "$1" "${4:-$2}")" ip link set "$1" "$2" "$3"; }
+up() {
+    case $(ip -o link show dev "$1") in
+    *[\\<,]UP[,\\>]*) ;;
+    *) run "ip link set $1 down" ip link set "$1" up ;;
+    esac
+}
+
+undo
+[ "${1:-}" != --teardown ] || exit 0
+umask 077
+trap 'fail interrupted' HUP INT TERM
+: >"$state" || exit 1
+"""
+_LABELS: Final = """\
+modprobe -a mpls_router mpls_iptunnel 2>/dev/null
+sysctl -n net.mpls.platform_labels >/dev/null 2>&1 || fail "this kernel has no MPLS (mpls_router)"
+"""
 
 
 def scripts(compiled: Compiled) -> dict[str, str]:
@@ -47,12 +82,11 @@ def scripts(compiled: Compiled) -> dict[str, str]:
     made = {}
     for index, node in enumerate(compiled.network["nodes"]):
         safe = re.sub(r"[^A-Za-z0-9._-]", "_", node["name"])[:60]
-        made[f"n{index}-{safe}.sh"] = "".join(_script(compiled, index))
+        made[f"n{index}-{safe}.sh"] = "".join(_script(compiled, index, f"n{index}-{safe}"))
     return made
 
 
-def _script(compiled: Compiled, node: int) -> Iterator[str]:
-    commands = compiled.script.commands[node]
+def _script(compiled: Compiled, node: int, name: str) -> Iterator[str]:
     sides = [
         side for pair in compiled.wiring.pairs for side in (pair.a, pair.b) if side.node == node
     ]
@@ -70,34 +104,78 @@ def _script(compiled: Compiled, node: int) -> Iterator[str]:
         number=node,
         scenario=shown(compiled.network["name"]),
         devices="; ".join(named) or "none",
-        wire=_WIRE,
     )
+    yield _BODY.replace("NAME", name)
+    for side in sides:
+        device = side.device
+        yield f'ip link show dev {device} >/dev/null 2>&1 || fail "there is no device {device}"\n'
+    settings = compiled.plan.nodes[node].sysctls
     yield "\n# A router, with labels on these devices\n"
-    for key, value in compiled.plan.nodes[node].sysctls:
-        yield f"sysctl -q -w {key.replace('/', '.')}='{value}'\n"
-    plain = [each for each in commands if not each.wire]
-    yield from _batch("addresses and routes", "ip", [c for c in plain if c.program == "ip"])
-    yield from _batch("labels", "ip -f mpls", [c for c in plain if c.program == "mpls"])
-    yield from _batch("queues and filters", "tc", [c for c in plain if c.program == "tc"])
-    wire = [each for each in commands if each.wire]
-    if wire:
-        yield '\n[ "${1:-}" = --wire ] || exit 0\n'
-        yield from _batch("the wire", "ip", [c for c in wire if c.program == "ip"])
-        yield from _batch("the wire", "tc", [c for c in wire if c.program == "tc"])
+    if any(key.startswith("net/mpls") for key, _ in settings):
+        yield _LABELS
+    yield from (f"setting {key} '{value}'\n" for key, value in settings)
+    yield from _steps(compiled.script.commands[node])
 
 
-def _batch(title: str, program: str, commands: Sequence[Command]) -> Iterator[str]:
-    """One program reading its lines; it stops at the first that fails."""
-    if not commands:
-        return
-    yield f"\n# {title}\n{program} -batch - <<'END'\n"
+def _steps(commands: Iterable[Command]) -> Iterator[str]:
+    """Commands that are undone one by one, then the queues and filters that go with their roots."""
+    order = {"ip": 0, "mpls": 1, "tc": 2}
     about = ""
-    for each in commands:
+    batch: list[Command] = []
+    for each in sorted(commands, key=lambda each: order[each.program]):
+        step = _step(each)
+        if step is None:
+            batch.append(each)
+            continue
+        if each.about != about:
+            about = each.about
+            yield f"# {shown(about)}\n" if about else ""
+        yield step + "\n"
+    if not batch:
+        return
+    yield "\n# Queues and filters\ntc -batch - <<'END' || fail \"refused: queues and filters\"\n"
+    for each in batch:
         if each.about and each.about != about:
             yield f"# {shown(each.about)}\n"
             about = each.about
         yield f"{each.line}\n"
     yield "END\n"
+
+
+_UNDONE: Final = (
+    ("ip", r"addr add (.+)", r"ip addr del \1"),
+    ("ip", r"neigh replace (\S+) .*(dev \S+) .*", r"ip neigh del \1 \2"),
+    ("ip", r"route add (\S+ table \d+|\S+) .+", r"ip route del \1"),
+    ("ip", r"rule add (.+)", r"ip rule del \1"),
+    ("ip", r"link add (\S+) .+", r"ip link del \1"),
+    ("mpls", r"route add (\d+) .+", r"ip -f mpls route del \1"),
+    ("tc", r"qdisc add (dev \S+) root .+", r"tc qdisc del \1 root"),
+    ("tc", r"qdisc add (dev \S+) clsact", r"tc qdisc del \1 clsact"),
+)
+_PRINTED: Final = {"txqueuelen": "qlen"}
+"""Words of ``ip link`` that it prints in another way."""
+
+
+def _step(command: Command) -> str | None:
+    """A command with how it is undone; None for what goes with its root."""
+    up = re.fullmatch(r"link set (\S+) up", command.line)
+    if up:
+        return f"up {up[1]}"
+    said = re.fullmatch(r"link set (\S+) (.+)", command.line)
+    if said:
+        words = said[2].split()
+        pairs = zip(words[::2], words[1::2], strict=True)
+        return "\n".join(f"link {said[1]} {k} {v} {_PRINTED.get(k, '')}".rstrip() for k, v in pairs)
+    program = {"mpls": "ip -f mpls"}.get(command.program, command.program)
+    for of, pattern, undone in _UNDONE:
+        found = re.fullmatch(pattern, command.line) if of == command.program else None
+        if found:
+            return f"run '{found.expand(undone)}' {program} {command.line}"
+    assert command.program == "tc", f"how is this undone: {command.line}"
+    return None
+
+
+_PLAIN: Final = re.compile(r"[^\x20-\x7e]")
 
 
 def shown(text: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from trunkline.linux.plan.addresses import Ends, node_name
+from trunkline.linux.plan.ground import GUEST, Ground
 from trunkline.linux.plan.plan import PAYLOAD, SCHEDULED, TcpFlow, UdpFlow
 from trunkline.linux.plan.rehearsal import Rehearsal
 from trunkline.linux.plan.script import Script
@@ -45,6 +46,8 @@ class Traffic:
         Node, forwarding equivalence class, DSCP, protocol and port of what each node sends.
     tcp_starts : dict of int to int
         When each TCP flow starts [ns].
+    ground : Ground
+        Where it is sent; parameters of TCP are a guest's.
     """
 
     udp: list[UdpFlow] = field(default_factory=list)
@@ -56,12 +59,13 @@ class Traffic:
     routed: dict[int, set[int]] = field(default_factory=dict)
     local: list[tuple[int, int, int, str, int]] = field(default_factory=list)
     tcp_starts: dict[int, int] = field(default_factory=dict)
+    ground: Ground = GUEST
 
     def end(self, node: int, fec: int, sender: int, route: tuple[str, ...] = ()) -> str:
         """Address of a node for packets of one class, sent by `sender` with these parameters."""
-        number = self.ends.number(node, fec, route)
+        number = self.ends.number(node, fec, () if self.ground.routers else route)
         self.routed.setdefault(number, set()).add(sender)
-        return Ends.text(number)
+        return self.ends.text(number)
 
     def rows(self, classifier: Mapping[str, Any]) -> list[tuple[int, str]]:
         """Row and keys of each direction of a flow."""
@@ -91,7 +95,9 @@ def traffic(script: Script, data: Mapping[str, Any], rehearsal: Rehearsal) -> Tr
             "flows",
         )
         return Traffic()
-    made = Traffic(sent=rehearsal.sent)
+    numbers = {each["name"]: index for index, each in enumerate(data["nodes"])}
+    chosen = {numbers[name]: those for name, those in script.ground.nodes.items()}
+    made = Traffic(sent=rehearsal.sent, ends=Ends(chosen=chosen), ground=script.ground)
     for index, flow in enumerate(data["flows"]):
         if flow["agent"]["protocol"] == "udp":
             _udp(script, made, index, flow)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from trunkline.linux.plan import mpls
-from trunkline.linux.plan.addresses import Ends, Wiring
+from trunkline.linux.plan.addresses import Wiring
 from trunkline.linux.plan.flows import Traffic
 from trunkline.linux.plan.script import Program, Script
 
@@ -66,7 +66,7 @@ class Forwarding:
         made: dict[Target, tuple[str, str]] = {}
         for number, (target, fec, options) in enumerate(self.sent.ends.keys):
             about = f"to {self.data['nodes'][target]['name']}" + (f", class {fec}" if fec else "")
-            text = f"{Ends.text(number)}/32"
+            text = f"{self.sent.ends.text(number)}/32"
             for node, link in enumerate(state.next[target]):
                 if node == target or link is None:
                     continue
@@ -89,7 +89,7 @@ class Forwarding:
     def rules(self, dscps: Sequence[int]) -> Iterator[tuple[int, str, str]]:
         """Which packets take an FTN entry that is for some DSCPs only: node, rule, what for."""
         for number, (target, fec, _) in enumerate(self.sent.ends.keys):
-            to = f"to {Ends.text(number)}/32"
+            to = f"to {self.sent.ends.text(number)}/32"
             for node in range(len(self.data["nodes"])):
                 for index, entry in self._bound(node, fec):
                     if node == target or not entry.get("dscps"):
@@ -101,7 +101,9 @@ class Forwarding:
                             mask = FTN_MARK | _FTN_MASK | 0x3F
                             rule = f"rule add fwmark {FTN_MARK + dscp:#x}/{mask:#x}"
                             yield node, f"{rule} {to} table {table}", about
-                    for source, own_fec, dscp, protocol, port in self.sent.local:
+                    # Real routers have traffic of their own, not that of the scenario's flows.
+                    flows = () if self.script.ground.routers else self.sent.local
+                    for source, own_fec, dscp, protocol, port in flows:
                         if source == node and own_fec == fec and dscp in entry["dscps"]:
                             rule = f"rule add iif lo ipproto {protocol} dport {port}"
                             yield node, f"{rule} {to} table {table}", about

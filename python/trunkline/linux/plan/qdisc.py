@@ -24,6 +24,8 @@ ENDLESS_PACKETS: Final = 1_000_000
 _MOST_BANDS: Final = 16
 _BASE_QUANTUM: Final = 1500
 _LINK_QUANTUM: Final = 60_000
+_FRAME: Final = 1600
+"""Smallest bucket on a real router: a frame of Ethernet with its labels [B]."""
 
 NEAREST: Final = {
     "wfq": "drr",
@@ -90,7 +92,9 @@ def port(
             "scheduler",
         )
         return {}
-    burst = max(1, -(-rate // 8_000_000))
+    # A microsecond's worth in a guest; timers of real routers are late by up to a millisecond.
+    routers = script.ground.routers
+    burst = max(_FRAME, rate // 8_000) if routers else max(1, -(-rate // 8_000_000))
     script.say(
         side.node,
         "tc",

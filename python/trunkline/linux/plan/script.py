@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from trunkline.linux.plan.ground import GUEST, Ground
 from trunkline.results.render import printable
 
 if TYPE_CHECKING:
@@ -93,21 +94,26 @@ class Script:
         What the kernel lacks; empty if it can do all.
     notes : list of str
         What the kernel does differently, one sentence each.
+    ground : Ground
+        Where the commands are to run.
     """
 
     commands: list[list[Command]]
     reasons: list[Reason] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    ground: Ground = GUEST
 
     @classmethod
-    def of(cls, nodes: int) -> Script:
+    def of(cls, nodes: int, ground: Ground = GUEST) -> Script:
         """A script without a command."""
-        return cls([[] for _ in range(nodes)])
+        return cls([[] for _ in range(nodes)], ground=ground)
 
     def say(
         self, node: int, program: Program, line: str, about: str = "", *, wire: bool = False
     ) -> None:
-        """Adds a command."""
+        """Adds a command; real routers have a wire already."""
+        if wire and self.ground.routers:
+            return
         self.commands[node].append(Command(program, line, about, wire))
 
     def refuse(self, reason: str, *path: str) -> None:
