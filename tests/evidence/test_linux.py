@@ -79,7 +79,7 @@ def test_tcp_is_that_of_the_kernel_over_many_runs(name: str, column: str, share:
 def test_tcp_is_that_of_another_build_of_the_kernel(name: str) -> None:
     (reference,) = [row for row in rows("reference.csv") if row["scenario"] == name]
     goodput = fmean(ours(name, "goodput_bit_s"))
-    assert goodput == pytest.approx(float(reference["goodput_bit_s"]), rel=GOODPUT)
+    assert goodput == pytest.approx(float(reference["goodput_bit_s"]), rel=0.01)
     # One run of a build with ticks of 10 ms, smaller buffers and other phases.
     drops = fmean(ours(name, "packets_dropped"))
     assert drops == pytest.approx(float(reference["packets_dropped"]), rel=0.15)
