@@ -5,19 +5,25 @@
 
 /// Asks for all of a value; no effect but on the caches.
 #[inline(always)]
-#[allow(unsafe_code)]
 pub fn ahead<T>(value: &T) {
+    start(value, usize::MAX);
+}
+
+/// Asks for the first so many lines of a value, of 64 B.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub fn start<T>(value: &T, lines: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
         let start = std::ptr::from_ref(value).cast::<i8>();
-        for line in (0..std::mem::size_of::<T>()).step_by(64) {
+        for line in (0..std::mem::size_of::<T>()).step_by(64).take(lines) {
             // SAFETY: the address lies in `value`; a prefetch of any address reads nothing.
             unsafe { _mm_prefetch(start.add(line), _MM_HINT_T0) };
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = value;
+    let _ = (value, lines);
 }
 
 /// Asks for an element of a slice, if it has one there.

@@ -87,12 +87,16 @@ class TcpOptions(FlowOptions):
         "initial_receive_window 44 packets, rto min 200 ms; keys given beside it replace its own.",
     )
     variant: Literal["tahoe", "reno", "new-reno", "sack"] = Field(
-        default="new-reno", description="What the sender does about a loss."
+        default="new-reno", description="Loss recovery: how the sender finds and repairs a loss."
+    )
+    congestion: Literal["reno"] = Field(
+        default="reno",
+        description="Congestion control: how the window grows, and what a loss leaves of it.",
     )
     impatient: Switch = Field(
         default=False,
-        description="new-reno: restart the timer on the first partial ACK only, not on each "
-        "(RFC 6582 section 4).",
+        description="With stack rfc, new-reno: restart the timer on the first partial ACK only, "
+        "not on each (RFC 6582 section 4).",
     )
     mss: Mss = Field(default=1460, description="Payload of a full segment.")
     header: HeaderBytes = Field(default=40, description="IP and TCP headers of a data segment.")
@@ -121,18 +125,17 @@ class TcpOptions(FlowOptions):
     )
     quick_acks: Annotated[int, Whole("a number of segments", 0, 1000)] = Field(
         default=0,
-        description="With delayed_ack: segments acknowledged one by one at the start; stack linux "
-        "has its own.",
+        description="With stack rfc and delayed_ack: segments acknowledged one by one at first.",
     )
     count_segments: Switch = Field(
         default=False,
-        description="The window grows by the segments that an ACK covers (RFC 3465 without its "
-        "limit, as Linux), not once per ACK.",
+        description="With stack rfc: the window grows by the segments that an ACK covers (RFC 3465 "
+        "without its limit), not once per ACK.",
     )
     stack: Literal["rfc", "linux"] = Field(
         default="rfc",
         description="linux: window, loss recovery, quick ACKs and timers of Linux 6.1 for "
-        "new-reno and sack; limited_transmit, dup_acks, impatient and count_segments are its own.",
+        "new-reno and sack.",
     )
     initial_receive_window: Packets | None = Field(
         default=None,
@@ -140,10 +143,12 @@ class TcpOptions(FlowOptions):
         "two segments for each that comes, up to window (Linux: 65535 B at first). Absent: window.",
     )
     limited_transmit: Switch = Field(
-        default=True, description="New segments on the first two duplicate ACKs (RFC 3042)."
+        default=True,
+        description="With stack rfc: new segments on the first two duplicate ACKs (RFC 3042).",
     )
     dup_acks: Annotated[int, Whole("a number of duplicate ACKs", 1, 1000)] = Field(
-        default=3, description="Duplicate ACKs that mean a loss (RFC 5681 section 3.2)."
+        default=3,
+        description="With stack rfc: duplicate ACKs that mean a loss (RFC 5681 section 3.2).",
     )
     send_overhead: Time = Field(
         default=0,

@@ -1,5 +1,6 @@
 //! Parameters of a TCP connection, every default written out by whoever compiles a scenario.
 
+use super::congestion::CongestionConfig;
 use serde::{Deserialize, Serialize};
 
 /// What a sender does about a loss.
@@ -84,6 +85,9 @@ pub struct TcpConfig {
     /// asked then.
     #[serde(default)]
     pub linux: bool,
+    /// What opens the window and what is left of it after a loss.
+    #[serde(default, skip_serializing_if = "CongestionConfig::is_default")]
+    pub congestion: CongestionConfig,
     /// With `linux`: window that the receiver advertises at first [segments, >= 1]; it grows by two
     /// for each segment that comes (without SACK: in order; Linux: 65535 B at first). None = `window_packets` at once.
     #[serde(default)]
@@ -112,12 +116,41 @@ impl TcpConfig {
         })
     }
 
+    /// Sizes of the datagrams of the transfer.
+    pub(super) fn sizes(&self) -> Sizes {
+        let bytes = |payload: u32| (payload + self.header_bytes).min(u32::from(u16::MAX)) as u16;
+        Sizes {
+            total: self.segments(),
+            full: bytes(self.mss_bytes),
+            last: bytes(self.last_payload()),
+        }
+    }
+
     /// Payload of the last segment of a finite transfer [B].
-    pub(super) fn last_payload(&self) -> u32 {
+    fn last_payload(&self) -> u32 {
         let mss = u64::from(self.mss_bytes);
         match self.size_bytes.map(|size| size % mss) {
             Some(rest) if rest > 0 => rest as u32,
             _ => self.mss_bytes,
+        }
+    }
+}
+
+/// Segments of a transfer, and the IP datagrams that carry them [B].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub total: u32,
+    full: u16,
+    last: u16,
+}
+
+impl Sizes {
+    #[inline]
+    pub fn of(self, seq: u32) -> u16 {
+        if seq + 1 == self.total {
+            self.last
+        } else {
+            self.full
         }
     }
 }

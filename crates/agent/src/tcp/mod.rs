@@ -1,28 +1,25 @@
 //! TCP in whole segments: a sender, a receiver, and what travels between them.
 //!
 //! Sequence numbers count segments from 0; congestion window and threshold are in segments too.
-//! `config.rs` holds the parameters; `sender.rs`, `window.rs` and `view.rs` what all variants share;
-//! `tahoe.rs`, `reno.rs`, `newreno.rs` and `sack.rs` what each does about a loss; `rto.rs` the
-//! timer; `linux/` and `prr.rs` a sender as Linux has it; `receiver.rs` the other end.
+//! A sender is loss recovery, which finds what is lost and sends it again, and congestion control,
+//! which says how large the window is. `config.rs` holds the parameters; `sender.rs` is one of two
+//! stacks, `rfc/` (Tahoe, Reno, NewReno, SACK; `rto.rs` its timer) or `linux/` (as Linux has it;
+//! `prr.rs`); both ask a control in `congestion/`; `receiver.rs` is the other end.
 //!
 //! Absent: connection set-up and release, flow control by a slow reader, the persist timer, more
 //! than 2^32 segments a connection.
 
 mod config;
+mod congestion;
 mod linux;
-mod newreno;
 mod prr;
 mod receiver;
-mod reno;
+mod rfc;
 pub mod rto;
-mod sack;
-mod scoreboard;
 mod sender;
-mod tahoe;
-mod view;
-mod window;
 
 pub use config::{DelayedAck, TcpConfig, Variant};
+pub use congestion::{CongestionConfig, RenoConfig};
 pub use receiver::Receiver;
 pub use sender::Sender;
 

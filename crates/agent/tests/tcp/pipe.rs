@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use trunkline_agent::tcp::{
-    Ack, AckFields, DelayedAck, Receiver, Segment, Sender, State, TcpConfig, Variant,
+    Ack, AckFields, CongestionConfig, DelayedAck, Receiver, Segment, Sender, State, TcpConfig,
+    Variant,
 };
 use trunkline_packet::arena::SackBlocks;
 use trunkline_units::{Serializer, Stream, Time, NEVER, SECOND};
@@ -35,6 +36,7 @@ pub fn config(variant: Variant) -> TcpConfig {
         count_segments: false,
         linux: false,
         initial_receive_window: None,
+        congestion: CongestionConfig::default(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Agents.
 
 use super::{MS, SECOND};
-use trunkline_agent::tcp::{TcpConfig, Variant};
+use trunkline_agent::tcp::{CongestionConfig, TcpConfig, Variant};
 use trunkline_agent::udp::{Arrivals, Size, UdpConfig};
 use trunkline_engine::network::Agent;
 
@@ -61,5 +61,6 @@ pub fn tcp(variant: Variant) -> TcpConfig {
         count_segments: false,
         linux: false,
         initial_receive_window: None,
+        congestion: CongestionConfig::default(),
     }
 }

@@ -16,6 +16,7 @@ from trunkline.scenario.check import (
     recovery,
     run,
     slas,
+    tcp,
     trunks,
 )
 from trunkline.scenario.model import Sections
@@ -33,6 +34,7 @@ CHECKS = (
     diffserv.check,
     trunks.check,
     flows.check,
+    tcp.check,
     recovery.check,
     outages.check,
     probes.check,

@@ -97,14 +97,6 @@ def _tcp(flow: Tcp, path: Path, problems: Problems) -> None:
             allowed="new-reno or sack",
             at_key=True,
         )
-    if flow.stack == "linux" and flow.send_overhead:
-        problems.add(
-            "relation",
-            (*path, "send_overhead"),
-            "the stack of Linux has no send_overhead",
-            given=format_time(flow.send_overhead),
-            at_key=True,
-        )
     if flow.size is not None and flow.size > flow.mss * (2**31 - 1):
         problems.add(
             "range",

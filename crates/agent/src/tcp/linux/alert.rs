@@ -6,11 +6,12 @@
 //! leave room for what is lost, and more of them than that are a sign of reordering: the number that
 //! means a loss rises with them (with SACK, until a timeout).
 
-use super::{Linux, News, Phase, Repair, DUP_THRESH, MOST_REORDERING};
+use super::{News, Phase, Repair, Sender, DUP_THRESH, MOST_REORDERING};
+use crate::tcp::congestion::Cause;
 use crate::tcp::Ack;
 use trunkline_units::Time;
 
-impl Linux {
+impl Sender {
     /// Moves the phase; says what goes next.
     pub(super) fn alert(
         &mut self,
@@ -28,7 +29,7 @@ impl Linux {
             self.queue.held = 0;
         }
         if news.echo {
-            self.prior_ssthresh = 0;
+            self.prior_ssthresh = 0.0;
         }
         if self.phase == Phase::Open {
             self.again_since = None;
@@ -151,13 +152,13 @@ impl Linux {
         if !self.queue.any_again() {
             self.again_since = None;
         }
-        self.prior_ssthresh = 0;
+        self.prior_ssthresh = 0.0;
         self.init_undo();
         if !self.reducing() {
             if !echo {
                 self.prior_ssthresh = self.current_ssthresh();
             }
-            self.start_reduction();
+            self.start_reduction(Cause::Loss);
         }
         self.recoveries += 1;
         self.phase = Phase::Recovery;
@@ -168,10 +169,10 @@ impl Linux {
             self.again_since = None;
         }
         if echo {
-            self.prior_ssthresh = 0;
+            self.prior_ssthresh = 0.0;
             if self.phase < Phase::Reducing {
                 self.undo = false;
-                self.start_reduction();
+                self.start_reduction(Cause::Mark);
                 self.phase = Phase::Reducing;
             }
         }
@@ -241,12 +242,12 @@ impl Linux {
         let again = self.phase == Phase::Loss && self.expiries == 0;
         if self.phase <= Phase::Disorder || self.high_seq <= self.una || again {
             self.prior_ssthresh = self.current_ssthresh();
-            self.prior_cwnd = self.cwnd;
-            self.ssthresh = (self.cwnd / 2).max(2);
+            self.prior_cwnd = self.cwnd();
+            self.set_threshold(Cause::Timeout);
             self.init_undo();
         }
-        self.cwnd = self.queue.in_flight() + 1;
-        self.credit = 0;
+        self.window.cwnd = f64::from(self.queue.in_flight() + 1);
+        self.window.credit = 0;
         if self.phase <= Phase::Disorder && self.queue.held >= DUP_THRESH {
             self.reordering = self.reordering.min(DUP_THRESH);
         }

@@ -24,15 +24,15 @@ mod undo;
 mod window;
 mod writer;
 
+use super::config::Sizes;
+use super::congestion::{Control, Growth, Window};
 use super::prr::Prr;
-use super::{Ack, Counters, State, TcpConfig, Variant};
+use super::{Ack, Counters, Segment, State, TcpConfig, Variant};
 use queue::{Queue, Taken};
 use std::collections::VecDeque;
 use timer::Estimator;
 use trunkline_units::{Time, NEVER};
 
-/// A threshold that was never set.
-const INFINITE: u32 = u32::MAX;
 /// RFC 5681 section 3.2: duplicates that mean a loss, before reordering was seen.
 const DUP_THRESH: u32 = 3;
 const MOST_REORDERING: u32 = 300;
@@ -83,18 +83,16 @@ struct News {
 
 /// Sending end, without the sizes of its segments.
 #[derive(Clone, Debug)]
-pub(super) struct Linux {
+pub struct Sender {
     sack: bool,
     timestamps: bool,
     ecn: bool,
-    cwnd: u32,
-    credit: u32, // segments acknowledged towards the next of the window
-    ssthresh: u32,
-    clamp: u32,
+    window: Window,
+    control: Control,
     una: u32,
     next: u32,
     end: u32,
-    total: u32,
+    sizes: Sizes,
     offer: offer::Offer,
     queue: Queue,
     phase: Phase,
@@ -103,7 +101,7 @@ pub(super) struct Linux {
     reordering_seen: bool,
     prr: Prr,
     prr_sent: u32,
-    prior_ssthresh: u32, // 0: not to be taken back
+    prior_ssthresh: f64, // 0: not to be taken back
     prior_cwnd: u32,
     undo: bool, // a reduction may be taken back
     undo_again: i64,
@@ -128,21 +126,27 @@ pub(super) struct Linux {
     recoveries: u64,
 }
 
-impl Linux {
+impl Sender {
     pub fn new(config: &TcpConfig) -> Self {
         let clamp = config.window_packets.max(1);
         Self {
             sack: config.variant == Variant::Sack,
             timestamps: config.timestamps,
             ecn: config.ecn,
-            cwnd: (config.initial_window as u32).clamp(1, clamp),
-            credit: 0,
-            ssthresh: config.initial_ssthresh.map_or(INFINITE, |given| (given as u32).max(2)),
-            clamp,
+            window: Window {
+                cwnd: f64::from((config.initial_window as u32).clamp(1, clamp)),
+                ssthresh: config
+                    .initial_ssthresh
+                    .map_or(f64::INFINITY, |given| given.trunc().max(2.0)),
+                cap: clamp,
+                credit: 0,
+                growth: Growth::Linux,
+            },
+            control: Control::new(&config.congestion),
             una: 0,
             next: 0,
             end: config.segments(),
-            total: config.segments(),
+            sizes: config.sizes(),
             offer: offer::Offer::new(config),
             queue: Queue::default(),
             phase: Phase::Open,
@@ -151,7 +155,7 @@ impl Linux {
             reordering_seen: false,
             prr: Prr::default(),
             prr_sent: 0,
-            prior_ssthresh: 0,
+            prior_ssthresh: 0.0,
             prior_cwnd: 0,
             undo: false,
             undo_again: -1,
@@ -178,7 +182,7 @@ impl Linux {
     }
 
     pub fn start(&mut self, now: Time) {
-        if self.total == 0 {
+        if self.sizes.total == 0 {
             self.finished_at = Some(now);
         }
         self.send_new(now, false);
@@ -190,23 +194,20 @@ impl Linux {
         self.end = self.next;
     }
 
-    /// The next segment to send, and whether it went before.
-    pub fn pop(&mut self) -> Option<(u32, bool)> {
-        self.out.pop_front()
+    /// The next segment to send, if any.
+    pub fn next_segment(&mut self) -> Option<Segment> {
+        let (seq, retransmission) = self.out.pop_front()?;
+        // RFC 3168 section 6.1.2: on the first new data after the reduction.
+        let cwr = !retransmission && std::mem::take(&mut self.cwr);
+        let (ip_bytes, push) = (self.sizes.of(seq), self.writer.ends(seq));
+        Some(Segment { seq, ip_bytes, retransmission, cwr, push })
     }
 
-    /// Whether the segment ends a write of the application.
-    pub fn pushes(&self, seq: u32) -> bool {
-        self.writer.ends(seq)
-    }
-
-    /// Whether the next new segment tells that the window was reduced (RFC 3168 section 6.1.2).
-    pub fn take_cwr(&mut self) -> bool {
-        std::mem::take(&mut self.cwr)
-    }
-
-    /// An acknowledgement arrived: neither old nor of anything not sent.
+    /// An acknowledgement arrived.
     pub fn on_ack(&mut self, ack: &Ack, now: Time) {
+        if ack.ack < self.una || ack.ack > self.next {
+            return; // older than one seen before (RFC 9293 section 3.10.7.4), or for nothing sent
+        }
         let mut news = News { advanced: ack.ack > self.una, ..News::default() };
         news.echo = self.ecn && ack.ece;
         let (prior_una, prior_high) = (self.una, self.prior_high());
@@ -223,12 +224,12 @@ impl Linux {
             if news.set_timer {
                 self.set_timer(now);
             }
-            self.control(&news);
+            self.control(&news, now);
             self.repair(repair, now);
         }
         self.send_new(now, false);
         self.writer.write(self.una, self.next);
-        if self.una == self.total {
+        if self.una == self.sizes.total {
             self.finished_at = self.finished_at.or(Some(now));
         }
     }
@@ -327,27 +328,19 @@ impl Linux {
         }
     }
 
-    pub fn una(&self) -> u32 {
-        self.una
-    }
-
-    pub fn next(&self) -> u32 {
-        self.next
-    }
-
-    pub fn cwnd(&self) -> f64 {
-        f64::from(self.cwnd)
+    pub fn window(&self) -> f64 {
+        self.window.cwnd
     }
 
     pub fn ssthresh(&self) -> f64 {
-        f64::from(self.ssthresh.min(self.clamp))
+        self.window.ssthresh.min(f64::from(self.window.cap))
     }
 
-    pub fn srtt_ns(&self) -> Option<f64> {
+    pub fn srtt(&self) -> Option<f64> {
         self.estimator.srtt().map(|us| us as f64 * 1e3)
     }
 
-    pub fn rto_ns(&self) -> u64 {
+    pub fn rto(&self) -> u64 {
         self.estimator.rto() * timer::TICK
     }
 
@@ -363,7 +356,7 @@ impl Linux {
         match self.phase {
             Phase::Recovery => State::FastRecovery,
             Phase::Loss => State::Timeout,
-            _ if self.cwnd < self.ssthresh => State::SlowStart,
+            _ if self.window.cwnd < self.window.ssthresh => State::SlowStart,
             _ => State::CongestionAvoidance,
         }
     }

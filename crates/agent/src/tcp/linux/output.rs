@@ -4,15 +4,15 @@
 //! step 2b; Linux 6.1 (`tcp_xmit_retransmit_queue`, `tcp_write_xmit`, `tcp_rearm_rto`).
 
 use super::timer::{fires, ticks, TICK};
-use super::{Linux, News, Pending, Phase, Repair};
+use super::{News, Pending, Phase, Repair, Sender};
 use trunkline_units::{Time, NEVER};
 
-impl Linux {
+impl Sender {
     /// Sends new data; one segment beyond the window as a probe.
     pub(super) fn send_new(&mut self, now: Time, probe: bool) {
         let first = self.next;
         while self.next < self.end && self.next < self.offer.end(self.una) {
-            if !probe && self.queue.in_flight() >= self.cwnd {
+            if !probe && self.queue.in_flight() >= self.cwnd() {
                 break;
             }
             let empty = self.queue.len() == 0;
@@ -31,7 +31,7 @@ impl Linux {
             }
         }
         let sent = self.next - first;
-        let limited = self.queue.in_flight() >= self.cwnd;
+        let limited = self.queue.in_flight() >= self.cwnd();
         if sent > 0 || limited {
             self.validate(limited);
         }
@@ -59,7 +59,7 @@ impl Linux {
     }
 
     pub(super) fn send_lost(&mut self, now: Time) {
-        while self.queue.in_flight() < self.cwnd && self.queue.again < self.queue.lost {
+        while self.queue.in_flight() < self.cwnd() && self.queue.again < self.queue.lost {
             let Some(seq) = self.queue.next_lost() else { break };
             self.send_again(seq, now);
             if self.reducing() {

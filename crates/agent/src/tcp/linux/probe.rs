@@ -5,12 +5,13 @@
 //! halved when its acknowledgement comes. Absent: D-SACK, which would tell that both arrived.
 
 use super::timer::ticks;
-use super::{Linux, News, Pending, Phase};
+use super::{News, Pending, Phase, Sender};
+use crate::tcp::congestion::Cause;
 use trunkline_units::Time;
 
 const LEAST_US: u64 = 2_000;
 
-impl Linux {
+impl Sender {
     /// Sets the timer for a probe, if one may be sent. `rearming`: the timeout would run from now.
     pub(super) fn schedule_probe(&mut self, now: Time, rearming: bool) -> bool {
         let calm = matches!(self.phase, Phase::Open | Phase::Reducing);
@@ -50,7 +51,7 @@ impl Linux {
         if !self.probe_again {
             self.probe_end = None;
         } else if ack > end {
-            self.start_reduction();
+            self.start_reduction(Cause::Loss);
             self.phase = Phase::Reducing;
             self.end_reduction();
             self.keep_open();

@@ -6,7 +6,7 @@
 
 use super::queue::Taken;
 use super::timer::{ticks, Estimator};
-use super::{Linux, News, Pending, Phase};
+use super::{News, Pending, Phase, Sender};
 use trunkline_units::Time;
 
 const US: u64 = 1_000;
@@ -54,7 +54,7 @@ impl Rack {
     }
 }
 
-impl Linux {
+impl Sender {
     fn settle(&self) -> u64 {
         let sure = self.phase >= Phase::Recovery || self.queue.held >= self.reordering;
         if !self.reordering_seen && sure {

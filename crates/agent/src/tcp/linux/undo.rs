@@ -4,13 +4,13 @@
 //! (`tcp_undo_cwnd_reduction`). Evidence is that nothing sent again is unaccounted for, or a time
 //! stamp from before the first segment sent again (RFC 3522, Eifel detection), or F-RTO's.
 
-use super::{Linux, Phase};
+use super::{Phase, Sender};
 use crate::tcp::Ack;
 use trunkline_units::Time;
 
 const MS: Time = 1_000_000;
 
-impl Linux {
+impl Sender {
     pub(super) fn init_undo(&mut self) {
         let probe = u32::from(self.probe_end.is_some() && self.probe_again);
         let out = i64::from(self.queue.again + probe);
@@ -34,10 +34,10 @@ impl Linux {
         if forgive {
             self.queue.forgive();
         }
-        if self.prior_ssthresh > 0 {
-            self.cwnd = self.cwnd.max(self.prior_cwnd);
-            if self.prior_ssthresh > self.ssthresh {
-                self.ssthresh = self.prior_ssthresh;
+        if self.prior_ssthresh > 0.0 {
+            self.control.undone(&mut self.window, f64::from(self.prior_cwnd));
+            if self.prior_ssthresh > self.window.ssthresh {
+                self.window.ssthresh = self.prior_ssthresh;
                 self.cwr = false;
             }
         }

@@ -1,48 +1,60 @@
-//! The congestion window: Reno's growth, and its reduction in proportion to what arrives.
+//! The congestion window: when it may grow, and its reduction in proportion to what arrives.
 //!
-//! Source: RFC 5681 section 3.1 by segments acknowledged (RFC 3465 without its limit); RFC 6937
-//! (`prr.rs`); RFC 7661 section 4.1 for when it may grow: it was full, or in slow start half full.
+//! Source: RFC 6937 (`prr.rs`); RFC 7661 section 4.1 for when it may grow: it was full, or in slow start half full.
 
-use super::{Linux, News, Phase, INFINITE};
+use super::{News, Phase, Sender};
+use crate::tcp::congestion::{Cause, View};
 use crate::tcp::prr::Progress;
+use trunkline_units::Time;
 
-impl Linux {
+impl Sender {
     pub(super) fn reducing(&self) -> bool {
         matches!(self.phase, Phase::Reducing | Phase::Recovery)
     }
 
     /// The threshold that a reduction can be taken back to.
-    pub(super) fn current_ssthresh(&self) -> u32 {
+    pub(super) fn current_ssthresh(&self) -> f64 {
         if self.reducing() {
-            self.ssthresh
+            self.window.ssthresh
         } else {
-            self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4)
+            let cwnd = self.cwnd();
+            self.window.ssthresh.max(f64::from(cwnd / 2 + cwnd / 4))
         }
     }
 
-    pub(super) fn start_reduction(&mut self) {
+    /// Congestion window, whole [segments].
+    pub(super) fn cwnd(&self) -> u32 {
+        self.window.cwnd as u32
+    }
+
+    pub(super) fn set_threshold(&mut self, cause: Cause) {
+        let left = self.control.reduced(&self.window, self.window.cwnd, cause);
+        self.window.ssthresh = left.trunc().max(2.0);
+        self.window.credit = 0;
+    }
+
+    pub(super) fn start_reduction(&mut self, cause: Cause) {
         self.high_seq = self.next;
         self.probe_end = None;
-        self.credit = 0;
-        self.prior_cwnd = self.cwnd;
-        self.prr.start(self.cwnd);
+        self.prior_cwnd = self.cwnd();
+        self.prr.start(self.prior_cwnd);
         self.prr_sent = 0;
-        self.ssthresh = (self.cwnd / 2).max(2);
+        self.set_threshold(cause);
         self.cwr = self.ecn;
     }
 
     pub(super) fn end_reduction(&mut self) {
-        if self.ssthresh < INFINITE && (self.phase == Phase::Reducing || self.undo) {
-            self.cwnd = self.ssthresh;
+        if self.window.ssthresh.is_finite() && (self.phase == Phase::Reducing || self.undo) {
+            self.window.cwnd = self.window.ssthresh;
         }
     }
 
     /// After all else is known of an acknowledgement.
-    pub(super) fn control(&mut self, news: &News) {
+    pub(super) fn control(&mut self, news: &News, now: Time) {
         if self.reducing() {
             self.reduce(news.delivered, news.advanced && news.lost == 0);
         } else if news.advanced || (self.reordering > super::DUP_THRESH && news.held) {
-            self.grow(news.delivered);
+            self.grow(news.delivered, now);
         }
     }
 
@@ -51,33 +63,22 @@ impl Linux {
             return;
         }
         let in_flight = self.queue.in_flight();
-        let progress =
-            Progress { ssthresh: self.ssthresh, in_flight, delivered, sent: self.prr_sent, clean };
-        self.cwnd = in_flight + self.prr.allows(&progress);
+        let progress = Progress {
+            ssthresh: self.window.ssthresh as u32,
+            in_flight,
+            delivered,
+            sent: self.prr_sent,
+            clean,
+        };
+        self.window.cwnd = f64::from(in_flight + self.prr.allows(&progress));
     }
 
-    fn grow(&mut self, mut acked: u32) {
-        let slow = self.cwnd < self.ssthresh;
-        let half_full = slow && self.cwnd < 2 * self.most_out;
-        if !self.limited && !half_full {
-            return;
+    fn grow(&mut self, acked: u32, now: Time) {
+        let slow = self.window.cwnd < self.window.ssthresh;
+        let half_full = slow && self.cwnd() < 2 * self.most_out;
+        if self.limited || half_full {
+            self.control.acknowledged(&mut self.window, || View { now, acked });
         }
-        if slow {
-            let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
-            acked -= grown - self.cwnd;
-            self.cwnd = grown.min(self.clamp);
-            if acked == 0 {
-                return;
-            }
-        }
-        if self.credit >= self.cwnd {
-            self.credit = 0;
-            self.cwnd += 1;
-        }
-        self.credit += acked;
-        let more = self.credit / self.cwnd;
-        self.credit -= more * self.cwnd;
-        self.cwnd = (self.cwnd + more).min(self.clamp);
     }
 
     /// Something was sent, or the window is full: remembers for a window of data which it was.

@@ -4,8 +4,8 @@
 //! timeout: a second fast retransmit is not made for data sent before the first (ns-2's `bugFix_`,
 //! RFC 6582's `recover`).
 
-use super::sender::{Phase, Sender};
-use super::Ack;
+use super::{Phase, Sender};
+use crate::tcp::Ack;
 use trunkline_units::Time;
 
 #[inline]
@@ -18,7 +18,7 @@ pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     if sender.phase == Phase::FastRecovery || sender.una >= sender.recover {
         sender.phase = Phase::Open;
     }
-    sender.grow(ack);
+    sender.grow(ack, now);
 }
 
 pub(super) fn on_dup_ack(sender: &mut Sender, now: Time) {
@@ -31,7 +31,7 @@ pub(super) fn on_dup_ack(sender: &mut Sender, now: Time) {
 
 /// RFC 5681 section 3.2 steps 2 and 3: halve, resend, inflate by the segments known to have left.
 pub(super) fn enter_fast_recovery(sender: &mut Sender, now: Time) {
-    sender.halve(sender.cwnd);
+    sender.reduce(sender.window.cwnd);
     sender.on_loss(now);
     sender.phase = Phase::FastRecovery;
     sender.inflation = sender.threshold;

@@ -3,8 +3,8 @@
 //! Source: RFC 6675 section 5; the scoreboard of section 4 is in `scoreboard.rs`. After a timeout
 //! the blocks are kept and every segment not held is sent again in order (section 5.1).
 
-use super::sender::{Phase, Sender};
-use super::Ack;
+use super::{Phase, Sender};
+use crate::tcp::Ack;
 use trunkline_units::Time;
 
 #[inline]
@@ -34,7 +34,7 @@ fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     }
     // (A) leaves recovery with the window it had; while it lasts the window stands still.
     if !recovering {
-        sender.grow(ack);
+        sender.grow(ack, now);
     }
 }
 
@@ -43,9 +43,9 @@ fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
 fn enter_recovery(sender: &mut Sender, now: Time) {
     let flight = sender.max - sender.una;
     // RFC 5681 section 3.2 step 2: segments of limited transmit do not count.
-    let extra = flight.saturating_sub(sender.cwnd as u32);
-    if sender.halve(f64::from(flight - extra)) {
-        sender.cwnd = sender.ssthresh;
+    let extra = flight.saturating_sub(sender.window.cwnd as u32);
+    if sender.reduce(f64::from(flight - extra)) {
+        sender.window.cwnd = sender.window.ssthresh;
     }
     sender.on_loss(now);
     sender.phase = Phase::FastRecovery;
@@ -56,8 +56,9 @@ fn enter_recovery(sender: &mut Sender, now: Time) {
 /// NextSeg, if the window has room for one segment (steps (3.3) and (C)). `take` books it.
 #[inline]
 pub(super) fn choose(sender: &mut Sender, take: bool) -> Option<u32> {
-    let window = sender.cwnd as u32;
-    let fresh = sender.next < sender.end && sender.next < sender.una.saturating_add(sender.window);
+    let window = sender.window.cwnd as u32;
+    let fresh =
+        sender.next < sender.end && sender.next < sender.una.saturating_add(sender.window.cap);
     if sender.phase == Phase::Open {
         // Without limited transmit, segments that left the network free no room before recovery.
         let flight = if sender.limited_transmit {

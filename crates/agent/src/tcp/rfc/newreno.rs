@@ -9,8 +9,8 @@
 //! against needless retransmits.
 
 use super::reno::enter_fast_recovery;
-use super::sender::{Phase, Sender};
-use super::Ack;
+use super::{Phase, Sender};
+use crate::tcp::Ack;
 use trunkline_units::Time;
 
 #[inline]
@@ -31,7 +31,7 @@ pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     if sender.phase == Phase::Timeout && sender.una >= sender.recover {
         sender.phase = Phase::Open;
     }
-    sender.grow(ack);
+    sender.grow(ack, now);
 }
 
 pub(super) fn on_dup_ack(sender: &mut Sender, now: Time) {
@@ -48,7 +48,7 @@ fn on_partial_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     if sender.inflation > acked {
         sender.inflation -= acked - 1;
     } else {
-        sender.cwnd = (sender.cwnd - f64::from(acked - sender.inflation)).max(1.0);
+        sender.window.cwnd = (sender.window.cwnd - f64::from(acked - sender.inflation)).max(1.0);
         sender.inflation = 1;
     }
     sender.slide(ack.ack);

@@ -7,8 +7,9 @@
 //! size, of which no more than a window counts, as what it holds beyond has left the network; and
 //! at a second timeout of the same segment nothing.
 
-use super::sender::{Phase, Sender, NONE};
-use super::{Ack, Variant};
+use super::{Phase, Sender, NONE};
+use crate::tcp::congestion::{Cause, View};
+use crate::tcp::{Ack, Variant};
 use trunkline_units::{Time, NEVER};
 
 impl Sender {
@@ -38,37 +39,30 @@ impl Sender {
     /// RFC 6298 (5.2), (5.3). A window held shut by ECN waits for the timer too.
     #[inline]
     pub(super) fn rearm(&mut self, now: Time) {
-        if self.una == self.total {
+        if self.una == self.sizes.total {
             self.finished_at = Some(now);
             self.rtx_at = NEVER;
-        } else if self.una < self.max || self.cwnd < 1.0 {
+        } else if self.una < self.max || self.window.cwnd < 1.0 {
             self.rtx_at = now + self.rto.current();
         } else {
             self.rtx_at = NEVER;
         }
     }
 
-    /// RFC 5681 section 3.1: one segment more per new acknowledgement in slow start, 1 / cwnd in
-    /// congestion avoidance. One that carries ECN-Echo opens nothing (RFC 3168 section 6.1.2).
+    /// Opens the window by a new acknowledgement, as the control wants it. One that carries ECN-Echo opens nothing (RFC 3168 section 6.1.2).
     #[inline]
-    pub(super) fn grow(&mut self, ack: &Ack) {
+    pub(super) fn grow(&mut self, ack: &Ack, now: Time) {
         if ack.ece && self.ecn {
             return;
         }
-        if self.count_segments {
-            return self.grow_by_segments();
-        }
-        let more = if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
-        self.cwnd = (self.cwnd + more).min(f64::from(self.window));
+        let acked = self.covered;
+        self.control.acknowledged(&mut self.window, || View { now, acked });
     }
 
-    /// RFC 3465 sections 2.1 and 2.2 in segments: as many as were covered in slow start, up to the
-    /// threshold; the rest of them opens 1 / cwnd each.
-    fn grow_by_segments(&mut self) {
-        let covered = f64::from(self.covered);
-        let fast = covered.min((self.ssthresh - self.cwnd).max(0.0));
-        self.cwnd += fast;
-        self.cwnd = (self.cwnd + (covered - fast) / self.cwnd).min(f64::from(self.window));
+    /// Threshold and window that a reduction of `size` segments leaves.
+    fn reduced(&mut self, size: f64, cause: Cause) -> (f64, f64) {
+        let left = self.control.reduced(&self.window, size, cause);
+        (left.trunc().max(2.0), left.max(1.0))
     }
 
     /// Whether a fast retransmit is allowed: all that was outstanding at the last loss is
@@ -77,13 +71,12 @@ impl Sender {
         self.una > self.recover || self.recover == 0
     }
 
-    /// Halves the window for a loss, unless an ECN-Echo did so for the same window of data
-    /// (RFC 3168 section 6.1.2), and marks the point up to which this counts. True: halved now.
-    pub(super) fn halve(&mut self, size: f64) -> bool {
+    /// Reduces the window for a loss, unless an ECN-Echo did so for the same window of data
+    /// (RFC 3168 section 6.1.2), and marks the point up to which this counts. True: reduced now.
+    pub(super) fn reduce(&mut self, size: f64) -> bool {
         let by_ecn = self.ecn && self.una < self.reduced && self.phase == Phase::Open;
         if !by_ecn {
-            self.ssthresh = (size / 2.0).trunc().max(2.0);
-            self.cwnd = (size / 2.0).max(1.0);
+            (self.window.ssthresh, self.window.cwnd) = self.reduced(size, Cause::Loss);
         }
         self.mark_reduced();
         !by_ecn
@@ -108,12 +101,13 @@ impl Sender {
         if ack <= self.reduced && self.reduced > 0 {
             return;
         }
-        self.ssthresh = (self.cwnd / 2.0).trunc().max(2.0);
-        if self.cwnd <= 1.0 {
-            self.cwnd = 0.5;
+        let cwnd;
+        (self.window.ssthresh, cwnd) = self.reduced(self.window.cwnd, Cause::Mark);
+        if self.window.cwnd <= 1.0 {
+            self.window.cwnd = 0.5;
             self.rtx_at = now + self.rto.current();
         } else {
-            self.cwnd = (self.cwnd / 2.0).max(1.0);
+            self.window.cwnd = cwnd;
         }
         self.mark_reduced();
     }
@@ -123,23 +117,23 @@ impl Sender {
     pub(super) fn on_timeout(&mut self, now: Time) {
         self.rtx_at = NEVER;
         if self.una == self.max {
-            self.cwnd = self.cwnd.max(1.0); // the window was shut by ECN, nothing is lost
+            self.window.cwnd = self.window.cwnd.max(1.0); // the window was shut by ECN, nothing is lost
             return;
         }
         if self.variant != Variant::Sack {
-            self.ssthresh = (self.cwnd / 2.0).trunc().max(2.0);
+            self.window.ssthresh = self.reduced(self.window.cwnd, Cause::Timeout).0;
             self.next = self.una;
         } else {
             // RFC 5681 section 3.1: held when the timer resends the same segment.
             if self.scoreboard.timed_out_at() != Some(self.una) {
-                let flight = f64::from(self.max - self.una).min(self.cwnd);
-                self.ssthresh = (flight / 2.0).trunc().max(2.0);
+                let flight = f64::from(self.max - self.una).min(self.window.cwnd);
+                self.window.ssthresh = self.reduced(flight, Cause::Timeout).0;
             }
             self.scoreboard.on_timeout(self.una, self.max);
         }
         self.timeouts += 1;
         self.phase = Phase::Timeout;
-        self.cwnd = 1.0;
+        self.window.cwnd = 1.0;
         self.recover = self.max;
         self.dup_acks = 0;
         self.inflation = 0;

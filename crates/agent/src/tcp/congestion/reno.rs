@@ -1,0 +1,37 @@
+//! Reno: a segment more for each acknowledged in slow start, one a window afterwards; a loss, a mark
+//! or a timeout halves.
+//!
+//! Source: RFC 5681 section 3.1, RFC 3465 (by segments), RFC 3168 section 6.1.2; what arithmetic is in
+//! `window.rs`.
+
+use super::{Cause, Congestion, View, Window};
+use serde::{Deserialize, Serialize};
+
+/// Reno has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RenoConfig {}
+
+#[derive(Clone, Debug)]
+pub(in crate::tcp) struct Reno;
+
+impl Reno {
+    pub(super) fn new(_config: &RenoConfig) -> Self {
+        Self
+    }
+}
+
+impl Congestion for Reno {
+    #[inline]
+    fn acknowledged(&mut self, window: &mut Window, view: &View) {
+        let left = window.start_slowly(f64::from(view.acked));
+        if left > 0.0 {
+            window.open(left, window.cwnd);
+        }
+    }
+
+    #[inline]
+    fn reduced(&mut self, _window: &Window, size: f64, _cause: Cause) -> f64 {
+        size / 2.0
+    }
+}

@@ -1,0 +1,302 @@
+//! A sender after the RFCs and ns-2: what every variant shares. Events in, segments out, in which order and when.
+//!
+//! Source: RFC 5681 (loss recovery), RFC 3042 (limited transmit); how the window moves is in
+//! `window.rs`.
+//! Differs: after a timeout Tahoe, Reno and NewReno go back to the first unacknowledged segment
+//! and send on from there, as ns-2 does. Absent: congestion window validation (RFC 7661).
+
+mod newreno;
+mod reno;
+mod sack;
+mod scoreboard;
+mod tahoe;
+mod view;
+mod window;
+
+use super::config::Sizes;
+use super::congestion::{Control, Growth, Window};
+use super::{rto::Rto, Ack, Segment, TcpConfig, Variant};
+use scoreboard::Scoreboard;
+use trunkline_units::{Span, Stream, Time, NEVER};
+
+/// No segment is being timed.
+const NONE: u32 = u32::MAX;
+
+/// Where the sender stands between losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// No loss is being repaired.
+    Open,
+    /// Duplicate acknowledgements told of a loss; until `recover` is acknowledged.
+    FastRecovery,
+    /// The timer ran out; until `recover` is acknowledged.
+    Timeout,
+}
+
+/// Sending end of a TCP connection.
+///
+/// The two cache lines that every acknowledgement touches come first.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct Sender {
+    window: Window,
+    una: u32,   // first segment not acknowledged (SND.UNA)
+    next: u32,  // next to send; below `max` when going back after a timeout
+    max: u32,   // one past the highest sent (SND.MAX)
+    end: u32,   // one past the last to send
+    limit: u32, // one past the last that window and transfer allow
+    burst: u32, // segments the last event lets go at once
+    dup_acks: u32,
+    inflation: u32, // segments that left the network during fast recovery
+    recover: u32,   // `max` at the last loss: RFC 6582's "recover", plus one
+    timed: u32,     // the segment being timed, or `NONE`
+    timed_at: Time,
+    rtx_at: Time,
+    release_at: Time,
+    threshold: u32,
+    reduced: u32, // `max` at the last reduction of the window
+    sizes: Sizes,
+    phase: Phase,
+    variant: Variant,
+    /// The first unacknowledged segment goes next, whatever the window.
+    resend: bool,
+    partial_seen: bool,
+    impatient: bool,
+    limited_transmit: bool,
+    released: bool,
+    timestamps: bool,
+    ecn: bool,
+    cwr: bool,
+    rto: Rto,
+    control: Control,
+    overhead: Span,
+    covered: u32, // segments that the last new acknowledgement covered
+    finished_at: Option<Time>,
+    retransmissions: u64,
+    timeouts: u64,
+    fast_retransmits: u64,
+    scoreboard: Scoreboard,
+}
+
+impl Sender {
+    /// A sender that has sent nothing and waits for [`Sender::start`].
+    #[must_use]
+    pub fn new(config: &TcpConfig) -> Self {
+        let cap = f64::from(config.window_packets);
+        Self {
+            window: Window {
+                cwnd: config.initial_window.min(cap),
+                ssthresh: config.initial_ssthresh.unwrap_or(cap).min(cap),
+                cap: config.window_packets,
+                credit: 0,
+                growth: match config.count_segments {
+                    true => Growth::Segments,
+                    false => Growth::Acknowledgements,
+                },
+            },
+            una: 0,
+            next: 0,
+            max: 0,
+            end: config.segments(),
+            limit: 0,
+            burst: 0,
+            dup_acks: 0,
+            inflation: 0,
+            recover: 0,
+            reduced: 0,
+            timed: NONE,
+            timed_at: 0,
+            rtx_at: NEVER,
+            release_at: NEVER,
+            rto: Rto::new(
+                config.rto_initial_ns,
+                config.rto_min_ns,
+                config.rto_max_ns,
+                config.tick_ns,
+            ),
+            phase: Phase::Open,
+            variant: config.variant,
+            resend: false,
+            impatient: config.new_reno_impatient,
+            partial_seen: false,
+            limited_transmit: config.limited_transmit,
+            released: false,
+            timestamps: config.timestamps,
+            ecn: config.ecn,
+            cwr: false,
+            covered: 0,
+            threshold: config.dup_acks,
+            sizes: config.sizes(),
+            control: Control::new(&config.congestion),
+            overhead: config.send_overhead_ns,
+            finished_at: None,
+            retransmissions: 0,
+            timeouts: 0,
+            fast_retransmits: 0,
+            scoreboard: Scoreboard::default(),
+        }
+    }
+
+    /// Opens the window. The first burst is not held back: the flow's own start may be random.
+    pub fn start(&mut self, now: Time) {
+        if self.sizes.total == 0 {
+            self.finished_at = Some(now);
+        }
+        self.limit = self.window_end();
+        self.burst = u32::MAX;
+        self.released = true;
+    }
+
+    /// No new data after this; what was sent is still made good.
+    pub fn stop(&mut self) {
+        self.end = self.max;
+        self.limit = self.limit.min(self.end);
+    }
+
+    /// An acknowledgement arrived. Poll [`Sender::next_segment`] after it.
+    #[inline]
+    pub fn on_ack(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
+        if ack.ack < self.una || ack.ack > self.max {
+            return; // older than one seen before (RFC 9293 section 3.10.7.4), or for nothing sent
+        }
+        if ack.ece && self.ecn {
+            self.on_ecn_echo(ack.ack, now);
+        }
+        match self.variant {
+            Variant::Sack => sack::on_ack(self, ack, now),
+            _ if ack.ack > self.una => match self.variant {
+                Variant::Reno => reno::on_new_ack(self, ack, now),
+                Variant::NewReno => newreno::on_new_ack(self, ack, now),
+                _ => tahoe::on_new_ack(self, ack, now),
+            },
+            // Nothing outstanding: not a duplicate (RFC 5681 section 2).
+            _ if self.max == self.una => {}
+            _ => {
+                self.dup_acks += 1;
+                match self.variant {
+                    Variant::Reno => reno::on_dup_ack(self, now),
+                    Variant::NewReno => newreno::on_dup_ack(self, now),
+                    _ => tahoe::on_dup_ack(self, now),
+                }
+            }
+        }
+        self.allow(now, random);
+    }
+
+    /// The instant [`Sender::timer`] named may have come. Poll [`Sender::next_segment`] after it.
+    pub fn on_timer(&mut self, now: Time, random: &mut Stream) {
+        if now >= self.rtx_at {
+            self.on_timeout(now);
+            self.allow(now, random);
+        }
+        if now >= self.release_at {
+            self.release_at = NEVER;
+            self.released = true;
+            self.burst = u32::MAX;
+        }
+    }
+
+    /// The next segment to send now, if any.
+    #[inline]
+    pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if self.resend {
+            self.resend = false;
+            if self.variant == Variant::Sack {
+                self.scoreboard.on_resend(self.una);
+            }
+            return Some(self.emit(self.una, now));
+        }
+        if self.overhead == 0 || self.released {
+            if let Some(seq) = self.choose() {
+                self.burst -= 1;
+                if seq == self.next {
+                    self.next += 1;
+                }
+                return Some(self.emit(seq, now));
+            }
+            self.released = false;
+        }
+        None
+    }
+
+    #[inline]
+    fn choose(&mut self) -> Option<u32> {
+        if self.burst == 0 {
+            return None;
+        }
+        if self.variant == Variant::Sack {
+            return sack::choose(self, true);
+        }
+        (self.next < self.limit).then_some(self.next)
+    }
+
+    #[inline]
+    fn emit(&mut self, seq: u32, now: Time) -> Segment {
+        let fresh = seq >= self.max;
+        if fresh {
+            self.max = seq + 1;
+            if !self.timestamps && self.timed == NONE {
+                self.timed = seq;
+                self.timed_at = now;
+            }
+        } else {
+            self.retransmissions += 1;
+        }
+        if self.rtx_at == NEVER {
+            self.rtx_at = now + self.rto.current();
+        }
+        let ip_bytes = self.sizes.of(seq);
+        // RFC 3168 section 6.1.2: on the first new data after the reduction.
+        let cwr = fresh && std::mem::take(&mut self.cwr);
+        Segment { seq, ip_bytes, retransmission: !fresh, cwr, push: false }
+    }
+
+    /// Works out what the event allows to be sent and, with a send overhead, when.
+    #[inline]
+    fn allow(&mut self, now: Time, random: &mut Stream) {
+        self.limit = self.window_end();
+        self.burst = u32::MAX;
+        if self.dup_acks > 0 && self.variant != Variant::Sack {
+            self.limit_burst();
+        }
+        if self.overhead > 0 && !self.released && self.release_at == NEVER {
+            let ready = match self.variant {
+                Variant::Sack => sack::choose(self, false).is_some(),
+                _ => self.burst > 0 && self.next < self.limit,
+            };
+            if ready {
+                self.release_at = now + random.below(self.overhead);
+            }
+        }
+    }
+
+    #[inline]
+    fn window_end(&self) -> u32 {
+        let window = (self.window.cwnd as u32).saturating_add(self.inflation).min(self.window.cap);
+        self.una.saturating_add(window).min(self.end)
+    }
+
+    /// How much may follow a duplicate acknowledgement.
+    fn limit_burst(&mut self) {
+        if self.dup_acks >= self.threshold {
+            // ns-2's NewReno lets two segments go per duplicate or partial acknowledgement.
+            if self.variant == Variant::NewReno {
+                self.burst = 2;
+            }
+        } else if self.limited_transmit {
+            // RFC 3042 section 2: one new segment each, cwnd plus two outstanding at most.
+            let window =
+                (self.window.cwnd as u32).saturating_add(self.dup_acks).min(self.window.cap);
+            self.limit = self.una.saturating_add(window).min(self.end);
+        } else if self.variant != Variant::Tahoe {
+            self.burst = 0;
+        }
+    }
+
+    /// The earliest instant at which [`Sender::on_timer`] has something to do, or [`NEVER`].
+    #[inline]
+    #[must_use]
+    pub fn timer(&self) -> Time {
+        self.rtx_at.min(self.release_at)
+    }
+}
