@@ -25,6 +25,7 @@ COMMANDS = (
     "compile",
     "schedule",
     "import",
+    "te",
     "export",
     "schema",
     "examples",

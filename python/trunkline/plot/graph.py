@@ -35,7 +35,9 @@ STYLE = (
 
 
 @dataclass
-class _Canvas:
+class Canvas:
+    """A drawing that grows: places of nodes, and what is drawn so far."""
+
     points: dict[str, Place]
     radius: float
     parts: list[str] = field(default_factory=list)
@@ -70,12 +72,17 @@ def svg(sketch: Sketch, places: Mapping[str, Place] | None = None) -> str:
         An SVG document; the same network gives the same text.
     """
     body, height = _drawing(sketch, places)
+    return document(sketch.name, _summary(sketch), body, height)
+
+
+def document(title: str, about: str, body: str, height: float) -> str:
+    """An SVG document around a drawing."""
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:.0f} {height:.0f}" '
         f'width="{WIDTH:.0f}" height="{height:.0f}" role="img" aria-labelledby="t d">\n'
-        f'<title id="t">{_text(sketch.name)}</title>\n'
-        f'<desc id="d">{_text(_summary(sketch))}</desc>\n'
+        f'<title id="t">{_text(title)}</title>\n'
+        f'<desc id="d">{_text(about)}</desc>\n'
         f"<style>{STYLE}</style>\n"
         f'<rect width="{WIDTH:.0f}" height="{height:.0f}" fill="#fff"/>\n{body}\n</svg>\n'
     )
@@ -125,7 +132,8 @@ def html(sketch: Sketch, places: Mapping[str, Place] | None = None) -> str:
     )
 
 
-def _drawing(sketch: Sketch, places: Mapping[str, Place] | None) -> tuple[str, float]:
+def canvas_of(sketch: Sketch, places: Mapping[str, Place] | None) -> tuple[Canvas, float]:
+    """An empty drawing with a place for each node, and its height."""
     found = layout(sketch.nodes, [line.ends for line in sketch.lines], places)
     wide = max((x for x, _ in found.values()), default=0.0)
     tall = max((y for _, y in found.values()), default=0.0)
@@ -136,7 +144,11 @@ def _drawing(sketch: Sketch, places: Mapping[str, Place] | None) -> tuple[str, f
     bottom = (height + tall * upward) / 2
     points = {name: (left + x * scale, bottom - y * upward) for name, (x, y) in found.items()}
     count = len(sketch.nodes)
-    canvas = _Canvas(points, 15.0 if count <= 40 else 9.0 if count <= 120 else 5.0)
+    return Canvas(points, 15.0 if count <= 40 else 9.0 if count <= 120 else 5.0), height
+
+
+def _drawing(sketch: Sketch, places: Mapping[str, Place] | None) -> tuple[str, float]:
+    canvas, height = canvas_of(sketch, places)
     crowded = len(sketch.lines) > 60
     common = _usual(sketch)
     for line in sketch.lines:
@@ -148,7 +160,7 @@ def _drawing(sketch: Sketch, places: Mapping[str, Place] | None) -> tuple[str, f
         if not crowded and line.about != common:
             _caption(canvas, line, height / 2)
     for name in sketch.nodes:
-        _node(canvas, name, host=name in sketch.hosts)
+        node(canvas, name, host=name in sketch.hosts)
     if common:
         which = "Other links" if any(line.about != common for line in sketch.lines) else "All links"
         canvas.parts.append(
@@ -173,7 +185,7 @@ def _usual(sketch: Sketch) -> str:
     return ""
 
 
-def _link(canvas: _Canvas, line: Line) -> None:
+def _link(canvas: Canvas, line: Line) -> None:
     (x1, y1), (x2, y2) = canvas.segment(line.ends, 0.0)
     about = f"{line.ends[0]} {'–' if line.both_ways else '→'} {line.ends[1]}: {line.about}"
     canvas.parts.append(
@@ -182,7 +194,7 @@ def _link(canvas: _Canvas, line: Line) -> None:
     )
 
 
-def _caption(canvas: _Canvas, line: Line, middle: float) -> None:
+def _caption(canvas: Canvas, line: Line, middle: float) -> None:
     """Write capacity and delay beside a link and its paths, on the side away from the middle."""
     (x1, y1), (x2, y2) = canvas.segment(line.ends, 0.0)
     long = math.hypot(x2 - x1, y2 - y1) or 1.0
@@ -209,7 +221,7 @@ def _caption(canvas: _Canvas, line: Line, middle: float) -> None:
         )
 
 
-def _way(canvas: _Canvas, way: Way, number: int) -> None:
+def _way(canvas: Canvas, way: Way, number: int) -> None:
     """Draw a path beside its links, on the right of its direction, paths next to each other."""
     slots = [canvas.taken.get(hop, 0) for hop in way.hops]
     slot = max(slots, default=0)
@@ -225,7 +237,8 @@ def _way(canvas: _Canvas, way: Way, number: int) -> None:
     )
 
 
-def _node(canvas: _Canvas, name: str, *, host: bool) -> None:
+def node(canvas: Canvas, name: str, *, host: bool) -> None:
+    """Draw a node with its name."""
     x, y = canvas.points[name]
     r = canvas.radius
     title = f"<title>{_text(name)}</title>"
@@ -250,7 +263,7 @@ def _node(canvas: _Canvas, name: str, *, host: bool) -> None:
     canvas.parts.append(f'<text text-anchor="middle" {place}>{escape(shown)}</text>')
 
 
-def _legend(canvas: _Canvas, ways: tuple[Way, ...], more: int, height: float) -> float:
+def _legend(canvas: Canvas, ways: tuple[Way, ...], more: int, height: float) -> float:
     """List the paths below the drawing, in columns; gives the new height."""
     column, columns = 300.0, 3
     for number, way in enumerate(ways):

@@ -17,6 +17,7 @@ from trunkline.scenario import units
 from trunkline.scenario.units import PACKETS, RATE, TIME, Dimension, UnitError
 
 __all__ = [
+    "Factor",
     "Many",
     "Name",
     "Names",
@@ -26,6 +27,7 @@ __all__ = [
     "Quantity",
     "Rate",
     "RateOrShare",
+    "RateOrShareField",
     "Share",
     "Short",
     "Switch",
@@ -191,6 +193,39 @@ Share = Annotated[
 ]
 
 
+LARGEST_FACTOR = 1e6
+
+
+def _factor(value: Any) -> float:
+    if isinstance(value, str) and value.rstrip().endswith("%"):
+        try:
+            number = float(units.parse_quantity(value, units.RATIO))
+        except UnitError as error:
+            raise unit_error(error, value) from None
+    elif numeric(value) and not isinstance(value, str):
+        number = float(value)
+    else:
+        raise invalid("type", "a factor is a number such as 1.2 or 120 %", given=kind(value))
+    if not 0 < number <= LARGEST_FACTOR:
+        raise invalid("range", "a factor must be above 0 and at most a million", given=value)
+    return number
+
+
+Factor = Annotated[
+    float,
+    BeforeValidator(_factor),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "exclusiveMinimum": 0, "maximum": LARGEST_FACTOR},
+                {"type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$|^\$"},
+            ]
+        }
+    ),
+]
+"""A factor: 1.2 or `120 %`."""
+
+
 def _rate_or_share(value: Any, info: _Info) -> int | float:
     if isinstance(value, float) or (isinstance(value, str) and value.rstrip().endswith("%")):
         share = _share(value, info)
@@ -205,7 +240,9 @@ def _rate_or_share_text(value: int | float) -> str:
 
 
 @dataclass(frozen=True)
-class _RateOrShare:
+class RateOrShareField:
+    """Marks a field as a rate or a share of the link's rate."""
+
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
@@ -221,7 +258,7 @@ class _RateOrShare:
         return {"type": "string", "pattern": pattern, "examples": ["2 Mbit/s", "20 %"]}
 
 
-RateOrShare = Annotated[int | float, _RateOrShare()]
+RateOrShare = Annotated[int | float, RateOrShareField()]
 """A rate [bit/s] as an integer, or a share of the link's rate [above 0 to 1] as a float."""
 
 

@@ -20,9 +20,11 @@ from pydantic import (
 from trunkline.scenario import parameters
 from trunkline.scenario.base import Element
 from trunkline.scenario.conditioner import Conditioner
-from trunkline.scenario.diagnostic import Diagnostic, ScenarioError, render
+from trunkline.scenario.demands import Demand, Traffic
+from trunkline.scenario.diagnostic import Diagnostic, ScenarioError
 from trunkline.scenario.diffserv import DiffServ
 from trunkline.scenario.fields import (
+    Factor,
     Name,
     PositiveTime,
     Quantity,
@@ -44,6 +46,7 @@ from trunkline.scenario.probe import Probe
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.recovery import Failure, Protection, Rerouting
 from trunkline.scenario.sla import Sla
+from trunkline.scenario.te import LinkTe, Te
 from trunkline.scenario.units import BYTES
 
 __all__ = [
@@ -110,6 +113,7 @@ class LinkOptions(Element):
         description="Count what the port is offered and drops by flow, DSCP, colour, class and "
         "drop precedence.",
     )
+    te: LinkTe = Field(default=LinkTe(), description="What it offers to traffic engineering.")
 
 
 class Link(LinkOptions):
@@ -207,6 +211,18 @@ class Sections(Element):
     paths: dict[Name, Path] = Field(default={}, description="Label-switched paths by name.")
     trunks: dict[Name, Trunk] = Field(default={}, description="Trunks by name.")
     flows: dict[Name, Flow] = Field(default={}, description="Flows by name.")
+    demands: dict[Name, Demand] = Field(
+        default={}, description="Load offered between nodes, by name; tables of it as well."
+    )
+    traffic: dict[Name, Traffic] = Field(
+        default={}, description="What a demand of a class becomes, by class."
+    )
+    te: Te = Field(default=Te(), description="Rules of traffic engineering.")
+    scale: Factor = Field(
+        default=1.0,
+        description="Factor of all rates, those of links and demands included; delays and packets "
+        "stay. Queueing times grow by its inverse.",
+    )
     failures: dict[Name, Failure] = Field(
         default={}, description="Failures of links and nodes by name."
     )

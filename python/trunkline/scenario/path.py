@@ -7,20 +7,39 @@ from pydantic import Field
 from trunkline.scenario.base import Element
 from trunkline.scenario.diffserv import DiffServ
 from trunkline.scenario.dscp import Dscp
-from trunkline.scenario.fields import Many, Names, Switch, Whole, Word
+from trunkline.scenario.fields import Many, Names, Rate, Switch, Whole, Word
+from trunkline.scenario.te import ClassType, Constraints
 
-__all__ = ["FIRST_LABEL", "Path", "Trunk"]
+__all__ = ["AUTO", "FIRST_LABEL", "Path", "Trunk"]
 
+AUTO = "auto"
+"""A route or a backup that is computed."""
 
 FIRST_LABEL = 16
 """First label that is not reserved (RFC 3032 section 2.1)."""
 
 
-class Path(Element):
-    """A label-switched path with an explicit route."""
+class Path(Constraints):
+    """A label-switched path: its route is explicit, or computed from constraints."""
 
-    route: tuple[Word, ...] = Field(
-        description="Nodes in order; between two nodes the name of a link chooses among several.",
+    route: Names = Field(
+        description="Nodes in order; between two nodes the name of a link chooses among several. "
+        "`auto`: computed, with `from` and `to`.",
+    )
+    from_: Word | None = Field(default=None, alias="from", description="With `auto`: first node.")
+    to: Word | None = Field(default=None, description="With `auto`: last node.")
+    bandwidth: Rate | None = Field(
+        default=None,
+        description="Bandwidth to reserve; absent: the sum of the demands of its trunks.",
+    )
+    class_type: ClassType | None = Field(
+        default=None,
+        description="Class type of its reservation (RFC 4124); absent: that of its demands.",
+    )
+    disjoint_from: dict[Word, Literal["link", "node", "risk"]] = Field(
+        default={},
+        description="Paths placed before, with what the route does not share with them: links, "
+        "nodes between the ends, shared risk link groups.",
     )
     through: Names = Field(
         default=(),
@@ -64,8 +83,18 @@ class Path(Element):
 class Trunk(Element):
     """Flows that ride a path together."""
 
-    path: Word = Field(description="Path of the data packets; the trunk begins at its first node.")
-    flows: Names = Field(description="Flows it carries, or `all`.")
+    path: Word = Field(
+        description="Path of the data packets; the trunk begins at its first node. `auto`: each "
+        "demand gets a path of its own, with the demand's name and a computed route."
+    )
+    flows: Names = Field(default=(), description="Flows it carries, or `all`.")
+    demands: Names = Field(default=(), description="Demands it carries, or `all`.")
+    split: Annotated[int, Whole("a number of paths", 1, 64)] = Field(
+        default=1, description="With `path: auto`: paths that share each demand equally."
+    )
+    constraints: Constraints | None = Field(
+        default=None, description="With `path: auto`: what the routes must satisfy."
+    )
     reverse: Word | None = Field(
         default=None, description="Path of the acknowledgements; absent: routed by IP."
     )

@@ -21,6 +21,8 @@ NAMED = frozenset(
         "classes",
         "failures",
         "protections",
+        "demands",
+        "traffic",
     }
 )
 """Keys whose values are mappings from names that the user chose."""

@@ -14,6 +14,7 @@ Only reservations with a holding priority numerically up to p are counted for pr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -172,3 +173,21 @@ def pools(
         raise ValueError("in rdm no bandwidth constraint is larger than the one before it")
     spare = np.zeros(len(reservable), dtype=np.int64) if threshold is None else threshold
     return Pools(model, reservable, constraints, spare, classes)
+
+
+def shares(reservable: Ints, factors: Sequence[float]) -> Ints:
+    """Bandwidth constraints as shares of the maximum reservable bandwidth.
+
+    Parameters
+    ----------
+    reservable : array of int64, shape (E,)
+        Bit/s.
+    factors : sequence of float
+        One for each of C class types, from 0.
+
+    Returns
+    -------
+    array of int64, shape (E, C)
+        Bit/s, to the nearest.
+    """
+    return np.rint(np.outer(reservable, factors)).astype(np.int64)

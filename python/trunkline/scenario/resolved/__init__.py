@@ -11,27 +11,37 @@ from collections.abc import Callable
 from trunkline.scenario.model import Sections
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.classes import classes
+from trunkline.scenario.resolved.demands import demands
 from trunkline.scenario.resolved.diffserv import diffserv
 from trunkline.scenario.resolved.flows import flows
 from trunkline.scenario.resolved.links import links
+from trunkline.scenario.resolved.meshes import meshes
+from trunkline.scenario.resolved.placement import placement
 from trunkline.scenario.resolved.protections import protections
 from trunkline.scenario.resolved.replicas import TooLarge, replicas
-from trunkline.scenario.resolved.resolved import Arc, Crossing, Hop, Resolved, Route
+from trunkline.scenario.resolved.resolved import Arc, Crossing, Hop, Offered, Resolved, Route
 from trunkline.scenario.resolved.routes import routes
+from trunkline.scenario.resolved.scale import scale
 from trunkline.scenario.resolved.schedules import schedules
 from trunkline.scenario.resolved.slas import slas
+from trunkline.scenario.resolved.traffic import traffic
 from trunkline.scenario.resolved.trunks import trunks
 
-__all__ = ["PASSES", "Arc", "Crossing", "Hop", "Resolved", "Route", "resolve"]
+__all__ = ["PASSES", "Arc", "Crossing", "Hop", "Offered", "Resolved", "Route", "resolve"]
 
 PASSES: tuple[Callable[[Resolved, Problems], None], ...] = (
     links,
+    demands,
+    meshes,
+    traffic,
     flows,
     replicas,
     schedules,
     classes,
     diffserv,
     trunks,
+    placement,
+    scale,
     routes,
     protections,
     slas,

@@ -5,11 +5,11 @@ from contextvars import ContextVar
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Resolved
 
-__all__ = ["MEMORY", "TooLarge", "replicas"]
+__all__ = ["FLOW_MEMORY", "MEMORY", "TooLarge", "replicas"]
 
 MEMORY: ContextVar[int] = ContextVar("memory", default=16 * 10**9)
 """Most memory that a network may need, by estimate [B]."""
-_FLOW_MEMORY = 8_000  # B for a flow: model, compiled entry, its text, agent and counters
+FLOW_MEMORY = 8_000  # B for a flow: model, compiled entry, its text, agent and counters
 
 
 class TooLarge(Exception):
@@ -25,7 +25,7 @@ def replicas(scenario: Resolved, problems: Problems) -> None:
         They do not fit into memory, by estimate; none is written out.
     """
     count = sum(flow.replicate or 1 for flow in scenario.flows.values())
-    needed, limit = count * _FLOW_MEMORY, MEMORY.get()
+    needed, limit = count * FLOW_MEMORY, MEMORY.get()
     if needed > limit:
         name = max(scenario.flows, key=lambda each: scenario.flows[each].replicate or 1)
         problems.add(

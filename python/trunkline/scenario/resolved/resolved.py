@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from trunkline.scenario.conditioner import Conditioner
 from trunkline.scenario.diagnostic import Path as Place
@@ -15,7 +15,10 @@ from trunkline.scenario.recovery import Failure, Protection, Rerouting
 from trunkline.scenario.schedule import Schedule
 from trunkline.scenario.sla import Bound, Sla
 
-__all__ = ["Arc", "Crossing", "Hop", "Resolved", "Route", "breaks"]
+__all__ = ["Arc", "Crossing", "Hop", "Offered", "Resolved", "Route"]
+
+if TYPE_CHECKING:
+    from trunkline.te.place import Placement
 
 _REPLICA = re.compile(r"(.+)\[(\d{1,18})\]\Z", re.DOTALL)
 
@@ -116,6 +119,26 @@ class Route:
     crossings: list[Crossing]
 
 
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A demand between two nodes.
+
+    Attributes
+    ----------
+    source, target : str
+        Nodes.
+    rate : int
+        Offered load [bit/s].
+    class_ : str
+        Template that turns it into packets.
+    """
+
+    source: str
+    target: str
+    rate: int
+    class_: str
+
+
 @dataclass
 class Resolved:
     """A scenario with all that follows from it.
@@ -145,6 +168,14 @@ class Resolved:
         Routes of the paths that have one without a fault.
     bounds : list of Bound
         Every bound of every agreement.
+    demands : dict
+        Every demand between two nodes, in order; those of matrices are called by their nodes.
+    reserved : dict
+        Bandwidth that each path asks for [bit/s], and its class type.
+    placement : te.place.Placement or None
+        Where computed routes came from; None where all are written.
+    before_scale : Resolved or None
+        Links, ports and flows at their own rates, where the scenario is scaled.
     origins : dict
         Place of each generated element to that of what it was generated from in the document.
     """
@@ -171,6 +202,10 @@ class Resolved:
     classes: dict[str | None, dict[str, Class]] = field(default_factory=dict)
     routes: dict[str, Route] = field(default_factory=dict)
     bounds: list[Bound] = field(default_factory=list)
+    demands: dict[str, Offered] = field(default_factory=dict)
+    reserved: dict[str, tuple[int, int]] = field(default_factory=dict)
+    placement: "Placement | None" = None
+    before_scale: "Resolved | None" = None
     origins: dict[Place, Place] = field(default_factory=dict)
 
     @classmethod
@@ -191,6 +226,10 @@ class Resolved:
             dict(written.slas),
             written.run,
         )
+
+    def unscaled(self) -> "Resolved":
+        """The scenario at its own rates."""
+        return self.before_scale or self
 
     def has_flow(self, name: str) -> bool:
         """Whether a name means a flow, all replicas of one, or one replica."""

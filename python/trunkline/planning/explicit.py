@@ -1,0 +1,106 @@
+"""A scenario with every route and backup written out, as readable text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from trunkline.scenario.diagnostic import printable
+from trunkline.scenario.model import FORMAT
+from trunkline.scenario.path import AUTO
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from trunkline.scenario import Scenario
+    from trunkline.scenario.resolved import Resolved
+
+__all__ = ["explicit"]
+
+SECTIONS = frozenset(("nodes", "links", "ports", "conditioners", "paths", "trunks")) | {
+    *("flows", "demands", "traffic", "failures", "protections", "slas")
+}
+COMPUTED = frozenset(("from", "to", "minimise", "include_any", "include_all", "exclude")) | {
+    *("via", "max_hops", "max_delay", "disjoint_from")
+}
+"""Keys of a path that have a meaning with `route: auto` alone."""
+
+
+def explicit(scenario: Scenario, *, remarks: Sequence[str] = ()) -> str:
+    """Write a scenario with what was computed in place of `auto`.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    remarks : sequence of str
+        Lines for the head of the file.
+
+    Returns
+    -------
+    str
+        YAML; placing it again gives the same paths.
+    """
+    its = scenario.resolved()
+    data: dict[str, Any] = scenario.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    for flow, model in scenario.flows.items():
+        data["flows"][flow] = {"agent": model.agent} | data["flows"][flow]
+    data["paths"] = _paths(its, data.get("paths", {}))
+    data["trunks"] = _trunks(its, data.get("trunks", {}))
+    if any(trunk.split > 1 for trunk in scenario.trunks.values()):
+        data["demands"] = {
+            name: {"from": each.source, "to": each.target, "rate": f"{each.rate} bit/s"}
+            | {"class": each.class_}
+            for name, each in its.unscaled().demands.items()
+        }
+    ordered = {key: data[key] for key in type(scenario).model_fields if key in data}
+    return _text({"trunkline": FORMAT} | ordered, remarks)
+
+
+def _paths(its: Resolved, written: Mapping[str, Any]) -> dict[str, Any]:
+    paths = {}
+    for name, path in its.paths.items():
+        if name in written and written[name]["route"] != [AUTO]:
+            paths[name] = written[name]
+            continue
+        said = path.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        # Defaults stand in the section of defaults.
+        if name not in written or "diffserv" not in written[name]:
+            said.pop("diffserv", None)
+        paths[name] = {"route": list(path.route)} | {
+            key: value for key, value in said.items() if key not in COMPUTED | {"route"}
+        }
+    return paths
+
+
+def _trunks(its: Resolved, written: Mapping[str, Any]) -> dict[str, Any]:
+    trunks = {}
+    for name, trunk in its.trunks.items():
+        if name in written and written[name]["path"] != AUTO:
+            trunks[name] = written[name]
+            continue
+        said = trunk.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        trunks[name] = {"path": trunk.path, "demands": list(trunk.flows)} | {
+            key: value for key, value in said.items() if key not in ("path", "flows")
+        }
+    return trunks
+
+
+def _text(data: Mapping[str, Any], remarks: Sequence[str]) -> str:
+    lines = [f"# {printable(' '.join(each.split()))}" for each in remarks]
+    for key, value in data.items():
+        if key in SECTIONS and isinstance(value, dict) and value:
+            lines += ["", f"{key}:"]
+            lines += [f"  {_flow(name)}: {_flow(each)}" for name, each in value.items()]
+        elif value not in ({}, []):
+            lines.append(f"{key}: {_flow(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _flow(value: Any) -> str:
+    """A value on one line of YAML."""
+    text: str = yaml.safe_dump(
+        value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**9
+    )
+    return text.removesuffix("\n").removesuffix("\n...")

@@ -1,0 +1,220 @@
+"""Place the label-switched paths of a scenario: what goes where, what is refused, and why."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trunkline import te
+from trunkline.planning.loads import by_igp, carried, matrix, on_igp
+from trunkline.scenario.resolved.placement import place as place_paths
+from trunkline.scenario.resolved.placement import route_of, topology, why
+from trunkline.scenario.te import CLASS_TYPES
+
+if TYPE_CHECKING:
+    from trunkline.scenario import Scenario
+    from trunkline.scenario.resolved import Resolved
+    from trunkline.te.place import Outcome, Placement
+    from trunkline.te.topology import Floats, Topology
+
+__all__ = ["LinkLoad", "Method", "PlacedPath", "Plan", "place"]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How far a way of routing loads the network.
+
+    Parameters
+    ----------
+    method : str
+        Its name.
+    mlu : float or None
+        Maximum link utilisation [1]; None: the method gives a bound alone.
+    bound : float or None
+        Lower bound of the maximum link utilisation of any routing [1].
+    gap : float or None
+        The utilisation over the bound, less one.
+    """
+
+    method: str
+    mlu: float | None
+    bound: float | None
+    gap: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPath:
+    """A label-switched path and what became of it.
+
+    Parameters
+    ----------
+    path : str
+        Its name.
+    route : tuple of str
+        Nodes, and links where several are parallel; empty if it is not placed.
+    bandwidth_bit_s : int
+        What it reserves.
+    placed : bool
+        Whether it has a route.
+    why : str
+        Why not; empty if it is placed.
+    class_type : str
+        CT0 to CT7.
+    setup, hold : int
+        Priorities.
+    displaced_by : tuple of str
+        Who displaced it, each time.
+    """
+
+    path: str
+    route: tuple[str, ...]
+    bandwidth_bit_s: int
+    placed: bool
+    why: str
+    class_type: str
+    setup: int
+    hold: int
+    displaced_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkLoad:
+    """A direction of a link.
+
+    Parameters
+    ----------
+    link : str
+        Its name.
+    capacity_bit_s : int
+        Its rate.
+    load_bit_s : int
+        Demands that cross it, on paths or by IP routing.
+    reserved_bit_s : int
+        What placed paths reserve.
+    utilisation : float
+        Load over capacity [1].
+    by_class_type : dict of str to int
+        Reserved by class type [bit/s]; types with nothing left out.
+    """
+
+    link: str
+    capacity_bit_s: int
+    load_bit_s: int
+    reserved_bit_s: int
+    utilisation: float
+    by_class_type: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The paths of a scenario, placed.
+
+    Parameters
+    ----------
+    methods : tuple of Method
+        The plan itself, other ways of routing the same demands, and the bound.
+    paths : tuple of PlacedPath
+        In the order of the scenario.
+    links : tuple of LinkLoad
+        In the order of the scenario.
+    scale : float
+        Factor of all rates in a run; those here are not scaled.
+    """
+
+    methods: tuple[Method, ...]
+    paths: tuple[PlacedPath, ...]
+    links: tuple[LinkLoad, ...]
+    scale: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def place(scenario: Scenario) -> Plan:
+    """Place every path of a scenario, computed or written.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Loaded with `trunkline.scenario.resolved.placement.LENIENT` set, where paths that cannot be
+        placed are to be listed, not an error.
+
+    Returns
+    -------
+    Plan
+        Rates are those of the network itself, whatever its `scale`.
+
+    Raises
+    ------
+    ValueError
+        A holding priority weaker than the setup priority, or a model that does not fit.
+    """
+    its = scenario.resolved()
+    full = its.unscaled()
+    graph = topology(full)
+    made = full.placement or place_paths(full, graph)
+    loads = _lsp_loads(full, graph, made) + by_igp(full, graph, on_igp(full))
+    return Plan(
+        _methods(full, graph, loads),
+        tuple(_path(full, graph, each) for each in made.outcomes),
+        _links(full, graph, made, loads),
+        scenario.scale,
+    )
+
+
+def _lsp_loads(scenario: Resolved, graph: Topology, made: Placement) -> Floats:
+    loads = np.zeros(len(graph.arcs))
+    on_path = carried(scenario)
+    for outcome in made.outcomes:
+        if outcome.route is not None:
+            loads[list(outcome.route.path)] += on_path.get(outcome.request.name, 0)
+    return loads
+
+
+def _path(scenario: Resolved, graph: Topology, outcome: Outcome) -> PlacedPath:
+    request = outcome.request
+    return PlacedPath(
+        request.name,
+        () if outcome.route is None else route_of(scenario, outcome.route.path),
+        request.asked.bandwidth,
+        outcome.route is not None,
+        why(graph, outcome) if outcome.route is None else "",
+        CLASS_TYPES[request.class_type],
+        request.setup,
+        request.hold,
+        outcome.displaced_by,
+    )
+
+
+def _links(
+    scenario: Resolved, graph: Topology, made: Placement, loads: Floats
+) -> tuple[LinkLoad, ...]:
+    reserved = made.state.reserved.sum(axis=2)
+    return tuple(
+        LinkLoad(
+            arc.name,
+            int(graph.capacity[index]),
+            round(float(loads[index])),
+            int(reserved[index].sum()),
+            float(loads[index] / graph.capacity[index]),
+            {
+                type_: int(reserved[index, at])
+                for at, type_ in enumerate(CLASS_TYPES)
+                if reserved[index, at]
+            },
+        )
+        for index, arc in enumerate(scenario.arcs)
+    )
+
+
+def _methods(scenario: Resolved, graph: Topology, loads: Floats) -> tuple[Method, ...]:
+    """The plan beside equal-cost multipath routing."""
+    found = [("placed", float((loads / graph.capacity).max(initial=0.0)))]
+    if scenario.demands:
+        table = matrix(scenario, graph, scenario.demands)
+        ecmp, _ = te.spf.ecmp(graph, graph.igp, table)
+        found.append(("ecmp", float((ecmp / graph.capacity).max())))
+    return tuple(Method(name, mlu, None, None) for name, mlu in found)

@@ -1,0 +1,76 @@
+"""Demands: load offered between nodes, and the templates that turn it into packets."""
+
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, Field
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.fields import Factor, Rate, Whole, Word
+from trunkline.scenario.flow import TcpOptions, UdpOptions
+
+__all__ = ["Demand", "Gravity", "Lognormal", "TcpTraffic", "Traffic", "UdpTraffic"]
+
+
+class Gravity(Element):
+    """Demands in proportion to what each node sends and receives."""
+
+    out: dict[Word, Rate] = Field(description="What each node offers to all others.")
+    in_: dict[Word, Rate] | None = Field(
+        default=None, alias="in", description="What each node is sent by all others; absent: `out`."
+    )
+
+
+class Lognormal(Element):
+    """A gravity matrix between all nodes whose masses are lognormal."""
+
+    total: Rate = Field(description="Sum of all demands.")
+    sigma: Factor = Field(default=1.0, description="Standard deviation of a mass's logarithm.")
+    seed: Annotated[int, Whole("a seed", 0, 2**64 - 1)] = Field(
+        default=1, description="Seed of the masses, a random stream of their own."
+    )
+
+
+class Demand(Element):
+    """A demand between two nodes, or many of them: a table, a gravity or a lognormal matrix.
+
+    Exactly one of `rate`, `file`, `gravity` and `lognormal` says how large.
+    """
+
+    from_: Word | None = Field(default=None, alias="from", description="Node that offers it.")
+    to: Word | None = Field(default=None, description="Node that it is offered to.")
+    rate: Rate | None = Field(default=None, description="Offered load, in IP bits.")
+    file: str | None = Field(
+        default=None,
+        description="CSV file under the scenario's folder with columns from, to and rate, and "
+        "class if they differ.",
+    )
+    gravity: Gravity | None = Field(
+        default=None, description="In proportion to what nodes send and receive."
+    )
+    lognormal: Lognormal | None = Field(
+        default=None, description="Between all nodes, drawn at random."
+    )
+    class_: Word = Field(
+        default="DF",
+        alias="class",
+        description="Template in `traffic` that turns it into packets; or a DSCP: CBR with it.",
+    )
+    scale: Factor = Field(default=1.0, description="Factor of every rate of it.")
+
+
+class UdpTraffic(UdpOptions):
+    """Each demand is a UDP flow whose mean rate is that of the demand."""
+
+    agent: Literal["udp"] = Field(description="Kind of agent.")
+
+
+class TcpTraffic(TcpOptions):
+    """Each demand is a number of TCP flows, which take what they get."""
+
+    agent: Literal["tcp"] = Field(description="Kind of agent.")
+    flows: Annotated[int, Whole("a number of flows", 1, 10_000)] = Field(
+        default=1, description="TCP flows of a demand."
+    )
+
+
+Traffic = Annotated[TcpTraffic | UdpTraffic, Discriminator("agent")]

@@ -1,0 +1,50 @@
+"""Demands as flows: the template of each class, with the ends and the rate of each demand."""
+
+from trunkline.scenario.demands import TcpTraffic, UdpTraffic
+from trunkline.scenario.dscp import DSCP_NAMES
+from trunkline.scenario.flow import Tcp, Udp
+from trunkline.scenario.problems import Problems
+from trunkline.scenario.resolved.resolved import Offered, Resolved
+
+__all__ = ["traffic"]
+
+
+def traffic(scenario: Resolved, problems: Problems) -> None:
+    """Adds a flow of its name for each demand."""
+    used = {each.class_ for each in scenario.demands.values()}
+    for class_, template in scenario.written.traffic.items():
+        _given(class_, template, problems)
+        if class_ not in used:
+            message = f"no demand is of class {class_}"
+            problems.add("demand", ("traffic", class_), message, at_key=True, warning=True)
+    for name, offered in scenario.demands.items():
+        if name in scenario.flows:
+            at = ("demands", name)
+            message = f"a flow and a demand are both called {name}"
+            problems.add("duplicate-name", at, message, at_key=True)
+            continue
+        scenario.flows[name] = _flow(scenario, offered)
+        scenario.origins["flows", name] = scenario.origins["demands", name]
+
+
+def _given(class_: str, template: TcpTraffic | UdpTraffic, problems: Problems) -> None:
+    if isinstance(template, UdpTraffic) and template.rate is not None:
+        message = "the rate is that of each demand"
+        problems.add("relation", ("traffic", class_, "rate"), message, at_key=True)
+
+
+def _flow(scenario: Resolved, offered: Offered) -> Tcp | Udp:
+    template = scenario.written.traffic.get(offered.class_)
+    ends = {"from_": offered.source, "to": offered.target}
+    if template is None:
+        dscp = DSCP_NAMES.get(offered.class_, 0)
+        return Udp.model_construct(None, agent="udp", **ends, rate=offered.rate, dscp=dscp)
+    said = {key: getattr(template, key) for key in template.model_fields_set}
+    if isinstance(template, TcpTraffic):
+        count = said.pop("flows", 1)
+        replicas = {"replicate": count} if count > 1 else {}
+        return Tcp.model_construct(None, **said, **ends, **replicas)
+    rate = offered.rate
+    if template.arrivals == "on-off" and template.mean_on and template.mean_off:
+        rate = round(rate * (template.mean_on + template.mean_off) / template.mean_on)
+    return Udp.model_construct(None, **said, **ends, rate=rate)

@@ -1,0 +1,84 @@
+"""Traffic engineering: what links offer, what paths ask for, and the rules between them."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.fields import Factor, Names, Time, Whole
+
+__all__ = ["CLASS_TYPES", "ClassType", "Constraints", "LinkTe", "Te"]
+
+CLASS_TYPES = ("CT0", "CT1", "CT2", "CT3", "CT4", "CT5", "CT6", "CT7")
+ClassType = Literal["CT0", "CT1", "CT2", "CT3", "CT4", "CT5", "CT6", "CT7"]
+Priority = Annotated[int, Whole("a priority", 0, 7)]
+
+
+class LinkTe(Element):
+    """What a direction of a link tells about itself for traffic engineering."""
+
+    metric: Annotated[int, Whole("a metric", 1, 2**32)] | None = Field(
+        default=None, description="TE metric (RFC 3630 section 2.5.5); absent: the link's metric."
+    )
+    reservable: Factor = Field(
+        default=1.0,
+        description="Maximum reservable bandwidth over the capacity (RFC 3630 section 2.5.7); "
+        "`120 %` is over-subscription.",
+    )
+    colours: Names = Field(
+        default=(), description="Administrative groups (RFC 3209 section 4.7.4)."
+    )
+    risks: Names = Field(default=(), description="Shared risk link groups (RFC 4202 section 2.3).")
+
+
+class Constraints(Element):
+    """What the route of a path with `route: auto` must satisfy."""
+
+    setup: Priority = Field(
+        default=7, description="Setup priority: 0 displaces before 7 (RFC 3209 section 4.7.1)."
+    )
+    hold: Priority = Field(
+        default=7, description="Holding priority; numerically at most the setup priority."
+    )
+    minimise: Literal["igp", "te", "delay"] = Field(
+        default="igp", description="Metric of which the route has the least."
+    )
+    include_any: Names = Field(default=(), description="Each link has one of these colours.")
+    include_all: Names = Field(default=(), description="Each link has all of these colours.")
+    exclude: Names = Field(default=(), description="No link has one of these colours.")
+    via: Names = Field(default=(), description="Nodes to pass, in this order.")
+    max_hops: Annotated[int, Whole("a number of links", 1, 255)] | None = Field(
+        default=None, description="Most links."
+    )
+    max_delay: Time | None = Field(default=None, description="Greatest sum of link delays.")
+
+
+class Te(Element):
+    """Rules of traffic engineering in this network."""
+
+    model: Literal["none", "mam", "rdm", "mar"] = Field(
+        default="none",
+        description="Bandwidth constraints model of class types: maximum allocation (RFC 4125), "
+        "Russian dolls (RFC 4127), maximum allocation with reservation (RFC 4126).",
+    )
+    class_types: dict[ClassType, Names] = Field(
+        default={}, description="Classes of demands by class type (RFC 4124); all others are CT0."
+    )
+    constraints: dict[ClassType, Factor] = Field(
+        default={},
+        description="Bandwidth constraint of each class type over the maximum reservable "
+        "bandwidth; with a model.",
+    )
+    order: Literal["priority", "listed"] = Field(
+        default="priority",
+        description="Paths are placed by setup priority, then bandwidth from the largest, then "
+        "name; or as they are listed.",
+    )
+    preemption: Literal["lowest-priority-first", "fewest", "least-bandwidth"] = Field(
+        default="lowest-priority-first",
+        description="Which weaker paths a stronger one displaces (RFC 4829).",
+    )
+    unplaced: Literal["error", "igp"] = Field(
+        default="error",
+        description="A path that cannot be placed is an error, or its packets follow IP routing.",
+    )
