@@ -70,9 +70,7 @@ class _Commands(click.Group):
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from trunkline.cli.version_command import command
-
-        ctx.invoke(command, as_json=False)
+        ctx.invoke(_Commands.get_command(group, ctx, "version"))
         ctx.exit()
 
 

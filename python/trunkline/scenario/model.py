@@ -21,7 +21,7 @@ from trunkline.scenario import parameters
 from trunkline.scenario.base import Element
 from trunkline.scenario.conditioner import Conditioner
 from trunkline.scenario.demands import Demand, Traffic
-from trunkline.scenario.diagnostic import Diagnostic, ScenarioError
+from trunkline.scenario.diagnostic import Diagnostic, ScenarioError, render
 from trunkline.scenario.diffserv import DiffServ
 from trunkline.scenario.fields import (
     Factor,

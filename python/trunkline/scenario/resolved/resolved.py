@@ -15,7 +15,7 @@ from trunkline.scenario.recovery import Failure, Protection, Rerouting
 from trunkline.scenario.schedule import Schedule
 from trunkline.scenario.sla import Bound, Sla
 
-__all__ = ["Arc", "Crossing", "Hop", "Offered", "Resolved", "Route"]
+__all__ = ["Arc", "Crossing", "Hop", "Offered", "Resolved", "Route", "breaks"]
 
 if TYPE_CHECKING:
     from trunkline.te.place import Placement

@@ -137,7 +137,7 @@ def comparisons(tree: ast.expr) -> list[ast.Compare] | None:
 def _check(node: ast.expr) -> None:
     """Refuse whatever is not of the language."""
     match node:
-        case ast.Constant(value=int() | float() as value) if _is_number(value):
+        case ast.Constant(value=value) if type(value) in (int, float) and abs(value) < _LARGEST:
             return
         case ast.Name():
             return
