@@ -15,8 +15,10 @@ from ipaddress import AddressValueError, IPv4Address, IPv4Interface, NetmaskValu
 from typing import Any, Final
 
 from trunkline.scenario import ScenarioError
-from trunkline.scenario.diagnostic import Diagnostic, Problems
-from trunkline.scenario.loader import file_text, place_all
+from trunkline.scenario.diagnostic import Diagnostic
+from trunkline.scenario.loader import file_text
+from trunkline.scenario.places import place_all
+from trunkline.scenario.problems import Problems
 from trunkline.scenario.text import parse
 
 _DEVICE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}")
