@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from trunkline.linux.guest.kernel import configuration
-from trunkline.linux.plan.plan import KERNEL_MODULES
+from trunkline.linux.plan.modules import KERNEL_MODULES
 
 NOT_MODULES = {"net_cls", "net_cls_act", "net_sched"}
 

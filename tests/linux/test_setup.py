@@ -17,7 +17,7 @@ import pytest
 
 from trunkline.linux.guest import setup
 from trunkline.linux.guest.qemu import MODULES_AFTER
-from trunkline.linux.plan.plan import KERNEL_MODULES
+from trunkline.linux.plan.modules import KERNEL_MODULES
 
 IMAGE = "linux-image-6.1.0-1-cloud-amd64"
 ARCHIVE = b"an archive"

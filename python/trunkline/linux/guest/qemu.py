@@ -13,7 +13,7 @@ from trunkline.linux.guest.cache import agent
 from trunkline.linux.guest.image import base_image, module_order, order_image
 from trunkline.linux.guest.needs import Part, find_tool, tools, trial, unpacked
 from trunkline.linux.guest.process import run_guest
-from trunkline.linux.plan.plan import KERNEL_MODULES
+from trunkline.linux.plan.modules import KERNEL_MODULES
 
 if TYPE_CHECKING:
     from trunkline.linux.guest.process import Cost, Job

@@ -1,0 +1,53 @@
+"""Parts of the kernel that plans may ask for."""
+
+from typing import Final
+
+KERNEL_MODULES: Final = (
+    "mpls_router",
+    "mpls_iptunnel",
+    "mpls_gso",
+    "veth",
+    "ifb",
+    "dummy",
+    "vrf",
+    "sch_ingress",
+    "sch_htb",
+    "sch_hfsc",
+    "sch_prio",
+    "sch_drr",
+    "sch_qfq",
+    "sch_ets",
+    "sch_tbf",
+    "sch_red",
+    "sch_gred",
+    "sch_choke",
+    "sch_sfq",
+    "sch_codel",
+    "sch_fq_codel",
+    "sch_fq",
+    "sch_pie",
+    "sch_fq_pie",
+    "sch_cake",
+    "sch_netem",
+    "cls_basic",
+    "cls_fw",
+    "cls_u32",
+    "cls_flower",
+    "cls_matchall",
+    "act_police",
+    "act_gact",
+    "act_mirred",
+    "act_pedit",
+    "act_skbedit",
+    "act_skbmod",
+    "act_csum",
+    "act_mpls",
+    "tcp_cubic",
+    "tcp_vegas",
+    "tcp_westwood",
+    "tcp_dctcp",
+    "tcp_bbr",
+)
+"""Modules (or built-in parts) of the kernel that plans may ask for; pfifo and bfifo are always
+there. `cls_u32` needs its match on marks (``CONFIG_CLS_U32_MARK``). The configuration of the
+`uml` runner's kernel names the same."""
