@@ -139,7 +139,7 @@ class TestScriptsOfTc:
 
     def test_variables_that_grow_without_bound(self) -> None:
         lines = ["A=xxxxxxxx"] + [
-            f"{new}={f'${old}' * 8}" for old, new in zip("ABCDEFG", "BCDEFGH")
+            f"{new}={f'${old}' * 8}" for old, new in zip("ABCDEFG", "BCDEFGH", strict=False)
         ]
         with pytest.raises(ImportFault, match="variables expand to more than 1000000 characters"):
             read_tc("\n".join([*lines, "tc qdisc add dev $H root pfifo"]))

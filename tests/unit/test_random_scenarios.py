@@ -108,5 +108,5 @@ def test_packets_are_conserved_and_no_link_carries_more_than_its_rate(
         results = store.write([first], Path(folder) / "results", network_json=network)
         assert [each.hash() for each in store.read(results)] == [first.hash()]
         page = write(results).read_text("utf-8")
-    assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")
+    assert page.startswith(("<!doctype html>", "<!DOCTYPE html>"))
     assert all(name in page for name in scenario.flows)

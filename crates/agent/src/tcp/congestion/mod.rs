@@ -27,7 +27,8 @@ pub(super) enum Cause {
 /// What a control sees of its connection, its window apart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
-    /// Now.
+    /// Now; for controls that grow with time, which Reno does not.
+    #[allow(dead_code)]
     pub now: Time,
     /// Segments that the acknowledgement delivered.
     pub acked: u32,
