@@ -185,7 +185,7 @@ def test_the_command_says_what_was_compared_and_ends_with_the_outcome(
     done = CliRunner().invoke(command, words, standalone_mode=False)
     assert done.return_value == status
     assert said in done.stdout
-    assert "nearest to its margin" in done.stdout
+    assert "lost by cause" in done.stdout
 
 
 def test_undecided_has_a_status_of_its_own(tmp_path) -> None:
