@@ -70,7 +70,9 @@ class _Commands(click.Group):
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        ctx.invoke(_Commands.get_command(group, ctx, "version"))
+        command = group.get_command(ctx, "version")
+        assert command is not None
+        ctx.invoke(command)
         ctx.exit()
 
 

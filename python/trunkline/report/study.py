@@ -14,6 +14,7 @@ from trunkline.report.exhibit import Exhibit
 from trunkline.report.grids import Cell, Grid
 from trunkline.report.words import number
 from trunkline.results.store import read_json
+from trunkline.study.outcome.cells import inside
 
 RECORD = "study.json"
 EXHIBITS = "exhibits"
@@ -186,12 +187,12 @@ def _off(cell: Mapping[str, Any]) -> Cell:
     if mean is None:
         return Cell("–", -math.inf)
     low, high = cell["low"], cell["high"]
-    inside = low is not None and high is not None and low <= published <= high
+    its = inside(low, published, high)
     if cell["unit"] == "%" or not published:
         off = mean - published
-        return Cell(f"{off:+.2f}", off, "inside" if inside else "")
+        return Cell(f"{off:+.2f}", off, "inside" if its else "")
     off = mean / published - 1
-    return Cell(f"{100 * off:+.1f} %", off, "inside" if inside else "")
+    return Cell(f"{100 * off:+.1f} %", off, "inside" if its else "")
 
 
 def _chart(key: str, title: str, cells: list[Mapping[str, Any]], across: str) -> Chart | None:

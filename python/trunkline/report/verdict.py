@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.loads import by_class, by_link
 from trunkline.report.stress import stressed
 from trunkline.report.words import count, length, number, quantity, ratio
 
-Sign = Literal["held", "broken", "known", "doubt"]
+Sign = Literal["held", "broken", "known", "doubt", "undecided"]
+
+SIGNS: Final[dict[str, Sign]] = {"held": "held", "refuted": "broken", "undecided": "undecided"}
+"""Of the outcomes of claims."""
 
 
 FEW_SEEDS = 4
@@ -348,6 +351,11 @@ def figures_of_study(record: Mapping[str, Any]) -> list[Figure]:
     return shown
 
 
+def _outcome(claim: Mapping[str, Any]) -> str:
+    """How a claim came out; a record of an earlier version knows held and not held alone."""
+    return str(claim.get("outcome") or ("held" if claim["held"] else "refuted"))
+
+
 def of_study(record: Mapping[str, Any]) -> list[Fact]:
     """Each claim and how it came out."""
     tables = {str(cell["table"]) for cell in record["cells"]}
@@ -358,9 +366,9 @@ def of_study(record: Mapping[str, Any]) -> list[Fact]:
             # The claim itself begins with the table that it speaks of.
             what, _, detail = detail.partition(": ")
             says = f"{says}: {what}"
-        facts.append(Fact("held" if claim["held"] else "broken", says, detail))
+        facts.append(Fact(SIGNS[_outcome(claim)], says, detail))
     if record["seeds"] < FEW_SEEDS:
         says = f"{_counted(record['seeds'], 'seed')} a point leave wide intervals"
-        detail = "a claim broken here may only be undecided; without --seeds there are more"
+        detail = "much is undecided here; without --seeds there are more"
         facts.insert(0, Fact("doubt", says, detail))
     return facts

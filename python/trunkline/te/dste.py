@@ -190,4 +190,5 @@ def shares(reservable: Ints, factors: Sequence[float]) -> Ints:
     array of int64, shape (E, C)
         Bit/s, to the nearest.
     """
-    return np.rint(np.outer(reservable, factors)).astype(np.int64)
+    made: Ints = np.rint(np.outer(reservable, factors)).astype(np.int64)
+    return made

@@ -87,7 +87,7 @@ def test_json_has_the_agreed_form(short: Reproduction) -> None:
     assert len(written["cells"]) == 60
     cell_keys = {"table", "row", "column", "unit", "published", "ours", "low", "high", "note"}
     assert set(written["cells"][0]) == cell_keys
-    assert set(written["claims"][0]) == {"name", "held", "detail"}
+    assert set(written["claims"][0]) == {"name", "held", "outcome", "detail"}
     assert set(written["fitted"][0]) == {"parameter", "value", "reason"}
     for cell in written["cells"]:
         assert cell["low"] <= cell["ours"] <= cell["high"]
@@ -118,7 +118,7 @@ def test_terminal_tables_show_ours_published_and_error(short: Reproduction) -> N
     shown = short.render(width=160)
     assert "Table 4" in shown
     assert "18.27*" in shown
-    assert "BROKEN" in shown or "held" in shown
+    assert "REFUTED" in shown or "held" in shown
     assert "mean abs. error" in shown
 
 

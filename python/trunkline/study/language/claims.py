@@ -2,15 +2,18 @@
 
 A claim is judged on the values of every seed, so that chance is told from effect: what is said to
 be above or below (``>``, ``<``) is so in every cell by the 95 % interval of the difference over
-paired seeds; ``>=`` and ``<=`` compare means, where a limit is given. With a single seed, as with
-the published values themselves, the mean alone is judged.
+paired seeds; ``>=`` and ``<=`` compare means, where a limit is given. A claim is refuted where some
+interval lies wholly on the other side, and undecided where none does and one holds both sides, or
+holds anything: its half is larger than its mean. With a single seed, as with the published values
+themselves, the mean alone is judged.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from pydantic import model_validator
@@ -21,7 +24,9 @@ from trunkline.study.language import formula
 from trunkline.study.language.formula import Cells, FormulaError, Values
 from trunkline.study.language.part import Part
 
-__all__ = ["Cells", "Claim", "Tables", "Values", "Verdict"]
+__all__ = ["Cells", "Claim", "Outcome", "Tables", "Values", "Verdict"]
+
+Outcome = Literal["held", "refuted", "undecided"]
 
 _MOST_TOLD = 6
 """Cells whose numbers are written out."""
@@ -29,10 +34,15 @@ _MOST_TOLD = 6
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a claim held, and the numbers that say so."""
+    """How a claim came out, and the numbers that say so."""
 
-    held: bool
+    outcome: Outcome
     detail: str
+
+    @property
+    def held(self) -> bool:
+        """Whether it held."""
+        return self.outcome == "held"
 
 
 class Claim(Part):
@@ -122,7 +132,29 @@ def _judge(tree: ast.expr, scope: Tables) -> Verdict | None:
         if np.isnan(left.values).any() or np.isnan(right.values).any():
             return None
         verdicts.append(_compared(left, formula.SIGNS[type(each.ops[0])], right))
-    return Verdict(all(v.held for v in verdicts), "; ".join(v.detail for v in verdicts))
+    return Verdict(_overall(v.outcome for v in verdicts), "; ".join(v.detail for v in verdicts))
+
+
+def _overall(outcomes: Iterable[Outcome]) -> Outcome:
+    """The outcome of several: one that is refuted refutes all."""
+    found = set(outcomes)
+    if "refuted" in found:
+        return "refuted"
+    return "undecided" if "undecided" in found else "held"
+
+
+def _side(off: Interval, value: Interval, sign: str) -> Outcome:
+    """On which side of nothing a difference is that has to be above it, by mean or by interval."""
+    if off.low is None or off.high is None:
+        above = off.mean > 0 if sign in "<>" else off.mean >= 0
+        return "held" if above else "refuted"
+    if sign in "<>":
+        return "held" if off.low > 0 else "refuted" if off.high <= 0 else "undecided"
+    if (value.half_width or 0.0) > abs(value.mean) and off.low < 0 <= off.high:
+        return "undecided"
+    if off.mean >= 0:
+        return "held"
+    return "refuted" if off.high < 0 else "undecided"
 
 
 def _compared(left: Cells, sign: str, right: Cells) -> Verdict:
@@ -131,17 +163,19 @@ def _compared(left: Cells, sign: str, right: Cells) -> Verdict:
     if sign == "==":
         same = int((ours == theirs).all(axis=0).sum())
         seeds = np.broadcast_shapes(ours.shape, theirs.shape)[1]
-        return Verdict(same == seeds, f"the same to the last digit with {same} of {seeds} seeds")
+        outcome: Outcome = "held" if same == seeds else "refuted"
+        return Verdict(outcome, f"the same to the last digit with {same} of {seeds} seeds")
     off = theirs - ours if sign in "<=" else ours - theirs
-    intervals = [mean_interval(row.tolist()) for row in off]
-    if sign in "<>":
-        held = [(i.mean if i.low is None else i.low) > 0 for i in intervals]
-    else:
-        held = [i.mean >= 0 for i in intervals]
+    values = np.broadcast_to(ours if left.values.shape[0] > 1 or ours.std() else theirs, off.shape)
+    outcomes = [
+        _side(mean_interval(row.tolist()), mean_interval(value.tolist()), sign)
+        for row, value in zip(off, values, strict=True)
+    ]
+    held = [each == "held" for each in outcomes]
     names = left.names if len(left.values) > 1 else right.names
     alone = theirs.shape[1] == 1 or bool((theirs == theirs[:, :1]).all())
     if len(held) == 1:
-        return Verdict(held[0], _told(ours, theirs, alone=alone))
+        return Verdict(outcomes[0], _told(ours, theirs, alone=alone))
     shown = [mean_interval(row.tolist()) for row in (ours if alone else ours - theirs)]
     shown = shown * (len(held) if len(shown) == 1 else 1)
     detail = f"{sum(held)} of {len(held)}" + ("" if alone else ", differences")
@@ -153,7 +187,7 @@ def _compared(left: Cells, sign: str, right: Cells) -> Verdict:
         detail += f" from {min(means):.4g} to {max(means):.4g}"
     if alone and (theirs == theirs[0, 0]).all() and theirs[0, 0] != 0:
         detail += f"; {sign} {theirs[0, 0]:.4g} wanted"
-    return Verdict(all(held), detail)
+    return Verdict(_overall(outcomes), detail)
 
 
 def _told(ours: Values, theirs: Values, *, alone: bool) -> str:

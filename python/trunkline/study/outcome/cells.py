@@ -7,6 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from trunkline.stats import Interval
+from trunkline.study.language.claims import Outcome
+
+WIDEST = 0.5
+"""Half of an interval over the published value above which it holds too much to say anything."""
+
+
+def inside(low: float | None, published: float, high: float | None) -> bool:
+    """Whether a published value is in an interval that is narrow enough to say so."""
+    if low is None or high is None or not low <= published <= high:
+        return False
+    return (high - low) / 2 <= WIDEST * abs(published)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +41,12 @@ class Cell:
     def difference(self) -> float | None:
         """Ours less the published value; None if nothing was published."""
         return None if self.published is None else self.ours.mean - self.published
+
+    @property
+    def inside(self) -> bool:
+        """Whether the published value is in our interval, if that is narrow enough to say so."""
+        known = self.published is not None
+        return known and inside(self.ours.low, float(self.published or 0), self.ours.high)
 
     def text(self, digits: int) -> str:
         """Ours with half of its interval."""
@@ -62,8 +79,13 @@ class Judged:
 
     name: str
     says: str
-    held: bool
+    outcome: Outcome
     detail: str
+
+    @property
+    def held(self) -> bool:
+        """Whether it held."""
+        return self.outcome == "held"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +106,7 @@ class TableError:
     mean_log_ratio : float or None
         Mean ``|ln(ours / published)|`` of the cells that are judged.
     inside : int
-        Judged cells whose published value lies in our 95 % interval.
+        Judged cells whose published value lies in our 95 % interval, its half `WIDEST` at most.
     """
 
     cells: int

@@ -67,7 +67,13 @@ def to_json(done: Reproduction) -> dict[str, Any]:
         "cells": [cell.to_dict() for cell in done.cells],
         "overviews": overviews(done),
         "claims": [
-            {"name": c.name, "held": c.held, "detail": f"{c.says}: {c.detail}"} for c in done.claims
+            {
+                "name": c.name,
+                "held": c.held,
+                "outcome": c.outcome,
+                "detail": f"{c.says}: {c.detail}",
+            }
+            for c in done.claims
         ],
         "criteria": [_criterion(each) for each in done.criteria],
         "fitted": [

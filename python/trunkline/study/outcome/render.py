@@ -122,7 +122,7 @@ def _criteria(done: Reproduction) -> RichTable:
 def _claims(done: Reproduction) -> RichTable:
     drawn = frame("Claims", ["claim", "", "detail"], names=3)
     for claim in done.claims:
-        add(drawn, [claim.says, "held" if claim.held else "BROKEN", claim.detail])
+        add(drawn, [claim.says, claim.outcome.replace("refuted", "REFUTED"), claim.detail])
     return drawn
 
 

@@ -95,12 +95,12 @@ class Reproduction:
         for claim in self.study.claims:
             verdict = claim.judge(ours)
             if verdict is None:
-                verdict = Verdict(False, "a value that it speaks of is not known")
+                verdict = Verdict("undecided", "a value that it speaks of is not known")
             detail = verdict.detail
             said = claim.judge(theirs)
             if said is not None:
                 detail += f"; published: {said.detail}{'' if said.held else ', not held'}"
-            judged.append(Judged(claim.name, claim.says, verdict.held, detail))
+            judged.append(Judged(claim.name, claim.says, verdict.outcome, detail))
         return judged
 
     def _speaks_of(self, columns: Mapping[tuple[str, str], Values]) -> Tables:
@@ -204,12 +204,7 @@ class Reproduction:
             def pair(cells: list[Cell]) -> tuple[list[float], list[float]]:
                 return [c.ours.mean for c in cells], [float(c.published or 0) for c in cells]
 
-            inside = sum(
-                c.ours.low is not None
-                and c.ours.high is not None
-                and c.ours.low <= float(c.published or 0) <= c.ours.high
-                for c in kept
-            )
+            inside = sum(c.inside for c in kept)
             relative = self.study.error == "relative"
             errors[table] = TableError(
                 len(kept),
