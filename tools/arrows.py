@@ -35,6 +35,8 @@ PYTHON: dict[str, set[str]] = {
     "examples": set(),
     "studies": set(),
 }
+# The contract's types: no code, so any package may name them.
+TYPES = "network.types"
 # These two stand above all others; nothing but each other may import them.
 TOP = {"cli", "__main__"}
 
@@ -122,7 +124,7 @@ def imported(tree: ast.AST, place: Path) -> list[tuple[int, str]]:
             names = [f"{base}.{a.name}" for a in node.names]
         for name in names:
             head, _, rest = name.partition(".")
-            if head == "trunkline":
+            if head == "trunkline" and not f"{rest}.".startswith(f"{TYPES}."):
                 found.append((node.lineno, rest))
     return found
 

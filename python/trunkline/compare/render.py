@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from trunkline.compare.difference import Comparison, Difference
 from trunkline.results.render import add, draw, frame, mean_and_half, printable
-
-_UNITS = {"_bit_s": "bit/s", "_s": "s", "_ns": "ns"}
+from trunkline.results.tables import column
 
 
 def render(done: Comparison, *, width: int | None = None, colour: bool = False) -> str:
@@ -24,8 +23,8 @@ def render(done: Comparison, *, width: int | None = None, colour: bool = False) 
     drawn = frame(f"{printable(done.a)} (A) and {printable(done.b)} (B)", heads, names=2)
     for each in done.differences:
         add(drawn, _cells(each))
-    for column in drawn.columns[:2]:
-        column.no_wrap = True
+    for names in drawn.columns[:2]:
+        names.no_wrap = True
     pairs, over = len(done.seeds), "over pairs of one seed" if done.paired else "of separate means"
     drawn.caption = f"B - A: {over}, ± half of the 95 % interval; p: Holm"
     lines = [f"{pairs} pair{'s' if pairs > 1 else ''} of runs, seeds {_range(done.seeds)}"]
@@ -39,11 +38,10 @@ def render(done: Comparison, *, width: int | None = None, colour: bool = False) 
 
 
 def _cells(each: Difference) -> list[str]:
-    table, _, column = each.metric.partition(".")
-    name = column if table == "flows" else each.metric
-    unit = next((u for end, u in _UNITS.items() if column.endswith(end)), "")
-    factor = 100 if column in ("loss_ratio", "utilisation") else 1
-    unit = "%" if factor == 100 else unit
+    table, _, measure = each.metric.partition(".")
+    name = measure if table == "flows" else each.metric
+    unit = column(table, measure).unit
+    factor = 100 if unit == "%" else 1
     shown = mean_and_half(
         factor * each.difference.mean,
         None if each.difference.half_width is None else factor * each.difference.half_width,

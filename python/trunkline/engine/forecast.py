@@ -14,9 +14,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trunkline.engine.sim import Decoder, Job, error_of, stream
+
+if TYPE_CHECKING:
+    from trunkline.network.types.flows import Agent
 
 LOOK_S = 1.0
 """How long a run is looked at [s of the clock]."""
@@ -142,14 +145,16 @@ def _begun(network_json: str, seed: int, look_s: float) -> Forecast:
     return Forecast(1, int(stopped[2]) / share, took / share, memory)
 
 
-def _size(agent: dict[str, Any]) -> float:
+def _size(agent: Agent) -> float:
     """Mean IP packet of a sender [B]."""
     if agent["protocol"] == "tcp":
         return float(agent["mss_bytes"] + agent["header_bytes"])
-    ((kind, its),) = agent["size"].items()
-    if kind == "fixed":
-        return float(its["bytes"] or 40)
-    return float(its["mean_bytes"] if kind == "exponential" else min(its["bytes"]))
+    size = agent["size"]
+    if "fixed" in size:
+        return float(size["fixed"]["bytes"] or 40)
+    if "exponential" in size:
+        return size["exponential"]["mean_bytes"]
+    return float(min(size["choice"]["bytes"]))
 
 
 def _forget_peak() -> None:

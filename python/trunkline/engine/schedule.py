@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trunkline.engine.sim import simulate
 from trunkline.network import compile
 from trunkline.scenario import Scenario
 from trunkline.scenario.schedule import Schedule
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Network
 
 __all__ = ["schedule", "to_csv"]
 
@@ -37,8 +40,8 @@ def schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -> Sched
     LookupError
         There is no such flow, it is no UDP flow, or it sends nothing.
     """
-    data: dict[str, Any] = json.loads(compile(scenario, seed=seed).to_json())
-    flows: list[dict[str, Any]] = data["flows"]
+    data: Network = json.loads(compile(scenario, seed=seed).to_json())
+    flows = data["flows"]
     its = next((each for each in flows if each["name"] == flow), None)
     if its is None:
         msg = f"there is no flow {flow!r}; flows: {', '.join(each['name'] for each in flows[:20])}"

@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from trunkline.results import Provenance, Results
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Network
 
 
 class Compiled(Protocol):
@@ -239,7 +242,7 @@ class Decoder:
         from trunkline import _core
 
         self._causes, self._version = _core.causes(), _core.version()
-        self._parsed: dict[str, dict[str, Any]] = {}
+        self._parsed: dict[str, Network] = {}
 
     def results(self, job: Job, raw: Any) -> Results:
         """Results of a job.

@@ -42,7 +42,7 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     conditioned = conditioners.compile(its)
     tables = mpls.compile(its, nodes, links, built)
     saved = recovery.compile(its, tables, (nodes, links))
-    data: dict[str, Any] = {
+    data: Any = {
         "format": FORMAT,
         "name": scenario.name or "scenario",
         "nodes": [{"name": name} for name in nodes],

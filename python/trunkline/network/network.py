@@ -4,11 +4,10 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+
+from trunkline.network import types
 
 __all__ = ["Network"]
-
-Entry = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -17,67 +16,66 @@ class Network:
 
     Attributes
     ----------
-    data : dict
+    data : types.Network
         All of it, as `to_json` writes it.
     """
 
-    data: Entry
+    data: types.Network
 
     @property
     def name(self) -> str:
         """Name of the scenario."""
-        return str(self.data["name"])
+        return self.data["name"]
 
     @property
-    def nodes(self) -> list[Entry]:
+    def nodes(self) -> list[types.Node]:
         """Nodes, by index."""
-        return self._list("nodes")
+        return self.data["nodes"]
 
     @property
-    def links(self) -> list[Entry]:
+    def links(self) -> list[types.Link]:
         """One-way links, by index: rates [bit/s], delays [ns], sizes [B]."""
-        return self._list("links")
+        return self.data["links"]
 
     @property
-    def ports(self) -> list[Entry]:
+    def ports(self) -> list[types.Port]:
         """Port configurations that links refer to."""
-        return self._list("ports")
+        return self.data["ports"]
 
     @property
-    def flows(self) -> list[Entry]:
+    def flows(self) -> list[types.Flow]:
         """Flows, by index."""
-        return self._list("flows")
+        return self.data["flows"]
 
     @property
-    def paths(self) -> list[Entry]:
+    def paths(self) -> list[types.Path]:
         """Label-switched paths, by index."""
-        return self._list("paths")
+        return self.data["paths"]
 
     @property
-    def ftn(self) -> list[Entry]:
+    def ftn(self) -> list[types.Ftn]:
         """FEC to NHLFE (RFC 3031 section 3.11)."""
-        return self._list("ftn")
+        return self.data["ftn"]
 
     @property
-    def ilm(self) -> list[Entry]:
+    def ilm(self) -> list[types.Ilm]:
         """Incoming label map (RFC 3031 section 3.11)."""
-        return self._list("ilm")
+        return self.data["ilm"]
 
     @property
-    def nhlfe(self) -> list[Entry]:
+    def nhlfe(self) -> list[types.Nhlfe]:
         """Next hop label forwarding entries (RFC 3031 section 3.10)."""
-        return self._list("nhlfe")
+        return self.data["nhlfe"]
 
     @property
-    def probes(self) -> list[Entry]:
+    def probes(self) -> list[types.Probe]:
         """What to record."""
-        return self._list("probes")
+        return self.data["probes"]
 
     @property
-    def run(self) -> Entry:
+    def run(self) -> types.Run:
         """Length and seed: times in ns."""
-        run: Entry = self.data["run"]
-        return run
+        return self.data["run"]
 
     def to_json(self) -> str:
         """Canonical JSON: keys sorted, no spaces, ASCII only."""
@@ -90,7 +88,3 @@ class Network:
     @cached_property
     def _json(self) -> str:
         return json.dumps(self.data, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-    def _list(self, key: str) -> list[Entry]:
-        entries: list[Entry] = self.data[key]
-        return entries

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 from trunkline.plot.canvas import canvas, legend, look, plain
 from trunkline.plot.figure import style
 from trunkline.plot.sources import Choice, Lacking, Source
+from trunkline.results.tables import Field, column
 from trunkline.stats import Interval, across
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TABLES = ("flows", "classes", "ports", "paths")
-UNITS = (("_bit_s", "Mbit/s", 1e-6), ("_s", "ms", 1e3), ("_ratio", "%", 100.0))
+UNITS = {"bit/s": ("Mbit/s", 1e-6), "s": ("ms", 1e3), "%": ("%", 100.0)}
+"""Units of the pictures, and the factors to them, by those of the tables."""
 
 
 def bars(sources: Sequence[Source], choice: Choice) -> Figure:
@@ -56,7 +58,7 @@ def bars(sources: Sequence[Source], choice: Choice) -> Figure:
         )
         msg = f"{measure} of {table} has no value in these results"
         raise Lacking(msg)
-    label, unit, scale = _unit(measure)
+    label, unit, scale = _unit(column(table, measure))
     ended = any(each.low is not None for found in values for each in found.values())
     with style():
         figure, axes = canvas(
@@ -125,12 +127,8 @@ def _table(source: Source, measure: str, wanted: str | None) -> str:
     raise Lacking(msg)
 
 
-def _unit(measure: str) -> tuple[str, str, float]:
+def _unit(field: Field) -> tuple[str, str, float]:
     """Name of a measure in words, its unit in the picture, and the factor to it."""
-    for ending, unit, scale in UNITS:
-        if measure.endswith(ending):
-            kept = measure if ending == "_ratio" else measure.removesuffix(ending)
-            return kept.replace("_", " "), unit, scale
-    if measure.startswith("bytes_") or measure.endswith("_bytes"):
-        return measure.replace("_", " "), "B", 1.0
-    return measure.replace("_", " "), "1", 1.0
+    unit, scale = UNITS.get(field.unit, (field.unit or "1", 1.0))
+    words = field.name.removesuffix("_s").removesuffix("_bit").replace("_", " ")
+    return words.removesuffix(" ns"), unit, scale

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Network
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Sketch:
     ways: tuple[Way, ...]
 
     @classmethod
-    def of(cls, network: Mapping[str, Any]) -> Sketch:
+    def of(cls, network: Network) -> Sketch:
         """Sketch a compiled network.
 
         Parameters
@@ -97,7 +99,7 @@ class Sketch:
         return cls(name, nodes, frozenset(hosts), tuple(_lines(network, ends)), ways)
 
 
-def _lines(network: Mapping[str, Any], ends: list[tuple[str, str]]) -> list[Line]:
+def _lines(network: Network, ends: list[tuple[str, str]]) -> list[Line]:
     """Pair each link with the first one back that has no partner yet."""
     links = network["links"]
     waiting: dict[tuple[str, str], list[int]] = {}
@@ -118,7 +120,7 @@ def _lines(network: Mapping[str, Any], ends: list[tuple[str, str]]) -> list[Line
     return lines
 
 
-def backup_paths(network: Mapping[str, Any]) -> dict[str, list[str]]:
+def backup_paths(network: Network) -> dict[str, list[str]]:
     """Paths that protections switch to, with the paths that they protect.
 
     Parameters

@@ -6,9 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trunkline.report.words import ratio, short
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Link
 
 Point = tuple[float, float]
 
@@ -64,7 +67,7 @@ class _Box:
 
 
 def words(
-    links: Any, members: Sequence[int], losses: Sequence[float], long: float, common: str
+    links: Sequence[Link], members: Sequence[int], losses: Sequence[float], long: float, common: str
 ) -> list[tuple[str, bool]]:
     """Rows of a link's caption: capacity and delay where they are unusual, losses if any.
 
@@ -93,12 +96,12 @@ def words(
     return [*rows, (f"loss {' / '.join(lost)}", True)] if lost else rows
 
 
-def size(link: Any) -> str:
+def size(link: Link) -> str:
     """Capacity and delay of a link."""
     return f"{short(link['rate_bit_s'], 'bit/s')} · {short(link['delay_ns'] / 1e9, 's')}"
 
 
-def usual(links: Any) -> str:
+def usual(links: Sequence[Link]) -> str:
     """Capacity and delay of most links, to be said once; empty if they differ."""
     sizes = Counter(size(link) for link in links)
     common, times = sizes.most_common(1)[0] if sizes else ("", 0)

@@ -6,10 +6,13 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trunkline.report import watch
 from trunkline.results import Results, store
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Network
 
 Place = tuple[float, float]
 
@@ -32,7 +35,7 @@ class Exhibit:
 
     title: str
     about: str
-    network: Mapping[str, Any]
+    network: Network
     runs: list[Results]
 
     @classmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trunkline.report.exhibit import Exhibit
@@ -11,6 +10,7 @@ from trunkline.report.loads import by_class
 from trunkline.report.stress import stressed
 from trunkline.report.words import count, interval, length, number, ratio
 from trunkline.results.table import Scalar
+from trunkline.results.tables import Field, column
 from trunkline.stats import Interval, across
 
 MOST_ROWS = 200
@@ -44,57 +44,35 @@ class Grid:
     folded: bool = False
 
 
-_Column = tuple[str, str, str, str]
+_COLUMNS = {
+    "classes": (
+        "flows offered_bit_s throughput_bit_s goodput_bit_s loss_ratio delay_mean_s delay_p99_s "
+        "delay_max_s jitter_s"
+    ),
+    "flows": (
+        "goodput_bit_s throughput_bit_s loss_ratio delay_mean_s delay_p99_s jitter_s "
+        "retransmissions"
+    ),
+    "ports": (
+        "utilisation packets_offered packets_dropped loss_ratio wait_mean_s queue_mean_packets "
+        "queue_max_packets"
+    ),
+    "paths": "packets throughput_bit_s",
+}
+"""Measures that the page shows of each table."""
 
-FLOWS: Sequence[_Column] = (
-    ("goodput", "goodput_bit_s", "bit/s", "application data handed over in order"),
-    ("throughput", "throughput_bit_s", "bit/s", "IP packets delivered"),
-    ("loss", "loss_ratio", "%", "data packets lost over those sent"),
-    ("delay", "delay_mean_s", "s", "mean one-way delay"),
-    ("p99", "delay_p99_s", "s", "99th percentile of the one-way delay"),
-    ("jitter", "jitter_s", "s", "interarrival jitter, RFC 3550 section 6.4.1"),
-    ("resent", "retransmissions", "", "TCP segments retransmitted"),
-)
-CLASSES: Sequence[_Column] = (
-    ("flows", "flows", "", "flows gathered"),
-    ("offered", "offered_bit_s", "bit/s", "IP packets sent"),
-    ("throughput", "throughput_bit_s", "bit/s", "IP packets delivered"),
-    ("goodput", "goodput_bit_s", "bit/s", "application data handed over in order"),
-    ("loss", "loss_ratio", "%", "data packets lost over those sent"),
-    ("delay", "delay_mean_s", "s", "mean one-way delay of all packets"),
-    ("longest", "delay_max_s", "s", "greatest one-way delay"),
-)
-PORTS: Sequence[_Column] = (
-    ("use", "utilisation", "%", "bits sent over capacity"),
-    ("offered", "packets_offered", "", "packets that reached the port"),
-    ("dropped", "packets_dropped", "", "packets dropped there"),
-    ("loss", "loss_ratio", "%", "dropped over offered, failures apart"),
-    ("wait", "wait_mean_s", "s", "mean time from arrival to the start of transmission"),
-    ("queue", "queue_mean_packets", "", "mean packets waiting"),
-    ("most", "queue_max_packets", "", "most packets waiting at once"),
-)
-PATHS: Sequence[_Column] = (
-    ("packets", "packets", "", "labelled packets of its own, not of paths that ride it"),
-    ("throughput", "throughput_bit_s", "bit/s", "IP packets and labels"),
-)
-PATHS_ASKED: Sequence[_Column] = (
-    ("loss", "loss_ratio", "%", "lost over those that arrived or were lost"),
-    ("delay", "delay_mean_s", "s", "mean one-way delay from source to destination"),
-    ("p99", "delay_p99_s", "s", "99th percentile of it"),
-    ("jitter", "jitter_s", "s", "interarrival jitter within flows"),
-    ("reordered", "reordered", "", "packets later than one of their flow sent after"),
-)
+_PATHS_ASKED = " loss_ratio delay_mean_s delay_p99_s jitter_s reordered"
 """Measures that the paths of a scenario have where it asks for them."""
 
 
 def of(exhibit: Exhibit) -> list[Grid]:
     """The tables of an exhibit, those without rows left out."""
     grids = [
-        _measured(exhibit, "classes", "Classes", CLASSES, "offered_bit_s"),
-        _measured(exhibit, "flows", "Flows", FLOWS, "offered_bit_s"),
-        _measured(exhibit, "ports", "Ports", PORTS, "utilisation", "packets_offered"),
+        _measured(exhibit, "classes", "offered_bit_s"),
+        _measured(exhibit, "flows", "offered_bit_s"),
+        _measured(exhibit, "ports", "utilisation", "packets_offered"),
         _stressed(exhibit),
-        _measured(exhibit, "paths", "Paths", _path_columns(exhibit), "packets"),
+        _measured(exhibit, "paths", "packets"),
         _drops(exhibit),
         _colours(exhibit),
         _timeline(exhibit),
@@ -102,9 +80,11 @@ def of(exhibit: Exhibit) -> list[Grid]:
     return [grid for grid in grids if grid.rows]
 
 
-def _path_columns(exhibit: Exhibit) -> Sequence[_Column]:
-    asked = any(value is not None for value in exhibit.first.paths["delay_mean_s"])
-    return [*PATHS, *PATHS_ASKED] if asked else PATHS
+def _columns(exhibit: Exhibit, table: str) -> list[Field]:
+    names = _COLUMNS[table]
+    if table == "paths" and any(value is not None for value in exhibit.first.paths["delay_mean_s"]):
+        names += _PATHS_ASKED
+    return [column(table, name) for name in names.split()]
 
 
 def spread(exhibit: Exhibit) -> str:
@@ -119,14 +99,8 @@ def spread(exhibit: Exhibit) -> str:
     )
 
 
-def _measured(
-    exhibit: Exhibit,
-    table: str,
-    title: str,
-    columns: Sequence[_Column],
-    busiest: str,
-    needs: str = "",
-) -> Grid:
+def _measured(exhibit: Exhibit, table: str, busiest: str, needs: str = "") -> Grid:
+    columns = _columns(exhibit, table)
     rows = across(exhibit.runs, table)
     if needs:
         rows = [row for row in rows if row.measures[needs].mean > 0]
@@ -134,7 +108,7 @@ def _measured(
     if more > 0:
         rows = sorted(rows, key=lambda row: -row.measures[busiest].mean)[:MOST_ROWS]
     names = list(rows[0].key) if rows else ["name"]
-    heads = [(name, "") for name in names] + [(name, about) for name, _, _, about in columns]
+    heads = [(name, "") for name in names] + [(its.title, its.about) for its in columns]
     extra = {str(r["flow"]): str(r["dscp"]) for r in exhibit.first.flows.rows()}
     if table == "flows":
         heads.insert(1, ("DSCP", "DSCP of the source"))
@@ -148,7 +122,7 @@ def _measured(
         cells = [Cell(value) for value in row.key.values()]
         if table == "flows":
             cells.append(Cell(extra.get(row.key["flow"], "–")))
-        cells += [_cell(row.measures.get(measure), unit) for _, measure, unit, _ in columns]
+        cells += [_cell(row.measures.get(its.name), its.unit) for its in columns]
         if failed:
             cost = failed.get((row.key["link"], row.key["class"]), 0.0)
             cells.append(Cell(number(cost), cost))
@@ -157,7 +131,7 @@ def _measured(
     if more > 0:
         note += f" The {MOST_ROWS} busiest; {more} more are in the tables."
     held = len(names) + (table == "flows")
-    return Grid(table, title, heads, made, note, held, folded=len(made) > MOST_OPEN)
+    return Grid(table, table.capitalize(), heads, made, note, held, folded=len(made) > MOST_OPEN)
 
 
 def _cell(found: Interval | None, unit: str) -> Cell:

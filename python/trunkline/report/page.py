@@ -30,6 +30,8 @@ from trunkline.results.render import printable
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from trunkline.network.types import Link, Network
+
 FOLDER = Path(__file__).parent
 SCRIPTS = ("base.js", "tables.js", "drawing.js", "charts.js", "packets.js", "replay.js", "start.js")
 
@@ -102,10 +104,10 @@ def view(exhibit: Exhibit, key: str) -> View:
     )
 
 
-def _limit(network: Any, link: Any) -> int:
+def _limit(network: Network, link: Link) -> int:
     """Packets that the classes of a port hold together; 0 where some has no limit in packets."""
     limits = [each["queue"]["limit_packets"] for each in network["ports"][link["port"]]["classes"]]
-    return sum(limits) if all(limits) else 0
+    return sum(limit or 0 for limit in limits) if all(limits) else 0
 
 
 def _provenance(exhibit: Exhibit) -> list[tuple[str, str]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trunkline.plot.layout import layout
 from trunkline.report import captions
@@ -13,6 +14,9 @@ from trunkline.report.captions import Caption, Wanted
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.loads import Load, by_link
 from trunkline.report.words import number, ratio, short
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Link, Network
 
 WIDTH = 960.0
 LEAST_HEIGHT, MOST_HEIGHT = 150.0, 620.0
@@ -123,7 +127,7 @@ def draw(exhibit: Exhibit) -> Drawing:
     return Drawing(WIDTH, height, spots, lanes, words, routes, summary, _usual(network["links"]))
 
 
-def _usual(links: Any) -> str:
+def _usual(links: Sequence[Link]) -> str:
     """What the links without a caption are like, in words."""
     common = captions.usual(links)
     if not common:
@@ -234,15 +238,15 @@ def _routes(exhibit: Exhibit, lanes: list[Lane]) -> list[Route]:
     return routes
 
 
-def backup_paths(network: Any) -> dict[str, list[str]]:
+def backup_paths(network: Network) -> dict[str, list[str]]:
     """Paths that protections switch to, with the working paths that they protect."""
     paths = [str(path["name"]) for path in network["paths"]]
     backups: dict[str, list[str]] = defaultdict(list)
     for protection in (network.get("recovery") or {}).get("protections", []):
         for switch in protection["switches"]:
             entry = network["nhlfe"][switch["alternative"]]
-            target = entry.get("path")
-            if target is not None and target != protection["path"]:
+            target = entry["path"]
+            if target != protection["path"]:
                 working = paths[protection["path"]]
                 if working not in backups[paths[target]]:
                     backups[paths[target]].append(working)

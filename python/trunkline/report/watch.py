@@ -6,14 +6,16 @@ Probes and traces only look: a repeated run gives the same tables, and that is c
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trunkline.engine.sim import Job, simulate_all
 from trunkline.results import Results
 
-Network = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trunkline.network.types import Network, Run
+
 
 STEPS = 300
 """Steps that a run is cut into."""
@@ -96,8 +98,8 @@ def repeat(network: Network, runs: Sequence[Results]) -> Watched:
     step = _step(network, len(probes))
     added = [{**probe, "step_ns": step} for probe in probes]
     # The packets of a traced run are in its results already.
-    untraced = {**network["run"], "trace": False}
-    changed = {**network, "run": untraced, "probes": [*network["probes"], *added]}
+    untraced: Run = {**network["run"], "trace": False}
+    changed: Any = {**network, "run": untraced, "probes": [*network["probes"], *added]}
     written = _json(changed)
     chosen = runs[:number]
     again = simulate_all([Job(written, run.seed, run.provenance.scenario) for run in chosen])
@@ -143,7 +145,7 @@ def trace(network: Network, run: Results, until_ns: int) -> Results | None:
     if run.provenance.kernel or whole_hops(network, run) * until_ns / length > TRACED_HOPS:
         return None
     warm_up = min(network["run"]["warmup_ns"], until_ns - 1)
-    cut = {**network["run"], "duration_ns": until_ns, "warmup_ns": warm_up, "trace": True}
+    cut: Run = {**network["run"], "duration_ns": until_ns, "warmup_ns": warm_up, "trace": True}
     written = _json({**network, "run": cut, "probes": []})
     return simulate_all([Job(written, run.seed, run.provenance.scenario)])[0]
 

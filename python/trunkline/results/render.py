@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from trunkline.results.table import Scalar, Table
+from trunkline.results.tables import Field, column
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -35,7 +36,10 @@ def render(results: Results, *, width: int | None = None, colour: bool = False) 
     str
         The tables, each cut to its busiest rows if it is long.
     """
-    shown = [_flows(results.flows), _ports(results.ports)]
+    shown = [_flows(results.flows)]
+    if 1 < len(results.classes) < len(results.flows):
+        shown.append(_classes(results.classes))
+    shown.append(_ports(results.ports))
     if len(results.paths):
         shown.append(_paths(results.paths))
     if len(results.drops):
@@ -86,11 +90,11 @@ def frame(title: str, columns: Sequence[str], *, names: int = 1) -> RichTable:
         box=box.SIMPLE_HEAD,
         collapse_padding=True,
     )
-    for index, column in enumerate(columns):
+    for index, title in enumerate(columns):
         if index < names:
-            table.add_column(Text(column), justify="left", overflow="fold", min_width=4)
+            table.add_column(Text(title), justify="left", overflow="fold", min_width=4)
         else:
-            table.add_column(Text(column), justify="right", no_wrap=True)
+            table.add_column(Text(title), justify="right", no_wrap=True)
     return table
 
 
@@ -178,26 +182,55 @@ def _title(name: str, left_out: int) -> str:
     return f"{name} (the {SHOWN_ROWS} busiest; {left_out} more)" if left_out else name
 
 
+def cell(value: Scalar, field: Field) -> str:
+    """Write a value of a column in the column's unit."""
+    if field.unit == "%":
+        return percent(value)
+    if field.unit:
+        return quantity(value, field.unit)
+    return count(value) if field.kind == "i64" else f"{float(value or 0):.3g}"
+
+
+def _measured(
+    table: Table, rows: list[dict[str, Scalar]], left_out: int, names: str, measures: str
+) -> RichTable:
+    """A table of columns: names first, then measures, both by the names of the columns."""
+    fields = [column(table.name, name) for name in f"{names} {measures}".split()]
+    titles = [field.title for field in fields]
+    drawn = frame(_title(table.name.capitalize(), left_out), titles, names=len(names.split()))
+    for row in rows:
+        texts = (
+            str(row[field.name]) if field.kind == "str" else cell(row[field.name], field)
+            for field in fields
+        )
+        add(drawn, list(texts))
+    return drawn
+
+
 def _flows(table: Table) -> RichTable:
     rows, left_out = _busiest(table, "packets_sent")
-    columns = ["flow", "DSCP", "goodput", "throughput", "loss", "delay", "p99", "jitter", "resent"]
-    drawn = frame(_title("Flows", left_out), columns, names=2)
     for row in rows:
-        cells = [
-            str(row["flow"]),
-            str(row["dscp"]),
-            quantity(row["goodput_bit_s"], "bit/s"),
-            quantity(row["throughput_bit_s"], "bit/s"),
-            percent(row["loss_ratio"]),
-            quantity(row["delay_mean_s"], "s"),
-            quantity(row["delay_p99_s"], "s"),
-            quantity(row["jitter_s"], "s"),
-            count(row["retransmissions"]) if row["protocol"] == "tcp" else "–",
-        ]
-        add(drawn, cells)
+        if row["protocol"] != "tcp":
+            row["retransmissions"] = None
+    measures = (
+        "goodput_bit_s throughput_bit_s loss_ratio delay_mean_s delay_p99_s jitter_s "
+        "retransmissions"
+    )
+    drawn = _measured(table, rows, left_out, "flow dscp", measures)
     drawn.caption = (
         "delay: mean, one way, and its 99th percentile; jitter: RFC 3550; resent: TCP segments"
     )
+    return drawn
+
+
+def _classes(table: Table) -> RichTable:
+    rows, left_out = _busiest(table, "packets_sent")
+    measures = (
+        "flows offered_bit_s throughput_bit_s goodput_bit_s loss_ratio delay_mean_s delay_p99_s "
+        "jitter_s"
+    )
+    drawn = _measured(table, rows, left_out, "class", measures)
+    drawn.caption = "class: the flows of one DSCP; delay and p99: of all their packets together"
     return drawn
 
 
@@ -205,38 +238,22 @@ def _ports(table: Table) -> RichTable:
     busy = [row for row in table.rows() if row["packets_offered"]]
     total = len(busy)
     busy = sorted(busy, key=lambda row: -float(row["utilisation"] or 0))[:SHOWN_ROWS]
-    columns = ["link", "class", "use", "offered", "dropped", "loss", "wait", "queue", "max"]
-    drawn = frame(_title("Ports", total - len(busy)), columns, names=2)
-    for row in busy:
-        cells = [
-            str(row["link"]),
-            str(row["class"]),
-            percent(row["utilisation"]),
-            count(row["packets_offered"]),
-            count(row["packets_dropped"]),
-            percent(row["loss_ratio"]),
-            quantity(row["wait_mean_s"], "s"),
-            f"{float(row['queue_mean_packets'] or 0):.3g}",
-            count(row["queue_max_packets"]),
-        ]
-        add(drawn, cells)
-    drawn.caption = "offered, dropped, queue (mean, max): packets; wait: mean"
+    measures = (
+        "utilisation packets_offered packets_dropped loss_ratio wait_mean_s queue_mean_packets "
+        "queue_max_packets"
+    )
+    drawn = _measured(table, busy, total - len(busy), "link class", measures)
+    drawn.caption = "offered, dropped, queue (mean, maximum): packets; wait: mean"
     return drawn
 
 
 def _paths(table: Table) -> RichTable:
     rows = list(table.rows())
-    measured = any(row["packets_delivered"] is not None for row in rows)
-    columns = ["path", "packets", "throughput"]
-    drawn = frame("Paths", [*columns, "lost", "delay", "p99", "max"] if measured else columns)
-    for row in rows:
-        throughput = quantity(row["throughput_bit_s"], "bit/s")
-        cells = [str(row["path"]), count(row["packets"]), throughput]
-        if measured:
-            cells.append(percent(row["loss_ratio"]))
-            cells += [quantity(row[f"delay_{each}_s"], "s") for each in ("mean", "p99", "max")]
-        add(drawn, cells)
-    if measured:
+    measures, asked = "packets throughput_bit_s", ""
+    if any(row["packets_delivered"] is not None for row in rows):
+        asked = " loss_ratio delay_mean_s delay_p99_s delay_max_s"
+    drawn = _measured(table, rows, 0, "path", measures + asked)
+    if asked:
         drawn.caption = "delay: mean, one way, its 99th percentile and maximum"
     return drawn
 

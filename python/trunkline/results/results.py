@@ -8,11 +8,14 @@ import sys
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trunkline.results.decode import Raw, decode
 from trunkline.results.table import Scalar, Table
 from trunkline.results.tables import SCHEMAS
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Network
 
 JSON_SCHEMA = 1
 JSON_TABLES = (
@@ -100,7 +103,7 @@ class Results:
     def from_raw(
         cls,
         raw: Raw,
-        network: Mapping[str, Any],
+        network: Network,
         causes: Sequence[str],
         provenance: Provenance,
     ) -> Results:

@@ -1,9 +1,11 @@
 """The tables of a run: names, types and units of every column, in one place.
 
-Every engine fills these tables and everything after them reads nothing else. Integers are what
-was counted; floats are averages or are derived from the integers. A name says its unit: ``_ns``
-nanoseconds, ``_s`` seconds, ``_bit_s`` bits per second, ``bytes_`` bytes, ``packets_`` packets.
-How each measure is defined is in ``docs/reference/measures.md``.
+Every engine fills these tables and everything after them reads nothing else; terminal, report,
+pictures and reference take title, unit and definition of a column from here. Integers are what was
+counted; floats are averages or are derived from the integers. A name says its unit: ``_ns``
+nanoseconds, ``_s`` seconds, ``_bit_s`` bits per second, ``bytes_`` bytes, ``packets_`` packets, and
+each time in ``_ns`` that is a measure has a twin in ``_s``.
+How each measure is counted is in ``docs/reference/measures.md``.
 """
 
 from __future__ import annotations
@@ -47,6 +49,41 @@ class Field:
         """Whether the results hash covers it: names and integers, never floats."""
         return self.origin in ("name", "counted")
 
+    @property
+    def unit(self) -> str:
+        """``bit/s``, ``s``, ``ns``, ``B``, ``%`` (of a share of 1); empty for names and numbers."""
+        if self.name.endswith(("_ratio", "utilisation", "share")):
+            return "%"
+        if "bytes" in self.name:
+            return "B"
+        return next((unit for end, unit in _UNITS.items() if self.name.endswith(end)), "")
+
+    @property
+    def title(self) -> str:
+        """Head of the column in tables for people."""
+        return _TITLES.get(self.name, self.name.replace("_", " "))
+
+
+_UNITS = {"_bit_s": "bit/s", "_ns": "ns", "_s": "s"}
+_TITLES = {
+    "dscp": "DSCP",
+    "offered_bit_s": "offered",
+    "throughput_bit_s": "throughput",
+    "goodput_bit_s": "goodput",
+    "loss_ratio": "loss",
+    "delay_mean_s": "delay",
+    "delay_p99_s": "p99",
+    "delay_max_s": "max",
+    "jitter_s": "jitter",
+    "retransmissions": "resent",
+    "utilisation": "use",
+    "packets_offered": "offered",
+    "packets_dropped": "dropped",
+    "wait_mean_s": "wait",
+    "queue_mean_packets": "queue",
+    "queue_max_packets": "queue max",
+}
+
 
 def _name(name: str, about: str) -> Field:
     return Field(name, "str", "name", about)
@@ -64,7 +101,51 @@ def _derived(name: str, about: str) -> Field:
     return Field(name, "f64", "derived", about)
 
 
+def _delays(null: str, jitter: str, *, of: str = "one-way delay") -> tuple[Field, ...]:
+    """Measures of delay in ns, each with the rule for when it is null."""
+    later = [("p95", "95"), ("p99", "99"), ("p999", "99.9")]
+    return (
+        _mean("delay_mean_ns", f"mean {of}; {null}"),
+        _count("delay_min_ns", f"minimum {of}; {null}"),
+        _count("delay_max_ns", f"maximum {of}; {null}"),
+        _count("delay_p50_ns", f"median {of}; {null}"),
+        _count("delay_p90_ns", f"90th percentile of the {of}; {null}"),
+        *(
+            _count(f"delay_{name}_ns", f"{share}th percentile of it; {null}")
+            for name, share in later
+        ),
+        _mean("jitter_ns", f"{jitter}; {null}"),
+    )
+
+
+def _twins(*fields: Field) -> tuple[Field, ...]:
+    """The same in seconds; after the percentiles, the range of the delay."""
+    made = []
+    for field in fields:
+        if field.name == "jitter_ns":
+            null = field.about.rpartition("; ")[2]
+            made.append(_derived("delay_range_s", f"maximum less minimum one-way delay; {null}"))
+        made.append(_derived(field.name.removesuffix("_ns") + "_s", field.about))
+    return tuple(made)
+
+
 _NONE_ARRIVED = "null where no packet arrived"
+
+_RATES = (
+    _derived("offered_bit_s", "IP packets sent: `bytes_sent` over the measured time"),
+    _derived("throughput_bit_s", "IP packets delivered: `bytes_delivered` over the measured time"),
+    _derived(
+        "goodput_bit_s",
+        "application data handed over in order: `goodput_bytes` over the measured time; above the "
+        "throughput where data that arrived during warm-up is handed over after it",
+    ),
+    _derived("loss_ratio", "`packets_dropped` over `packets_sent`; null where none was sent"),
+)
+_FLOW_DELAYS = _delays(_NONE_ARRIVED, "interarrival jitter (RFC 3550 section 6.4.1)")
+_ENDS = (
+    _count("start_ns", "when the source started, jitter included"),
+    _count("finished_ns", "when a finite transfer was acknowledged in full; null if it was not"),
+)
 
 FLOWS: Final = (
     _name("flow", "flow"),
@@ -84,33 +165,10 @@ FLOWS: Final = (
     _count("acks_sent", "acknowledgements the destination sent"),
     _count("acks_dropped", "acknowledgements lost anywhere"),
     _count("reordered", "packets that arrived after one sent later"),
-    _mean("delay_mean_ns", f"mean one-way delay; {_NONE_ARRIVED}"),
-    _count("delay_min_ns", f"least one-way delay; {_NONE_ARRIVED}"),
-    _count("delay_max_ns", f"greatest one-way delay; {_NONE_ARRIVED}"),
-    _count("delay_p50_ns", f"median one-way delay; {_NONE_ARRIVED}"),
-    _count("delay_p90_ns", f"90th percentile; {_NONE_ARRIVED}"),
-    _count("delay_p95_ns", f"95th percentile; {_NONE_ARRIVED}"),
-    _count("delay_p99_ns", f"99th percentile; {_NONE_ARRIVED}"),
-    _count("delay_p999_ns", f"99.9th percentile; {_NONE_ARRIVED}"),
-    _mean("jitter_ns", f"interarrival jitter (RFC 3550 section 6.4.1); {_NONE_ARRIVED}"),
-    _count("start_ns", "when the source started, jitter included"),
-    _count("finished_ns", "when a finite transfer was acknowledged in full; null if it was not"),
-    _derived("offered_bit_s", "`bytes_sent` over the measured time"),
-    _derived("throughput_bit_s", "`bytes_delivered` over the measured time"),
-    _derived("goodput_bit_s", "`goodput_bytes` over the measured time"),
-    _derived("loss_ratio", "`packets_dropped` over `packets_sent`; null where none was sent"),
-    _derived("delay_mean_s", f"mean one-way delay; {_NONE_ARRIVED}"),
-    _derived("delay_min_s", f"least one-way delay; {_NONE_ARRIVED}"),
-    _derived("delay_max_s", f"greatest one-way delay; {_NONE_ARRIVED}"),
-    _derived("delay_p50_s", f"median one-way delay; {_NONE_ARRIVED}"),
-    _derived("delay_p90_s", f"90th percentile; {_NONE_ARRIVED}"),
-    _derived("delay_p95_s", f"95th percentile; {_NONE_ARRIVED}"),
-    _derived("delay_p99_s", f"99th percentile; {_NONE_ARRIVED}"),
-    _derived("delay_p999_s", f"99.9th percentile; {_NONE_ARRIVED}"),
-    _derived("delay_range_s", f"greatest less least one-way delay; {_NONE_ARRIVED}"),
-    _derived("jitter_s", f"interarrival jitter (RFC 3550 section 6.4.1); {_NONE_ARRIVED}"),
-    _derived("start_s", "when the source started, jitter included"),
-    _derived("finished_s", "when a finite transfer was acknowledged in full; null if it was not"),
+    *_FLOW_DELAYS,
+    *_ENDS,
+    *_RATES,
+    *_twins(*_FLOW_DELAYS, *_ENDS),
 )
 
 # Which buckets there are is the engine's business, so none of this is part of the results hash.
@@ -118,6 +176,10 @@ DELAYS: Final = (
     Field("flow", "str", "derived", "flow"),
     Field("upper_ns", "i64", "derived", "upper end of the bucket: 64 to an octave"),
     Field("packets", "i64", "derived", "packets delivered with a delay in the bucket, 1 or more"),
+)
+
+_CLASS_DELAYS = _delays(
+    _NONE_ARRIVED, "the flows' jitter, weighted by packets delivered", of="delay of all its packets"
 )
 
 CLASSES: Final = (
@@ -130,22 +192,14 @@ CLASSES: Final = (
     _count("goodput_bytes", "sum over the flows"),
     _count("packets_dropped", "sum over the flows"),
     _count("reordered", "sum over the flows"),
-    _count("delay_min_ns", f"least of the flows; {_NONE_ARRIVED}"),
-    _count("delay_max_ns", f"greatest of the flows; {_NONE_ARRIVED}"),
-    _derived("offered_bit_s", "`bytes_sent` over the measured time"),
-    _derived("throughput_bit_s", "`bytes_delivered` over the measured time"),
-    _derived("goodput_bit_s", "`goodput_bytes` over the measured time"),
-    _derived("loss_ratio", "`packets_dropped` over `packets_sent`; null where none was sent"),
-    _derived("delay_mean_s", f"mean over all packets of the flows; {_NONE_ARRIVED}"),
-    _derived("delay_min_s", f"least of the flows; {_NONE_ARRIVED}"),
-    _derived("delay_max_s", f"greatest of the flows; {_NONE_ARRIVED}"),
-    _derived("delay_p50_s", f"median over all packets of the flows; {_NONE_ARRIVED}"),
-    _derived("delay_p90_s", f"90th percentile of those; {_NONE_ARRIVED}"),
-    _derived("delay_p95_s", f"95th percentile; {_NONE_ARRIVED}"),
-    _derived("delay_p99_s", f"99th percentile; {_NONE_ARRIVED}"),
-    _derived("delay_p999_s", f"99.9th percentile; {_NONE_ARRIVED}"),
-    _derived("delay_range_s", f"greatest less least one-way delay; {_NONE_ARRIVED}"),
-    _derived("jitter_s", f"the flows' jitter, weighted by packets delivered; {_NONE_ARRIVED}"),
+    *(field for field in _CLASS_DELAYS if field.name in ("delay_min_ns", "delay_max_ns")),
+    *_RATES,
+    *_twins(*_CLASS_DELAYS),
+)
+
+_WAITS = (
+    _mean("wait_mean_ns", "mean time from arrival to the start of transmission; null if none sent"),
+    _count("wait_max_ns", "maximum of that time; null if none was sent"),
 )
 
 PORTS: Final = (
@@ -156,15 +210,13 @@ PORTS: Final = (
     _count("packets_sent", "packets sent on the link"),
     _count("bytes_sent", "wire bytes of those: labels and link header included"),
     _count("packets_dropped", "packets dropped at the port"),
-    _mean("wait_mean_ns", "mean time from arrival to the start of transmission; null if none sent"),
-    _count("wait_max_ns", "greatest such time; null if none was sent"),
+    *_WAITS,
     _mean("queue_mean_packets", "time average of packets waiting, the one being sent left out"),
     _count("queue_max_packets", "most packets waiting at once"),
     _derived("throughput_bit_s", "`bytes_sent` over the measured time"),
     _derived("utilisation", "`throughput_bit_s` over the rate of the link"),
     _derived("loss_ratio", "`packets_dropped` over `packets_offered`; null where none came"),
-    _derived("wait_mean_s", "mean time from arrival to the start of transmission; null if none"),
-    _derived("wait_max_s", "greatest such time; null if none was sent"),
+    *_twins(*_WAITS),
 )
 
 DROPS: Final = (
@@ -193,6 +245,10 @@ SERIES: Final = (
 _UNASKED = "null without `account: true`"
 _UNMET = "null without `account: true` or where none arrived"
 
+_PATH_DELAYS = _delays(
+    _UNMET, "interarrival jitter within flows (RFC 3550 section 6.4.1)", of="delay from end to end"
+)
+
 PATHS: Final = (
     _name("path", "label-switched path"),
     _count(
@@ -203,27 +259,10 @@ PATHS: Final = (
     _count("packets_delivered", f"data packets that rode it and arrived; {_UNASKED}"),
     _count("packets_dropped", f"data packets lost on it or behind it; {_UNASKED}"),
     _count("reordered", f"data packets later than one of their flow sent after; {_UNASKED}"),
-    _mean("delay_mean_ns", f"mean one-way delay, from source to destination; {_UNMET}"),
-    _count("delay_min_ns", f"least one-way delay; {_UNMET}"),
-    _count("delay_max_ns", f"greatest one-way delay; {_UNMET}"),
-    _count("delay_p50_ns", f"median one-way delay; {_UNMET}"),
-    _count("delay_p90_ns", f"90th percentile; {_UNMET}"),
-    _count("delay_p95_ns", f"95th percentile; {_UNMET}"),
-    _count("delay_p99_ns", f"99th percentile; {_UNMET}"),
-    _count("delay_p999_ns", f"99.9th percentile; {_UNMET}"),
-    _mean("jitter_ns", f"interarrival jitter within flows (RFC 3550 section 6.4.1); {_UNMET}"),
+    *_PATH_DELAYS,
     _derived("throughput_bit_s", "`bytes` over the measured time"),
     _derived("loss_ratio", f"`packets_dropped` over these and the delivered; {_UNMET}"),
-    _derived("delay_mean_s", f"mean one-way delay; {_UNMET}"),
-    _derived("delay_min_s", f"least one-way delay; {_UNMET}"),
-    _derived("delay_max_s", f"greatest one-way delay; {_UNMET}"),
-    _derived("delay_p50_s", f"median one-way delay; {_UNMET}"),
-    _derived("delay_p90_s", f"90th percentile; {_UNMET}"),
-    _derived("delay_p95_s", f"95th percentile; {_UNMET}"),
-    _derived("delay_p99_s", f"99th percentile; {_UNMET}"),
-    _derived("delay_p999_s", f"99.9th percentile; {_UNMET}"),
-    _derived("delay_range_s", f"greatest less least one-way delay; {_UNMET}"),
-    _derived("jitter_s", f"interarrival jitter within flows; {_UNMET}"),
+    *_twins(*_PATH_DELAYS),
 )
 
 COLOURS: Final = (
@@ -330,3 +369,8 @@ SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
     "summary": SUMMARY,
 }
 """Every table by name, in the order of the results hash and of the files."""
+
+
+def column(table: str, name: str) -> Field:
+    """A column of a table by its name."""
+    return next(field for field in SCHEMAS[table] if field.name == name)

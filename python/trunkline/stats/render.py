@@ -9,26 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.results import Results
 from trunkline.results.render import SHOWN_ROWS, add, draw, frame, mean_and_half
+from trunkline.results.tables import column
 from trunkline.stats.across import KEYS, Row, across
 from trunkline.stats.interval import Interval
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-_FLOWS = {
-    "goodput": ("goodput_bit_s", "bit/s"),
-    "throughput": ("throughput_bit_s", "bit/s"),
-    "loss": ("loss_ratio", "%"),
-    "delay": ("delay_mean_s", "s"),
-    "p99": ("delay_p99_s", "s"),
-}
-_PORTS = {
-    "use": ("utilisation", "%"),
-    "loss": ("loss_ratio", "%"),
-    "wait": ("wait_mean_s", "s"),
-    "queue": ("queue_mean_packets", ""),
-}
-
+_FLOWS = ("goodput_bit_s", "throughput_bit_s", "loss_ratio", "delay_mean_s", "delay_p99_s")
+_PORTS = ("utilisation", "loss_ratio", "wait_mean_s", "queue_mean_packets")
 
 ENOUGH = 0.1
 """Half width over the mean beyond which an interval says too little."""
@@ -61,7 +50,7 @@ def render_many(
         Whether to use the escape codes of a terminal.
     """
     flows, ports = (
-        across(runs, table, interval=interval, columns={name for name, _ in shown.values()} | more)
+        across(runs, table, interval=interval, columns={*shown, *more})
         for table, shown, more in (
             ("flows", _FLOWS, {"offered_bit_s"}),
             ("ports", _PORTS, {"packets_offered"}),
@@ -69,8 +58,8 @@ def render_many(
     )
     busy = [row for row in ports if row.measures["packets_offered"].mean > 0]
     tables = [
-        _table("Flows", flows, _FLOWS, "offered_bit_s"),
-        _table("Ports", busy, _PORTS, "utilisation"),
+        _table("flows", flows, _FLOWS, "offered_bit_s"),
+        _table("ports", busy, _PORTS, "utilisation"),
     ]
     last = f"mean ± half of the 95 % interval over {len(runs)} runs ({_KINDS[interval]})"
     tables[0].caption = "p99: of all runs' packets together, its interval by sections"
@@ -134,20 +123,22 @@ def intervals(runs: Sequence[Results], *, interval: str = "t") -> dict[str, list
     }
 
 
-def _table(title: str, rows: list[Row], columns: dict[str, tuple[str, str]], by: str) -> RichTable:
+def _table(table: str, rows: list[Row], shown: Sequence[str], by: str) -> RichTable:
+    columns = [column(table, name) for name in shown]
+    title = table.capitalize()
     ranked = sorted(range(len(rows)), key=lambda i: -rows[i].measures[by].mean)
     kept = sorted(ranked[:SHOWN_ROWS])
     more = len(rows) - len(kept)
     names = list(rows[0].key) if rows else ["name"]
     heading = f"{title} (the {SHOWN_ROWS} busiest; {more} more)" if more else title
-    drawn = frame(heading, [*names, *columns], names=len(names))
+    drawn = frame(heading, [*names, *(each.title for each in columns)], names=len(names))
     for index in kept:
         row = rows[index]
-        values = [_cell(row.measures.get(name), unit) for name, unit in columns.values()]
+        values = [_cell(row.measures.get(each.name), each.unit) for each in columns]
         add(drawn, [*row.key.values(), *values])
-    for column in drawn.columns[: len(names)]:
+    for each_name in drawn.columns[: len(names)]:
         # In a narrow terminal names would give way first, and numbers without names say nothing.
-        column.no_wrap = True
+        each_name.no_wrap = True
     return drawn
 
 

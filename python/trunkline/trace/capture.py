@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,9 @@ from trunkline.results.folder import flush
 if TYPE_CHECKING:
     import polars as pl
 
-Network = Mapping[str, Any]
+    from trunkline.network.types import Network
+    from trunkline.network.types.flows import Flow
+
 
 EVENTS = ("sent", "queued", "arrived", "delivered", "dropped", "copied")
 ECN = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
@@ -164,7 +166,7 @@ def _unknown(name: str, known: Sequence[str]) -> str:
     return f"no node or link is called {name!r}{hint}"
 
 
-def _flow(flow: Mapping[str, Any]) -> tuple[str, int, int, int, tuple[int, int, int, bool] | None]:
+def _flow(flow: Flow) -> tuple[str, int, int, int, tuple[int, int, int, bool] | None]:
     agent = flow["agent"]
     tcp = None
     if agent["protocol"] == "tcp":

@@ -6,8 +6,8 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
+from trunkline.network.types import Network
 from trunkline.results import Results
-from trunkline.trace.capture import Network
 from trunkline.trace.packet import UNTRACED
 from trunkline.trace.words import FATES, count, rate, seconds, span
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from trunkline.network.types import Network
 from trunkline.results import Results
-from trunkline.trace.capture import Network, Untraced
+from trunkline.trace.capture import Untraced
 from trunkline.trace.words import FATES, relabelled, seconds, span
 
 Row = Mapping[str, Any]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from trunkline.network.types import Network
 from trunkline.results import Results
-from trunkline.trace.capture import Network
 from trunkline.trace.flow import unknown
 from trunkline.trace.words import count, rate, seconds, span
 
@@ -73,12 +73,11 @@ def path_story(results: Results, network: Network, name: str) -> list[str]:
 def _entries(network: Network, number: int, nodes: list[str]) -> list[str]:
     """What each LSR does for the path, in the words of RFC 3031 section 3.10."""
     told = []
-    for table in ("ftn", "ilm"):
-        for entry in network[table]:
-            does = network["nhlfe"][entry["nhlfe"]]
-            if does["path"] != number:
-                continue
-            came = f"label {entry['label']}" if table == "ilm" else "a packet of its flows"
+    entries = [(each["node"], "a packet of its flows", each["nhlfe"]) for each in network["ftn"]]
+    entries += [(each["node"], f"label {each['label']}", each["nhlfe"]) for each in network["ilm"]]
+    for node, came, nhlfe in entries:
+        does = network["nhlfe"][nhlfe]
+        if does["path"] == number:
             done = ["pop"] if does["pop"] and not does["push"] else []
             pushed = list(does["push"])
             if does["pop"] and pushed:
@@ -86,7 +85,7 @@ def _entries(network: Network, number: int, nodes: list[str]) -> list[str]:
             done += [f"push {label}" for label in pushed]
             link = does["link"]
             to = "look again" if link is None else f"send on {network['links'][link]['name']}"
-            told.append(f"{nodes[entry['node']]}, {came}: {', '.join([*done, to])}")
+            told.append(f"{nodes[node]}, {came}: {', '.join([*done, to])}")
     return told
 
 

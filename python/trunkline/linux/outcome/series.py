@@ -7,13 +7,16 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trunkline.linux.outcome.arrivals import TcpSample, datagrams, samples
 from trunkline.linux.plan.addresses import node_name
 from trunkline.linux.plan.compile import Compiled
 from trunkline.linux.plan.flows import TCP_HEADERS
 from trunkline.scenario.probe import FLOW_MEASURES
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Probe
 
 _STATES = {0: 1.0, 1: 1.0, 2: 1.0, 3: 2.0, 4: 3.0}
 """Linux's congestion states as the simulator's; slow start is told by the window."""
@@ -49,7 +52,7 @@ def _steps(compiled: Compiled, step: int) -> range:
     return range(step, compiled.network["run"]["duration_ns"], step)
 
 
-def _of_flow(compiled: Compiled, folder: Path, probe: Mapping[str, Any]) -> list[tuple[int, float]]:
+def _of_flow(compiled: Compiled, folder: Path, probe: Probe) -> list[tuple[int, float]]:
     index, step, measure = probe["target"], probe["step_ns"], probe["measure"]
     flow = compiled.network["flows"][index]
     times = _steps(compiled, step)
@@ -91,7 +94,7 @@ def _of_sample(sample: TcpSample | None, measure: str) -> float:
     return 0.0 if grows else _STATES.get(sample.state, float("nan"))
 
 
-def _of_udp(compiled: Compiled, folder: Path, probe: Mapping[str, Any]) -> list[tuple[int, float]]:
+def _of_udp(compiled: Compiled, folder: Path, probe: Probe) -> list[tuple[int, float]]:
     index, step, measure = probe["target"], probe["step_ns"], probe["measure"]
     header = compiled.network["flows"][index]["agent"]["header_bytes"]
     sizes = compiled.traffic.sent[index]
@@ -116,7 +119,7 @@ def _of_udp(compiled: Compiled, folder: Path, probe: Mapping[str, Any]) -> list[
     return made
 
 
-def _of_link(compiled: Compiled, folder: Path, probe: Mapping[str, Any]) -> list[tuple[int, float]]:
+def _of_link(compiled: Compiled, folder: Path, probe: Probe) -> list[tuple[int, float]]:
     link, step, measure = probe["target"], probe["step_ns"], probe["measure"]
     side = compiled.wiring.near[link]
     path = folder / f"queue-{node_name(side.node)}-{side.device}.json"

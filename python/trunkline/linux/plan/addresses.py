@@ -7,13 +7,16 @@ packets that go there, so that a route to it says both where they go and how.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trunkline.linux.plan.ground import GUEST, Ground
 from trunkline.linux.plan.plan import End, Wire
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Link
 
 _LINKS = int(IPv4Address("10.0.0.0"))
 _ENDS = int(IPv4Address("10.128.0.1"))
@@ -93,7 +96,7 @@ class Wiring:
     far: list[Side] = field(default_factory=list)
 
     @classmethod
-    def of(cls, links: Sequence[Mapping[str, Any]], ground: Ground = GUEST) -> Wiring:
+    def of(cls, links: Sequence[Link], ground: Ground = GUEST) -> Wiring:
         """Pairs each one-way link with the next free one the other way, if there is one."""
         waiting: dict[tuple[int, int], list[int]] = {}
         number: list[tuple[int, bool]] = []

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trunkline.linux.plan.qdisc import Leaf
 from trunkline.linux.plan.script import Script
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Link
+    from trunkline.network.types.ports import Port
 
 Cell = tuple[int, int]
 
@@ -46,8 +50,8 @@ class Egress:
     script: Script
     node: int
     device: str
-    link: Mapping[str, Any]
-    config: Mapping[str, Any]
+    link: Link
+    config: Port
     leaves: Mapping[int, Leaf]
     lines: list[tuple[str, str]] = field(default_factory=list)
     _said: dict[tuple[str, int, str], str] = field(default_factory=dict)

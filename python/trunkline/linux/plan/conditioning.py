@@ -6,11 +6,14 @@ which packets are marked and sent over the wire, `AFTER`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.plan.classify import DSCPS, remark
 from trunkline.linux.plan.script import Script
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Action, Conditioner, Network, Profile
 
 AFTER: Final = 1
 """Chain that comes after conditioning."""
@@ -26,7 +29,7 @@ NEAREST: Final = {
 
 
 def filters(
-    script: Script, conditioner: Mapping[str, Any], flows: Sequence[tuple[int, str]]
+    script: Script, conditioner: Conditioner, flows: Sequence[tuple[int, str]]
 ) -> list[str]:
     """Ingress filters of a conditioner; what it does not know goes on to chain `AFTER` too.
 
@@ -66,7 +69,7 @@ def filters(
 
 
 def refuse_labels(
-    script: Script, data: Mapping[str, Any], link: int, conditioner: Mapping[str, Any]
+    script: Script, data: Network, link: int, conditioner: Conditioner
 ) -> None:
     """Refuses a conditioner whose rules ask for packets that arrive there with a label.
 
@@ -95,7 +98,7 @@ def refuse_labels(
         )
 
 
-def _profile(script: Script, name: str, profile: Mapping[str, Any], chain: int) -> list[str]:
+def _profile(script: Script, name: str, profile: Profile, chain: int) -> list[str]:
     meter = profile["meter"]
     about = f"conditioner {name}, profile {profile['name']}"
     place = ("conditioners", name, "profiles", profile["name"], "meter")
@@ -146,7 +149,7 @@ def _meter(chain: int, police: str, conform: str, exceed: str) -> list[str]:
     ]
 
 
-def _end(action: Mapping[str, Any]) -> str:
+def _end(action: Action) -> str:
     if action["drop"]:
         return "action drop"
     written = "" if action["dscp"] is None else remark(action["dscp"])

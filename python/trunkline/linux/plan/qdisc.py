@@ -10,13 +10,17 @@ the scenario's link: a size table (``stab``) takes the 14 bytes of Ethernet off 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.plan.addresses import Side
 from trunkline.linux.plan.aqm import queue
 from trunkline.linux.plan.script import Script
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Link
+    from trunkline.network.types.ports import Class, Port, Share
 
 ETHERNET: Final = 14
 """Link-layer bytes that the kernel counts at a veth device [B]."""
@@ -57,8 +61,8 @@ class Leaf:
 def port(
     script: Script,
     side: Side,
-    link: Mapping[str, Any],
-    config: Mapping[str, Any],
+    link: Link,
+    config: Port,
 ) -> dict[int, Leaf]:
     """Says the qdiscs of a port.
 
@@ -111,7 +115,7 @@ def port(
     return make(script, side, config)
 
 
-def wire(script: Script, side: Side, link: Mapping[str, Any]) -> None:
+def wire(script: Script, side: Side, link: Link) -> None:
     """Says the wire: what arrives at a device passes a netem on another one.
 
     Parameters
@@ -147,11 +151,11 @@ def _microseconds(time_ns: int) -> str:
     return f"{time_ns // 1000}.{time_ns % 1000:03}us"
 
 
-def _fifo(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Leaf]:
+def _fifo(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
     return {0: _leaf(script, side, config, 0, "1:1", "")}
 
 
-def _priority(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Leaf]:
+def _priority(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
     order = _order(script, config)
     bands = max(2, len(order))
     last = " ".join([str(bands - 1)] * 16)
@@ -166,7 +170,7 @@ def _priority(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int
     }
 
 
-def _order(script: Script, config: Mapping[str, Any]) -> list[int]:
+def _order(script: Script, config: Port) -> list[int]:
     """Classes by priority; the kernel's have a rank each."""
     priorities = [its["share"]["priority"] for its in config["classes"]]
     if len(set(priorities)) < len(priorities):
@@ -188,7 +192,7 @@ def _order(script: Script, config: Mapping[str, Any]) -> list[int]:
     return sorted(range(len(priorities)), key=lambda index: (priorities[index], index))
 
 
-def _drr(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Leaf]:
+def _drr(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
     script.say(side.node, "tc", f"qdisc add dev {side.device} parent 1:1 handle 10: drr")
     shares = [its["share"] for its in config["classes"]]
     made = {}
@@ -204,14 +208,14 @@ def _drr(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Lea
     return made
 
 
-def quanta(shares: Sequence[Mapping[str, Any]]) -> list[int]:
+def quanta(shares: Sequence[Share]) -> list[int]:
     """Quantum of each class of a deficit round robin [B]; by weight where none is set."""
     weights = [its["weight"] for its in shares if not its["quantum_bytes"]]
     smallest = min(weights, default=1)
     return [its["quantum_bytes"] or _BASE_QUANTUM * its["weight"] // smallest for its in shares]
 
 
-def _shaped(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Leaf]:
+def _shaped(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
     """Bands of a prio with a token bucket in each: both ask for tokens for the whole packet."""
     order = _order(script, config)
     bands = max(2, len(order))
@@ -246,7 +250,7 @@ def _shaped(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, 
     return made
 
 
-def _htb(script: Script, side: Side, config: Mapping[str, Any]) -> dict[int, Leaf]:
+def _htb(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
     """A tree of its own below the link's class: it chooses when the link is free, not before."""
     script.say(side.node, "tc", f"qdisc add dev {side.device} parent 1:1 handle 10: htb")
     classes = config["classes"]
@@ -280,7 +284,7 @@ def _classid(index: int) -> str:
     return f"10:{index + 1:x}"
 
 
-def _top_down(classes: Sequence[Mapping[str, Any]]) -> list[int]:
+def _top_down(classes: Sequence[Class]) -> list[int]:
     """Classes in an order in which each comes after its parent."""
     order: list[int] = []
     while len(order) < len(classes):
@@ -295,7 +299,7 @@ def _top_down(classes: Sequence[Mapping[str, Any]]) -> list[int]:
 def _leaf(
     script: Script,
     side: Side,
-    config: Mapping[str, Any],
+    config: Port,
     index: int,
     parent: str,
     priority: str,

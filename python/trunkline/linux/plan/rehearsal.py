@@ -10,11 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trunkline.engine.sim import Decoder, Job, error_of, stream
 from trunkline.results.decode.columns import Rows
 from trunkline.results.decode.recovery import MOMENTS
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Network
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class Rehearsal:
     timeline: Mapping[str, tuple[str, bytes]]
 
 
-def rehearse(data: Mapping[str, Any], seed: int) -> Rehearsal:
+def rehearse(data: Network, seed: int) -> Rehearsal:
     """Runs a network; its TCP flows send one segment, which changes nothing that others draw.
 
     Parameters

@@ -7,13 +7,14 @@ index wins, then the smallest link index (`crates/engine/src/route.rs`).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Link
 
 
-def next_links(
-    nodes: int, links: Sequence[Mapping[str, Any]], destination: int
-) -> list[int | None]:
+def next_links(nodes: int, links: Sequence[Link], destination: int) -> list[int | None]:
     """Out-link of each node towards a destination; None there, and where no path leads there.
 
     Parameters

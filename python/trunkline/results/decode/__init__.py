@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from trunkline.results.decode import flows, packets, ports, recovery
-from trunkline.results.decode.columns import Network, RawTable, Rows, empty, floats
+from trunkline.results.decode.columns import RawTable, Rows, empty, floats
 from trunkline.results.table import Column, Later, Table
 from trunkline.results.tables import SCHEMAS
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Network
 
 __all__ = ["Raw", "decode"]
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from trunkline.results.table import Column
 from trunkline.results.tables import SCHEMAS
 
+if TYPE_CHECKING:
+    from trunkline.network.types import Network
+
 RawTable = Mapping[str, tuple[str, bytes]]
-Network = Mapping[str, Any]
 Valid = list[bool] | None
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
@@ -99,7 +101,9 @@ def names(items: Sequence[str], indices: Iterable[int]) -> Column:
     return Column([items[index] if 0 <= index < count else None for index in indices])
 
 
-def names_of(network: Network, key: str, indices: Iterable[int]) -> Column:
+def names_of(
+    network: Network, key: Literal["nodes", "links", "flows", "paths"], indices: Iterable[int]
+) -> Column:
     """Names of the network's nodes, links, flows or paths at these indices."""
     return names([item["name"] for item in network[key]], indices)
 

@@ -7,13 +7,12 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trunkline.results import dscp
 from trunkline.results.decode.columns import (
     DELAYS,
     QUANTILES,
-    Network,
     Rows,
     ints,
     mask,
@@ -23,6 +22,9 @@ from trunkline.results.decode.columns import (
     seconds,
 )
 from trunkline.results.table import Column, Later
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Network
 
 _SUMMED = (
     "packets_sent",

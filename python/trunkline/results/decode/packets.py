@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trunkline.results import dscp
 from trunkline.results.decode.columns import (
-    Network,
     Rows,
     classes_of,
     directions,
@@ -19,6 +18,9 @@ from trunkline.results.decode.columns import (
 )
 from trunkline.results.decode.ports import COLOURS
 from trunkline.results.table import Column
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Network
 
 EVENTS = ("sent", "queued", "arrived", "delivered", "dropped", "copied")
 """Events, in the engine's order."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from trunkline.results import dscp
 from trunkline.results.decode.columns import (
     DELAYS,
-    Network,
     Rows,
     class_names,
     classes_of,
@@ -24,6 +24,9 @@ from trunkline.results.decode.columns import (
 )
 from trunkline.results.table import Column
 from trunkline.results.tables import SCHEMAS
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Network
 
 COLOURS = ("green", "yellow", "red")
 """Colours, in the engine's order."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from trunkline.results.decode.columns import Network, Rows, names, names_of, seconds
+from typing import TYPE_CHECKING
+
+from trunkline.results.decode.columns import Rows, names, names_of, seconds
 from trunkline.results.table import Column
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Network
 
 MOMENTS = (
     "failed",

@@ -15,6 +15,7 @@ from trunkline.engine.sim import Job, simulate_all
 from trunkline.network import Network
 from trunkline.results import Results
 from trunkline.results.render import add, draw, frame, mean_and_half
+from trunkline.results.tables import column
 from trunkline.stats import BatchMeans, batch_means, mser5
 
 PILOT_RUNS = 5
@@ -179,13 +180,15 @@ def render_courses(
     colour : bool, default False
         Whether to use the escape codes of a terminal.
     """
-    drawn = frame("Batch means within this run", ["flow", *_SHOWN, "batches", "lag 1"])
+    drawn = frame(
+        "Batch means within this run", ["flow", *(its.title for its in _SHOWN), "batches", "lag 1"]
+    )
     short = False
     for course in courses:
-        shown = [course.measures.get(name) for name, _ in _SHOWN.values()]
+        shown = [course.measures.get(its.name) for its in _SHOWN]
         cells = [
-            mean_and_half(each.interval.mean, each.interval.half_width, unit) if each else "–"
-            for each, (_, unit) in zip(shown, _SHOWN.values(), strict=True)
+            mean_and_half(each.interval.mean, each.interval.half_width, its.unit) if each else "–"
+            for each, its in zip(shown, _SHOWN, strict=True)
         ]
         known = [each for each in shown if each]
         fewest = min((each.interval.n for each in known), default=0)
@@ -198,11 +201,7 @@ def render_courses(
     return draw([drawn], last, width=width, colour=colour)
 
 
-_SHOWN = {
-    "goodput": ("goodput_bit_s", "bit/s"),
-    "throughput": ("throughput_bit_s", "bit/s"),
-    "delay": ("delay_mean_s", "s"),
-}
+_SHOWN = [column("flows", name) for name in ("goodput_bit_s", "throughput_bit_s", "delay_mean_s")]
 
 
 def _batch_step(network: Network) -> int:
@@ -226,7 +225,10 @@ def _probe(measure: str, target: int, step_ns: int) -> dict[str, Any]:
 
 def _probed(network: Network, probes: Sequence[dict[str, Any]], **run: int) -> str:
     data = network.data
-    more = {"probes": [*data["probes"], *probes], "run": {**data["run"], **run, "trace": False}}
+    more: Any = {
+        "probes": [*data["probes"], *probes],
+        "run": {**data["run"], **run, "trace": False},
+    }
     return Network({**data, **more}).to_json()
 
 

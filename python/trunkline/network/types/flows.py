@@ -1,0 +1,147 @@
+"""Flows of the compiled network, and the agents that send them."""
+
+from typing import Literal, NotRequired, TypedDict
+
+
+class DelayedAck(TypedDict):
+    """When a receiver may hold an acknowledgement back (RFC 5681 section 4.2)."""
+
+    timeout_ns: int
+    every: int
+    quick: NotRequired[int]
+
+
+class Tcp(TypedDict):
+    """A TCP sender and its receiver."""
+
+    protocol: Literal["tcp"]
+    variant: Literal["tahoe", "reno", "new-reno", "sack"]
+    new_reno_impatient: bool
+    mss_bytes: int
+    header_bytes: int
+    ack_bytes: int
+    size_bytes: int | None
+    window_packets: int
+    initial_window: float
+    initial_ssthresh: float | None
+    rto_initial_ns: int
+    rto_min_ns: int
+    rto_max_ns: int
+    tick_ns: int
+    timestamps: bool
+    delayed_ack: DelayedAck | None
+    limited_transmit: bool
+    dup_acks: int
+    send_overhead_ns: int
+    ecn: bool
+    count_segments: NotRequired[bool]
+    linux: NotRequired[bool]
+    initial_receive_window: NotRequired[int | None]
+
+
+class Cbr(TypedDict):
+    """Constant bit rate."""
+
+    jitter: float
+
+
+class OfCbr(TypedDict):
+    """The word for arrivals at a constant bit rate, with its keys."""
+
+    cbr: Cbr
+
+
+class OnOff(TypedDict):
+    """Exponential on and off periods."""
+
+    mean_on_ns: int
+    mean_off_ns: int
+
+
+OfOnOff = TypedDict("OfOnOff", {"on-off": OnOff})
+
+
+class Schedule(TypedDict):
+    """Replay of a list."""
+
+    times_ns: list[int]
+    sizes: list[int]
+
+
+class OfSchedule(TypedDict):
+    """The word for arrivals of a list, with its keys."""
+
+    schedule: Schedule
+
+
+Arrivals = Literal["poisson"] | OfCbr | OfOnOff | OfSchedule
+
+
+class Fixed(TypedDict):
+    """All datagrams alike."""
+
+    bytes: int
+
+
+class OfFixed(TypedDict):
+    """The word for one size, with its keys."""
+
+    fixed: Fixed
+
+
+class Exponential(TypedDict):
+    """Exponential sizes."""
+
+    mean_bytes: float
+
+
+class OfExponential(TypedDict):
+    """The word for exponential sizes, with its keys."""
+
+    exponential: Exponential
+
+
+class Choice(TypedDict):
+    """One of a list of sizes."""
+
+    bytes: list[int]
+    weights: list[float]
+
+
+class OfChoice(TypedDict):
+    """The word for sizes of a list, with its keys."""
+
+    choice: Choice
+
+
+Size = OfFixed | OfExponential | OfChoice
+
+
+class Udp(TypedDict):
+    """A UDP source and its sink."""
+
+    protocol: Literal["udp"]
+    arrivals: Arrivals
+    rate_bit_s: int
+    size: Size
+    header_bytes: int
+    tick_ns: NotRequired[int]
+
+
+Agent = Tcp | Udp
+
+
+class Flow(TypedDict):
+    """An agent at ``src``, its counterpart at ``dst``."""
+
+    name: str
+    src: int
+    dst: int
+    start_ns: int
+    stop_ns: int | None
+    start_jitter_ns: int
+    dscp: int
+    ttl: int
+    fec: int
+    fec_reverse: int
+    agent: Agent
