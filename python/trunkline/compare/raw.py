@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from trunkline.engine.sim import error_of, stream
-from trunkline.network import Network
+from trunkline.network import Network, types
 from trunkline.results import SCHEMAS, Table
 from trunkline.results.decode.columns import Rows
 from trunkline.results.decode.packets import packets
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 # Order of the events of one packet at one instant: sent, copied, arrived, queued, then its end.
 _RANK = (0, 3, 2, 5, 4, 1)
-_NAMED = {"flow": "flows", "link": "links", "node": "nodes"}
+_NAMED: dict[str, Literal["nodes", "links", "flows"]] = {
+    "flow": "flows",
+    "link": "links",
+    "node": "nodes",
+}
 PACKET = ("flow", "reverse", "seq", "ack", "retransmission")
 # The engine's own numbering, and what follows from later events of the trace.
 _LEFT_OUT = ("packet", "wait_ns")
@@ -40,7 +44,7 @@ class Trace:
     """
 
     columns: dict[str, Numbers]
-    network: Mapping[str, Any]
+    network: types.Network
 
     def __len__(self) -> int:
         return len(self.columns["time_ns"])
@@ -66,7 +70,7 @@ class Trace:
         return Table("packets", SCHEMAS["packets"], table).to_polars()
 
 
-def traced(network: Mapping[str, Any], seed: int, until_ns: int) -> Trace:
+def traced(network: types.Network, seed: int, until_ns: int) -> Trace:
     """Run a network with a trace, without warm-up and probes.
 
     Parameters
@@ -80,7 +84,13 @@ def traced(network: Mapping[str, Any], seed: int, until_ns: int) -> Trace:
     """
     import numpy as np
 
-    run = {**network["run"], "duration_ns": until_ns, "warmup_ns": 0, "trace": True, "seed": seed}
+    run: types.Run = {
+        **network["run"],
+        "duration_ns": until_ns,
+        "warmup_ns": 0,
+        "trace": True,
+        "seed": seed,
+    }
     written = Network({**network, "run": run, "probes": []}).to_json()
     found: list[dict[str, Numbers]] = []
 
@@ -165,7 +175,7 @@ def _names(a: Trace, b: Trace) -> dict[str, dict[str, int]]:
     return joined
 
 
-def _classes(network: Mapping[str, Any], names: Mapping[str, int]) -> Numbers:
+def _classes(network: types.Network, names: Mapping[str, int]) -> Numbers:
     """Number of the class's name by link and class; -1 for none, at the last places."""
     import numpy as np
 

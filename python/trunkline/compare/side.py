@@ -47,7 +47,7 @@ class Side:
         run: Run | None = None,
     ) -> None:
         self.name = name
-        self.network = dict(network) if network is not None else None
+        self.network: Any = dict(network) if network is not None else None
         self.runs = dict(runs)
         self.scenario = scenario
         self.stored = stored

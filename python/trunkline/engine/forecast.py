@@ -149,11 +149,11 @@ def _size(agent: Agent) -> float:
     """Mean IP packet of a sender [B]."""
     if agent["protocol"] == "tcp":
         return float(agent["mss_bytes"] + agent["header_bytes"])
-    size = agent["size"]
+    size: Any = agent["size"]
     if "fixed" in size:
         return float(size["fixed"]["bytes"] or 40)
     if "exponential" in size:
-        return size["exponential"]["mean_bytes"]
+        return float(size["exponential"]["mean_bytes"])
     return float(min(size["choice"]["bytes"]))
 
 

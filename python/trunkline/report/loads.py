@@ -68,9 +68,15 @@ def by_class(exhibit: Exhibit) -> dict[tuple[str, str], Load]:
             found = sums[str(row["link"]), str(row["class"])]
             for index, name in enumerate(("utilisation", "packets_offered", "packets_dropped")):
                 found[index] += float(row[name] or 0)
+        classes: dict[str, set[str]] = defaultdict(set)
+        for link, name in sums:
+            classes[link].add(name)
         for row in run.drops.rows():
             if row["link"] is not None and row["cause"] in BY_FAILURE:
-                found = sums[str(row["link"]), str(row["class"])]
+                # What was in flight, or never came, was in no class; of one class, in that one.
+                link = str(row["link"])
+                only = next(iter(classes[link])) if len(classes[link]) == 1 else "–"
+                found = sums[link, str(row["class"] or only)]
                 packets = float(row["packets"] or 0)
                 found[3] += packets
                 found[1] += packets if row["cause"] in NEVER_CAME else 0.0

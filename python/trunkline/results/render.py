@@ -124,6 +124,9 @@ def quantity(value: Scalar, unit: str) -> str:
     """Write a number with its unit and a metric prefix, four significant digits."""
     if value is None:
         return "–"
+    if unit == "s" and abs(float(value)) < 1e-12:
+        # The clock counts ns: less than a thousandth of one is what an average has left over.
+        return "0 s"
     factor, prefix = scale(float(value), unit)
     return f"{float(value) / factor:.4g} {prefix}{unit}"
 

@@ -59,6 +59,12 @@ class Field:
         return next((unit for end, unit in _UNITS.items() if self.name.endswith(end)), "")
 
     @property
+    def adds_up(self) -> bool:
+        """Whether the sum over rows means something: counts and rates, not delays or extremes."""
+        extreme = any(word in self.name for word in ("_max", "_min", "_mean"))
+        return self.kind != "str" and self.unit in ("", "B", "bit/s") and not extreme
+
+    @property
     def title(self) -> str:
         """Head of the column in tables for people."""
         return _TITLES.get(self.name, self.name.replace("_", " "))

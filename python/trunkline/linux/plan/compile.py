@@ -55,7 +55,7 @@ class Compiled:
     plan: Plan
     schedules: dict[str, bytes]
     notes: tuple[str, ...]
-    network: Mapping[str, Any]
+    network: Any
     script: Script
     wiring: Wiring
     leaves: tuple[dict[int, Leaf], ...]
@@ -85,7 +85,7 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
     UnsupportedError
         The network has what the kernel lacks; every reason is given, with what is nearest.
     """
-    data: dict[str, Any] = json.loads(network_json)
+    data: Any = json.loads(network_json)
     seed = data["run"]["seed"] if seed is None else seed
     script = Script.of(len(data["nodes"]), ground)
     _refuse(script, data)

@@ -1,5 +1,7 @@
 """Checks of probes: what they look at, and whether it has what they measure."""
 
+from collections.abc import Sequence
+
 from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.probe import FLOW_MEASURES, LINK_MEASURES, TCP_MEASURES, Probe
 from trunkline.scenario.problems import Problems
@@ -34,6 +36,19 @@ def check(scenario: Resolved, problems: Problems) -> None:
                 )
             elif probe.class_ is not None and name != "all":
                 _classes(scenario, probe, scenario.arc[name].options.port, path, problems)
+        if "queue-average" in probe.measure and probe.link is not None and probe.class_ is None:
+            _average(scenario, probe.link, (*path, "measure"), problems)
+
+
+def _average(scenario: Resolved, links: Sequence[str], path: Path, problems: Problems) -> None:
+    """An average queue is its class's: a port with several has no one average."""
+    for name in scenario.arc if "all" in links else links:
+        arc = scenario.arc.get(name)
+        classes = scenario.classes.get(arc.options.port, ()) if arc is not None else ()
+        if len(classes) > 1:
+            message = f"the port of {name} has an average queue for each class; name a `class`"
+            problems.add("relation", path, message, allowed=", ".join(classes))
+            return
 
 
 def _senders(scenario: Resolved, probe: Probe, path: Path, problems: Problems) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from trunkline import network as networks
 from trunkline.results import SCHEMAS
+from trunkline.results.tables import column as column_of
 from trunkline.scenario.diagnostic import Path, nearest
 from trunkline.scenario.problems import Problems
 from trunkline.study.errors import Refused
@@ -18,6 +19,7 @@ from trunkline.study.language.model import Study
 from trunkline.study.language.parts import Fitted, Table, Variant
 from trunkline.study.language.pictures import Distribution, Lines, OverTime, Picture, TimeSequence
 from trunkline.study.language.values import Column
+from trunkline.study.run.measure import REPLICAS
 
 _MOST_LISTED = 40
 """Names that a message lists."""
@@ -134,6 +136,13 @@ def _measured(its: Column, place: Path, problems: Problems) -> None:
         names = [field.name for field in SCHEMAS[its.table]]
         all_known(problems, (*place, "measure"), [str(its.measure)], names)
         all_known(problems, (*place, "where"), its.where, names)
+        many = any(name.endswith(REPLICAS) for name in its.where.values())
+        if many and its.over is None and its.measure in names:
+            field = column_of(its.table, its.measure)
+            if not field.adds_up:
+                message = f"{place[-1]}: over is missing, as {its.measure} of many flows has no sum"
+                allowed = "over: mean, min, max or p95"
+                problems.add("missing-key", place, message, at_key=True, allowed=allowed)
 
 
 def _families(study: Study) -> Iterator[tuple[Path, Mapping[str, Column], Mapping[str, Column]]]:
@@ -154,7 +163,7 @@ def _each(
         return
     for name, measure in measures.items():
         # A fault of the measure shows in each column; it is told once.
-        its = [column.over(measure) for column in columns.values()]
+        its = [column.picks(measure) for column in columns.values()]
         wrong = next((each for each in its if each.fault()), None)
         if wrong is not None or its:
             yield ("measures", name), wrong or its[0]

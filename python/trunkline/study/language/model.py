@@ -245,7 +245,7 @@ class Study(StudyFile):
         """How a cell is got."""
         measure = table.rows[row][1]
         its = table.columns[column]
-        return its.over(self.measures[measure]) if measure else its
+        return its.picks(self.measures[measure]) if measure else its
 
 
 def _kind(unit: str) -> str:

@@ -64,8 +64,10 @@ class Column(Part):
     table : str
         Table of results.
     where : dict of str to str
-        Names that pick the row of the results table; over the rows of ``name[*]``, which stands for
-        all replicas of a flow, the measure is summed.
+        Names that pick the row of the results table; ``name[*]`` stands for all replicas of a flow.
+    over : str, optional
+        What is taken over the rows of ``name[*]``; counts and rates are summed if left out, and
+        other measures need it.
     series : Series, optional
         A number out of samples, in place of `measure`.
     of : str
@@ -83,6 +85,7 @@ class Column(Part):
     measure: str | None = None
     table: str = "flows"
     where: dict[str, str] = {}
+    over: Literal["sum", "mean", "min", "max", "p95"] | None = None
     series: Series | None = None
     of: str = ""
     value: str | None = None
@@ -107,7 +110,7 @@ class Column(Part):
                 raise invalid("expression", str(error), given=self.value, at=("value",)) from None
         return self
 
-    def over(self, measure: Column) -> Column:
+    def picks(self, measure: Column) -> Column:
         """A measure at what this column picks."""
         own = self.model_dump(exclude_defaults=True)
         return Column.model_validate(measure.model_dump(exclude_defaults=True) | own)
@@ -135,4 +138,5 @@ class Column(Part):
         said: dict[str, Any] = {"unit": self.unit, "scale": UNITS[self.unit]}
         if self.series is not None:
             return {**said, "series": self.series.model_dump(exclude_defaults=True), "of": self.of}
-        return {**said, "table": self.table, "measure": self.measure, "where": self.where}
+        said |= {"table": self.table, "measure": self.measure, "where": self.where}
+        return said if self.over is None else {**said, "over": self.over}

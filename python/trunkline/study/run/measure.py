@@ -111,8 +111,24 @@ def _column(name: str, column: Mapping[str, Any], results: Results) -> float:
             raise Refused(f"column {name}: {error.args[0]}") from None
     if not values:
         raise Refused(f"column {name}: {column['table']} has no row with {where}")
-    total = math.fsum(float("nan") if v is None else float(v) for v in values)
-    return total / float(column["scale"])
+    known = [float("nan") if value is None else float(value) for value in values]
+    return _OVER[column.get("over", "sum")](known) / float(column["scale"])
+
+
+def _p95(values: list[float]) -> float:
+    """Value of rank ceil(0.95 n), as percentiles of delays are; nan where one is unknown."""
+    if any(map(math.isnan, values)):
+        return math.nan
+    return sorted(values)[math.ceil(0.95 * len(values)) - 1]
+
+
+_OVER: dict[str, Callable[[list[float]], float]] = {
+    "sum": math.fsum,
+    "mean": lambda values: math.fsum(values) / len(values),
+    "min": lambda values: math.nan if any(map(math.isnan, values)) else min(values),
+    "max": lambda values: math.nan if any(map(math.isnan, values)) else max(values),
+    "p95": _p95,
+}
 
 
 def _is(name: str, wanted: str) -> bool:

@@ -111,7 +111,7 @@ def _cells(study: Study, table: Table) -> Iterator[tuple[str, str, str, Column]]
     for name, column in table.columns.items():
         for measure in dict.fromkeys(measure for _, measure in table.rows.values()):
             if measure:
-                its = column.over(study.measures[measure])
+                its = column.picks(study.measures[measure])
                 yield measure, name, f"{measure} {name}", its
             else:
                 yield "", name, name, column
