@@ -7,7 +7,7 @@ packets that go there, so that a route to it says both where they go and how.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING

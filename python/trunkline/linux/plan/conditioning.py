@@ -68,9 +68,7 @@ def filters(
     return said
 
 
-def refuse_labels(
-    script: Script, data: Network, link: int, conditioner: Conditioner
-) -> None:
+def refuse_labels(script: Script, data: Network, link: int, conditioner: Conditioner) -> None:
     """Refuses a conditioner whose rules ask for packets that arrive there with a label.
 
     Parameters
