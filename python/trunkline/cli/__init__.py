@@ -25,7 +25,6 @@ COMMANDS = (
     "compile",
     "schedule",
     "import",
-    "te",
     "export",
     "schema",
     "examples",
@@ -70,9 +69,9 @@ class _Commands(click.Group):
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        command = group.get_command(ctx, "version")
-        assert command is not None
-        ctx.invoke(command)
+        from trunkline.cli.version_command import command
+
+        ctx.invoke(command, as_json=False)
         ctx.exit()
 
 

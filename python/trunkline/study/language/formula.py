@@ -137,9 +137,7 @@ def comparisons(tree: ast.expr) -> list[ast.Compare] | None:
 def _check(node: ast.expr) -> None:
     """Refuse whatever is not of the language."""
     match node:
-        case ast.Constant(value=int() | float() as value) if (
-            not isinstance(value, bool) and abs(value) < _LARGEST
-        ):
+        case ast.Constant(value=int() | float() as value) if _is_number(value):
             return
         case ast.Name():
             return
