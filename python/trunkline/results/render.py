@@ -246,7 +246,7 @@ def _ports(table: Table) -> RichTable:
         "queue_max_packets"
     )
     drawn = _measured(table, busy, total - len(busy), "link class", measures)
-    drawn.caption = "offered, dropped, queue (mean, maximum): packets; wait: mean"
+    drawn.caption = "offered, dropped, queue (mean, max): packets; wait: mean"
     return drawn
 
 
