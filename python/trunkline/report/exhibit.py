@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from trunkline.report import watch
 from trunkline.results import Results, store
@@ -55,7 +55,8 @@ class Exhibit:
         if not {"name", "links", "flows"} <= network.keys():
             msg = f"{file} is damaged: it holds no compiled network"
             raise store.Unreadable(msg)
-        return cls(title or str(network["name"]), about, network, store.read(folder))
+        stored = cast("Network", network)
+        return cls(title or str(network["name"]), about, stored, store.read(folder))
 
     @property
     def first(self) -> Results:

@@ -225,9 +225,10 @@ def _links(script: Script, data: Mapping[str, Any], wiring: Wiring) -> None:
 def _deepest(data: Mapping[str, Any]) -> int:
     """Labels that a packet has at most: those it enters with, and those put on top on its way."""
     nhlfe = data["nhlfe"]
-    first = max((len(nhlfe[each["nhlfe"]]["push"]) for each in data["ftn"]), default=0)
+    first: int = max((len(nhlfe[each["nhlfe"]]["push"]) for each in data["ftn"]), default=0)
     entries = [nhlfe[each["nhlfe"]] for each in data["ilm"]]
-    return first + max((0, *(len(each["push"]) - each["pop"] for each in entries)))
+    deeper: int = max((0, *(len(each["push"]) - each["pop"] for each in entries)))
+    return first + deeper
 
 
 def _enough(script: Script, data: Mapping[str, Any], sent: Traffic) -> None:

@@ -31,7 +31,9 @@ def check(scenario: Resolved, problems: Problems) -> None:
         unread = {keys: (why, allowed) for keys, why, allowed in _unread(flow)}
         in_vain.append(unread)
         for keys, (why, allowed) in unread.items():
-            if _is_set(scenario.written.flows[name], keys):
+            written = scenario.written.flows.get(name)
+            # Flows of demands are written by their template, which has the keys of all stacks.
+            if written is not None and _is_set(written, keys):
                 _report(("flows", name, *keys), why, allowed, problems)
     if defaults is None or not in_vain:
         return

@@ -1,5 +1,7 @@
 """Trunks of demands: a path for each where asked, and the demands that ride a path together."""
 
+from typing import Any
+
 from trunkline.scenario.diagnostic import Path as Place
 from trunkline.scenario.path import AUTO, Path, Trunk
 from trunkline.scenario.problems import Problems
@@ -75,16 +77,16 @@ def _mesh(scenario: Resolved, name: str, trunk: Trunk, demand: str, problems: Pr
             return
         scenario.demands = _replaced(scenario.demands, demand, parts)
     asked = trunk.constraints or Constraints()
-    said = {key: getattr(asked, key) for key in asked.model_fields_set}
+    said: dict[str, Any] = {key: getattr(asked, key) for key in asked.model_fields_set}
     for part in parts:
         if part in scenario.paths or part in scenario.trunks:
             kind = "path" if part in scenario.paths else "trunk"
             message = f"demand {part} needs a path and a trunk of its name, but there is a {kind}"
             problems.add("duplicate-name", ("trunks", name, "demands"), message, at_key=True)
             return
-        made = {"route": (AUTO,), "from_": offered.source, "to": offered.target}
+        made: dict[str, Any] = {"route": (AUTO,), "from_": offered.source, "to": offered.target}
         scenario.paths[part] = Path.model_construct(None, **made, **said)
-        kept = {"dscp": trunk.dscp} if trunk.dscp is not None else {}
+        kept: dict[str, Any] = {"dscp": trunk.dscp} if trunk.dscp is not None else {}
         scenario.trunks[part] = Trunk.model_construct(None, path=part, flows=(part,), **kept)
         for section in ("paths", "trunks", "flows", "demands"):
             scenario.origins[section, part] = ("trunks", name)

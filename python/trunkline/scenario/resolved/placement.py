@@ -145,9 +145,10 @@ def _pools(scenario: Resolved, graph: "Topology") -> "Pools":
     if rules.model == "none":
         return te.dste.pools(graph.reservable)
     named = [CLASS_TYPES.index(each) for each in (*rules.class_types, *rules.constraints)]
+    constraints: dict[str, float] = {**rules.constraints}
     bounds = te.dste.shares(
         graph.reservable,
-        [rules.constraints.get(each, 1.0) for each in CLASS_TYPES[: max(named, default=0) + 1]],
+        [constraints.get(each, 1.0) for each in CLASS_TYPES[: max(named, default=0) + 1]],
     )
     return te.dste.pools(graph.reservable, rules.model, bounds)
 

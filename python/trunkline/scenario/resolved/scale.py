@@ -26,7 +26,7 @@ def scale(scenario: Resolved, problems: Problems) -> None:
     scenario.arc = {arc.name: arc for arc in scenario.arcs}
     scenario.between = _between(scenario.arcs)
     for section in (scenario.ports, scenario.conditioners, scenario.flows, scenario.slas):
-        its: dict[str, Any] = section  # type: ignore[assignment]
+        its: dict[str, Any] = section
         for name, element in its.items():
             its[name] = _scaled(element, factor)
 

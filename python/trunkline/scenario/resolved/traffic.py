@@ -1,5 +1,7 @@
 """Demands as flows: the template of each class, with the ends and the rate of each demand."""
 
+from typing import Any
+
 from trunkline.scenario.demands import TcpTraffic, UdpTraffic
 from trunkline.scenario.dscp import DSCP_NAMES
 from trunkline.scenario.flow import Tcp, Udp
@@ -35,14 +37,14 @@ def _given(class_: str, template: TcpTraffic | UdpTraffic, problems: Problems) -
 
 def _flow(scenario: Resolved, offered: Offered) -> Tcp | Udp:
     template = scenario.written.traffic.get(offered.class_)
-    ends = {"from_": offered.source, "to": offered.target}
+    ends: dict[str, Any] = {"from_": offered.source, "to": offered.target}
     if template is None:
         dscp = DSCP_NAMES.get(offered.class_, 0)
         return Udp.model_construct(None, agent="udp", **ends, rate=offered.rate, dscp=dscp)
-    said = {key: getattr(template, key) for key in template.model_fields_set}
+    said: dict[str, Any] = {key: getattr(template, key) for key in template.model_fields_set}
     if isinstance(template, TcpTraffic):
         count = said.pop("flows", 1)
-        replicas = {"replicate": count} if count > 1 else {}
+        replicas: dict[str, Any] = {"replicate": count} if count > 1 else {}
         return Tcp.model_construct(None, **said, **ends, **replicas)
     rate = offered.rate
     if template.arrivals == "on-off" and template.mean_on and template.mean_off:
