@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from trunkline.api import judge, run, run_many
     from trunkline.engine import simulate
-    from trunkline.network import Network, compile
+    from trunkline.network import Network
+    from trunkline.network.compile import compile
     from trunkline.results import Results, Table
     from trunkline.scenario import Diagnostic, Scenario, ScenarioError, load, loads, schema
     from trunkline.study import Reproduction, reproduce

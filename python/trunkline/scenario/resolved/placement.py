@@ -145,7 +145,7 @@ def _pools(scenario: Resolved, graph: "Topology") -> "Pools":
     if rules.model == "none":
         return te.dste.pools(graph.reservable)
     named = [CLASS_TYPES.index(each) for each in (*rules.class_types, *rules.constraints)]
-    constraints: dict[str, float] = {**rules.constraints}
+    constraints = {str(each): bound for each, bound in rules.constraints.items()}
     bounds = te.dste.shares(
         graph.reservable,
         [constraints.get(each, 1.0) for each in CLASS_TYPES[: max(named, default=0) + 1]],
