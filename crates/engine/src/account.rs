@@ -1,7 +1,7 @@
 //! Accounting at a port by flow, codepoint, colour, class and drop precedence, where asked for.
 
 use crate::classifier::Assignment;
-use crate::link::Offer;
+use crate::queue::Offer;
 use std::collections::BTreeMap;
 use trunkline_packet::{Colour, Packet};
 
@@ -42,6 +42,22 @@ pub struct Accounts(pub BTreeMap<AccountKey, Account>);
 impl Accounts {
     /// Enters one packet.
     pub fn add(&mut self, packet: &Packet, place: Assignment, bytes: u32, offer: Offer) {
+        let account = self.of(packet, place);
+        account.packets += 1;
+        account.bytes += u64::from(bytes);
+        if matches!(offer, Offer::Dropped(_)) {
+            self.discard(packet, place, bytes);
+        }
+    }
+
+    /// Enters the drop of a packet that was entered before.
+    pub fn discard(&mut self, packet: &Packet, place: Assignment, bytes: u32) {
+        let account = self.of(packet, place);
+        account.dropped_packets += 1;
+        account.dropped_bytes += u64::from(bytes);
+    }
+
+    fn of(&mut self, packet: &Packet, place: Assignment) -> &mut Account {
         let key = AccountKey {
             flow: packet.flow,
             reverse: packet.is_reverse(),
@@ -50,12 +66,6 @@ impl Accounts {
             class: place.class,
             precedence: place.precedence,
         };
-        let account = self.0.entry(key).or_default();
-        account.packets += 1;
-        account.bytes += u64::from(bytes);
-        if matches!(offer, Offer::Dropped(_)) {
-            account.dropped_packets += 1;
-            account.dropped_bytes += u64::from(bytes);
-        }
+        self.0.entry(key).or_default()
     }
 }

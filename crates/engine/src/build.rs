@@ -6,12 +6,14 @@ pub(crate) use check::check_indices;
 
 use crate::account::Accounts;
 use crate::calendar::Calendar;
-use crate::classful::{ClassQueue, Classful};
+use crate::class_queue::ClassQueue;
+use crate::classful::Classful;
 use crate::classifier::Classifier;
 use crate::conditioner::Conditioner;
 use crate::counters::{Delay, Drops, Totals};
+use crate::flow_queue::FlowQueues;
 use crate::histogram::Pool;
-use crate::link::{FarEnd, Fifo, Limit, Link, Port};
+use crate::link::{FarEnd, Fifo, Link, Port};
 use crate::lookahead::Lookahead;
 use crate::mpls::Tables;
 use crate::network::{Agent, Class, Network, PortConfig};
@@ -19,6 +21,7 @@ use crate::observer::Observer;
 use crate::partition::Region;
 use crate::path_account::PathAccounts;
 use crate::probe::Sampler;
+use crate::queue::{Gate, Limit};
 use crate::recovery::Recovery;
 use crate::route::{Edge, Fib};
 use crate::simulation::{
@@ -27,8 +30,8 @@ use crate::simulation::{
 use std::collections::BTreeMap;
 use trunkline_agent::{tcp, udp};
 use trunkline_packet::{Arena, Ecn};
-use trunkline_port::aqm::Aqm;
-use trunkline_port::sched::{Sched, SchedulerKind};
+use trunkline_port::aqm::{Aqm, DropTail};
+use trunkline_port::sched::{Sched, SchedulerConfig};
 use trunkline_units::{Serializer, Span, Stream, Time, NEVER};
 
 /// Bytes of a typical packet, to guess how often a loaded link has an event.
@@ -221,14 +224,20 @@ fn new_calendar(network: &Network, sources: &Sources) -> Calendar {
 fn build_link(network: &Network, link: &crate::network::Link, seed: u64) -> Result<Link, Failure> {
     let config = &network.ports[link.port as usize];
     let element = format!("links[{}]", link.name);
-    let port = build_port(config, link.rate_bit_s, seed, &element)?;
+    let port = build_port(config, link.rate_bit_s, seed, &element, network.flows.len())?;
     let end = build_far_end(network, link, seed)?;
     let serializer = Serializer::new(link.rate_bit_s);
-    Ok(Link::new(link.to, link.delay_ns, serializer, link.header_bytes, link.mtu_bytes, end, port))
+    let (to, delay, header) = (link.to, link.delay_ns, link.header_bytes);
+    let mut built = Link::new(to, delay, serializer, header, link.mtu_bytes, end, port);
+    built.marks_labelled = config.ecn_in_mpls;
+    Ok(built)
 }
 
+/// Whether each packet's departure is known when it arrives.
 fn is_fifo(config: &PortConfig) -> bool {
-    config.scheduler == SchedulerKind::Fifo && config.classes.len() == 1
+    matches!(config.scheduler, SchedulerConfig::Fifo { .. })
+        && !config.classes[0].queue.aqm.judges_heads()
+        && config.classes[0].queue.flows.is_none()
 }
 
 fn fifo_classifier(network: &Network, link: &crate::network::Link) -> Option<Classifier> {
@@ -277,43 +286,75 @@ fn build_far_end(
     Ok(any.then(|| Box::new(FarEnd { loss: link.loss, random, conditioner })))
 }
 
-fn build_port(config: &PortConfig, rate: u64, seed: u64, element: &str) -> Result<Port, Failure> {
+fn build_port(
+    config: &PortConfig,
+    rate: u64,
+    seed: u64,
+    element: &str,
+    flows: usize,
+) -> Result<Port, Failure> {
     if is_fifo(config) {
-        let (limit, aqm, random) = build_queue(&config.classes[0], rate, seed, element)?;
-        return Ok(Port::Fifo(Fifo::new(limit, aqm, random)));
+        return Ok(Port::Fifo(Fifo::new(build_gate(&config.classes[0], rate, seed, element)?)));
     }
     let classes = config
         .classes
         .iter()
-        .map(|class| {
-            let (limit, aqm, random) = build_queue(class, rate, seed, element)?;
-            Ok(ClassQueue::new(limit, aqm, random))
-        })
+        .map(|class| build_class(class, rate, seed, element, flows))
         .collect::<Result<Vec<_>, Failure>>()?;
-    let shares: Vec<_> = config.classes.iter().map(|class| class.share.clone()).collect();
-    let scheduler = Sched::new(config.scheduler, &shares, rate).map_err(|bad| {
+    let scheduler = Sched::new(&config.scheduler, rate).map_err(|bad| {
         invalid(format!("{element}, port {}: {}: {}", config.name, bad.key, bad.why))
     })?;
     let classifier = Classifier::new(&config.classifier);
     Ok(Port::Classful(Box::new(Classful::new(classifier, classes, scheduler))))
 }
 
-fn build_queue(
+fn build_class(
     class: &Class,
     rate: u64,
     seed: u64,
     element: &str,
-) -> Result<(Limit, Aqm, Stream), Failure> {
+    flows: usize,
+) -> Result<ClassQueue, Failure> {
+    let Some(config) = &class.queue.flows else {
+        return Ok(ClassQueue::new(build_gate(class, rate, seed, element)?, None));
+    };
+    let (path, limit) = (format!("{element}.classes[{}]", class.name), limit_of(class));
+    let of_flow = Limit {
+        packets: config.flow_limit_packets.unwrap_or(u32::MAX),
+        bytes: u64::MAX,
+        counts_in_service: false,
+    };
+    let aqm = build_aqm(class, rate, &path)?;
+    let gates = (0..FlowQueues::count(config, flows))
+        .map(|queue| {
+            let random = Stream::new(seed, &format!("{path}.flows[{queue}]"), "aqm");
+            Gate::new(of_flow, aqm.clone(), random)
+        })
+        .collect();
+    let mut random = Stream::new(seed, &path, "flows");
+    let queues = FlowQueues::new(config, &class.queue.aqm, gates, random.bits());
+    let tail = Aqm::DropTail(DropTail);
+    Ok(ClassQueue::new(Gate::new(limit, tail, random), Some(queues)))
+}
+
+fn limit_of(class: &Class) -> Limit {
     let queue = &class.queue;
-    let limit = Limit {
+    Limit {
         packets: queue.limit_packets.unwrap_or(u32::MAX),
         bytes: queue.limit_bytes.unwrap_or(u64::MAX),
         counts_in_service: queue.counts_in_service,
-    };
+    }
+}
+
+fn build_aqm(class: &Class, rate: u64, path: &str) -> Result<Aqm, Failure> {
+    Aqm::new(&class.queue.aqm, rate)
+        .map_err(|bad| invalid(format!("{path}.aqm.{}: {}", bad.key, bad.why)))
+}
+
+fn build_gate(class: &Class, rate: u64, seed: u64, element: &str) -> Result<Gate, Failure> {
     let path = format!("{element}.classes[{}]", class.name);
-    let aqm = Aqm::new(&queue.aqm, rate)
-        .map_err(|bad| invalid(format!("{path}.aqm.{}: {}", bad.key, bad.why)))?;
-    Ok((limit, aqm, Stream::new(seed, &path, "aqm")))
+    let aqm = build_aqm(class, rate, &path)?;
+    Ok(Gate::new(limit_of(class), aqm, Stream::new(seed, &path, "aqm")))
 }
 
 fn invalid(why: String) -> Failure {

@@ -2,89 +2,20 @@
 
 mod cut;
 
-use crate::area::Area;
+use crate::class_queue::ClassQueue;
 use crate::classifier::{Assignment, Classifier};
-use crate::link::{Limit, Offer, QueueCounters};
-use crate::ring::Ring;
-use trunkline_packet::{Cause, PacketId};
-use trunkline_port::aqm::{Aqm, Arrival, Backlog, Policy, Verdict};
+use crate::queue::{Offer, Waiting};
+use trunkline_packet::{Cause, Packet, PacketId};
+use trunkline_port::aqm::{Arrival, Backlog};
 use trunkline_port::sched::{Choice, Discipline, Heads, Sched};
-use trunkline_units::{Stream, Time};
+use trunkline_units::Time;
 
-/// A packet waiting in a class.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Waiting {
-    /// The packet.
-    pub packet: PacketId,
-    /// Its bytes on the wire.
-    pub bytes: u32,
-    /// Its drop precedence.
-    pub precedence: u8,
-    /// When it joined.
-    pub since: Time,
-}
-
-/// One class: queue, judge, counters.
-#[derive(Clone, Debug)]
-pub struct ClassQueue {
-    queue: Ring<Waiting>,
-    bytes: u64,
-    limit: Limit,
-    aqm: Aqm,
-    random: Stream,
-    /// Counters since the warm-up.
-    pub counters: QueueCounters,
-    /// Integral of the packets waiting over time [packet ns].
-    pub area: Area,
-}
-
-impl ClassQueue {
-    /// An empty class.
-    #[must_use]
-    pub fn new(limit: Limit, aqm: Aqm, random: Stream) -> Self {
-        Self {
-            queue: Ring::new(8),
-            bytes: 0,
-            limit,
-            aqm,
-            random,
-            counters: QueueCounters::default(),
-            area: Area::default(),
-        }
-    }
-
-    /// Brings the integral of waiting packets up to `now`.
-    pub fn close_area(&mut self, now: Time) {
-        self.area.add(self.queue.len(), now);
-    }
-
-    /// Packets waiting, oldest first.
-    pub fn waiting(&self) -> impl Iterator<Item = &Waiting> + '_ {
-        self.queue.iter()
-    }
-
-    #[inline]
-    fn count_waiting(&mut self) {
-        self.counters.waiting_max = self.counters.waiting_max.max(self.queue.len());
-    }
-
-    /// The class's backlog as its limit counts it.
-    fn backlog(&self, in_service: u32) -> Backlog {
-        let mut backlog = Backlog { packets: self.queue.len(), bytes: self.bytes };
-        if self.limit.counts_in_service && in_service > 0 {
-            backlog.packets += 1;
-            backlog.bytes += u64::from(in_service);
-        }
-        backlog
-    }
-}
-
-struct HeadSizes<'a>(&'a [ClassQueue]);
+struct HeadSizes<'a>(&'a mut [ClassQueue]);
 
 impl Heads for HeadSizes<'_> {
     #[inline]
-    fn head(&self, class: u16) -> Option<u32> {
-        self.0[usize::from(class)].queue.front().map(|waiting| waiting.bytes)
+    fn head(&mut self, class: u16) -> Option<u32> {
+        self.0[usize::from(class)].head()
     }
 }
 
@@ -101,11 +32,29 @@ pub struct InService {
     pub precedence: u8,
 }
 
+/// A packet that was let in and then dropped.
+#[derive(Clone, Copy, Debug)]
+pub struct Discarded {
+    /// The packet.
+    pub packet: PacketId,
+    /// Its bytes on the wire.
+    pub bytes: u32,
+    /// Its class and drop precedence.
+    pub place: Assignment,
+    /// Why.
+    pub cause: Cause,
+}
+
 /// What the transmitter does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Sends a packet of this many bytes.
-    Send(u32),
+    /// Sends a packet.
+    Send {
+        /// Of this many bytes.
+        bytes: u32,
+        /// Marked CE.
+        mark: bool,
+    },
     /// Waits until then (shaped classes).
     Wait(Time),
     /// Rests until a packet arrives.
@@ -126,6 +75,8 @@ pub struct Classful {
     joined: u16,
     /// The packet being transmitted.
     pub in_service: Option<InService>,
+    /// What was dropped from a queue and is still to be told to the network.
+    pub discarded: Vec<Discarded>,
 }
 
 impl Classful {
@@ -133,17 +84,25 @@ impl Classful {
     #[must_use]
     pub fn new(classifier: Classifier, classes: Vec<ClassQueue>, scheduler: Sched) -> Self {
         let at_rest = scheduler.clone();
-        Self { classifier, classes, scheduler, at_rest, joined: 0, in_service: None }
+        Self {
+            classifier,
+            classes,
+            scheduler,
+            at_rest,
+            joined: 0,
+            in_service: None,
+            discarded: Vec::new(),
+        }
     }
 
     /// Offers a packet to its class. The caller starts the transmitter if it rests.
     pub fn offer(
         &mut self,
         now: Time,
-        packet: PacketId,
+        packet: (PacketId, &Packet),
         bytes: u32,
         assignment: Assignment,
-        ecn_capable: bool,
+        can_mark: bool,
     ) -> Offer {
         let Assignment { class, precedence } = assignment;
         let in_service = match &self.in_service {
@@ -152,67 +111,53 @@ impl Classful {
         };
         let idle = self.in_service.is_none();
         let entry = &mut self.classes[usize::from(class)];
-        let backlog = entry.backlog(in_service);
-        let arrival = Arrival { now, bytes, precedence, backlog };
-        let mut mark = false;
-        let verdict = entry.aqm.on_arrival(&arrival, &mut entry.random);
-        let at_once = idle && entry.queue.is_empty() && !entry.limit.counts_in_service;
-        let room = backlog.packets < entry.limit.packets
-            && backlog.bytes + u64::from(bytes) <= entry.limit.bytes;
-        let refused = match verdict {
-            Verdict::Signal(_) if ecn_capable => {
-                mark = true;
-                None
-            }
-            Verdict::Signal(cause) | Verdict::Refuse(cause) => Some(cause),
-            Verdict::Pass => None,
-        };
-        let refused = refused.or((!room && !at_once).then_some(Cause::QueueFull));
-        if let Some(cause) = refused {
-            entry.counters.dropped_packets += 1;
-            entry.counters.dropped_bytes += u64::from(bytes);
-            return Offer::Dropped(cause);
+        let was_empty = entry.is_empty();
+        let flow = entry.flow_of(packet.1);
+        let arrival = Arrival { now, bytes, precedence, backlog: entry.backlog(in_service) };
+        let offer = entry.admit(flow, &arrival, idle && was_empty, can_mark);
+        if let Offer::Dropped(_) = offer {
+            entry.counters.refuse(bytes);
+            return offer;
         }
-        entry.close_area(now);
-        let was_empty = entry.queue.is_empty();
-        entry.queue.push(Waiting { packet, bytes, precedence, since: now });
-        entry.bytes += u64::from(bytes);
-        entry.counters.packets += 1;
-        entry.counters.bytes += u64::from(bytes);
+        entry.push(flow, Waiting { packet: packet.0, bytes, precedence, can_mark, since: now });
         if idle {
             self.joined = class; // it may be sent at once: `start_next` knows
         } else {
             entry.count_waiting();
         }
-        entry.aqm.on_enqueue(bytes, precedence);
         self.scheduler.on_enqueue(class, bytes, was_empty, now);
-        Offer::Queued { mark }
+        entry.shed(now, |Waiting { packet, bytes, precedence, .. }| {
+            let place = Assignment { class, precedence };
+            self.discarded.push(Discarded { packet, bytes, place, cause: Cause::QueueFull });
+        });
+        offer
     }
 
     /// Takes the next packet for transmission. The transmitter must be at rest.
     pub fn start_next(&mut self, now: Time) -> Next {
-        let next = match self.scheduler.choose(&HeadSizes(&self.classes), now) {
-            Choice::Idle => Next::Rest,
-            Choice::Wait(until) => Next::Wait(until.max(now + 1)),
-            Choice::Class(class) => {
-                let entry = &mut self.classes[usize::from(class)];
-                entry.close_area(now);
-                let Some(waiting) = entry.queue.pop() else {
-                    unreachable!("a scheduler chooses among classes that have a packet")
-                };
-                let Waiting { packet, bytes, precedence, since } = waiting;
-                entry.bytes -= u64::from(bytes);
-                let wait = now - since;
-                entry.counters.wait += wait;
-                entry.counters.started += 1;
-                entry.counters.wait_max = entry.counters.wait_max.max(wait);
-                if !entry.limit.counts_in_service {
-                    let left = entry.backlog(0);
-                    entry.aqm.on_departure(now, bytes, precedence, left);
+        let next = loop {
+            let class = match self.scheduler.choose(&mut HeadSizes(&mut self.classes), now) {
+                Choice::Idle => break Next::Rest,
+                Choice::Wait(until) => break Next::Wait(until.max(now + 1)),
+                Choice::Class(class) => class,
+            };
+            let entry = &mut self.classes[usize::from(class)];
+            let (Waiting { packet, bytes, precedence, .. }, offer) = entry.take(now);
+            let now_empty = entry.is_empty();
+            match offer {
+                Offer::Queued { mark } => {
+                    self.scheduler.on_dequeue(class, bytes, now_empty, now);
+                    self.in_service = Some(InService { packet, class, bytes, precedence });
+                    break Next::Send { bytes, mark };
                 }
-                self.scheduler.on_dequeue(class, bytes, entry.queue.is_empty(), now);
-                self.in_service = Some(InService { packet, class, bytes, precedence });
-                Next::Send(bytes)
+                Offer::Dropped(cause) => {
+                    if now_empty {
+                        entry.on_idle(now);
+                    }
+                    self.scheduler.on_discard(class, now_empty);
+                    let place = Assignment { class, precedence };
+                    self.discarded.push(Discarded { packet, bytes, place, cause });
+                }
             }
         };
         self.classes[usize::from(self.joined)].count_waiting();
@@ -223,12 +168,9 @@ impl Classful {
     pub fn finish(&mut self, now: Time) -> Option<InService> {
         let service = self.in_service.take()?;
         let entry = &mut self.classes[usize::from(service.class)];
-        if entry.limit.counts_in_service {
-            let left = entry.backlog(0);
-            entry.aqm.on_departure(now, service.bytes, service.precedence, left);
-        }
-        if entry.queue.is_empty() {
-            entry.aqm.on_idle(now);
+        entry.on_served(now, service.bytes, service.precedence);
+        if entry.is_empty() {
+            entry.on_idle(now);
         }
         Some(service)
     }
@@ -238,8 +180,9 @@ impl Classful {
     pub fn in_port(&self) -> Backlog {
         let mut total = Backlog::default();
         for class in &self.classes {
-            total.packets += class.queue.len();
-            total.bytes += class.bytes;
+            let held = class.held();
+            total.packets += held.packets;
+            total.bytes += held.bytes;
         }
         if let Some(service) = &self.in_service {
             total.packets += 1;
@@ -251,14 +194,13 @@ impl Classful {
     /// Packets and bytes waiting in one class.
     #[must_use]
     pub fn in_class(&self, class: u16) -> Backlog {
-        let entry = &self.classes[usize::from(class)];
-        Backlog { packets: entry.queue.len(), bytes: entry.bytes }
+        self.classes[usize::from(class)].held()
     }
 
-    /// Judge of a class.
+    /// Average that a class's AQM keeps, or that of one of its precedences.
     #[must_use]
-    pub fn aqm(&self, class: u16) -> &Aqm {
-        &self.classes[usize::from(class)].aqm
+    pub fn average(&self, class: u16, precedence: Option<u8>) -> Option<f64> {
+        self.classes[usize::from(class)].average(precedence)
     }
 
     /// Bytes and drop precedence of each packet in a class (none: any), in service or waiting.

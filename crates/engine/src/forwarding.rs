@@ -1,11 +1,12 @@
 //! Forwarding: what a node does with a packet from a link or from one of its own agents.
 
-use crate::classful::Next;
+use crate::classful::{Discarded, Next};
 use crate::classifier::{Assignment, NO_ROW, OWN_COLUMN};
 use crate::counters::DropKey;
-use crate::link::{Departure, Offer, Port};
+use crate::link::{Departure, Port};
 use crate::mpls::Hop;
 use crate::observer::{Event, Observer};
+use crate::queue::Offer;
 use crate::route::{LOCAL, UNREACHABLE};
 use crate::simulation::Simulation;
 use trunkline_packet::{Cause, Ecn, Packet, PacketId};
@@ -171,12 +172,14 @@ impl<O: Observer> Simulation<O> {
             return self.lose_before_port(id, index);
         }
         let bytes = size + link.header;
-        let capable = packet.ecn() != Ecn::NotCapable;
+        // RFC 5129: a label hides the ECN field. Linux and most LSRs drop what they would mark.
+        let capable =
+            packet.ecn() != Ecn::NotCapable && (packet.labels.is_empty() || link.marks_labelled);
         let classful = matches!(link.port, Port::Classful(_));
         let mut starts = None;
         let offer = if let Port::Classful(port) = &mut link.port {
             place = port.classifier.assign_as(packet, row, column);
-            port.offer(self.now, id, bytes, place, capable)
+            port.offer(self.now, (id, packet), bytes, place, capable)
         } else {
             if O::ACTIVE {
                 starts = Some(link.free_from(self.now));
@@ -222,18 +225,45 @@ impl<O: Observer> Simulation<O> {
         let link = &mut self.links[index];
         let Port::Classful(port) = &mut link.port else { return };
         if port.in_service.is_some() {
+            if !port.discarded.is_empty() {
+                self.lose_discarded(index as u32);
+            }
             return;
         }
         let source = self.sources.transmitters + index as u32;
         match port.start_next(self.now) {
-            Next::Send(bytes) => {
-                if let (true, Some(service)) = (O::ACTIVE, &port.in_service) {
+            Next::Send { bytes, mark } => {
+                if let (true, Some(service)) = (mark || O::ACTIVE, &port.in_service) {
+                    if mark {
+                        self.arena[service.packet].set_ecn(Ecn::Ce);
+                    }
                     self.observer.starts(service.packet, self.now);
                 }
                 self.calendar.schedule(source, self.now + link.serializer.span(bytes));
             }
             Next::Wait(until) => self.calendar.schedule(source, until),
             Next::Rest => self.calendar.cancel(source),
+        }
+        if !port.discarded.is_empty() {
+            self.lose_discarded(index as u32);
+        }
+    }
+
+    /// What a port has let in and then dropped.
+    #[cold]
+    fn lose_discarded(&mut self, index: u32) {
+        let Port::Classful(port) = &mut self.links[index as usize].port else { return };
+        let mut discarded = std::mem::take(&mut port.discarded);
+        let node = self.link_from[index as usize];
+        for Discarded { packet, bytes, place, cause } in discarded.drain(..) {
+            let near_end = self.near_ends[index as usize].as_deref_mut();
+            if let Some(accounts) = near_end.and_then(|near_end| near_end.accounts.as_mut()) {
+                accounts.discard(&self.arena[packet], place, bytes);
+            }
+            self.lose(packet, cause, Some(index), node, place);
+        }
+        if let Port::Classful(port) = &mut self.links[index as usize].port {
+            port.discarded = discarded;
         }
     }
 

@@ -13,9 +13,10 @@ pub use cut::Lost;
 use crate::area::Area;
 use crate::classful::Classful;
 use crate::conditioner::Conditioner;
+use crate::queue::{Gate, Offer, QueueCounters};
 use crate::ring::Ring;
-use trunkline_packet::{Cause, PacketId};
-use trunkline_port::aqm::{Aqm, Arrival, Backlog, Policy, Verdict};
+use trunkline_packet::PacketId;
+use trunkline_port::aqm::{Arrival, Backlog};
 use trunkline_units::{Serializer, Span, Stream, Time};
 
 /// A packet from the moment a FIFO accepts it (or a classful port has sent it) until it arrives.
@@ -50,57 +51,11 @@ impl Departure {
     }
 }
 
-/// How much a queue may hold.
-#[derive(Clone, Copy, Debug)]
-pub struct Limit {
-    /// Packets.
-    pub packets: u32,
-    /// Bytes on the wire.
-    pub bytes: u64,
-    /// Whether the packet in service counts.
-    pub counts_in_service: bool,
-}
-
-/// Counters of one queue since the warm-up; those of every packet come first.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub struct QueueCounters {
-    /// Packets let in.
-    pub packets: u64,
-    /// Their bytes on the wire.
-    pub bytes: u64,
-    /// Sum of the times from joining to first bit sent [ns].
-    pub wait: u64,
-    /// Longest such time [ns].
-    pub wait_max: Span,
-    /// Most packets waiting at once.
-    pub waiting_max: u32,
-    /// Packets of a class that are in the sum of times; a FIFO's sum has all those let in.
-    pub started: u64,
-    /// Packets refused.
-    pub dropped_packets: u64,
-    /// Their bytes.
-    pub dropped_bytes: u64,
-    /// Packets let in but lost with the link before they were sent.
-    pub lost_packets: u64,
-    /// Their bytes.
-    pub lost_bytes: u64,
-}
-
 /// The only queue of a FIFO port.
 #[derive(Clone, Debug)]
 pub struct Fifo {
     bytes_in_port: u64,
-    limit: Limit,
-    /// None for drop-tail, which judges nothing.
-    judge: Option<Box<Judge>>,
-}
-
-/// An AQM and the stream it draws from.
-#[derive(Clone, Debug)]
-struct Judge {
-    aqm: Aqm,
-    random: Stream,
+    gate: Gate,
 }
 
 /// What feeds the wire.
@@ -148,6 +103,8 @@ pub struct Link {
     pub has_near_end: bool,
     /// Whether its far end is in another region.
     pub outbound: bool,
+    /// Whether its port marks labelled packets too (RFC 5129).
+    pub marks_labelled: bool,
     has_far_end: bool,
     /// Transmission times.
     pub serializer: Serializer,
@@ -164,22 +121,9 @@ pub struct Link {
 impl Fifo {
     /// An empty queue.
     #[must_use]
-    pub fn new(limit: Limit, aqm: Aqm, random: Stream) -> Self {
-        let judge = (!matches!(aqm, Aqm::DropTail(_))).then(|| Box::new(Judge { aqm, random }));
-        Self { bytes_in_port: 0, limit, judge }
+    pub fn new(gate: Gate) -> Self {
+        Self { bytes_in_port: 0, gate }
     }
-}
-
-/// What became of a packet offered to a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
-    /// Queued; `true`: it also bears a congestion signal to be marked.
-    Queued {
-        /// Mark it CE.
-        mark: bool,
-    },
-    /// Refused.
-    Dropped(Cause),
 }
 
 impl Link {
@@ -205,6 +149,7 @@ impl Link {
             mtu,
             has_near_end: false,
             outbound: false,
+            marks_labelled: false,
             has_far_end: far_end.is_some(),
             serializer,
             port,
@@ -253,13 +198,13 @@ impl Link {
         packet: PacketId,
         bytes: u32,
         precedence: u8,
-        ecn_capable: bool,
+        can_mark: bool,
     ) -> Offer {
         self.drain(now);
         let Port::Fifo(fifo) = &mut self.port else { unreachable!("a FIFO port was asked for") };
         let in_port = self.wire.tail().wrapping_sub(self.in_port);
         let waiting = in_port.saturating_sub(1);
-        let backlog = if fifo.limit.counts_in_service {
+        let backlog = if fifo.gate.counts_in_service() {
             Backlog { packets: in_port, bytes: fifo.bytes_in_port }
         } else if in_port > 0 {
             let in_service = self.wire.get(self.in_port).bytes();
@@ -267,23 +212,11 @@ impl Link {
         } else {
             Backlog::default()
         };
-        let mut mark = false;
-        if let Some(judge) = &mut fifo.judge {
-            let arrival = Arrival { now, bytes, precedence, backlog };
-            match judge.aqm.on_arrival(&arrival, &mut judge.random) {
-                Verdict::Pass => {}
-                Verdict::Signal(_) if ecn_capable => mark = true,
-                Verdict::Signal(cause) | Verdict::Refuse(cause) => {
-                    return self.refuse(bytes, cause);
-                }
-            }
-        }
-        // A limit that counts only waiting packets never holds back one that is sent at once.
-        let at_once = in_port == 0 && !fifo.limit.counts_in_service;
-        let room = backlog.packets < fifo.limit.packets
-            && backlog.bytes + u64::from(bytes) <= fifo.limit.bytes;
-        if !room && !at_once {
-            return self.refuse(bytes, Cause::QueueFull);
+        let arrival = Arrival { now, bytes, precedence, backlog };
+        let offer = fifo.gate.admit(&arrival, in_port == 0, can_mark);
+        if let Offer::Dropped(_) = offer {
+            self.counters.refuse(bytes);
+            return offer;
         }
         let start = self.free_at.max(now);
         let depart = start + self.serializer.span(bytes);
@@ -293,25 +226,13 @@ impl Link {
         // All those that were in the port wait but one, and this one does: as many.
         self.counters.waiting_max = self.counters.waiting_max.max(in_port);
         self.wire.push(Departure::new(depart, packet, bytes, precedence));
-        let wait = start - now;
-        self.counters.packets += 1;
-        self.counters.bytes += u64::from(bytes);
-        self.counters.wait += wait;
-        self.counters.wait_max = self.counters.wait_max.max(wait);
-        if let Some(judge) = &mut fifo.judge {
-            judge.aqm.on_enqueue(bytes, precedence);
-            if in_port == 0 && !fifo.limit.counts_in_service {
-                judge.aqm.on_departure(now, bytes, precedence, Backlog::default());
-            }
+        self.counters.enter(bytes);
+        self.counters.wait(start - now);
+        fifo.gate.on_enqueue(bytes, precedence);
+        if in_port == 0 && !fifo.gate.counts_in_service() {
+            fifo.gate.on_departure(now, bytes, precedence, Backlog::default());
         }
-        Offer::Queued { mark }
-    }
-
-    #[cold]
-    fn refuse(&mut self, bytes: u32, cause: Cause) -> Offer {
-        self.counters.dropped_packets += 1;
-        self.counters.dropped_bytes += u64::from(bytes);
-        Offer::Dropped(cause)
+        offer
     }
 
     /// Brings a FIFO's queue up to `now`: what has been sent by then is no longer in the port.
@@ -330,7 +251,7 @@ impl Link {
             let left = tail.wrapping_sub(self.in_port);
             // One packet, if any is left, went from waiting to being sent: `left` waited until then.
             self.area.add(left, entry.at);
-            if fifo.judge.is_some() {
+            if fifo.gate.has_judge() {
                 tell_departure(fifo, &self.wire, self.in_port, entry, left);
             }
         }
@@ -353,17 +274,16 @@ impl Link {
 /// last bit is gone, or the next one when its first bit is sent.
 #[inline]
 fn tell_departure(fifo: &mut Fifo, wire: &Ring<Departure>, next: u32, gone: Departure, left: u32) {
-    let Some(judge) = &mut fifo.judge else { return };
-    if fifo.limit.counts_in_service {
+    if fifo.gate.counts_in_service() {
         let rest = Backlog { packets: left, bytes: fifo.bytes_in_port };
-        judge.aqm.on_departure(gone.at, gone.bytes(), gone.precedence(), rest);
+        fifo.gate.on_departure(gone.at, gone.bytes(), gone.precedence(), rest);
     } else if left > 0 {
         let next = wire.get(next);
         let bytes = fifo.bytes_in_port - u64::from(next.bytes());
         let rest = Backlog { packets: left - 1, bytes };
-        judge.aqm.on_departure(gone.at, next.bytes(), next.precedence(), rest);
+        fifo.gate.on_departure(gone.at, next.bytes(), next.precedence(), rest);
     }
     if left == 0 {
-        judge.aqm.on_idle(gone.at);
+        fifo.gate.on_idle(gone.at);
     }
 }

@@ -5,14 +5,16 @@
 //! convenience: an `Option` means that absence has a meaning of its own.
 
 pub(crate) mod diffserv;
+mod queue;
 pub mod recovery;
 
 pub use diffserv::{DiffServ, Tunnel};
+pub use queue::{FlowKey, Flows, Overflow, Queue};
 pub use recovery::Recovery;
 use serde::{Deserialize, Serialize};
 use trunkline_agent::{tcp::TcpConfig, udp::UdpConfig};
 use trunkline_port::meter::MeterConfig;
-use trunkline_port::{aqm::AqmConfig, sched::ClassShare, sched::SchedulerKind};
+use trunkline_port::sched::SchedulerConfig;
 
 /// A whole network and its run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -140,8 +142,11 @@ pub struct PortConfig {
     pub classifier: Classifier,
     /// Classes, by index; at least one.
     pub classes: Vec<Class>,
-    /// Which class sends next.
-    pub scheduler: SchedulerKind,
+    /// Which class sends next, and what each is due.
+    pub scheduler: SchedulerConfig,
+    /// Whether labelled packets can be marked (RFC 5129); else what would be marked is dropped.
+    #[serde(default)]
+    pub ecn_in_mpls: bool,
 }
 
 /// Maps a packet to a class and a drop precedence by two array look-ups.
@@ -157,7 +162,7 @@ pub struct Classifier {
     pub flow_rows: Vec<u16>,
 }
 
-/// A class of a port: a queue and what the scheduler owes it.
+/// A class of a port.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
@@ -165,22 +170,6 @@ pub struct Class {
     pub name: String,
     /// Its queue.
     pub queue: Queue,
-    /// Its share.
-    pub share: ClassShare,
-}
-
-/// A queue.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Queue {
-    /// Most packets it holds; none = no such limit.
-    pub limit_packets: Option<u32>,
-    /// Most bytes on the wire it holds; none = no such limit.
-    pub limit_bytes: Option<u64>,
-    /// Whether limit and AQM count the packet being transmitted too.
-    pub counts_in_service: bool,
-    /// Who judges arrivals.
-    pub aqm: AqmConfig,
 }
 
 /// A flow: an agent at `src`, its counterpart at `dst`.

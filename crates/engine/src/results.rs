@@ -4,8 +4,9 @@ mod rows;
 
 use crate::conditioner::Conditioner;
 use crate::counters::Totals;
-use crate::link::{Link, Port, QueueCounters};
+use crate::link::{Link, Port};
 use crate::observer::Observer;
+use crate::queue::QueueCounters;
 use crate::simulation::{Agents, Failure, Simulation};
 use crate::tables::Table;
 use trunkline_agent::tcp::Counters;
@@ -66,15 +67,16 @@ impl<O: Observer> Simulation<O> {
         let mut departed = (0, 0);
         for (class, (counters, inside)) in counters_of(&self.links[link]).zip(now).enumerate() {
             let (packets, bytes) = before.map_or((0, 0), |classes| classes[class]);
-            departed.0 += counters.packets + packets - inside.0 - counters.lost_packets;
-            departed.1 += counters.bytes + bytes - inside.1 - counters.lost_bytes;
+            let never = counters.never_sent();
+            departed.0 += counters.packets + packets - inside.0 - never.0;
+            departed.1 += counters.bytes + bytes - inside.1 - never.1;
         }
         departed
     }
 
-    /// Packets refused at a link's port since the warm-up.
+    /// Packets dropped at a link's port since the warm-up.
     pub(crate) fn dropped_at(&self, link: usize) -> u64 {
-        counters_of(&self.links[link]).map(|counters| counters.dropped_packets).sum()
+        counters_of(&self.links[link]).map(QueueCounters::all_dropped).sum()
     }
 
     /// Checks the run and returns its tables.
@@ -159,7 +161,8 @@ impl<O: Observer> Simulation<O> {
             for (class, (counters, area)) in counters_of(link).zip(areas_of(link)).enumerate() {
                 // What a failure cut short was counted in a FIFO, which has one class.
                 let forgone = i128::from(self.recovery.lines[index].forgone);
-                let waits = i128::from(counters.wait) - forgone + now[class] - before[class];
+                let waits = i128::from(counters.wait) + i128::from(counters.discarded_wait);
+                let waits = waits - forgone + now[class] - before[class];
                 if waits != i128::from(area) {
                     return Err(Failure::Conservation(format!(
                         "link {index}, class {class}: waits of {waits} ns, a queue of {area} packet ns"

@@ -130,7 +130,8 @@ def ports(network: Network) -> Table:
     rows = []
     for port in network["ports"]:
         scheduler = port["scheduler"]
-        for place, each in enumerate(port["classes"]):
+        shares = scheduler["shares"]
+        for place, (each, share) in enumerate(zip(port["classes"], shares, strict=True)):
             queue = each["queue"]
             limits = [
                 f"{queue[key]} {unit}"
@@ -141,12 +142,12 @@ def ports(network: Network) -> Table:
             rows.append(
                 [
                     "" if place else port["name"],
-                    "" if place else scheduler if isinstance(scheduler, str) else str(scheduler),
+                    "" if place else scheduler["kind"],
                     each["name"],
                     " and ".join(limits) or "none",
                     "counts" if queue["counts_in_service"] else "does not",
                     f"{queue['aqm']['kind']} {aqm}".rstrip(),
-                    settings(each["share"]),
+                    settings(share),
                 ]
             )
     return "Ports", heads, rows

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trunkline.network.rows import Cell, Rows, asks_flows, asks_paths, forwards_onto
+from trunkline.scenario.flow_queue import FLOW_SCHEDULERS
 from trunkline.scenario.match import Match
-from trunkline.scenario.port import HIERARCHIES, Class, Port, Rule, rate_of
+from trunkline.scenario.port import Port, Rule
+from trunkline.scenario.queue import Queue
 from trunkline.scenario.resolved import Resolved
 
 __all__ = ["Ports", "compile"]
@@ -59,16 +61,23 @@ def compile(scenario: Resolved) -> Ports:
                 table.fill_flows(forwards_onto(scenario, arc.name) if per_link else {})
             elif len(port.classes) > 1 or any(rule.precedence for rule in port.classify):
                 table.fill(crossing)
-            classes = scenario.classes[name].items()
+            classes = scenario.classes[name]
+            names, scheduler = list(classes), port.scheduler or "fifo"
             built.ports.append(
                 {
                     "name": name or "default",
                     "classifier": table.classifier(),
                     "classes": [
-                        _class(port, each, its, index, rate)
-                        for index, (each, its) in enumerate(classes)
+                        {"name": own, "queue": _queue(its.queue)} for own, its in classes.items()
                     ],
-                    "scheduler": port.scheduler or "fifo",
+                    "scheduler": {
+                        "kind": "fifo" if scheduler in FLOW_SCHEDULERS else scheduler,
+                        "shares": [
+                            its.share(0 if port.per == "flow" else at, rate, names)
+                            for at, its in enumerate(classes.values())
+                        ],
+                    },
+                    "ecn_in_mpls": port.ecn_in_mpls,
                 }
             )
             built.rows.append(table.by_paths)
@@ -78,7 +87,7 @@ def compile(scenario: Resolved) -> Ports:
 
 def _has_shares(port: Port) -> bool:
     """Whether some rate is a share of the link's."""
-    rates = [rate for its in port.classes.values() for rate in (its.rate, its.ceil)]
+    rates = [getattr(its, key, None) for its in port.classes.values() for key in ("rate", "ceil")]
     return any(isinstance(rate, float) for rate in rates)
 
 
@@ -87,40 +96,13 @@ def _crossing(scenario: Resolved) -> set[frozenset[str]]:
     return {each.paths for route in scenario.routes.values() for each in route.crossings}
 
 
-def _class(port: Port, name: str, its: Class, index: int, link_rate: int) -> dict[str, Any]:
-    queue = its.queue
-    priority = 0 if port.scheduler in HIERARCHIES or port.per == "flow" else index
-    share: dict[str, Any] = {
-        "priority": priority if its.priority is None else its.priority,
-        "weight": its.weight,
-        "quantum_bytes": its.quantum or 0,
-        "rate_bit_s": rate_of(its.rate, link_rate),
-        "ceil_bit_s": rate_of(its.ceil, link_rate),
-        "burst_bytes": 0,
-        "cburst_bytes": 0,
-        "parent": None if its.parent is None else list(port.classes).index(its.parent),
-        "borrow": False,
-    }
-    if port.scheduler in ("htb", "shaped"):
-        share |= {"burst_bytes": its.burst, "cburst_bytes": its.cburst}
-    elif port.scheduler in HIERARCHIES:
-        share |= {
-            "borrow": not its.bounded,
-            "isolated": its.isolated,
-            "max_burst_packets": its.max_burst,
-            "average_packet_bytes": its.average_packet,
-            "ewma_log": its.ewma_log,
-            "min_idle_ns": its.min_idle,
-        }
+def _queue(queue: Queue) -> dict[str, Any]:
     return {
-        "name": name,
-        "queue": {
-            "limit_packets": queue.limit.packets,
-            "limit_bytes": queue.limit.bytes,
-            "counts_in_service": queue.counts_in_service,
-            "aqm": queue.aqm.compiled(),
-        },
-        "share": share,
+        "limit_packets": queue.limit.packets,
+        "limit_bytes": queue.limit.bytes,
+        "counts_in_service": queue.counts_in_service,
+        "aqm": queue.aqm.compiled(),
+        "flows": None if queue.flows is None else queue.flows.compiled(),
     }
 
 

@@ -56,7 +56,7 @@ def _explain(item: Any, path: Path, problems: Problems, root: type[BaseModel]) -
             given=context.get("given", ""),
             allowed=context.get("allowed", ""),
             hint=context.get("hint", ""),
-            at_key=bool(item["loc"]) and item["loc"][-1] == "[key]",
+            at_key="[key]" in item["loc"][-1:],
         )
     elif what == "extra_forbidden":
         keys = _keys(root, item["loc"][:-1])

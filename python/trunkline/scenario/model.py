@@ -41,9 +41,10 @@ from trunkline.scenario.fields import (
 from trunkline.scenario.flow import Flow, TcpOptions, UdpOptions
 from trunkline.scenario.path import Path, Trunk
 from trunkline.scenario.places import Origin
-from trunkline.scenario.port import Port, Queue
+from trunkline.scenario.port import Port
 from trunkline.scenario.probe import Probe
 from trunkline.scenario.problems import Problems
+from trunkline.scenario.queue import Queue
 from trunkline.scenario.recovery import Failure, Protection, Rerouting
 from trunkline.scenario.sla import Sla
 from trunkline.scenario.te import LinkTe, Te

@@ -96,7 +96,7 @@ def test_rates_in_per_cent_are_of_each_link() -> None:
     )
     data = compiled(made).data
     rates = [
-        [each["share"]["rate_bit_s"] for each in data["ports"][link["port"]]["classes"]]
+        [each["rate_bit_s"] for each in data["ports"][link["port"]]["scheduler"]["shares"]]
         for link in data["links"]
     ]
     assert rates == [[30_000_000, 70_000_000]] * 2 + [[3_000_000, 7_000_000]] * 2

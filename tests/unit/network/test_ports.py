@@ -18,7 +18,7 @@ flows:
   h: {agent: udp, from: S, to: C, rate: 1 Mbit/s, replicate: 2}
 run: {duration: 1 s}
 """
-CLASSES = "classes: {a: {}, b: {weight: 3}, default: {priority: 7}}"
+CLASSES = "classes: {a: {}, b: {}, default: {}}"
 
 
 def network(port: str) -> Network:
@@ -121,10 +121,14 @@ def test_per_flow_gives_each_flow_its_class_and_rules_its_precedence() -> None:
     assert looked_up(net, "A->B", "f", ack=True) == ("f", 0)
 
 
-def test_shares_are_those_of_the_classes_and_priority_is_their_order() -> None:
-    net = network(f"{CLASSES}, scheduler: drr, classify: [{{dscp: EF, class: a}}]")
-    shares = [each["share"] for each in port_of(net, "A->B")["classes"]]
-    assert [(each["priority"], each["weight"]) for each in shares] == [(0, 1), (1, 3), (7, 1)]
+def test_shares_have_the_keys_of_their_scheduler_and_priority_is_the_order() -> None:
+    classes = "classes: {default: {}, a: {weight: 3}}"
+    scheduler = port_of(network(f"{classes}, scheduler: drr"), "A->B")["scheduler"]
+    drr = [{"quantum_bytes": 0, "weight": 1}, {"quantum_bytes": 0, "weight": 3}]
+    assert scheduler == {"kind": "drr", "shares": drr}
+    classes = "classes: {default: {}, a: {}, b: {priority: 7}}"
+    scheduler = port_of(network(f"{classes}, scheduler: priority"), "A->B")["scheduler"]
+    assert scheduler["shares"] == [{"priority": 0}, {"priority": 1}, {"priority": 7}]
 
 
 def test_a_tunnel_hides_the_paths_inside_but_not_at_its_head() -> None:

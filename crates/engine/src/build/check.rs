@@ -1,12 +1,12 @@
 //! Whether a network, which somebody may have written by hand, holds together.
 
 use super::invalid;
+use crate::flow_queue::FlowQueues;
 use crate::network::{Network, PortConfig};
 use crate::ranges;
 use crate::recovery;
 use crate::simulation::Failure;
 use trunkline_packet::MAX_DEPTH;
-use trunkline_port::sched::SchedulerKind;
 
 /// The language compiles valid indices; a network written by hand may not have them.
 pub(crate) fn check_indices(network: &Network) -> Result<(), Failure> {
@@ -96,8 +96,16 @@ fn check_port(port: &PortConfig, flows: usize) -> Result<(), Failure> {
     if port.classes.is_empty() {
         return fail("needs a class");
     }
-    if port.scheduler == SchedulerKind::Fifo && port.classes.len() > 1 {
-        return fail("a fifo has one class");
+    if port.scheduler.classes() != port.classes.len() {
+        return fail("the scheduler has a share for each class");
+    }
+    for its in port.classes.iter().filter_map(|class| class.queue.flows.as_ref()) {
+        if !(1..=65_535).contains(&FlowQueues::count(its, flows)) {
+            return fail("has 1 to 65535 queues by flow");
+        }
+        if its.quantum_bytes == 0 || its.batch == 0 {
+            return fail("quantum_bytes and batch of flows are above 0");
+        }
     }
     check_classifier(&port.classifier, port.classes.len(), flows).or_else(fail)
 }

@@ -2,7 +2,6 @@
 
 use super::Classful;
 use crate::link::Lost;
-use trunkline_port::aqm::Policy;
 use trunkline_units::Time;
 
 impl Classful {
@@ -11,27 +10,13 @@ impl Classful {
         let mut lost = Vec::new();
         if let Some(service) = self.in_service.take() {
             let entry = &mut self.classes[usize::from(service.class)];
-            entry.counters.lost_packets += 1;
-            entry.counters.lost_bytes += u64::from(service.bytes);
-            if entry.limit.counts_in_service {
-                let left = entry.backlog(0);
-                entry.aqm.on_departure(now, service.bytes, service.precedence, left);
-            }
+            entry.counters.lose(service.bytes);
+            entry.on_served(now, service.bytes, service.precedence);
             let (class, precedence) = (service.class, service.precedence);
             lost.push(Lost { packet: service.packet, queued: false, class, precedence });
         }
         for (class, entry) in (0..).zip(&mut self.classes) {
-            entry.close_area(now);
-            while let Some(waiting) = entry.queue.pop() {
-                let wait = now - waiting.since;
-                entry.bytes -= u64::from(waiting.bytes);
-                entry.counters.wait += wait;
-                entry.counters.started += 1;
-                entry.counters.wait_max = entry.counters.wait_max.max(wait);
-                entry.counters.lost_packets += 1;
-                entry.counters.lost_bytes += u64::from(waiting.bytes);
-                let left = entry.backlog(0);
-                entry.aqm.on_departure(now, waiting.bytes, waiting.precedence, left);
+            while let Some(waiting) = entry.lose_next(now) {
                 let precedence = waiting.precedence;
                 lost.push(Lost { packet: waiting.packet, queued: true, class, precedence });
             }
@@ -40,7 +25,7 @@ impl Classful {
         touched.sort_unstable();
         touched.dedup();
         for class in touched {
-            self.classes[usize::from(class)].aqm.on_idle(now);
+            self.classes[usize::from(class)].on_idle(now);
         }
         self.scheduler = self.at_rest.clone();
         lost

@@ -2,7 +2,7 @@
 
 use super::{Link, Port};
 use trunkline_packet::PacketId;
-use trunkline_port::aqm::{Backlog, Policy};
+use trunkline_port::aqm::Backlog;
 use trunkline_units::{Span, Time};
 
 /// A packet that was in a link when it failed.
@@ -33,8 +33,7 @@ impl Link {
             let in_port = departure.at > now && matches!(self.port, Port::Fifo(_));
             let queued = in_port && number != first;
             if in_port {
-                self.counters.lost_packets += 1;
-                self.counters.lost_bytes += u64::from(departure.bytes());
+                self.counters.lose(departure.bytes());
             }
             if queued {
                 // It would have waited until the packet before it had left.
@@ -63,20 +62,20 @@ impl Link {
         let Port::Fifo(fifo) = &mut self.port else { return };
         fifo.bytes_in_port -= u64::from(bytes);
         let packets = self.wire.len();
-        let Some(judge) = &mut fifo.judge else { return };
-        if fifo.limit.counts_in_service || queued {
+        if fifo.gate.counts_in_service() || queued {
             let left = Backlog { packets, bytes: fifo.bytes_in_port };
-            judge.aqm.on_departure(now, bytes, precedence, left);
+            fifo.gate.on_departure(now, bytes, precedence, left);
         }
         if packets == 0 {
-            judge.aqm.on_idle(now);
+            fifo.gate.on_idle(now);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::link::{Fifo, Limit, Link, Offer, Port};
+    use crate::link::{Fifo, Link, Port};
+    use crate::queue::{Gate, Limit, Offer};
     use trunkline_port::aqm::{Aqm, AqmConfig, DropTailConfig};
     use trunkline_units::{Serializer, Stream};
 
@@ -87,7 +86,7 @@ mod tests {
     fn a_cut_tells_queued_packets_from_those_under_way_and_gives_back_their_waits() {
         let limit = Limit { packets: 50, bytes: u64::MAX, counts_in_service: false };
         let aqm = Aqm::new(&AqmConfig::DropTail(DropTailConfig {}), 8_000_000).expect("drop-tail");
-        let port = Port::Fifo(Fifo::new(limit, aqm, Stream::new(1, "l", "aqm")));
+        let port = Port::Fifo(Fifo::new(Gate::new(limit, aqm, Stream::new(1, "l", "aqm"))));
         let rate = Serializer::new(8_000_000);
         let mut link = Link::new(1, 1_500_000, rate, 0, 1500, None, port);
         for id in 0..5 {

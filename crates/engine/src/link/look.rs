@@ -1,7 +1,7 @@
 //! What probes, results and failures see of a link; no packet pays for it.
 
 use super::{Departure, Link, Port};
-use trunkline_port::aqm::{Backlog, Policy};
+use trunkline_port::aqm::Backlog;
 use trunkline_units::Time;
 
 impl Link {
@@ -26,11 +26,10 @@ impl Link {
     /// Average kept by the AQM of a class, or by that of one of its precedences, if it keeps one.
     #[must_use]
     pub fn average(&self, class: u16, precedence: Option<u8>) -> Option<f64> {
-        let aqm = match &self.port {
-            Port::Fifo(fifo) => &fifo.judge.as_ref()?.aqm,
-            Port::Classful(port) => port.aqm(class),
-        };
-        precedence.map_or_else(|| aqm.average(), |precedence| aqm.average_of(precedence))
+        match &self.port {
+            Port::Fifo(fifo) => fifo.gate.average(precedence),
+            Port::Classful(port) => port.average(class, precedence),
+        }
     }
 
     /// Brings the integral of waiting packets up to `now`, after `drain(now)`.

@@ -4,9 +4,10 @@ use super::{areas_of, counters_of, in_classes};
 use crate::conditioner::Conditioner;
 use crate::counters::{Delay, Totals};
 use crate::delay_columns;
-use crate::link::{Port, QueueCounters};
+use crate::link::Port;
 use crate::observer::Observer;
 use crate::path_account::PathAccount;
+use crate::queue::QueueCounters;
 use crate::simulation::{Agents, Simulation};
 use crate::tables::Table;
 use trunkline_agent::tcp::Counters;
@@ -103,9 +104,10 @@ impl<O: Observer> Simulation<O> {
             let before = &self.at_warm_up.in_port[index];
             let inside = in_classes(link);
             for (class, (counters, area)) in counters_of(link).zip(areas_of(link)).enumerate() {
+                let never = counters.never_sent();
                 let sent = (
-                    counters.packets + before[class].0 - inside[class].0 - counters.lost_packets,
-                    counters.bytes + before[class].1 - inside[class].1 - counters.lost_bytes,
+                    counters.packets + before[class].0 - inside[class].0 - never.0,
+                    counters.bytes + before[class].1 - inside[class].1 - never.1,
                 );
                 rows.push((index, class, *counters, area, sent));
             }
@@ -124,7 +126,7 @@ impl<O: Observer> Simulation<O> {
             )
             .ints("packets_sent", rows.iter().map(|row| row.4 .0 as i64))
             .ints("bytes_sent", rows.iter().map(|row| row.4 .1 as i64))
-            .ints("packets_dropped", rows.iter().map(|row| row.2.dropped_packets as i64))
+            .ints("packets_dropped", rows.iter().map(|row| row.2.all_dropped() as i64))
             .floats("wait_mean_ns", rows.iter().map(|row| self.wait_mean(row.0, &row.2)))
             .ints("wait_max_ns", rows.iter().map(|row| row.2.wait_max as i64))
             .floats("queue_mean_packets", rows.iter().map(|row| row.3 as f64 / span))

@@ -16,7 +16,7 @@ pub use traffic::{cbr, on_off, poisson, schedule, sizes, tcp};
 pub use tunnel::{Removal, Tunnel};
 
 use trunkline_engine::network::{
-    Agent, Classifier, Flow, Link, Measure, Network, Node, PortConfig, Probe, Run,
+    Agent, Flow, Link, Measure, Network, Node, PortConfig, Probe, Run,
 };
 
 pub const US: u64 = 1_000;
@@ -40,12 +40,7 @@ impl Lab {
             trace: false,
             events_per_instant: 100_000,
         };
-        let everything_fits = PortConfig {
-            name: "unlimited".into(),
-            classifier: Classifier { rows: vec![], flow_rows: vec![] },
-            classes: vec![ports::class("all", UNLIMITED)],
-            scheduler: trunkline_port::sched::SchedulerKind::Fifo,
-        };
+        let everything_fits = ports::fifo(UNLIMITED);
         Self {
             network: Network {
                 format: 1,

@@ -2,7 +2,7 @@
 
 use trunkline_engine::network::{Class, Classifier, PortConfig, Queue};
 use trunkline_port::aqm::{AqmConfig, DropTailConfig};
-use trunkline_port::sched::{ClassShare, SchedulerKind};
+use trunkline_port::sched::{DrrShare, FifoShare, PriorityShare, SchedulerConfig, WfqShare};
 
 /// A queue without a limit.
 pub const UNLIMITED: Queue = Queue {
@@ -10,6 +10,7 @@ pub const UNLIMITED: Queue = Queue {
     limit_bytes: None,
     counts_in_service: false,
     aqm: AqmConfig::DropTail(DropTailConfig {}),
+    flows: None,
 };
 
 /// A drop-tail queue of `packets`.
@@ -18,44 +19,42 @@ pub fn queue(packets: u32, counts_in_service: bool) -> Queue {
 }
 
 pub fn class(name: &str, queue: Queue) -> Class {
-    Class { name: name.into(), queue, share: ClassShare::default() }
+    Class { name: name.into(), queue }
 }
 
 /// One queue in order of arrival.
 pub fn fifo(queue: Queue) -> PortConfig {
-    port(SchedulerKind::Fifo, &queue, vec![ClassShare::default()])
+    port(SchedulerConfig::Fifo { shares: vec![FifoShare {}] }, &queue)
 }
 
 /// Strict priority over `classes` classes: class 0 first.
 pub fn priority(classes: u32, queue: &Queue) -> PortConfig {
-    let share = |priority| ClassShare { priority, ..ClassShare::default() };
-    port(SchedulerKind::Priority, queue, (0..classes).map(share).collect())
+    let shares = (0..classes).map(|priority| PriorityShare { priority }).collect();
+    port(SchedulerConfig::Priority { shares }, queue)
 }
 
 /// Deficit round robin by quantum [B].
 pub fn drr(quanta: &[u32], queue: &Queue) -> PortConfig {
-    let share = |&quantum_bytes| ClassShare { quantum_bytes, ..ClassShare::default() };
-    port(SchedulerKind::Drr, queue, quanta.iter().map(share).collect())
+    let share = |&quantum_bytes| DrrShare { quantum_bytes, weight: 1 };
+    port(SchedulerConfig::Drr { shares: quanta.iter().map(share).collect() }, queue)
 }
 
 /// Weighted fair queueing by weight.
 pub fn wfq(weights: &[u32], queue: &Queue) -> PortConfig {
-    let share = |&weight| ClassShare { weight, ..ClassShare::default() };
-    port(SchedulerKind::Wfq, queue, weights.iter().map(share).collect())
+    let shares = weights.iter().map(|&weight| WfqShare { weight }).collect();
+    port(SchedulerConfig::Wfq { shares }, queue)
 }
 
-/// A port whose class `i` has share `i`; without a classifier all packets join class 0.
-pub fn port(scheduler: SchedulerKind, queue: &Queue, shares: Vec<ClassShare>) -> PortConfig {
-    let classes = shares.into_iter().enumerate().map(|(index, share)| Class {
-        name: format!("class{index}"),
-        queue: queue.clone(),
-        share,
-    });
+/// A port with a class for each share; without a classifier all packets join class 0.
+pub fn port(scheduler: SchedulerConfig, queue: &Queue) -> PortConfig {
     PortConfig {
-        name: format!("{scheduler:?}"),
+        name: "port".into(),
         classifier: Classifier { rows: vec![], flow_rows: vec![] },
-        classes: classes.collect(),
+        classes: (0..scheduler.classes())
+            .map(|at| class(&format!("class{at}"), queue.clone()))
+            .collect(),
         scheduler,
+        ecn_in_mpls: false,
     }
 }
 

@@ -1,5 +1,5 @@
-//! Active queue management: judges each arrival. A queue stores, a scheduler chooses; an AQM only
-//! says pass, signal or refuse.
+//! Active queue management: judges each arrival, and each packet at the head of the queue where
+//! that is its way. A queue stores, a scheduler chooses; an AQM only says pass, signal or refuse.
 
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
@@ -8,6 +8,7 @@ use trunkline_units::{Stream, Time};
 mod average;
 #[cfg(test)]
 mod bench;
+mod codel;
 #[cfg(test)]
 mod conform;
 mod curve;
@@ -16,6 +17,7 @@ mod gred;
 mod linux;
 #[cfg(test)]
 mod ns2_diffserv;
+mod pie;
 mod precedence_drop_tail;
 mod red;
 mod red_linux;
@@ -25,10 +27,12 @@ mod spacing;
 mod wred;
 
 pub use crate::Invalid;
+pub use codel::{Arithmetic, Codel, CodelConfig};
 pub use curve::Curve;
 pub use droptail::{DropTail, DropTailConfig};
 pub use gred::{Gred, GredConfig, GredDp};
 pub use linux::{LinuxAge, TcRed};
+pub use pie::{Pie, PieConfig};
 pub use precedence_drop_tail::{Counted, PrecedenceDropTail, PrecedenceDropTailConfig};
 pub use red::{Red, RedConfig, Unit};
 pub use red_linux::{RedLinux, RedLinuxConfig};
@@ -60,21 +64,47 @@ pub struct Arrival {
     pub backlog: Backlog,
 }
 
+/// A packet at the head of a queue, about to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    /// Now.
+    pub now: Time,
+    /// When it joined the queue.
+    pub since: Time,
+    /// Its bytes on this wire.
+    pub bytes: u32,
+    /// Its drop precedence.
+    pub precedence: u8,
+    /// What is in the queue behind it.
+    pub left: Backlog,
+    /// Whether a signal would mark it rather than drop it.
+    pub can_mark: bool,
+}
+
 /// An AQM's judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Let it in (if the queue has room).
+    /// Let it in (if the queue has room), or send it.
     Pass,
+    /// Mark an ECN-capable packet, let any other pass.
+    Mark,
     /// Congestion: mark an ECN-capable packet, drop any other, for this cause.
     Signal(Cause),
     /// Drop it whether ECN-capable or not.
     Refuse(Cause),
 }
 
-/// A judge of arrivals.
+/// A judge of arrivals and, where `AT_HEAD` says so, of departures.
 pub trait Policy {
+    /// Whether it judges packets at the head of the queue, or wants to know how long they waited.
+    const AT_HEAD: bool = false;
     /// Judges a packet before it is queued.
     fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict;
+    /// Judges a packet at the head of the queue; one that is dropped there costs no time, and the
+    /// next one is judged in its place.
+    fn on_head(&mut self, _head: &Head, _random: &mut Stream) -> Verdict {
+        Verdict::Pass
+    }
     /// A packet that was let in has been stored.
     fn on_enqueue(&mut self, _bytes: u32, _precedence: u8) {}
     /// A packet left the queue at `at`; `left` is what remains. Calls come in time order.
@@ -100,6 +130,14 @@ macro_rules! aqms {
         #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
         pub enum AqmConfig { $($(#[$doc])* $variant($config)),+ }
 
+        impl AqmConfig {
+            /// Whether it judges packets at the head of the queue.
+            #[must_use]
+            pub fn judges_heads(&self) -> bool {
+                match self { $(Self::$variant(_) => <$policy>::AT_HEAD),+ }
+            }
+        }
+
         /// Any AQM, dispatched by one match.
         #[derive(Clone, Debug)]
         pub enum Aqm { $($(#[$doc])* $variant($policy)),+ }
@@ -120,6 +158,10 @@ macro_rules! aqms {
             #[inline]
             fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
                 match self { $(Self::$variant(policy) => policy.on_arrival(arrival, random)),+ }
+            }
+            #[inline]
+            fn on_head(&mut self, head: &Head, random: &mut Stream) -> Verdict {
+                match self { $(Self::$variant(policy) => policy.on_head(head, random)),+ }
             }
             #[inline]
             fn on_enqueue(&mut self, bytes: u32, precedence: u8) {
@@ -160,4 +202,8 @@ aqms! {
     RedLinux(RedLinux, RedLinuxConfig),
     /// Generic RED as Linux's `sch_gred`.
     Gred(Gred, GredConfig),
+    /// CoDel.
+    Codel(Codel, CodelConfig),
+    /// PIE.
+    Pie(Pie, PieConfig),
 }

@@ -31,7 +31,7 @@ pub(crate) fn arrivals(trace: &[(u64, u16, u32)]) -> Vec<Arrival> {
 struct Queues(Vec<VecDeque<(usize, u32)>>);
 
 impl Heads for Queues {
-    fn head(&self, class: u16) -> Option<u32> {
+    fn head(&mut self, class: u16) -> Option<u32> {
         self.0[usize::from(class)].front().map(|&(_, bytes)| bytes)
     }
 }
@@ -40,7 +40,7 @@ impl Heads for Queues {
 pub(crate) struct Endless<'a>(pub &'a [u32]);
 
 impl Heads for Endless<'_> {
-    fn head(&self, class: u16) -> Option<u32> {
+    fn head(&mut self, class: u16) -> Option<u32> {
         Some(self.0[usize::from(class)])
     }
 }
@@ -52,7 +52,7 @@ pub(crate) fn saturated(mut sched: impl Discipline, sizes: &[u32], packets: usiz
         sched.on_enqueue(class as u16, bytes, true, 0);
     }
     for _ in 0..packets {
-        let Choice::Class(class) = sched.choose(&Endless(sizes), 0) else {
+        let Choice::Class(class) = sched.choose(&mut Endless(sizes), 0) else {
             panic!("a backlogged, unshaped scheduler sends");
         };
         let bytes = sizes[usize::from(class)];
@@ -83,7 +83,7 @@ pub(crate) fn serve(
             sched.on_enqueue(class, bytes, was_empty, at);
             next += 1;
         }
-        match sched.choose(&queues, now) {
+        match sched.choose(&mut queues, now) {
             Choice::Class(class) => {
                 let queue = &mut queues.0[usize::from(class)];
                 let (id, bytes) = queue.pop_front().expect("a chosen class has a packet");

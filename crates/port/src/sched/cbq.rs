@@ -20,8 +20,9 @@
 
 use super::estimator::{self, Estimator};
 use super::rings::{Links, Ring};
-use super::tree::Tree;
-use super::{Choice, ClassShare, Discipline, Heads, Invalid, BASE_QUANTUM_BYTES};
+use super::tree::{Member, Tree};
+use super::{Choice, Discipline, Heads, Invalid, BASE_QUANTUM_BYTES};
+use serde::{Deserialize, Serialize};
 use trunkline_units::{Serializer, Time, NEVER};
 
 /// When a class may borrow.
@@ -37,6 +38,36 @@ pub enum LinkSharing {
 const DEEPEST: u32 = 16;
 /// No restriction on the level borrowed from.
 const ANY_LEVEL: u32 = u32::MAX;
+
+/// What a class of a CBQ is due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CbqShare {
+    /// Strict priority: 0 is served first.
+    pub priority: u32,
+    /// Quantum of its turn [B]; 0 = derived from the rates of its priority.
+    pub quantum_bytes: u32,
+    /// Guaranteed rate [bit/s, > 0].
+    pub rate_bit_s: u64,
+    /// Index of the parent class; none for a top class.
+    pub parent: Option<u16>,
+    /// May use more than its rate when others leave some (not bounded).
+    pub borrow: bool,
+    /// What it leaves unused is not lent to classes outside it.
+    pub isolated: bool,
+    /// Packets that may go back to back after a silence [> 0].
+    pub max_burst_packets: u32,
+    /// Average packet size on the wire, which `max_burst_packets` counts in [B, > 0].
+    pub average_packet_bytes: u32,
+    /// Weight of the idle-time average is 2 to minus this [1..=16].
+    pub ewma_log: u32,
+    /// The idle-time average does not sink below minus this [ns]; none = no bound.
+    pub min_idle_ns: Option<u64>,
+}
+
+fn members(shares: &[CbqShare]) -> Vec<Member> {
+    shares.iter().map(|share| (share.parent, share.rate_bit_s)).collect()
+}
 
 #[derive(Clone, Debug)]
 struct Class {
@@ -71,17 +102,16 @@ pub struct Cbq {
 }
 
 impl Cbq {
-    /// A CBQ on a line of `rate_bit_s`; reads every key of each share but `ceil_bit_s` and the
-    /// bursts in bytes. A quantum of 0 is derived from the rates of the same priority.
+    /// A CBQ on a line of `rate_bit_s`; a quantum of 0 is derived from the rates of the same priority.
     ///
     /// # Errors
     /// The parameter or relation that cannot be, with its class.
     pub fn new(
-        shares: &[ClassShare],
+        shares: &[CbqShare],
         rate_bit_s: u64,
         sharing: LinkSharing,
     ) -> Result<Self, Invalid> {
-        let tree = Tree::new(shares, DEEPEST)?;
+        let tree = Tree::new(&members(shares), DEEPEST)?;
         super::rate_above_zero(rate_bit_s)?;
         for (class, share) in shares.iter().enumerate() {
             Invalid::unless(share.rate_bit_s > 0, "rate_bit_s", || {
@@ -106,7 +136,7 @@ impl Cbq {
         let mut priorities: Vec<u32> = shares.iter().map(|share| share.priority).collect();
         priorities.sort_unstable();
         priorities.dedup();
-        let class = |(index, share): (usize, &ClassShare)| {
+        let class = |(index, share): (usize, &CbqShare)| {
             let parent = share.parent.unwrap_or(link);
             Class {
                 lender: share.borrow.then_some(parent),
@@ -127,7 +157,12 @@ impl Cbq {
             quantum: 0,
             credit: 0,
             estimator: Estimator::new(
-                &ClassShare::default(),
+                &CbqShare {
+                    max_burst_packets: 16,
+                    average_packet_bytes: 1000,
+                    ewma_log: 5,
+                    ..CbqShare::default()
+                },
                 lendable[usize::from(link)],
                 rate_bit_s,
             ),
@@ -199,7 +234,7 @@ impl Cbq {
 }
 
 /// Level of each class.
-fn levels(shares: &[ClassShare], tree: &Tree) -> Vec<u32> {
+fn levels(shares: &[CbqShare], tree: &Tree) -> Vec<u32> {
     let mut order: Vec<usize> = (0..shares.len()).collect();
     order.sort_unstable_by_key(|&class| std::cmp::Reverse(tree.depths[class]));
     let mut levels = vec![0; shares.len()];
@@ -213,7 +248,7 @@ fn levels(shares: &[ClassShare], tree: &Tree) -> Vec<u32> {
 }
 
 /// Bytes a class may send in a turn.
-fn quantum(shares: &[ClassShare], share: &ClassShare) -> i64 {
+fn quantum(shares: &[CbqShare], share: &CbqShare) -> i64 {
     if share.quantum_bytes > 0 {
         return i64::from(share.quantum_bytes);
     }
@@ -247,7 +282,7 @@ impl Discipline for Cbq {
         }
     }
 
-    fn choose(&mut self, _heads: &impl Heads, now: Time) -> Choice {
+    fn choose(&mut self, _heads: &mut impl Heads, now: Time) -> Choice {
         loop {
             for ring in 0..self.rings.len() {
                 if let Some((class, lender)) = self.turn(ring, now) {
@@ -281,8 +316,15 @@ impl Discipline for Cbq {
         }
     }
 
+    fn on_discard(&mut self, class: u16, now_empty: bool) {
+        self.chosen = None;
+        if now_empty {
+            let ring = self.classes[usize::from(class)].ring;
+            self.links.leave(&mut self.rings[ring], u32::from(class));
+        }
+    }
+
     fn on_dequeue(&mut self, class: u16, bytes: u32, now_empty: bool, now: Time) {
-        // A head that was not chosen was discarded by the queue, and costs nothing.
         let sent = self.chosen.take().filter(|&(chosen, _)| chosen == class);
         let ring = self.classes[usize::from(class)].ring;
         if sent.is_some() {

@@ -2,13 +2,21 @@ use super::super::bench::{backlog, serve, throughput, Arrival};
 use super::*;
 use proptest::prelude::*;
 
-fn class(parent: Option<u16>, rate_bit_s: u64, borrow: bool) -> ClassShare {
-    ClassShare { parent, rate_bit_s, borrow, ..Default::default() }
+fn class(parent: Option<u16>, rate_bit_s: u64, borrow: bool) -> CbqShare {
+    CbqShare {
+        parent,
+        rate_bit_s,
+        borrow,
+        max_burst_packets: 16,
+        average_packet_bytes: 1000,
+        ewma_log: 5,
+        ..Default::default()
+    }
 }
 
 /// Mbit/s of each class over 20 s (the first 2 s left out) on a line of 10 Mbit/s, for classes that
 /// are always backlogged with packets of 1000 B, or empty.
-fn rates(shares: &[ClassShare], sharing: LinkSharing, backlogged: &[u16]) -> Vec<f64> {
+fn rates(shares: &[CbqShare], sharing: LinkSharing, backlogged: &[u16]) -> Vec<f64> {
     let sched = Cbq::new(shares, 10_000_000, sharing).unwrap();
     let sent = serve(sched, 10_000_000, shares.len(), &backlog(backlogged, 25_000));
     throughput(&sent, shares.len(), 2.0, 20.0).iter().map(|rate| rate / 1e6).collect()
@@ -73,7 +81,7 @@ mod fj95 {
     /// rest. Ancestor-only lets class 0 borrow the whole link.
     #[test]
     fn s4c_top_level_protects_the_allocation_of_a_low_priority() {
-        let low = ClassShare { priority: 1, ..class(None, 3_000_000, true) };
+        let low = CbqShare { priority: 1, ..class(None, 3_000_000, true) };
         let shares = [class(None, 2_000_000, true), low];
         let trace: Vec<_> = (0..50_000u64)
             .map(|k| Arrival { at: k / 2 * 800_000, class: (k % 2) as u16, bytes: 1000 })
@@ -94,7 +102,7 @@ mod fj95 {
     #[test]
     fn s4_what_an_isolated_class_leaves_is_not_lent() {
         for (isolated, expected) in [(true, 2.0), (false, 6.0)] {
-            let keeper = ClassShare { isolated, ..class(Some(0), 4_000_000, false) };
+            let keeper = CbqShare { isolated, ..class(Some(0), 4_000_000, false) };
             let shares = [class(None, 6_000_000, false), keeper, class(Some(0), 2_000_000, true)];
             for sharing in BOTH {
                 close(&rates(&shares, sharing, &[2]), &[0.0, 0.0, expected], 0.02);
@@ -105,7 +113,7 @@ mod fj95 {
     /// The same at the top: the link of 10 lends all but the isolated 4.
     #[test]
     fn s4_an_isolated_top_class_holds_back_its_part_of_the_link() {
-        let keeper = ClassShare { isolated: true, ..class(None, 4_000_000, false) };
+        let keeper = CbqShare { isolated: true, ..class(None, 4_000_000, false) };
         let shares = [keeper, class(None, 2_000_000, true)];
         close(&rates(&shares, LinkSharing::TopLevel, &[1]), &[0.0, 6.0], 0.02);
         close(&rates(&shares, LinkSharing::TopLevel, &[0, 1]), &[4.0, 6.0], 0.02);
@@ -124,7 +132,7 @@ mod ns2 {
     const PRIORITY: [[f64; 2]; 2] = [[9.671, 0.329], [6.991, 3.009]];
 
     /// Offers 10 Mbit/s to each of `active`, gaps uniform on 0.5..1.5 of their mean.
-    fn offered(shares: &[ClassShare], sharing: LinkSharing, active: u16) -> Vec<f64> {
+    fn offered(shares: &[CbqShare], sharing: LinkSharing, active: u16) -> Vec<f64> {
         let mut gaps = trunkline_units::Stream::new(1, "test", "gaps");
         let mut trace = Vec::new();
         for class in 1..=active {
@@ -146,7 +154,7 @@ mod ns2 {
         let leaf = |rate| class(Some(0), rate, true);
         let borrowers = [top(), leaf(2_000_000), leaf(3_000_000), leaf(5_000_000)];
         let bounded = [top(), class(Some(0), 2_000_000, false), leaf(3_000_000)];
-        let low = ClassShare { priority: 1, ..leaf(3_000_000) };
+        let low = CbqShare { priority: 1, ..leaf(3_000_000) };
         let by_priority = [top(), leaf(2_000_000), low];
         for (rule, sharing) in
             [LinkSharing::AncestorOnly, LinkSharing::TopLevel].into_iter().enumerate()
@@ -214,7 +222,7 @@ proptest! {
 
 #[test]
 fn bad_relations_are_refused_with_their_class() {
-    let refused = |share: ClassShare| {
+    let refused = |share: CbqShare| {
         Cbq::new(&[share], 10_000_000, LinkSharing::TopLevel).unwrap_err().to_string()
     };
     assert_eq!(
@@ -222,6 +230,6 @@ fn bad_relations_are_refused_with_their_class() {
         "rate_bit_s must not be above the link's: 11000000 is above 10000000 (class 0)"
     );
     assert_eq!(refused(class(None, 0, true)), "rate_bit_s must be above 0 (class 0)");
-    let log = ClassShare { ewma_log: 17, ..class(None, 1, true) };
+    let log = CbqShare { ewma_log: 17, ..class(None, 1, true) };
     assert_eq!(refused(log), "ewma_log must be 1 to 16, not 17 (class 0)");
 }

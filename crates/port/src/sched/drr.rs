@@ -7,12 +7,23 @@
 //! Cost: O(1) a packet while each quantum is at least the largest packet (their section 3.3);
 //! a smaller quantum is exact too but costs a visit per round that passes without a packet.
 
-use super::{Choice, ClassShare, Discipline, Heads, Invalid};
+use super::{Choice, Discipline, Heads, Invalid};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use trunkline_units::Time;
 
 /// Quantum of the class with the smallest weight where no quantum is set [B].
 pub const BASE_QUANTUM_BYTES: u64 = 1500;
+
+/// What a class in a deficit round robin is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DrrShare {
+    /// Quantum [B]; 0 = derived from the weight.
+    pub quantum_bytes: u32,
+    /// Weight among the classes without a quantum [> 0].
+    pub weight: u32,
+}
 
 /// Deficit round robin over any number of classes.
 #[derive(Clone, Debug)]
@@ -31,7 +42,7 @@ impl Drr {
     ///
     /// # Errors
     /// If there is no class, or a class has neither a quantum nor a weight.
-    pub fn new(shares: &[ClassShare]) -> Result<Self, Invalid> {
+    pub fn new(shares: &[DrrShare]) -> Result<Self, Invalid> {
         let quanta = quanta(shares)?;
         let classes = shares.len();
         Ok(Self {
@@ -49,7 +60,7 @@ impl Drr {
 }
 
 /// Quantum of each class [B].
-pub(super) fn quanta(shares: &[ClassShare]) -> Result<Vec<u64>, Invalid> {
+pub(super) fn quanta(shares: &[DrrShare]) -> Result<Vec<u64>, Invalid> {
     super::at_least_one_class(shares)?;
     for (class, share) in shares.iter().enumerate() {
         Invalid::unless(share.quantum_bytes > 0 || share.weight > 0, "weight", || {
@@ -58,7 +69,7 @@ pub(super) fn quanta(shares: &[ClassShare]) -> Result<Vec<u64>, Invalid> {
     }
     let by_weight = shares.iter().filter(|share| share.quantum_bytes == 0);
     let smallest = by_weight.map(|share| u64::from(share.weight)).min().unwrap_or(1);
-    let quantum = |share: &ClassShare| match u64::from(share.quantum_bytes) {
+    let quantum = |share: &DrrShare| match u64::from(share.quantum_bytes) {
         0 => BASE_QUANTUM_BYTES * u64::from(share.weight) / smallest,
         quantum => quantum,
     };
@@ -74,7 +85,7 @@ impl Discipline for Drr {
     }
 
     #[inline]
-    fn choose(&mut self, heads: &impl Heads, _now: Time) -> Choice {
+    fn choose(&mut self, heads: &mut impl Heads, _now: Time) -> Choice {
         while let Some(&class) = self.active.front() {
             let index = usize::from(class);
             if !self.visited {
@@ -93,12 +104,24 @@ impl Discipline for Drr {
     #[inline]
     fn on_dequeue(&mut self, class: u16, bytes: u32, now_empty: bool, _now: Time) {
         let index = usize::from(class);
-        if !now_empty {
-            // Saturates where the engine discards a head that was not chosen.
-            self.deficits[index] = self.deficits[index].saturating_sub(u64::from(bytes));
-            return;
+        if now_empty {
+            self.retire(class);
+        } else {
+            self.deficits[index] -= u64::from(bytes);
         }
-        self.deficits[index] = 0;
+    }
+
+    fn on_discard(&mut self, class: u16, now_empty: bool) {
+        if now_empty {
+            self.retire(class);
+        }
+    }
+}
+
+impl Drr {
+    /// An empty class leaves the list with its deficit set to 0.
+    fn retire(&mut self, class: u16) {
+        self.deficits[usize::from(class)] = 0;
         if self.active.front() == Some(&class) {
             self.active.pop_front();
             self.visited = false;
@@ -114,8 +137,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn shares(quanta: &[u32]) -> Vec<ClassShare> {
-        let share = |&quantum_bytes| ClassShare { quantum_bytes, ..Default::default() };
+    fn shares(quanta: &[u32]) -> Vec<DrrShare> {
+        let share = |&quantum_bytes| DrrShare { quantum_bytes, weight: 1 };
         quanta.iter().map(share).collect()
     }
 
@@ -173,13 +196,13 @@ mod tests {
             ) {
                 let quanta: Vec<u32> = factors.iter().map(|factor| 1500 * factor).collect();
                 let mut drr = Drr::new(&shares(&quanta)).unwrap();
-                let heads = super::super::super::bench::Endless(&sizes);
+                let mut heads = super::super::super::bench::Endless(&sizes);
                 for (class, &bytes) in sizes.iter().enumerate().take(quanta.len()) {
                     drr.on_enqueue(class as u16, bytes, true, 0);
                 }
                 let mut sent = vec![0.0; quanta.len()];
                 for step in 0..skip + 300 {
-                    let Choice::Class(class) = drr.choose(&heads, 0) else { unreachable!() };
+                    let Choice::Class(class) = drr.choose(&mut heads, 0) else { unreachable!() };
                     let bytes = sizes[usize::from(class)];
                     drr.on_dequeue(class, bytes, false, 0);
                     if step >= skip {
@@ -195,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_class_without_quantum_and_weight_is_refused() {
-        let share = ClassShare { weight: 0, ..Default::default() };
+        let share = DrrShare { quantum_bytes: 0, weight: 0 };
         assert_eq!(Drr::new(&[share]).unwrap_err().key, "weight");
     }
 }

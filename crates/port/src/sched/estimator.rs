@@ -7,7 +7,8 @@
 //! avgidle <- avgidle + W (idle - avgidle), at most `maxidle`, at least minus `minidle`. Below 0 the
 //! class is over its limit until the idle time that would bring avgidle back to 0 has passed.
 
-use super::{ClassShare, Invalid};
+use super::cbq::CbqShare;
+use super::Invalid;
 use trunkline_units::{math, Serializer, Span, Time, NEVER};
 
 /// Idle times are bounded by this [ns], so that sums stay far below 2^63.
@@ -31,7 +32,7 @@ pub(super) struct Estimator {
 impl Estimator {
     /// The estimator of a class that may use `rate_bit_s` of a link of `link_bit_s`; reads
     /// `max_burst_packets`, `average_packet_bytes`, `ewma_log` and `min_idle_ns` of its share.
-    pub(super) fn new(share: &ClassShare, rate_bit_s: u64, link_bit_s: u64) -> Self {
+    pub(super) fn new(share: &CbqShare, rate_bit_s: u64, link_bit_s: u64) -> Self {
         let scale = f64::from(1u32 << share.ewma_log);
         let least = match share.min_idle_ns {
             Some(ns) => -((ns.min(LONGEST) as i64) << share.ewma_log),
@@ -78,7 +79,7 @@ impl Estimator {
 
 /// maxidle [ns]: t (1/p - 1) (1 - g^n) / g^n for n packets of time t on the link, p the share of the
 /// link and g = 1 - W; at least t W (Linux's `tc`).
-fn max_idle(share: &ClassShare, rate_bit_s: u64, link_bit_s: u64) -> f64 {
+fn max_idle(share: &CbqShare, rate_bit_s: u64, link_bit_s: u64) -> f64 {
     let bits = f64::from(share.average_packet_bytes) * 8e9;
     let on_link = bits / link_bit_s as f64;
     let weight = 1.0 / f64::from(1u32 << share.ewma_log);
@@ -92,8 +93,8 @@ fn max_idle(share: &ClassShare, rate_bit_s: u64, link_bit_s: u64) -> f64 {
 }
 
 /// Checks the keys of the estimator.
-pub(super) fn check(class: usize, share: &ClassShare) -> Result<(), Invalid> {
-    let ClassShare { max_burst_packets, average_packet_bytes, ewma_log, .. } = *share;
+pub(super) fn check(class: usize, share: &CbqShare) -> Result<(), Invalid> {
+    let CbqShare { max_burst_packets, average_packet_bytes, ewma_log, .. } = *share;
     Invalid::unless(max_burst_packets > 0, "max_burst_packets", || {
         format!("must be above 0 (class {class})")
     })?;
@@ -112,8 +113,13 @@ mod tests {
     mod fj95 {
         use super::*;
 
-        fn share() -> ClassShare {
-            ClassShare { max_burst_packets: 4, ewma_log: 4, ..Default::default() }
+        fn share() -> CbqShare {
+            CbqShare {
+                max_burst_packets: 4,
+                average_packet_bytes: 1000,
+                ewma_log: 4,
+                ..Default::default()
+            }
         }
 
         /// 1000 B at 8 Mbit/s: t = 1 ms; p = 1/4; g = 15/16, n = 4:
@@ -157,7 +163,7 @@ mod tests {
 
         #[test]
         fn s5_minidle_bounds_the_debt() {
-            let bounded = ClassShare { min_idle_ns: Some(100_000), ..share() };
+            let bounded = CbqShare { min_idle_ns: Some(100_000), ..share() };
             let mut estimator = Estimator::new(&bounded, 2_000_000, 8_000_000);
             for k in 1..=100 {
                 estimator.on_sent(1000, 1_000_000, k * 1_000_000);

@@ -1,7 +1,13 @@
 //! First in, first out: one class.
 
-use super::{Choice, ClassShare, Discipline, Heads, Invalid};
+use super::{Choice, Discipline, Heads, Invalid};
+use serde::{Deserialize, Serialize};
 use trunkline_units::Time;
+
+/// The only class of a FIFO is due all there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FifoShare {}
 
 /// One queue, served in order of arrival. The queue keeps the order, so there is no state.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +18,7 @@ impl Fifo {
     ///
     /// # Errors
     /// If there is another number of classes.
-    pub fn new(shares: &[ClassShare]) -> Result<Self, Invalid> {
+    pub fn new(shares: &[FifoShare]) -> Result<Self, Invalid> {
         Invalid::unless(shares.len() == 1, "scheduler", || {
             format!("fifo serves exactly one class, not {}", shares.len())
         })?;
@@ -25,10 +31,13 @@ impl Discipline for Fifo {
     fn on_enqueue(&mut self, _class: u16, _bytes: u32, _was_empty: bool, _now: Time) {}
 
     #[inline(always)]
-    fn choose(&mut self, heads: &impl Heads, _now: Time) -> Choice {
+    fn choose(&mut self, heads: &mut impl Heads, _now: Time) -> Choice {
         heads.head(0).map_or(Choice::Idle, |_| Choice::Class(0))
     }
 
     #[inline(always)]
     fn on_dequeue(&mut self, _class: u16, _bytes: u32, _now_empty: bool, _now: Time) {}
+
+    #[inline(always)]
+    fn on_discard(&mut self, _class: u16, _now_empty: bool) {}
 }

@@ -18,8 +18,9 @@
 
 use super::heap::ClassHeap;
 use super::rings::{Links, Ring};
-use super::tree::Tree;
-use super::{Choice, ClassShare, Discipline, Heads, Invalid};
+use super::tree::{Member, Tree};
+use super::{Choice, Discipline, Heads, Invalid};
+use serde::{Deserialize, Serialize};
 use trunkline_units::{Time, SECOND};
 
 /// Priorities `0..8`, as Linux.
@@ -29,6 +30,30 @@ const LEVELS: u32 = 8;
 /// Longest time for which a bucket is filled at once, and deepest debt.
 const LONGEST: Time = 60 * SECOND;
 const BYTE: i128 = 8 * SECOND as i128;
+
+/// What a class of an HTB is due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HtbShare {
+    /// Strict priority [0..8]: 0 is served first.
+    pub priority: u32,
+    /// Quantum of its turn [B]; 0 = derived from the rate.
+    pub quantum_bytes: u32,
+    /// Guaranteed rate [bit/s, > 0].
+    pub rate_bit_s: u64,
+    /// Ceiling [bit/s]; 0 = the rate.
+    pub ceil_bit_s: u64,
+    /// Burst at the guaranteed rate [B].
+    pub burst_bytes: u64,
+    /// Burst at the ceiling [B].
+    pub cburst_bytes: u64,
+    /// Index of the parent class; none for a top class.
+    pub parent: Option<u16>,
+}
+
+fn members(shares: &[HtbShare]) -> Vec<Member> {
+    shares.iter().map(|share| (share.parent, share.rate_bit_s)).collect()
+}
 
 /// Colour of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,17 +146,16 @@ pub struct Htb {
 }
 
 impl Htb {
-    /// An HTB; reads `parent`, `rate_bit_s`, `ceil_bit_s` (0 = the rate), `burst_bytes`,
-    /// `cburst_bytes`, `priority` and `quantum_bytes` (0 = a tenth of a second at the rate, in
-    /// 1000..=200000, Linux's `r2q` 10) of each share.
+    /// An HTB. A quantum of 0 is a tenth of a second at the rate, in 1000..=200000 (Linux's `r2q`
+    /// 10).
     ///
     /// # Errors
     /// The parameter or relation that cannot be, with its class.
-    pub fn new(shares: &[ClassShare]) -> Result<Self, Invalid> {
-        let tree = Tree::new(shares, LEVELS - 1)?;
+    pub fn new(shares: &[HtbShare]) -> Result<Self, Invalid> {
+        let tree = Tree::new(&members(shares), LEVELS - 1)?;
         let mut classes = Vec::with_capacity(shares.len());
         for (index, share) in shares.iter().enumerate() {
-            let ClassShare { rate_bit_s, burst_bytes, cburst_bytes, priority, .. } = *share;
+            let HtbShare { rate_bit_s, burst_bytes, cburst_bytes, priority, .. } = *share;
             Invalid::unless(rate_bit_s > 0, "rate_bit_s", || {
                 format!("must be above 0 (class {index})")
             })?;
@@ -242,6 +266,13 @@ impl Htb {
         }
     }
 
+    /// `class` has nothing to send any more.
+    fn retire(&mut self, class: u16) {
+        let active = std::mem::take(&mut self.classes[usize::from(class)].active);
+        self.deactivate(class, active);
+        self.backlogged -= 1;
+    }
+
     /// Brings the colour of `class` up to `now`.
     fn recolour(&mut self, class: u16, now: Time) {
         let index = usize::from(class);
@@ -318,7 +349,7 @@ impl Discipline for Htb {
         }
     }
 
-    fn choose(&mut self, _heads: &impl Heads, now: Time) -> Choice {
+    fn choose(&mut self, _heads: &mut impl Heads, now: Time) -> Choice {
         self.chosen = None;
         if self.backlogged == 0 {
             return Choice::Idle;
@@ -349,8 +380,14 @@ impl Discipline for Htb {
         self.waiting.first().map_or(Choice::Idle, |(at, _)| Choice::Wait(at))
     }
 
+    fn on_discard(&mut self, class: u16, now_empty: bool) {
+        self.chosen = None;
+        if now_empty {
+            self.retire(class);
+        }
+    }
+
     fn on_dequeue(&mut self, class: u16, bytes: u32, now_empty: bool, now: Time) {
-        // A head that was not chosen was discarded by the queue, and costs nothing.
         let sent = self.chosen.take().filter(|&(leaf, ..)| leaf == class);
         if let Some((leaf, level, priority)) = sent {
             let deficit = &mut self.deficits[usize::from(leaf)][level as usize];
@@ -361,9 +398,7 @@ impl Discipline for Htb {
             }
         }
         if now_empty {
-            let active = std::mem::take(&mut self.classes[usize::from(class)].active);
-            self.deactivate(class, active);
-            self.backlogged -= 1;
+            self.retire(class);
         }
         if let Some((leaf, level, _)) = sent {
             self.charge(leaf, level, bytes, now);

@@ -2,17 +2,17 @@ use super::super::bench::{arrivals, backlog, serve, throughput, Arrival};
 use super::*;
 use proptest::prelude::*;
 
-fn top(rate_bit_s: u64) -> ClassShare {
-    ClassShare { rate_bit_s, burst_bytes: 2000, cburst_bytes: 2000, ..Default::default() }
+fn top(rate_bit_s: u64) -> HtbShare {
+    HtbShare { rate_bit_s, burst_bytes: 2000, cburst_bytes: 2000, ..Default::default() }
 }
 
-fn leaf(rate_bit_s: u64, ceil_bit_s: u64) -> ClassShare {
-    ClassShare { ceil_bit_s, parent: Some(0), quantum_bytes: 1000, ..top(rate_bit_s) }
+fn leaf(rate_bit_s: u64, ceil_bit_s: u64) -> HtbShare {
+    HtbShare { ceil_bit_s, parent: Some(0), quantum_bytes: 1000, ..top(rate_bit_s) }
 }
 
 /// Mbit/s of each class over 20 s (the first 2 s left out) on a line of 10 Mbit/s, for classes that
 /// are always backlogged with packets of 1000 B, or empty.
-fn rates(shares: &[ClassShare], backlogged: &[u16]) -> Vec<f64> {
+fn rates(shares: &[HtbShare], backlogged: &[u16]) -> Vec<f64> {
     let sent =
         serve(Htb::new(shares).unwrap(), 10_000_000, shares.len(), &backlog(backlogged, 25_000));
     throughput(&sent, shares.len(), 2.0, 20.0).iter().map(|rate| rate / 1e6).collect()
@@ -32,7 +32,7 @@ mod sch_htb {
     /// then on each start leaves -100 B: 2.0, 3.0 ms.
     #[test]
     fn a_packet_may_start_with_any_tokens_not_in_debt() {
-        let share = ClassShare {
+        let share = HtbShare {
             rate_bit_s: 800_000,
             burst_bytes: 300,
             cburst_bytes: 300,
@@ -60,7 +60,7 @@ mod sch_htb {
     /// Rates 0.1 each of 1.0 Mbit/s, quanta 1000 and 3000: the excess of 0.8 is shared 1 : 3.
     #[test]
     fn excess_is_shared_by_quantum() {
-        let large = ClassShare { quantum_bytes: 3000, ..leaf(100_000, 1_000_000) };
+        let large = HtbShare { quantum_bytes: 3000, ..leaf(100_000, 1_000_000) };
         let shares = [top(1_000_000), leaf(100_000, 1_000_000), large];
         close(&rates(&shares, &[1, 2]), &[0.0, 0.3, 0.7]);
     }
@@ -71,7 +71,7 @@ mod sch_htb {
     #[test]
     fn a_turn_is_resumed_after_sending_at_the_own_rate() {
         for unit in [1000, 12_500] {
-            let of = |rate, quantum_bytes| ClassShare { quantum_bytes, ..leaf(rate, 6_000_000) };
+            let of = |rate, quantum_bytes| HtbShare { quantum_bytes, ..leaf(rate, 6_000_000) };
             let shares = [top(6_000_000), of(3_000_000, 3 * unit), of(2_000_000, 2 * unit)];
             close(&rates(&shares, &[1, 2]), &[0.0, 3.6, 2.4]);
         }
@@ -79,7 +79,7 @@ mod sch_htb {
 
     #[test]
     fn excess_goes_to_the_lowest_priority_number_first() {
-        let second = ClassShare { priority: 1, ..leaf(100_000, 1_000_000) };
+        let second = HtbShare { priority: 1, ..leaf(100_000, 1_000_000) };
         let shares = [top(1_000_000), leaf(100_000, 600_000), second];
         close(&rates(&shares, &[1, 2]), &[0.0, 0.6, 0.4]);
     }
@@ -89,7 +89,7 @@ mod sch_htb {
     /// and A1 compete for nothing: 0.4 and 0.6.
     #[test]
     fn borrowing_goes_through_the_nearest_ancestor_first() {
-        let child = |parent, rate_bit_s| ClassShare {
+        let child = |parent, rate_bit_s| HtbShare {
             parent: Some(parent),
             quantum_bytes: 1000,
             ceil_bit_s: 1_000_000,
@@ -146,14 +146,13 @@ mod sch_htb {
 
     #[test]
     fn bad_relations_are_refused_with_their_class() {
-        let refused =
-            |share: ClassShare| Htb::new(&[top(1_000_000), share]).unwrap_err().to_string();
+        let refused = |share: HtbShare| Htb::new(&[top(1_000_000), share]).unwrap_err().to_string();
         assert_eq!(
             refused(leaf(500_000, 400_000)),
             "ceil_bit_s must not be below rate_bit_s: 400000 is below 500000 (class 1)"
         );
         assert_eq!(
-            refused(ClassShare { priority: 8, ..leaf(1, 1) }),
+            refused(HtbShare { priority: 8, ..leaf(1, 1) }),
             "priority must be below 8, not 8 (class 1)"
         );
         assert_eq!(refused(leaf(0, 1)), "rate_bit_s must be above 0 (class 1)");

@@ -6,8 +6,17 @@
 //! turn. Cost: O(log backlogged classes) a packet.
 
 use super::heap::ClassHeap;
-use super::{Choice, ClassShare, Discipline, Heads, Invalid};
+use super::{Choice, Discipline, Heads, Invalid};
+use serde::{Deserialize, Serialize};
 use trunkline_units::Time;
+
+/// What a class under strict priority is due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriorityShare {
+    /// 0 is served first.
+    pub priority: u32,
+}
 
 /// Strict priority over any number of classes.
 #[derive(Clone, Debug)]
@@ -23,7 +32,7 @@ impl Priority {
     ///
     /// # Errors
     /// If there is no class.
-    pub fn new(shares: &[ClassShare]) -> Result<Self, Invalid> {
+    pub fn new(shares: &[PriorityShare]) -> Result<Self, Invalid> {
         super::at_least_one_class(shares)?;
         Ok(Self {
             levels: shares.iter().map(|share| share.priority).collect(),
@@ -47,7 +56,7 @@ impl Discipline for Priority {
     }
 
     #[inline]
-    fn choose(&mut self, _heads: &impl Heads, _now: Time) -> Choice {
+    fn choose(&mut self, _heads: &mut impl Heads, _now: Time) -> Choice {
         self.ready.first().map_or(Choice::Idle, |(_, class)| Choice::Class(class))
     }
 
@@ -59,6 +68,12 @@ impl Discipline for Priority {
             self.join(class);
         }
     }
+
+    fn on_discard(&mut self, class: u16, now_empty: bool) {
+        if now_empty {
+            self.ready.remove(class);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -66,8 +81,8 @@ mod tests {
     use super::super::bench::{arrivals, proptest_discipline, serve, Arrival};
     use super::*;
 
-    fn shares(priorities: &[u32]) -> Vec<ClassShare> {
-        priorities.iter().map(|&priority| ClassShare { priority, ..Default::default() }).collect()
+    fn shares(priorities: &[u32]) -> Vec<PriorityShare> {
+        priorities.iter().map(|&priority| PriorityShare { priority }).collect()
     }
 
     proptest_discipline!(|classes| Priority::new(&shares(&vec![1; classes])).unwrap());

@@ -9,11 +9,24 @@
 //! Cost: O(log n) a packet, and as much for each class that becomes able to send.
 
 use super::heap::ClassHeap;
-use super::{Choice, ClassShare, Discipline, Heads, Invalid};
+use super::{Choice, Discipline, Heads, Invalid};
+use serde::{Deserialize, Serialize};
 use trunkline_units::{Time, SECOND};
 
 /// Tokens of one byte: 8e9, at one a nanosecond for each bit/s (exact, see `meter`).
 const BYTE: i128 = 8 * SECOND as i128;
+
+/// What a shaped class is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShapedShare {
+    /// Strict priority: 0 is served first.
+    pub priority: u32,
+    /// Rate it is shaped to [bit/s]; 0 = none.
+    pub rate_bit_s: u64,
+    /// Depth of its bucket [B].
+    pub burst_bytes: u64,
+}
 
 #[derive(Clone, Debug)]
 struct Shaper {
@@ -57,14 +70,14 @@ impl Shaped {
     ///
     /// # Errors
     /// If there is no class, or a shaped class has no burst.
-    pub fn new(shares: &[ClassShare]) -> Result<Self, Invalid> {
+    pub fn new(shares: &[ShapedShare]) -> Result<Self, Invalid> {
         super::at_least_one_class(shares)?;
         for (class, share) in shares.iter().enumerate() {
             Invalid::unless(share.rate_bit_s == 0 || share.burst_bytes > 0, "burst_bytes", || {
                 format!("must be above 0 with a rate (class {class})")
             })?;
         }
-        let shaper = |share: &ClassShare| {
+        let shaper = |share: &ShapedShare| {
             let depth = i128::from(share.burst_bytes) * BYTE;
             let rate = i128::from(share.rate_bit_s);
             Shaper { priority: share.priority, rate, depth, tokens: depth, filled_at: 0 }
@@ -100,7 +113,7 @@ impl Discipline for Shaped {
         }
     }
 
-    fn choose(&mut self, heads: &impl Heads, now: Time) -> Choice {
+    fn choose(&mut self, heads: &mut impl Heads, now: Time) -> Choice {
         while let Some((at, class)) = self.held.first() {
             if at > now {
                 break;
@@ -140,6 +153,14 @@ impl Discipline for Shaped {
             self.ready.set(class, (self.classes[usize::from(class)].priority, self.turn));
         }
     }
+
+    fn on_discard(&mut self, class: u16, now_empty: bool) {
+        // Else `choose` looks at the next head.
+        if now_empty {
+            self.ready.remove(class);
+            self.held.remove(class);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -148,8 +169,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn share(rate_bit_s: u64, burst_bytes: u64, priority: u32) -> ClassShare {
-        ClassShare { rate_bit_s, burst_bytes, priority, ..Default::default() }
+    fn share(rate_bit_s: u64, burst_bytes: u64, priority: u32) -> ShapedShare {
+        ShapedShare { rate_bit_s, burst_bytes, priority }
     }
 
     mod rfc2475 {

@@ -12,12 +12,21 @@
 //! `dt` ns is `rate * dt` bit ns exactly; what does not divide by the sum of the weights is carried.
 
 use super::heap::ClassHeap;
-use super::{Choice, ClassShare, Discipline, Heads, Invalid};
+use super::{Choice, Discipline, Heads, Invalid};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use trunkline_units::{Time, SECOND};
 
 /// Work of one byte [bit ns per bit/s]: 8 bits for 1 s at 1 bit/s.
 const WORK_PER_BYTE: u128 = 8 * SECOND as u128;
+
+/// What a class under fair queueing is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WfqShare {
+    /// Weight among its peers [> 0].
+    pub weight: u32,
+}
 
 /// Weighted fair queueing over any number of classes.
 #[derive(Clone, Debug)]
@@ -44,7 +53,7 @@ impl Wfq {
     ///
     /// # Errors
     /// If there is no class, a weight is 0 or the rate is 0.
-    pub fn new(shares: &[ClassShare], rate_bit_s: u64) -> Result<Self, Invalid> {
+    pub fn new(shares: &[WfqShare], rate_bit_s: u64) -> Result<Self, Invalid> {
         super::at_least_one_class(shares)?;
         super::rate_above_zero(rate_bit_s)?;
         for (class, share) in shares.iter().enumerate() {
@@ -109,12 +118,24 @@ impl Discipline for Wfq {
     }
 
     #[inline]
-    fn choose(&mut self, _heads: &impl Heads, _now: Time) -> Choice {
+    fn choose(&mut self, _heads: &mut impl Heads, _now: Time) -> Choice {
         self.ready.first().map_or(Choice::Idle, |(_, class)| Choice::Class(class))
     }
 
     #[inline]
     fn on_dequeue(&mut self, class: u16, _bytes: u32, now_empty: bool, _now: Time) {
+        self.next_head(class, now_empty);
+    }
+
+    /// The fluid server has sent a part of it, which is not taken back.
+    fn on_discard(&mut self, class: u16, now_empty: bool) {
+        self.next_head(class, now_empty);
+    }
+}
+
+impl Wfq {
+    #[inline]
+    fn next_head(&mut self, class: u16, now_empty: bool) {
         let finishes = &mut self.finishes[usize::from(class)];
         finishes.pop_front();
         if now_empty {

@@ -2,8 +2,8 @@ use super::super::bench::{arrivals, proptest_discipline, saturated, serve, Arriv
 use super::*;
 use proptest::prelude::*;
 
-fn shares(weights: &[u32]) -> Vec<ClassShare> {
-    weights.iter().map(|&weight| ClassShare { weight, ..Default::default() }).collect()
+fn shares(weights: &[u32]) -> Vec<WfqShare> {
+    weights.iter().map(|&weight| WfqShare { weight }).collect()
 }
 
 proptest_discipline!(|classes| Wfq::new(&shares(&vec![3; classes]), 8_000_000).unwrap());

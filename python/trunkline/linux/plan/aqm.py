@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from trunkline.linux.plan.addresses import Side
 from trunkline.linux.plan.script import Script
+from trunkline.linux.plan.timed import timed
 
 _ENDLESS_PACKETS: Final = 1_000_000
 _ENDLESS_BYTES: Final = 2_000_000_000
@@ -50,6 +51,8 @@ def queue(
     add = f"qdisc add dev {side.device} parent {parent} handle {handle} "
     about = f"queue of {name}: {aqm['kind']}"
     packets, size = _limits(script, its, name, place)
+    if its["flows"] is not None or aqm["kind"] in ("codel", "pie"):
+        return timed(script, side, its, add, owner)
     if aqm["kind"] == "drop-tail":
         if size is not None:
             if packets is not None:

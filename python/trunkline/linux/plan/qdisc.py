@@ -85,7 +85,7 @@ def port(
     rate, device = link["rate_bit_s"], side.device
     overhead = link["header_bytes"] - ETHERNET
     stab = f"stab overhead {overhead} linklayer ethernet " if overhead else ""
-    kind = config["scheduler"]
+    kind = config["scheduler"]["kind"]
     about = f"port {config['name']} of {link['name']}: {rate} bit/s, {kind}"
     script.say(side.node, "tc", f"qdisc add dev {device} root handle 1: {stab}htb default 1", about)
     if kind in NEAREST:
@@ -96,6 +96,29 @@ def port(
             "scheduler",
         )
         return {}
+    if config["ecn_in_mpls"]:
+        script.refuse(
+            f"port {config['name']}: the Linux kernel marks no labelled packet, it drops it; "
+            "nearest: ecn_in_mpls: false",
+            "ports",
+            config["name"],
+            "ecn_in_mpls",
+        )
+    for its in config["classes"]:
+        aqm = its["queue"]["aqm"]
+        if aqm.get("mtu_bytes", link["mtu_bytes"] + ETHERNET) != link["mtu_bytes"] + ETHERNET:
+            script.refuse(
+                f"queue of {config['name']}.{its['name']}: the kernel's {aqm['kind']} takes as one "
+                f"packet the device's MTU and {ETHERNET} B of Ethernet; {link['name']} has mtu "
+                f"{link['mtu_bytes']} B; nearest: mtu: {aqm['mtu_bytes'] - ETHERNET} B on the link",
+                "ports",
+                config["name"],
+                "classes",
+                its["name"],
+                "queue",
+                "aqm",
+                "mtu",
+            )
     # A microsecond's worth in a guest; timers of real routers are late by up to a millisecond.
     routers = script.ground.routers
     burst = max(_FRAME, rate // 8_000) if routers else max(1, -(-rate // 8_000_000))
@@ -172,7 +195,7 @@ def _priority(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
 
 def _order(script: Script, config: Port) -> list[int]:
     """Classes by priority; the kernel's have a rank each."""
-    priorities = [its["share"]["priority"] for its in config["classes"]]
+    priorities = [its["priority"] for its in config["scheduler"]["shares"]]
     if len(set(priorities)) < len(priorities):
         script.refuse(
             f"port {config['name']}: classes of equal priority take turns, the bands of Linux's "
@@ -194,7 +217,7 @@ def _order(script: Script, config: Port) -> list[int]:
 
 def _drr(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
     script.say(side.node, "tc", f"qdisc add dev {side.device} parent 1:1 handle 10: drr")
-    shares = [its["share"] for its in config["classes"]]
+    shares = config["scheduler"]["shares"]
     made = {}
     for index, quantum in enumerate(quanta(shares)):
         parent = f"10:{index + 1:x}"
@@ -228,7 +251,7 @@ def _shaped(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
     made = {}
     for band, index in enumerate(order, start=1):
         its, parent = config["classes"][index], f"10:{band:x}"
-        share = its["share"]
+        share = config["scheduler"]["shares"][index]
         if share["rate_bit_s"]:
             # The queue below has the limit; the bucket's own must not bind.
             script.say(
@@ -242,7 +265,7 @@ def _shaped(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
             made[index] = _leaf(script, side, config, index, below, parent)
         else:
             made[index] = _leaf(script, side, config, index, parent, parent)
-    if any(its["share"]["rate_bit_s"] for its in config["classes"]):
+    if any(its["rate_bit_s"] for its in config["scheduler"]["shares"]):
         script.note(
             f"port {config['name']}: Linux's tbf drops packets larger than its burst, the "
             "simulator lets them pass with a full bucket"
@@ -253,12 +276,11 @@ def _shaped(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
 def _htb(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
     """A tree of its own below the link's class: it chooses when the link is free, not before."""
     script.say(side.node, "tc", f"qdisc add dev {side.device} parent 1:1 handle 10: htb")
-    classes = config["classes"]
-    parents = {its["share"]["parent"] for its in classes}
+    shares = config["scheduler"]["shares"]
+    parents = {share["parent"] for share in shares}
     made = {}
-    for index in _top_down(classes):
-        its = classes[index]
-        share = its["share"]
+    for index in _top_down(shares):
+        share = shares[index]
         classid = _classid(index)
         parent = "10:" if share["parent"] is None else _classid(share["parent"])
         rate = share["rate_bit_s"]
@@ -273,7 +295,7 @@ def _htb(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
             f"class add dev {side.device} parent {parent} classid {classid} htb rate {rate}bit "
             f"ceil {ceil}bit burst {share['burst_bytes']}b cburst {share['cburst_bytes']}b "
             f"prio {share['priority']} quantum {quantum}",
-            f"class {its['name']}",
+            f"class {config['classes'][index]['name']}",
         )
         if index not in parents:
             made[index] = _leaf(script, side, config, index, classid, classid)
@@ -284,14 +306,14 @@ def _classid(index: int) -> str:
     return f"10:{index + 1:x}"
 
 
-def _top_down(classes: Sequence[Class]) -> list[int]:
+def _top_down(shares: Sequence[Share]) -> list[int]:
     """Classes in an order in which each comes after its parent."""
     order: list[int] = []
-    while len(order) < len(classes):
+    while len(order) < len(shares):
         order += [
             index
-            for index, its in enumerate(classes)
-            if index not in order and (its["share"]["parent"] in (None, *order))
+            for index, share in enumerate(shares)
+            if index not in order and (share["parent"] in (None, *order))
         ]
     return order
 

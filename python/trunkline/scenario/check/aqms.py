@@ -1,10 +1,10 @@
 """Checks of AQMs: relations between their parameters."""
 
-from trunkline.scenario.aqm import Aqm, Curve, Gred, Mred, Red, TcRed
+from trunkline.scenario.aqm import Aqm, Codel, Curve, Gred, Mred, Red, TcRed
 from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.limit import limit_text
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.units import format_bytes, format_packets
+from trunkline.scenario.units import format_bytes, format_packets, format_time
 
 __all__ = ["check"]
 
@@ -26,6 +26,14 @@ def check(aqm: Aqm, path: Path, problems: Problems) -> None:
         _tc(aqm, path, problems)
     elif isinstance(aqm, Gred):
         _gred(aqm, path, problems)
+    elif isinstance(aqm, Codel) and aqm.target >= aqm.interval:
+        problems.add(
+            "relation",
+            (*path, "target"),
+            "target must be below interval",
+            given=format_time(aqm.target),
+            allowed=f"below {format_time(aqm.interval)}",
+        )
 
 
 def _weight(value: float, key: str, path: Path, problems: Problems) -> None:

@@ -3,37 +3,22 @@
 from collections.abc import Iterator, Mapping
 
 from trunkline.scenario.diagnostic import Path
-from trunkline.scenario.port import HIERARCHIES, Class, Port, rate_of
+from trunkline.scenario.port import Port
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.scheduler import HtbClass, Member, rate_of
 from trunkline.scenario.units import format_rate
 
 __all__ = ["check", "parents"]
 
 DEEPEST = {"htb": 8, "cbq": 17, "cbq-ancestor-only": 17}
 """Most levels of classes, as the engine's schedulers have them."""
-_READ_BY: Mapping[str, tuple[str, ...]] = {
-    "rate": ("shaped", *HIERARCHIES),
-    "ceil": ("htb",),
-    "burst": ("htb", "shaped"),
-    "cburst": ("htb",),
-    "parent": HIERARCHIES,
-    "bounded": HIERARCHIES[1:],
-    "isolated": HIERARCHIES[1:],
-    "max_burst": HIERARCHIES[1:],
-    "average_packet": HIERARCHIES[1:],
-    "ewma_log": HIERARCHIES[1:],
-    "min_idle": HIERARCHIES[1:],
-}
-_HTB_PRIORITIES = 8
 
 
 def check(scenario: Resolved, problems: Problems) -> None:
     """Checks the classes of all ports."""
     sound = {
-        name
-        for name, port in scenario.ports.items()
-        if _keys(port, ("ports", name), problems) and _tree(port, ("ports", name), problems)
+        name for name, port in scenario.ports.items() if _tree(port, ("ports", name), problems)
     }
     seen: set[tuple[str, int]] = set()
     for arc in scenario.arcs:
@@ -45,47 +30,18 @@ def check(scenario: Resolved, problems: Problems) -> None:
 
 def parents(port: Port) -> set[str]:
     """Classes that others have for a parent; they hold no packets."""
-    return {its.parent for its in port.classes.values() if its.parent is not None}
+    return {its.parent for its in members(port).values() if its.parent is not None}
 
 
-def _keys(port: Port, path: Path, problems: Problems) -> bool:
-    """Whether the scheduler reads what the classes say."""
-    sound = True
-    for name, its in port.classes.items():
-        at = (*path, "classes", name)
-        for key, kinds in _READ_BY.items():
-            if key in its.model_fields_set and port.scheduler not in kinds:
-                sound = False
-                problems.add(
-                    "relation",
-                    (*at, key),
-                    f"{key} means nothing to {port.scheduler or 'fifo'}",
-                    allowed=f"scheduler: {' or '.join(kinds)}",
-                    at_key=True,
-                )
-        if port.scheduler in HIERARCHIES and its.rate is None:
-            sound = False
-            problems.add(
-                "missing-key",
-                (*at, "rate"),
-                f"rate is missing: {port.scheduler} gives every class one",
-                at_key=True,
-            )
-        if port.scheduler == "htb" and (its.priority or 0) >= _HTB_PRIORITIES:
-            sound = False
-            problems.add(
-                "range",
-                (*at, "priority"),
-                "htb has priorities 0 to 7",
-                given=str(its.priority),
-            )
-    return sound
+def members(port: Port) -> dict[str, Member]:
+    """The classes of a hierarchy; none where the scheduler has no such."""
+    return {name: its for name, its in port.classes.items() if isinstance(its, Member)}
 
 
 def _tree(port: Port, path: Path, problems: Problems) -> bool:
     """Whether parents exist and no class is its own ancestor."""
     sound = True
-    classes = port.classes
+    classes = members(port)
     for name, its in classes.items():
         if its.parent is not None and its.parent not in classes:
             sound = False
@@ -132,7 +88,7 @@ def _tree(port: Port, path: Path, problems: Problems) -> bool:
     return sound
 
 
-def _chain(classes: Mapping[str, Class], name: str) -> Iterator[str]:
+def _chain(classes: Mapping[str, Member], name: str) -> Iterator[str]:
     """A class and its ancestors, upward; ends where a class comes twice."""
     seen: set[str] = set()
     at: str | None = name
@@ -147,11 +103,16 @@ def _chain(classes: Mapping[str, Class], name: str) -> Iterator[str]:
 def _rates(port: Port, link_rate: int, link: str, path: Path, problems: Problems) -> None:
     """Checks rates and ceilings at a link of a given rate."""
     promised: dict[str, int] = {}
-    for name, its in port.classes.items():
+    classes = members(port)
+    for name, its in classes.items():
         own = rate_of(its.rate, link_rate)
         if its.parent is not None:
             promised[its.parent] = promised.get(its.parent, 0) + own
-        if its.ceil is not None and rate_of(its.ceil, link_rate) < own:
+        if (
+            isinstance(its, HtbClass)
+            and its.ceil is not None
+            and rate_of(its.ceil, link_rate) < own
+        ):
             problems.add(
                 "relation",
                 (*path, name, "ceil"),
@@ -160,7 +121,7 @@ def _rates(port: Port, link_rate: int, link: str, path: Path, problems: Problems
                 allowed=f"{format_rate(own)} or more",
                 related=(((*path, name, "rate"), f"rate is {format_rate(own)}"),),
             )
-        if port.scheduler in HIERARCHIES[1:] and own > link_rate:
+        if port.scheduler != "htb" and own > link_rate:
             problems.add(
                 "relation",
                 (*path, name, "rate"),
@@ -169,7 +130,7 @@ def _rates(port: Port, link_rate: int, link: str, path: Path, problems: Problems
                 allowed=f"up to {format_rate(link_rate)}",
             )
     for name, total in promised.items():
-        own = rate_of(port.classes[name].rate, link_rate)
+        own = rate_of(classes[name].rate, link_rate)
         if total > own:
             problems.add(
                 "relation",

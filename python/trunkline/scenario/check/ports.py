@@ -2,10 +2,13 @@
 
 from trunkline.scenario.check import aqms
 from trunkline.scenario.diagnostic import Path, nearest
+from trunkline.scenario.flow_queue import FLOW_SCHEDULERS
 from trunkline.scenario.match import Match, conditions
-from trunkline.scenario.port import HIERARCHIES, SCHEDULERS, Port, Queue, Rule
+from trunkline.scenario.port import Port, Rule
 from trunkline.scenario.problems import Problems, listed
+from trunkline.scenario.queue import Queue
 from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.scheduler import HIERARCHIES, SCHEDULERS, DrrClass, Member
 from trunkline.scenario.units import format_bytes
 
 __all__ = ["check", "match"]
@@ -48,12 +51,32 @@ def _shape(scenario: Resolved, port: Port, path: Path, problems: Problems) -> No
             allowed=SCHEDULERS,
             at_key=True,
         )
-    if several and port.scheduler == "fifo":
+    if several and port.scheduler in ("fifo", *FLOW_SCHEDULERS):
         problems.add(
             "relation",
             (*path, "scheduler"),
-            "fifo serves one class only",
+            f"{port.scheduler} serves one class only",
             allowed=SCHEDULERS,
+            hint=""
+            if port.scheduler == "fifo"
+            else f"`flows: {port.scheduler}` divides the queue of a class into flows",
+        )
+    if port.scheduler in FLOW_SCHEDULERS:
+        queues = [port.queue or Queue(), *(its.queue for its in port.classes.values())]
+        if any(each.flows is not None for each in queues):
+            problems.add(
+                "relation",
+                (*path, "scheduler"),
+                f"{port.scheduler} divides the queue already that `flows` divides",
+                hint="leave the scheduler out",
+            )
+    if not port.classes and port.scheduler in HIERARCHIES:
+        problems.add(
+            "relation",
+            (*path, "scheduler"),
+            f"{port.scheduler} gives every class a rate, and this port names no classes",
+            given=port.scheduler,
+            hint="add `classes` with a `rate` each",
         )
     if port.per == "flow":
         count = len(scenario.names)
@@ -142,6 +165,8 @@ def _same_label(scenario: Resolved, rule: Match, path: Path, problems: Problems)
 
 def _queue(queue: Queue, path: Path, problems: Problems) -> None:
     aqms.check(queue.aqm, (*path, "aqm"), problems)
+    if queue.flows is not None:
+        _flows(queue, path, problems)
     if queue.counts_in_service and 0 in (queue.limit.packets, queue.limit.bytes):
         problems.add(
             "relation",
@@ -151,10 +176,31 @@ def _queue(queue: Queue, path: Path, problems: Problems) -> None:
         )
 
 
+def _flows(queue: Queue, path: Path, problems: Problems) -> None:
+    flows = queue.flows
+    assert flows is not None
+    if "aqm" in queue.model_fields_set and not flows.judges(queue.aqm):
+        problems.add(
+            "relation",
+            (*path, "aqm"),
+            f"{flows.kind} goes with {flows.aqm().kind}",
+            given=queue.aqm.kind,
+            allowed=flows.aqm().kind,
+        )
+    if queue.counts_in_service:
+        problems.add(
+            "relation",
+            (*path, "counts_in_service"),
+            "counts_in_service means nothing to flows: what is sent has left its queue",
+            at_key=True,
+        )
+
+
 def _quantum(scenario: Resolved, port: Port, name: str, path: Path, problems: Problems) -> None:
-    quantum = port.classes[name].quantum
+    its = port.classes[name]
+    quantum = its.quantum if isinstance(its, DrrClass | Member) else None
     largest = max((flow.largest_packet for flow in scenario.flows.values()), default=0)
-    if quantum is not None and port.scheduler in ("drr", *HIERARCHIES) and quantum < largest:
+    if quantum is not None and quantum < largest:
         problems.add(
             "relation",
             (*path, "classes", name, "quantum"),

@@ -1,9 +1,12 @@
 """Classes of port configurations: by name, queues with defaults."""
 
 from trunkline.scenario.base import merged
-from trunkline.scenario.port import Class, Port, Queue
+from trunkline.scenario.flow_queue import FLOW_SCHEDULERS, flows_of
+from trunkline.scenario.port import Port
 from trunkline.scenario.problems import Problems
+from trunkline.scenario.queue import Queue
 from trunkline.scenario.resolved.resolved import Resolved
+from trunkline.scenario.scheduler import CLASS_OF
 
 __all__ = ["classes"]
 
@@ -12,13 +15,23 @@ def classes(scenario: Resolved, problems: Problems) -> None:
     """Works out the classes of every port configuration, and of links without one."""
     default = scenario.written.defaults.queue
     for name, port in [(None, Port()), *scenario.ports.items()]:
-        alone = Class(queue=merged(port.queue or Queue(), default))
-        if port.per == "flow":
-            scenario.classes[name] = {own: alone for own, _ in scenario.names} or {"default": alone}
-        elif not port.classes:
-            scenario.classes[name] = {"default": alone}
-        else:
-            scenario.classes[name] = {
-                each: said.model_copy(update={"queue": merged(said.queue, default)})
-                for each, said in port.classes.items()
-            }
+        scheduler = port.scheduler or "fifo"
+        said = port.classes
+        if not said or port.per == "flow":
+            alone = CLASS_OF[scheduler].model_construct(queue=port.queue or Queue())
+            names = [own for own, _ in scenario.names] if port.per == "flow" else []
+            said = dict.fromkeys(names or ["default"], alone)
+        scenario.classes[name] = {
+            each: its.model_copy(update={"queue": _whole(merged(its.queue, default), scheduler)})
+            for each, its in said.items()
+        }
+
+
+def _whole(queue: Queue, scheduler: str) -> Queue:
+    """A queue with what its flow queueing, or that of the port, says where it says nothing."""
+    flows = flows_of(scheduler) if scheduler in FLOW_SCHEDULERS else queue.flows
+    if flows is None:
+        return queue
+    meant = {"flows": flows, "limit": flows.limit(), "aqm": flows.aqm()}
+    said = queue.model_fields_set - {"flows"}
+    return queue.model_copy(update={key: each for key, each in meant.items() if key not in said})

@@ -9,10 +9,11 @@ from trunkline.scenario.diagnostic import Path as Place
 from trunkline.scenario.flow import Tcp, Udp
 from trunkline.scenario.model import LinkOptions, Node, Run, Sections
 from trunkline.scenario.path import Path, Trunk
-from trunkline.scenario.port import Class, Port
+from trunkline.scenario.port import Port
 from trunkline.scenario.probe import Probe
 from trunkline.scenario.recovery import Failure, Protection, Rerouting
 from trunkline.scenario.schedule import Schedule
+from trunkline.scenario.scheduler import Class
 from trunkline.scenario.sla import Bound, Sla
 
 __all__ = ["Arc", "Crossing", "Hop", "Offered", "Resolved", "Route", "breaks"]

@@ -4,7 +4,7 @@ use super::*;
 use trunkline_engine::network::{
     Class, Classifier, DiffServ, Ilm, Nhlfe, PortConfig, Tunnel as Model,
 };
-use trunkline_port::sched::SchedulerKind;
+use trunkline_port::sched::{PriorityShare, SchedulerConfig};
 
 const EF: u8 = 46;
 const AF11: u8 = 10;
@@ -133,7 +133,7 @@ fn classify_at(lab: &mut Lab, link: usize, fill: impl Fn(&mut Vec<[u16; 2]>)) {
         name: "phb".into(),
         classifier: Classifier { rows: vec![vec![[0, 0]; 72], row], flow_rows: vec![] },
         classes: vec![class("rest"), class("af1")],
-        scheduler: SchedulerKind::Priority,
+        scheduler: SchedulerConfig::Priority { shares: vec![PriorityShare { priority: 0 }; 2] },
     });
     lab.network.links[link].port = lab.network.ports.len() as u32 - 1;
     lab.network.links[link].account = true;

@@ -1,0 +1,201 @@
+//! A queue of queues: one for each flow that the port can tell apart, each with an AQM of its own.
+//!
+//! Source: RFC 8290 (FQ-CoDel); McKenney, "Stochastic fairness queueing", INFOCOM 1990; Linux 6.1
+//! `sch_fq_codel.c`, `sch_fq_pie.c`, `sch_sfq.c`, `sch_fq.c`. A packet joins the queue that its
+//! flow's hash names, so that two flows may share one. Queues take turns by `FlowRounds`. When all of
+//! them together exceed the limit, the longest is cut: half of it from its head, at most `batch`
+//! packets (RFC 8290 section 4.1.3), or its newest packet, or the arrival is refused.
+//! A label hides the flow (RFC 3032): labelled packets are told apart by their label stacks, as
+//! routers do, unless the port looks behind the labels.
+//! As Linux, CoDel looks at what all queues hold when it asks whether a packet is the last.
+
+use crate::network::{FlowKey, Flows, Overflow};
+use crate::queue::{Gate, Offer, Waiting};
+use crate::ring::Ring;
+use trunkline_packet::Packet;
+use trunkline_port::aqm::{AqmConfig, Arrival, Backlog, Head};
+use trunkline_port::sched::FlowRounds;
+use trunkline_units::Time;
+
+/// Queues for the label stacks of labelled packets where each flow has a queue of its own.
+const LABEL_QUEUES: u64 = 1024;
+
+/// The queue of the flows with one hash.
+#[derive(Clone, Debug)]
+struct FlowQueue {
+    queue: Ring<Waiting>,
+    bytes: u64,
+    gate: Gate,
+}
+
+/// All of them.
+#[derive(Clone, Debug)]
+pub struct FlowQueues {
+    queues: Vec<FlowQueue>,
+    rounds: FlowRounds,
+    held: Backlog,
+    config: Flows,
+    /// Of the hash.
+    seed: u64,
+    /// Whether AQMs see what all queues hold.
+    sees_all: bool,
+}
+
+impl FlowQueues {
+    /// Empty queues; `gates` makes one gate, `flows` is the number of flows in the network.
+    #[must_use]
+    pub fn new(config: &Flows, aqm: &AqmConfig, gates: Vec<Gate>, seed: u64) -> Self {
+        let queue = |gate| FlowQueue { queue: Ring::new(1), bytes: 0, gate };
+        Self {
+            rounds: FlowRounds::new(gates.len(), config.quantum_bytes, config.new_first),
+            queues: gates.into_iter().map(queue).collect(),
+            held: Backlog::default(),
+            config: config.clone(),
+            seed,
+            sees_all: matches!(aqm, AqmConfig::Codel(_)),
+        }
+    }
+
+    /// Number of queues in a network of `flows` flows.
+    #[must_use]
+    pub fn count(config: &Flows, flows: usize) -> usize {
+        config.queues.map_or(2 * flows + LABEL_QUEUES as usize, |queues| queues as usize)
+    }
+
+    /// The queue that a packet joins.
+    #[must_use]
+    pub fn queue_of(&self, packet: &Packet) -> u16 {
+        let flow = 2 * u64::from(packet.flow) + u64::from(packet.is_reverse());
+        let hidden = !packet.labels.is_empty() && self.config.labelled == FlowKey::Label;
+        let label =
+            || packet.labels.iter().fold(1, |key, entry| mix(key ^ u64::from(entry.label())));
+        let queue = match (self.config.queues, hidden) {
+            (Some(queues), false) => mix(flow ^ self.seed) % u64::from(queues),
+            (Some(queues), true) => mix(label() ^ self.seed) % u64::from(queues),
+            (None, false) => flow,
+            (None, true) => {
+                self.queues.len() as u64 - LABEL_QUEUES + mix(label() ^ self.seed) % LABEL_QUEUES
+            }
+        };
+        queue as u16
+    }
+
+    /// Everything that waits.
+    #[inline]
+    #[must_use]
+    pub fn held(&self) -> Backlog {
+        self.held
+    }
+
+    /// Packets waiting, queue by queue.
+    pub fn iter(&self) -> impl Iterator<Item = &Waiting> + '_ {
+        self.queues.iter().flat_map(|queue| queue.queue.iter())
+    }
+
+    /// Judges an arrival by the gate of its queue.
+    pub fn admit(&mut self, queue: u16, arrival: &Arrival, idle: bool, can_mark: bool) -> Offer {
+        let its = &mut self.queues[usize::from(queue)];
+        let backlog = its.held();
+        its.gate.admit(&Arrival { backlog, ..*arrival }, idle, can_mark)
+    }
+
+    /// Puts a packet that was let in into its queue.
+    pub fn push(&mut self, queue: u16, waiting: Waiting) {
+        let its = &mut self.queues[usize::from(queue)];
+        its.queue.push(waiting);
+        its.bytes += u64::from(waiting.bytes);
+        its.gate.on_enqueue(waiting.bytes, waiting.precedence);
+        self.held.packets += 1;
+        self.held.bytes += u64::from(waiting.bytes);
+        self.rounds.on_enqueue(queue);
+    }
+
+    /// Bytes of the packet whose turn it is.
+    pub fn head(&mut self) -> Option<u32> {
+        let Self { queues, rounds, .. } = self;
+        let queue = rounds.choose(|queue| queues[usize::from(queue)].queue.is_empty())?;
+        queues[usize::from(queue)].queue.front().map(|waiting| waiting.bytes)
+    }
+
+    /// Takes the packet whose turn it is, which is then to be sent, or dropped.
+    pub fn take(&mut self, now: Time) -> Option<(Waiting, Offer)> {
+        let Self { queues, rounds, .. } = self;
+        let queue = rounds.choose(|queue| queues[usize::from(queue)].queue.is_empty())?;
+        let waiting = self.remove(queue, false)?;
+        let Waiting { bytes, precedence, since, can_mark, .. } = waiting;
+        let its = &mut self.queues[usize::from(queue)];
+        let left = if self.sees_all { self.held } else { its.held() };
+        let offer = its.gate.release(&Head { now, since, bytes, precedence, left, can_mark });
+        its.gate.on_departure(now, bytes, precedence, its.held());
+        let now_empty = its.queue.is_empty();
+        if now_empty {
+            its.gate.on_idle(now);
+        }
+        if let Offer::Queued { .. } = offer {
+            self.rounds.on_sent(queue, bytes, now_empty);
+        }
+        Some((waiting, offer))
+    }
+
+    /// What a full port refuses: none where a longer queue makes room for the arrival.
+    #[must_use]
+    pub fn refuses_when_full(&self) -> bool {
+        self.config.overflow == Overflow::Arrival
+    }
+
+    /// Takes packets off the longest queue, oldest or newest first.
+    pub fn shed(&mut self, now: Time, mut dropped: impl FnMut(Waiting)) {
+        let by_packets = self.config.overflow == Overflow::Tail;
+        let length = |its: &FlowQueue| if by_packets { its.queue.len().into() } else { its.bytes };
+        // The first of the longest, as Linux's search finds it.
+        let Some(longest) = (0..self.queues.len())
+            .max_by_key(|&queue| (length(&self.queues[queue]), std::cmp::Reverse(queue)))
+        else {
+            return;
+        };
+        let most = if by_packets { 1 } else { self.config.batch };
+        let half = self.queues[longest].bytes / 2;
+        let mut bytes = 0;
+        for _ in 0..most {
+            let Some(waiting) = self.remove(longest as u16, by_packets) else { return };
+            let its = &mut self.queues[longest];
+            its.gate.on_departure(now, waiting.bytes, waiting.precedence, its.held());
+            bytes += u64::from(waiting.bytes);
+            dropped(waiting);
+            if bytes >= half {
+                return;
+            }
+        }
+    }
+
+    /// Takes a packet that is lost with the link, queue by queue.
+    pub fn lose_next(&mut self, now: Time) -> Option<Waiting> {
+        let queue = self.queues.iter().position(|its| !its.queue.is_empty())?;
+        let waiting = self.remove(queue as u16, false)?;
+        let its = &mut self.queues[queue];
+        its.gate.on_departure(now, waiting.bytes, waiting.precedence, its.held());
+        Some(waiting)
+    }
+
+    fn remove(&mut self, queue: u16, newest: bool) -> Option<Waiting> {
+        let its = &mut self.queues[usize::from(queue)];
+        let waiting = if newest { its.queue.pop_back() } else { its.queue.pop() }?;
+        its.bytes -= u64::from(waiting.bytes);
+        self.held.packets -= 1;
+        self.held.bytes -= u64::from(waiting.bytes);
+        Some(waiting)
+    }
+}
+
+impl FlowQueue {
+    fn held(&self) -> Backlog {
+        Backlog { packets: self.queue.len(), bytes: self.bytes }
+    }
+}
+
+/// The finaliser of splitmix64: every bit of the key decides every bit of the hash.
+fn mix(key: u64) -> u64 {
+    let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    key ^ (key >> 31)
+}

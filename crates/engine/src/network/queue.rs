@@ -1,0 +1,63 @@
+//! Queues: limit, AQM, and the queues by flow behind one limit.
+
+use serde::{Deserialize, Serialize};
+use trunkline_port::aqm::AqmConfig;
+
+/// A queue.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queue {
+    /// Most packets it holds; none = no such limit.
+    pub limit_packets: Option<u32>,
+    /// Most bytes on the wire it holds; none = no such limit.
+    pub limit_bytes: Option<u64>,
+    /// Whether limit and AQM count the packet being transmitted too.
+    pub counts_in_service: bool,
+    /// Who judges its packets; of queues by flow, each has one.
+    pub aqm: AqmConfig,
+    /// Queues by flow behind the limit; none = one queue.
+    #[serde(default)]
+    pub flows: Option<Flows>,
+}
+
+/// Flow queueing: a queue for each flow that a port can tell apart.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flows {
+    /// Queues that flows are hashed to [1..=65535]; none = each flow has one of its own.
+    pub queues: Option<u32>,
+    /// What labelled packets are told apart by.
+    pub labelled: FlowKey,
+    /// Bytes a flow may send in its turn [B, > 0].
+    pub quantum_bytes: u32,
+    /// Whether flows that were idle go first.
+    pub new_first: bool,
+    /// Most packets in one queue; none = no such limit.
+    pub flow_limit_packets: Option<u32>,
+    /// What is dropped when all queues together exceed the limit.
+    pub overflow: Overflow,
+    /// Most packets that `head` drops at once [> 0].
+    pub batch: u32,
+}
+
+/// What a labelled packet is told apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlowKey {
+    /// Its label stack.
+    Label,
+    /// The flow behind the labels.
+    FiveTuple,
+}
+
+/// What is dropped when all queues together exceed the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overflow {
+    /// The arrival.
+    Arrival,
+    /// The newest packet of the queue with the most packets.
+    Tail,
+    /// The oldest packets of the queue with the most bytes: half of it, at most `batch`.
+    Head,
+}

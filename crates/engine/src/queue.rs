@@ -1,0 +1,239 @@
+//! What the only queue of a FIFO and the queue of a class have in common: who is let in, what a
+//! verdict means for a packet, and what is counted.
+
+use trunkline_packet::{Cause, PacketId};
+use trunkline_port::aqm::{Aqm, Arrival, Backlog, Head, Policy, Verdict};
+use trunkline_units::{Span, Stream, Time};
+
+/// How much a queue may hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Packets.
+    pub packets: u32,
+    /// Bytes on the wire.
+    pub bytes: u64,
+    /// Whether the packet in service counts.
+    pub counts_in_service: bool,
+}
+
+/// Counters of one queue since the warm-up; those of every packet come first.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct QueueCounters {
+    /// Packets let in.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+    /// Sum of the times from joining to first bit sent [ns].
+    pub wait: u64,
+    /// Longest such time [ns].
+    pub wait_max: Span,
+    /// Most packets waiting at once.
+    pub waiting_max: u32,
+    /// Packets of a class that are in the sum of times; a FIFO's sum has all those let in.
+    pub started: u64,
+    /// Packets refused.
+    pub dropped_packets: u64,
+    /// Their bytes.
+    pub dropped_bytes: u64,
+    /// Packets let in but dropped from the queue.
+    pub discarded_packets: u64,
+    /// Their bytes.
+    pub discarded_bytes: u64,
+    /// Sum of the times they waited [ns].
+    pub discarded_wait: u64,
+    /// Packets let in but lost with the link before they were sent.
+    pub lost_packets: u64,
+    /// Their bytes.
+    pub lost_bytes: u64,
+}
+
+impl QueueCounters {
+    /// A packet was let in.
+    #[inline(always)]
+    pub fn enter(&mut self, bytes: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+    }
+
+    /// A packet was refused.
+    #[cold]
+    pub fn refuse(&mut self, bytes: u32) {
+        self.dropped_packets += 1;
+        self.dropped_bytes += u64::from(bytes);
+    }
+
+    /// A packet's time in the queue.
+    #[inline(always)]
+    pub fn wait(&mut self, wait: Span) {
+        self.wait += wait;
+        self.wait_max = self.wait_max.max(wait);
+    }
+
+    /// A packet that had waited was dropped.
+    #[cold]
+    pub fn discard(&mut self, bytes: u32, wait: Span) {
+        self.discarded_packets += 1;
+        self.discarded_bytes += u64::from(bytes);
+        self.discarded_wait += wait;
+    }
+
+    /// A packet was lost with the link.
+    pub fn lose(&mut self, bytes: u32) {
+        self.lost_packets += 1;
+        self.lost_bytes += u64::from(bytes);
+    }
+
+    /// Packets and bytes that were let in and will never be sent.
+    #[must_use]
+    pub fn never_sent(&self) -> (u64, u64) {
+        (self.lost_packets + self.discarded_packets, self.lost_bytes + self.discarded_bytes)
+    }
+
+    /// Packets dropped, on arrival or later.
+    #[must_use]
+    pub fn all_dropped(&self) -> u64 {
+        self.dropped_packets + self.discarded_packets
+    }
+}
+
+/// A packet waiting in a queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waiting {
+    /// The packet.
+    pub packet: PacketId,
+    /// Its bytes on the wire.
+    pub bytes: u32,
+    /// Its drop precedence.
+    pub precedence: u8,
+    /// Whether a congestion signal marks it.
+    pub can_mark: bool,
+    /// When it joined.
+    pub since: Time,
+}
+
+/// What becomes of a packet at either end of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// Queued, or sent; `true`: it also bears a congestion signal to be marked.
+    Queued {
+        /// Mark it CE.
+        mark: bool,
+    },
+    /// Refused, or dropped.
+    Dropped(Cause),
+}
+
+impl Offer {
+    /// RFC 3168 section 5: what can be marked is marked, the rest is dropped.
+    #[inline(always)]
+    fn of(verdict: Verdict, can_mark: bool) -> Self {
+        match verdict {
+            Verdict::Pass => Self::Queued { mark: false },
+            Verdict::Mark => Self::Queued { mark: can_mark },
+            Verdict::Signal(_) if can_mark => Self::Queued { mark: true },
+            Verdict::Signal(cause) | Verdict::Refuse(cause) => Self::Dropped(cause),
+        }
+    }
+}
+
+/// An AQM and the stream it draws from.
+#[derive(Clone, Debug)]
+struct Judge {
+    aqm: Aqm,
+    random: Stream,
+}
+
+/// Limit and AQM of a queue.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    limit: Limit,
+    /// None for drop-tail, which judges nothing.
+    judge: Option<Box<Judge>>,
+}
+
+impl Gate {
+    /// The gate of an empty queue.
+    #[must_use]
+    pub fn new(limit: Limit, aqm: Aqm, random: Stream) -> Self {
+        let judge = (!matches!(aqm, Aqm::DropTail(_))).then(|| Box::new(Judge { aqm, random }));
+        Self { limit, judge }
+    }
+
+    /// Whether the packet in service counts.
+    #[inline(always)]
+    #[must_use]
+    pub fn counts_in_service(&self) -> bool {
+        self.limit.counts_in_service
+    }
+
+    /// Whether an AQM watches the queue.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_judge(&self) -> bool {
+        self.judge.is_some()
+    }
+
+    /// Whether the limit holds what is in the queue.
+    #[must_use]
+    pub fn is_within(&self, held: Backlog) -> bool {
+        held.packets <= self.limit.packets && held.bytes <= self.limit.bytes
+    }
+
+    /// Judges an arrival; `idle` says that nothing is before it.
+    #[inline(always)]
+    pub fn admit(&mut self, arrival: &Arrival, idle: bool, can_mark: bool) -> Offer {
+        let mut offer = Offer::Queued { mark: false };
+        if let Some(judge) = &mut self.judge {
+            offer = Offer::of(judge.aqm.on_arrival(arrival, &mut judge.random), can_mark);
+        }
+        // A limit that counts only waiting packets never holds back one that is sent at once.
+        let at_once = idle && !self.limit.counts_in_service;
+        let room = arrival.backlog.packets < self.limit.packets
+            && arrival.backlog.bytes + u64::from(arrival.bytes) <= self.limit.bytes;
+        match offer {
+            Offer::Queued { .. } if !room && !at_once => Offer::Dropped(Cause::QueueFull),
+            _ => offer,
+        }
+    }
+
+    /// Judges the packet at the head.
+    #[inline]
+    pub fn release(&mut self, head: &Head) -> Offer {
+        match &mut self.judge {
+            Some(judge) => Offer::of(judge.aqm.on_head(head, &mut judge.random), head.can_mark),
+            None => Offer::Queued { mark: false },
+        }
+    }
+
+    /// A packet that was let in has been stored.
+    #[inline(always)]
+    pub fn on_enqueue(&mut self, bytes: u32, precedence: u8) {
+        if let Some(judge) = &mut self.judge {
+            judge.aqm.on_enqueue(bytes, precedence);
+        }
+    }
+
+    /// A packet left the queue; `left` is what remains.
+    #[inline(always)]
+    pub fn on_departure(&mut self, at: Time, bytes: u32, precedence: u8, left: Backlog) {
+        if let Some(judge) = &mut self.judge {
+            judge.aqm.on_departure(at, bytes, precedence, left);
+        }
+    }
+
+    /// The queue is empty and its last packet has been sent.
+    #[inline(always)]
+    pub fn on_idle(&mut self, at: Time) {
+        if let Some(judge) = &mut self.judge {
+            judge.aqm.on_idle(at);
+        }
+    }
+
+    /// Average that the AQM keeps, or that of one precedence.
+    #[must_use]
+    pub fn average(&self, precedence: Option<u8>) -> Option<f64> {
+        let aqm = &self.judge.as_ref()?.aqm;
+        precedence.map_or_else(|| aqm.average(), |precedence| aqm.average_of(precedence))
+    }
+}

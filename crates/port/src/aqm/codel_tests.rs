@@ -1,0 +1,143 @@
+use super::super::Backlog;
+use super::*;
+
+fn codel(arithmetic: Arithmetic) -> Codel {
+    let config = CodelConfig {
+        target_ns: 5_000_000,
+        interval_ns: 100_000_000,
+        mtu_bytes: 1500,
+        ce_threshold_ns: None,
+        arithmetic,
+    };
+    Codel::new(&config, 8_000_000).unwrap()
+}
+
+/// A head that has waited `wait_us` at `at_us`, with `left` bytes behind it.
+fn head(at_us: u64, wait_us: u64, left: u64, can_mark: bool) -> Head {
+    let now = at_us * 1000;
+    let backlog = Backlog { packets: 100, bytes: left };
+    let since = now - wait_us * 1000;
+    Head { now, since, bytes: 1000, precedence: 0, left: backlog, can_mark }
+}
+
+/// Times [us] after the first drop at which a queue that is always 50 ms late drops, with a packet
+/// sent every 10 us.
+fn drops(mut codel: Codel, count: usize) -> Vec<u64> {
+    let mut random = Stream::new(1, "test", "codel");
+    let mut times = Vec::new();
+    let mut at = 1_000_000;
+    while times.len() < count {
+        at += 10;
+        while codel.on_head(&head(at, 50_000, 100_000, false), &mut random) != Verdict::Pass {
+            times.push(at);
+        }
+    }
+    times.iter().map(|time| time - times[0]).collect()
+}
+
+mod rfc8289 {
+    use super::*;
+
+    /// Section 4.4: after the first, drops come interval / sqrt(count) apart, count = 1, 2, ...:
+    /// 100, 70.71, 57.74, 50, 44.72, 40.82, 37.80 ms.
+    #[test]
+    fn s4_4_drops_under_constant_overload_come_by_the_inverse_square_root() {
+        let ideal = [0.0, 100.0, 170.71, 228.45, 278.45, 323.17, 363.99, 401.79];
+        let made = drops(codel(Arithmetic::Exact), ideal.len());
+        for (time, expected) in made.iter().zip(ideal) {
+            assert!((*time as f64 / 1000.0 - expected).abs() < 0.05, "{made:?}");
+        }
+    }
+
+    /// Section 5.5: the first drop is one interval after the first packet above target, and a
+    /// packet below target in between starts the interval again.
+    #[test]
+    fn s5_5_a_packet_below_target_starts_the_interval_again() {
+        let mut random = Stream::new(1, "test", "codel");
+        let mut codel = codel(Arithmetic::Exact);
+        let mut judge = |at, wait| codel.on_head(&head(at, wait, 9000, false), &mut random);
+        assert_eq!(judge(1_000_000, 5_000), Verdict::Pass);
+        assert_eq!(judge(1_099_000, 4_999), Verdict::Pass);
+        assert_eq!(judge(1_100_000, 6_000), Verdict::Pass);
+        assert_eq!(judge(1_199_999, 6_000), Verdict::Pass);
+        assert_eq!(judge(1_200_000, 6_000), Verdict::Signal(Cause::Early));
+    }
+
+    /// Section 4.2.2... "bytes() <= MAXPACKET": with one packet or less behind the head nothing is
+    /// dropped however long it waited.
+    #[test]
+    fn s5_5_a_queue_of_one_packet_is_never_dropped_from() {
+        let mut random = Stream::new(1, "test", "codel");
+        let mut codel = codel(Arithmetic::Exact);
+        for ms in 0..1000 {
+            let late = head(1_000_000 + ms * 1000, 90_000, 1500, false);
+            assert_eq!(codel.on_head(&late, &mut random), Verdict::Pass);
+        }
+    }
+
+    /// Section 5.4: an episode of 5 drops; back above target within 16 intervals, the next one
+    /// starts from count - lastcount = 5 - 1 = 4: its second drop comes 100 / sqrt(4) = 50 ms on.
+    #[test]
+    fn s5_4_the_next_episode_starts_from_the_rate_of_the_last() {
+        let mut random = Stream::new(1, "test", "codel");
+        let mut codel = codel(Arithmetic::Exact);
+        let (mut at, mut made) = (1_000_000, Vec::new());
+        while made.len() < 5 {
+            at += 10;
+            if codel.on_head(&head(at, 50_000, 9000, false), &mut random) != Verdict::Pass {
+                made.push(at);
+            }
+        }
+        assert_eq!(codel.on_head(&head(at + 10, 1_000, 9000, false), &mut random), Verdict::Pass);
+        made.clear();
+        while made.len() < 2 {
+            at += 20;
+            if codel.on_head(&head(at, 50_000, 9000, false), &mut random) != Verdict::Pass {
+                made.push(at);
+            }
+        }
+        assert!((made[1] - made[0]).abs_diff(50_000) <= 20, "{made:?}");
+    }
+}
+
+mod linux {
+    use super::*;
+
+    /// One Newton step a drop from 1.0: 1, 0.5, 0.5625, 0.4878, ...; recorded from Linux's own
+    /// arithmetic worked by hand in 16 bits.
+    #[test]
+    fn drops_under_constant_overload_come_earlier_than_the_ideal() {
+        let kernel = [0.0, 100.0, 150.0, 206.25, 255.03, 299.18, 339.58, 377.10];
+        let made = drops(codel(Arithmetic::Linux), kernel.len());
+        for (time, expected) in made.iter().zip(kernel) {
+            assert!((*time as f64 / 1000.0 - expected).abs() < 0.05, "{made:?}");
+        }
+    }
+}
+
+/// RFC 3168 by the same law: marks come at the times of drops, and nothing is dropped.
+#[test]
+fn what_can_be_marked_is_signalled_once_a_time_of_the_law() {
+    let mut random = Stream::new(1, "test", "codel");
+    let mut codel = codel(Arithmetic::Exact);
+    let mut times = Vec::new();
+    for at in (1_000_000..1_500_000).step_by(10) {
+        if codel.on_head(&head(at, 50_000, 9000, true), &mut random) != Verdict::Pass {
+            times.push(at - 1_000_010);
+        }
+    }
+    let ideal = [100_000, 200_000, 270_710, 328_450, 378_450, 423_170, 463_990];
+    assert_eq!(times.len(), ideal.len(), "{times:?}");
+    assert!(times.iter().zip(ideal).all(|(time, ideal)| time.abs_diff(ideal) < 50), "{times:?}");
+}
+
+/// The step of DCTCP (RFC 8257 section 3.1): what has waited more than the threshold, and only that.
+#[test]
+fn rfc8257_s3_1_a_step_marks_by_the_time_in_the_queue() {
+    let mut random = Stream::new(1, "test", "codel");
+    let config =
+        CodelConfig { ce_threshold_ns: Some(1_000_000), ..codel(Arithmetic::Exact).config };
+    let mut codel = Codel::new(&config, 8_000_000).unwrap();
+    let mut judge = |wait| codel.on_head(&head(1_000_000, wait, 9000, true), &mut random);
+    assert_eq!([judge(1_000), judge(1_001)], [Verdict::Pass, Verdict::Mark]);
+}

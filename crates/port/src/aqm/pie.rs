@@ -1,0 +1,261 @@
+//! PIE: drops arrivals by a probability that steers the time in the queue to a target.
+//!
+//! Source: RFC 8033, sections 4 and 5; Linux 6.1 `net/sched/sch_pie.c` for what the RFC leaves open:
+//! the delay is that of the last packet sent (its time stamp, RFC 8033 section 5.2), 0 where it left
+//! the queue empty; probability decays by 1/64 while the delay is 0. Probabilities are added up
+//! between drops (section 5.4): below a sum of 0.85 nothing is dropped, from 8.5 on everything is.
+//! What can be marked is marked while the probability is at most 0.1 (section 5.1).
+//! Differs: updates come every `tupdate` from time 0 (Linux rounds them up to ticks of its clock,
+//! 16 ms for 15 at 250 Hz, and starts when the queue is made).
+//! Absent: byte mode, the departure-rate estimator.
+
+use super::{Arrival, Backlog, Head, Invalid, Policy, Verdict};
+use serde::{Deserialize, Serialize};
+use trunkline_packet::Cause;
+use trunkline_units::{Span, Stream, Time, SECOND};
+
+/// A delay above which the probability grows faster (RFC 8033 section 5.5) [ns].
+const LONG_DELAY: Span = 250_000_000;
+
+/// Keys of `pie`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PieConfig {
+    /// Time in the queue it steers to [ns, > 0].
+    pub target_ns: Span,
+    /// Time between two updates of the probability [ns, > 0].
+    pub tupdate_ns: Span,
+    /// Weight of the delay's distance from the target [Hz, > 0].
+    pub alpha: f64,
+    /// Weight of the delay's change [Hz, > 0].
+    pub beta: f64,
+    /// Time for which a queue that was idle drops nothing [ns].
+    pub burst_ns: Span,
+    /// Below two of these nothing is dropped [B, > 0].
+    pub mtu_bytes: u32,
+}
+
+/// A PIE queue's judge.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    config: PieConfig,
+    probability: f64,
+    /// Sum of the probabilities since the last drop.
+    accumulated: f64,
+    delay: Span,
+    delay_before: Span,
+    burst_left: Span,
+    next_update: Time,
+    /// What waits.
+    waiting: u32,
+}
+
+impl Pie {
+    /// A PIE; the port's rate plays no part.
+    ///
+    /// # Errors
+    /// The parameter that is out of range.
+    pub fn new(config: &PieConfig, _rate_bit_s: u64) -> Result<Self, Invalid> {
+        let above = |value: f64, key| {
+            Invalid::unless(value > 0.0 && value.is_finite(), key, || "must be above 0".into())
+        };
+        above(config.target_ns as f64, "target_ns")?;
+        above(config.tupdate_ns as f64, "tupdate_ns")?;
+        above(config.alpha, "alpha")?;
+        above(config.beta, "beta")?;
+        above(f64::from(config.mtu_bytes), "mtu_bytes")?;
+        Ok(Self {
+            config: *config,
+            probability: 0.0,
+            accumulated: 0.0,
+            delay: 0,
+            delay_before: 0,
+            burst_left: config.burst_ns,
+            next_update: config.tupdate_ns,
+            waiting: 0,
+        })
+    }
+
+    /// Makes the updates that were due by `now`; between two of them nothing they read changes.
+    fn advance(&mut self, now: Time) {
+        while self.next_update <= now {
+            let rests = self.delay == 0 && self.delay_before == 0 && self.probability == 0.0;
+            if rests && self.burst_left == self.config.burst_ns {
+                let missed = (now - self.next_update) / self.config.tupdate_ns + 1;
+                self.next_update += missed * self.config.tupdate_ns;
+                return;
+            }
+            self.update();
+            self.next_update += self.config.tupdate_ns;
+        }
+    }
+
+    /// RFC 8033 section 5.2, `calculate_drop_prob`, with the non-linear steps of section 5.5.
+    fn update(&mut self) {
+        let PieConfig { target_ns, tupdate_ns, alpha, beta, burst_ns, .. } = self.config;
+        let seconds = |ns: Span| ns as f64 / SECOND as f64;
+        let (delay, before) = (seconds(self.delay), seconds(self.delay_before));
+        let mut step = alpha * (delay - seconds(target_ns)) + beta * (delay - before);
+        step /= scale(self.probability);
+        if self.probability >= 0.1 {
+            step = step.min(0.02);
+        }
+        if self.delay > LONG_DELAY {
+            step += 0.02;
+        }
+        self.probability = (self.probability + step).clamp(0.0, 1.0);
+        if self.delay == 0 && self.delay_before == 0 && self.waiting == 0 {
+            self.probability *= 63.0 / 64.0;
+        }
+        self.burst_left = self.burst_left.saturating_sub(tupdate_ns);
+        let calm = self.delay < target_ns / 2 && self.delay_before < target_ns / 2;
+        if calm && self.probability == 0.0 {
+            self.burst_left = burst_ns;
+            self.accumulated = 0.0;
+        }
+        self.delay_before = self.delay;
+    }
+
+    /// RFC 8033 section 5.1 and 5.4, `drop_early`.
+    fn drops_early(&mut self, backlog: Backlog, random: &mut Stream) -> bool {
+        let PieConfig { target_ns, mtu_bytes, .. } = self.config;
+        let light = self.delay < target_ns / 2 && self.probability < 0.2;
+        if self.burst_left > 0 || light || backlog.bytes < 2 * u64::from(mtu_bytes) {
+            return false;
+        }
+        self.accumulated =
+            if self.probability == 0.0 { 0.0 } else { self.accumulated + self.probability };
+        let drops = self.accumulated >= 8.5
+            || (self.accumulated >= 0.85 && random.uniform() < self.probability);
+        if drops {
+            self.accumulated = 0.0;
+        }
+        drops
+    }
+}
+
+/// By how much steps are scaled down at a small probability (RFC 8033 section 5.2).
+fn scale(probability: f64) -> f64 {
+    let levels =
+        [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)];
+    levels.iter().find(|(below, _)| probability < *below).map_or(1.0, |(_, by)| *by)
+}
+
+impl Policy for Pie {
+    /// The time in the queue is known when a packet leaves it.
+    const AT_HEAD: bool = true;
+
+    fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
+        self.advance(arrival.now);
+        if !self.drops_early(arrival.backlog, random) {
+            return Verdict::Pass;
+        }
+        if self.probability <= 0.1 {
+            Verdict::Signal(Cause::Early)
+        } else {
+            Verdict::Refuse(Cause::Early)
+        }
+    }
+
+    fn on_enqueue(&mut self, _bytes: u32, _precedence: u8) {
+        self.waiting += 1;
+    }
+
+    fn on_head(&mut self, head: &Head, _random: &mut Stream) -> Verdict {
+        self.advance(head.now);
+        self.delay = if head.left.packets == 0 { 0 } else { head.now - head.since };
+        self.waiting = head.left.packets;
+        Verdict::Pass
+    }
+
+    fn on_departure(&mut self, at: Time, _bytes: u32, _precedence: u8, left: Backlog) {
+        self.advance(at);
+        self.waiting = left.packets;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: PieConfig = PieConfig {
+        target_ns: 15_000_000,
+        tupdate_ns: 15_000_000,
+        alpha: 0.125,
+        beta: 1.25,
+        burst_ns: 150_000_000,
+        mtu_bytes: 1500,
+    };
+
+    fn pie() -> Pie {
+        Pie::new(&PLAIN, 8_000_000).unwrap()
+    }
+
+    mod rfc8033 {
+        use super::*;
+
+        /// A delay of 30 ms from 0: the first step is (0.125 * 15 ms + 1.25 * 30 ms) / 2048 =
+        /// 1.9226e-5, which is above 1e-5; the next ones 0.125 * 15 ms / 128 = 1.4648e-5 each, and
+        /// above 1e-4 0.125 * 15 ms / 32 = 5.859e-5.
+        #[test]
+        fn s5_2_probability_under_a_constant_delay_grows_by_scaled_steps() {
+            let mut pie = pie();
+            pie.delay = 30_000_000;
+            let by_hand = [
+                1.9226e-5, 3.3875e-5, 4.8523e-5, 6.3171e-5, 7.782e-5, 9.2468e-5, 1.07117e-4,
+                1.6571e-4,
+            ];
+            for expected in by_hand {
+                pie.update();
+                let made = pie.probability;
+                assert!((made / expected - 1.0).abs() < 1e-4, "{made} {expected}");
+            }
+        }
+
+        /// Section 5.5: at 10 % and more a step is at most 2 %; above 250 ms it is 2 % larger.
+        #[test]
+        fn s5_5_steps_are_at_most_2_percent_until_the_delay_is_long() {
+            for (delay, grown) in [(200_000_000, 0.02), (260_000_000, 0.04)] {
+                let mut pie = pie();
+                (pie.probability, pie.delay) = (0.2, delay);
+                pie.update();
+                assert!((pie.probability - 0.2 - grown).abs() < 1e-12, "{}", pie.probability);
+            }
+        }
+
+        /// Section 5.4: at a constant 5 % the gap between two drops is at least 0.85 / 0.05 = 17
+        /// arrivals and at most 8.5 / 0.05 = 170.
+        #[test]
+        fn s5_4_drops_are_neither_back_to_back_nor_far_apart() {
+            let mut pie = pie();
+            (pie.probability, pie.delay, pie.burst_left) = (0.05, 20_000_000, 0);
+            let mut random = Stream::new(3, "test", "pie");
+            let backlog = Backlog { packets: 20, bytes: 20_000 };
+            let made: Vec<usize> =
+                (0..100_000).filter(|_| pie.drops_early(backlog, &mut random)).collect();
+            let gaps: Vec<usize> = made.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            assert!(gaps.iter().all(|gap| (17..=170).contains(gap)), "{gaps:?}");
+            // After 16 spared arrivals a geometric gap of mean 20: one in 36.
+            let mean = gaps.iter().sum::<usize>() as f64 / gaps.len() as f64;
+            assert!((mean - 36.0).abs() < 1.0, "{mean}");
+        }
+
+        /// Section 5.1: nothing is dropped below two packets, in the burst allowance, or at half
+        /// the target while the probability is below 20 %.
+        #[test]
+        fn s5_1_a_light_queue_and_a_burst_drop_nothing() {
+            let mut random = Stream::new(3, "test", "pie");
+            let full = Backlog { packets: 20, bytes: 20_000 };
+            let mut never =
+                |pie: &mut Pie, backlog| (0..1000).all(|_| !pie.drops_early(backlog, &mut random));
+            let mut pie = pie();
+            (pie.probability, pie.delay, pie.burst_left) = (0.9, 20_000_000, 0);
+            assert!(never(&mut pie, Backlog { packets: 2, bytes: 2_999 }));
+            assert!(!never(&mut pie, full));
+            pie.burst_left = 1;
+            assert!(never(&mut pie, full));
+            (pie.burst_left, pie.probability, pie.delay) = (0, 0.19, 7_000_000);
+            assert!(never(&mut pie, full));
+        }
+    }
+}

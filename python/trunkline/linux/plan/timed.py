@@ -1,0 +1,114 @@
+"""Queues that judge by time in the queue, and queues by flow, as the kernel's own qdiscs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from trunkline.linux.plan.addresses import Side
+from trunkline.linux.plan.script import Script
+
+_BURST_NS: Final = 150_000_000
+"""Burst allowance of the kernel's PIE, which `tc` cannot set."""
+_SIXTEENTHS: Final = 16
+"""`tc` takes PIE's gains in sixteenths."""
+
+
+def timed(
+    script: Script, side: Side, its: Mapping[str, Any], add: str, owner: tuple[str, str]
+) -> str:
+    """Says the qdisc of a queue with CoDel, PIE or flows, and returns its kind.
+
+    Parameters
+    ----------
+    script : Script
+        Where to say it.
+    side : Side
+        End that sends.
+    its : mapping
+        The queue in the compiled network.
+    add : str
+        Beginning of the line, up to the qdisc's kind.
+    owner : (str, str)
+        Port and class.
+    """
+    place = ("ports", owner[0], "classes", owner[1], "queue")
+    name, aqm, flows = ".".join(owner), its["aqm"], its["flows"]
+
+    def refuse(why: str, *key: str) -> None:
+        script.refuse(f"queue of {name}: {why}", *place, *key)
+
+    packets = its["limit_packets"]
+    if packets is None or its["limit_bytes"] is not None:
+        refuse("Linux's qdisc has a limit of packets; nearest: limit: 1000 packets", "limit")
+    if its["counts_in_service"]:
+        refuse(
+            "what is in service has left the queue in Linux; nearest: counts_in_service: false",
+            "counts_in_service",
+        )
+    kind, words = _kind(aqm["kind"], flows), f"limit {packets}"
+    if flows is not None:
+        words += _flows(kind, flows, refuse)
+    if aqm["kind"] == "codel":
+        words += f" target {_us(aqm['target_ns'])} interval {_us(aqm['interval_ns'])} ecn"
+        if aqm["ce_threshold_ns"] is not None:
+            words += f" ce_threshold {_us(aqm['ce_threshold_ns'])}"
+        if aqm["arithmetic"] != "linux":
+            script.note(f"queue of {name}: the kernel's CoDel is the simulator's arithmetic: linux")
+    elif aqm["kind"] == "pie":
+        words += _pie(aqm, refuse)
+    script.say(side.node, "tc", f"{add}{kind} {words}", f"queue of {name}: {kind}")
+    return kind
+
+
+def _kind(aqm: str, flows: Mapping[str, Any] | None) -> str:
+    if flows is None:
+        return aqm
+    if aqm in ("codel", "pie"):
+        return f"fq_{aqm}"
+    return "fq" if flows["new_first"] else "sfq"
+
+
+def _us(time_ns: int) -> str:
+    return f"{max(1, round(time_ns / 1000))}us"
+
+
+def _flows(kind: str, flows: Mapping[str, Any], refuse: Any) -> str:
+    queues = flows["queues"]
+    if flows["labelled"] != "five-tuple":
+        refuse(
+            "inside one kernel the hash of the sender's socket stays with a labelled packet, so "
+            "it is told apart as no router would; nearest: labelled: 5-tuple",
+            "flows",
+            "labelled",
+        )
+    words = f" quantum {flows['quantum_bytes']}"
+    if kind == "fq":
+        if queues is not None:
+            refuse("Linux's fq has a queue for each flow; nearest: queues: flow", "flows", "queues")
+        return f"{words} initial_quantum {flows['quantum_bytes']} nopacing " + (
+            f"flow_limit {flows['flow_limit_packets']}"
+        )
+    if queues is None or (kind == "sfq" and queues & (queues - 1)):
+        refuse(f"Linux's {kind} hashes flows; nearest: queues: 1024", "flows", "queues")
+    if kind == "sfq":
+        return f"{words} divisor {queues} depth {flows['flow_limit_packets']}"
+    batch = f" drop_batch {flows['batch']}" if kind == "fq_codel" else ""
+    return f"{words} flows {queues}{batch}"
+
+
+def _pie(aqm: Mapping[str, Any], refuse: Any) -> str:
+    gains = {key: aqm[key] * _SIXTEENTHS for key in ("alpha", "beta")}
+    for key, gain in gains.items():
+        if gain != round(gain):
+            refuse(
+                f"tc takes {key} in sixteenths; nearest: {key}: {round(gain) / _SIXTEENTHS:g}",
+                "aqm",
+                key,
+            )
+    if aqm["burst_ns"] != _BURST_NS:
+        refuse("Linux's pie has a burst of 150 ms; nearest: burst: 150 ms", "aqm", "burst")
+    return (
+        f" target {_us(aqm['target_ns'])} tupdate {_us(aqm['tupdate_ns'])} "
+        f"alpha {round(gains['alpha'])} beta {round(gains['beta'])} ecn"
+    )

@@ -1,0 +1,32 @@
+"""Queues: a limit, and an AQM that judges."""
+
+from pydantic import Field
+
+from trunkline.scenario.aqm import Aqm, DropTail
+from trunkline.scenario.base import Element
+from trunkline.scenario.fields import Switch
+from trunkline.scenario.flow_queue import Flows
+from trunkline.scenario.limit import Limit, LimitField
+
+__all__ = ["Queue"]
+
+
+class Queue(Element):
+    """A queue and who judges its packets."""
+
+    limit: LimitField = Field(
+        default=Limit(packets=100),
+        description="Most it holds: `100 packets`, `64 kB` on the wire, a list of both, or "
+        "`none`. 0 packets: none waits.",
+    )
+    counts_in_service: Switch = Field(
+        default=False,
+        description="Whether limit and AQM count the packet being transmitted too.",
+    )
+    aqm: Aqm = Field(
+        default=DropTail(),
+        description="Active queue management; with `flows`, that of each flow's queue.",
+    )
+    flows: Flows | None = Field(
+        default=None, description="Flow queueing: a queue for each flow behind the limit."
+    )

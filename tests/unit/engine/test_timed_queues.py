@@ -1,0 +1,151 @@
+"""Queues that judge by time, queues by flow, and ECN under labels, in whole runs.
+
+Every run also checks itself: packets are conserved, and Little's law holds exactly for what was
+dropped after it was let in.
+"""
+
+from typing import Any
+
+import pytest
+
+from trunkline.engine.sim import simulate
+from trunkline.network import compile
+from trunkline.scenario import load
+from trunkline.scenario.diagnostic import ScenarioError
+
+
+def run(text: str) -> Any:
+    (result,) = simulate(compile(load("trunkline: 1\n" + text)), seeds=[1])
+    return result
+
+
+def port_of(result: Any, link: str) -> dict[str, Any]:
+    return dict(next(row for row in result.ports.rows() if row["link"] == link))
+
+
+OVERLOAD = """\
+nodes: [A, B]
+links: {{A-B: {{rate: 8 Mbit/s, delay: 1 ms, forward: {{port: p}}}}}}
+ports: {{p: {port}}}
+flows: {{f: {{agent: udp, from: A, to: B, rate: 8.8 Mbit/s, size: 1000 B}}}}
+run: {{duration: 3 s}}
+"""
+
+
+def test_rfc8289_s4_4_codel_drops_by_the_law_until_the_overload_ends() -> None:
+    # 10 % too much: the wait reaches the target of 5 ms after 50 ms, and the first drop is 100 ms
+    # later; then the law: n drops take 100 ms (1 + 1/sqrt(2) + ... ) of about 2 * 100 * sqrt(n) ms:
+    # (2850 / 200)^2 = 203 in the 2.85 s that are left (and a few for the sum's constant, +1.46).
+    result = run(OVERLOAD.format(port="{queue: {limit: none, aqm: codel}}"))
+    causes = {row["cause"] for row in result.drops.rows()}
+    its = port_of(result, "A->B")
+    assert causes == {"early"}
+    assert its["packets_dropped"] == pytest.approx((2850 / 200 + 0.73) ** 2, rel=0.03)
+    assert its["packets_offered"] == pytest.approx(3 * 1100, abs=2)
+    waiting = its["packets_offered"] - its["packets_sent"] - its["packets_dropped"]
+    assert 0 < waiting <= its["queue_max_packets"] + 1
+
+
+def test_rfc8033_s4_pie_keeps_the_delay_about_its_target() -> None:
+    text = OVERLOAD.format(port="{queue: {limit: none, aqm: pie}}").replace(
+        "3 s", "60 s, warm_up: 20 s"
+    )
+    its = port_of(run(text), "A->B")
+    assert its["wait_mean_s"] == pytest.approx(0.015, rel=0.15)
+    # What does not fit is dropped: 1 of 11.
+    assert its["packets_dropped"] / its["packets_offered"] == pytest.approx(1 / 11, rel=0.03)
+
+
+HOME = """\
+nodes: [A, B]
+links: {{A-B: {{rate: 8 Mbit/s, delay: 5 ms, forward: {{port: p}}}}}}
+ports: {{p: {port}}}
+flows:
+  bulk: {{agent: tcp, from: A, to: B, count: 10, window: 100 packets}}
+  sparse: {{agent: udp, from: A, to: B, rate: 16 kbit/s, size: 200 B, start: 1 s}}
+run: {{duration: 8 s, warm_up: 2 s}}
+"""
+
+
+def test_rfc8290_s4_1_a_sparse_flow_waits_for_the_packet_in_service_only() -> None:
+    delays = {}
+    for port in ("{queue: {limit: 500 packets}}", "{scheduler: fq-codel}"):
+        result = run(HOME.format(port=port))
+        (sparse,) = (row for row in result.flows.rows() if row["flow"] == "sparse")
+        delays[port] = sparse["delay_max_s"]
+    fifo, flows = delays.values()
+    largest, own = 1500 * 8 / 8e6, 200 * 8 / 8e6
+    assert flows <= 0.005 + largest + own + 1e-9
+    assert fifo > 10 * flows
+
+
+@pytest.mark.parametrize("word", ["fq-codel", "fq-pie", "sfq", "fq"])
+def test_backlogged_flows_get_equal_bytes_whatever_they_send(word: str) -> None:
+    text = """\
+nodes: [A, B]
+links: {A-B: {rate: 8 Mbit/s, delay: 1 ms, forward: {port: p}}}
+ports: {p: {queue: {limit: 60 packets, flows: {kind: WORD, queues: flow}}}}
+flows:
+  large: {agent: udp, from: A, to: B, rate: 12 Mbit/s, size: 1500 B}
+  small: {agent: udp, from: A, to: B, rate: 6 Mbit/s, size: 300 B}
+run: {duration: 6 s, warm_up: 1 s}
+"""
+    result = run(text.replace("WORD", word))
+    rates = [float(row["throughput_bit_s"]) for row in result.flows.rows()]
+    assert sum(rates) == pytest.approx(8e6, rel=0.005)
+    assert rates[0] == pytest.approx(4e6, rel=0.03)
+    assert port_of(result, "A->B")["queue_max_packets"] <= 61
+
+
+IN_A_PATH = """\
+nodes: [S, A, B, C, D]
+defaults: {{link: {{rate: 100 Mbit/s, delay: 1 ms}}}}
+links: {{S-A: {{}}, A-B: {{}}, B-C: {{rate: 4 Mbit/s, forward: {{port: p}}}}, C-D: {{}}}}
+ports: {{p: {port}}}
+paths: {{lsp: {{route: [A, B, C], php: false}}}}
+trunks: {{t: {{path: lsp, flows: [tcp, udp]}}}}
+flows:
+  tcp: {{agent: tcp, from: S, to: D, variant: sack, ecn: true}}
+  udp: {{agent: udp, from: S, to: D, rate: {rate}, size: 1000 B}}
+run: {{duration: 8 s, warm_up: 2 s}}
+"""
+
+
+def test_rfc3032_flows_in_one_path_share_a_queue_unless_labels_are_looked_behind() -> None:
+    goodput = {}
+    for key in ("label", "5-tuple"):
+        port = f"{{queue: {{flows: {{kind: fq-codel, labelled: {key}}}}}}}"
+        result = run(IN_A_PATH.format(port=port, rate="8 Mbit/s"))
+        (tcp,) = (row for row in result.flows.rows() if row["flow"] == "tcp")
+        goodput[key] = float(tcp["goodput_bit_s"])
+    assert goodput["label"] < 0.3e6
+    assert goodput["5-tuple"] > 1.5e6
+
+
+def test_rfc5129_a_labelled_packet_is_dropped_where_it_would_be_marked_unless_asked() -> None:
+    red = "aqm: {kind: red-linux, min: 8 kB, max: 40 kB, burst: 20 packets, probability: 0.1}"
+    dropped = {}
+    for marks in ("false", "true"):
+        port = f"{{queue: {{limit: 400 kB, {red}}}, ecn_in_mpls: {marks}}}"
+        result = run(IN_A_PATH.format(port=port, rate="8 kbit/s"))
+        rows = [row for row in result.drops.rows() if row["flow"] == "tcp"]
+        dropped[marks] = sum(int(row["packets"]) for row in rows)
+    assert dropped["false"] > 0
+    assert dropped["true"] == 0
+
+
+@pytest.mark.parametrize(
+    ("port", "message"),
+    [
+        ("{queue: {aqm: {kind: codel, target: 100 ms}}}", "target must be below interval"),
+        ("{queue: {flows: fq-codel, aqm: pie}}", "fq-codel goes with codel"),
+        (
+            "{queue: {aqm: {kind: red, min_th: 5 packets, max_th: 15 packets, target: 5 ms}}}",
+            "there is no key target here",
+        ),
+        ("{scheduler: fq, classes: {a: {}, default: {}}}", "fq serves one class only"),
+    ],
+)
+def test_keys_that_do_not_go_together_are_refused(port: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        load(f"trunkline: 1\nnodes: [A, B]\nports: {{p: {port}}}\nrun: {{duration: 1 s}}\n")
