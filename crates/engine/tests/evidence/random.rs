@@ -5,9 +5,11 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use trunkline_agent::tcp::{DelayedAck, TcpConfig, Variant};
 use trunkline_agent::udp::Size;
-use trunkline_engine::network::{Agent, PortConfig, Queue, Ttl};
+use trunkline_engine::network::{Agent, FlowKey, Flows, Overflow, PortConfig, Queue, Ttl};
 use trunkline_engine::observer::Event;
-use trunkline_port::aqm::{AqmConfig, RedConfig, Spacing, Unit};
+use trunkline_port::aqm::{
+    AqmConfig, Arithmetic, CodelConfig, PieConfig, RedConfig, Spacing, Unit,
+};
 
 pub const NODES: usize = 5;
 const NAMES: [&str; NODES] = ["n0", "n1", "n2", "n3", "n4"];
@@ -23,12 +25,50 @@ fn any_queue() -> impl Strategy<Value = Queue> {
         mean_packet_bytes: 500,
         spacing: Spacing::Uniform,
     };
-    let aqm = prop_oneof![Just(UNLIMITED.aqm), Just(AqmConfig::Red(red))];
+    let codel = CodelConfig {
+        target_ns: MS,
+        interval_ns: 10 * MS,
+        mtu_bytes: 500,
+        ce_threshold_ns: None,
+        arithmetic: Arithmetic::Exact,
+    };
+    let pie = PieConfig {
+        target_ns: 2 * MS,
+        tupdate_ns: 5 * MS,
+        alpha: 0.125,
+        beta: 1.25,
+        burst_ns: 10 * MS,
+        mtu_bytes: 500,
+    };
+    let aqm = prop_oneof![
+        Just(UNLIMITED.aqm),
+        Just(AqmConfig::Red(red)),
+        Just(AqmConfig::Codel(codel)),
+        Just(AqmConfig::Pie(pie)),
+    ];
+    let overflow = prop_oneof![Just(Overflow::Arrival), Just(Overflow::Tail), Just(Overflow::Head)];
+    let flows =
+        (any::<bool>(), any::<bool>(), overflow).prop_map(|(few, new_first, overflow)| Flows {
+            queues: few.then_some(2),
+            labelled: FlowKey::Label,
+            quantum_bytes: 700,
+            new_first,
+            flow_limit_packets: Some(20),
+            overflow,
+            batch: 4,
+        });
+    let flows = proptest::option::of(flows);
     let packets = proptest::option::of(1..40u32);
     let bytes = proptest::option::of(1500..30_000u64);
-    (packets, bytes, any::<bool>(), aqm).prop_map(|(limit_packets, limit_bytes, counts, aqm)| {
-        Queue { limit_packets, limit_bytes, counts_in_service: counts, aqm }
-    })
+    (packets, bytes, any::<bool>(), aqm, flows).prop_map(
+        |(limit_packets, limit_bytes, counts, aqm, flows)| Queue {
+            limit_packets,
+            limit_bytes,
+            counts_in_service: counts,
+            aqm,
+            flows,
+        },
+    )
 }
 
 /// A port for `flows` flows, each its own class unless it is a FIFO.

@@ -134,6 +134,7 @@ fn classify_at(lab: &mut Lab, link: usize, fill: impl Fn(&mut Vec<[u16; 2]>)) {
         classifier: Classifier { rows: vec![vec![[0, 0]; 72], row], flow_rows: vec![] },
         classes: vec![class("rest"), class("af1")],
         scheduler: SchedulerConfig::Priority { shares: vec![PriorityShare { priority: 0 }; 2] },
+        ecn_in_mpls: false,
     });
     lab.network.links[link].port = lab.network.ports.len() as u32 - 1;
     lab.network.links[link].account = true;
