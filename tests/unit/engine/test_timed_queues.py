@@ -61,7 +61,7 @@ nodes: [A, B]
 links: {{A-B: {{rate: 8 Mbit/s, delay: 5 ms, forward: {{port: p}}}}}}
 ports: {{p: {port}}}
 flows:
-  bulk: {{agent: tcp, from: A, to: B, count: 10, window: 100 packets}}
+  bulk: {{agent: tcp, from: A, to: B, replicate: 10, window: 100 packets}}
   sparse: {{agent: udp, from: A, to: B, rate: 16 kbit/s, size: 200 B, start: 1 s}}
 run: {{duration: 8 s, warm_up: 2 s}}
 """
