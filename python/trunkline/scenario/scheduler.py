@@ -228,7 +228,8 @@ CLASS_OF: Mapping[str, type[Class]] = {
     "htb": HtbClass,
     "cbq": CbqClass,
     "cbq-ancestor-only": CbqClass,
-} | dict.fromkeys(FLOW_SCHEDULERS, FifoClass)
+    **dict.fromkeys(FLOW_SCHEDULERS, FifoClass),
+}
 """Type of the classes of each scheduler."""
 SCHEDULERS = ", ".join(word for word, its in CLASS_OF.items() if its is not FifoClass)
 """Those that serve several classes, for messages."""

@@ -1,12 +1,14 @@
 """Classes of port configurations: by name, queues with defaults."""
 
+from collections.abc import Mapping
+
 from trunkline.scenario.base import merged
 from trunkline.scenario.flow_queue import FLOW_SCHEDULERS, flows_of
 from trunkline.scenario.port import Port
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.queue import Queue
 from trunkline.scenario.resolved.resolved import Resolved
-from trunkline.scenario.scheduler import CLASS_OF
+from trunkline.scenario.scheduler import CLASS_OF, Class
 
 __all__ = ["classes"]
 
@@ -16,7 +18,7 @@ def classes(scenario: Resolved, problems: Problems) -> None:
     default = scenario.written.defaults.queue
     for name, port in [(None, Port()), *scenario.ports.items()]:
         scheduler = port.scheduler or "fifo"
-        said = port.classes
+        said: Mapping[str, Class] = port.classes
         if not said or port.per == "flow":
             alone = CLASS_OF[scheduler].model_construct(queue=port.queue or Queue())
             names = [own for own, _ in scenario.names] if port.per == "flow" else []
