@@ -126,10 +126,15 @@ impl Classful {
             entry.count_waiting();
         }
         self.scheduler.on_enqueue(class, bytes, was_empty, now);
+        let before = self.discarded.len();
         entry.shed(now, |Waiting { packet, bytes, precedence, .. }| {
             let place = Assignment { class, precedence };
             self.discarded.push(Discarded { packet, bytes, place, cause: Cause::QueueFull });
         });
+        let (now_empty, shed) = (entry.is_empty(), self.discarded.len() - before);
+        for left in (0..shed).rev() {
+            self.scheduler.on_discard(class, now_empty && left == 0);
+        }
         offer
     }
 
