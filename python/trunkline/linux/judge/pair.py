@@ -275,9 +275,9 @@ def packet_ns(pair: Pair, flow: str) -> int:
     links = [pair.network["links"][index] for index in crossed(pair.network, flow)]
     rates = [link["rate_bit_s"] for link in links]
     for link in links:
-        classes = pair.network["ports"][link["port"]]["classes"]
+        shares = pair.network["ports"][link["port"]]["scheduler"]["shares"]
         # A shaper lets a packet go at its own rate.
-        rates += [each["share"]["rate_bit_s"] for each in classes if each["share"]["rate_bit_s"]]
+        rates += [each["rate_bit_s"] for each in shares if each.get("rate_bit_s")]
     return largest(pair) * 8 * 10**9 // min(rates) if rates else 0
 
 

@@ -20,7 +20,16 @@ from trunkline.linux.plan.script import Script
 
 if TYPE_CHECKING:
     from trunkline.network.types import Link
-    from trunkline.network.types.ports import Class, Port, Share
+    from trunkline.network.types.ports import (
+        Drr,
+        DrrShare,
+        Htb,
+        HtbShare,
+        Port,
+        PriorityShare,
+        Shaped,
+        ShapedShare,
+    )
 
 ETHERNET: Final = 14
 """Link-layer bytes that the kernel counts at a veth device [B]."""
@@ -85,7 +94,8 @@ def port(
     rate, device = link["rate_bit_s"], side.device
     overhead = link["header_bytes"] - ETHERNET
     stab = f"stab overhead {overhead} linklayer ethernet " if overhead else ""
-    kind = config["scheduler"]["kind"]
+    scheduler = config["scheduler"]
+    kind = scheduler["kind"]
     about = f"port {config['name']} of {link['name']}: {rate} bit/s, {kind}"
     script.say(side.node, "tc", f"qdisc add dev {device} root handle 1: {stab}htb default 1", about)
     if kind in NEAREST:
@@ -96,7 +106,30 @@ def port(
             "scheduler",
         )
         return {}
-    if config["ecn_in_mpls"]:
+    _refuse_unlike(script, link, config)
+    # A microsecond's worth in a guest; timers of real routers are late by up to a millisecond.
+    routers = script.ground.routers
+    burst = max(_FRAME, rate // 8_000) if routers else max(1, -(-rate // 8_000_000))
+    script.say(
+        side.node,
+        "tc",
+        f"class add dev {device} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit "
+        f"burst {burst}b cburst {burst}b quantum {_LINK_QUANTUM}",
+    )
+    if scheduler["kind"] == "priority":
+        return _priority(script, side, config, scheduler["shares"])
+    if scheduler["kind"] == "drr":
+        return _drr(script, side, config, scheduler)
+    if scheduler["kind"] == "shaped":
+        return _shaped(script, side, config, scheduler)
+    if scheduler["kind"] == "htb":
+        return _htb(script, side, config, scheduler)
+    return {0: _leaf(script, side, config, 0, "1:1", "")}
+
+
+def _refuse_unlike(script: Script, link: Link, config: Port) -> None:
+    """Refuses what the kernel does otherwise: marks under labels, the size of one packet."""
+    if config.get("ecn_in_mpls"):
         script.refuse(
             f"port {config['name']}: the Linux kernel marks no labelled packet, it drops it; "
             "nearest: ecn_in_mpls: false",
@@ -106,7 +139,9 @@ def port(
         )
     for its in config["classes"]:
         aqm = its["queue"]["aqm"]
-        if aqm.get("mtu_bytes", link["mtu_bytes"] + ETHERNET) != link["mtu_bytes"] + ETHERNET:
+        if aqm["kind"] not in ("codel", "pie"):
+            continue
+        if aqm["mtu_bytes"] != link["mtu_bytes"] + ETHERNET:
             script.refuse(
                 f"queue of {config['name']}.{its['name']}: the kernel's {aqm['kind']} takes as one "
                 f"packet the device's MTU and {ETHERNET} B of Ethernet; {link['name']} has mtu "
@@ -119,23 +154,6 @@ def port(
                 "aqm",
                 "mtu",
             )
-    # A microsecond's worth in a guest; timers of real routers are late by up to a millisecond.
-    routers = script.ground.routers
-    burst = max(_FRAME, rate // 8_000) if routers else max(1, -(-rate // 8_000_000))
-    script.say(
-        side.node,
-        "tc",
-        f"class add dev {device} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit "
-        f"burst {burst}b cburst {burst}b quantum {_LINK_QUANTUM}",
-    )
-    make = {
-        "fifo": _fifo,
-        "priority": _priority,
-        "drr": _drr,
-        "shaped": _shaped,
-        "htb": _htb,
-    }[kind]
-    return make(script, side, config)
 
 
 def wire(script: Script, side: Side, link: Link) -> None:
@@ -174,12 +192,10 @@ def _microseconds(time_ns: int) -> str:
     return f"{time_ns // 1000}.{time_ns % 1000:03}us"
 
 
-def _fifo(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
-    return {0: _leaf(script, side, config, 0, "1:1", "")}
-
-
-def _priority(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
-    order = _order(script, config)
+def _priority(
+    script: Script, side: Side, config: Port, shares: Sequence[PriorityShare]
+) -> dict[int, Leaf]:
+    order = _order(script, config, shares)
     bands = max(2, len(order))
     last = " ".join([str(bands - 1)] * 16)
     script.say(
@@ -193,9 +209,11 @@ def _priority(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
     }
 
 
-def _order(script: Script, config: Port) -> list[int]:
+def _order(
+    script: Script, config: Port, shares: Sequence[PriorityShare | ShapedShare]
+) -> list[int]:
     """Classes by priority; the kernel's have a rank each."""
-    priorities = [its["priority"] for its in config["scheduler"]["shares"]]
+    priorities = [its["priority"] for its in shares]
     if len(set(priorities)) < len(priorities):
         script.refuse(
             f"port {config['name']}: classes of equal priority take turns, the bands of Linux's "
@@ -215,11 +233,10 @@ def _order(script: Script, config: Port) -> list[int]:
     return sorted(range(len(priorities)), key=lambda index: (priorities[index], index))
 
 
-def _drr(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
+def _drr(script: Script, side: Side, config: Port, scheduler: Drr) -> dict[int, Leaf]:
     script.say(side.node, "tc", f"qdisc add dev {side.device} parent 1:1 handle 10: drr")
-    shares = config["scheduler"]["shares"]
     made = {}
-    for index, quantum in enumerate(quanta(shares)):
+    for index, quantum in enumerate(quanta(scheduler["shares"])):
         parent = f"10:{index + 1:x}"
         script.say(
             side.node,
@@ -231,16 +248,17 @@ def _drr(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
     return made
 
 
-def quanta(shares: Sequence[Share]) -> list[int]:
+def quanta(shares: Sequence[DrrShare]) -> list[int]:
     """Quantum of each class of a deficit round robin [B]; by weight where none is set."""
     weights = [its["weight"] for its in shares if not its["quantum_bytes"]]
     smallest = min(weights, default=1)
     return [its["quantum_bytes"] or _BASE_QUANTUM * its["weight"] // smallest for its in shares]
 
 
-def _shaped(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
+def _shaped(script: Script, side: Side, config: Port, scheduler: Shaped) -> dict[int, Leaf]:
     """Bands of a prio with a token bucket in each: both ask for tokens for the whole packet."""
-    order = _order(script, config)
+    shares = scheduler["shares"]
+    order = _order(script, config, shares)
     bands = max(2, len(order))
     last = " ".join([str(bands - 1)] * 16)
     script.say(
@@ -251,7 +269,7 @@ def _shaped(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
     made = {}
     for band, index in enumerate(order, start=1):
         its, parent = config["classes"][index], f"10:{band:x}"
-        share = config["scheduler"]["shares"][index]
+        share = shares[index]
         if share["rate_bit_s"]:
             # The queue below has the limit; the bucket's own must not bind.
             script.say(
@@ -265,7 +283,7 @@ def _shaped(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
             made[index] = _leaf(script, side, config, index, below, parent)
         else:
             made[index] = _leaf(script, side, config, index, parent, parent)
-    if any(its["rate_bit_s"] for its in config["scheduler"]["shares"]):
+    if any(its["rate_bit_s"] for its in shares):
         script.note(
             f"port {config['name']}: Linux's tbf drops packets larger than its burst, the "
             "simulator lets them pass with a full bucket"
@@ -273,10 +291,10 @@ def _shaped(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
     return made
 
 
-def _htb(script: Script, side: Side, config: Port) -> dict[int, Leaf]:
+def _htb(script: Script, side: Side, config: Port, scheduler: Htb) -> dict[int, Leaf]:
     """A tree of its own below the link's class: it chooses when the link is free, not before."""
     script.say(side.node, "tc", f"qdisc add dev {side.device} parent 1:1 handle 10: htb")
-    shares = config["scheduler"]["shares"]
+    shares = scheduler["shares"]
     parents = {share["parent"] for share in shares}
     made = {}
     for index in _top_down(shares):
@@ -306,7 +324,7 @@ def _classid(index: int) -> str:
     return f"10:{index + 1:x}"
 
 
-def _top_down(shares: Sequence[Share]) -> list[int]:
+def _top_down(shares: Sequence[HtbShare]) -> list[int]:
     """Classes in an order in which each comes after its parent."""
     order: list[int] = []
     while len(order) < len(shares):

@@ -9,7 +9,16 @@ means is said once, in Rust.
 from typing import Literal, NotRequired, TypedDict
 
 from trunkline.network.types.flows import Agent, Flow
-from trunkline.network.types.ports import Aqm, Class, Classifier, Port, Share, TcRed
+from trunkline.network.types.ports import (
+    Aqm,
+    Class,
+    Classifier,
+    Flows,
+    Port,
+    Queue,
+    Scheduler,
+    TcRed,
+)
 from trunkline.network.types.recovery import Protection, Recovery
 
 __all__ = [
@@ -21,6 +30,7 @@ __all__ = [
     "Conditioner",
     "DiffServ",
     "Flow",
+    "Flows",
     "Ftn",
     "Ilm",
     "Link",
@@ -33,9 +43,10 @@ __all__ = [
     "Probe",
     "Profile",
     "Protection",
+    "Queue",
     "Recovery",
     "Run",
-    "Share",
+    "Scheduler",
     "TcRed",
 ]
 

@@ -102,43 +102,170 @@ class Gred(TypedDict):
     harddrop: bool
 
 
-Aqm = DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred
+class Codel(TypedDict):
+    """Keys of ``codel``."""
+
+    kind: Literal["codel"]
+    target_ns: int
+    interval_ns: int
+    mtu_bytes: int
+    ce_threshold_ns: int | None
+    arithmetic: Literal["exact", "linux"]
+
+
+class Pie(TypedDict):
+    """Keys of ``pie``."""
+
+    kind: Literal["pie"]
+    target_ns: int
+    tupdate_ns: int
+    alpha: float
+    beta: float
+    burst_ns: int
+    mtu_bytes: int
+
+
+Aqm = DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred | Codel | Pie
+
+
+class Flows(TypedDict):
+    """Flow queueing: a queue for each flow that a port can tell apart."""
+
+    queues: int | None
+    labelled: Literal["label", "five-tuple"]
+    quantum_bytes: int
+    new_first: bool
+    flow_limit_packets: int | None
+    overflow: Literal["arrival", "tail", "head"]
+    batch: int
 
 
 class Queue(TypedDict):
-    """A queue: its limits and who judges arrivals."""
+    """A queue: its limits, who judges its packets, its queues by flow."""
 
     limit_packets: int | None
     limit_bytes: int | None
     counts_in_service: bool
     aqm: Aqm
+    flows: NotRequired[Flows | None]
 
 
-class Share(TypedDict):
-    """What the scheduler owes a class."""
+class FifoShare(TypedDict):
+    """Nothing: there is one class."""
 
-    priority: NotRequired[int]
-    weight: NotRequired[int]
-    quantum_bytes: NotRequired[int]
-    rate_bit_s: NotRequired[int]
-    ceil_bit_s: NotRequired[int]
-    burst_bytes: NotRequired[int]
-    cburst_bytes: NotRequired[int]
-    parent: NotRequired[int | None]
-    borrow: NotRequired[bool]
-    isolated: NotRequired[bool]
-    max_burst_packets: NotRequired[int]
-    average_packet_bytes: NotRequired[int]
-    ewma_log: NotRequired[int]
-    min_idle_ns: NotRequired[int | None]
+
+class PriorityShare(TypedDict):
+    """Share of a class under ``priority``."""
+
+    priority: int
+
+
+class DrrShare(TypedDict):
+    """Share of a class under ``drr``."""
+
+    quantum_bytes: int
+    weight: int
+
+
+class WfqShare(TypedDict):
+    """Share of a class under ``wfq``."""
+
+    weight: int
+
+
+class ShapedShare(TypedDict):
+    """Share of a class under ``shaped``."""
+
+    priority: int
+    rate_bit_s: int
+    burst_bytes: int
+
+
+class HtbShare(TypedDict):
+    """Share of a class under ``htb``."""
+
+    priority: int
+    quantum_bytes: int
+    rate_bit_s: int
+    ceil_bit_s: int
+    burst_bytes: int
+    cburst_bytes: int
+    parent: int | None
+
+
+class CbqShare(TypedDict):
+    """Share of a class under ``cbq`` and ``cbq-ancestor-only``."""
+
+    priority: int
+    quantum_bytes: int
+    rate_bit_s: int
+    parent: int | None
+    borrow: bool
+    isolated: bool
+    max_burst_packets: int
+    average_packet_bytes: int
+    ewma_log: int
+    min_idle_ns: int | None
+
+
+class Fifo(TypedDict):
+    """One class, in order of arrival."""
+
+    kind: Literal["fifo"]
+    shares: list[FifoShare]
+
+
+class Priority(TypedDict):
+    """Strict priority."""
+
+    kind: Literal["priority"]
+    shares: list[PriorityShare]
+
+
+class Drr(TypedDict):
+    """Deficit round robin."""
+
+    kind: Literal["drr"]
+    shares: list[DrrShare]
+
+
+class Wfq(TypedDict):
+    """Weighted fair queueing."""
+
+    kind: Literal["wfq"]
+    shares: list[WfqShare]
+
+
+class Shaped(TypedDict):
+    """Classes shaped by token buckets."""
+
+    kind: Literal["shaped"]
+    shares: list[ShapedShare]
+
+
+class Htb(TypedDict):
+    """Hierarchical token bucket."""
+
+    kind: Literal["htb"]
+    shares: list[HtbShare]
+
+
+class Cbq(TypedDict):
+    """Class-based queueing."""
+
+    kind: Literal["cbq", "cbq-ancestor-only"]
+    shares: list[CbqShare]
+
+
+Scheduler = Fifo | Priority | Drr | Wfq | Shaped | Htb | Cbq
+"""Which class sends next, and what each is due, in the order of the classes."""
 
 
 class Class(TypedDict):
-    """A class of a port: a queue and its share."""
+    """A class of a port."""
 
     name: str
     queue: Queue
-    share: Share
 
 
 class Port(TypedDict):
@@ -147,6 +274,5 @@ class Port(TypedDict):
     name: str
     classifier: Classifier
     classes: list[Class]
-    scheduler: Literal[
-        "fifo", "priority", "drr", "wfq", "shaped", "htb", "cbq", "cbq-ancestor-only"
-    ]
+    scheduler: Scheduler
+    ecn_in_mpls: NotRequired[bool]
