@@ -20,7 +20,7 @@ use trunkline_port::sched::SchedulerConfig;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// Version of this format: 1.
+    /// Version of this format: 2.
     pub format: u32,
     /// Name of the scenario.
     pub name: String,

@@ -11,7 +11,7 @@ from trunkline.scenario.resolved import Resolved
 
 __all__ = ["compile"]
 
-FORMAT = 1
+FORMAT = 2
 _SEED = Whole("a seed", 0, 2**64 - 1)
 
 

@@ -43,7 +43,7 @@ impl Lab {
         let everything_fits = ports::fifo(UNLIMITED);
         Self {
             network: Network {
-                format: 1,
+                format: 2,
                 name: "test".into(),
                 nodes: vec![],
                 links: vec![],
