@@ -28,6 +28,7 @@ KEYWORDS = {
     "oneOf",
     "pattern",
     "properties",
+    "propertyNames",
     "required",
     "title",
     "type",
@@ -91,6 +92,8 @@ def valid_mapping(value: dict[str, Any], rule: dict[str, Any], root: dict[str, A
     if not set(rule.get("required", [])) <= set(value):
         return False
     if len(value) < rule.get("minProperties", 0):
+        return False
+    if not all(valid(key, rule.get("propertyNames", {}), root) for key in value):
         return False
     for key, each in value.items():
         its = known.get(key, rule.get("additionalProperties", True))
