@@ -15,6 +15,7 @@ import pytest
 from trunkline.cli.examples_command import examples
 from trunkline.cli.inspect_command import SECTIONS
 from trunkline.cli.reproduce_command import STUDIES
+from trunkline.network.compile import FORMAT
 from trunkline.study.language import catalogue
 
 BROKEN = """\
@@ -200,7 +201,7 @@ def test_compile_prints_canonical_json(trunkline, hello):
     text = trunkline("compile", hello).stdout.rstrip("\n")
     about = json.loads(text)
     assert text == json.dumps(about, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    assert about["format"] == 1
+    assert about["format"] == FORMAT
     assert json.loads(trunkline("compile", hello, "--pretty").stdout) == about
     assert json.loads(trunkline("compile", hello, "--seed", "9").stdout)["run"]["seed"] == 9
 
@@ -239,7 +240,7 @@ def test_inspect_shows_one_section_when_asked(trunkline, section):
 
 def test_inspect_json_holds_network_and_named_routes(trunkline, hello):
     about = json.loads(trunkline("inspect", hello, "--json").stdout)
-    assert about["network"]["format"] == 1
+    assert about["network"]["format"] == FORMAT
     assert {"node", "destination", "link"} == set(about["routes"][0])
 
 

@@ -124,7 +124,8 @@ def test_reproduce_runs_in_the_kernel_what_it_can_and_names_the_rest(monkeypatch
     monkeypatch.setattr(verify, "verify_runs", compared)
     monkeypatch.setattr(readiness, "choose", lambda _: "uml")
     words = ["avallone2003", "--engine", "linux", "--seeds", "2", *words]
-    done = CliRunner().invoke(reproduce_command, words, standalone_mode=False)
+    wide = {"COLUMNS": "160"}
+    done = CliRunner(env=wide).invoke(reproduce_command, words, standalone_mode=False)
     assert done.return_value == status
     # Best effort, DiffServ, MPLS and DiffServ over MPLS with HTB; what has CBQ is left out.
     assert asked == [[1, 2]] * 4

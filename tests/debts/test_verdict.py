@@ -182,7 +182,8 @@ def test_the_command_says_what_was_compared_and_ends_with_the_outcome(
     (tmp_path / "line.yaml").write_text(LINE)
     (tmp_path / "other.yaml").write_text(LINE.replace(*change) if change[0] else LINE)
     words = [str(tmp_path / "line.yaml"), "--against", str(tmp_path / "other.yaml")]
-    done = CliRunner().invoke(command, words, standalone_mode=False)
+    wide = {"COLUMNS": "160"}
+    done = CliRunner(env=wide).invoke(command, words, standalone_mode=False)
     assert done.return_value == status
     assert said in done.stdout
     assert "lost by cause" in done.stdout

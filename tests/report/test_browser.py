@@ -55,7 +55,7 @@ def test_every_studys_report_is_drawn_in_full(name, tmp_path, look, capsys):
         image.evaluate("(it) => it.decode().then(() => it.naturalWidth)") > 100
         for image in looker.page.locator(".picture img").all()
     )
-    claims = looker.page.locator("#verdict .verdict").locator("li.held, li.broken")
+    claims = looker.page.locator("#verdict .verdict").locator("li.held, li.broken, li.undecided")
     assert claims.count() == len(done.to_json()["claims"])
     assert "2 seeds" in looker.page.locator("#verdict .verdict li.doubt").inner_text()
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from trunkline.results.table import Scalar, Table
 from trunkline.results.tables import Field, column
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Column
     from rich.table import Table as RichTable
+    from rich.text import Text
 
     from trunkline.results.results import Results
 
@@ -57,7 +62,7 @@ def render(results: Results, *, width: int | None = None, colour: bool = False) 
 def draw(
     tables: Sequence[RichTable], last: str = "", *, width: int | None = None, colour: bool = False
 ) -> str:
-    """Write rich tables and a closing line as text."""
+    """Write rich tables and a closing line as text; a table that is too wide becomes several."""
     from rich.console import Console
 
     out = io.StringIO()
@@ -71,10 +76,46 @@ def draw(
         emoji=False,
     )
     for table in tables:
-        console.print(table)
+        for block in _blocks(table, console):
+            console.print(block)
     if last:
         console.print(last)
     return out.getvalue()
+
+
+def _blocks(table: RichTable, console: Console) -> list[RichTable]:
+    """A table as one, or as several below each other that repeat the names and cut no number."""
+
+    def part(columns: list[Column]) -> RichTable:
+        block = copy(table)
+        block.columns = [replace(each, _index=index) for index, each in enumerate(columns)]
+        return block
+
+    def needs(columns: list[Column]) -> int:
+        # Asked with all room there is: a measurement never exceeds the room it is given.
+        return console.measure(part(columns), options=console.options.update(width=10_000)).minimum
+
+    names = [each for each in table.columns if each.justify == "left"]
+    numbers = [each for each in table.columns if each.justify != "left"]
+    for each in table.columns:
+        texts = cast("list[Text]", [each.header, *each.cells])
+        each.min_width = max(text.cell_len for text in texts)
+    for each in names:
+        # A name may be folded, but not to a column of single letters.
+        share = max(4, console.width // (3 * len(names)))
+        each.min_width = min(each.min_width or share, share)
+    blocks: list[RichTable] = []
+    while numbers:
+        taken = len(numbers)
+        while taken > 1 and needs(names + numbers[:taken]) > console.width:
+            taken -= 1
+        blocks.append(part(names + numbers[:taken]))
+        numbers = numbers[taken:]
+    for block in blocks[1:]:
+        block.title = None
+    for block in blocks[:-1]:
+        block.caption = None
+    return blocks or [table]
 
 
 def frame(title: str, columns: Sequence[str], *, names: int = 1) -> RichTable:

@@ -42,6 +42,7 @@ zip: [{a: [1], b: [2]}]
 sample: {points: 2, seed: 3, ranges: {size: {from: 100 B, to: 1 kB, step: 100 B, scale: log}}}
 columns:
   both: {series: {measure: throughput, targets: max}, of: f, unit: kbit/s, hidden: off, digits: 0}
+  worst: {table: flows, measure: delay_p99_s, where: {flow: "*"}, over: max, unit: ms}
   sent: {table: flows, measure: packets_sent, where: {flow: f}, unit: packets}
   all: {series: {measure: throughput, time: all}, of: f, unit: kbit/s}
   half: {value: both / 2, unit: kbit/s}

@@ -6,8 +6,7 @@ import shutil
 import pytest
 
 from trunkline.study.language.catalogue import FOLDER
-from trunkline.study.outcome import sensitivity
-from trunkline.study.outcome.sensitivity import Trial, render
+from trunkline.study.outcome.sensitivity import Trial, render, sensitivity
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,25 @@
+"""Tables on narrow terminals: nothing is cut, whatever the width."""
+
+from __future__ import annotations
+
+import pytest
+
+from trunkline.results.render import add, draw, frame
+
+NAMES = ["a-flow-with-a-long-name", "R1->R2"]
+NUMBERS = [f"{1000 + each} Mbit/s" for each in range(9)]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_no_name_and_no_number_is_cut(width: int) -> None:
+    table = frame("Title", ["flow", "link", *(f"measure {i}" for i in range(9))], names=2)
+    add(table, [*NAMES, *NUMBERS])
+    text = draw([table], width=width)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    for number in NUMBERS:
+        assert text.count(number) == 1
+    # The names stand in every block, and the title once.
+    blocks = text.count("measure 0") and text.count("R1->R2")
+    assert blocks == (1 if width == 200 else len([x for x in text.splitlines() if "──" in x]))
+    assert text.count("Title") == 1
