@@ -24,6 +24,7 @@ COMMANDS = (
     "plot",
     "compile",
     "schedule",
+    "te",
     "import",
     "export",
     "schema",

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from trunkline.cli.common import echo_json, echo_tables, load_scenario, scenario_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from trunkline.planning import Plan
+    from trunkline.planning import Plan, Protected
     from trunkline.scenario import Scenario
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 JSON_SCHEMA = 1
 SHOWN = 20
+
+
+def outputs(scenario: str, picture: str) -> Callable[[F], F]:
+    """Options for what a command writes, with what they say of the scenario and the picture."""
+    file = click.Path(dir_okay=False)
+
+    def add(function: F) -> F:
+        for option in (
+            click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+            click.option("--overwrite", is_flag=True, help="Replace earlier files."),
+            click.option("--report", type=file, help="Page with map and tables, .html."),
+            click.option("--picture", type=file, help=picture),
+            click.option("-o", "--out", type=file, help=scenario),
+        ):
+            function = option(function)
+        return function
+
+    return add
 
 
 @click.group("te", short_help="Traffic engineering: place, solve, protect.")
@@ -25,16 +45,10 @@ def command() -> None:
 
 @command.command("place", short_help="Place the paths of a scenario.")
 @scenario_options
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(dir_okay=False),
-    help="New scenario with every route written out; placing it again gives the same.",
+@outputs(
+    "New scenario with every route written out; placing it again gives the same.",
+    "Utilisation map, as .svg.",
 )
-@click.option("--picture", type=click.Path(dir_okay=False), help="Utilisation map, as .svg.")
-@click.option("--report", type=click.Path(dir_okay=False), help="Page with map and tables, .html.")
-@click.option("--overwrite", is_flag=True, help="Replace earlier files.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def place(
     file: str,
     overrides: tuple[str, ...],
@@ -69,6 +83,79 @@ def place(
         echo_json({"schema": JSON_SCHEMA} | plan.to_dict())
         return
     show(plan)
+
+
+@command.command("protect", short_help="Compute backups for the paths of a scenario.")
+@scenario_options
+@click.option(
+    "--kind",
+    type=click.Choice(["facility-bypass", "detour", "backup", "one-plus-one"]),
+    help="Protection of all paths, where FILE has none with `backup: auto`. Default: "
+    "facility-bypass.",
+)
+@click.option(
+    "--around",
+    type=click.Choice(["link", "node", "risk"]),
+    help="What its backups go around. Default: link.",
+)
+@click.option(
+    "--bandwidth", metavar="SHARE", help="Bandwidth that its backups must find, as 100 %."
+)
+@outputs("New scenario with every backup written out.", "Map at the worst single failure, as .svg.")
+def protect(
+    file: str,
+    overrides: tuple[str, ...],
+    strict: bool,
+    kind: str | None,
+    around: str | None,
+    bandwidth: str | None,
+    out: str | None,
+    picture: str | None,
+    report: str | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Say which backups protect the paths of FILE, what bandwidth they share, and what has none.
+
+    Protections with `backup: auto` say what is wanted; where FILE has none, all paths of its trunks
+    are protected as the options say.
+    """
+    from pathlib import Path
+
+    from trunkline.planning import protect as protected
+    from trunkline.planning import protected_page as pages
+    from trunkline.planning import with_backups
+
+    free((out, picture, report), overwrite)
+    scenario = leniently(file, overrides, strict)
+    if any(each.backup == "auto" for each in scenario.protections.values()):
+        if kind or around or bandwidth:
+            raise click.UsageError(
+                f"{file} says itself which backups it wants: --kind, --around and --bandwidth are "
+                "for files without `backup: auto`."
+            )
+    else:
+        scenario = with_backups(
+            scenario, kind=kind or "facility-bypass", around=around or "link", share=bandwidth
+        )
+    plan = protected(scenario)
+    if out is not None:
+        bare = [each for each in plan.unprotected if not each.by_link]
+        write_scenario(
+            scenario,
+            file,
+            out,
+            [f"Backups of {file} written out by `trunkline te protect`."]
+            + [f"Unprotected: {each.path} at {each.around}: {each.why}." for each in bare],
+        )
+    for target, make in ((picture, pages.svg), (report, pages.html)):
+        if target is not None:
+            Path(target).write_text(make(scenario, plan), encoding="utf-8", newline="\n")
+            click.echo(f"{target} written", err=True)
+    if as_json:
+        echo_json({"schema": JSON_SCHEMA} | plan.to_dict())
+        return
+    show_protected(plan)
 
 
 def leniently(file: str, overrides: tuple[str, ...], strict: bool) -> Scenario:
@@ -153,6 +240,42 @@ def show(plan: Plan) -> None:
         tables.append(table)
     placed = len(plan.paths) - len(refused)
     last = f"{placed} of {len(plan.paths)} paths placed"
+    if plan.scale != 1:
+        last += f"; {scaling(plan.scale)}"
+    echo_tables(lambda **kind: draw(tables, last, **kind))
+
+
+def show_protected(plan: Protected) -> None:
+    """Print backups for people."""
+    from trunkline.results.render import add, draw, frame, percent, quantity
+    from trunkline.scenario.units import format_time
+
+    heads = ["backup", "around", "route", "paths", "bandwidth", "longer by"]
+    backups = frame("Backups", heads, names=3)
+    for each in plan.backups[:SHOWN]:
+        longer = format_time(round(each.stretch_s * 1e9))
+        rate = quantity(each.bandwidth_bit_s, "bit/s")
+        route = " ".join(each.route)
+        add(backups, [each.backup, each.around, route, str(len(each.paths)), rate, longer])
+    heads = ["link", "capacity", "load", "backups", "if not shared", "worst"]
+    links = frame("Links at the worst single failure", heads)
+    for link in sorted(plan.links, key=lambda each: -each.utilisation)[:SHOWN]:
+        amounts = (
+            *(link.capacity_bit_s, link.load_bit_s, link.backup_bit_s),
+            link.unshared_bit_s,
+        )
+        add(links, [link.link, *(quantity(v, "bit/s") for v in amounts), percent(link.utilisation)])
+    tables = [backups, links]
+    if plan.unprotected:
+        table = frame("No such backup", ["path", "around", "why", "its link"], names=4)
+        for gap in plan.unprotected[:SHOWN]:
+            covered = "protected" if gap.by_link else "unprotected"
+            add(table, [gap.path, gap.around, gap.why, covered])
+        tables.append(table)
+    bare = sum(not each.by_link for each in plan.unprotected)
+    last = f"{plan.places - bare} of {plan.places} places have a backup"
+    if not plan.places:
+        last = "no trunk rides a path: there is nothing to protect"
     if plan.scale != 1:
         last += f"; {scaling(plan.scale)}"
     echo_tables(lambda **kind: draw(tables, last, **kind))

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from trunkline.network.mpls import Tables
-from trunkline.scenario.recovery import LOCAL, Failure, Protection
+from trunkline.scenario.recovery import Failure, Protection
 from trunkline.scenario.resolved import Resolved
-from trunkline.scenario.resolved.protections import span
+from trunkline.scenario.resolved.protections import covers, guarded, span
 from trunkline.scenario.resolved.resolved import breaks
 
 __all__ = ["compile"]
@@ -89,15 +89,14 @@ class _Builder:
     def protection(self, name: str, its: Protection, path: str) -> Compiled:
         route = self.scenario.routes[path].nodes
         first, last = span(self.scenario, its, path) or (0, len(route) - 1)
-        crossed = [self.links[each.arc.name] for each in self.scenario.routes[path].crossings]
-        local = its.kind in LOCAL
+        around = guarded(self.scenario, its, path)
         switches, bridge = self.switches(its, path, first, last)
         return {
             "name": name,
             "path": self.number[path],
             "kind": its.kind,
             "node": self.nodes[route[last if its.kind == "one-plus-one" else first]],
-            "watches": crossed[first:last] if local else crossed,
+            "watches": [self.links[arc.name] for arc in around if covers(its, arc)],
             "switches": switches,
             "bridge": bridge,
             "detection": its.detection.compiled(),

@@ -47,6 +47,7 @@ def explicit(scenario: Scenario, *, remarks: Sequence[str] = ()) -> str:
     for flow, model in scenario.flows.items():
         data["flows"][flow] = {"agent": model.agent} | data["flows"][flow]
     data["paths"] = _paths(its, data.get("paths", {}))
+    data["protections"] = _protections(its, data.get("protections", {}))
     data["trunks"] = _trunks(its, data.get("trunks", {}))
     if any(trunk.split > 1 for trunk in scenario.trunks.values()):
         data["demands"] = {
@@ -72,6 +73,13 @@ def _paths(its: Resolved, written: Mapping[str, Any]) -> dict[str, Any]:
             key: value for key, value in said.items() if key not in COMPUTED | {"route"}
         }
     return paths
+
+
+def _protections(its: Resolved, written: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: written.get(name) or each.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        for name, each in its.protections.items()
+    }
 
 
 def _trunks(its: Resolved, written: Mapping[str, Any]) -> dict[str, Any]:

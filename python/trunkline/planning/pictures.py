@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trunkline.planning.place import LinkLoad, Plan
     from trunkline.scenario import Scenario
 
-__all__ = ["html", "svg"]
+__all__ = ["document", "drawing", "html", "rate", "svg", "table", "text"]
 
 STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:62rem;padding:0 1rem;"
@@ -34,10 +34,30 @@ def svg(scenario: Scenario, plan: Plan) -> str:
     str
         An SVG document.
     """
+    use = [link.utilisation for link in plan.links]
+    return drawing(scenario, use, [_said(link) for link in plan.links])
+
+
+def drawing(scenario: Scenario, use: Sequence[float], said: Sequence[str]) -> str:
+    """The network with a number between 0 and 1 for every direction of a link.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Whose network.
+    use : sequence of float
+        What the colours show, by direction in the order of the scenario.
+    said : sequence of str
+        What is said of each.
+
+    Returns
+    -------
+    str
+        An SVG document.
+    """
     sketch = Sketch.of(json.loads(compile(scenario).to_json()))
     places = {name: its.position for name, its in scenario.nodes.items() if its.position}
-    use = [link.utilisation for link in plan.links]
-    return load_map.draw(sketch, places, use, [_said(link) for link in plan.links])
+    return load_map.draw(sketch, places, use, said)
 
 
 def _said(link: LinkLoad) -> str:
@@ -56,20 +76,19 @@ def html(scenario: Scenario, plan: Plan) -> str:
     str
         An HTML document.
     """
-    title = _text(f"Traffic engineering of {scenario.name or 'a scenario'}")
-    drawing = svg(scenario, plan).partition("\n")[2]
+    title = f"Traffic engineering of {scenario.name or 'a scenario'}"
     types = sorted({type_ for link in plan.links for type_ in link.by_class_type})
     links = sorted(plan.links, key=lambda each: -each.utilisation)
     refused = [each for each in plan.paths if not each.placed]
     widest = max((each.mlu or 0.0 for each in plan.methods), default=0.0) or 1.0
     parts = [
-        f"<h1>{title}</h1>\n{drawing}",
+        svg(scenario, plan).partition("\n")[2],
         "<h2>Maximum link utilisation by method</h2>",
-        _table(
+        table(
             ["Method", "Utilisation", "", "Bound", "Gap"],
             (
                 [
-                    _text(each.method),
+                    text(each.method),
                     _number(each.mlu),
                     f'<span class="bar" style="width:{20 * (each.mlu or 0) / widest:.2f}rem">'
                     "</span>",
@@ -81,38 +100,58 @@ def html(scenario: Scenario, plan: Plan) -> str:
         ),
     ]
     if refused:
-        rows = ([_text(each.path), _text(each.why)] for each in refused)
-        parts += ["<h2>Paths that are not placed</h2>", _table(["Path", "Why"], rows)]
+        rows = ([text(each.path), text(each.why)] for each in refused)
+        parts += ["<h2>Paths that are not placed</h2>", table(["Path", "Why"], rows)]
     heads = ["Link", "Capacity", "Load", "Utilisation", "Reserved", *types]
     rows = (
         [
-            _text(each.link),
-            *(_rate(v) for v in (each.capacity_bit_s, each.load_bit_s)),
+            text(each.link),
+            *(rate(v) for v in (each.capacity_bit_s, each.load_bit_s)),
             percent(each.utilisation),
-            _rate(each.reserved_bit_s),
-            *(_rate(each.by_class_type.get(type_, 0)) for type_ in types),
+            rate(each.reserved_bit_s),
+            *(rate(each.by_class_type.get(type_, 0)) for type_ in types),
         ]
         for each in links
     )
-    parts += ["<h2>Load and reservation of links, by class type</h2>", _table(heads, rows)]
+    parts += ["<h2>Load and reservation of links, by class type</h2>", table(heads, rows)]
     rows = (
-        [_text(each.path), _text(", ".join(each.route)), _rate(each.bandwidth_bit_s)]
+        [text(each.path), text(", ".join(each.route)), rate(each.bandwidth_bit_s)]
         for each in plan.paths
         if each.placed
     )
-    parts += ["<h2>Paths</h2>", _table(["Path", "Route", "Bandwidth"], rows)]
+    parts += ["<h2>Paths</h2>", table(["Path", "Route", "Bandwidth"], rows)]
+    return document(title, parts)
+
+
+def document(title: str, parts: Iterable[str]) -> str:
+    """A page of its own.
+
+    Parameters
+    ----------
+    title : str
+        Its heading.
+    parts : iterable of str
+        HTML.
+
+    Returns
+    -------
+    str
+        An HTML document without scripts.
+    """
+    title = text(title)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         "style-src 'unsafe-inline'\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{STYLE}</style></head><body>"
+        f"<title>{title}</title><style>{STYLE}</style></head><body><h1>{title}</h1>\n"
         + "\n".join(parts)
         + "</body></html>\n"
     )
 
 
-def _table(heads: list[str], rows: Iterable[list[str]]) -> str:
+def table(heads: list[str], rows: Iterable[list[str]]) -> str:
+    """A table of cells that are HTML."""
     head = "".join(f"<th>{each}</th>" for each in heads)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
@@ -122,9 +161,11 @@ def _number(value: float | None) -> str:
     return "–" if value is None else percent(value)
 
 
-def _rate(value: int) -> str:
+def rate(value: int) -> str:
+    """A rate for a cell."""
     return quantity(value, "bit/s")
 
 
-def _text(words: str) -> str:
+def text(words: str) -> str:
+    """Words for a cell."""
     return escape(printable(words))

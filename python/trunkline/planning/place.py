@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trunkline.te.place import Outcome, Placement
     from trunkline.te.topology import Floats, Topology
 
-__all__ = ["LinkLoad", "Method", "PlacedPath", "Plan", "place"]
+__all__ = ["LinkLoad", "Method", "PlacedPath", "Plan", "lsp_loads", "place"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def place(scenario: Scenario) -> Plan:
     full = its.unscaled()
     graph = topology(full)
     made = full.placement or place_paths(full, graph)
-    loads = _lsp_loads(full, graph, made) + by_igp(full, graph, on_igp(full))
+    loads = lsp_loads(full, graph, made) + by_igp(full, graph, on_igp(full))
     return Plan(
         _methods(full, graph, loads),
         tuple(_path(full, graph, each) for each in made.outcomes),
@@ -165,7 +165,8 @@ def place(scenario: Scenario) -> Plan:
     )
 
 
-def _lsp_loads(scenario: Resolved, graph: Topology, made: Placement) -> Floats:
+def lsp_loads(scenario: Resolved, graph: Topology, made: Placement) -> Floats:
+    """Load of every arc by demands on label-switched paths [bit/s]."""
     loads = np.zeros(len(graph.arcs))
     on_path = carried(scenario)
     for outcome in made.outcomes:

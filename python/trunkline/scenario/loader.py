@@ -18,7 +18,7 @@ from trunkline.scenario.places import Origin, place_all
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.text import Map
 
-__all__ = ["file_text", "load", "reloaded"]
+__all__ = ["extended", "file_text", "load", "reloaded"]
 
 Kind = TypeVar("Kind", bound=Sections)
 
@@ -146,10 +146,24 @@ def _check_format(document: Any, origin: Origin, problems: Problems) -> None:
 def reloaded(scenario: Kind, overrides: Mapping[str, Any]) -> Kind:
     """A scenario again, with overrides."""
     texts = {key: _as_text(value) for key, value in overrides.items()}
-    kind, document = type(scenario), scenario._document
-    if document is None:
-        document = scenario.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return _load(kind, document, texts, False, scenario._origin)
+    return _load(type(scenario), _document(scenario), texts, False, scenario._origin)
+
+
+def extended(scenario: Kind, section: str, elements: Mapping[str, Any]) -> Kind:
+    """A scenario again, with more elements in a section of named ones."""
+    document = _document(scenario)
+    whole = {**document, section: {**document.get(section, {}), **elements}}
+    made = _load(type(scenario), whole, {}, False, scenario._origin)
+    # The file's text does not hold them.
+    made._source, made._head = "", scenario._head
+    return made
+
+
+def _document(scenario: Sections) -> dict[str, Any]:
+    document: dict[str, Any] | None = scenario._document
+    if document is not None:
+        return document
+    return scenario.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 def _as_text(value: Any) -> str:

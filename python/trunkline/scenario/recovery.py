@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import Names, PositiveTime, Switch, Time, Whole, Word
+from trunkline.scenario.fields import Factor, Names, PositiveTime, Switch, Time, Whole, Word
+from trunkline.scenario.te import Constraints
 
 __all__ = ["LOCAL", "ONE_PATH", "Detection", "Failure", "Outage", "Protection", "Rerouting"]
 
@@ -133,7 +134,28 @@ class Protection(Element):
     backup: Word | None = Field(
         default=None,
         description="Path that takes over. Local repair: from the node that repairs to the node "
-        "where it joins the working path again. Not for restoration.",
+        "where it joins the working path again. Not for restoration. `auto`: computed, one "
+        "for each path or for each place that needs it; any number of paths then.",
+    )
+    link: Names = Field(
+        default=(),
+        description="Links whose failure it covers, in both directions; `A->B` is one direction. "
+        "Absent: all that the backup goes around.",
+    )
+    protect: Literal["link", "node", "risk"] = Field(
+        default="link",
+        description="With `backup: auto`: what a backup goes around: the link, the next node (but "
+        "for the last hop), or the links of the same shared risk groups.",
+    )
+    bandwidth: Factor | None = Field(
+        default=None,
+        description="With `backup: auto`: bandwidth that backups must find, over that of the path; "
+        "backups of different single failures share it. Absent: none.",
+    )
+    constraints: Constraints | None = Field(
+        default=None,
+        description="With `backup: auto`: what backups must satisfy; absent: colours and metric "
+        "of the path, for a backup from end to end its bounds too.",
     )
     detection: Detection = Field(
         default=LossOfSignal(kind="loss-of-signal"), description="How failures are noticed."

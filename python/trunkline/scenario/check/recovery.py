@@ -4,7 +4,7 @@ from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.recovery import LOCAL, ONE_PATH, Failure, Hello, Outage, Protection
 from trunkline.scenario.resolved import Resolved
-from trunkline.scenario.resolved.protections import means_all, shared, span
+from trunkline.scenario.resolved.protections import guarded, means_all, shared, span
 from trunkline.scenario.units import format_time
 
 __all__ = ["check"]
@@ -116,7 +116,7 @@ def _named(scenario: Resolved, protection: Protection, path: Path, problems: Pro
     names: list[tuple[Path, str]] = [
         (("path", index), name) for index, name in enumerate(() if every else protection.path)
     ]
-    if protection.backup is not None:
+    if protection.backup is not None and protection.kind != "restoration":
         names.append((("backup",), protection.backup))
     for where, name in names:
         if name not in scenario.paths:
@@ -154,6 +154,18 @@ def _each(
     for working in protection.path:
         if working in scenario.routes:
             _fits(scenario, protection, working, path, problems)
+    around = [
+        arc
+        for working in protection.path
+        if working in scenario.routes
+        for arc in guarded(scenario, protection, working)
+    ]
+    names = {name for arc in around for name in (arc.link, arc.name)}
+    for index, link in enumerate(protection.link):
+        known = link in scenario.written.links or link in scenario.arc
+        if known and around and link not in names:
+            message = f"link {link} is not among those that the backup goes around"
+            problems.add("protection", (*path, "link", index), message)
 
 
 def _fits(

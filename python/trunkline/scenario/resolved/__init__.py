@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from trunkline.scenario.model import Sections
 from trunkline.scenario.problems import Problems
+from trunkline.scenario.resolved.backups import backups
 from trunkline.scenario.resolved.classes import classes
 from trunkline.scenario.resolved.demands import demands
 from trunkline.scenario.resolved.diffserv import diffserv
@@ -41,6 +42,7 @@ PASSES: tuple[Callable[[Resolved, Problems], None], ...] = (
     diffserv,
     trunks,
     placement,
+    backups,
     scale,
     routes,
     protections,

@@ -8,7 +8,7 @@ from trunkline.scenario.diagnostic import Path as Place
 from trunkline.scenario.path import AUTO, Path
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Arc, Resolved
-from trunkline.scenario.te import CLASS_TYPES
+from trunkline.scenario.te import CLASS_TYPES, Constraints
 from trunkline.scenario.units import format_rate, format_time
 
 if TYPE_CHECKING:
@@ -18,7 +18,19 @@ if TYPE_CHECKING:
     from trunkline.te.topology import Path as Arcs
     from trunkline.te.topology import Topology
 
-__all__ = ["LENIENT", "is_auto", "place", "placement", "route_of", "topology", "why"]
+__all__ = [
+    "LENIENT",
+    "arcs_of",
+    "asked_of",
+    "is_auto",
+    "place",
+    "placement",
+    "refused",
+    "request_of",
+    "route_of",
+    "topology",
+    "why",
+]
 
 LENIENT: ContextVar[bool] = ContextVar("lenient", default=False)
 """Whether a path that cannot be placed is a warning, whatever the scenario says."""
@@ -105,10 +117,10 @@ def place(scenario: Resolved, graph: "Topology") -> "Placement":
     fixed = {
         name: arcs
         for name, path in scenario.paths.items()
-        if not is_auto(path) and (arcs := _arcs(scenario, path)) is not None
+        if not is_auto(path) and (arcs := arcs_of(scenario, path)) is not None
     }
     requests = [
-        _request(scenario, graph, name, path)
+        request_of(scenario, graph, name, path)
         for name, path in scenario.paths.items()
         if name in fixed or is_auto(path)
     ]
@@ -153,25 +165,16 @@ def _pools(scenario: Resolved, graph: "Topology") -> "Pools":
     return te.dste.pools(graph.reservable, rules.model, bounds)
 
 
-def _request(scenario: Resolved, graph: "Topology", name: str, path: Path) -> "Request":
+def request_of(scenario: Resolved, graph: "Topology", name: str, path: Path) -> "Request":
+    """What a path asks for."""
     bandwidth, class_type = scenario.reserved.get(name, (path.bandwidth or 0, 0))
     written = [each for each in path.route if each in scenario.nodes]
     source, target = (str(path.from_), str(path.to)) if is_auto(path) else (written[0], written[-1])
-    asked = te.constraints.Constraints(
-        bandwidth=bandwidth,
-        metric=path.minimise,
-        include_any=frozenset(path.include_any),
-        include_all=frozenset(path.include_all),
-        exclude=frozenset(path.exclude),
-        via=tuple(te.constraints.Via(graph.node[each]) for each in path.via),
-        max_hops=path.max_hops,
-        max_delay=path.max_delay,
-    )
     return te.place.Request(
         name,
         graph.node[source],
         graph.node[target],
-        asked,
+        asked_of(graph, path, bandwidth),
         class_type,
         path.setup,
         path.hold,
@@ -179,7 +182,21 @@ def _request(scenario: Resolved, graph: "Topology", name: str, path: Path) -> "R
     )
 
 
-def _arcs(scenario: Resolved, path: Path) -> "Arcs | None":
+def asked_of(graph: "Topology", said: Constraints, bandwidth: int) -> "te.constraints.Constraints":
+    """Constraints as the algorithms take them."""
+    return te.constraints.Constraints(
+        bandwidth=bandwidth,
+        metric=said.minimise,
+        include_any=frozenset(said.include_any),
+        include_all=frozenset(said.include_all),
+        exclude=frozenset(said.exclude),
+        via=tuple(te.constraints.Via(graph.node[each]) for each in said.via),
+        max_hops=said.max_hops,
+        max_delay=said.max_delay,
+    )
+
+
+def arcs_of(scenario: Resolved, path: Path) -> "Arcs | None":
     """Arcs of a written route; None if it has a fault, or rides tunnels."""
     number = {arc.name: index for index, arc in enumerate(scenario.arcs)}
     found: list[int] = []
@@ -221,21 +238,26 @@ def _refused(scenario: Resolved, graph: "Topology", outcome: "Outcome", problems
 
 def why(graph: "Topology", outcome: "Outcome") -> str:
     """Why a path is not placed, in words: the constraint, what could be had, and the cut."""
-    refusal = outcome.refusal
-    if refusal is None:
-        return f"displaced by {', '.join(outcome.displaced_by)}" if outcome.displaced_by else ""
-    said = _words(refusal, outcome.request)
+    said = (
+        [] if outcome.refusal is None else [refused(graph, outcome.refusal, outcome.request.asked)]
+    )
+    if outcome.displaced_by:
+        said.append(f"displaced by {', '.join(outcome.displaced_by)}")
+    return "; ".join(said)
+
+
+def refused(graph: "Topology", refusal: "Refusal", asked: "te.constraints.Constraints") -> str:
+    """Why there is no route, in words."""
+    said = _words(refusal, asked)
     if refusal.cut:
         arcs = [graph.arcs[number] for number in refusal.cut]
         shown = ", ".join(f"{arc.tail}->{arc.head}" for arc in arcs[:6])
         said += f"; the cut is {shown}" + (f" and {len(arcs) - 6} more" if len(arcs) > 6 else "")
-    if outcome.displaced_by:
-        said += f"; displaced by {', '.join(outcome.displaced_by)}"
     return said
 
 
-def _words(refusal: "Refusal", request: "Request") -> str:
-    asked, best = request.asked, refusal.best or 0
+def _words(refusal: "Refusal", asked: "te.constraints.Constraints") -> str:
+    best = refusal.best or 0
     if refusal.reason == "bandwidth":
         got = f"at most {format_rate(best)}" if best > 0 else "nothing"
         return f"bandwidth: {format_rate(asked.bandwidth)} is asked, {got} is unreserved"

@@ -4,7 +4,7 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.recovery import LOCAL, ONE_PATH, Protection
 from trunkline.scenario.resolved.resolved import Arc, Resolved
 
-__all__ = ["means_all", "protections", "shared", "span"]
+__all__ = ["covers", "guarded", "means_all", "protections", "shared", "span"]
 
 
 def protections(scenario: Resolved, problems: Problems) -> None:
@@ -56,16 +56,27 @@ def span(scenario: Resolved, protection: Protection, working: str) -> tuple[int,
     return first, last
 
 
+def covers(protection: Protection, arc: Arc) -> bool:
+    """Whether a protection is for the failure of a direction of a link."""
+    return not protection.link or arc.link in protection.link or arc.name in protection.link
+
+
 def shared(scenario: Resolved, protection: Protection, working: str) -> list[str]:
     """Links that the backup shares with what it protects."""
-    where = span(scenario, protection, working)
-    if protection.backup is None or where is None:
+    if protection.backup is None or span(scenario, protection, working) is None:
         return []
-    crossed = _links(scenario, working)
     theirs = {arc.link for arc in _links(scenario, protection.backup)}
-    if protection.kind in LOCAL:
-        crossed = crossed[where[0] : where[1]]
+    crossed = guarded(scenario, protection, working)
     return list(dict.fromkeys(arc.link for arc in crossed if arc.link in theirs))
+
+
+def guarded(scenario: Resolved, protection: Protection, working: str) -> list[Arc]:
+    """Links of a path that its protection goes around."""
+    crossed = _links(scenario, working)
+    where = span(scenario, protection, working)
+    if protection.kind not in LOCAL or where is None:
+        return crossed
+    return crossed[where[0] : where[1]]
 
 
 def _links(scenario: Resolved, path: str) -> list[Arc]:

@@ -12,6 +12,7 @@ from trunkline.scenario.path import Path, Trunk
 from trunkline.scenario.port import Port
 from trunkline.scenario.probe import Probe
 from trunkline.scenario.recovery import Failure, Protection, Rerouting
+from trunkline.scenario.resolved.backed import Backed
 from trunkline.scenario.schedule import Schedule
 from trunkline.scenario.scheduler import Class
 from trunkline.scenario.sla import Bound, Sla
@@ -175,6 +176,8 @@ class Resolved:
         Bandwidth that each path asks for [bit/s], and its class type.
     placement : te.place.Placement or None
         Where computed routes came from; None where all are written.
+    backed : Backed or None
+        Computed backups; None where no protection asks for any.
     before_scale : Resolved or None
         Links, ports and flows at their own rates, where the scenario is scaled.
     origins : dict
@@ -206,6 +209,7 @@ class Resolved:
     demands: dict[str, Offered] = field(default_factory=dict)
     reserved: dict[str, tuple[int, int]] = field(default_factory=dict)
     placement: "Placement | None" = None
+    backed: Backed | None = None
     before_scale: "Resolved | None" = None
     origins: dict[Place, Place] = field(default_factory=dict)
 

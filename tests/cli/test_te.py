@@ -1,0 +1,70 @@
+"""`trunkline te`: from a published network with its matrix to paths with backups, by commands."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+NETWORK = """\
+trunkline: 1
+nodes: [A, B, C, D]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {}, B-C: {}, C-D: {}, D-A: {}}
+traffic: {data: {agent: udp, size: 500 B}}
+demands:
+  one: {from: A, to: C, rate: 4 Mbit/s, class: data}
+  two: {from: B, to: D, rate: 3 Mbit/s, class: data}
+trunks: {mesh: {demands: all, path: auto}}
+run: {duration: 200 ms}
+"""
+
+
+@pytest.fixture
+def net(tmp_path) -> str:
+    (tmp_path / "net.yaml").write_text(NETWORK, "utf-8")
+    return "net.yaml"
+
+
+def test_place_then_protect_then_run_types_no_yaml(trunkline, net, tmp_path):
+    assert trunkline("te", "place", net, "-o", "placed.yaml").returncode == 0
+    done = trunkline(
+        *("te", "protect", "placed.yaml", "--around", "node", "--bandwidth", "100 %"),
+        *("-o", "safe.yaml", "--picture", "map.svg", "--report", "plan.html"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "4 of 4 places have a backup" in done.stdout
+    assert (tmp_path / "map.svg").read_text("utf-8").startswith("<?xml")
+    page = (tmp_path / "plan.html").read_text("utf-8")
+    assert "frr.A-B-C" in page
+    assert "<script" not in page
+    assert trunkline("run", "safe.yaml", "--strict", "--no-report").returncode == 0
+    again = json.loads(trunkline("te", "protect", "safe.yaml", "--json").stdout)
+    assert again["schema"] == 1
+
+
+def test_protect_json_has_backups_gaps_and_links(trunkline, net):
+    said = json.loads(trunkline("te", "protect", net, "--json").stdout)
+    assert said["coverage"] == 1
+    assert {each["backup"] for each in said["backups"]} >= {"frr.A-B"}
+    assert set(said["links"][0]) == {
+        *("link", "capacity_bit_s", "load_bit_s", "reserved_bit_s", "backup_bit_s"),
+        *("unshared_bit_s", "utilisation"),
+    }
+
+
+def test_a_file_that_says_what_it_wants_takes_no_options(trunkline, net, tmp_path):
+    text = NETWORK + "protections: {p: {path: all, kind: backup, backup: auto}}\n"
+    (tmp_path / "own.yaml").write_text(text, "utf-8")
+    assert trunkline("te", "protect", "own.yaml").returncode == 0
+    done = trunkline("te", "protect", "own.yaml", "--kind", "detour", "-o", "x.yaml")
+    assert done.returncode == 2
+    assert "--kind, --around and --bandwidth are for files without" in done.stderr
+    assert not (tmp_path / "x.yaml").exists()
+
+
+def test_a_bandwidth_without_a_unit_it_has_is_one_error(trunkline, net):
+    done = trunkline("te", "protect", net, "--bandwidth", "5 Mbit/s")
+    assert done.returncode == 2
+    assert "protections[frr].bandwidth" in done.stderr
+    assert "Traceback" not in done.stderr
