@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,11 @@ EXAMPLES = ROOT / "python" / "trunkline" / "examples"
 EVIDENCE = ROOT / "tests" / "evidence" / "linux"
 
 
-def verdict(path: Path, runner: str, seeds: int = 1) -> Verdict:
-    network = compile(load(path))
+LINUX = {"defaults.tcp.preset": "linux"}
+
+
+def verdict(path: Path, runner: str, seeds: int = 1, overrides: Mapping[str, str] = {}) -> Verdict:
+    network = compile(load(path, overrides=overrides))
     return verify.verify(network.to_json(), list(range(1, seeds + 1)), runner=runner)
 
 
@@ -40,7 +43,7 @@ def test_diffserv_over_mpls_agrees_packet_by_packet(uml: str) -> None:
 
 
 def test_tcp_through_drop_tail_agrees(uml: str) -> None:
-    assert differing(verdict(EXAMPLES / "hello.yaml", uml)) == []
+    assert differing(verdict(EXAMPLES / "hello.yaml", uml, overrides=LINUX)) == []
 
 
 def test_the_command_ends_with_a_verdict_and_leaves_the_host_as_it_was(
@@ -63,7 +66,7 @@ def test_an_emulated_machine_agrees_packet_by_packet_and_tcp_in_the_mean(example
     state = examine("qemu")
     if not state.ready:
         pytest.skip(f"the runner qemu is not ready: {state.reason}")
-    found = verdict(EXAMPLES / f"{example}.yaml", "qemu")
+    found = verdict(EXAMPLES / f"{example}.yaml", "qemu", overrides=LINUX)
     assert differing(found) == []
     assert found.exact is (example != "hello")
 

@@ -60,7 +60,8 @@ impl Receiver {
             every,
             quick,
             linux: config.linux.then(|| {
-                let buffer = Buffer::new(config.first_window(), config.mss_bytes);
+                let buffer =
+                    Buffer::new(config.first_window(), config.window_packets, config.mss_bytes);
                 Box::new(Linux { buffer, answer: Answer::new(timeout) })
             }),
             timer: NEVER,

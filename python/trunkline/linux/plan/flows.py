@@ -19,6 +19,11 @@ MOST_FLOWS: Final = 60_000
 UDP_HEADERS: Final = 28
 TCP_HEADERS: Final = 40
 TIMESTAMPS: Final = 12
+_MOST_WINDOW: Final = 65_535 << 14
+"""Largest window that TCP can tell [B] (RFC 7323 section 2.2)."""
+_BUFFER: Final = 4 << 20
+_LARGEST_BUFFER: Final = 64 << 20
+"""Of a receiver, at first and at most [B]. The kernel advertises half of it."""
 _SHORTEST_NS: Final = 1_000_000
 SAMPLE_NS: Final = 100_000_000
 """Step of TCP's samples where no probe asks for a finer one [ns]."""
@@ -175,8 +180,7 @@ def _tcp(
     if agent["send_overhead_ns"]:
         script.note(f"{name}: the kernel's sender has no send_overhead")
     target = made.end(flow["dst"], flow["fec"], flow["src"], _route(agent))
-    quick = () if agent["delayed_ack"] is not None else ("quickack 1",)
-    origin = made.end(flow["src"], flow["fec_reverse"], flow["dst"], quick)
+    origin = made.end(flow["src"], flow["fec_reverse"], flow["dst"], _route_back(agent))
     steps = [
         probe["step_ns"]
         for probe in data["probes"]
@@ -220,15 +224,21 @@ def _sample_step(steps: Sequence[int]) -> int:
 
 
 def _route(agent: Mapping[str, Any]) -> tuple[str, ...]:
-    """TCP parameters that Linux takes from the route."""
+    """What the sender takes from its route."""
     said = [
         f"initcwnd {round(agent['initial_window'])}",
-        f"cwnd lock {agent['window_packets']}",
         f"rto_min {agent['rto_min_ns'] // 1_000_000}ms",
     ]
     if agent["initial_ssthresh"] is not None:
         said.append(f"ssthresh lock {round(agent['initial_ssthresh'])}")
     return tuple(said)
+
+
+def _route_back(agent: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the receiver takes from its route: the greatest window that it advertises, its ACKs."""
+    window = min(agent["window_packets"] * agent["mss_bytes"], _MOST_WINDOW)
+    said = (f"window {window}",)
+    return said if agent["delayed_ack"] is not None else (*said, "quickack 1")
 
 
 def _agree(script: Script, data: Mapping[str, Any]) -> None:
@@ -273,6 +283,9 @@ def sysctls(data: Mapping[str, Any], node: int) -> list[tuple[str, str]]:
     if not agents:
         return []
     first = agents[0]
+    # A buffer that grows takes the window with it, above what the route allows.
+    windows = [agent["window_packets"] * agent["mss_bytes"] for agent in agents]
+    largest = min(_LARGEST_BUFFER, max(_BUFFER, 2 * max(windows)))
     sack = "1" if _sack(first) else "0"
     base = "net/ipv4/tcp_"
     return [
@@ -282,7 +295,7 @@ def sysctls(data: Mapping[str, Any], node: int) -> list[tuple[str, str]]:
         (f"{base}ecn", "1" if _ecn(first) else "0"),
         (f"{base}no_metrics_save", "1"),
         (f"{base}window_scaling", "1"),
-        (f"{base}rmem", "4096 4194304 67108864"),
+        (f"{base}rmem", f"4096 {_BUFFER} {largest}"),
         (f"{base}wmem", "4096 4194304 67108864"),
         (f"{base}notsent_lowat", "131072"),
     ]

@@ -3,7 +3,7 @@
 //! Source: Linux 6.1 (`tcp_grow_window`, `tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`), which size the buffer by what is read in a round trip (dynamic
 //! right-sizing, Feng et al. 2001): a buffer of 4 MB at first and of 64 MB at most, half of it window.
 //! The window grows by two segments for each that comes, without SACK in order only, up to the
-//! buffer. When much is read at once, as when a hole is filled, the buffer is enlarged.
+//! buffer or its clamp (`tcp_select_initial_window`). When much is read at once, as when a hole is filled, the buffer is enlarged.
 //! Differs: time stamps do not time the round trip; what is held takes no room.
 
 use trunkline_units::Time;
@@ -27,9 +27,9 @@ pub(in crate::tcp) struct Buffer {
 }
 
 impl Buffer {
-    /// Nothing has come: first window [segments], payload of a segment [B].
-    pub fn new(window: u32, mss: u32) -> Self {
-        let segments = |bytes: u64| bytes / 2 / u64::from(mss.max(1));
+    /// Nothing has come: first and largest window [segments], payload of a segment [B].
+    pub fn new(window: u32, largest: u32, mss: u32) -> Self {
+        let segments = |bytes: u64| (bytes / 2 / u64::from(mss.max(1))).min(largest.into());
         Self {
             high: 0,
             window: u64::from(window),
@@ -91,16 +91,25 @@ mod linux {
     /// 4 MB are 2097152 B of window: 1436 segments of 1460 B. From 44 that is 696 steps of 2.
     #[test]
     fn tcp_grow_window_by_two_segments_up_to_half_the_buffer() {
-        let mut buffer = Buffer::new(44, 1460);
+        let mut buffer = Buffer::new(44, u32::MAX, 1460);
         let steps = std::iter::repeat_with(|| buffer.grow()).take_while(|grown| *grown).count();
         assert_eq!((buffer.window, steps), (1436, 696));
+    }
+
+    /// A window of 10 from the start never grows, one of 47 takes two steps from 44.
+    #[test]
+    fn tcp_grow_window_ends_at_its_clamp() {
+        assert!(!Buffer::new(10, 10, 1460).grow());
+        let mut buffer = Buffer::new(44, 47, 1460);
+        let grown = [buffer.grow(), buffer.grow(), buffer.grow()];
+        assert_eq!((buffer.window, grown), (47, [true, true, false]));
     }
 
     /// Ten in order, one each 10 ms, with a window of 4: 4 take 40 ms. Then 90 at once: 2 * 90 + 16 =
     /// 196, and 2 * 196 * (90 - 10) / 10 = 3136 more.
     #[test]
     fn tcp_rcv_space_adjust_much_read_at_once_enlarges_the_buffer() {
-        let mut buffer = Buffer::new(4, 1460);
+        let mut buffer = Buffer::new(4, u32::MAX, 1460);
         for next in 1..=10 {
             let now = u64::from(next) * 10 * MS;
             buffer.time(next, now);

@@ -128,17 +128,16 @@ pub struct Sender {
 
 impl Sender {
     pub fn new(config: &TcpConfig) -> Self {
-        let clamp = config.window_packets.max(1);
         Self {
             sack: config.variant == Variant::Sack,
             timestamps: config.timestamps,
             ecn: config.ecn,
             window: Window {
-                cwnd: f64::from((config.initial_window as u32).clamp(1, clamp)),
+                cwnd: f64::from((config.initial_window as u32).max(1)),
                 ssthresh: config
                     .initial_ssthresh
                     .map_or(f64::INFINITY, |given| given.trunc().max(2.0)),
-                cap: clamp,
+                cap: u32::MAX, // the receiver's window holds segments back, not the congestion window
                 credit: 0,
                 growth: Growth::Linux,
             },
@@ -186,7 +185,7 @@ impl Sender {
             self.finished_at = Some(now);
         }
         self.send_new(now, false);
-        self.writer.write(self.una, self.next);
+        self.writer.write(self.una, self.next, self.offer.largest());
     }
 
     /// No new data after this.
@@ -199,7 +198,7 @@ impl Sender {
         let (seq, retransmission) = self.out.pop_front()?;
         // RFC 3168 section 6.1.2: on the first new data after the reduction.
         let cwr = !retransmission && std::mem::take(&mut self.cwr);
-        let (ip_bytes, push) = (self.sizes.of(seq), self.writer.ends(seq));
+        let (ip_bytes, push) = (self.sizes.of(seq), self.writer.marks(seq));
         Some(Segment { seq, ip_bytes, retransmission, cwr, push })
     }
 
@@ -228,7 +227,7 @@ impl Sender {
             self.repair(repair, now);
         }
         self.send_new(now, false);
-        self.writer.write(self.una, self.next);
+        self.writer.write(self.una, self.next, self.offer.largest());
         if self.una == self.sizes.total {
             self.finished_at = self.finished_at.or(Some(now));
         }
@@ -333,7 +332,7 @@ impl Sender {
     }
 
     pub fn ssthresh(&self) -> f64 {
-        self.window.ssthresh.min(f64::from(self.window.cap))
+        self.window.ssthresh
     }
 
     pub fn srtt(&self) -> Option<f64> {

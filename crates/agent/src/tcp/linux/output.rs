@@ -21,7 +21,7 @@ impl Sender {
             self.next += 1;
             // Two are with the device: the application writes before the others go (small queues).
             if self.next == first + 2 {
-                self.writer.write(self.una, self.next);
+                self.writer.write(self.una, self.next, self.offer.largest());
             }
             if empty || self.pending == Pending::Probe {
                 self.rearm(now);

@@ -2,9 +2,8 @@
 //!
 //! Source: Linux 6.1 (`tcp_sendmsg_locked`, `tcp_push`, `tcp_stream_memory_free`): each write is of
 //! 64 KiB in whole segments and ends with a segment marked; one is cut short, and so ends, where 128
-//! KiB wait to be sent, and the next begins when less than half of that waits.
-//! Differs: the mark within a write that is longer than half the receiver's window is left out: that
-//! window grows as long, and while it grows every segment is acknowledged.
+//! KiB wait to be sent, and the next begins when less than half of that waits. Within a write a segment
+//! is marked when more than half the largest window that was offered has no mark (`forced_push`).
 
 use std::collections::VecDeque;
 
@@ -16,23 +15,32 @@ pub(super) struct Writer {
     mss: u32,
     written: u32,
     total: u32,
-    ends: VecDeque<u32>, // segments that end a write
+    marked: u32,          // one past the last segment marked
+    marks: VecDeque<u32>, // segments marked
 }
 
 impl Writer {
     /// Payload of a segment [B], segments of the whole transfer.
     pub fn new(mss: u32, total: u32) -> Self {
-        Self { mss: mss.max(1), written: 0, total, ends: VecDeque::new() }
+        Self { mss: mss.max(1), written: 0, total, marked: 0, marks: VecDeque::new() }
     }
 
     fn waits(&self, next: u32, below: u32) -> bool {
         (self.written.saturating_sub(next)).saturating_mul(self.mss) < below
     }
 
-    /// All below `una` is acknowledged, `next` is the next to send: writes if there is room.
-    pub fn write(&mut self, una: u32, next: u32) {
-        while self.ends.front().is_some_and(|end| *end < una) {
-            self.ends.pop_front();
+    fn mark(&mut self) {
+        if self.marked < self.written {
+            self.marks.push_back(self.written - 1);
+            self.marked = self.written;
+        }
+    }
+
+    /// All below `una` is acknowledged, `next` is the next to send, `window` the largest that was
+    /// offered [B]: writes if there is room.
+    pub fn write(&mut self, una: u32, next: u32, window: u64) {
+        while self.marks.front().is_some_and(|end| *end < una) {
+            self.marks.pop_front();
         }
         if !self.waits(next, MOST_UNSENT / 2) {
             return;
@@ -44,14 +52,17 @@ impl Writer {
                     break;
                 }
                 self.written += 1;
+                if u64::from(self.written - self.marked) * u64::from(self.mss) > window / 2 {
+                    self.mark();
+                }
             }
-            self.ends.push_back(self.written - 1);
+            self.mark();
         }
     }
 
-    /// Whether the segment ends a write.
-    pub fn ends(&self, seq: u32) -> bool {
-        self.ends.binary_search(&seq).is_ok()
+    /// Whether the segment is marked.
+    pub fn marks(&self, seq: u32) -> bool {
+        self.marks.binary_search(&seq).is_ok()
     }
 }
 
@@ -64,20 +75,29 @@ mod linux {
     #[test]
     fn tcp_sendmsg_each_write_ends_with_a_mark() {
         let mut writer = Writer::new(1460, u32::MAX);
-        writer.write(0, 0);
-        assert_eq!(writer.ends, [43, 87, 89]);
-        writer.write(0, 45);
+        writer.write(0, 0, 1 << 20);
+        assert_eq!(writer.marks, [43, 87, 89]);
+        writer.write(0, 45, 1 << 20);
         assert_eq!(writer.written, 90);
-        writer.write(44, 46);
-        assert_eq!(writer.ends, [87, 89, 133, 135]);
-        assert!(writer.ends(133) && !writer.ends(134));
+        writer.write(44, 46, 1 << 20);
+        assert_eq!(writer.marks, [87, 89, 133, 135]);
+        assert!(writer.marks(133) && !writer.marks(134));
     }
 
     /// Three segments in all: the last one ends the only write.
     #[test]
     fn tcp_sendmsg_the_last_segment_of_a_transfer_is_marked() {
         let mut writer = Writer::new(1460, 3);
-        writer.write(0, 0);
-        assert_eq!(writer.ends, [2]);
+        writer.write(0, 0, 1 << 20);
+        assert_eq!(writer.marks, [2]);
+    }
+
+    /// Half of a window of 48 segments are 24: the 25th, 36500 B, is more. Of the 44 of a write 19 are
+    /// left, which the end of the write marks.
+    #[test]
+    fn forced_push_marks_more_than_half_the_window() {
+        let mut writer = Writer::new(1460, 44);
+        writer.write(0, 0, 48 * 1460);
+        assert_eq!(writer.marks, [24, 43]);
     }
 }
