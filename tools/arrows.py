@@ -21,7 +21,7 @@ PYTHON: dict[str, set[str]] = {
     "scenario": {"te"},
     "importers": {"scenario"},
     "network": {"scenario"},
-    "results": set(),
+    "results": {"_core"},
     "stats": {"results"},
     "engine": {"_core", "scenario", "network", "results"},
     "linux": {"_core", "scenario", "network", "results", "stats", "engine"},

@@ -33,14 +33,16 @@ def routes(network: str) -> list[tuple[int, int, int]]:
 def guest_agent() -> bytes | None:
     """Program of the Linux engine's agent; None where there is none for this platform."""
 
-def causes() -> list[str]:
-    """Names of the causes of drops, by index."""
+def rewrite(network: str) -> str:
+    """A network as the engine reads it, strictly, with every default written out."""
 
-def timeline_events() -> list[str]:
-    """Names of the events in the timeline table, by index."""
-
-def packet_events() -> list[str]:
-    """Names of the events in the packets table, by index."""
+CAUSES: tuple[str, ...]
+TIMELINE_EVENTS: tuple[str, ...]
+PACKET_EVENTS: tuple[str, ...]
+COLOURS: tuple[str, ...]
+ECN: tuple[str, ...]
+FLOW_MEASURES: tuple[str, ...]
+LINK_MEASURES: tuple[str, ...]
 
 def version() -> str:
     """Version of engine and package."""

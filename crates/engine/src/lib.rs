@@ -41,6 +41,7 @@ pub use recovery::{Moment, MOMENTS};
 pub use simulation::{Failure, Simulation};
 pub use tables::{Column, Table};
 pub use trace::EVENTS as PACKET_EVENTS;
+pub use trunkline_packet::{Cause, Colour, Ecn};
 
 /// Runs `network` with `seed` to its end; `interrupted` is asked now and then.
 ///

@@ -219,7 +219,7 @@ pub struct Path {
     /// Links it crosses, in order.
     pub links: Vec<u32>,
     /// Whether to account for the delay, loss and order of the data packets that ride it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub account: bool,
 }
 
@@ -356,6 +356,23 @@ pub struct Run {
 }
 
 impl Measure {
+    /// Every measure.
+    pub const ALL: [Self; 13] = [
+        Self::Throughput,
+        Self::Goodput,
+        Self::Delay,
+        Self::DelayMax,
+        Self::Cwnd,
+        Self::Ssthresh,
+        Self::Srtt,
+        Self::State,
+        Self::QueuePackets,
+        Self::QueueBytes,
+        Self::QueueAverage,
+        Self::Utilisation,
+        Self::Drops,
+    ];
+
     /// Whether the probe's target is a flow; otherwise it is a link.
     #[must_use]
     pub fn is_of_flow(self) -> bool {

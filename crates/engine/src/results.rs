@@ -10,7 +10,7 @@ use crate::queue::QueueCounters;
 use crate::simulation::{Agents, Failure, Simulation};
 use crate::tables::Table;
 use trunkline_agent::tcp::Counters;
-use trunkline_packet::{Cause, PacketId};
+use trunkline_packet::PacketId;
 use trunkline_units::Time;
 
 impl<O: Observer> Simulation<O> {
@@ -204,12 +204,6 @@ impl Inside {
         }
         Ok(())
     }
-}
-
-/// Names of the causes in the drops table, by number.
-#[must_use]
-pub fn causes() -> Vec<&'static str> {
-    Cause::ALL.iter().map(|cause| cause.name()).collect()
 }
 
 fn counters_of(link: &Link) -> Box<dyn Iterator<Item = &QueueCounters> + '_> {

@@ -24,6 +24,11 @@ pub enum Ecn {
     Ce = 3,
 }
 
+impl Ecn {
+    /// Names in the results tables, by the two bits.
+    pub const NAMES: [&str; 4] = ["Not-ECT", "ECT(1)", "ECT(0)", "CE"];
+}
+
 /// Colour a meter gave the packet (RFC 2697, 2698, 2859).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u8)]
@@ -35,6 +40,11 @@ pub enum Colour {
     Yellow = 1,
     /// Violates.
     Red = 2,
+}
+
+impl Colour {
+    /// Names in the results tables, by number.
+    pub const NAMES: [&str; 3] = ["green", "yellow", "red"];
 }
 
 /// Flag bits of [`Packet::flags`].

@@ -2,8 +2,9 @@
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
-use trunkline_engine::{Failure, Network, Table};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use trunkline_engine::network::Measure;
+use trunkline_engine::{Cause, Colour, Ecn, Failure, Network, Table};
 
 mod capture;
 mod stream;
@@ -62,22 +63,31 @@ fn guest_agent(py: Python<'_>) -> Option<Bound<'_, PyBytes>> {
     (!agent.is_empty()).then(|| PyBytes::new(py, agent))
 }
 
-/// Names of the causes in the drops table, by number.
+/// Reads a network as strictly as a run does and writes all of it, defaults too: what the types in
+/// Python are compared with.
 #[pyfunction]
-fn causes() -> Vec<&'static str> {
-    trunkline_engine::results::causes()
+fn rewrite(network: &str) -> PyResult<String> {
+    serde_json::to_string(&parse(network)?)
+        .map_err(|error| PyValueError::new_err(format!("network: {error}")))
 }
 
-/// Names of the events in the timeline table, by number.
-#[pyfunction]
-fn timeline_events() -> Vec<&'static str> {
-    trunkline_engine::MOMENTS.to_vec()
-}
-
-/// Names of the events in the packets table, by number.
-#[pyfunction]
-fn packet_events() -> Vec<&'static str> {
-    trunkline_engine::PACKET_EVENTS.to_vec()
+/// Lists of words by their numbers in the raw tables, and the measures of probes.
+fn add_words(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let measures = |of_flow: bool| {
+        let chosen = Measure::ALL.iter().filter(move |measure| measure.is_of_flow() == of_flow);
+        let words =
+            chosen.filter_map(|it| Some(serde_json::to_value(it).ok()?.as_str()?.to_owned()));
+        PyTuple::new(py, words.collect::<Vec<_>>())
+    };
+    let causes: Vec<_> = Cause::ALL.iter().map(|cause| cause.name()).collect();
+    module.add("CAUSES", PyTuple::new(py, causes)?)?;
+    module.add("TIMELINE_EVENTS", PyTuple::new(py, trunkline_engine::MOMENTS)?)?;
+    module.add("PACKET_EVENTS", PyTuple::new(py, trunkline_engine::PACKET_EVENTS)?)?;
+    module.add("COLOURS", PyTuple::new(py, Colour::NAMES)?)?;
+    module.add("ECN", PyTuple::new(py, Ecn::NAMES)?)?;
+    module.add("FLOW_MEASURES", measures(true)?)?;
+    module.add("LINK_MEASURES", measures(false)?)
 }
 
 /// Version of the engine.
@@ -92,11 +102,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(stream::run_stream, module)?)?;
     module.add_function(wrap_pyfunction!(routes, module)?)?;
+    module.add_function(wrap_pyfunction!(rewrite, module)?)?;
     module.add_function(wrap_pyfunction!(guest_agent, module)?)?;
-    module.add_function(wrap_pyfunction!(causes, module)?)?;
-    module.add_function(wrap_pyfunction!(timeline_events, module)?)?;
-    module.add_function(wrap_pyfunction!(packet_events, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(capture::write_capture, module)?)?;
-    Ok(())
+    add_words(module)
 }

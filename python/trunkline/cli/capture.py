@@ -49,7 +49,7 @@ def capture_options(function: F) -> F:
             "--pcap",
             type=click.Path(dir_okay=False),
             metavar="FILE",
-            help="Trace every packet and write a pcapng file for Wireshark and its kin.",
+            help="Trace every packet and write a pcapng file for Wireshark and similar programs.",
         ),
     ):
         function = option(function)

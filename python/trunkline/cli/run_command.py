@@ -1,4 +1,4 @@
-"""``trunkline run``: run a scenario and show what came of it."""
+"""``trunkline run``: run a scenario and show its results."""
 
 from __future__ import annotations
 

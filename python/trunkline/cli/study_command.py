@@ -24,7 +24,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 @click.group("study", short_help="Run studies: many points, many seeds, one data set.")
 def command() -> None:
-    """Run studies, and look at what came of them.
+    """Run studies, and look at their results.
 
     Start with: trunkline study run FILE, then trunkline study show FOLDER
     """

@@ -34,7 +34,7 @@ def render(
     name : str
         Of the scenario.
     verdict : Verdict
-        What came of it.
+        The comparison of both engines.
     published : sequence of float or None, default ()
         What a document says of each row; a column of its own if it says anything.
     every : bool, default False

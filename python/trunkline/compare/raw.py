@@ -63,10 +63,8 @@ class Trace:
         rows : ndarray
             Their numbers.
         """
-        from trunkline import _core
-
         taken = {name: ("i64", its[rows].tobytes()) for name, its in self.columns.items()}
-        table = packets(Rows(taken), self.network, _core.causes())
+        table = packets(Rows(taken), self.network)
         return Table("packets", SCHEMAS["packets"], table).to_polars()
 
 

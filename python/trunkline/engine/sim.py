@@ -241,7 +241,7 @@ class Decoder:
     def __init__(self) -> None:
         from trunkline import _core
 
-        self._causes, self._version = _core.causes(), _core.version()
+        self._version = _core.version()
         self._parsed: dict[str, Network] = {}
 
     def results(self, job: Job, raw: Any) -> Results:
@@ -262,7 +262,7 @@ class Decoder:
         provenance = Provenance.of(
             scenario=job.scenario, network_json=written, version=self._version, seed=job.seed
         )
-        return Results.from_raw(raw, self._parsed[written], self._causes, provenance)
+        return Results.from_raw(raw, self._parsed[written], provenance)
 
 
 def version() -> str:

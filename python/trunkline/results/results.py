@@ -6,7 +6,7 @@ import hashlib
 import platform
 import sys
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -104,11 +104,10 @@ class Results:
         cls,
         raw: Raw,
         network: Network,
-        causes: Sequence[str],
         provenance: Provenance,
     ) -> Results:
         """Results of what an engine returned; see :func:`trunkline.results.decode.decode`."""
-        return cls(decode(raw, network, causes), provenance)
+        return cls(decode(raw, network), provenance)
 
     @property
     def seed(self) -> int:

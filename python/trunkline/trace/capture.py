@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trunkline import _core
 from trunkline.results import Results, dscp
 from trunkline.results.folder import flush
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from trunkline.network.types.flows import Flow
 
 
-EVENTS = ("sent", "queued", "arrived", "delivered", "dropped", "copied")
-ECN = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
 WHOLE = 262_144
 """Snapshot length that cuts nothing [B]: the usual one of capture programs."""
 
@@ -74,16 +73,13 @@ def write_capture(
     UnknownPlace
         A name in ``at`` is neither a node nor a link.
     """
-    from trunkline import _core
-
     places = points(network, at)
     if len(results.packets) == 0:
         msg = "the run has no packet trace: set run.trace to on"
         raise Untraced(msg)
     frame = results.packets.to_polars()
     classes = sorted(name for name in frame["class"].unique().to_list() if name is not None)
-    causes = _core.causes()
-    columns = _columns(frame, network, classes, causes)
+    columns = _columns(frame, network, classes)
     target = Path(path)
     made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     partial = made / "capture"
@@ -95,7 +91,7 @@ def write_capture(
             [(it["name"], it["from"], it["to"], it["rate_bit_s"]) for it in network["links"]],
             [_flow(flow) for flow in network["flows"]],
             classes,
-            causes,
+            _core.CAUSES,
             columns,
             places,
             snaplen,
@@ -175,9 +171,7 @@ def _flow(flow: Flow) -> tuple[str, int, int, int, tuple[int, int, int, bool] | 
     return (flow["name"], flow["src"], flow["dst"], agent["header_bytes"], tcp)
 
 
-def _columns(
-    frame: pl.DataFrame, network: Network, classes: Sequence[str], causes: Sequence[str]
-) -> dict[str, bytes]:
+def _columns(frame: pl.DataFrame, network: Network, classes: Sequence[str]) -> dict[str, bytes]:
     """Columns of integers: indices in place of names."""
     import polars as pl
 
@@ -202,15 +196,15 @@ def _columns(
     code_points = {dscp.name(value): value for value in range(64)}
     octet = pl.col("dscp").replace_strict(code_points, return_dtype=pl.Int64) * 4 + pl.col(
         "ecn"
-    ).replace_strict({name: bits for bits, name in enumerate(ECN)}, return_dtype=pl.Int64)
+    ).replace_strict({name: bits for bits, name in enumerate(_core.ECN)}, return_dtype=pl.Int64)
     flags = pl.col("tcp_flags").fill_null("")
     numbers = frame.select(
         *(pl.col(name).fill_null(-1) for name in _PLAIN),
-        indices("event", EVENTS),
+        indices("event", _core.PACKET_EVENTS),
         indices("flow", [flow["name"] for flow in network["flows"]]),
         indices("link", [link["name"] for link in network["links"]]),
         indices("class", classes),
-        indices("cause", causes),
+        indices("cause", _core.CAUSES),
         (pl.col("direction") == "reverse").cast(pl.Int64).alias("reverse"),
         octet.alias("traffic_class"),
         (

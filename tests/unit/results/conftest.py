@@ -6,7 +6,7 @@ import pytest
 
 from trunkline.results import Provenance, Results
 
-from .raw import CAUSES, network, tables
+from .raw import network, tables
 
 
 @pytest.fixture
@@ -15,4 +15,4 @@ def results() -> Results:
     provenance = Provenance.of(
         scenario="trunkline: 1\n", network_json=json.dumps(network()), version="1.0", seed=7
     )
-    return Results.from_raw(tables(), network(), CAUSES, provenance)
+    return Results.from_raw(tables(), network(), provenance)

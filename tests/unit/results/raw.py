@@ -6,7 +6,6 @@ import struct
 from typing import Any
 
 CODES = {"i64": "q", "f64": "d", "u32": "I", "u8": "B"}
-CAUSES = ["queue_full", "early"]
 
 
 def column(kind: str, *values: float) -> tuple[str, bytes]:

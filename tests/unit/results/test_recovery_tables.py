@@ -2,11 +2,9 @@
 
 import pytest
 
-from trunkline import _core, network, scenario
+from trunkline import network, scenario
 from trunkline.engine.sim import simulate
 from trunkline.results import Results
-from trunkline.results.decode.packets import EVENTS
-from trunkline.results.decode.recovery import MOMENTS
 
 CUT = """
 trunkline: 1
@@ -37,11 +35,6 @@ def moments(results: Results, event: str) -> list[int]:
         for row in rows
         if row["event"] == event and row["protection"] == "p"
     ]
-
-
-def test_names_of_events_are_those_of_the_engine() -> None:
-    assert list(MOMENTS) == _core.timeline_events()
-    assert list(EVENTS) == _core.packet_events()
 
 
 def test_timeline_of_a_backup_is_the_sum_of_its_times() -> None:

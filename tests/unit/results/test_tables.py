@@ -11,7 +11,7 @@ from trunkline.results import SCHEMAS, Results
 from trunkline.results import dscp as code_points
 from trunkline.stats import across
 
-from .raw import CAUSES, column, network, tables
+from .raw import column, network, tables
 
 
 def test_names_stand_in_place_of_indices(results: Results) -> None:
@@ -69,7 +69,7 @@ def test_mean_delay_of_a_class_weighs_packets(results: Results) -> None:
     raw = tables()
     raw["flows"]["packets_delivered"] = column("i64", 90, 30, 10)
     raw["flows"]["delay_mean_ns"] = column("f64", 2e6, 4e6, 8e6)
-    made = Results.from_raw(raw, network(), CAUSES, results.provenance)
+    made = Results.from_raw(raw, network(), results.provenance)
     # (30 * 4 ms + 10 * 8 ms) / 40 = 5 ms.
     assert made.classes.where(**{"class": "DF"})["delay_mean_s"] == pytest.approx(0.005)
 
@@ -85,7 +85,7 @@ def _with_delays(results: Results, upper_ms: list[int], flows: list[int]) -> Res
         "upper_ns": column("i64", *(1_000_000 * upper for upper in upper_ms)),
         "packets": column("i64", *(2 for _ in flows)),
     }
-    return Results.from_raw(raw, network(), CAUSES, results.provenance)
+    return Results.from_raw(raw, network(), results.provenance)
 
 
 def test_percentiles_of_a_class_are_those_of_all_its_packets(results: Results) -> None:
@@ -131,7 +131,7 @@ def test_arrow_readers_take_the_tables(results: Results) -> None:
 def test_numbers_reach_numpy_without_a_copy() -> None:
     raw = tables()
     data = raw["flows"]["bytes_sent"][1]
-    made = Results.from_raw(raw, network(), CAUSES, None)  # type: ignore[arg-type]
+    made = Results.from_raw(raw, network(), None)  # type: ignore[arg-type]
     array = made.flows.to_numpy()["bytes_sent"]
     assert array.__array_interface__["data"][0] == _address(data)
 
@@ -166,7 +166,7 @@ def test_hash_covers_integers_and_names_but_no_floats(results: Results) -> None:
     def hash_with(table: str, name: str, value: tuple[str, bytes]) -> str:
         raw = tables()
         raw[table][name] = value
-        return Results.from_raw(raw, network(), CAUSES, results.provenance).hash()
+        return Results.from_raw(raw, network(), results.provenance).hash()
 
     same = hash_with("flows", "delay_mean_ns", column("f64", 2e6 + 1e-9, 4e6, float("nan")))
     assert same == results.hash()
@@ -178,7 +178,7 @@ def test_hash_covers_integers_and_names_but_no_floats(results: Results) -> None:
 def test_hostile_names_stay_text(results: Results) -> None:
     hostile = network()
     hostile["flows"][0]["name"] = "<script>[red]\x1b[31m\u202e"
-    made = Results.from_raw(tables(), hostile, CAUSES, results.provenance)
+    made = Results.from_raw(tables(), hostile, results.provenance)
     page = made._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page

@@ -6,7 +6,7 @@ from trunkline.results import Column, Results, Table
 from trunkline.stats import across
 from trunkline.stats.across import Row
 
-from ..results.raw import CAUSES, column, network, tables
+from ..results.raw import column, network, tables
 
 
 def runs() -> list[Results]:
@@ -14,7 +14,7 @@ def runs() -> list[Results]:
     for delivered in (18_000, 20_000, 22_000):
         raw = tables()
         raw["flows"]["bytes_delivered"] = column("i64", delivered, 0, 0)
-        made.append(Results.from_raw(raw, network(), CAUSES, None))  # type: ignore[arg-type]
+        made.append(Results.from_raw(raw, network(), None))  # type: ignore[arg-type]
     return made
 
 

@@ -9,7 +9,7 @@ from trunkline.scenario.sla import Bound
 from trunkline.stats import judge
 from trunkline.stats.sla import promise, render_levels
 
-from ..results.raw import CAUSES, column, network, tables
+from ..results.raw import column, network, tables
 
 
 def run(seed: int, *, delay_p99_ns: int = 4_900_000, lost: int = 10) -> Results:
@@ -18,7 +18,7 @@ def run(seed: int, *, delay_p99_ns: int = 4_900_000, lost: int = 10) -> Results:
     raw["flows"]["delay_p99_ns"] = column("i64", delay_p99_ns, 8_900_000, -1)
     raw["flows"]["packets_dropped"] = column("i64", lost, 1, 0)
     made = Provenance.of(scenario="", network_json="{}", version="1", seed=seed)
-    return Results.from_raw(raw, network(), CAUSES, made)
+    return Results.from_raw(raw, network(), made)
 
 
 def late(value: float, *rows: str) -> Bound:

@@ -86,7 +86,7 @@ pub struct TcpConfig {
     #[serde(default)]
     pub linux: bool,
     /// What opens the window and what is left of it after a loss.
-    #[serde(default, skip_serializing_if = "CongestionConfig::is_default")]
+    #[serde(default)]
     pub congestion: CongestionConfig,
     /// With `linux`: window that the receiver advertises at first [segments, >= 1]; it grows by two
     /// for each segment that comes (without SACK: in order; Linux: 65535 B at first). None = `window_packets` at once.

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from trunkline import _core
 from trunkline.linux.judge.observed import Datagrams, Observed
 from trunkline.linux.judge.phases import Phase
 from trunkline.results import Results, dscp
-from trunkline.results.decode.packets import ECN
 
 QUANTILES = {"delay p50": 0.5, "delay p95": 0.95, "delay p99": 0.99}
 FEWEST_DELAYS = 100
@@ -123,7 +123,7 @@ def _datagrams(name: str, flow: Datagrams, within: Frame) -> Iterator[tuple[Key,
     chosen = flow.sent_ns[flow.number] >= within.warmup_ns
     for field, values, said in (
         ("DSCP", flow.dscp, dscp.name),
-        ("ECN", flow.ecn, ECN.__getitem__),
+        ("ECN", flow.ecn, _core.ECN.__getitem__),
         ("TTL", flow.ttl, str),
     ):
         for value, count in zip(*np.unique(values[chosen], return_counts=True), strict=True):

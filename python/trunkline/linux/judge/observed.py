@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trunkline import _core
 from trunkline.engine.sim import Decoder, Job, error_of, stream
 from trunkline.linux import engine
 from trunkline.linux.outcome.arrivals import datagrams
 from trunkline.results import Results
 
-_SENT, _DELIVERED, _DROPPED = 0, 3, 4
-"""Places in `trunkline.results.decode.packets.EVENTS`."""
+_SENT, _DELIVERED, _DROPPED = map(_core.PACKET_EVENTS.index, ("sent", "delivered", "dropped"))
 
 Ints = NDArray[np.int64]
 

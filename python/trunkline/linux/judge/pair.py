@@ -12,7 +12,7 @@ from trunkline.linux.judge.measures import Frame, Key, Values, frame, measure
 from trunkline.linux.judge.observed import Observed
 from trunkline.linux.judge.packetwise import Seed, fates
 from trunkline.linux.judge.phases import phases
-from trunkline.linux.outcome.decode import CAUSES
+from trunkline.linux.outcome.decode import KNOWN_CAUSES
 from trunkline.linux.plan.routing import next_links
 
 CERTAIN: Final = ("drop-tail", "precedence-drop-tail")
@@ -59,7 +59,7 @@ class Pair:
             return False
         # Its receivers log no TCP segment.
         segment = key.measure == "mean delay" and key.subject in self.tcp
-        unknown = key.measure == "lost by cause" and key.detail not in CAUSES
+        unknown = key.measure == "lost by cause" and key.detail not in KNOWN_CAUSES
         return segment or unknown or key.measure == "coloured"
 
     @property
@@ -103,7 +103,7 @@ def pair(
 
 
 def is_random(network: Mapping[str, Any]) -> bool:
-    """Whether an engine tosses coins of its own: random loss, RED and its kin."""
+    """Whether an engine draws random numbers of its own: random loss, RED and others like it."""
     kinds = [each["queue"]["aqm"]["kind"] for port in network["ports"] for each in port["classes"]]
     return (
         any(kind not in CERTAIN for kind in kinds)

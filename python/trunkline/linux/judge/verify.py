@@ -40,7 +40,7 @@ def overall(outcomes: Iterable[Outcome]) -> Outcome:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of it.
+    """The comparison of both engines.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def verify(
     on_progress: Progress | None = None,
     until: int | None = None,
 ) -> Verdict:
-    """Runs a network in both engines with several seeds and compares what came of it.
+    """Runs a network in both engines with several seeds and compares the results.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def verify_runs(
     on_progress: Progress | None = None,
     until: int | None = None,
 ) -> Verdict:
-    """Does runs in both engines and compares what came of all together.
+    """Does runs in both engines and compares the results of all together.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trunkline import _core
 from trunkline.linux.outcome import series
 from trunkline.linux.outcome.arrivals import datagrams, lost, samples
 from trunkline.linux.outcome.statistics import (
@@ -34,7 +35,7 @@ from trunkline.results import SCHEMAS, Column, Provenance, Results, Table
 from trunkline.results.decode import decode
 from trunkline.results.decode.columns import DELAYS, QUANTILES
 
-CAUSES = (
+KNOWN_CAUSES = (
     "queue_full",
     "early",
     "policed",
@@ -117,7 +118,7 @@ def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
         "series": series.raw(compiled, folder),
         "summary": _raw_summary(flows, found),
     }
-    tables = decode(raw, data, CAUSES)
+    tables = decode(raw, data)
     return Results(_masked(tables, flows, data), provenance)
 
 
@@ -288,17 +289,16 @@ def _raw_drops(
     failed: Sequence[tuple[int, int, int | None, str, int]],
 ) -> dict[str, tuple[str, bytes]]:
     rows = [
-        (each.link, each.node, each.class_, CAUSES.index(cause), count)
+        (each.link, each.node, each.class_, _core.CAUSES.index(cause), count)
         for each in found
         for cause, count in (("queue_full", each.full), ("early", each.early))
         if count
     ]
-    rows += [
-        (link, node, _NO_CLASS, CAUSES.index("policed"), count) for link, node, _, count in policed
-    ]
+    refused = _core.CAUSES.index("policed")
+    rows += [(link, node, _NO_CLASS, refused, count) for link, node, _, count in policed]
     summed: dict[tuple[int, int, int, int], int] = {}
     for link, node, class_, cause, count in failed:
-        key = (link, node, _NO_CLASS if class_ is None else class_, CAUSES.index(cause))
+        key = (link, node, _NO_CLASS if class_ is None else class_, _core.CAUSES.index(cause))
         summed[key] = summed.get(key, 0) + count
     rows += [(*key, count) for key, count in summed.items() if count]
     columns = list(zip(*rows, strict=True)) or [()] * 5

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from trunkline import _core
 from trunkline.engine.sim import Decoder, Job, error_of, stream
 from trunkline.results.decode.columns import Rows
-from trunkline.results.decode.recovery import MOMENTS
 
 if TYPE_CHECKING:
     from trunkline.network.types import Network
@@ -29,7 +29,7 @@ class Moment:
     time_ns : int
         When.
     event : str
-        One of `trunkline.results.decode.recovery.MOMENTS`.
+        One of ``TIMELINE_EVENTS`` of the engine.
     protection, link, node : int
         Which.
     """
@@ -129,7 +129,7 @@ def rehearse(data: Network, seed: int) -> Rehearsal:
         sent=sent,
         starts=[int(start or 0) for start in run.flows["start_ns"]],
         moments=[
-            Moment(time, MOMENTS[event], protection, link, node)
+            Moment(time, _core.TIMELINE_EVENTS[event], protection, link, node)
             for time, event, protection, link, node in _rows(
                 raw["timeline"], "time_ns", "event", "protection", "link", "node"
             )

@@ -1,9 +1,9 @@
 """Types of the compiled network: the structs of ``crates/engine/src/network.rs``, key by key.
 
-A network is plain JSON; these types cost nothing at run time. A test has the engine read and write
-networks that hold every kind of entry, and compares each key and its kind with what stands here.
-Lists refer to each other by index. Times are nanoseconds, sizes bytes, rates bit/s; what each key
-means is said once, in Rust.
+A network is plain JSON; these types cost nothing at run time. The gate ``contract`` has the engine
+read and write networks made of them, and compares each key, kind and word. Lists refer to each
+other by index. Times are nanoseconds, sizes bytes, rates bit/s; what each key means
+is said once, in Rust.
 """
 
 from typing import Literal, NotRequired, TypedDict
@@ -216,7 +216,21 @@ class DiffServ(TypedDict):
 Probe = TypedDict(
     "Probe",
     {
-        "measure": str,
+        "measure": Literal[
+            "throughput",
+            "goodput",
+            "delay",
+            "delay-max",
+            "cwnd",
+            "ssthresh",
+            "srtt",
+            "state",
+            "queue-packets",
+            "queue-bytes",
+            "queue-average",
+            "utilisation",
+            "drops",
+        ],
         "target": int,
         "class": int | None,
         "precedence": NotRequired[int | None],

@@ -11,6 +11,15 @@ class DelayedAck(TypedDict):
     quick: NotRequired[int]
 
 
+class Reno(TypedDict):
+    """Keys of the congestion control ``reno``."""
+
+    kind: Literal["reno"]
+
+
+Congestion = Reno
+
+
 class Tcp(TypedDict):
     """A TCP sender and its receiver."""
 
@@ -36,6 +45,7 @@ class Tcp(TypedDict):
     ecn: bool
     count_segments: NotRequired[bool]
     linux: NotRequired[bool]
+    congestion: NotRequired[Congestion]
     initial_receive_window: NotRequired[int | None]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from trunkline.results.decode import flows, packets, ports, recovery
@@ -18,7 +18,7 @@ __all__ = ["Raw", "decode"]
 Raw = Mapping[str, RawTable]
 
 
-def decode(raw: Raw, network: Network, causes: Sequence[str]) -> dict[str, Table]:
+def decode(raw: Raw, network: Network) -> dict[str, Table]:
     """Make the tables of a run.
 
     Parameters
@@ -27,8 +27,6 @@ def decode(raw: Raw, network: Network, causes: Sequence[str]) -> dict[str, Table
         What the engine returned; indices refer to the lists of the network.
     network : mapping
         The compiled network, parsed from its JSON.
-    causes : sequence of str
-        Names of the causes of drops, by index.
 
     Returns
     -------
@@ -41,12 +39,12 @@ def decode(raw: Raw, network: Network, causes: Sequence[str]) -> dict[str, Table
         "delays": lambda rows: flows.delays(rows, network),
         "ports": lambda rows: ports.ports(rows, network, measured_s),
         "paths": lambda rows: ports.paths(rows, network, measured_s),
-        "drops": lambda rows: ports.drops(rows, network, causes),
+        "drops": lambda rows: ports.drops(rows, network),
         "series": lambda rows: ports.series(rows, network),
         "colours": lambda rows: ports.colours(rows, network, measured_s),
         "accounts": lambda rows: ports.accounts(rows, network),
         "timeline": lambda rows: recovery.timeline(rows, network),
-        "packets": lambda rows: packets.packets(rows, network, causes),
+        "packets": lambda rows: packets.packets(rows, network),
         "summary": lambda rows: _summary(rows, measured_s),
     }
     columns = {

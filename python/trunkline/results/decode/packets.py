@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from trunkline import _core
 from trunkline.results import dscp
 from trunkline.results.decode.columns import (
     Rows,
@@ -16,24 +17,17 @@ from trunkline.results.decode.columns import (
     names_of,
     seconds,
 )
-from trunkline.results.decode.ports import COLOURS
 from trunkline.results.table import Column
 
 if TYPE_CHECKING:
     from trunkline.network.types import Network
-
-EVENTS = ("sent", "queued", "arrived", "delivered", "dropped", "copied")
-"""Events, in the engine's order."""
-
-ECN = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
-"""ECN fields by their two bits (RFC 3168 section 5)."""
 
 _ENDLESS = 2**63 - 1
 _STACK = ("stack_1", "stack_2", "stack_3", "stack_4")
 _SACK = ("sack_1", "sack_2", "sack_3")
 
 
-def packets(rows: Rows, network: Network, causes: Sequence[str]) -> dict[str, Column]:
+def packets(rows: Rows, network: Network) -> dict[str, Column]:
     """Decode the trace of a run that was traced."""
     counted = ("packet", "seq", "ack", "retransmission", "ip_bytes", "ttl")
     labelled, reported = _any(rows["stack_1"]), _any(rows["sack_1"])
@@ -43,7 +37,7 @@ def packets(rows: Rows, network: Network, causes: Sequence[str]) -> dict[str, Co
     return {
         "time_ns": rows.column("time_ns"),
         "time_s": seconds(rows["time_ns"]),
-        "event": names(EVENTS, rows["event"]),
+        "event": names(_core.PACKET_EVENTS, rows["event"]),
         "flow": names_of(network, "flows", rows["flow"]),
         "direction": directions(rows),
         **_bytes(rows, network),
@@ -54,12 +48,12 @@ def packets(rows: Rows, network: Network, causes: Sequence[str]) -> dict[str, Co
         "node": names_of(network, "nodes", rows["node"]),
         "class": classes_of(network, rows),
         "precedence": rows.column("precedence", mask(it >= 0 for it in rows["precedence"])),
-        "cause": names(causes, rows["cause"]),
+        "cause": names(_core.CAUSES, rows["cause"]),
         "wait_ns": rows.column("wait_ns", started),
         "wait_s": seconds(rows["wait_ns"], started),
         "dscp": _cached(((value,) for value in rows["dscp"]), lambda it: dscp.name(it[0])),
-        "ecn": names(ECN, rows["ecn"]),
-        "colour": names(COLOURS, rows["colour"]),
+        "ecn": names(_core.ECN, rows["ecn"]),
+        "colour": names(_core.COLOURS, rows["colour"]),
         "labels": _depths(rows) if labelled else ints([0] * len(top)),
         "label": ints((entry >> 12 for entry in top), mask(entry >= 0 for entry in top)),
         "stack": _texts(rows, _STACK, _entries) if labelled else Column([None] * len(top)),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from trunkline import _core
 from trunkline.results import dscp
 from trunkline.results.decode.columns import (
     DELAYS,
@@ -27,12 +27,6 @@ from trunkline.results.tables import SCHEMAS
 
 if TYPE_CHECKING:
     from trunkline.network.types import Network
-
-COLOURS = ("green", "yellow", "red")
-"""Colours, in the engine's order."""
-
-LINK_MEASURES = ("queue-packets", "queue-bytes", "queue-average", "utilisation", "drops")
-"""Measures of probes whose target is a link; those of all others is a flow."""
 
 
 def ports(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
@@ -94,7 +88,7 @@ def _unmeasured(count: int) -> dict[str, Column]:
     return made
 
 
-def drops(rows: Rows, network: Network, causes: Sequence[str]) -> dict[str, Column]:
+def drops(rows: Rows, network: Network) -> dict[str, Column]:
     """One row a flow, direction, place, class, precedence and cause."""
     return {
         "flow": names_of(network, "flows", rows["flow"]),
@@ -103,7 +97,7 @@ def drops(rows: Rows, network: Network, causes: Sequence[str]) -> dict[str, Colu
         "node": names_of(network, "nodes", rows["node"]),
         "class": classes_of(network, rows),
         "precedence": rows.column("precedence"),
-        "cause": names(causes, rows["cause"]),
+        "cause": names(_core.CAUSES, rows["cause"]),
         "packets": rows.column("packets"),
         "bytes": rows.column("bytes"),
     }
@@ -115,7 +109,7 @@ def series(rows: Rows, network: Network) -> dict[str, Column]:
     targets: list[str] = []
     classes: list[str | None] = []
     for probe in network["probes"]:
-        items = network["links" if probe["measure"] in LINK_MEASURES else "flows"]
+        items = network["links" if probe["measure"] in _core.LINK_MEASURES else "flows"]
         targets.append(items[probe["target"]]["name"])
         index = probe.get("class")
         classes.append(class_name(probe["target"], index) if index is not None else None)
@@ -145,18 +139,18 @@ def colours(rows: Rows, network: Network, measured_s: float) -> dict[str, Column
         named.append(conditioner["name"])
         profiles.append(conditioner["profiles"][profile]["name"])
     # Each profile has one row a colour, next to each other.
-    packets, each = rows["packets"], len(COLOURS)
+    packets, each = rows["packets"], len(_core.COLOURS)
     totals = [sum(packets[first : first + each]) for first in range(0, len(packets), each)]
     return {
         "link": names_of(network, "links", rows["link"]),
         "end": names(("near", "far"), rows["ingress"]),
         "conditioner": Column(named),
         "profile": Column(profiles),
-        "colour": names(COLOURS, rows["colour"]),
+        "colour": names(_core.COLOURS, rows["colour"]),
         "packets": rows.column("packets"),
         "bytes": rows.column("bytes"),
         "throughput_bit_s": rate(rows["bytes"], measured_s),
-        "share": ratio(packets, [total for total in totals for _ in COLOURS]),
+        "share": ratio(packets, [total for total in totals for _ in _core.COLOURS]),
     }
 
 
@@ -168,7 +162,7 @@ def accounts(rows: Rows, network: Network) -> dict[str, Column]:
         "flow": names_of(network, "flows", rows["flow"]),
         "direction": directions(rows),
         "dscp": Column([dscp.name(value) for value in rows["dscp"]]),
-        "colour": names(COLOURS, rows["colour"]),
+        "colour": names(_core.COLOURS, rows["colour"]),
         "class": classes_of(network, rows),
         "precedence": rows.column("precedence"),
         **{name: rows.column(name) for name in counted},

@@ -280,7 +280,7 @@ def _killed(future: Future) -> bool:
 
 
 def _took(future: Future, task: Task, sink: Sink, decoder: Decoder) -> bool:
-    """Take what came of a run; whether it could be had."""
+    """Take the results of a run; whether there were any."""
     if future.status == "error":
         sink.fail(task, "worker", f"{type(future.exception()).__name__}: {future.exception()}")
         return True

@@ -125,7 +125,7 @@ def measured(study: Study, runs: Runs) -> Measured:
     study : Study
         What was run.
     runs : Runs
-        What came of it, in the order of :func:`plan`.
+        The results, in the order of :func:`plan`.
     """
     columns: dict[tuple[str, str], Values] = {}
     samples: dict[tuple[str, str], Values] = {}

@@ -96,10 +96,3 @@ impl Default for CongestionConfig {
         Self::Reno(RenoConfig {})
     }
 }
-
-impl CongestionConfig {
-    /// Whether it is Reno's, which a compiled network leaves out.
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
