@@ -1,6 +1,6 @@
 """Flow queueing: a queue for each flow that a port can tell apart, by one class for each kind."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field
 
@@ -17,7 +17,16 @@ Held = Annotated[int, Quantity(PACKETS, 1, 2**31 - 1)]
 
 
 class FlowQueues(Element):
-    """What the kinds have in common."""
+    """What the kinds have in common, and what tells them apart."""
+
+    limit: ClassVar[Limit] = Limit(packets=10_240)
+    """Limit of all queues together where none is set."""
+    aqm: ClassVar[Aqm] = DropTail()
+    """AQM of each queue; other parameters of its kind may be set."""
+    new_first: ClassVar[bool] = True
+    """Whether flows that were idle go first."""
+    overflow: ClassVar[Literal["arrival", "tail", "head"]] = "arrival"
+    """What is dropped when all queues together exceed the limit."""
 
     queues: Queues = Field(
         default=1024,
@@ -32,111 +41,58 @@ class FlowQueues(Element):
         default=1514, description="Bytes that a flow may send in its turn."
     )
 
-    def limit(self) -> Limit:
-        """Limit of all queues together where none is set."""
-        return Limit(packets=10_240)
-
-    def aqm(self) -> Aqm:
-        """AQM of each queue where none is set."""
-        return DropTail()
-
-    def judges(self, aqm: Aqm) -> bool:
-        """Whether it goes with an AQM."""
-        return type(aqm) is type(self.aqm())
-
-    def order(self) -> Compiled:
-        """What tells the kind from others."""
-        raise NotImplementedError
-
     def compiled(self) -> Compiled:
         """Its parameters as the engine reads them."""
         return {
             "queues": None if self.queues == "flow" else self.queues,
             "labelled": "five-tuple" if self.labelled == "5-tuple" else self.labelled,
             "quantum_bytes": self.quantum,
-        } | self.order()
+            "new_first": self.new_first,
+            "flow_limit_packets": getattr(self, "flow_limit", None),
+            "overflow": self.overflow,
+            "batch": getattr(self, "batch", 1),
+        }
 
 
 class FqCodel(FlowQueues):
     """FQ-CoDel (RFC 8290): a CoDel for each flow; flows that were idle go first."""
+
+    aqm = Codel(kind="codel")
+    overflow = "head"
 
     kind: Literal["fq-codel"]
     batch: Annotated[int, Quantity(PACKETS, 1, 1_000_000)] = Field(
         default=64, description="Most packets dropped at once from the longest queue."
     )
 
-    def aqm(self) -> Aqm:
-        """AQM of each queue where none is set."""
-        return Codel(kind="codel")
-
-    def order(self) -> Compiled:
-        """What tells the kind from others."""
-        return {
-            "new_first": True,
-            "flow_limit_packets": None,
-            "overflow": "head",
-            "batch": self.batch,
-        }
-
 
 class FqPie(FlowQueues):
     """FQ-PIE: a PIE for each flow; flows that were idle go first."""
 
+    aqm = Pie(kind="pie")
+
     kind: Literal["fq-pie"]
-
-    def aqm(self) -> Aqm:
-        """AQM of each queue where none is set."""
-        return Pie(kind="pie")
-
-    def order(self) -> Compiled:
-        """What tells the kind from others."""
-        return {
-            "new_first": True,
-            "flow_limit_packets": None,
-            "overflow": "arrival",
-            "batch": 1,
-        }
 
 
 class Sfq(FlowQueues):
     """Stochastic fairness queueing (McKenney 1990): queues in turn, the longest is cut."""
 
+    limit = Limit(packets=127)
+    new_first = False
+    overflow = "tail"
+
     kind: Literal["sfq"]
     flow_limit: Held = Field(default=127, description="Most packets in one queue.")
-
-    def limit(self) -> Limit:
-        """Limit of all queues together where none is set."""
-        return Limit(packets=127)
-
-    def order(self) -> Compiled:
-        """What tells the kind from others."""
-        return {
-            "new_first": False,
-            "flow_limit_packets": self.flow_limit,
-            "overflow": "tail",
-            "batch": 1,
-        }
 
 
 class Fq(FlowQueues):
     """Fair queueing as Linux's `sch_fq`, without its pacing: flows that were idle go first."""
 
+    limit = Limit(packets=10_000)
+
     kind: Literal["fq"]
     queues: Queues = Field(default="flow", description="Queues; `flow`: one for each flow.")
     flow_limit: Held = Field(default=100, description="Most packets in one queue.")
-
-    def limit(self) -> Limit:
-        """Limit of all queues together where none is set."""
-        return Limit(packets=10_000)
-
-    def order(self) -> Compiled:
-        """What tells the kind from others."""
-        return {
-            "new_first": True,
-            "flow_limit_packets": self.flow_limit,
-            "overflow": "arrival",
-            "batch": 1,
-        }
 
 
 _KINDS: dict[str, type[FlowQueues]] = {

@@ -12,19 +12,7 @@ __all__ = ["read"]
 
 
 def read(data: Map, title: str) -> Topology:
-    """Read a lab.
-
-    Parameters
-    ----------
-    data : Map
-        The file.
-    title : str
-        Name of the network where the file has none.
-
-    Returns
-    -------
-    Topology
-        Links have no capacity: a lab says none.
+    """Read a lab, whose links have no capacity; ``title`` is its name if the file has none.
 
     Raises
     ------

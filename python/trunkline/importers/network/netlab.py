@@ -26,19 +26,7 @@ KEYS = frozenset({
 
 
 def read(data: Map, title: str) -> Topology:
-    """Read a topology.
-
-    Parameters
-    ----------
-    data : Map
-        The file.
-    title : str
-        Name of the network where the file has none.
-
-    Returns
-    -------
-    Topology
-        Capacities where links have a bandwidth [kbit/s].
+    """Read a topology, bandwidths in kbit/s; ``title`` is its name if the file has none.
 
     Raises
     ------

@@ -15,20 +15,10 @@ MICROSECOND = 10**3  # ns: unit of delays
 
 
 def read_graph(content: str, title: str) -> Topology:
-    """Read a topology.
+    """Read a topology; ``title`` is its name.
 
-    Parameters
-    ----------
-    content : str
-        Text of the `.graph` file: nodes with their places, then one-way links with weight,
-        bandwidth [kbit/s] and delay [us].
-    title : str
-        Name of the network.
-
-    Returns
-    -------
-    Topology
-        Its nodes have the keys 0, 1, ..., as its demands use them.
+    The text has nodes with their places, then one-way links with weight, bandwidth [kbit/s] and
+    delay [us]. Nodes get the keys 0, 1, ..., as the demands use them.
 
     Raises
     ------

@@ -19,18 +19,7 @@ UNITS |= {"STM1": STM_1, "OC3": STM_1}
 
 
 def read_xml(content: str, title: str) -> Topology:
-    """Read a network in SNDlib's XML.
-
-    Parameters
-    ----------
-    content : str
-        Text of the file.
-    title : str
-        Name of the network.
-
-    Returns
-    -------
-    Topology
+    """Read a network in SNDlib's XML from its text; ``title`` is its name.
 
     Raises
     ------
@@ -101,16 +90,7 @@ _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
 def read_native(content: str, title: str) -> Topology:
-    """Read a network in SNDlib's native format.
-
-    Parameters
-    ----------
-    content, title
-        As for :func:`read_xml`.
-
-    Returns
-    -------
-    Topology
+    """Read a network in SNDlib's native format, likewise.
 
     Raises
     ------

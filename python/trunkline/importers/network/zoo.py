@@ -15,18 +15,7 @@ __all__ = ["read_gml", "read_graphml"]
 
 
 def read_gml(content: str, title: str) -> Topology:
-    """Read a network in GML.
-
-    Parameters
-    ----------
-    content : str
-        Text of the file.
-    title : str
-        Name of the network.
-
-    Returns
-    -------
-    Topology
+    """Read a network in GML from its text; ``title`` is its name if the file has none.
 
     Raises
     ------
@@ -54,16 +43,7 @@ def read_gml(content: str, title: str) -> Topology:
 
 
 def read_graphml(content: str, title: str) -> Topology:
-    """Read a network in GraphML.
-
-    Parameters
-    ----------
-    content, title
-        As for :func:`read_gml`.
-
-    Returns
-    -------
-    Topology
+    """Read a network in GraphML, likewise.
 
     Raises
     ------

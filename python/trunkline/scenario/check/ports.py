@@ -179,13 +179,13 @@ def _queue(queue: Queue, path: Path, problems: Problems) -> None:
 def _flows(queue: Queue, path: Path, problems: Problems) -> None:
     flows = queue.flows
     assert flows is not None
-    if "aqm" in queue.model_fields_set and not flows.judges(queue.aqm):
+    if "aqm" in queue.model_fields_set and type(queue.aqm) is not type(flows.aqm):
         problems.add(
             "relation",
             (*path, "aqm"),
-            f"{flows.kind} goes with {flows.aqm().kind}",
+            f"{flows.kind} goes with {flows.aqm.kind}",
             given=queue.aqm.kind,
-            allowed=flows.aqm().kind,
+            allowed=flows.aqm.kind,
         )
     if queue.counts_in_service:
         problems.add(

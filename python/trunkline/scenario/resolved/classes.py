@@ -34,6 +34,6 @@ def _whole(queue: Queue, scheduler: str) -> Queue:
     flows = flows_of(scheduler) if scheduler in FLOW_SCHEDULERS else queue.flows
     if flows is None:
         return queue
-    meant = {"flows": flows, "limit": flows.limit(), "aqm": flows.aqm()}
+    meant = {"flows": flows, "limit": flows.limit, "aqm": flows.aqm}
     said = queue.model_fields_set - {"flows"}
     return queue.model_copy(update={key: each for key, each in meant.items() if key not in said})

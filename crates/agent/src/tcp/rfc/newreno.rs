@@ -8,7 +8,7 @@
 //! below the threshold that step 3 would restore. Absent: the two optional tests of section 4
 //! against needless retransmits.
 
-use super::reno::enter_fast_recovery;
+pub(super) use super::reno::on_dup_ack;
 use super::{Phase, Sender};
 use crate::tcp::Ack;
 use trunkline_units::Time;
@@ -32,14 +32,6 @@ pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
         sender.phase = Phase::Open;
     }
     sender.grow(ack, now);
-}
-
-pub(super) fn on_dup_ack(sender: &mut Sender, now: Time) {
-    if sender.phase == Phase::FastRecovery {
-        sender.inflation += 1;
-    } else if sender.dup_acks == sender.threshold && sender.past_recovery() {
-        enter_fast_recovery(sender, now);
-    }
 }
 
 /// Resends the next hole and deflates by what was acknowledged, less the segment resent.
