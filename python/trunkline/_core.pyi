@@ -13,15 +13,14 @@ def run_stream(
     threads: int,
     ended: Callable[[int, str | None, Any], object],
     tick: Callable[[], object] | None = None,
-    time_limit_s: float | None = None,
-    memory_limit: int | None = None,
-    broken: int | None = None,
+    limit_time_s: float | None = None,
+    limit_memory: int | None = None,
     threads_a_run: int = 1,
     few: Callable[[int, str], object] | None = None,
 ) -> None:
     """Run each (network, seed), ``threads`` at a time, without the interpreter lock.
 
-    The run of number ``broken`` panics, for tests. Each run may take ``threads_a_run`` threads.
+    Each run may take ``threads_a_run`` threads.
 
     ``ended`` gets the number of a run, and either None and its tables, or a kind of failure and
     a text. ``few`` gets the number of threads and a reason where fewer than asked for start.

@@ -22,6 +22,7 @@ mod lookahead;
 mod mpls;
 pub mod network;
 pub mod observer;
+pub mod panic;
 mod partition;
 mod path_account;
 mod probe;

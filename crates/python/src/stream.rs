@@ -2,11 +2,11 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use trunkline_engine::panic::caught;
 use trunkline_engine::{Failure, Network, Table};
 
 /// The interpreter hears signals and looks at the memory this often.
@@ -30,8 +30,7 @@ type Outcome = Result<Vec<Table>, (&'static str, String)>;
 struct Shared {
     jobs: Mutex<Receiver<Job>>,
     stop: AtomicU8,
-    time_limit: Option<Duration>,
-    broken: Option<usize>,
+    limit_time: Option<Duration>,
     threads_a_run: usize,
 }
 
@@ -39,21 +38,19 @@ struct Shared {
 ///
 /// `ended` is called for each with its number, in the order in which they end: the number, and
 /// either `None` and the tables, or the kind of failure (`invalid`, `storm`, `conservation`,
-/// `panic`, `time`, `memory`) and a text. A run over `time_limit_s` is stopped, others go on. When
-/// the process holds more than `memory_limit` bytes, the runs under way are stopped and no other
-/// is begun. `tick`, if given, is called every 10 ms or so. The run of number `broken` panics, so
-/// that it can be tested what a bug of the engine does to the runs beside it. Each run may take
-/// `threads_a_run` threads itself, which changes how soon it ends and nothing else. Where the
-/// system starts fewer threads than asked for, the runs only take longer; `few` is then called once
-/// with their number and the reason.
+/// `panic`, `time`, `memory`) and a text. A run over `limit_time_s` is stopped, others go on. When
+/// the process holds more than `limit_memory` bytes, the runs under way are stopped and no other
+/// is begun. `tick`, if given, is called every 10 ms or so. Each run may take `threads_a_run`
+/// threads itself, which changes how soon it ends and nothing else. Where the system starts fewer
+/// threads than asked for, the runs only take longer; `few` is then called once with their number
+/// and the reason.
 ///
 /// # Errors
 /// Whatever `jobs`, `ended`, `tick` and `few` raise, and an interrupt; the runs under way are
 /// stopped. The system's own error if it does not start a single thread.
 #[pyfunction]
 #[pyo3(signature = (
-    jobs, threads, ended, tick=None, time_limit_s=None, memory_limit=None, broken=None,
-    threads_a_run=1, few=None
+    jobs, threads, ended, tick=None, limit_time_s=None, limit_memory=None, threads_a_run=1, few=None
 ))]
 #[allow(clippy::too_many_arguments)] // Python names them.
 pub fn run_stream(
@@ -62,9 +59,8 @@ pub fn run_stream(
     threads: usize,
     ended: Py<PyAny>,
     tick: Option<Py<PyAny>>,
-    time_limit_s: Option<f64>,
-    memory_limit: Option<u64>,
-    broken: Option<usize>,
+    limit_time_s: Option<f64>,
+    limit_memory: Option<u64>,
     threads_a_run: usize,
     few: Option<Py<PyAny>>,
 ) -> PyResult<()> {
@@ -76,8 +72,7 @@ pub fn run_stream(
     let shared = Shared {
         jobs: Mutex::new(fed),
         stop: AtomicU8::new(GO_ON),
-        time_limit: time_limit_s.and_then(|limit| Duration::try_from_secs_f64(limit).ok()),
-        broken,
+        limit_time: limit_time_s.and_then(|limit| Duration::try_from_secs_f64(limit).ok()),
         threads_a_run,
     };
     let (shared, told) = (&shared, Mutex::new(told));
@@ -106,7 +101,7 @@ pub fn run_stream(
                 }
                 _ => {}
             }
-            let mut host = Host { jobs, ended, tick, memory_limit, begun: 0, waiting: None };
+            let mut host = Host { jobs, ended, tick, limit_memory, begun: 0, waiting: None };
             let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
             let result = host.serve(shared, feed, &told);
             if result.is_err() {
@@ -123,8 +118,8 @@ fn work(shared: &Shared, tell: &SyncSender<(usize, Outcome)>) {
         let job = shared.jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
         if shared.stop.load(Ordering::Relaxed) == GO_ON {
-            let outcome = catch_unwind(AssertUnwindSafe(|| run(shared, &job)))
-                .unwrap_or_else(|panic| Err(("panic", said(panic.as_ref()))));
+            let outcome =
+                caught(|| run(shared, &job)).unwrap_or_else(|panic| Err(("panic", panic)));
             if tell.send((job.number, outcome)).is_err() {
                 return;
             }
@@ -133,11 +128,10 @@ fn work(shared: &Shared, tell: &SyncSender<(usize, Outcome)>) {
 }
 
 fn run(shared: &Shared, job: &Job) -> Outcome {
-    assert!(shared.broken != Some(job.number), "run {} is to break", job.number);
     let network: Network = serde_json::from_str(&job.network)
         .map_err(|error| ("invalid", format!("network: {error}")))?;
     let began = Instant::now();
-    let late = || shared.time_limit.is_some_and(|limit| began.elapsed() > limit);
+    let late = || shared.limit_time.is_some_and(|limit| began.elapsed() > limit);
     let asked = || shared.stop.load(Ordering::Relaxed) != GO_ON || late();
     trunkline_engine::run_on(&network, job.seed, shared.threads_a_run, &asked).map_err(|failure| {
         let kind = match &failure {
@@ -154,17 +148,12 @@ fn run(shared: &Shared, job: &Job) -> Outcome {
     })
 }
 
-fn said(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
-}
-
 /// The side of the interpreter, which runs on the caller's thread.
 struct Host {
     jobs: Py<PyIterator>,
     ended: Py<PyAny>,
     tick: Option<Py<PyAny>>,
-    memory_limit: Option<u64>,
+    limit_memory: Option<u64>,
     begun: usize,
     /// A job for which there was no place in the queue.
     waiting: Option<Job>,
@@ -245,7 +234,7 @@ impl Host {
     }
 
     fn look(&self, shared: &Shared) -> PyResult<()> {
-        if let Some(limit) = self.memory_limit {
+        if let Some(limit) = self.limit_memory {
             if memory().is_some_and(|held| held > limit) {
                 let _ = shared.stop.compare_exchange(
                     GO_ON,
