@@ -3,6 +3,23 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+__all__ = [
+    "CAUSES",
+    "COLOURS",
+    "ECN",
+    "FLOW_MEASURES",
+    "LINK_MEASURES",
+    "PACKET_EVENTS",
+    "TIMELINE_EVENTS",
+    "guest_agent",
+    "rewrite",
+    "routes",
+    "run",
+    "run_stream",
+    "version",
+    "write_capture",
+]
+
 _Tables = dict[str, dict[str, tuple[str, bytes]]]
 
 def run(network: str, seed: int) -> _Tables:
