@@ -282,14 +282,6 @@ def test_output_does_not_depend_on_locale_hash_seed_or_time_zone(trunkline, hell
     assert trunkline("run", hello, env=odd).returncode == 0
 
 
-def test_core_stub_names_what_the_engine_has():
-    from trunkline import _core
-
-    stub = Path(_core.__file__).with_name("_core.pyi").read_text("utf-8")
-    have = {name for name in dir(_core) if not name.startswith("_")}
-    assert have == {line[4:].split("(")[0] for line in stub.splitlines() if line.startswith("def ")}
-
-
 @pytest.mark.skipif(os.name != "posix", reason="a FIFO is needed")
 def test_fifo_as_scenario_is_refused_at_once(trunkline, tmp_path):
     """Fault B27."""
