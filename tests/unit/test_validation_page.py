@@ -12,6 +12,7 @@ PAGE = (ROOT / "docs" / "validation.md").read_text("utf-8")
 QUEUEING = "crates/engine/tests/evidence/queueing"
 TCP = "crates/engine/tests/evidence/tcp"
 NS2 = "crates/engine/tests/evidence/ns2.rs"
+HFSC = "crates/port/src/sched/hfsc_tests.rs"
 SENDER = "crates/agent/tests/tcp/ns2.rs"
 
 # Row of the page, pattern of its bound, test file, pattern of the bound there (the largest counts),
@@ -23,6 +24,7 @@ BOUNDS = [
     ("strict p", r"± (\d+) %", f"{QUEUEING}/priority.rs", r"waits.*assert_.*, (0\.\d+)\)", 0.01),
     ("every sch", r"± (\d+) %", f"{QUEUEING}/priority.rs", r"sum\.assert_.*, (0\.\d+)\)", 0.01),
     ("DRR", r"≤ (\d+) B", "tests/evidence/test_drr.py", r"<= (\d+)$", 1),
+    ("HFSC", r"± (0\.\d+) of", HFSC, r"- expected\)\.abs\(\) < (0\.\d+)", 1),
     ("RED with", r"± (\d+) %", NS2, r"assert_like\(&theirs, (0\.\d+)\)", 0.01),
     ("RIO-C", r"within (\d+) standard", "tests/evidence/test_diffserv.py", r"> (\d+) \* error", 1),
     ("Tahoe", r"< (\d+) ns", SENDER, r"abs_diff\(theirs\.0\) < (\d+),", 1),

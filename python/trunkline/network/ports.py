@@ -87,7 +87,7 @@ def compile(scenario: Resolved) -> Ports:
 
 def _has_shares(port: Port) -> bool:
     """Whether some rate is a share of the link's."""
-    rates = [getattr(its, key, None) for its in port.classes.values() for key in ("rate", "ceil")]
+    rates = [rate for its in port.classes.values() for rate in its.rates()]
     return any(isinstance(rate, float) for rate in rates)
 
 

@@ -74,13 +74,19 @@ fn any_queue() -> impl Strategy<Value = Queue> {
 /// A port for `flows` flows, each its own class unless it is a FIFO.
 fn any_port(flows: usize) -> impl Strategy<Value = PortConfig> {
     let shares = proptest::collection::vec(1..9u32, flows);
-    (0..4u8, any_queue(), shares).prop_map(move |(kind, queue, shares)| {
+    (0..7u8, any_queue(), shares).prop_map(move |(kind, queue, shares)| {
         let mut port = match kind {
             0 => return fifo(queue),
             1 => priority(flows as u32, &queue),
             2 => drr(&shares.iter().map(|share| share * 300).collect::<Vec<_>>(), &queue),
+            3 => wrr(&shares, &queue),
+            4 => tbf(u64::from(shares[0]) * 500_000, 2000 * u64::from(shares[0]), &queue),
+            5 => hfsc(&shares, &queue),
             _ => wfq(&shares, &queue),
         };
+        if kind == 4 {
+            return port;
+        }
         port.classifier = by_flow(flows);
         port
     })

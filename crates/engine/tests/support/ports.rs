@@ -2,7 +2,10 @@
 
 use trunkline_engine::network::{Class, Classifier, PortConfig, Queue};
 use trunkline_port::aqm::{AqmConfig, DropTailConfig};
-use trunkline_port::sched::{DrrShare, FifoShare, PriorityShare, SchedulerConfig, WfqShare};
+use trunkline_port::sched::{
+    DrrShare, FifoShare, HfscShare, PriorityShare, SchedulerConfig, ServiceCurve, TbfShare,
+    WfqShare, WrrShare,
+};
 
 /// A queue without a limit.
 pub const UNLIMITED: Queue = Queue {
@@ -43,6 +46,36 @@ pub fn drr(quanta: &[u32], queue: &Queue) -> PortConfig {
 pub fn wfq(weights: &[u32], queue: &Queue) -> PortConfig {
     let shares = weights.iter().map(|&weight| WfqShare { weight }).collect();
     port(SchedulerConfig::Wfq { shares }, queue)
+}
+
+/// Weighted round robin by packets in a turn.
+pub fn wrr(weights: &[u32], queue: &Queue) -> PortConfig {
+    let shares = weights.iter().map(|&weight| WrrShare { weight }).collect();
+    port(SchedulerConfig::Wrr { shares }, queue)
+}
+
+/// One class shaped to a rate, bursts at twice the rate.
+pub fn tbf(rate_bit_s: u64, burst_bytes: u64, queue: &Queue) -> PortConfig {
+    let share = TbfShare {
+        rate_bit_s,
+        burst_bytes,
+        peak_rate_bit_s: 2 * rate_bit_s,
+        min_burst_bytes: 1600,
+    };
+    port(SchedulerConfig::Tbf { shares: vec![share] }, queue)
+}
+
+/// Fair service curves: the link by weight, class 0 with a concave real-time curve too, the last
+/// class limited.
+pub fn hfsc(weights: &[u32], queue: &Queue) -> PortConfig {
+    let curve = |m1, d_ns, m2| Some(ServiceCurve { m1_bit_s: m1, d_ns, m2_bit_s: m2 });
+    let share = |(class, &weight): (usize, &u32)| HfscShare {
+        real_time: curve(300_000, 20_000_000, 50_000).filter(|_| class == 0),
+        link_share: curve(0, 0, u64::from(weight) * 100_000),
+        upper_limit: curve(0, 0, 400_000).filter(|_| class + 1 == weights.len()),
+        parent: None,
+    };
+    port(SchedulerConfig::Hfsc { shares: weights.iter().enumerate().map(share).collect() }, queue)
 }
 
 /// A port with a class for each share; without a classifier all packets join class 0.

@@ -16,6 +16,7 @@
 //! which classes became active (Linux: by class number). Absent: hysteresis (off in Linux too),
 //! direct queue, offload. Cost: O(depth) a packet, and O(log n) for each change of colour.
 
+use super::bucket::Bucket;
 use super::heap::ClassHeap;
 use super::rings::{Links, Ring};
 use super::tree::{Member, Tree};
@@ -29,7 +30,6 @@ const PRIORITIES: u32 = 8;
 const LEVELS: u32 = 8;
 /// Longest time for which a bucket is filled at once, and deepest debt.
 const LONGEST: Time = 60 * SECOND;
-const BYTE: i128 = 8 * SECOND as i128;
 
 /// What a class of an HTB is due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,35 +61,6 @@ enum Mode {
     CanSend,
     MayBorrow,
     CannotSend,
-}
-
-/// A bucket that may go into debt, in tokens of 1/8e9 byte.
-#[derive(Clone, Copy, Debug)]
-struct Bucket {
-    rate: i128,
-    depth: i128,
-    tokens: i128,
-}
-
-impl Bucket {
-    fn full(rate_bit_s: u64, bytes: u64) -> Self {
-        let depth = i128::from(bytes) * BYTE;
-        Self { rate: i128::from(rate_bit_s), depth, tokens: depth }
-    }
-
-    fn filled(&self, span: Time) -> i128 {
-        self.tokens + self.rate * i128::from(span)
-    }
-
-    fn charge(&mut self, span: Time, bytes: u32) {
-        let left = self.filled(span).min(self.depth) - i128::from(bytes) * BYTE;
-        self.tokens = left.max(-self.rate * i128::from(LONGEST));
-    }
-
-    /// Nanoseconds until a debt is paid.
-    fn until_paid(&self, tokens: i128) -> Time {
-        ((-tokens + self.rate - 1) / self.rate) as Time
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -311,11 +282,13 @@ impl Htb {
             let state = &mut self.classes[usize::from(class)];
             let span = (now - state.charged_at).min(LONGEST);
             if state.level >= level {
-                state.rate.charge(span, bytes);
+                state.rate.fill(span);
+                state.rate.take(bytes, LONGEST);
             } else {
-                state.rate.tokens = state.rate.filled(span);
+                state.rate.overfill(span);
             }
-            state.ceil.charge(span, bytes);
+            state.ceil.fill(span);
+            state.ceil.take(bytes, LONGEST);
             state.charged_at = now;
             at = state.parent;
             self.recolour(class, now);

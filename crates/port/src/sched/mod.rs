@@ -5,28 +5,37 @@ use trunkline_units::Time;
 
 #[cfg(test)]
 pub(crate) mod bench;
+mod bucket;
 mod cbq;
 mod drr;
 mod estimator;
 mod fifo;
 mod flow_rounds;
 mod heap;
+mod hfsc;
 mod htb;
 mod priority;
 mod rings;
+mod service_curve;
 mod shaped;
+mod tbf;
 mod tree;
 mod wfq;
+mod wrr;
 
 pub use crate::Invalid;
 pub use cbq::{Cbq, CbqShare, LinkSharing};
 pub use drr::{Drr, DrrShare, BASE_QUANTUM_BYTES};
 pub use fifo::{Fifo, FifoShare};
 pub use flow_rounds::FlowRounds;
+pub use hfsc::{Hfsc, HfscShare};
 pub use htb::{Htb, HtbShare};
 pub use priority::{Priority, PriorityShare};
+pub use service_curve::ServiceCurve;
 pub use shaped::{Shaped, ShapedShare};
+pub use tbf::{Tbf, TbfShare};
 pub use wfq::{Wfq, WfqShare};
+pub use wrr::{Wrr, WrrShare};
 
 /// A scheduler's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,12 +134,18 @@ schedulers! {
     Priority(Priority, PriorityShare) = |shares, _| Priority::new(shares),
     /// Deficit round robin.
     Drr(Drr, DrrShare) = |shares, _| Drr::new(shares),
+    /// Weighted round robin by packets.
+    Wrr(Wrr, WrrShare) = |shares, _| Wrr::new(shares),
     /// Weighted fair queueing: packet GPS.
     Wfq(Wfq, WfqShare) = Wfq::new,
     /// Token-bucket shaped classes, strict priority among those that may send.
     Shaped(Shaped, ShapedShare) = |shares, _| Shaped::new(shares),
+    /// Token bucket filter: one class, as Linux.
+    Tbf(Tbf, TbfShare) = |shares, _| Tbf::new(shares),
     /// Hierarchical token bucket, as Linux.
     Htb(Box<Htb>, HtbShare) = |shares, _| Htb::new(shares).map(Box::new),
+    /// Hierarchical fair service curves.
+    Hfsc(Box<Hfsc>, HfscShare) = |shares, _| Hfsc::new(shares).map(Box::new),
     /// Class-based queueing with top-level link-sharing, as old Linux.
     Cbq(Cbq, CbqShare) = |shares, rate| Cbq::new(shares, rate, LinkSharing::TopLevel),
     /// Class-based queueing with ancestor-only link-sharing, as ns-2's default.

@@ -8,13 +8,11 @@
 //! may send, the lowest priority number goes first; equal ones take turns by packet.
 //! Cost: O(log n) a packet, and as much for each class that becomes able to send.
 
+use super::bucket::Bucket;
 use super::heap::ClassHeap;
 use super::{Choice, Discipline, Heads, Invalid};
 use serde::{Deserialize, Serialize};
-use trunkline_units::{Time, SECOND};
-
-/// Tokens of one byte: 8e9, at one a nanosecond for each bit/s (exact, see `meter`).
-const BYTE: i128 = 8 * SECOND as i128;
+use trunkline_units::{Time, NEVER};
 
 /// What a shaped class is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,26 +29,22 @@ pub struct ShapedShare {
 #[derive(Clone, Debug)]
 struct Shaper {
     priority: u32,
-    rate: i128,
-    depth: i128,
-    tokens: i128,
+    /// None: not shaped.
+    bucket: Option<Bucket>,
     filled_at: Time,
 }
 
 impl Shaper {
     fn fill(&mut self, now: Time) {
-        let filled = self.tokens + self.rate * i128::from(now - self.filled_at);
-        self.tokens = filled.min(self.depth);
+        if let Some(bucket) = &mut self.bucket {
+            bucket.fill(now - self.filled_at);
+        }
         self.filled_at = now;
     }
 
     /// When the bucket will hold what a head of `bytes` needs, from `filled_at` on.
     fn ready_at(&self, bytes: u32) -> Time {
-        let short = (i128::from(bytes) * BYTE).min(self.depth) - self.tokens;
-        if self.rate == 0 || short <= 0 {
-            return self.filled_at;
-        }
-        self.filled_at + ((short + self.rate - 1) / self.rate) as Time
+        self.filled_at + self.bucket.map_or(0, |bucket| bucket.until_holds(bytes))
     }
 }
 
@@ -78,9 +72,9 @@ impl Shaped {
             })?;
         }
         let shaper = |share: &ShapedShare| {
-            let depth = i128::from(share.burst_bytes) * BYTE;
-            let rate = i128::from(share.rate_bit_s);
-            Shaper { priority: share.priority, rate, depth, tokens: depth, filled_at: 0 }
+            let bucket =
+                (share.rate_bit_s > 0).then(|| Bucket::full(share.rate_bit_s, share.burst_bytes));
+            Shaper { priority: share.priority, bucket, filled_at: 0 }
         };
         Ok(Self {
             classes: shares.iter().map(shaper).collect(),
@@ -142,8 +136,8 @@ impl Discipline for Shaped {
     fn on_dequeue(&mut self, class: u16, bytes: u32, now_empty: bool, now: Time) {
         let shaper = &mut self.classes[usize::from(class)];
         shaper.fill(now);
-        if shaper.rate > 0 {
-            shaper.tokens -= i128::from(bytes) * BYTE;
+        if let Some(bucket) = &mut shaper.bucket {
+            bucket.take(bytes, NEVER);
         }
         self.ready.remove(class);
         self.held.remove(class);

@@ -11,30 +11,20 @@ the scenario's link: a size table (``stab``) takes the 14 bytes of Ethernet off 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.plan.addresses import Side
-from trunkline.linux.plan.aqm import queue
+from trunkline.linux.plan.leaf import Leaf, leaf, order
 from trunkline.linux.plan.script import Script
+from trunkline.linux.plan.shaping import hfsc, htb, shaped, tbf
 
 if TYPE_CHECKING:
     from trunkline.network.types import Link
-    from trunkline.network.types.ports import (
-        Drr,
-        DrrShare,
-        Htb,
-        HtbShare,
-        Port,
-        PriorityShare,
-        Shaped,
-        ShapedShare,
-    )
+    from trunkline.network.types.ports import Drr, DrrShare, Port, PriorityShare
 
 ETHERNET: Final = 14
 """Link-layer bytes that the kernel counts at a veth device [B]."""
 ENDLESS_PACKETS: Final = 1_000_000
-_MOST_BANDS: Final = 16
 _BASE_QUANTUM: Final = 1500
 _LINK_QUANTUM: Final = 60_000
 _FRAME: Final = 1600
@@ -42,29 +32,11 @@ _FRAME: Final = 1600
 
 NEAREST: Final = {
     "wfq": "drr",
+    "wrr": "drr",
     "cbq": "htb",
     "cbq-ancestor-only": "htb",
 }
 """What comes nearest to schedulers the kernel lacks; CBQ left it with Linux 6.8 and 6.1.81."""
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """Where the packets of one class wait.
-
-    Parameters
-    ----------
-    handle : str
-        Handle of its queue's qdisc.
-    kind : str
-        Kind of that qdisc.
-    priority : str
-        What ``skbedit priority`` sends a packet there; empty: it goes there by itself.
-    """
-
-    handle: str
-    kind: str
-    priority: str
 
 
 def port(
@@ -121,10 +93,14 @@ def port(
     if scheduler["kind"] == "drr":
         return _drr(script, side, config, scheduler)
     if scheduler["kind"] == "shaped":
-        return _shaped(script, side, config, scheduler)
+        return shaped(script, side, config, scheduler)
     if scheduler["kind"] == "htb":
-        return _htb(script, side, config, scheduler)
-    return {0: _leaf(script, side, config, 0, "1:1", "")}
+        return htb(script, side, config, scheduler)
+    if scheduler["kind"] == "tbf":
+        return tbf(script, side, config, scheduler)
+    if scheduler["kind"] == "hfsc":
+        return hfsc(script, side, config, scheduler)
+    return {0: leaf(script, side, config, 0, "1:1", "")}
 
 
 def _refuse_unlike(script: Script, link: Link, config: Port) -> None:
@@ -195,8 +171,8 @@ def _microseconds(time_ns: int) -> str:
 def _priority(
     script: Script, side: Side, config: Port, shares: Sequence[PriorityShare]
 ) -> dict[int, Leaf]:
-    order = _order(script, config, shares)
-    bands = max(2, len(order))
+    ranked = order(script, config, shares)
+    bands = max(2, len(ranked))
     last = " ".join([str(bands - 1)] * 16)
     script.say(
         side.node,
@@ -204,33 +180,9 @@ def _priority(
         f"qdisc add dev {side.device} parent 1:1 handle 10: prio bands {bands} priomap {last}",
     )
     return {
-        each: _leaf(script, side, config, each, f"10:{band:x}", f"10:{band:x}")
-        for band, each in enumerate(order, start=1)
+        each: leaf(script, side, config, each, f"10:{band:x}", f"10:{band:x}")
+        for band, each in enumerate(ranked, start=1)
     }
-
-
-def _order(
-    script: Script, config: Port, shares: Sequence[PriorityShare | ShapedShare]
-) -> list[int]:
-    """Classes by priority; the kernel's have a rank each."""
-    priorities = [its["priority"] for its in shares]
-    if len(set(priorities)) < len(priorities):
-        script.refuse(
-            f"port {config['name']}: classes of equal priority take turns, the bands of Linux's "
-            "prio do not; nearest: htb classes of one priority (scheduler: htb)",
-            "ports",
-            config["name"],
-            "classes",
-        )
-    if len(priorities) > _MOST_BANDS:
-        script.refuse(
-            f"port {config['name']}: Linux's prio has at most {_MOST_BANDS} bands; "
-            f"nearest: {_MOST_BANDS} classes",
-            "ports",
-            config["name"],
-            "classes",
-        )
-    return sorted(range(len(priorities)), key=lambda index: (priorities[index], index))
 
 
 def _drr(script: Script, side: Side, config: Port, scheduler: Drr) -> dict[int, Leaf]:
@@ -244,7 +196,7 @@ def _drr(script: Script, side: Side, config: Port, scheduler: Drr) -> dict[int, 
             f"class add dev {side.device} parent 10: classid {parent} drr quantum {quantum}",
             f"class {config['classes'][index]['name']}",
         )
-        made[index] = _leaf(script, side, config, index, parent, parent)
+        made[index] = leaf(script, side, config, index, parent, parent)
     return made
 
 
@@ -253,98 +205,3 @@ def quanta(shares: Sequence[DrrShare]) -> list[int]:
     weights = [its["weight"] for its in shares if not its["quantum_bytes"]]
     smallest = min(weights, default=1)
     return [its["quantum_bytes"] or _BASE_QUANTUM * its["weight"] // smallest for its in shares]
-
-
-def _shaped(script: Script, side: Side, config: Port, scheduler: Shaped) -> dict[int, Leaf]:
-    """Bands of a prio with a token bucket in each: both ask for tokens for the whole packet."""
-    shares = scheduler["shares"]
-    order = _order(script, config, shares)
-    bands = max(2, len(order))
-    last = " ".join([str(bands - 1)] * 16)
-    script.say(
-        side.node,
-        "tc",
-        f"qdisc add dev {side.device} parent 1:1 handle 10: prio bands {bands} priomap {last}",
-    )
-    made = {}
-    for band, index in enumerate(order, start=1):
-        its, parent = config["classes"][index], f"10:{band:x}"
-        share = shares[index]
-        if share["rate_bit_s"]:
-            # The queue below has the limit; the bucket's own must not bind.
-            script.say(
-                side.node,
-                "tc",
-                f"qdisc add dev {side.device} parent {parent} handle {0x40 + index:x}: tbf "
-                f"rate {share['rate_bit_s']}bit burst {share['burst_bytes']}b limit 2000000000",
-                f"class {its['name']}",
-            )
-            below = f"{0x40 + index:x}:1"
-            made[index] = _leaf(script, side, config, index, below, parent)
-        else:
-            made[index] = _leaf(script, side, config, index, parent, parent)
-    if any(its["rate_bit_s"] for its in shares):
-        script.note(
-            f"port {config['name']}: Linux's tbf drops packets larger than its burst, the "
-            "simulator lets them pass with a full bucket"
-        )
-    return made
-
-
-def _htb(script: Script, side: Side, config: Port, scheduler: Htb) -> dict[int, Leaf]:
-    """A tree of its own below the link's class: it chooses when the link is free, not before."""
-    script.say(side.node, "tc", f"qdisc add dev {side.device} parent 1:1 handle 10: htb")
-    shares = scheduler["shares"]
-    parents = {share["parent"] for share in shares}
-    made = {}
-    for index in _top_down(shares):
-        share = shares[index]
-        classid = _classid(index)
-        parent = "10:" if share["parent"] is None else _classid(share["parent"])
-        rate = share["rate_bit_s"]
-        ceil = share["ceil_bit_s"] or rate
-        if share["parent"] is None:
-            # Without an ancestor there is nobody to borrow from (Linux would let it use its ceil).
-            ceil = rate if ceil > rate else ceil
-        quantum = share["quantum_bytes"] or min(200_000, max(1000, rate // 80))
-        script.say(
-            side.node,
-            "tc",
-            f"class add dev {side.device} parent {parent} classid {classid} htb rate {rate}bit "
-            f"ceil {ceil}bit burst {share['burst_bytes']}b cburst {share['cburst_bytes']}b "
-            f"prio {share['priority']} quantum {quantum}",
-            f"class {config['classes'][index]['name']}",
-        )
-        if index not in parents:
-            made[index] = _leaf(script, side, config, index, classid, classid)
-    return made
-
-
-def _classid(index: int) -> str:
-    return f"10:{index + 1:x}"
-
-
-def _top_down(shares: Sequence[HtbShare]) -> list[int]:
-    """Classes in an order in which each comes after its parent."""
-    order: list[int] = []
-    while len(order) < len(shares):
-        order += [
-            index
-            for index, share in enumerate(shares)
-            if index not in order and (share["parent"] in (None, *order))
-        ]
-    return order
-
-
-def _leaf(
-    script: Script,
-    side: Side,
-    config: Port,
-    index: int,
-    parent: str,
-    priority: str,
-) -> Leaf:
-    its = config["classes"][index]
-    handle = f"{0x100 + index:x}:"
-    kind = queue(script, side, its["queue"], parent, handle, (config["name"], its["name"]))
-    return Leaf(handle, kind, priority)

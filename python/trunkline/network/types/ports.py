@@ -173,6 +173,38 @@ class WfqShare(TypedDict):
     weight: int
 
 
+class WrrShare(TypedDict):
+    """Share of a class under ``wrr``."""
+
+    weight: int
+
+
+class TbfShare(TypedDict):
+    """Share of the only class under ``tbf``."""
+
+    rate_bit_s: int
+    burst_bytes: int
+    peak_rate_bit_s: int
+    min_burst_bytes: int
+
+
+class ServiceCurve(TypedDict):
+    """A service curve of ``hfsc``."""
+
+    m1_bit_s: int
+    d_ns: int
+    m2_bit_s: int
+
+
+class HfscShare(TypedDict):
+    """Share of a class under ``hfsc``."""
+
+    real_time: ServiceCurve | None
+    link_share: ServiceCurve | None
+    upper_limit: ServiceCurve | None
+    parent: int | None
+
+
 class ShapedShare(TypedDict):
     """Share of a class under ``shaped``."""
 
@@ -250,6 +282,27 @@ class Htb(TypedDict):
     shares: list[HtbShare]
 
 
+class Wrr(TypedDict):
+    """Weighted round robin by packets."""
+
+    kind: Literal["wrr"]
+    shares: list[WrrShare]
+
+
+class Tbf(TypedDict):
+    """Token bucket filter."""
+
+    kind: Literal["tbf"]
+    shares: list[TbfShare]
+
+
+class Hfsc(TypedDict):
+    """Hierarchical fair service curves."""
+
+    kind: Literal["hfsc"]
+    shares: list[HfscShare]
+
+
 class Cbq(TypedDict):
     """Class-based queueing."""
 
@@ -257,7 +310,7 @@ class Cbq(TypedDict):
     shares: list[CbqShare]
 
 
-Scheduler = Fifo | Priority | Drr | Wfq | Shaped | Htb | Cbq
+Scheduler = Fifo | Priority | Drr | Wrr | Wfq | Shaped | Tbf | Htb | Hfsc | Cbq
 """Which class sends next, and what each is due, in the order of the classes."""
 
 

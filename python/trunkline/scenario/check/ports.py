@@ -8,7 +8,8 @@ from trunkline.scenario.port import Port, Rule
 from trunkline.scenario.problems import Problems, listed
 from trunkline.scenario.queue import Queue
 from trunkline.scenario.resolved import Resolved
-from trunkline.scenario.scheduler import HIERARCHIES, SCHEDULERS, DrrClass, Member
+from trunkline.scenario.scheduler import ALONE, HIERARCHIES, SCHEDULERS
+from trunkline.scenario.shares import DrrClass, Rated
 from trunkline.scenario.units import format_bytes
 
 __all__ = ["check", "match"]
@@ -51,15 +52,17 @@ def _shape(scenario: Resolved, port: Port, path: Path, problems: Problems) -> No
             allowed=SCHEDULERS,
             at_key=True,
         )
-    if several and port.scheduler in ("fifo", *FLOW_SCHEDULERS):
+    if several and port.scheduler in ALONE:
         problems.add(
             "relation",
             (*path, "scheduler"),
             f"{port.scheduler} serves one class only",
             allowed=SCHEDULERS,
-            hint=""
-            if port.scheduler == "fifo"
-            else f"`flows: {port.scheduler}` divides the queue of a class into flows",
+            hint=f"`flows: {port.scheduler}` divides the queue of a class into flows"
+            if port.scheduler in FLOW_SCHEDULERS
+            else "`shaped` has a token bucket for each class"
+            if port.scheduler == "tbf"
+            else "",
         )
     if port.scheduler in FLOW_SCHEDULERS:
         queues = [port.queue or Queue(), *(its.queue for its in port.classes.values())]
@@ -70,13 +73,14 @@ def _shape(scenario: Resolved, port: Port, path: Path, problems: Problems) -> No
                 f"{port.scheduler} divides the queue already that `flows` divides",
                 hint="leave the scheduler out",
             )
-    if not port.classes and port.scheduler in HIERARCHIES:
+    if not port.classes and port.scheduler in (*HIERARCHIES, "tbf"):
+        due = "curve" if port.scheduler == "hfsc" else "rate"
         problems.add(
             "relation",
             (*path, "scheduler"),
-            f"{port.scheduler} gives every class a rate, and this port names no classes",
+            f"{port.scheduler} gives every class a {due}, and this port names no classes",
             given=port.scheduler,
-            hint="add `classes` with a `rate` each",
+            hint=f"add `classes` with a `{'link_share' if due == 'curve' else due}` each",
         )
     if port.per == "flow":
         count = len(scenario.names)
@@ -198,7 +202,7 @@ def _flows(queue: Queue, path: Path, problems: Problems) -> None:
 
 def _quantum(scenario: Resolved, port: Port, name: str, path: Path, problems: Problems) -> None:
     its = port.classes[name]
-    quantum = its.quantum if isinstance(its, DrrClass | Member) else None
+    quantum = its.quantum if isinstance(its, DrrClass | Rated) else None
     largest = max((flow.largest_packet for flow in scenario.flows.values()), default=0)
     if quantum is not None and quantum < largest:
         problems.add(

@@ -8,7 +8,8 @@ from trunkline.scenario.port import Port
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.queue import Queue
 from trunkline.scenario.resolved.resolved import Resolved
-from trunkline.scenario.scheduler import CLASS_OF, Class
+from trunkline.scenario.scheduler import CLASS_OF
+from trunkline.scenario.shares import Class
 
 __all__ = ["classes"]
 

@@ -40,9 +40,12 @@ fn every_scheduler_is_work_conserving() {
     };
     let fifo_ends = ends(fifo(UNLIMITED));
     assert!(fifo_ends.len() > 100, "{}", fifo_ends.len());
-    for port in
-        [priority(3, &UNLIMITED), drr(&[500, 1500, 700], &UNLIMITED), wfq(&[5, 1, 2], &UNLIMITED)]
-    {
+    for port in [
+        priority(3, &UNLIMITED),
+        drr(&[500, 1500, 700], &UNLIMITED),
+        wfq(&[5, 1, 2], &UNLIMITED),
+        wrr(&[5, 1, 2], &UNLIMITED),
+    ] {
         let name = port.name.clone();
         assert!(ends(port) == fifo_ends, "{name}");
     }
@@ -58,7 +61,8 @@ fn one_class_of_any_scheduler_is_the_fifo_port() {
         // A FIFO hop takes one event, a classful one two: only their number may differ.
         let except = ["events"];
         let fifo_run = loaded(fifo(limit.clone())).run(9);
-        for port in [priority(1, &limit), drr(&[300], &limit), wfq(&[1], &limit)] {
+        for port in [priority(1, &limit), drr(&[300], &limit), wfq(&[1], &limit), wrr(&[1], &limit)]
+        {
             let name = port.name.clone();
             let run = loaded(port).run(9);
             let (bits, fifo_bits) = (run.bits(&except), fifo_run.bits(&except));

@@ -1,0 +1,74 @@
+"""Where the packets of a class wait in a port's qdiscs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from trunkline.linux.plan.addresses import Side
+from trunkline.linux.plan.aqm import queue
+from trunkline.linux.plan.script import Script
+
+if TYPE_CHECKING:
+    from trunkline.network.types.ports import Port, PriorityShare, ShapedShare
+
+__all__ = ["Leaf", "leaf", "order"]
+
+_MOST_BANDS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Where the packets of one class wait.
+
+    Parameters
+    ----------
+    handle : str
+        Handle of its queue's qdisc.
+    kind : str
+        Kind of that qdisc.
+    priority : str
+        What ``skbedit priority`` sends a packet there; empty: it goes there by itself.
+    """
+
+    handle: str
+    kind: str
+    priority: str
+
+
+def leaf(
+    script: Script,
+    side: Side,
+    config: Port,
+    index: int,
+    parent: str,
+    priority: str,
+) -> Leaf:
+    """Says the queue of the class ``index``: at ``parent``, reached by ``priority``."""
+    its = config["classes"][index]
+    handle = f"{0x100 + index:x}:"
+    kind = queue(script, side, its["queue"], parent, handle, (config["name"], its["name"]))
+    return Leaf(handle, kind, priority)
+
+
+def order(script: Script, config: Port, shares: Sequence[PriorityShare | ShapedShare]) -> list[int]:
+    """Classes by priority; the kernel's have a rank each."""
+    priorities = [its["priority"] for its in shares]
+    if len(set(priorities)) < len(priorities):
+        script.refuse(
+            f"port {config['name']}: classes of equal priority take turns, the bands of Linux's "
+            "prio do not; nearest: htb classes of one priority (scheduler: htb)",
+            "ports",
+            config["name"],
+            "classes",
+        )
+    if len(priorities) > _MOST_BANDS:
+        script.refuse(
+            f"port {config['name']}: Linux's prio has at most {_MOST_BANDS} bands; "
+            f"nearest: {_MOST_BANDS} classes",
+            "ports",
+            config["name"],
+            "classes",
+        )
+    return sorted(range(len(priorities)), key=lambda index: (priorities[index], index))
