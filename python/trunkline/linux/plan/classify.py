@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from trunkline.linux.plan.qdisc import Leaf
+from trunkline.linux.plan.leaf import Leaf
 from trunkline.linux.plan.script import Script
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from trunkline.linux.plan.addresses import MOST_LINKS, Wiring, node_name
 from trunkline.linux.plan.flows import Traffic, sysctls, traffic
 from trunkline.linux.plan.forwarding import FTN_MARK, Forwarding
 from trunkline.linux.plan.ground import GUEST, Ground
+from trunkline.linux.plan.leaf import Leaf
 from trunkline.linux.plan.plan import Node, Plan, Sample
-from trunkline.linux.plan.qdisc import Leaf
 from trunkline.linux.plan.recovery import Course
 from trunkline.linux.plan.rehearsal import Rehearsal, rehearse
 from trunkline.linux.plan.script import Script, UnsupportedError

@@ -202,11 +202,11 @@ def _feasible(
     late = [at for at, service, _ in sums if service > link_rate * at]
     steep = sums[-1][2]
     if late or steep > link_rate:
-        at = f"{format_time(late[0])} after they begin" if late else "in the long run"
+        when = f"{format_time(late[0])} after they begin" if late else "in the long run"
         problems.add(
             "relation",
             path,
-            f"the real-time curves promise more than link {link} has, {at}",
+            f"the real-time curves promise more than link {link} has, {when}",
             allowed=f"up to {format_rate(link_rate)} in sum",
             at_key=True,
         )

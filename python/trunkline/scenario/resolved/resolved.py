@@ -14,7 +14,7 @@ from trunkline.scenario.probe import Probe
 from trunkline.scenario.recovery import Failure, Protection, Rerouting
 from trunkline.scenario.resolved.backed import Backed
 from trunkline.scenario.schedule import Schedule
-from trunkline.scenario.scheduler import Class
+from trunkline.scenario.shares import Class
 from trunkline.scenario.sla import Bound, Sla
 
 __all__ = ["Arc", "Crossing", "Hop", "Offered", "Resolved", "Route", "breaks"]
