@@ -208,12 +208,9 @@ impl Classful {
         self.classes[usize::from(class)].average(precedence)
     }
 
-    /// Bytes and drop precedence of each packet in a class (none: any), in service or waiting.
+    /// Bytes and drop precedence of each packet waiting in a class (none: any).
     pub fn each(&self, class: Option<u16>, mut visit: impl FnMut(u32, u8)) {
         let wanted = |its: u16| class.is_none_or(|class| class == its);
-        for service in self.in_service.iter().filter(|service| wanted(service.class)) {
-            visit(service.bytes, service.precedence);
-        }
         for (_, queue) in (0..).zip(&self.classes).filter(|(its, _)| wanted(*its)) {
             queue.waiting().for_each(|waiting| visit(waiting.bytes, waiting.precedence));
         }

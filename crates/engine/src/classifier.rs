@@ -19,6 +19,20 @@ pub struct Assignment {
     pub precedence: u8,
 }
 
+impl Assignment {
+    /// Of a packet that is in no queue of a port.
+    #[must_use]
+    pub fn outside(precedence: u8) -> Self {
+        Self { class: u16::MAX, precedence }
+    }
+
+    /// Whether the packet is in a queue of the port, or was offered to one.
+    #[must_use]
+    pub fn is_in_queue(self) -> bool {
+        self.class != u16::MAX
+    }
+}
+
 /// A port's classifier.
 #[derive(Clone, Debug)]
 pub struct Classifier {

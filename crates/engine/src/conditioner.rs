@@ -59,7 +59,7 @@ impl Conditioner {
         let class = self.classifier.assign(packet, NO_ROW).class;
         let profile = self.profiles.get_mut(usize::from(class).checked_sub(1)?)?;
         let bytes = u32::from(packet.ip_bytes);
-        let colour = profile.meter.colour(now, bytes, packet.colour(), &mut self.random);
+        let colour = profile.meter.colour(now, bytes, incoming(packet), &mut self.random);
         let counters = &mut profile.counters[colour as usize];
         counters.packets += 1;
         counters.bytes += u64::from(bytes);
@@ -87,6 +87,23 @@ impl Conditioner {
         for profile in &mut self.profiles {
             profile.counters = Default::default();
         }
+    }
+}
+
+/// The colour a packet comes with. RFC 2697 and 2698 section 2: it is "coded in the DS field of the
+/// packet in a PHB specific manner"; the drop precedences of AF are the three (RFC 2597 section 2).
+/// Where the field says nothing, or a label hides it, it is the colour of the last meter passed.
+fn incoming(packet: &Packet) -> Colour {
+    // AFxy is 8 x + 2 y, x of 1 to 4 and y of 1 to 3 (RFC 2597 section 6).
+    let precedence = match packet.dscp {
+        10..=38 if packet.dscp % 2 == 0 && packet.labels.is_empty() => packet.dscp >> 1 & 3,
+        _ => 0,
+    };
+    match precedence {
+        0 => packet.colour(),
+        1 => Colour::Green,
+        2 => Colour::Yellow,
+        _ => Colour::Red,
     }
 }
 
@@ -129,5 +146,24 @@ mod rfc2475 {
         assert_eq!(pass(0).2, Some(Cause::Policed));
         let packets: Vec<u64> = conditioner.counters().map(|(_, _, sum)| sum.packets).collect();
         assert_eq!(packets, [1, 1, 1]);
+    }
+
+    /// RFC 2697 section 2: the colour is "coded in the DS field". AF12 and AF13 (DSCPs 12 and 14)
+    /// come as yellow and red; CS2 and EF (16 and 46) say no colour, so it is the packet's own.
+    #[test]
+    fn rfc2697_s2_the_drop_precedence_of_an_af_codepoint_is_the_colour_it_comes_with() {
+        let mut packet = Packet::new(0, 0, 0, 1000, 0);
+        packet.set_colour(Colour::Yellow);
+        let mut of = |dscp| {
+            packet.dscp = dscp;
+            incoming(&packet)
+        };
+        for class in 1..=4 {
+            let af = [1, 2, 3].map(|precedence| of(8 * class + 2 * precedence));
+            assert_eq!(af, [Colour::Green, Colour::Yellow, Colour::Red]);
+        }
+        for other in [0, 8, 16, 24, 32, 11, 40, 42, 46, 48] {
+            assert_eq!(of(other), Colour::Yellow, "{other}");
+        }
     }
 }

@@ -33,7 +33,7 @@ impl<O: Observer> Simulation<O> {
                 far_end.conditioner.as_mut().and_then(|part| part.condition(self.now, packet))
             };
             if let Some(cause) = cause {
-                let place = Assignment { class: 0, precedence: departure.precedence() };
+                let place = Assignment::outside(departure.precedence());
                 return self.lose(id, cause, Some(index as u32), to, place);
             }
         }
@@ -160,6 +160,7 @@ impl<O: Observer> Simulation<O> {
             if let Some(conditioner) = &mut near_end.conditioner {
                 if let Some(cause) = conditioner.condition(self.now, packet) {
                     let node = self.link_from[index as usize];
+                    let place = Assignment::outside(place.precedence);
                     return self.lose(id, cause, Some(index), node, place);
                 }
             }
@@ -291,12 +292,12 @@ impl<O: Observer> Simulation<O> {
     fn lose_before_port(&mut self, id: PacketId, link: u32) {
         let node = self.link_from[link as usize];
         let cause = self.recovery.cause_at(link);
-        self.lose(id, cause, Some(link), node, Assignment::default());
+        self.lose(id, cause, Some(link), node, Assignment::outside(0));
     }
 
     #[cold]
     fn lose_at(&mut self, id: PacketId, cause: Cause, node: u32) {
-        self.lose(id, cause, None, node, Assignment::default());
+        self.lose(id, cause, None, node, Assignment::outside(0));
     }
 
     /// A packet ends its way before its destination.
@@ -311,7 +312,7 @@ impl<O: Observer> Simulation<O> {
     ) {
         let packet = &self.arena[id];
         self.observer.record(self.now, Event::Dropped { cause, link, node }, id, &self.arena);
-        if link.is_some() {
+        if place.is_in_queue() {
             self.observer.at_port(place.class, place.precedence);
         }
         let totals = &mut self.totals[packet.flow as usize];

@@ -52,6 +52,15 @@ impl<O: Observer> Simulation<O> {
         self.calendar.schedule(self.sources.probes + index, self.now + probe.step_ns);
     }
 
+    /// Takes the samples that are due when the run ends.
+    pub(crate) fn sample_last(&mut self) {
+        for index in 0..self.sampler.probes.len() {
+            if self.now % self.sampler.probes[index].step_ns == 0 {
+                self.sample(index as u32);
+            }
+        }
+    }
+
     fn read(&mut self, probe: &network::Probe, index: usize) -> f64 {
         let target = probe.target as usize;
         match probe.measure {
@@ -74,7 +83,7 @@ impl<O: Observer> Simulation<O> {
                 let backlog = match (&link.port, probe.class) {
                     _ if probe.precedence.is_some() => link.holding(probe.class, probe.precedence),
                     (Port::Classful(port), Some(class)) => port.in_class(class),
-                    _ => link.in_port(),
+                    _ => link.waiting(),
                 };
                 if probe.measure == Measure::QueuePackets {
                     f64::from(backlog.packets)

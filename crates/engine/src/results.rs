@@ -266,7 +266,7 @@ fn debts(link: &Link, now: Time) -> Vec<i128> {
 fn restart_link(link: &mut Link, now: Time) {
     link.drain(now);
     link.close_area(now);
-    link.counters = QueueCounters::default();
+    link.counters = QueueCounters { waiting_max: link.waiting().packets, ..Default::default() };
     link.area.sum = 0;
     if let Some(end) = &mut link.far_end {
         end.conditioner.iter_mut().for_each(Conditioner::restart);
@@ -274,7 +274,8 @@ fn restart_link(link: &mut Link, now: Time) {
     if let Port::Classful(port) = &mut link.port {
         for class in &mut port.classes {
             class.close_area(now);
-            class.counters = QueueCounters::default();
+            class.counters =
+                QueueCounters { waiting_max: class.held().packets, ..Default::default() };
             class.area.sum = 0;
         }
     }

@@ -246,6 +246,7 @@ impl<O: Observer> Simulation<O> {
                 self.events -= 1;
                 self.take_census();
             } else {
+                self.sample_last();
                 break;
             }
         }

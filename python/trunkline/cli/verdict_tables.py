@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 WORDS: Final = {"agrees": "agrees", "differs": "DIFFERS", "undecided": "undecided"}
 MOST_ROWS: Final = 24
 """Comparisons that are printed in full; the first say what is wrong."""
+MEASURE_WIDTH: Final = 15
+"""Columns that the name of a measure has at least, in a narrow terminal too."""
 
 
 def render(
@@ -85,13 +87,17 @@ def _rows(title: str, rows: Sequence[Row], said: dict[int, float | None]) -> Tab
     from trunkline.results.render import add, frame
 
     published = any(value is not None for value in said.values())
-    heads = ["simulator", "reference", "difference", "95 % interval", "margin", "verdict"]
-    drawn = frame(title, ["", "measure", *(["published"] if published else []), *heads], names=2)
+    intervals = any(row.low is not None for row in rows)
+    heads = ["published"] * published + ["simulator", "reference", "difference"]
+    heads += ["95 % interval"] * intervals + ["margin", "verdict"]
+    drawn = frame(title, ["", "measure", *heads], names=2)
+    drawn.columns[1].min_width = MEASURE_WIDTH
     for row in rows:
         between = "" if row.low is None else f"{row.low:.4g} to {row.high:.4g}"
-        numbers = [f"{each:.6g}" for each in (row.simulator, row.reference, row.difference)]
+        numbers = [f"{each:.5g}" for each in (row.simulator, row.reference, row.difference)]
         more = "" if row.more is None else f", {row.more} more"
-        cells = [*numbers, between, f"{row.margin:.4g}", f"{WORDS[row.outcome]}{more}"]
+        cells = [*numbers, *([between] if intervals else [])]
+        cells += [f"{row.margin:.3g}", f"{WORDS[row.outcome]}{more}"]
         if published:
             value = said.get(id(row))
             cells.insert(0, "" if value is None else f"{value:g}")
@@ -108,8 +114,9 @@ def _summary(title: str, verdict: Verdict) -> Table:
     by_measure: dict[str, list[Row]] = {}
     for row in verdict.rows:
         by_measure.setdefault(row.measure.partition(":")[0], []).append(row)
-    heads = ["compared", "agree", "differ", "undecided", "difference", "margin"]
+    heads = ["agree", "differ", "undecided", "difference", "margin"]
     drawn = frame(title, ["measure", "nearest to its margin", *heads], names=2)
+    drawn.columns[0].min_width = MEASURE_WIDTH
     for measure, rows in by_measure.items():
         worst = max(rows, key=_share)
         counts = [
@@ -117,8 +124,8 @@ def _summary(title: str, verdict: Verdict) -> Table:
             for outcome in ("agrees", "differs", "undecided")
         ]
         unit = f" [{worst.unit}]" if worst.unit else ""
-        differs = [f"{worst.difference:.4g}", f"{worst.margin:.4g}"]
-        add(drawn, [f"{measure}{unit}", worst.subject, str(len(rows)), *counts, *differs])
+        differs = [f"{worst.difference:.4g}", f"{worst.margin:.3g}"]
+        add(drawn, [f"{measure}{unit}", worst.subject, *counts, *differs])
     return drawn
 
 

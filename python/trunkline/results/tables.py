@@ -230,7 +230,7 @@ DROPS: Final = (
     _name("direction", "`forward` (data) or `reverse` (acknowledgements)"),
     _name("link", "link it was lost at; null if at a node"),
     _name("node", "node it was lost at"),
-    _name("class", "class of the port; null if not at a port"),
+    _name("class", "class whose queue lost it; null if lost outside a queue"),
     _count("precedence", "drop precedence, 0 is dropped last"),
     _name("cause", "why"),
     _count("packets", "packets lost"),

@@ -9,6 +9,17 @@ fn sack(window: f64) -> TcpConfig {
     TcpConfig { initial_window: window, initial_ssthresh: Some(window), ..config(Variant::Sack) }
 }
 
+/// Step (4.2): "ssthresh = cwnd = (FlightSize / 2)", in bytes: of 21 segments 10 and a half.
+/// In congestion avoidance a window of 10.5 has 11 after 6 acknowledgements, one of 10 after 10.
+#[test]
+fn s5_4_2_half_of_an_odd_flight_is_not_rounded() {
+    let (mut hand, _) = Hand::start(&sack(21.0));
+    for end in 3..=5 {
+        hand.sack(0, &[[2, end]]);
+    }
+    assert_eq!(hand.sender.cwnd(), 10.5);
+}
+
 /// The losses that take NewReno five round trips go again within the one after they are noticed.
 #[test]
 fn s5_repairs_several_losses_in_one_round_trip() {

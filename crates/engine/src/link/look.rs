@@ -5,7 +5,7 @@ use trunkline_port::aqm::Backlog;
 use trunkline_units::Time;
 
 impl Link {
-    /// Packets of one drop precedence in a class (none: any), the one in service included, after
+    /// Packets of one drop precedence (none: any) waiting in a class (none: any), after
     /// `drain(now)`. Walks the queue: for probes, not for packets.
     #[must_use]
     pub fn holding(&self, class: Option<u16>, precedence: Option<u8>) -> Backlog {
@@ -17,10 +17,28 @@ impl Link {
             }
         };
         match &self.port {
-            Port::Fifo(_) => self.undeparted().for_each(|it| add(it.bytes(), it.precedence())),
+            // The first is being sent.
+            Port::Fifo(_) => {
+                self.undeparted().skip(1).for_each(|it| add(it.bytes(), it.precedence()));
+            }
             Port::Classful(port) => port.each(class, add),
         }
         sum
+    }
+
+    /// Packets waiting in the port, the one in service left out, after `drain(now)`.
+    #[must_use]
+    pub fn waiting(&self) -> Backlog {
+        let mut held = self.in_port();
+        let in_service = match &self.port {
+            Port::Fifo(_) => self.undeparted().next().map(Departure::bytes),
+            Port::Classful(port) => port.in_service.map(|service| service.bytes),
+        };
+        if let Some(bytes) = in_service {
+            held.packets -= 1;
+            held.bytes -= u64::from(bytes);
+        }
+        held
     }
 
     /// Average kept by the AQM of a class, or by that of one of its precedences, if it keeps one.
@@ -34,11 +52,9 @@ impl Link {
 
     /// Brings the integral of waiting packets up to `now`, after `drain(now)`.
     pub fn close_area(&mut self, now: Time) {
-        let waiting = match &self.port {
-            Port::Fifo(_) => self.in_port().packets.saturating_sub(1),
-            Port::Classful(_) => return,
-        };
-        self.area.add(waiting, now);
+        if let Port::Fifo(_) = &self.port {
+            self.area.add(self.waiting().packets, now);
+        }
     }
 
     /// Departures of a FIFO that are still to come at `now`, after `drain(now)`.

@@ -108,8 +108,13 @@ impl<O: Observer> Simulation<O> {
         self.calendar.cancel(self.sources.arrivals + index);
         self.calendar.cancel(self.sources.transmitters + index);
         for lost in lost {
-            let cause = if lost.queued { Cause::FailedQueued } else { Cause::FailedInFlight };
-            let place = Assignment { class: lost.class, precedence: lost.precedence };
+            let (cause, place) = match lost.queued {
+                true => {
+                    let place = Assignment { class: lost.class, precedence: lost.precedence };
+                    (Cause::FailedQueued, place)
+                }
+                false => (Cause::FailedInFlight, Assignment::outside(lost.precedence)),
+            };
             self.lose(lost.packet, cause, Some(index), from, place);
         }
         self.note_link(index, Moment::Failed);

@@ -49,7 +49,7 @@ def raw(compiled: Compiled, folder: Path) -> dict[str, tuple[str, bytes]]:
 
 
 def _steps(compiled: Compiled, step: int) -> range:
-    return range(step, compiled.network["run"]["duration_ns"], step)
+    return range(step, compiled.network["run"]["duration_ns"] + 1, step)
 
 
 def _of_flow(compiled: Compiled, folder: Path, probe: Probe) -> list[tuple[int, float]]:
@@ -63,7 +63,7 @@ def _of_flow(compiled: Compiled, folder: Path, probe: Probe) -> list[tuple[int, 
         # A segment's headers go with its data.
         mss = flow["agent"]["mss_bytes"]
         scale = 1.0 if measure == "goodput" else (mss + TCP_HEADERS) / mss
-        counts = [_last(read, time) for time in range(0, times.stop, step)]
+        counts = [_last(read, time) for time in (0, *times)]
         return [
             (time, (counts[k + 1] - counts[k]) * 8e9 / step * scale) for k, time in enumerate(times)
         ]
@@ -125,6 +125,10 @@ def _of_link(compiled: Compiled, folder: Path, probe: Probe) -> list[tuple[int, 
     path = folder / f"queue-{node_name(side.node)}-{side.device}.json"
     if not path.exists():
         return []
+    if probe.get("precedence") is not None:
+        return [
+            (time, float("nan")) for time in _steps(compiled, step)
+        ]  # qdiscs count all together
     chosen = compiled.leaves[link]
     leaves = [chosen[probe["class"]]] if probe["class"] in chosen else list(chosen.values())
     handles = {leaf.handle for leaf in leaves}

@@ -45,7 +45,8 @@ fn enter_recovery(sender: &mut Sender, now: Time) {
     // RFC 5681 section 3.2 step 2: segments of limited transmit do not count.
     let extra = flight.saturating_sub(sender.window.cwnd as u32);
     if sender.reduce(f64::from(flight - extra)) {
-        sender.window.cwnd = sender.window.ssthresh;
+        // Half a segment of an odd flight stays in the window, as in bytes it would.
+        sender.window.cwnd = sender.window.cwnd.max(sender.window.ssthresh);
     }
     sender.on_loss(now);
     sender.phase = Phase::FastRecovery;
