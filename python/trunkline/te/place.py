@@ -2,7 +2,8 @@
 
 Order: as listed, or by priority: setup priority, then bandwidth from the largest, then name. A
 victim is placed again at once if there is room, in the same order; since each displaces only
-holders weaker than itself, this ends.
+holders weaker than itself, this ends. A request that is to be apart from another comes after it;
+whichever of the two is placed later, first or again, stays apart.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Request:
     setup, hold : int
         Priorities, 0 (strongest) to 7; ``hold`` is numerically at most ``setup`` (RFC 3209, 4.7.1).
     apart : tuple of (str, {"link", "node", "risk"})
-        Requests placed before from which the path is disjoint, and in what sense.
+        Requests from which the path is disjoint, and in what sense; they are placed before it.
     """
 
     name: str
@@ -159,8 +160,8 @@ def place(
     listed = list(requests)
     pool = pools(topology.reservable) if bounds is None else bounds
     _check(listed, pool)
-    queue = listed if order == "listed" else sorted(listed, key=precedence)
-    work = _Work(topology, Reservations(pool), preemption, usable, fixed or {})
+    queue = _behind(listed if order == "listed" else sorted(listed, key=precedence))
+    work = _Work(topology, Reservations(pool), preemption, usable, fixed or {}, partners(listed))
     for request in queue:
         work.place(request)
     outcomes = tuple(work.outcomes[request.name] for request in listed)
@@ -181,6 +182,70 @@ def precedence(request: Request) -> tuple[int, int, str]:
         Setup priority, bandwidth from the largest, name.
     """
     return request.setup, -request.asked.bandwidth, request.name
+
+
+def _behind(requests: list[Request]) -> list[Request]:
+    """In the same order, but each after those that it is to be apart from."""
+    by_name = {request.name: request for request in requests}
+    done: dict[str, Request] = {}
+
+    def take(request: Request, waiting: frozenset[str]) -> None:
+        for other, _ in request.apart:
+            if other in by_name and other not in done and other not in waiting:
+                take(by_name[other], waiting | {other})
+        done.setdefault(request.name, request)
+
+    for request in requests:
+        take(request, frozenset({request.name}))
+    return list(done.values())
+
+
+def partners(requests: Iterable[Request]) -> dict[str, dict[str, Apart]]:
+    """Which requests are apart from which, seen from both.
+
+    Parameters
+    ----------
+    requests : iterable of Request
+        What is wanted.
+
+    Returns
+    -------
+    dict of str to dict of str to {"link", "node", "risk"}
+        The others by name, for each that has any.
+    """
+    found: dict[str, dict[str, Apart]] = {}
+    for request in requests:
+        for other, kind in request.apart:
+            found.setdefault(request.name, {})[other] = kind
+            found.setdefault(other, {}).setdefault(request.name, kind)
+    return found
+
+
+def shared_with(
+    topology: Topology, apart: Mapping[str, Apart], outcomes: Mapping[str, Outcome]
+) -> frozenset[int]:
+    """Arcs that a request may not use since they are not apart from placed partners.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph.
+    apart : mapping of str to {"link", "node", "risk"}
+        From `partners`.
+    outcomes : mapping of str to Outcome
+        What is placed.
+
+    Returns
+    -------
+    frozenset of int
+        Arcs.
+    """
+    avoid: set[int] = set()
+    for other, kind in apart.items():
+        outcome = outcomes.get(other)
+        if outcome is not None and outcome.route is not None:
+            avoid |= sharing(topology, outcome.route.path, kind)
+    return frozenset(avoid)
 
 
 def split(request: Request, parts: int) -> list[Request]:
@@ -237,12 +302,14 @@ class _Work:
         rule: Rule,
         usable: Bools | None,
         fixed: Mapping[str, Path],
+        apart: Mapping[str, Mapping[str, Apart]],
     ):
         self.topology = topology
         self.state = state
         self.rule = rule
         self.usable = usable
         self.fixed = fixed
+        self.apart = apart
         self.outcomes: dict[str, Outcome] = {}
 
     def place(self, request: Request, displaced_by: tuple[str, ...] = ()) -> None:
@@ -254,9 +321,10 @@ class _Work:
         held = Reservation(found.path, request.asked.bandwidth, request.class_type, request.hold)
         self.state.hold(request.name, held)
         gone = victims(self.state, found.path, request.name, request.setup, self.rule)
+        again = [self.outcomes[name] for name in gone]
         for name in gone:
             self.state.tear(name)
-        again = [self.outcomes[name] for name in gone]
+            self.outcomes[name] = replace(self.outcomes[name], route=None)
         for outcome in sorted(again, key=lambda one: precedence(one.request)):
             self.place(outcome.request, (*outcome.displaced_by, request.name))
 
@@ -268,11 +336,7 @@ class _Work:
             arcs = list(self.fixed[request.name])
             usable = np.zeros(len(free), dtype=bool)
             usable[arcs] = True if self.usable is None else self.usable[arcs]
-        avoid = set(asked.avoid)
-        for other, kind in request.apart:
-            outcome = self.outcomes.get(other)
-            if outcome is not None and outcome.route is not None:
-                avoid |= sharing(self.topology, outcome.route.path, kind)
-        if avoid != asked.avoid:
-            asked = replace(asked, avoid=frozenset(avoid))
+        avoid = shared_with(self.topology, self.apart.get(request.name, {}), self.outcomes)
+        if avoid:
+            asked = replace(asked, avoid=asked.avoid | avoid)
         return cspf(self.topology, request.source, request.target, asked, free, usable)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from trunkline.te.topology import Bools, Floats, Ints, Topology
+from trunkline.te.topology import Bools, Floats, Ints, Path, Topology
 
 LARGEST = 1 << 53
 """Path costs stay below it, where floats are exact."""
@@ -181,13 +181,54 @@ def trees(
     origins = np.arange(count) if sources is None else sources
     away, before = dijkstra(forward, indices=origins, return_predecessors=True)
     last = np.full(away.shape, -1, dtype=np.int64)
-    cheapest = _cheapest(topology, values)
+    best = _best(topology, values)
     row, node = np.nonzero(before >= 0)
-    last[row, node] = cheapest[before[row, node], node]
+    last[row, node] = best[before[row, node], node]
     return away, last
 
 
-def _cheapest(topology: Topology, metric: Floats) -> Ints:
+def cheapest(
+    topology: Topology, price: Floats, source: int, target: int, usable: Bools | None = None
+) -> Path | None:
+    """One cheapest path; among equal ones any, but always the same.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph.
+    price : array of float64, shape (E,)
+        Cost of each arc, above 0.
+    source, target : int
+        Nodes; different.
+    usable : array of bool, shape (E,), optional
+        Which arcs may be used.
+
+    Returns
+    -------
+    tuple of int or None
+        Arcs; none if there is no path.
+    """
+    values = price if usable is None else np.where(usable, price, np.inf)
+    order = topology.by_tail
+    count = len(topology.nodes)
+    forward: Any = csr_array(
+        (values[order], topology.head[order], topology.tail_start), shape=(count, count)
+    )
+    origin: Any = source
+    away, before = dijkstra(forward, indices=origin, return_predecessors=True)
+    if not np.isfinite(away[target]):
+        return None
+    path: list[int] = []
+    node = target
+    while node != source:
+        last = int(before[node])
+        ways = topology.index[last, node]
+        path.append(min(ways, key=lambda arc: values[arc]) if len(ways) > 1 else ways[0])
+        node = last
+    return tuple(reversed(path))
+
+
+def _best(topology: Topology, metric: Floats) -> Ints:
     """The arc between each two nodes that costs least, -1 where there is none."""
     table = np.full((len(topology.nodes),) * 2, -1, dtype=np.int64)
     order = np.lexsort((-np.arange(len(metric)), -metric))

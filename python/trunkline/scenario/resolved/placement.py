@@ -126,30 +126,12 @@ def place(scenario: Resolved, graph: "Topology") -> "Placement":
     ]
     return te.place.place(
         graph,
-        _ordered(requests, rules.order),
-        order="listed",
+        requests,
+        order=rules.order,
         bounds=_pools(scenario, graph),
         preemption=rules.preemption,
         fixed=fixed,
     )
-
-
-def _ordered(requests: "list[Request]", order: str) -> "list[Request]":
-    """Requests in the order of the rules, but each after those that it must be apart from."""
-    if order == "priority":
-        requests = sorted(requests, key=te.place.precedence)
-    by_name = {request.name: request for request in requests}
-    done: dict[str, Request] = {}
-
-    def take(request: "Request", behind: frozenset[str]) -> None:
-        for other, _ in request.apart:
-            if other in by_name and other not in done and other not in behind:
-                take(by_name[other], behind | {other})
-        done.setdefault(request.name, request)
-
-    for request in requests:
-        take(request, frozenset({request.name}))
-    return list(done.values())
 
 
 def _pools(scenario: Resolved, graph: "Topology") -> "Pools":

@@ -1,0 +1,62 @@
+"""The cost of congestion of Fortz and Thorup: a convex, piecewise linear function of the load.
+
+Source: B. Fortz, M. Thorup, Internet Traffic Engineering by Optimizing OSPF Weights, INFOCOM 2000,
+section II: slopes 1, 3, 10, 70, 500, 5000 from utilisations 0, 1/3, 2/3, 9/10, 1, 11/10.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trunkline.te.spf import distances
+from trunkline.te.topology import Floats, Topology
+
+SLOPES = (1.0, 3.0, 10.0, 70.0, 500.0, 5000.0)
+STARTS = (0.0, 1 / 3, 2 / 3, 9 / 10, 1.0, 11 / 10)
+"""Utilisation at which each slope begins."""
+WIDTHS = tuple(np.diff([*STARTS, np.inf]).tolist())
+
+
+def cost(topology: Topology, loads: Floats) -> float:
+    """Cost of the loads of all arcs.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph, E arcs.
+    loads : array of float64, shape (E,)
+        Bit/s.
+
+    Returns
+    -------
+    float
+        In bit/s: a load below a third of the capacity costs itself.
+    """
+    total = 0.0
+    for start, width, slope in zip(STARTS, WIDTHS, SLOPES, strict=True):
+        capacity = topology.capacity
+        piece = np.clip(loads - start * capacity, 0.0, np.minimum(width, 1e30) * capacity)
+        total += slope * float(piece.sum())
+    return total
+
+
+def uncapacitated(topology: Topology, traffic: Floats) -> float:
+    """Cost on links without limit: every demand on its fewest hops, at slope 1.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph, N nodes.
+    traffic : array of float64, shape (N, N)
+        From the row's node to the column's.
+
+    Returns
+    -------
+    float
+        In bit/s. A cost divided by it is normalised: 1 is ideal, and 10 2/3 is what all links just
+        full would cost.
+    """
+    targets = np.flatnonzero(traffic.any(axis=0))
+    away = distances(topology, np.ones(len(topology.arcs)), targets)
+    wanted = traffic.T[targets]
+    return float((wanted * np.where(wanted > 0, away, 0.0)).sum())

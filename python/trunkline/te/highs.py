@@ -1,0 +1,43 @@
+"""Linear programs by HiGHS, through SciPy.
+
+Source: Q. Huangfu, J. A. J. Hall, Parallelizing the Dual Revised Simplex Method, Math. Prog. Comp.
+10, 2018.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy.optimize import linprog
+
+SIMPLEX = 40_000
+"""Columns above which the interior point method is the faster."""
+
+
+def solve(columns: int, **program: Any) -> Any:
+    """Solve a linear program.
+
+    Parameters
+    ----------
+    columns : int
+        How many, which decides the method.
+    **program
+        As of `scipy.optimize.linprog`.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult or None
+        None if no values satisfy it.
+
+    Raises
+    ------
+    ValueError
+        The solver did not end.
+    """
+    method: Any = "highs" if columns <= SIMPLEX else "highs-ipm"
+    found: Any = linprog(method=method, **program)
+    if found.status == 2:
+        return None
+    if found.x is None:
+        raise ValueError(f"the linear program has no solution: {found.message}")
+    return found

@@ -1,0 +1,260 @@
+"""Route each demand on one path so that the busiest link is loaded little: greedy, then better.
+
+The largest demand goes first, on the path that adds least to the sum of utilisation^8 over links.
+Then the demands on the busiest link are moved, the largest first, to the path that adds least among
+those on which every link stays below the present maximum, until none can move: each move either
+lowers the maximum or leaves one busiest link fewer.
+
+The problem is NP-hard: J. M. Kleinberg, Single-Source Unsplittable Flow, FOCS 1996. What is known
+is a bound: no routing is better than the optimum with splitting, and none carries the largest
+demand on a path wider than its widest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+import numpy as np
+
+from trunkline.te.spf import cheapest
+from trunkline.te.topology import Bools, Floats, Path, Topology
+
+POWER = 8
+LESS = 1e-9
+"""Relative difference from which a maximum counts as lower."""
+Reroute = Callable[[int, Bools, Floats], "Path | None"]
+"""A path for a demand over the arcs allowed, given the utilisation of arcs without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commodity:
+    """A demand that is not split.
+
+    Parameters
+    ----------
+    source, target : int
+        Nodes; different.
+    rate : float
+        Above 0.
+    """
+
+    source: int
+    target: int
+    rate: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unsplit:
+    """One path for each demand.
+
+    Parameters
+    ----------
+    paths : list of tuple of int
+        Arcs, in the order of the demands.
+    mlu : float
+        Maximum link utilisation [1].
+    greedy : float
+        That before demands were moved [1].
+    moves : int
+        How many moved.
+    loads : array of float64, shape (E,)
+        In the unit of the demands.
+    """
+
+    paths: list[Path]
+    mlu: float
+    greedy: float
+    moves: int
+    loads: Floats
+
+
+def unsplit(
+    topology: Topology, demands: Sequence[Commodity], start: Sequence[Path] | None = None
+) -> Unsplit:
+    """Place demands on single paths.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph, E arcs.
+    demands : sequence of Commodity
+        Between nodes that links join.
+    start : sequence of tuple of int, optional
+        Paths to begin with in place of greedy ones.
+
+    Returns
+    -------
+    Unsplit
+        The routing.
+    """
+    capacity = topology.capacity.astype(np.float64)
+    loads = np.zeros(len(capacity))
+    paths: list[Path] = [()] * len(demands)
+    every = np.ones(len(capacity), dtype=bool)
+
+    def route(number: int, allowed: Bools, use: Floats) -> Path | None:
+        each = demands[number]
+        price = added(use, each.rate / capacity)
+        return cheapest(topology, price, each.source, each.target, allowed)
+
+    for number in sorted(range(len(demands)), key=lambda n: (-demands[n].rate, n)):
+        path = route(number, every, loads / capacity) if start is None else start[number]
+        assert path is not None
+        paths[number] = path
+        loads[list(path)] += demands[number].rate
+    rates = np.array([each.rate for each in demands])
+    greedy = float((loads / capacity).max(initial=0.0))
+    loads, moves = relieve(capacity, rates, paths, route)
+    return Unsplit(paths, float((loads / capacity).max(initial=0.0)), greedy, moves, loads)
+
+
+def relieve(
+    capacity: Floats,
+    rates: Floats,
+    paths: list[Path],
+    route: Reroute,
+    base: Floats | None = None,
+) -> tuple[Floats, int]:
+    """Move demands off the busiest link while that lowers the maximum, or leaves fewer at it.
+
+    Parameters
+    ----------
+    capacity : array of float64, shape (E,)
+        Of each arc.
+    rates : array of float64, shape (D,)
+        Of each demand.
+    paths : list of tuple of int
+        Of each demand, changed in place; an empty one takes no part.
+    route : callable
+        See `Reroute`; what it gives uses allowed arcs alone.
+    base : array of float64, shape (E,), optional
+        Load that stays where it is.
+
+    Returns
+    -------
+    loads : array of float64, shape (E,)
+        After the moves.
+    moves : int
+        How many.
+    """
+    still = np.zeros(len(capacity)) if base is None else base
+    loads = still + loads_of(paths, rates, len(capacity))
+    on: list[set[int]] = [set() for _ in capacity]
+    for number, path in enumerate(paths):
+        for arc in path:
+            on[arc].add(number)
+    moves, moved = 0, True
+    while moved and loads.any():
+        moved = False
+        busiest = int((loads / capacity).argmax())
+        below = float(loads[busiest] / capacity[busiest]) * (1.0 - LESS)
+        for number in sorted(on[busiest], key=lambda n: (-rates[n], n)):
+            if not rates[number]:
+                break
+            old = list(paths[number])
+            without = loads.copy()
+            without[old] -= rates[number]
+            use = without / capacity
+            other = route(number, use + rates[number] / capacity < below, use)
+            if other is None:
+                continue
+            for arc in old:
+                on[arc].discard(number)
+            for arc in other:
+                on[arc].add(number)
+            paths[number] = other
+            loads = without
+            loads[list(other)] += rates[number]
+            moves, moved = moves + 1, True
+            break
+    return still + loads_of(paths, rates, len(capacity)), moves
+
+
+def loads_of(paths: Sequence[Path], rates: Floats, count: int) -> Floats:
+    """Loads that demands on paths make.
+
+    Parameters
+    ----------
+    paths : sequence of tuple of int
+        Arcs of each of D demands.
+    rates : array of float64, shape (D,)
+        Of each.
+    count : int
+        Number of arcs E.
+
+    Returns
+    -------
+    array of float64, shape (E,)
+        In the unit of the rates.
+    """
+    arcs = np.array([arc for path in paths for arc in path], dtype=np.int64)
+    hops = [len(path) for path in paths]
+    return np.bincount(arcs, np.repeat(rates, hops), count).astype(np.float64)
+
+
+def added(use: Floats, more: Floats) -> Floats:
+    """What a demand adds to the sum of utilisation^8 on each arc.
+
+    Parameters
+    ----------
+    use : array of float64, shape (E,)
+        Utilisation without it.
+    more : array of float64, shape (E,)
+        What it would add to it.
+
+    Returns
+    -------
+    array of float64, shape (E,)
+        Above 0; in an arbitrary unit.
+    """
+    top = float((use + more).max())
+    price: Floats = ((use + more) / top) ** POWER - (use / top) ** POWER
+    return price + 1e-12
+
+
+def bound(topology: Topology, demands: Sequence[Commodity], split: float) -> float:
+    """No routing on single paths has a smaller maximum utilisation.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph.
+    demands : sequence of Commodity
+        What is routed.
+    split : float
+        A lower bound with splitting, see `optimum`.
+
+    Returns
+    -------
+    float
+        The larger of that and of each demand over the narrowest link of its widest path [1].
+    """
+    least = split
+    narrowest = float(topology.capacity.min(initial=1))
+    widest: dict[int, list[float]] = {}
+    for each in sorted(demands, key=lambda each: -each.rate):
+        if each.rate / narrowest <= least:
+            break
+        if each.source not in widest:
+            widest[each.source] = _widest(topology, each.source)
+        least = max(least, each.rate / widest[each.source][each.target])
+    return least
+
+
+def _widest(topology: Topology, source: int) -> list[float]:
+    """Narrowest link of the widest path to each node: Dijkstra with the least for the sum."""
+    width = [0.0] * len(topology.nodes)
+    heap = [(-float("inf"), source)]
+    while heap:
+        narrow, node = heappop(heap)
+        if -narrow <= width[node]:
+            continue
+        width[node] = -narrow
+        for arc in topology.leaving[node]:
+            head = int(topology.head[arc])
+            through = min(-narrow, float(topology.capacity[arc]))
+            if through > width[head]:
+                heappush(heap, (-through, head))
+    return width
