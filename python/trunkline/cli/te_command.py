@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from trunkline.cli.common import echo_json, echo_tables, load_scenario, scenario_options
+from trunkline.cli.te_solve import solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rich.table import Table
 
     from trunkline.planning import Plan, Protected
     from trunkline.scenario import Scenario
@@ -43,8 +46,16 @@ def command() -> None:
     """Place label-switched paths, compare with the optimum, and protect them."""
 
 
+command.add_command(solve)
+
+
 @command.command("place", short_help="Place the paths of a scenario.")
 @scenario_options
+@click.option(
+    "--reoptimise",
+    is_flag=True,
+    help="Then move computed paths off the busiest link, within their constraints.",
+)
 @outputs(
     "New scenario with every route written out; placing it again gives the same.",
     "Utilisation map, as .svg.",
@@ -53,6 +64,7 @@ def place(
     file: str,
     overrides: tuple[str, ...],
     strict: bool,
+    reoptimise: bool,
     out: str | None,
     picture: str | None,
     report: str | None,
@@ -68,7 +80,7 @@ def place(
 
     free((out, picture, report), overwrite)
     scenario = leniently(file, overrides, strict)
-    plan = planned(scenario)
+    plan = planned(scenario, reoptimise=reoptimise)
     if out is not None:
         refused = [each for each in plan.paths if not each.placed]
         write_scenario(
@@ -77,6 +89,7 @@ def place(
             out,
             [f"Routes of {file} written out by `trunkline te place`."]
             + [f"Not placed: {each.path}: {each.why}." for each in refused],
+            {each.path: each.route for each in plan.paths if each.placed},
         )
     draw(scenario, plan, picture, report)
     if as_json:
@@ -184,12 +197,23 @@ def free(files: Sequence[str | None], overwrite: bool) -> None:
             raise click.UsageError(f"{each} exists; --overwrite replaces it.")
 
 
-def write_scenario(scenario: Scenario, file: str, out: str, remarks: list[str]) -> None:
+def write_scenario(
+    scenario: Scenario,
+    file: str,
+    out: str,
+    remarks: list[str],
+    routes: Mapping[str, Sequence[str]] | None = None,
+) -> None:
     """Write a scenario with all written out, and the tables it names beside it."""
+    from trunkline.planning import explicit
+
+    write_text(scenario, file, out, explicit(scenario, remarks=remarks, routes=routes))
+
+
+def write_text(scenario: Scenario, file: str, out: str, text: str) -> None:
+    """Write a new scenario, and the tables that it names beside it."""
     import shutil
     from pathlib import Path
-
-    from trunkline.planning import explicit
 
     here, there = Path(file).parent.resolve(), Path(out).parent.resolve()
     if here != there and file != "-":
@@ -198,7 +222,7 @@ def write_scenario(scenario: Scenario, file: str, out: str, remarks: list[str]) 
                 target = there / demand.file
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(here / demand.file, target)
-    Path(out).write_text(explicit(scenario, remarks=remarks), encoding="utf-8", newline="\n")
+    Path(out).write_text(text, encoding="utf-8", newline="\n")
     click.echo(f"scenario written to {out}", err=True)
 
 
@@ -216,18 +240,11 @@ def draw(scenario: Scenario, plan: Plan, picture: str | None, report: str | None
 
 def show(plan: Plan) -> None:
     """Print a plan for people."""
-    from trunkline.results.render import add, draw, frame, percent, quantity
+    from trunkline.results.render import add, draw, frame, quantity
 
     refused = [each for each in plan.paths if not each.placed]
     displaced = [each for each in plan.paths if each.displaced_by]
-    methods = frame("Maximum link utilisation", ["method", "utilisation", "bound", "gap"])
-    for method in plan.methods:
-        add(methods, [method.method, *(_ratio(v) for v in (method.mlu, method.bound, method.gap))])
-    links = frame("Links by utilisation", ["link", "capacity", "load", "reserved", "utilisation"])
-    for link in sorted(plan.links, key=lambda each: -each.utilisation)[:SHOWN]:
-        amounts = (link.capacity_bit_s, link.load_bit_s, link.reserved_bit_s)
-        add(links, [link.link, *(quantity(v, "bit/s") for v in amounts), percent(link.utilisation)])
-    tables = [methods, links]
+    tables = [methods_table(plan), links_table(plan)]
     if refused:
         table = frame("Not placed", ["path", "why", "bandwidth"], names=2)
         for path in refused[:SHOWN]:
@@ -279,6 +296,34 @@ def show_protected(plan: Protected) -> None:
     if plan.scale != 1:
         last += f"; {scaling(plan.scale)}"
     echo_tables(lambda **kind: draw(tables, last, **kind))
+
+
+def methods_table(plan: Plan) -> Table:
+    """Methods with their gaps."""
+    from trunkline.results.render import add, frame
+
+    costs = any(method.cost_gap is not None for method in plan.methods)
+    heads = ["method", "utilisation", "bound", "gap"] + ["cost", "gap of cost"] * costs
+    table = frame("Maximum link utilisation", heads)
+    for each in plan.methods:
+        cells = [each.method, *(_ratio(v) for v in (each.mlu, each.bound, each.gap))]
+        if costs:
+            cells += ["–" if each.cost is None else f"{each.cost:.4g}", _ratio(each.cost_gap)]
+        add(table, cells)
+    return table
+
+
+def links_table(plan: Plan) -> Table:
+    """The links that are loaded most."""
+    from trunkline.results.render import add, frame, percent, quantity
+
+    reserved = any(link.reserved_bit_s for link in plan.links)
+    heads = ["link", "capacity", "load", *["reserved"] * reserved, "utilisation"]
+    table = frame("Links by utilisation", heads)
+    for link in sorted(plan.links, key=lambda each: -each.utilisation)[:SHOWN]:
+        amounts = [link.capacity_bit_s, link.load_bit_s, *[link.reserved_bit_s] * reserved]
+        add(table, [link.link, *(quantity(v, "bit/s") for v in amounts), percent(link.utilisation)])
+    return table
 
 
 def scaling(scale: float) -> str:

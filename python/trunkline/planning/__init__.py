@@ -1,8 +1,10 @@
 """Traffic engineering of scenarios: what goes where, how good that is, and what protects it."""
 
 from trunkline.planning.explicit import explicit
-from trunkline.planning.place import LinkLoad, Method, PlacedPath, Plan, place
+from trunkline.planning.methods import Method
+from trunkline.planning.place import LinkLoad, PlacedPath, Plan, place
 from trunkline.planning.protect import Protected, protect, with_backups
+from trunkline.planning.solve import Solution, solve, solved
 
 __all__ = [
     "LinkLoad",
@@ -10,8 +12,11 @@ __all__ = [
     "PlacedPath",
     "Plan",
     "Protected",
+    "Solution",
     "explicit",
     "place",
     "protect",
+    "solve",
+    "solved",
     "with_backups",
 ]

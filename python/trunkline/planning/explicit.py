@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trunkline.scenario import Scenario
     from trunkline.scenario.resolved import Resolved
 
-__all__ = ["explicit"]
+__all__ = ["explicit", "text"]
 
 SECTIONS = frozenset(("nodes", "links", "ports", "conditioners", "paths", "trunks")) | {
     *("flows", "demands", "traffic", "failures", "protections", "slas")
@@ -27,7 +27,12 @@ COMPUTED = frozenset(("from", "to", "minimise", "include_any", "include_all", "e
 """Keys of a path that have a meaning with `route: auto` alone."""
 
 
-def explicit(scenario: Scenario, *, remarks: Sequence[str] = ()) -> str:
+def explicit(
+    scenario: Scenario,
+    *,
+    remarks: Sequence[str] = (),
+    routes: Mapping[str, Sequence[str]] | None = None,
+) -> str:
     """Write a scenario with what was computed in place of `auto`.
 
     Parameters
@@ -36,6 +41,8 @@ def explicit(scenario: Scenario, *, remarks: Sequence[str] = ()) -> str:
         The scenario.
     remarks : sequence of str
         Lines for the head of the file.
+    routes : mapping of str to sequence of str, optional
+        Routes of paths in place of those that were computed.
 
     Returns
     -------
@@ -46,20 +53,15 @@ def explicit(scenario: Scenario, *, remarks: Sequence[str] = ()) -> str:
     data: dict[str, Any] = scenario.model_dump(mode="json", by_alias=True, exclude_unset=True)
     for flow, model in scenario.flows.items():
         data["flows"][flow] = {"agent": model.agent} | data["flows"][flow]
-    data["paths"] = _paths(its, data.get("paths", {}))
+    data["paths"] = _paths(its, data.get("paths", {}), routes or {})
     data["protections"] = _protections(its, data.get("protections", {}))
     data["trunks"] = _trunks(its, data.get("trunks", {}))
-    if any(trunk.split > 1 for trunk in scenario.trunks.values()):
-        data["demands"] = {
-            name: {"from": each.source, "to": each.target, "rate": f"{each.rate} bit/s"}
-            | {"class": each.class_}
-            for name, each in its.unscaled().demands.items()
-        }
-    ordered = {key: data[key] for key in type(scenario).model_fields if key in data}
-    return _text({"trunkline": FORMAT} | ordered, remarks)
+    return text(scenario, data, remarks)
 
 
-def _paths(its: Resolved, written: Mapping[str, Any]) -> dict[str, Any]:
+def _paths(
+    its: Resolved, written: Mapping[str, Any], routes: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
     paths = {}
     for name, path in its.paths.items():
         if name in written and written[name]["route"] != [AUTO]:
@@ -69,7 +71,7 @@ def _paths(its: Resolved, written: Mapping[str, Any]) -> dict[str, Any]:
         # Defaults stand in the section of defaults.
         if name not in written or "diffserv" not in written[name]:
             said.pop("diffserv", None)
-        paths[name] = {"route": list(path.route)} | {
+        paths[name] = {"route": list(routes.get(name, path.route))} | {
             key: value for key, value in said.items() if key not in COMPUTED | {"route"}
         }
     return paths
@@ -95,7 +97,33 @@ def _trunks(its: Resolved, written: Mapping[str, Any]) -> dict[str, Any]:
     return trunks
 
 
-def _text(data: Mapping[str, Any], remarks: Sequence[str]) -> str:
+def text(scenario: Scenario, data: dict[str, Any], remarks: Sequence[str]) -> str:
+    """A scenario's data as readable YAML, an element a line.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Where it comes from. Demands that it splits are written out in their parts.
+    data : dict of str to object
+        Sections.
+    remarks : sequence of str
+        Lines for the head.
+
+    Returns
+    -------
+    str
+        YAML.
+    """
+    parts: dict[str, Any] = {}
+    if any(trunk.split > 1 for trunk in scenario.trunks.values()):
+        parts["demands"] = {
+            name: {"from": each.source, "to": each.target, "rate": f"{each.rate} bit/s"}
+            | {"class": each.class_}
+            for name, each in scenario.resolved().unscaled().demands.items()
+        }
+    data = {"trunkline": FORMAT} | {
+        key: (data | parts)[key] for key in type(scenario).model_fields if key in data
+    }
     lines = [f"# {printable(' '.join(each.split()))}" for each in remarks]
     for key, value in data.items():
         if key in SECTIONS and isinstance(value, dict) and value:

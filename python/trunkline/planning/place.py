@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trunkline import te
-from trunkline.planning.loads import by_igp, carried, matrix, on_igp
+from trunkline.planning.loads import by_igp, carried, on_igp
+from trunkline.planning.methods import Method, Methods
+from trunkline.scenario.resolved.placement import is_auto, route_of, topology, why
 from trunkline.scenario.resolved.placement import place as place_paths
-from trunkline.scenario.resolved.placement import route_of, topology, why
 from trunkline.scenario.te import CLASS_TYPES
 
 if TYPE_CHECKING:
@@ -19,29 +20,7 @@ if TYPE_CHECKING:
     from trunkline.te.place import Outcome, Placement
     from trunkline.te.topology import Floats, Topology
 
-__all__ = ["LinkLoad", "Method", "PlacedPath", "Plan", "lsp_loads", "place"]
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """How far a way of routing loads the network.
-
-    Parameters
-    ----------
-    method : str
-        Its name.
-    mlu : float or None
-        Maximum link utilisation [1]; None: the method gives a bound alone.
-    bound : float or None
-        Lower bound of the maximum link utilisation of any routing [1].
-    gap : float or None
-        The utilisation over the bound, less one.
-    """
-
-    method: str
-    mlu: float | None
-    bound: float | None
-    gap: float | None
+__all__ = ["LinkLoad", "PlacedPath", "Plan", "links", "lsp_loads", "place"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +112,7 @@ class Plan:
         return asdict(self)
 
 
-def place(scenario: Scenario) -> Plan:
+def place(scenario: Scenario, *, reoptimise: bool = False) -> Plan:
     """Place every path of a scenario, computed or written.
 
     Parameters
@@ -141,6 +120,8 @@ def place(scenario: Scenario) -> Plan:
     scenario : Scenario
         Loaded with `trunkline.scenario.resolved.placement.LENIENT` set, where paths that cannot be
         placed are to be listed, not an error.
+    reoptimise : bool
+        Whether computed paths then move off the busiest link, within their constraints.
 
     Returns
     -------
@@ -156,11 +137,17 @@ def place(scenario: Scenario) -> Plan:
     full = its.unscaled()
     graph = topology(full)
     made = full.placement or place_paths(full, graph)
-    loads = lsp_loads(full, graph, made) + by_igp(full, graph, on_igp(full))
+    base = by_igp(full, graph, on_igp(full))
+    found = {"placed": base + lsp_loads(full, graph, made)}
+    if reoptimise:
+        written = [name for name, path in scenario.paths.items() if not is_auto(path)]
+        made, _ = te.reoptimise.reoptimise(graph, made, carried(full), base, written)
+        found["reoptimised"] = base + lsp_loads(full, graph, made)
+    loads = list(found.values())[-1]
     return Plan(
-        _methods(full, graph, loads),
+        _methods(full, graph, found),
         tuple(_path(full, graph, each) for each in made.outcomes),
-        _links(full, graph, made, loads),
+        links(full, graph, made, loads),
         scenario.scale,
     )
 
@@ -190,10 +177,13 @@ def _path(scenario: Resolved, graph: Topology, outcome: Outcome) -> PlacedPath:
     )
 
 
-def _links(
-    scenario: Resolved, graph: Topology, made: Placement, loads: Floats
+def links(
+    scenario: Resolved, graph: Topology, made: Placement | None, loads: Floats
 ) -> tuple[LinkLoad, ...]:
-    reserved = made.state.reserved.sum(axis=2)
+    """Load and reservation of every direction of a link, in order; nothing reserved if not made."""
+    reserved = np.zeros((len(graph.arcs), len(CLASS_TYPES)), dtype=np.int64)
+    if made is not None:
+        reserved = made.state.reserved.sum(axis=2)
     return tuple(
         LinkLoad(
             arc.name,
@@ -211,11 +201,9 @@ def _links(
     )
 
 
-def _methods(scenario: Resolved, graph: Topology, loads: Floats) -> tuple[Method, ...]:
-    """The plan beside equal-cost multipath routing."""
-    found = [("placed", float((loads / graph.capacity).max(initial=0.0)))]
-    if scenario.demands:
-        table = matrix(scenario, graph, scenario.demands)
-        ecmp, _ = te.spf.ecmp(graph, graph.igp, table)
-        found.append(("ecmp", float((ecmp / graph.capacity).max())))
-    return tuple(Method(name, mlu, None, None) for name, mlu in found)
+def _methods(scenario: Resolved, graph: Topology, found: dict[str, Floats]) -> tuple[Method, ...]:
+    """The plan beside routing by the IGP and the optimum."""
+    ways = Methods(scenario, graph)
+    bounded = bool(scenario.demands) and ways.can_be_bounded
+    own = [ways.row(name, loads, ways.single if bounded else None) for name, loads in found.items()]
+    return (*own, *(ways.usual() if bounded else ()))

@@ -20,6 +20,8 @@ ARC_COLUMNS = 40_000
 """Sources times arcs up to which the form by arcs is the soonest: about 70 nodes, a few seconds."""
 PATH_DEMANDS = 10_000
 """Demands up to which column generation ends soon."""
+ROUNDING = 1e-7
+"""What a linear program's solver leaves open."""
 LARGEST = 4_000_000
 """Sources times nodes up to which Frank-Wolfe is tried: 2,000 nodes with a full mesh."""
 
@@ -64,11 +66,13 @@ def gap(value: float, bound: float) -> float | None:
     Returns
     -------
     float or None
-        Value over bound, less one; 0 where both are 0, None where the bound alone is 0.
+        Value over bound, less one; 0 where both are 0 or differ by rounding alone, None where the
+        bound alone is 0.
     """
     if bound <= 0:
         return 0.0 if value <= 0 else None
-    return max(0.0, value / bound - 1.0)
+    over = value / bound - 1.0
+    return over if over > ROUNDING else 0.0
 
 
 def minimum_utilisation(

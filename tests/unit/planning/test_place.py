@@ -62,9 +62,16 @@ def test_the_second_demand_takes_the_long_way() -> None:
     loads = {each.link: each.load_bit_s for each in plan.links}
     assert loads["A->B"] == 6_000_000
     assert loads["A->C"] == loads["C->B"] == 5_000_000
-    methods = {each.method: each.mlu for each in plan.methods}
-    # By hops both take A-B: 11 of 10 Mbit/s.
-    assert methods == {"placed": 0.6, "ecmp": 1.1}
+    methods = {each.method: (each.mlu, each.bound) for each in plan.methods}
+    # By hops both take A-B: 11 of 10 Mbit/s. Split, 11 go over two ways of 10 each; on single paths
+    # the demand of 6 fills 6 of 10.
+    assert methods == {
+        "placed": (0.6, pytest.approx(0.6)),
+        "igp": (1.1, pytest.approx(0.6)),
+        "ecmp": (1.1, pytest.approx(0.55)),
+        "optimum": (pytest.approx(0.55), pytest.approx(0.55)),
+    }
+    assert [each.gap for each in plan.methods] == pytest.approx([0, 5 / 6, 1, 0])
 
 
 def test_demands_without_a_trunk_follow_ip_routing() -> None:
