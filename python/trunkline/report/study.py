@@ -105,9 +105,9 @@ def _error(error: Mapping[str, Any]) -> str:
         parts.append(f"mean absolute error {number(error['mape_percent'], 3)} %")
     elif "mean_absolute" in error:
         parts.append(f"off by {number(error['mean_absolute'], 3)} {error['unit']} on average")
-    if "published_inside_interval" in error:
-        inside, of = error["published_inside_interval"], error.get("cells", 0)
-        parts.append(f"{inside} of {of} published values inside our 95 % interval")
+    if "published_inside_prediction" in error:
+        inside, of = error["published_inside_prediction"], error.get("cells", 0)
+        parts.append(f"{inside} of {of} published values inside our 95 % prediction interval")
     if error.get("doubtful"):
         parts.append(f"{error['doubtful']} doubtful values set apart")
     said = "; ".join(parts)
@@ -146,7 +146,9 @@ def _grid(key: str, cells: list[Mapping[str, Any]], record: Mapping[str, Any]) -
             line.append(_off(cell))
         made.append(line)
     note = "Mean ± half of the 95 % interval"
-    note += "; ● published value inside the interval." if said else "."
+    note += (
+        "; ● published value inside the 95 % prediction interval of as many runs." if said else "."
+    )
     if doubts:
         why = "; ".join(dict.fromkeys(doubts)).removesuffix(".")
         note += f" ? doubtful: {why}."
@@ -186,8 +188,7 @@ def _off(cell: Mapping[str, Any]) -> Cell:
     mean, published = cell["ours"], cell["published"]
     if mean is None:
         return Cell("–", -math.inf)
-    low, high = cell["low"], cell["high"]
-    its = inside(low, published, high)
+    its = inside(cell["expected_low"], published, cell["expected_high"])
     if cell["unit"] == "%" or not published:
         off = mean - published
         return Cell(f"{off:+.2f}", off, "inside" if its else "")

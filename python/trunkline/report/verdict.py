@@ -335,10 +335,12 @@ def figures_of_study(record: Mapping[str, Any]) -> list[Figure]:
         agreed = f"{summary['criteria_agreed']} of {summary['criteria']}"
         shown.append(Figure(agreed, "yes-or-no answers agree"))
     errors = summary.get("tables", {}).values()
-    inside = sum(each.get("published_inside_interval", 0) for each in errors)
+    inside = sum(each.get("published_inside_prediction", 0) for each in errors)
     cells = sum(each.get("cells", 0) for each in errors)
     if cells:
-        shown.append(Figure(f"{inside} of {cells}", "published values inside our 95 % interval"))
+        shown.append(
+            Figure(f"{inside} of {cells}", "published values inside our 95 % prediction interval")
+        )
     relative = [each["mape_percent"] for each in errors if each.get("mape_percent") is not None]
     if relative:
         shown.append(

@@ -42,6 +42,19 @@ class Interval:
             return Interval(self.mean * factor, None, None, self.n)
         return Interval(self.mean * factor, self.low * factor, self.high * factor, self.n)
 
+    def of_next(self, runs: int) -> Interval:
+        """Interval that holds the mean of `runs` further values with the same probability.
+
+        A prediction interval, ``mean ± t * s * sqrt(1 / n + 1 / runs)``: W. Q. Meeker, G. J. Hahn
+        and L. A. Escobar, Statistical Intervals. What one further run gives is compared with this,
+        and not with the interval of the mean, which no single run needs to be in.
+        """
+        if self.low is None or self.high is None:
+            return self
+        wider = math.sqrt(1 + self.n / runs)
+        low, high = ((self.mean + (end - self.mean) * wider) for end in (self.low, self.high))
+        return Interval(self.mean, low, high, self.n)
+
     @property
     def relative(self) -> float | None:
         """The wider half of the interval over the mean's size; None if there is none.

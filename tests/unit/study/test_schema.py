@@ -46,6 +46,9 @@ columns:
   sent: {table: flows, measure: packets_sent, where: {flow: f}, unit: packets}
   all: {series: {measure: throughput, time: all}, of: f, unit: kbit/s}
   half: {value: both / 2, unit: kbit/s}
+sentences:
+  - {where: section 1, says: it grows, claims: [more]}
+  - {where: section 2, says: it is good, because: a matter of taste}
 claims: [{name: more, says: more, that: both > 0, unit: kbit/s, table: "1"}]
 variants:
   - {name: small, set: {size: 250 B}, seeds: 2, tc: {script: t.tc, ports: {}, conditioners: {}}}

@@ -43,6 +43,7 @@ def check(study: Study, problems: Problems) -> None:
         tables = {table.name: table for table in study.tables()}
         _published(study, tables, problems)
         _claims(study, tables, problems)
+        _sentences(study, problems)
         _criteria(study, problems)
         _overviews(study, tables, problems)
         _pictures(study, tables, problems)
@@ -233,6 +234,18 @@ def _claims(study: Study, tables: Mapping[str, Table], problems: Problems) -> No
             columns = [*(formula.identifier(each) for each in table.columns), formula.EVERY]
             if all_known(problems, at, [column], columns):
                 all_known(problems, at, rows, table.rows)
+
+
+def _sentences(study: Study, problems: Problems) -> None:
+    """Sentences name claims that exist; where there are sentences, each claim is of one of them."""
+    names = [claim.name for claim in study.claims]
+    for index, each in enumerate(study.sentences):
+        all_known(problems, ("sentences", index, "claims"), each.claims, names)
+    judging = {name for each in study.sentences for name in each.claims}
+    for index, name in enumerate(names):
+        if study.sentences and name not in judging:
+            message = f"claim {name} judges no sentence"
+            problems.add("reference", ("claims", index, "name"), message, given=name)
 
 
 def _criteria(study: Study, problems: Problems) -> None:

@@ -24,7 +24,7 @@ from trunkline.study.language import formula
 from trunkline.study.language.formula import Cells, FormulaError, Values
 from trunkline.study.language.part import Part
 
-__all__ = ["Cells", "Claim", "Outcome", "Tables", "Values", "Verdict"]
+__all__ = ["Cells", "Claim", "Outcome", "Tables", "Values", "Verdict", "overall"]
 
 Outcome = Literal["held", "refuted", "undecided"]
 
@@ -132,11 +132,11 @@ def _judge(tree: ast.expr, scope: Tables) -> Verdict | None:
         if np.isnan(left.values).any() or np.isnan(right.values).any():
             return None
         verdicts.append(_compared(left, formula.SIGNS[type(each.ops[0])], right))
-    return Verdict(_overall(v.outcome for v in verdicts), "; ".join(v.detail for v in verdicts))
+    return Verdict(overall(v.outcome for v in verdicts), "; ".join(v.detail for v in verdicts))
 
 
-def _overall(outcomes: Iterable[Outcome]) -> Outcome:
-    """The outcome of several: one that is refuted refutes all."""
+def overall(outcomes: Iterable[Outcome]) -> Outcome:
+    """Outcome of several claims: one that is refuted refutes all."""
     found = set(outcomes)
     if "refuted" in found:
         return "refuted"
@@ -187,11 +187,11 @@ def _compared(left: Cells, sign: str, right: Cells) -> Verdict:
         detail += f" from {min(means):.4g} to {max(means):.4g}"
     if alone and (theirs == theirs[0, 0]).all() and theirs[0, 0] != 0:
         detail += f"; {sign} {theirs[0, 0]:.4g} wanted"
-    return Verdict(_overall(outcomes), detail)
+    return Verdict(overall(outcomes), detail)
 
 
 def _told(ours: Values, theirs: Values, *, alone: bool) -> str:
-    """Both sides of a comparison, and their difference where both hang on the seed."""
+    """Both sides of a comparison, and their difference where both depend on the seed."""
     if alone:
         against = "" if theirs[0, 0] == 0 else f" against {theirs[0, 0]:.4g}"
         return _text(mean_interval(ours[0].tolist())) + against

@@ -23,6 +23,7 @@ from trunkline.study.language.parts import (
     Published,
     Reading,
     Seeds,
+    Sentence,
     Source,
     Stated,
     Table,
@@ -71,6 +72,8 @@ class StudyFile(Part):
     stated, fitted : list
         Parameters that the document gives, and those it leaves unsaid with a reason each. All
         are set in every case.
+    sentences : list of Sentence
+        Every sentence of the document about its results, with the claims that judge it.
     claims : list of Claim
         What the document says of its tables, as formulas.
     criteria : Criteria, optional
@@ -106,6 +109,7 @@ class StudyFile(Part):
     measures: dict[str, Column] = {}
     stated: list[Stated] = []
     fitted: list[Fitted] = []
+    sentences: list[Sentence] = []
     claims: list[Claim] = []
     criteria: Criteria | None = None
     readings: list[Reading] = []

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from trunkline.scenario.fields import Switch, Whole
+from trunkline.scenario.fields import Switch, Whole, invalid
 from trunkline.study.language import grid as grids
 from trunkline.study.language.grid import Axis
 from trunkline.study.language.part import Given, Part
@@ -71,6 +71,8 @@ class Case(Part):
         Columns of its own; an empty mapping for runs that are there for pictures only.
     keep : int
         So many of the first seeds keep all tables of their runs.
+    published_runs : int
+        Runs that each published value of its table is the mean of.
     """
 
     title: str
@@ -81,6 +83,7 @@ class Case(Part):
     seeds: Seeds | None = None
     columns: dict[str, Column] | None = None
     keep: Annotated[int, Whole("the number of runs kept", 0, 2**31 - 1)] = 0
+    published_runs: Annotated[int, Whole("the number of published runs", 1, 2**31 - 1)] = 1
 
     @model_validator(mode="after")
     def _points_can_be_made(self) -> Case:
@@ -142,7 +145,7 @@ class Fitted(Part):
     cases : list of str, optional
         Cases whose scenarios have the parameter; all if left out.
     others : list of str
-        Other values worth trying, to see how much hangs on it.
+        Other values worth trying, to see how much depends on it.
     """
 
     parameter: str
@@ -151,6 +154,33 @@ class Fitted(Part):
     set: Switch = True
     cases: list[str] | None = None
     others: list[Given] = []
+
+
+class Sentence(Part):
+    """What the document says of its results, and what judges it.
+
+    Parameters
+    ----------
+    where : str
+        Section, table, figure or slide of the document.
+    says : str
+        The sentence, in words of one's own.
+    claims : list of str
+        Claims that judge it.
+    because : str
+        Why it cannot be a claim; one of the two is given.
+    """
+
+    where: str
+    says: str
+    claims: list[str] = []
+    because: str = ""
+
+    @model_validator(mode="after")
+    def _judged_or_not(self) -> Sentence:
+        if bool(self.claims) == bool(self.because):
+            raise invalid("expression", "needs either claims or because", given=self.says)
+        return self
 
 
 class Published(Part):

@@ -31,6 +31,8 @@ class Cell:
     published: float | None
     ours: Interval
     doubt: str
+    runs: int = 1
+    """Runs that the published value is the mean of."""
 
     @property
     def error(self) -> float | None:
@@ -44,9 +46,12 @@ class Cell:
 
     @property
     def inside(self) -> bool:
-        """Whether the published value is in our interval, if that is narrow enough to say so."""
-        known = self.published is not None
-        return known and inside(self.ours.low, float(self.published or 0), self.ours.high)
+        """Whether the published value is one that as many runs of ours may give.
+
+        Judged by the prediction interval; it says nothing if that is too wide.
+        """
+        expected, known = self.ours.of_next(self.runs), self.published is not None
+        return known and inside(expected.low, float(self.published or 0), expected.high)
 
     def text(self, digits: int) -> str:
         """Ours with half of its interval."""
@@ -64,6 +69,8 @@ class Cell:
             "ours": number(self.ours.mean),
             "low": number(self.ours.low),
             "high": number(self.ours.high),
+            "expected_low": number(self.ours.of_next(self.runs).low),
+            "expected_high": number(self.ours.of_next(self.runs).high),
             "note": self.doubt,
         }
 
@@ -106,7 +113,8 @@ class TableError:
     mean_log_ratio : float or None
         Mean ``|ln(ours / published)|`` of the cells that are judged.
     inside : int
-        Judged cells whose published value lies in our 95 % interval, its half `WIDEST` at most.
+        Judged cells whose published value lies in the 95 % prediction interval of as many runs, its
+        half `WIDEST` at most.
     """
 
     cells: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from trunkline.study.language.claims import overall
 from trunkline.study.language.criteria import Judgement
 from trunkline.study.outcome.cells import Cell, number
 
@@ -39,6 +40,22 @@ def overviews(done: Reproduction) -> list[dict[str, Any]]:
     return made
 
 
+def sentences(done: Reproduction) -> list[dict[str, Any]]:
+    """Every sentence of the document about its results, with its outcome.
+
+    The outcome is that of its claims, refuted before undecided before held; without claims it is
+    the reason why it cannot be one, as ``because``.
+    """
+    of = {claim.name: claim.outcome for claim in done.claims}
+    return [
+        {
+            **each.model_dump(),
+            "outcome": overall(of[name] for name in each.claims) if each.claims else None,
+        }
+        for each in done.study.sentences
+    ]
+
+
 def error_unit(done: Reproduction) -> str:
     """Units of the cells that count in errors."""
     return _units(cell for table in done.study.cases for cell in done.judged(table))
@@ -55,7 +72,7 @@ def to_json(done: Reproduction) -> dict[str, Any]:
             "mape_percent": error.mape_percent,
             "mape_percent_all": error.mape_percent_all,
             "mean_log_ratio": error.mean_log_ratio,
-            "published_inside_interval": error.inside,
+            "published_inside_prediction": error.inside,
         }
         for table, error in done.errors().items()
     }
@@ -75,6 +92,7 @@ def to_json(done: Reproduction) -> dict[str, Any]:
             }
             for c in done.claims
         ],
+        "sentences": sentences(done),
         "criteria": [_criterion(each) for each in done.criteria],
         "fitted": [
             item.model_dump(include={"parameter", "value", "reason"}) for item in done.study.fitted

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from trunkline.results.render import add, draw, frame
-from trunkline.study.outcome.record import error_unit, overviews
+from trunkline.study.outcome.record import error_unit, overviews, sentences
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -41,6 +41,8 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
         parts.append(_criteria(done))
     if done.claims:
         parts.append(_claims(done))
+    if study.sentences:
+        parts.append(_sentences(done))
     if study.fitted:
         parts.append(_fitted(done))
     if study.published:
@@ -126,6 +128,17 @@ def _claims(done: Reproduction) -> RichTable:
     return drawn
 
 
+def _sentences(done: Reproduction) -> RichTable:
+    drawn = frame("What the document says", ["where", "sentence", "claims", ""], names=4)
+    for each in sentences(done):
+        outcome = (each["outcome"] or "not judged").replace("refuted", "REFUTED")
+        add(
+            drawn,
+            [each["where"], each["says"], ", ".join(each["claims"]) or each["because"], outcome],
+        )
+    return drawn
+
+
 def _fitted(done: Reproduction) -> RichTable:
     drawn = frame(
         "Fitted, as the document leaves it unsaid", ["parameter", "value", "why"], names=3
@@ -142,7 +155,7 @@ def _errors(done: Reproduction) -> RichTable:
     title = "Error against the published values"
     if done.study.judged:
         title += f", {', '.join(done.study.judged)}"
-    drawn = frame(title, [*heads, "inside interval"])
+    drawn = frame(title, [*heads, "as expected"])
     for table, error in done.errors().items():
         if done.study.overviews and table not in done.study.cases:
             continue
@@ -154,7 +167,9 @@ def _errors(done: Reproduction) -> RichTable:
                 f"{error.mean_log_ratio:.3f}",
             ]
         add(drawn, [*cells, f"{error.inside} of {error.cells}"])
-    drawn.caption = "inside interval: published values within our 95 % interval"
+    drawn.caption = (
+        "as expected: published values that as many runs of ours give with 95 % probability"
+    )
     if relative:
         drawn.caption += "; |ln|: of ours over published"
     return drawn

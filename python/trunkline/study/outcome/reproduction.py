@@ -86,6 +86,7 @@ class Reproduction:
             one.value if one else None,
             mean_interval(values),
             one.doubt if one else "",
+            table.case.published_runs,
         )
 
     def _claims(self) -> list[Judged]:

@@ -1,4 +1,4 @@
-"""How much the outcome of a study hangs on each value that had to be fitted."""
+"""How much the outcome of a study depends on each value that had to be fitted."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def sensitivity(name: str, *, seeds: int | None = None, threads: int | None = No
 def render(trials: Sequence[Trial], *, width: int | None = None, colour: bool = False) -> str:
     """Write trials as a table for a terminal."""
     tables = list(trials[0].errors)
-    heads = ["changed", "to", *(f"table {table}" for table in tables), "claims broken"]
-    drawn = frame("Error by table, and claims broken", heads, names=2)
+    heads = ["changed", "to", *(f"table {table}" for table in tables), "claims not held"]
+    drawn = frame("Error by table, and claims not held", heads, names=2)
     for trial in trials:
         errors = [f"{trial.errors[table]:.3f}" for table in tables]
         cells = [trial.parameter or "nothing", trial.value, *errors, str(len(trial.broken))]
