@@ -8,3 +8,4 @@
 mod ring;
 pub mod tcp;
 pub mod udp;
+pub mod workload;

@@ -27,6 +27,7 @@ use crate::route::{Edge, Fib};
 use crate::simulation::{
     Agents, Baseline, Failure, FlowPlan, NearEnd, Simulation, Sources, CENSUS, END, WARM_UP,
 };
+use crate::transfers::Workloads;
 use std::collections::BTreeMap;
 use trunkline_agent::{tcp, udp};
 use trunkline_packet::{Arena, Ecn};
@@ -62,9 +63,15 @@ impl<O: Observer> Simulation<O> {
         let fib = Fib::new(network.nodes.len(), &edges, &ends.nodes);
         let recovery = Recovery::new(network, seed);
         let mut agents = AgentArrays::default();
-        let flows: Vec<FlowPlan> =
-            network.flows.iter().map(|flow| agents.add(flow, seed, &ends)).collect();
         let sources = number_sources(network, recovery.sources());
+        let flows: Vec<FlowPlan> = (0..)
+            .zip(&network.flows)
+            .map(|(index, flow)| FlowPlan {
+                wakes: [sources.senders + index, sources.receivers + index],
+                ..agents.add(flow, seed, &ends)
+            })
+            .collect();
+        let workloads = Workloads::new(network, &flows, &fib, seed, agents.senders.len() as u32);
         let mut simulation = Self {
             now: 0,
             calendar: new_calendar(network, &sources),
@@ -83,6 +90,7 @@ impl<O: Observer> Simulation<O> {
             receivers: agents.receivers,
             datagrams: agents.datagrams,
             streams: agents.streams,
+            workloads,
             pool: Pool::default(),
             drops: Drops::new(),
             path_accounts: PathAccounts::new(&network.paths),
@@ -115,6 +123,7 @@ impl<O: Observer> Simulation<O> {
             let first = match plan.agents {
                 Agents::Tcp(_) => plan.start,
                 Agents::Udp(agent) => self.datagrams[agent as usize].next_at(),
+                Agents::Transfers(index) => self.workloads.next_at(index),
             };
             if first != NEVER {
                 self.calendar.schedule(self.sources.senders + index as u32, first);
@@ -156,6 +165,7 @@ struct AgentArrays {
     receivers: Vec<tcp::Receiver>,
     datagrams: Vec<udp::Source>,
     streams: Vec<Stream>,
+    workloads: u32,
     with_sack: bool,
 }
 
@@ -165,11 +175,17 @@ impl AgentArrays {
         let start = flow.start_ns + start_delay(flow.start_jitter_ns, seed, &element);
         let (agents, overhead, ecn) = match &flow.agent {
             Agent::Tcp(config) => {
-                self.senders.push(tcp::Sender::new(config));
-                self.receivers.push(tcp::Receiver::new(config));
                 self.with_sack |= config.uses_sack();
                 let ecn = if config.ecn { Ecn::Ect0 } else { Ecn::NotCapable };
-                (Agents::Tcp(self.senders.len() as u32 - 1), config.ack_bytes, ecn)
+                let agents = if flow.transfers.is_some() {
+                    self.workloads += 1;
+                    Agents::Transfers(self.workloads - 1)
+                } else {
+                    self.senders.push(tcp::Sender::new(config));
+                    self.receivers.push(tcp::Receiver::new(config));
+                    Agents::Tcp(self.senders.len() as u32 - 1)
+                };
+                (agents, config.ack_bytes, ecn)
             }
             Agent::Udp(config) => {
                 self.datagrams.push(udp::Source::new(config, start));
@@ -192,6 +208,9 @@ impl AgentArrays {
             start,
             stop: flow.stop_ns.unwrap_or(NEVER),
             stream: self.streams.len() as u32 - 1,
+            connection: 0,
+            mark: 0,
+            wakes: [0; 2],
         }
     }
 }

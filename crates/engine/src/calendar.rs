@@ -88,6 +88,12 @@ impl Calendar {
         }
     }
 
+    /// Makes room for `more` sources, numbered on.
+    pub fn grow(&mut self, more: usize) {
+        let sources = self.entries.len() + more;
+        self.entries.resize(sources, Entry { due: NEVER, next: DETACHED });
+    }
+
     /// When `source` is due; `NEVER` if it is not pending.
     #[inline(always)]
     #[must_use]

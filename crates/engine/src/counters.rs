@@ -48,7 +48,7 @@ pub struct Delay {
     last: Option<u64>,
     /// Packets that arrived after one sent later (RFC 4737 type-P-reordered).
     pub reordered: u64,
-    next_seq: u32,
+    pub(crate) next_seq: u32,
     /// Distribution.
     pub histogram: Histogram,
 }

@@ -24,7 +24,12 @@ impl<O: Observer> Simulation<O> {
         let now = self.now;
         let packet = &self.arena[id];
         let flow = packet.flow;
-        let plan = self.flows[flow as usize];
+        let connection = packet.connection();
+        let plan = match connection {
+            None => self.flows[flow as usize],
+            Some(connection) => self.plan_for_data(connection),
+        };
+        let packet = &self.arena[id];
         let totals = &mut self.totals[flow as usize];
         totals.delivered_packets += 1;
         totals.delivered_bytes += u64::from(packet.ip_bytes);
@@ -58,9 +63,12 @@ impl<O: Observer> Simulation<O> {
             self.arena.remove(id);
         }
         let timer = self.receivers[agent as usize].timer();
-        let source = self.sources.receivers + flow;
+        let source = plan.wakes[1];
         if timer < self.calendar.due(source) {
             self.calendar.schedule(source, timer);
+        }
+        if let Some(connection) = connection {
+            self.received(connection);
         }
     }
 
@@ -83,10 +91,14 @@ impl<O: Observer> Simulation<O> {
         let number = totals.acks_sent;
         totals.acks_sent += 1;
         let fields = self.receivers[agent as usize].ack(self.now);
-        let mut ack = Packet::new(flow, plan.src_column, number as u32, plan.overhead, self.now);
+        let number = if plan.mark == 0 { number as u32 } else { plan.connection };
+        let mut ack = Packet::new(flow, plan.src_column, number, plan.overhead, self.now);
         ack.ack = fields.ack;
         ack.echo = fields.echo;
-        ack.flags = flag::REVERSE | if fields.ece { flag::ECE } else { 0 };
+        ack.flags = flag::REVERSE | plan.mark | if fields.ece { flag::ECE } else { 0 };
+        if plan.mark != 0 {
+            self.workloads.enter(plan.connection);
+        }
         ack.fec = plan.fec_reverse;
         ack.dscp = plan.dscp;
         ack.ttl = plan.ttl;
@@ -107,6 +119,7 @@ impl<O: Observer> Simulation<O> {
     fn deliver_ack(&mut self, id: PacketId) {
         let packet = &self.arena[id];
         let flow = packet.flow;
+        let connection = packet.connection();
         let ack = Ack {
             ack: packet.ack,
             echo: packet.echo,
@@ -115,16 +128,22 @@ impl<O: Observer> Simulation<O> {
         };
         self.arena.remove(id);
         self.totals[flow as usize].acks_delivered += 1;
-        let plan = self.flows[flow as usize];
+        let plan = match connection {
+            None => self.flows[flow as usize],
+            Some(connection) => self.plan_for_ack(connection),
+        };
         let Agents::Tcp(agent) = plan.agents else { return };
         let random = &mut self.streams[plan.stream as usize];
         self.senders[agent as usize].on_ack(&ack, self.now, random);
         self.pump(flow, &plan, agent);
+        if let Some(connection) = connection {
+            self.settle(connection);
+        }
     }
 
     /// Sends what a TCP sender may send now, and sees to its timer.
     #[inline(always)]
-    fn pump(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
+    pub(crate) fn pump(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
         if self.now >= plan.stop {
             self.senders[agent as usize].stop(self.now);
         }
@@ -136,16 +155,21 @@ impl<O: Observer> Simulation<O> {
             packet.ttl = plan.ttl;
             // RFC 3168 section 6.1.5: a retransmitted segment is not ECN-capable.
             packet.set_ecn(if segment.retransmission { Ecn::NotCapable } else { plan.ecn });
-            packet.flags = if segment.retransmission { flag::RETRANSMISSION } else { 0 }
+            packet.ack = plan.connection;
+            packet.flags = plan.mark
+                | if segment.retransmission { flag::RETRANSMISSION } else { 0 }
                 | if segment.cwr { flag::CWR } else { 0 }
                 | if segment.push { flag::PUSH } else { 0 };
             let totals = &mut self.totals[flow as usize];
             totals.sent_packets += 1;
             totals.sent_bytes += u64::from(segment.ip_bytes);
+            if plan.mark != 0 {
+                self.workloads.enter(plan.connection);
+            }
             self.send(plan.src, packet);
         }
         let timer = self.senders[agent as usize].timer();
-        let source = self.sources.senders + flow;
+        let source = plan.wakes[0];
         if timer < self.calendar.due(source) {
             self.calendar.schedule(source, timer);
         }
@@ -154,19 +178,24 @@ impl<O: Observer> Simulation<O> {
     pub(crate) fn wake_sender(&mut self, flow: u32) {
         let plan = self.flows[flow as usize];
         match plan.agents {
-            Agents::Tcp(agent) => {
-                let sender = &mut self.senders[agent as usize];
-                let random = &mut self.streams[plan.stream as usize];
-                if self.now == plan.start {
-                    sender.start(self.now);
-                } else if sender.timer() <= self.now {
-                    sender.on_timer(self.now, random);
-                }
-                // A timer that was put off since is armed again for its new time.
+            Agents::Tcp(agent) if self.now == plan.start => {
+                self.senders[agent as usize].start(self.now);
                 self.pump(flow, &plan, agent);
             }
+            Agents::Tcp(agent) => self.time_sender(flow, &plan, agent),
             Agents::Udp(agent) => self.send_datagram(flow, &plan, agent),
+            Agents::Transfers(workload) => self.wake_workload(workload),
         }
+    }
+
+    /// The timer of a TCP sender: one that was put off since is armed again for its new time.
+    #[inline]
+    pub(crate) fn time_sender(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
+        let sender = &mut self.senders[agent as usize];
+        if sender.timer() <= self.now {
+            sender.on_timer(self.now, &mut self.streams[plan.stream as usize]);
+        }
+        self.pump(flow, plan, agent);
     }
 
     fn send_datagram(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
@@ -192,17 +221,25 @@ impl<O: Observer> Simulation<O> {
     }
 
     pub(crate) fn wake_receiver(&mut self, flow: u32) {
-        let plan = self.flows[flow as usize];
+        let Some(&plan) = self.flows.get(flow as usize) else {
+            return self.wake_connection(flow - self.flows.len() as u32);
+        };
+        self.time_receiver(flow, &plan);
+    }
+
+    /// The timer of a TCP receiver.
+    #[inline]
+    pub(crate) fn time_receiver(&mut self, flow: u32, plan: &FlowPlan) {
         let Agents::Tcp(agent) = plan.agents else { return };
         let receiver = &mut self.receivers[agent as usize];
         if receiver.timer() <= self.now && receiver.on_timer(self.now) {
-            let packet = self.acknowledgement(flow, &plan, agent);
+            let packet = self.acknowledgement(flow, plan, agent);
             let id = self.arena.insert(packet);
             self.send_ack(plan.dst, id, agent);
         }
         let timer = self.receivers[agent as usize].timer();
         if timer != NEVER {
-            self.calendar.schedule(self.sources.receivers + flow, timer);
+            self.calendar.schedule(plan.wakes[1], timer);
         }
     }
 }

@@ -17,7 +17,8 @@ use trunkline_port::aqm::{AqmConfig, Arrival, Backlog, Head};
 use trunkline_port::sched::FlowRounds;
 use trunkline_units::Time;
 
-/// Queues for the label stacks of labelled packets where each flow has a queue of its own.
+/// Queues for the label stacks of labelled packets, and for connections that come and go, where
+/// each flow has a queue of its own.
 const LABEL_QUEUES: u64 = 1024;
 
 /// The queue of the flows with one hash.
@@ -66,7 +67,15 @@ impl FlowQueues {
     #[must_use]
     pub fn queue_of(&self, packet: &Packet) -> u16 {
         let flow = 2 * u64::from(packet.flow) + u64::from(packet.is_reverse());
-        let hidden = !packet.labels.is_empty() && self.config.labelled == FlowKey::Label;
+        if let (Some(connection), false) = (packet.connection(), self.hides(packet)) {
+            let (first, count) = match self.config.queues {
+                Some(queues) => (0, u64::from(queues)),
+                None => (self.queues.len() as u64 - LABEL_QUEUES, LABEL_QUEUES),
+            };
+            let key = mix(flow ^ self.seed) ^ u64::from(connection);
+            return (first + mix(key) % count) as u16;
+        }
+        let hidden = self.hides(packet);
         let label =
             || packet.labels.iter().fold(1, |key, entry| mix(key ^ u64::from(entry.label())));
         let queue = match (self.config.queues, hidden) {
@@ -78,6 +87,11 @@ impl FlowQueues {
             }
         };
         queue as u16
+    }
+
+    /// Whether labels hide the flow of a packet.
+    fn hides(&self, packet: &Packet) -> bool {
+        !packet.labels.is_empty() && self.config.labelled == FlowKey::Label
     }
 
     /// Everything that waits.

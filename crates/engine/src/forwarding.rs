@@ -114,6 +114,9 @@ impl<O: Observer> Simulation<O> {
         } else {
             totals.copied_packets += 1;
         }
+        if let Some(connection) = original.connection() {
+            self.workloads.enter(connection);
+        }
         let sack = self.arena.sack(id);
         let copy = self.arena.insert(original);
         self.arena.set_sack(copy, sack);
@@ -336,6 +339,10 @@ impl<O: Observer> Simulation<O> {
         let count = self.drops.entry(key).or_default();
         count.0 += 1;
         count.1 += u64::from(packet.ip_bytes);
+        let connection = packet.connection();
         self.arena.remove(id);
+        if let Some(connection) = connection {
+            self.workloads.leave_early(connection, &self.senders);
+        }
     }
 }

@@ -35,6 +35,7 @@ pub mod route;
 pub mod simulation;
 pub mod tables;
 mod trace;
+mod transfers;
 
 pub use network::Network;
 pub use partition::{run_cut, run_on};

@@ -137,7 +137,9 @@ impl<O: Observer> Simulation<O> {
                 fetch::ahead(&self.delays[flow as usize].count);
                 self.calendar.fetch(self.sources.receivers + flow);
             }
-            Agents::Udp(_) => fetch::ahead(&self.delays[flow as usize].count),
+            Agents::Udp(_) | Agents::Transfers(_) => {
+                fetch::ahead(&self.delays[flow as usize].count);
+            }
         }
     }
 }

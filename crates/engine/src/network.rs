@@ -7,11 +7,13 @@
 pub(crate) mod diffserv;
 mod queue;
 pub mod recovery;
+mod transfers;
 
 pub use diffserv::{DiffServ, Tunnel};
 pub use queue::{FlowKey, Flows, Overflow, Queue};
 pub use recovery::Recovery;
 use serde::{Deserialize, Serialize};
+pub use transfers::{Opened, Transfers};
 use trunkline_agent::{tcp::TcpConfig, udp::UdpConfig};
 use trunkline_port::meter::MeterConfig;
 use trunkline_port::sched::SchedulerConfig;
@@ -198,6 +200,10 @@ pub struct Flow {
     pub fec_reverse: u16,
     /// What sends.
     pub agent: Agent,
+    /// Of TCP: the flow is no one connection but transfers that come and go, each a connection
+    /// with the agent's parameters and a size of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<Transfers>,
 }
 
 /// Kinds of agent.
@@ -325,6 +331,10 @@ pub enum Measure {
     Ssthresh,
     /// Flow (TCP): smoothed round-trip time [s].
     Srtt,
+    /// Flow (TCP): retransmission timeout, back-off included [s].
+    Rto,
+    /// Flow of transfers: those open at the sample.
+    Transfers,
     /// Flow (TCP): 0 slow start, 1 congestion avoidance, 2 fast recovery, 3 timeout.
     State,
     /// Link: packets in the port, the one in service included.
@@ -385,6 +395,8 @@ impl Measure {
                 | Self::Cwnd
                 | Self::Ssthresh
                 | Self::Srtt
+                | Self::Rto
+                | Self::Transfers
                 | Self::State
         )
     }

@@ -26,6 +26,7 @@ impl<O: Observer> Simulation<O> {
         let pool = &mut self.pool;
         self.delays.iter_mut().for_each(|delay| delay.restart(pool));
         self.drops.clear();
+        self.workloads.restart(pool);
         if let Some(accounts) = &mut self.path_accounts {
             accounts.restart(pool);
         }
@@ -49,6 +50,7 @@ impl<O: Observer> Simulation<O> {
         match self.flows[flow].agents {
             Agents::Tcp(agent) => self.receivers[agent as usize].goodput_bytes(),
             Agents::Udp(_) => self.totals[flow].datagram_bytes,
+            Agents::Transfers(index) => self.bytes_of_workload(index),
         }
     }
 
@@ -56,6 +58,7 @@ impl<O: Observer> Simulation<O> {
         match self.flows[flow].agents {
             Agents::Tcp(agent) => self.senders[agent as usize].counters(),
             Agents::Udp(_) => Counters::default(),
+            Agents::Transfers(index) => self.counters_of_workload(index),
         }
     }
 
@@ -101,7 +104,7 @@ impl<O: Observer> Simulation<O> {
         let live = inside.live as u64;
         self.check_conservation(inside)?;
         self.check_little()?;
-        let tables = vec![
+        let mut tables = vec![
             self.flow_table(),
             self.delay_table(),
             self.port_table(),
@@ -117,6 +120,7 @@ impl<O: Observer> Simulation<O> {
             self.recovery.routes_table(),
             self.summary(live),
         ];
+        tables.extend(self.workloads.tables(&self.pool));
         Ok((tables, self.observer))
     }
 

@@ -19,6 +19,7 @@ use crate::path_account::PathAccounts;
 use crate::probe::Sampler;
 use crate::recovery::Recovery;
 use crate::route::Fib;
+use crate::transfers::Workloads;
 use trunkline_agent::tcp::{Counters, Receiver, Sender};
 use trunkline_agent::udp;
 use trunkline_packet::{Arena, Ecn};
@@ -90,6 +91,8 @@ pub(crate) enum Agents {
     Tcp(u32),
     /// Source; the sink has no state.
     Udp(u32),
+    /// Connections that come and go: index of the workload.
+    Transfers(u32),
 }
 
 /// Parts of a port that most ports lack.
@@ -121,6 +124,11 @@ pub(crate) struct FlowPlan {
     pub stop: Time,
     /// Index of the flow's random stream.
     pub stream: u32,
+    /// Of one of many connections: its number, which packets carry, and their flag, else 0.
+    pub connection: u32,
+    pub mark: u8,
+    /// Sources of the timers of sender and receiver.
+    pub wakes: [Source; 2],
 }
 
 /// First source numbers of each kind, in the order they are served at one instant.
@@ -168,6 +176,7 @@ pub struct Simulation<O> {
     pub(crate) receivers: Vec<Receiver>,
     pub(crate) datagrams: Vec<udp::Source>,
     pub(crate) streams: Vec<Stream>,
+    pub(crate) workloads: Workloads,
     pub(crate) totals: Vec<Totals>,
     pub(crate) delays: Vec<Delay>,
     pub(crate) pool: Pool,
@@ -285,7 +294,10 @@ impl<O: Observer> Simulation<O> {
     #[cold]
     fn storm(&self, source: Source) -> Failure {
         let Sources { transmitters, arrivals, senders, receivers, .. } = self.sources;
-        let node = if source >= receivers {
+        let flows = self.flows.len() as u32;
+        let node = if source >= receivers + flows {
+            self.flow_of_timer(source - receivers - flows).dst
+        } else if source >= receivers {
             self.flows[(source - receivers) as usize].dst
         } else if source >= senders {
             self.flows[(source - senders) as usize].src

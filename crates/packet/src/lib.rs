@@ -59,6 +59,8 @@ pub mod flag {
     pub const CWR: u8 = 8;
     /// TCP Push: an application's write ends here (RFC 9293 section 3.9.1).
     pub const PUSH: u8 = 16;
+    /// Belongs to one of many connections of its flow: see [`super::Packet::connection`].
+    pub const CONNECTION: u8 = 128;
 }
 
 /// One packet: a cache line, in an [`Arena`].
@@ -122,6 +124,17 @@ impl Packet {
     #[must_use]
     pub fn labelled_bytes(&self) -> u32 {
         u32::from(self.ip_bytes) + 4 * u32::from(self.labels.depth())
+    }
+
+    /// Connection it belongs to, where its flow has many that come and go. The number stands in a
+    /// field that the packet has no other use for: `ack` of data, `seq` of an acknowledgement.
+    #[inline(always)]
+    #[must_use]
+    pub fn connection(&self) -> Option<u32> {
+        if self.flags & flag::CONNECTION == 0 {
+            return None;
+        }
+        Some(if self.is_reverse() { self.seq } else { self.ack })
     }
 
     /// Whether it is an acknowledgement on its way back.

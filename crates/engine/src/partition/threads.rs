@@ -86,6 +86,7 @@ fn can_be_cut(network: &Network) -> bool {
         && recovery.protections.is_empty()
         && recovery.rerouting.is_none()
         && network.paths.iter().all(|path| !path.account)
+        && network.flows.iter().all(|flow| flow.transfers.is_none())
 }
 
 /// How a region ended: its state, or why it failed, or the panic it died of.

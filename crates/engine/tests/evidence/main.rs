@@ -16,3 +16,4 @@ mod refusals;
 mod sched;
 mod storm;
 mod tcp;
+mod transfers;

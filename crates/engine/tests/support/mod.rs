@@ -146,6 +146,7 @@ impl Lab {
             fec: 0,
             fec_reverse: 0,
             agent,
+            transfers: None,
         };
         self.network.flows.push(flow);
         self.network.flows.len() - 1

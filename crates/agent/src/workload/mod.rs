@@ -1,0 +1,17 @@
+//! Workloads: transfers that come and go, as people cause them. Who asks for how much, and when.
+//!
+//! `open.rs` lets transfers arrive whatever the network does (open loop); `pages.rs` has users who
+//! wait for what they asked for (closed loop). `sizes.rs` draws sizes. All are state machines:
+//! time and random streams in, requests and the next instant out.
+
+mod config;
+mod open;
+mod pages;
+mod sizes;
+#[cfg(test)]
+mod tests;
+
+pub use config::{Gaps, OpenConfig, PagesConfig, Sizes, Times};
+pub use open::Open;
+pub use pages::{Done, Pages, Request};
+pub use sizes::Law;

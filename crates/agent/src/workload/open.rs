@@ -1,0 +1,79 @@
+//! Open loop: transfers arrive by a process of their own, whatever becomes of those before.
+
+use super::{Gaps, Law, OpenConfig};
+use trunkline_units::{Span, Stream, Time, NEVER};
+
+/// A source of transfers.
+#[derive(Clone, Debug)]
+pub struct Open {
+    gaps: Gaps,
+    law: Law,
+    start: Time,
+    /// When the next transfer arrives.
+    next_at: Time,
+    /// Of a schedule: the next entry. While on: what is left of the period [ns].
+    next: usize,
+    on_left: Span,
+    arrivals: Stream,
+    sizes: Stream,
+}
+
+impl Open {
+    /// A source that starts at `start`, with a random stream for arrivals and one for sizes.
+    #[must_use]
+    pub fn new(config: &OpenConfig, start: Time, arrivals: Stream, sizes: Stream) -> Self {
+        let law = Law::new(&config.sizes);
+        let gaps = config.gaps.clone();
+        let mut made =
+            Self { gaps, law, start, next_at: start, next: 0, on_left: 0, arrivals, sizes };
+        made.advance();
+        made
+    }
+
+    /// When the next transfer arrives; [`NEVER`] after a schedule's last.
+    #[must_use]
+    pub fn next_at(&self) -> Time {
+        self.next_at
+    }
+
+    /// Size of the transfer that arrives now [B]; the next is due at [`Open::next_at`].
+    pub fn take(&mut self) -> u64 {
+        let bytes = match &self.gaps {
+            Gaps::Schedule { sizes_bytes, .. } => sizes_bytes[self.next - 1],
+            _ => self.law.bytes(&mut self.sizes),
+        };
+        self.advance();
+        bytes
+    }
+
+    fn advance(&mut self) {
+        let random = &mut self.arrivals;
+        self.next_at = match &self.gaps {
+            Gaps::Poisson { mean_ns } => self.next_at + rounded(random.exponential(*mean_ns)),
+            Gaps::OnOff { mean_ns, mean_on_ns, mean_off_ns } => {
+                let mut gap = rounded(random.exponential(*mean_ns));
+                let mut at = self.next_at;
+                while gap >= self.on_left {
+                    gap -= self.on_left;
+                    at += self.on_left;
+                    // The first period begins with the flow: no silence before it.
+                    if self.on_left > 0 {
+                        at += rounded(random.exponential(*mean_off_ns));
+                    }
+                    self.on_left = rounded(random.exponential(*mean_on_ns)).max(1);
+                }
+                self.on_left -= gap;
+                at + gap
+            }
+            Gaps::Schedule { times_ns, .. } => {
+                let at = times_ns.get(self.next).map_or(NEVER, |time| self.start + time);
+                self.next += 1;
+                at
+            }
+        };
+    }
+}
+
+fn rounded(span: f64) -> Span {
+    (span + 0.5) as Span
+}

@@ -1,0 +1,98 @@
+//! Laws of sizes: by inversion where the inverse is known, else by the polar method.
+//!
+//! Source: Devroye, "Non-uniform random variate generation", 1986, sections II.2 (inversion) and
+//! V.4.4 (Marsaglia's polar method). A draw outside the bounds is drawn again, so that the law is
+//! the truncated one.
+
+use super::{Sizes, Times};
+use trunkline_units::{math, Span, Stream};
+
+/// Draws before a law whose bounds hold almost nothing gives the nearer bound.
+const TRIES: usize = 10_000;
+
+/// A law of sizes, ready to be drawn from.
+#[derive(Clone, Debug)]
+pub struct Law(Sizes);
+
+impl Law {
+    /// The law of some parameters.
+    #[must_use]
+    pub fn new(sizes: &Sizes) -> Self {
+        Self(sizes.clone())
+    }
+
+    /// A real number.
+    pub fn draw(&self, random: &mut Stream) -> f64 {
+        match &self.0 {
+            Sizes::Fixed { bytes } => *bytes as f64,
+            Sizes::Exponential { mean_bytes } => random.exponential(*mean_bytes),
+            Sizes::Pareto { shape, least_bytes, most_bytes, cut, less } => {
+                let drawn = within(0.0, if *cut { f64::INFINITY } else { *most_bytes }, || {
+                    least_bytes * math::pow(1.0 - random.uniform(), -1.0 / shape)
+                });
+                drawn.min(*most_bytes) - less
+            }
+            Sizes::Lognormal { mu, sigma, least_bytes, most_bytes } => {
+                within(*least_bytes, *most_bytes, || math::exp(mu + sigma * normal(random)))
+            }
+            Sizes::Weibull { shape, scale_bytes } => {
+                scale_bytes * math::pow(random.exponential(1.0), 1.0 / shape)
+            }
+            Sizes::Table { bytes, shares } => inverse(bytes, shares, random.uniform()),
+        }
+    }
+
+    /// A size of at least 1 B, to the nearest byte.
+    pub fn bytes(&self, random: &mut Stream) -> u64 {
+        // A cast from a float saturates.
+        ((self.draw(random) + 0.5) as u64).max(1)
+    }
+
+    /// A count: the whole part.
+    pub fn count(&self, random: &mut Stream) -> u64 {
+        self.draw(random) as u64
+    }
+}
+
+impl Times {
+    /// A time.
+    pub(super) fn draw(self, random: &mut Stream) -> Span {
+        match self {
+            Self::Fixed(span) => span,
+            Self::Exponential(mean) => (random.exponential(mean) + 0.5) as Span,
+        }
+    }
+}
+
+fn within(least: f64, most: f64, mut draw: impl FnMut() -> f64) -> f64 {
+    let mut drawn = draw();
+    for _ in 0..TRIES {
+        if least <= drawn && drawn <= most {
+            return drawn;
+        }
+        drawn = draw();
+    }
+    drawn.clamp(least, most)
+}
+
+/// Standard normal.
+fn normal(random: &mut Stream) -> f64 {
+    loop {
+        let (x, y) = (2.0 * random.uniform() - 1.0, 2.0 * random.uniform() - 1.0);
+        let square = x * x + y * y;
+        if square > 0.0 && square < 1.0 {
+            return x * (-2.0 * math::ln(square) / square).sqrt();
+        }
+    }
+}
+
+/// Where a distribution function of straight lines reaches a share.
+fn inverse(bytes: &[f64], shares: &[f64], share: f64) -> f64 {
+    let above = shares.partition_point(|upper| *upper <= share).min(shares.len() - 1);
+    if above == 0 {
+        return bytes[0];
+    }
+    let (low, high) = (shares[above - 1], shares[above]);
+    let part = if high > low { (share - low) / (high - low) } else { 1.0 };
+    bytes[above - 1] + part * (bytes[above] - bytes[above - 1])
+}

@@ -1,0 +1,157 @@
+//! Means and distribution functions of the laws, and the course of a page by hand.
+
+use super::*;
+use trunkline_units::{Stream, SECOND};
+
+const DRAWS: usize = 400_000;
+
+fn draws(sizes: &Sizes) -> Vec<f64> {
+    let mut random = Stream::new(5, "flows[w]", "sizes");
+    let law = Law::new(sizes);
+    (0..DRAWS).map(|_| law.draw(&mut random)).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Half width of four standard errors of a mean.
+fn four_errors(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let square = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
+    4.0 * (square / values.len() as f64 / values.len() as f64).sqrt()
+}
+
+/// Bounded Pareto, shape a, least l, most h: mean a l^a (l^(1-a) - h^(1-a)) / ((a-1) (1 - (l/h)^a)).
+/// a = 1.5, l = 1000, h = 100000: 1.5 * 31622.78 * (0.0316228 - 0.0031623) / (0.5 * 0.999) = 2702.7.
+#[test]
+fn bounded_pareto_has_the_mean_of_its_formula() {
+    let drawn = draws(&Sizes::Pareto {
+        shape: 1.5,
+        least_bytes: 1000.0,
+        most_bytes: 100_000.0,
+        cut: false,
+        less: 0.0,
+    });
+    assert!((mean(&drawn) - 2702.7).abs() < four_errors(&drawn), "{}", mean(&drawn));
+    assert!(drawn.iter().all(|x| (1000.0..=100_000.0).contains(x)));
+}
+
+/// 3GPP TR 36.814 table A.2.1.3.1-1: Pareto of shape 1.1 and scale 2 cut at 55, less 2: mean 5.64.
+/// By hand: E min(X, h) = (a l - l^a h^(1-a)) / (a - 1) = (2.2 - 2.1435 * 0.66981) / 0.1 = 7.642.
+#[test]
+fn embedded_objects_of_3gpp_have_a_mean_of_5_64() {
+    let drawn = draws(&Sizes::Pareto {
+        shape: 1.1,
+        least_bytes: 2.0,
+        most_bytes: 55.0,
+        cut: true,
+        less: 2.0,
+    });
+    assert!((mean(&drawn) - 5.642).abs() < four_errors(&drawn), "{}", mean(&drawn));
+    assert!(drawn.iter().all(|x| (0.0..=53.0).contains(x)));
+}
+
+/// E X = exp(mu + sigma^2 / 2): mu 8, sigma 0.5: exp(8.125) = 3377.87. The bounds are far away.
+#[test]
+fn lognormal_has_the_mean_of_its_formula() {
+    let drawn =
+        draws(&Sizes::Lognormal { mu: 8.0, sigma: 0.5, least_bytes: 0.0, most_bytes: 1e12 });
+    assert!((mean(&drawn) - 3377.87).abs() < four_errors(&drawn), "{}", mean(&drawn));
+}
+
+/// E X = scale * Gamma(1 + 1 / shape): shape 2, scale 1000: 1000 * sqrt(pi) / 2 = 886.23.
+#[test]
+fn weibull_has_the_mean_of_its_formula() {
+    let drawn = draws(&Sizes::Weibull { shape: 2.0, scale_bytes: 1000.0 });
+    assert!((mean(&drawn) - 886.23).abs() < four_errors(&drawn), "{}", mean(&drawn));
+}
+
+/// Straight lines: half of the sizes from 0 to 100 (mean 50), half from 100 to 1000 (mean 550).
+#[test]
+fn a_table_is_read_along_straight_lines() {
+    let drawn =
+        draws(&Sizes::Table { bytes: vec![0.0, 100.0, 1000.0], shares: vec![0.0, 0.5, 1.0] });
+    assert!((mean(&drawn) - 300.0).abs() < four_errors(&drawn), "{}", mean(&drawn));
+    let below = drawn.iter().filter(|x| **x < 50.0).count() as f64 / DRAWS as f64;
+    assert!((below - 0.25).abs() < 4.0 * (0.25f64 * 0.75 / DRAWS as f64).sqrt(), "{below}");
+}
+
+fn open(gaps: Gaps) -> Open {
+    let stream = |purpose| Stream::new(3, "flows[w]", purpose);
+    let sizes = Sizes::Fixed { bytes: 100 };
+    Open::new(&OpenConfig { gaps, sizes }, 0, stream("arrivals"), stream("sizes"))
+}
+
+fn arrivals(source: &mut Open, until: u64) -> f64 {
+    let mut count = 0.0;
+    while source.next_at() < until {
+        source.take();
+        count += 1.0;
+    }
+    count
+}
+
+/// 100 s at a mean gap of 1 ms: 100,000 arrivals, standard deviation sqrt(100,000) = 316.
+#[test]
+fn poisson_arrivals_have_their_rate() {
+    let count = arrivals(&mut open(Gaps::Poisson { mean_ns: 1e6 }), 100 * SECOND);
+    assert!((count - 100_000.0).abs() < 4.0 * 316.2, "{count}");
+}
+
+/// On for 30 ms of 120 ms on average: a quarter of the rate while on, 25,000 in 100 s. The number of
+/// periods is about 833, so the time spent on varies by some 5 %.
+#[test]
+fn on_off_arrivals_have_the_rate_of_their_share_on() {
+    let gaps = Gaps::OnOff { mean_ns: 1e6, mean_on_ns: 3e7, mean_off_ns: 9e7 };
+    let count = arrivals(&mut open(gaps), 100 * SECOND);
+    assert!((count - 25_000.0).abs() < 4.0 * 1_300.0, "{count}");
+}
+
+#[test]
+fn a_schedule_is_replayed_and_ends() {
+    let gaps = Gaps::Schedule { times_ns: vec![5, 5, 9], sizes_bytes: vec![10, 20, 30] };
+    let mut source = open(gaps);
+    let mut seen = vec![];
+    while source.next_at() != u64::MAX {
+        let at = source.next_at();
+        seen.push((at, source.take()));
+    }
+    assert_eq!(seen, [(5, 10), (5, 20), (9, 30)]);
+}
+
+/// One user, 3 embedded objects, 2 at a time, 10 ns to read and 4 ns to parse: the page begun at 10
+/// ns has its main object at 15, asks for two at 19, for the third when the first of them is
+/// complete, and is complete with the last; the next begins 10 ns later.
+#[test]
+fn a_page_is_fetched_as_the_model_says() {
+    let stream = |purpose| Stream::new(3, "flows[w]", purpose);
+    let fixed = |bytes| Sizes::Fixed { bytes };
+    let config = PagesConfig {
+        users: 1,
+        parallel: 2,
+        main: fixed(1000),
+        embedded: fixed(100),
+        objects: fixed(3),
+        reading: Times::Fixed(10),
+        parsing: Times::Fixed(4),
+    };
+    let mut pages = Pages::new(&config, 0, stream("times"), stream("sizes"));
+    let mut asked = vec![];
+    assert_eq!(pages.next_at(), 10);
+    assert!(pages.on_timer(10, &mut asked));
+    assert_eq!(asked, [Request { user: 0, bytes: 1000 }]);
+    asked.clear();
+    assert_eq!(pages.on_object(0, 15, &mut asked), None);
+    assert_eq!(pages.next_at(), 19);
+    assert!(!pages.on_timer(19, &mut asked));
+    assert_eq!(asked, [Request { user: 0, bytes: 100 }; 2]);
+    asked.clear();
+    assert_eq!(pages.on_object(0, 25, &mut asked), None);
+    assert_eq!(asked, [Request { user: 0, bytes: 100 }]);
+    asked.clear();
+    assert_eq!(pages.on_object(0, 26, &mut asked), None);
+    let done = pages.on_object(0, 30, &mut asked);
+    assert_eq!(done, Some(Done { started: 10, bytes: 1300, objects: 4 }));
+    assert_eq!((asked.len(), pages.next_at()), (0, 40));
+}

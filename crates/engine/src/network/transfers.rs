@@ -1,0 +1,35 @@
+//! Transfers that come and go, as the compiled network has them.
+
+use serde::{Deserialize, Serialize};
+use trunkline_agent::workload::{OpenConfig, PagesConfig};
+
+/// A flow's transfers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transfers {
+    /// What opens them.
+    pub opened: Opened,
+    /// Upper ends of the bins of sizes that results have [B], rising; one more holds the larger.
+    pub bins_bytes: Vec<u64>,
+    /// Whether to record each transfer, besides the bins.
+    pub record: bool,
+}
+
+/// What opens transfers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Opened {
+    /// They arrive by themselves.
+    Arrivals(OpenConfig),
+    /// Users fetch pages: the flow carries the objects.
+    Pages {
+        /// What users do.
+        users: PagesConfig,
+        /// Flow that carries the requests, from the users' node to the server's.
+        requests: u32,
+        /// Size of a request [B, > 0].
+        request_bytes: u64,
+    },
+    /// The pages of another flow, whose requests these are.
+    Requests,
+}

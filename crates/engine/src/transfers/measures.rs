@@ -1,0 +1,241 @@
+//! What became of transfers: times and slowdowns by bins of size, and every one where asked for.
+
+use crate::histogram::{Histogram, Pool};
+use crate::tables::Table;
+use trunkline_units::{Span, Time};
+
+/// Quantiles of completion times, and of slowdowns.
+const QUANTILES: [(&str, f64); 4] =
+    [("fct_p50_ns", 0.50), ("fct_p90_ns", 0.90), ("fct_p95_ns", 0.95), ("fct_p99_ns", 0.99)];
+const SLOWDOWNS: [(&str, f64); 4] = [
+    ("slowdown_p50_milli", 0.50),
+    ("slowdown_p90_milli", 0.90),
+    ("slowdown_p95_milli", 0.95),
+    ("slowdown_p99_milli", 0.99),
+];
+
+/// What a row is about, as the raw tables number it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// All transfers.
+    All,
+    /// Those of a range of sizes.
+    Bin,
+    /// Pages.
+    Page,
+}
+
+/// Transfers or pages of one row.
+#[derive(Clone, Debug)]
+pub struct Bin {
+    kind: Kind,
+    /// Largest size [B].
+    upper: u64,
+    started: u64,
+    finished: u64,
+    bytes: u64,
+    objects: u64,
+    sum: u128,
+    min: Span,
+    max: Span,
+    times: Histogram,
+    slowdown_sum: f64,
+    slowdown_max: u64,
+    slowdowns: Histogram,
+}
+
+impl Bin {
+    fn new(kind: Kind, upper: u64) -> Self {
+        Self {
+            kind,
+            upper,
+            started: 0,
+            finished: 0,
+            bytes: 0,
+            objects: 0,
+            sum: 0,
+            min: Span::MAX,
+            max: 0,
+            times: Histogram::default(),
+            slowdown_sum: 0.0,
+            slowdown_max: 0,
+            slowdowns: Histogram::default(),
+        }
+    }
+
+    fn finish(&mut self, bytes: u64, objects: u64, time: Span, pool: &mut Pool) {
+        self.finished += 1;
+        self.bytes += bytes;
+        self.objects += objects;
+        self.sum += u128::from(time);
+        self.min = self.min.min(time);
+        self.max = self.max.max(time);
+        self.times.add(pool, time);
+    }
+
+    fn slow(&mut self, slowdown: f64, pool: &mut Pool) {
+        let milli = (1000.0 * slowdown + 0.5) as u64;
+        self.slowdown_sum += slowdown;
+        self.slowdown_max = self.slowdown_max.max(milli);
+        self.slowdowns.add(pool, milli);
+    }
+
+    fn restart(&mut self, pool: &mut Pool) {
+        self.times.clear(pool);
+        self.slowdowns.clear(pool);
+        let (times, slowdowns) =
+            (std::mem::take(&mut self.times), std::mem::take(&mut self.slowdowns));
+        *self = Self { times, slowdowns, ..Self::new(self.kind, self.upper) };
+    }
+}
+
+/// One transfer that was recorded.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    bytes: u64,
+    start: Time,
+    finish: Option<Time>,
+    floor: Span,
+}
+
+/// Measures of one flow's transfers.
+#[derive(Clone, Debug)]
+pub struct Measures {
+    /// All of them, then by size, then pages if there are any.
+    bins: Vec<Bin>,
+    record: bool,
+    rows: Vec<Row>,
+}
+
+impl Measures {
+    /// Nothing measured yet.
+    pub fn new(uppers: &[u64], record: bool, pages: bool) -> Self {
+        let mut bins = vec![Bin::new(Kind::All, u64::MAX)];
+        let sizes = uppers.iter().copied().chain([u64::MAX]);
+        bins.extend(sizes.map(|upper| Bin::new(Kind::Bin, upper)));
+        if pages {
+            bins.push(Bin::new(Kind::Page, u64::MAX));
+        }
+        Self { bins, record, rows: Vec::new() }
+    }
+
+    fn of_size(&self, bytes: u64) -> usize {
+        let fits = |bin: &Bin| bin.kind == Kind::Bin && bytes <= bin.upper;
+        self.bins.iter().position(fits).unwrap_or(0)
+    }
+
+    /// A transfer starts; the number it is recorded by.
+    pub fn start(&mut self, bytes: u64, now: Time, floor: Span) -> u32 {
+        let bin = self.of_size(bytes);
+        self.bins[0].started += 1;
+        self.bins[bin].started += 1;
+        if self.record {
+            self.rows.push(Row { bytes, start: now, finish: None, floor });
+        }
+        self.rows.len() as u32
+    }
+
+    /// Its last byte has arrived, `time` after its start.
+    pub fn finish(&mut self, bytes: u64, number: u32, time: Span, floor: Span, pool: &mut Pool) {
+        let bin = self.of_size(bytes);
+        for bin in [0, bin] {
+            self.bins[bin].finish(bytes, 1, time, pool);
+            if floor > 0 {
+                self.bins[bin].slow(time as f64 / floor as f64, pool);
+            }
+        }
+        if let Some(row) = (number as usize).checked_sub(1).and_then(|at| self.rows.get_mut(at)) {
+            row.finish = Some(row.start + time);
+        }
+    }
+
+    /// A page is asked for.
+    pub fn start_page(&mut self) {
+        self.bins.iter_mut().filter(|bin| bin.kind == Kind::Page).for_each(|bin| bin.started += 1);
+    }
+
+    /// A page is complete.
+    pub fn finish_page(&mut self, bytes: u64, objects: u64, time: Span, pool: &mut Pool) {
+        let pages = self.bins.iter_mut().filter(|bin| bin.kind == Kind::Page);
+        pages.for_each(|bin| bin.finish(bytes, objects, time, pool));
+    }
+
+    /// Starts afresh at the end of the warm-up.
+    pub fn restart(&mut self, pool: &mut Pool) {
+        self.bins.iter_mut().for_each(|bin| bin.restart(pool));
+        self.rows.clear();
+    }
+}
+
+/// The tables of all flows, each with its number.
+pub fn tables(all: &[(u32, &Measures)], pool: &Pool) -> Vec<Table> {
+    if all.is_empty() {
+        return Vec::new();
+    }
+    vec![rows(all), completions(all, pool), buckets(all, pool)]
+}
+
+fn rows(all: &[(u32, &Measures)]) -> Table {
+    let rows = || all.iter().flat_map(|(flow, its)| its.rows.iter().map(move |row| (*flow, row)));
+    Table::new("transfers")
+        .ints("flow", rows().map(|(flow, _)| i64::from(flow)))
+        .ints("size_bytes", rows().map(|(_, row)| row.bytes as i64))
+        .ints("start_ns", rows().map(|(_, row)| row.start as i64))
+        .ints("finish_ns", rows().map(|(_, row)| row.finish.map_or(-1, |at| at as i64)))
+        .ints("floor_ns", rows().map(|(_, row)| row.floor as i64))
+}
+
+fn completions(all: &[(u32, &Measures)], pool: &Pool) -> Table {
+    let bins = || all.iter().flat_map(|(flow, its)| its.bins.iter().map(move |bin| (*flow, bin)));
+    let any = |value: u64, bin: &Bin| if bin.finished > 0 { value as i64 } else { -1 };
+    let mut table = Table::new("completions")
+        .ints("flow", bins().map(|(flow, _)| i64::from(flow)))
+        .ints("kind", bins().map(|(_, bin)| bin.kind as i64))
+        .ints("upper_bytes", bins().map(|(_, bin)| i64::try_from(bin.upper).unwrap_or(-1)))
+        .ints("started", bins().map(|(_, bin)| bin.started as i64))
+        .ints("finished", bins().map(|(_, bin)| bin.finished as i64))
+        .ints("finished_bytes", bins().map(|(_, bin)| bin.bytes as i64))
+        .ints("objects", bins().map(|(_, bin)| bin.objects as i64))
+        .floats("fct_mean_ns", bins().map(|(_, bin)| bin.sum as f64 / bin.finished as f64))
+        .ints("fct_min_ns", bins().map(|(_, bin)| any(bin.min, bin)))
+        .ints("fct_max_ns", bins().map(|(_, bin)| any(bin.max, bin)));
+    for (name, share) in QUANTILES {
+        // A bucket's upper end may exceed the greatest value met.
+        let quantile = |bin: &Bin| bin.times.quantile(pool, share).map(|at| at.min(bin.max));
+        table = table.ints(name, bins().map(|(_, bin)| any(quantile(bin).unwrap_or(0), bin)));
+    }
+    let slow = |bin: &Bin| bin.slowdown_sum / bin.finished as f64;
+    let known = |bin: &Bin| bin.slowdown_sum > 0.0;
+    table = table.floats(
+        "slowdown_mean",
+        bins().map(|(_, bin)| if known(bin) { slow(bin) } else { f64::NAN }),
+    );
+    for (name, share) in SLOWDOWNS {
+        let quantile = |bin: &Bin| bin.slowdowns.quantile(pool, share);
+        let quantiles = bins()
+            .map(|(_, bin)| quantile(bin).map_or(-1, |milli| milli.min(bin.slowdown_max) as i64));
+        table = table.ints(name, quantiles);
+    }
+    table
+}
+
+/// Completion times as histograms: buckets that hold one.
+fn buckets(all: &[(u32, &Measures)], pool: &Pool) -> Table {
+    let mut rows: Vec<[i64; 5]> = Vec::new();
+    for (flow, measures) in all {
+        for bin in &measures.bins {
+            let upper_bytes = i64::try_from(bin.upper).unwrap_or(-1);
+            let filled = bin.times.buckets(pool).filter(|(_, count)| *count > 0);
+            rows.extend(filled.map(|(upper, count)| {
+                [i64::from(*flow), bin.kind as i64, upper_bytes, upper as i64, i64::from(count)]
+            }));
+        }
+    }
+    let column = |index: usize| rows.iter().map(move |row| row[index]);
+    Table::new("completion_times")
+        .ints("flow", column(0))
+        .ints("kind", column(1))
+        .ints("upper_bytes", column(2))
+        .ints("upper_ns", column(3))
+        .ints("count", column(4))
+}

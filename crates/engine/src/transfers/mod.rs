@@ -1,0 +1,365 @@
+//! Transfers that come and go: connections that a run opens, measures and frees.
+//!
+//! A flow of transfers has many connections. Their packets carry the flow's number, so that every
+//! count by flow holds for all of them together, and the connection's number in a field of their
+//! own. A connection is freed when its sender has every acknowledgement and none of its packets is
+//! inside the network: its number then names the next one. Memory is that of the open ones.
+//! A transfer is complete when its last byte is at the receiver.
+
+mod floor;
+mod measures;
+mod workload;
+
+use crate::histogram::Pool;
+use crate::network::{Agent, Network};
+use crate::observer::Observer;
+use crate::route::Fib;
+use crate::simulation::{Agents, FlowPlan, Simulation};
+use crate::tables::Table;
+use trunkline_agent::tcp::{Counters, Receiver, Sender};
+use trunkline_agent::workload::Request;
+use trunkline_packet::flag;
+use trunkline_units::{Time, NEVER};
+use workload::{Opener, Workload};
+
+/// One connection.
+#[derive(Clone, Copy, Debug)]
+struct Connection {
+    plan: FlowPlan,
+    workload: u32,
+    bytes: u64,
+    started: Time,
+    complete: bool,
+    open: bool,
+    /// Its packets in the network, both ways.
+    inside: u32,
+    /// Of the order of its data packets: one past the highest that has arrived.
+    next_seq: u32,
+    /// Number it is recorded by.
+    number: u32,
+    /// Whose it is, and of a request: what is asked for [B].
+    user: u32,
+    wanted: u64,
+}
+
+/// All workloads and their connections.
+#[derive(Debug, Default)]
+pub(crate) struct Workloads {
+    all: Vec<Workload>,
+    connections: Vec<Connection>,
+    free: Vec<u32>,
+    /// Connections whose last packet was lost after they had finished.
+    vacated: Vec<u32>,
+    /// Index of the first connection's sender and receiver.
+    first_agent: u32,
+    asked: Vec<Request>,
+}
+
+impl Workloads {
+    /// The workloads of a network, in the order of its flows. `agents` is the number of connections
+    /// that last for the whole run.
+    pub fn new(network: &Network, plans: &[FlowPlan], fib: &Fib, seed: u64, agents: u32) -> Self {
+        let mut all = Vec::new();
+        let mut index_of = vec![0; network.flows.len()];
+        for (flow, its) in network.flows.iter().enumerate() {
+            if its.transfers.is_some() {
+                index_of[flow] = all.len() as u32;
+                all.push(flow);
+            }
+        }
+        let of_flow = |flow: usize| {
+            let its = &network.flows[flow];
+            let Agent::Tcp(tcp) = &its.agent else { return None };
+            let floor = floor::Floor::new(network, its, &plans[flow], fib, tcp);
+            Workload::new(flow as u32, its, tcp.clone(), floor, plans[flow].start, seed, &index_of)
+        };
+        let mut all: Vec<Workload> = all.into_iter().filter_map(of_flow).collect();
+        for index in 0..all.len() {
+            if let Opener::Pages { requests, .. } = all[index].opener {
+                all[requests as usize].opener = Opener::Requests { pages: index as u32 };
+            }
+        }
+        Self { all, first_agent: agents, ..Self::default() }
+    }
+
+    /// When a workload opens its next transfer by itself.
+    pub fn next_at(&self, workload: u32) -> Time {
+        self.all[workload as usize].next_at()
+    }
+
+    /// Connections of a workload that are open.
+    pub fn open_in(&self, workload: u32) -> u64 {
+        self.all[workload as usize].open
+    }
+
+    /// A packet of a connection enters the network.
+    #[inline]
+    pub fn enter(&mut self, connection: u32) {
+        self.connections[connection as usize].inside += 1;
+    }
+
+    /// A packet of a connection is lost on its way.
+    #[cold]
+    pub fn leave_early(&mut self, connection: u32, senders: &[Sender]) {
+        let its = &mut self.connections[connection as usize];
+        its.inside -= 1;
+        let agent = (self.first_agent + connection) as usize;
+        if its.inside == 0 && senders[agent].finished_at().is_some() {
+            // Whoever caused this may still be at it: it is freed when the next one is opened.
+            self.vacated.push(connection);
+        }
+    }
+
+    /// Starts afresh at the end of the warm-up.
+    pub fn restart(&mut self, pool: &mut Pool) {
+        self.all.iter_mut().for_each(|workload| workload.measures.restart(pool));
+    }
+
+    /// Transfers, and their measures.
+    pub fn tables(&self, pool: &Pool) -> Vec<Table> {
+        let all: Vec<_> = self.all.iter().map(|its| (its.flow, &its.measures)).collect();
+        measures::tables(&all, pool)
+    }
+}
+
+impl<O: Observer> Simulation<O> {
+    /// A workload opens what is due.
+    #[cold]
+    pub(crate) fn wake_workload(&mut self, workload: u32) {
+        let flow = self.workloads.all[workload as usize].flow;
+        if self.now >= self.flows[flow as usize].stop {
+            return;
+        }
+        while self.workloads.next_at(workload) <= self.now {
+            let its = &mut self.workloads.all[workload as usize];
+            match &mut its.opener {
+                Opener::Arrivals(source) => {
+                    let bytes = source.take();
+                    self.open(workload, bytes, 0, 0);
+                }
+                Opener::Pages { users, .. } => {
+                    let mut asked = std::mem::take(&mut self.workloads.asked);
+                    if users.on_timer(self.now, &mut asked) {
+                        its.measures.start_page();
+                    }
+                    self.ask(workload, asked);
+                }
+                Opener::Requests { .. } => return,
+            }
+        }
+        self.arm_workload(workload);
+    }
+
+    fn arm_workload(&mut self, workload: u32) {
+        let its = &self.workloads.all[workload as usize];
+        let (next, source) = (its.next_at(), self.sources.senders + its.flow);
+        if next < self.calendar.due(source) {
+            self.calendar.schedule(source, next);
+        }
+    }
+
+    /// Sends the requests of users.
+    fn ask(&mut self, pages: u32, mut asked: Vec<Request>) {
+        if let Opener::Pages { requests, request_bytes, .. } =
+            self.workloads.all[pages as usize].opener
+        {
+            for Request { user, bytes } in asked.drain(..) {
+                self.open(requests, request_bytes, user, bytes);
+            }
+        }
+        self.workloads.asked = asked;
+    }
+
+    /// Opens a connection for a transfer, and sends what it may send at once.
+    fn open(&mut self, workload: u32, bytes: u64, user: u32, wanted: u64) {
+        for connection in std::mem::take(&mut self.workloads.vacated) {
+            self.settle(connection);
+        }
+        let slot = self.slot(workload, bytes);
+        let its = &mut self.workloads.all[workload as usize];
+        its.open += 1;
+        let number = its.measures.start(bytes, self.now, its.floor.of(bytes));
+        let flow = its.flow;
+        let agent = self.workloads.first_agent + slot;
+        let wake = self.sources.receivers + self.flows.len() as u32 + 2 * slot;
+        let plan = FlowPlan {
+            agents: Agents::Tcp(agent),
+            start: self.now,
+            stop: NEVER,
+            connection: slot,
+            mark: flag::CONNECTION,
+            wakes: [wake, wake + 1],
+            ..self.flows[flow as usize]
+        };
+        self.workloads.connections[slot as usize] = Connection {
+            plan,
+            workload,
+            bytes,
+            started: self.now,
+            complete: false,
+            open: true,
+            inside: 0,
+            next_seq: 0,
+            number,
+            user,
+            wanted,
+        };
+        self.senders[agent as usize].start(self.now);
+        self.pump(flow, &plan, agent);
+    }
+
+    /// A free number with a new sender and receiver.
+    fn slot(&mut self, workload: u32, bytes: u64) -> u32 {
+        let its = &mut self.workloads.all[workload as usize];
+        its.tcp.size_bytes = Some(bytes);
+        let (sender, receiver) = (Sender::new(&its.tcp), Receiver::new(&its.tcp));
+        if let Some(slot) = self.workloads.free.pop() {
+            let agent = (self.workloads.first_agent + slot) as usize;
+            (self.senders[agent], self.receivers[agent]) = (sender, receiver);
+            return slot;
+        }
+        let slot = self.workloads.connections.len() as u32;
+        self.senders.push(sender);
+        self.receivers.push(receiver);
+        let plan = self.flows[its.flow as usize];
+        self.workloads.connections.push(Connection {
+            plan,
+            workload,
+            bytes,
+            started: 0,
+            complete: false,
+            open: false,
+            inside: 0,
+            next_seq: 0,
+            number: 0,
+            user: 0,
+            wanted: 0,
+        });
+        self.calendar.grow(2);
+        slot
+    }
+
+    /// Who gets a data packet of a connection that has arrived.
+    #[inline(never)]
+    pub(crate) fn plan_for_data(&mut self, connection: u32) -> FlowPlan {
+        let its = &mut self.workloads.connections[connection as usize];
+        its.inside -= 1;
+        // Order is that of the connection; delays are those of the flow.
+        let flow = self.workloads.all[its.workload as usize].flow;
+        self.delays[flow as usize].next_seq = its.next_seq;
+        its.plan
+    }
+
+    /// Who gets an acknowledgement of a connection that has arrived.
+    #[inline(never)]
+    pub(crate) fn plan_for_ack(&mut self, connection: u32) -> FlowPlan {
+        let its = &mut self.workloads.connections[connection as usize];
+        its.inside -= 1;
+        its.plan
+    }
+
+    /// A receiver has dealt with a data packet.
+    #[inline(never)]
+    pub(crate) fn received(&mut self, connection: u32) {
+        let its = &mut self.workloads.connections[connection as usize];
+        let workload = &mut self.workloads.all[its.workload as usize];
+        its.next_seq = self.delays[workload.flow as usize].next_seq;
+        let agent = (self.workloads.first_agent + connection) as usize;
+        if !its.complete && self.receivers[agent].goodput_bytes() >= its.bytes {
+            its.complete = true;
+            let its = *its;
+            if its.started >= self.at_warm_up.at {
+                let (time, floor) = (self.now - its.started, workload.floor.of(its.bytes));
+                workload.measures.finish(its.bytes, its.number, time, floor, &mut self.pool);
+            }
+            self.complete(&its);
+        }
+        self.settle(connection);
+    }
+
+    /// What a complete transfer leads to.
+    fn complete(&mut self, its: &Connection) {
+        match &mut self.workloads.all[its.workload as usize].opener {
+            Opener::Arrivals(_) => {}
+            Opener::Requests { pages } => {
+                let pages = *pages;
+                self.open(pages, its.wanted, its.user, 0);
+            }
+            Opener::Pages { users, .. } => {
+                let mut asked = std::mem::take(&mut self.workloads.asked);
+                let done = users.on_object(its.user, self.now, &mut asked);
+                let measures = &mut self.workloads.all[its.workload as usize].measures;
+                if let Some(done) = done.filter(|page| page.started >= self.at_warm_up.at) {
+                    let time = self.now - done.started;
+                    measures.finish_page(done.bytes, done.objects, time, &mut self.pool);
+                }
+                self.ask(its.workload, asked);
+                self.arm_workload(its.workload);
+            }
+        }
+    }
+
+    /// Frees a connection that is over.
+    #[inline(never)]
+    pub(crate) fn settle(&mut self, connection: u32) {
+        let its = &mut self.workloads.connections[connection as usize];
+        let agent = (self.workloads.first_agent + connection) as usize;
+        if !its.open || its.inside > 0 || self.senders[agent].finished_at().is_none() {
+            return;
+        }
+        its.open = false;
+        let wakes = its.plan.wakes;
+        let workload = &mut self.workloads.all[its.workload as usize];
+        workload.open -= 1;
+        workload.closed_bytes += its.bytes;
+        add(&mut workload.closed, self.senders[agent].counters());
+        self.workloads.free.push(connection);
+        wakes.into_iter().for_each(|source| self.calendar.cancel(source));
+    }
+
+    /// The timer of a connection: two numbers each, sender and receiver.
+    #[cold]
+    pub(crate) fn wake_connection(&mut self, number: u32) {
+        let plan = *self.flow_of_timer(number);
+        let connection = &self.workloads.connections[(number / 2) as usize];
+        let flow = self.workloads.all[connection.workload as usize].flow;
+        if number % 2 == 0 {
+            self.time_sender(flow, &plan, self.workloads.first_agent + number / 2);
+        } else {
+            self.time_receiver(flow, &plan);
+        }
+    }
+
+    /// The connection that a timer belongs to.
+    pub(crate) fn flow_of_timer(&self, number: u32) -> &FlowPlan {
+        &self.workloads.connections[(number / 2) as usize].plan
+    }
+
+    /// Connections of a workload that are open, by their agents.
+    fn agents_of(&self, workload: u32) -> impl Iterator<Item = usize> + '_ {
+        let first = self.workloads.first_agent as usize;
+        let all = self.workloads.connections.iter().enumerate();
+        all.filter(move |(_, its)| its.open && its.workload == workload)
+            .map(move |(slot, _)| first + slot)
+    }
+
+    /// Application bytes that a workload's receivers have had, each once.
+    pub(crate) fn bytes_of_workload(&self, workload: u32) -> u64 {
+        let open = self.agents_of(workload).map(|agent| self.receivers[agent].goodput_bytes());
+        self.workloads.all[workload as usize].closed_bytes + open.sum::<u64>()
+    }
+
+    /// What a workload's senders have done.
+    pub(crate) fn counters_of_workload(&self, workload: u32) -> Counters {
+        let mut sum = self.workloads.all[workload as usize].closed;
+        self.agents_of(workload).for_each(|agent| add(&mut sum, self.senders[agent].counters()));
+        sum
+    }
+}
+
+fn add(sum: &mut Counters, more: Counters) {
+    sum.segments_sent += more.segments_sent;
+    sum.retransmissions += more.retransmissions;
+    sum.timeouts += more.timeouts;
+    sum.fast_retransmits += more.fast_retransmits;
+}

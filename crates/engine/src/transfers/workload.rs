@@ -1,0 +1,83 @@
+//! One flow of transfers: what opens them, and what is kept of those that are over.
+
+use super::floor::Floor;
+use super::measures::Measures;
+use crate::network::{Flow, Opened};
+use trunkline_agent::tcp::{Counters, TcpConfig};
+use trunkline_agent::workload::{Open, Pages};
+use trunkline_units::{Stream, Time, NEVER};
+
+/// What opens transfers.
+#[derive(Clone, Debug)]
+pub enum Opener {
+    /// They arrive by themselves.
+    Arrivals(Open),
+    /// Users ask for pages; `requests` is the workload that carries what they ask.
+    Pages { users: Pages, requests: u32, request_bytes: u64 },
+    /// The users of another workload.
+    Requests { pages: u32 },
+}
+
+/// A flow of transfers.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// Index of the flow.
+    pub flow: u32,
+    /// Parameters of each connection, their size apart.
+    pub tcp: TcpConfig,
+    pub opener: Opener,
+    pub measures: Measures,
+    pub floor: Floor,
+    /// Connections that are open.
+    pub open: u64,
+    /// Application bytes and counters of those that are closed.
+    pub closed_bytes: u64,
+    pub closed: Counters,
+}
+
+impl Workload {
+    /// The workload of a flow; none if it has no transfers. `index_of` is the workload by flow.
+    pub fn new(
+        index: u32,
+        flow: &Flow,
+        tcp: TcpConfig,
+        floor: Floor,
+        start: Time,
+        seed: u64,
+        index_of: &[u32],
+    ) -> Option<Self> {
+        let transfers = flow.transfers.as_ref()?;
+        let stream = |purpose| Stream::new(seed, &format!("flows[{}]", flow.name), purpose);
+        let opener = match &transfers.opened {
+            Opened::Arrivals(config) => {
+                Opener::Arrivals(Open::new(config, start, stream("arrivals"), stream("sizes")))
+            }
+            Opened::Pages { users, requests, request_bytes } => Opener::Pages {
+                users: Pages::new(users, start, stream("times"), stream("sizes")),
+                requests: index_of[*requests as usize],
+                request_bytes: *request_bytes,
+            },
+            Opened::Requests => Opener::Requests { pages: 0 },
+        };
+        let pages = matches!(opener, Opener::Pages { .. });
+        Some(Self {
+            flow: index,
+            tcp,
+            opener,
+            measures: Measures::new(&transfers.bins_bytes, transfers.record, pages),
+            floor,
+            open: 0,
+            closed_bytes: 0,
+            closed: Counters::default(),
+        })
+    }
+
+    /// When it opens its next transfer by itself.
+    pub fn next_at(&self) -> Time {
+        match &self.opener {
+            Opener::Arrivals(source) => source.next_at(),
+            Opener::Pages { users, .. } => users.next_at(),
+            Opener::Requests { .. } => NEVER,
+        }
+    }
+}

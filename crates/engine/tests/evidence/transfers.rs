@@ -1,0 +1,192 @@
+//! Transfers that come and go, against slow start worked by hand and processor sharing.
+
+use crate::support::{fifo, poisson, queue, replicate, tcp, Lab, Outcome};
+use crate::support::{GBIT, MBIT, MS, SECOND, UNLIMITED};
+use trunkline_agent::tcp::{TcpConfig, Variant};
+use trunkline_agent::udp::Size;
+use trunkline_agent::workload::{Gaps, OpenConfig, PagesConfig, Sizes, Times};
+use trunkline_engine::network::{
+    Agent, FlowKey, Flows, Measure, Opened, Overflow, Queue, Transfers,
+};
+
+const SEGMENT: u64 = 1040;
+
+fn open(gaps: Gaps, sizes: Sizes) -> Transfers {
+    let opened = Opened::Arrivals(OpenConfig { gaps, sizes });
+    Transfers { opened, bins_bytes: vec![10_000, 100_000], record: true }
+}
+
+fn add(lab: &mut Lab, from: &str, to: &str, config: TcpConfig, transfers: Transfers) -> usize {
+    let flow = lab.flow(&format!("{from}-{to}"), from, to, Agent::Tcp(config));
+    lab.network.flows[flow].transfers = Some(transfers);
+    flow
+}
+
+/// Completion times of a flow's transfers [ns], as they started; -1 of one that is not complete.
+fn times(run: &Outcome) -> Vec<i64> {
+    let table = run.table("transfers");
+    let ends = table.int("finish_ns").iter().zip(table.int("start_ns"));
+    ends.map(|(finish, start)| if *finish < 0 { -1 } else { finish - start }).collect()
+}
+
+/// The row of all of a flow's transfers.
+fn whole(run: &Outcome, column: &str) -> i64 {
+    run.table("completions").int(column)[0]
+}
+
+/// Ten segments at once, 20 a round trip later, then 40: with 1 Gbit/s and 50 ms each way segments
+/// take 8.32 us and a round trip 100.00864 ms. Acknowledgements come as fast as segments left, so
+/// that each round keeps the line busy: n segments of r rounds are there after r - 1 round trips,
+/// the line's time for the last round, and 50 ms. Rounds by n (RFC 5681 section 3.1, RFC 6928):
+/// 10 in 1, 30 in 2, 70 in 3, 150 in 4; one segment more is alone in the next round.
+#[test]
+fn rfc6928_transfers_take_the_rounds_of_slow_start() {
+    let segments = [1, 10, 11, 30, 31, 70, 71, 150];
+    let last_rounds = [(1, 1), (1, 10), (2, 1), (2, 20), (3, 1), (3, 40), (4, 1), (4, 80)];
+    let gaps = Gaps::Schedule {
+        times_ns: (0..8).map(|n| n * SECOND).collect(),
+        sizes_bytes: segments.iter().map(|n| n * 1000).collect(),
+    };
+    let mut lab = Lab::chain(&["a", "b"], GBIT, 50 * MS);
+    let config = TcpConfig { initial_window: 10.0, ..tcp(Variant::NewReno) };
+    add(&mut lab, "a", "b", config, open(gaps, Sizes::Fixed { bytes: 1 }));
+    let (each, round) = (8 * SEGMENT as i64, 100_008_640);
+    let by_hand = last_rounds.map(|(rounds, last)| (rounds - 1) * round + last * each + 50_000_000);
+    assert_eq!(times(&lab.run(1)), by_hand);
+}
+
+/// M/G/1 with processor sharing: E[T | x] = x / (C (1 - rho)) whatever the law of sizes, so that the
+/// mean slowdown is 1 / (1 - rho) (Kleinrock, "Queueing Systems" vol. 2, section 4.4). Fair queueing
+/// by connection with packets a hundredth of a transfer is close to it: at rho = 0.6, 2.5 for
+/// sizes all alike, exponential and of Pareto's law; in order of arrival it would not be.
+#[test]
+fn mg1_ps_under_fair_queueing_slowdown_is_one_over_one_less_the_load() {
+    let mean_bytes = 100_000;
+    let pareto =
+        Sizes::Pareto { shape: 1.5, least_bytes: 36_600.0, most_bytes: 4e6, cut: false, less: 0.0 };
+    // Mean of it: 1.5 l^1.5 (l^-0.5 - h^-0.5) / (0.5 (1 - (l/h)^1.5)) = 99,380 B.
+    let laws = [
+        (Sizes::Fixed { bytes: mean_bytes }, 100_000.0),
+        (Sizes::Exponential { mean_bytes: mean_bytes as f64 }, 100_000.0),
+        (pareto, 99_380.0),
+    ];
+    for (sizes, mean) in laws {
+        // 100 Mbit/s; 1040 B a segment of 1000 B; half a segment more where sizes vary.
+        let bytes = match sizes {
+            Sizes::Fixed { .. } => mean * 1.04,
+            _ => mean + 40.0 * (mean / 1000.0 + 0.5),
+        };
+        let gaps = Gaps::Poisson { mean_ns: bytes * 80.0 / 0.6 };
+        let mut lab = Lab::server(100 * MBIT, fifo(by_connection()));
+        let config =
+            TcpConfig { initial_window: 1e5, rto_min_ns: 60 * SECOND, ..tcp(Variant::NewReno) };
+        let config = TcpConfig { rto_initial_ns: 60 * SECOND, ..config };
+        add(&mut lab, "a", "b", config, open(gaps, sizes.clone()));
+        lab.lasting(SECOND, 41 * SECOND);
+        let [slowdown, load] = replicate(&lab, 12, |run| {
+            let slowdown = run.table("completions").float("slowdown_mean")[0];
+            [slowdown, run.flow(0, "bytes_sent") * 8.0 / 40.0 / 1e8]
+        });
+        assert!((load.mean - 0.6).abs() < load.half + 0.002, "{sizes:?}: load {load:?}");
+        // A packet in service and the packets of a round are 1 or 2 % of a transfer.
+        assert!((slowdown.mean - 2.5).abs() < slowdown.half + 0.06, "{sizes:?}: {slowdown:?}");
+    }
+}
+
+fn by_connection() -> Queue {
+    let flows = Flows {
+        queues: Some(65_535),
+        quantum_bytes: SEGMENT as u32,
+        new_first: false,
+        labelled: FlowKey::Label,
+        overflow: Overflow::Arrival,
+        batch: 1,
+        flow_limit_packets: None,
+    };
+    Queue { flows: Some(flows), ..UNLIMITED }
+}
+
+/// Losses, delayed acknowledgements and a warm-up: every transfer that was begun is complete in the
+/// end and freed, and what was sent and received adds up (checked by every run).
+#[test]
+fn transfers_that_lose_packets_are_complete_in_the_end_and_freed() {
+    for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack] {
+        let mut lab = Lab::chain(&["a", "b", "c"], 10 * MBIT, 5 * MS);
+        let gaps = Gaps::Poisson { mean_ns: 20e6 };
+        let sizes = Sizes::Exponential { mean_bytes: 15_000.0 };
+        let flow = add(&mut lab, "a", "c", tcp(variant), open(gaps, sizes));
+        lab.flow("u", "a", "c", poisson(4 * MBIT, Size::Fixed { bytes: 1000 }));
+        lab.feed(0, fifo(queue(8, false)));
+        (lab.network.links[1].loss, lab.network.links[3].loss) = (0.02, 0.02);
+        lab.network.flows[flow].stop_ns = Some(20 * SECOND);
+        lab.network.flows[flow].start_ns = SECOND;
+        let open_now = lab.probe(Measure::Transfers, flow, 10 * SECOND);
+        lab.lasting(0, 200 * SECOND);
+        let run = lab.run(3);
+        assert!(run.flow(flow, "packets_dropped") > 50.0, "{variant:?}");
+        // 950 are expected in 19 s, with a standard deviation of 31.
+        assert!((whole(&run, "started") - 950).abs() < 124, "{variant:?}");
+        assert_eq!(whole(&run, "started"), whole(&run, "finished"), "{variant:?}");
+        assert_eq!(whole(&run, "finished_bytes") as f64, run.flow(flow, "goodput_bytes"));
+        assert_eq!(run.series(open_now).last().map(|(_, count)| *count), Some(0.0), "{variant:?}");
+        // Those begun in the warm-up are left out, and nothing else changes.
+        lab.network.run.warmup_ns = 10 * SECOND;
+        let later = lab.run(3);
+        let before =
+            run.table("transfers").int("start_ns").iter().filter(|at| **at < 10 * SECOND as i64);
+        assert_eq!(whole(&later, "started"), whole(&run, "started") - before.count() as i64);
+        assert_eq!(whole(&later, "started"), whole(&later, "finished"));
+    }
+}
+
+/// The link fails to carry anything after 2 s: what is under way is counted as unfinished.
+#[test]
+fn transfers_under_way_at_the_end_are_counted() {
+    let mut lab = Lab::chain(&["a", "b"], MBIT, MS);
+    let gaps = Gaps::Schedule { times_ns: vec![0, SECOND], sizes_bytes: vec![1000, 1_000_000] };
+    add(&mut lab, "a", "b", tcp(Variant::Sack), open(gaps, Sizes::Fixed { bytes: 1 }));
+    lab.lasting(0, 2 * SECOND);
+    let run = lab.run(1);
+    assert_eq!((whole(&run, "started"), whole(&run, "finished")), (2, 1));
+    // 8.32 ms at 1 Mbit/s and 1 ms on the way.
+    assert_eq!(times(&run), [9_320_000, -1]);
+    let bins = run.table("completions");
+    assert_eq!(bins.int("upper_bytes"), [-1, 10_000, 100_000, -1]);
+    assert_eq!(bins.int("started"), [2, 1, 0, 1]);
+    assert_eq!(bins.int("finished"), [1, 1, 0, 0]);
+}
+
+/// A page by hand: 10 ms to read, request of 300 B, main object of 1 segment, 4 ms to parse, three
+/// objects of 1 segment, two at a time. At 1 Gbit/s and 5 ms one way a request takes 5 ms and 2.72
+/// us, an object 5 ms and 8.32 us, and the acknowledgement of 0.32 us that either causes goes first:
+/// before each object, and before the request that follows an object. The page is the main object,
+/// parsing, the first of two objects side by side, and the third, which is asked for when that is
+/// there.
+#[test]
+fn a_page_takes_its_requests_its_objects_and_its_parsing() {
+    let mut lab = Lab::chain(&["server", "user"], GBIT, 5 * MS);
+    let fixed = |bytes| Sizes::Fixed { bytes };
+    let users = PagesConfig {
+        users: 1,
+        parallel: 2,
+        main: fixed(1000),
+        embedded: fixed(1000),
+        objects: fixed(3),
+        reading: Times::Fixed(10 * MS),
+        parsing: Times::Fixed(4 * MS),
+    };
+    let opened = Opened::Pages { users, requests: 1, request_bytes: 300 };
+    let pages = Transfers { opened, bins_bytes: vec![], record: true };
+    add(&mut lab, "server", "user", tcp(Variant::NewReno), pages);
+    let requests = Transfers { opened: Opened::Requests, bins_bytes: vec![], record: true };
+    add(&mut lab, "user", "server", tcp(Variant::NewReno), requests);
+    lab.lasting(0, 100 * MS);
+    let run = lab.run(1);
+    let (request, object, ack) = (5_002_720, 5_008_320, 320);
+    let page = 2 * (request + ack + object) + 4_000_000 + ack + request + ack + object;
+    let pages = run.table("completions");
+    let row = pages.int("kind").iter().position(|kind| *kind == 2).expect("a row of pages");
+    assert_eq!(pages.int("fct_min_ns")[row], page);
+    assert_eq!(pages.int("started")[row], 3); // at 10 ms, 54 ms and 98 ms
+    assert_eq!((pages.int("finished")[row], pages.int("objects")[row]), (2, 8));
+}
