@@ -1,6 +1,8 @@
 //! Ranges of the numbers in a network. The language only compiles valid ones; a network written
 //! by hand, or by a program, is refused here before anything divides by them.
 
+mod transfers;
+
 use crate::network::{Agent, Flow, Link, Network};
 use trunkline_agent::tcp::TcpConfig;
 use trunkline_agent::udp::{Arrivals, Size, UdpConfig};
@@ -18,7 +20,13 @@ pub(crate) fn check(network: &Network) -> Result<(), String> {
         check_link(link).map_err(|why| format!("link {}: {why}", link.name))?;
     }
     for flow in &network.flows {
-        check_flow(flow).map_err(|why| format!("flow {}: {why}", flow.name))?;
+        let transfers = || {
+            let its = flow.transfers.as_ref();
+            its.map_or(Ok(()), |its| transfers::check(flow, its, &network.flows))
+        };
+        check_flow(flow)
+            .and_then(|()| transfers())
+            .map_err(|why| format!("flow {}: {why}", flow.name))?;
     }
     Ok(())
 }

@@ -139,6 +139,11 @@ class Capture:
         click.UsageError
             One does not.
         """
+        many = [flow["name"] for flow in network.flows if "transfers" in flow]
+        if self.path is not None and many:
+            raise click.UsageError(
+                f"--pcap: flow {many[0]} has many connections, which a capture would show as one."
+            )
         if self.at:
             import json
 

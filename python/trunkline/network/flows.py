@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from trunkline.network import transfers
 from trunkline.scenario.flow import Tcp, Udp
 from trunkline.scenario.resolved import Resolved
 
@@ -45,9 +46,15 @@ def compile(
             "agent": _tcp(flow) if isinstance(flow, Tcp) else _udp(scenario, flow),
         }
     result = []
+    index = {name: at for at, (name, _) in enumerate(scenario.names)}
     for name, base in scenario.names:
         forward, reverse = fecs.get(name) or fecs.get(base) or (0, 0)
-        result.append(declared[base] | {"name": name, "fec": forward, "fec_reverse": reverse})
+        own = {"name": name, "fec": forward, "fec_reverse": reverse}
+        flow = scenario.flows[base]
+        many = transfers.compile(scenario, name, flow, index) if isinstance(flow, Tcp) else None
+        if many is not None:
+            own["transfers"] = many
+        result.append(declared[base] | own)
     return result
 
 

@@ -44,6 +44,8 @@ def render(results: Results, *, width: int | None = None, colour: bool = False) 
     shown = [_flows(results.flows)]
     if 1 < len(results.classes) < len(results.flows):
         shown.append(_classes(results.classes))
+    if len(results.completions):
+        shown.append(_completions(results.completions))
     shown.append(_ports(results.ports))
     if len(results.paths):
         shown.append(_paths(results.paths))
@@ -232,7 +234,9 @@ def cell(value: Scalar, field: Field) -> str:
         return percent(value)
     if field.unit:
         return quantity(value, field.unit)
-    return count(value) if field.kind == "i64" else f"{float(value or 0):.3g}"
+    if value is None:
+        return "–"
+    return count(value) if field.kind == "i64" else f"{float(value):.3g}"
 
 
 def _measured(
@@ -276,6 +280,27 @@ def _classes(table: Table) -> RichTable:
     drawn = _measured(table, rows, left_out, "class", measures)
     drawn.caption = "class: the flows of one DSCP; delay and p99: of all their packets together"
     return drawn
+
+
+def _completions(table: Table) -> RichTable:
+    rows = told_apart(list(table.rows()))
+    measures = "started unfinished fct_mean_s fct_p50_s fct_p95_s fct_p99_s slowdown_mean"
+    left_out = max(0, len(rows) - SHOWN_ROWS)
+    drawn = _measured(table, rows[:SHOWN_ROWS], left_out, "flow sizes", measures)
+    for name in drawn.columns[:2]:
+        name.no_wrap = True
+    drawn.caption = (
+        "times of the complete: mean and percentiles; slowdown: over the least time alone"
+    )
+    return drawn
+
+
+def told_apart(rows: list[dict[str, Scalar]]) -> list[dict[str, Scalar]]:
+    """Rows of completions that say something: no empty bins, nor a bin that holds all of them."""
+    begun = [row for row in rows if row["started"]]
+    whole = {row["flow"]: row["started"] for row in begun if row["sizes"] == "all"}
+    alike = ("all", "pages")
+    return [r for r in begun if r["sizes"] in alike or r["started"] != whole[r["flow"]]]
 
 
 def _ports(table: Table) -> RichTable:

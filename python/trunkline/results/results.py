@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.results.decode import Raw, decode
 from trunkline.results.table import Scalar, Table
-from trunkline.results.tables import SCHEMAS
+from trunkline.results.tables import HASHED_IF_FILLED, SCHEMAS
 
 if TYPE_CHECKING:
     from trunkline.network.types import Network
@@ -26,6 +26,7 @@ JSON_TABLES = (
     "drops",
     "colours",
     "accounts",
+    "completions",
     "timeline",
 )
 
@@ -160,6 +161,16 @@ class Results:
         return self.tables["accounts"]
 
     @property
+    def transfers(self) -> Table:
+        """One row a transfer, of flows that record them."""
+        return self.tables["transfers"]
+
+    @property
+    def completions(self) -> Table:
+        """One row a flow of transfers and bin of sizes."""
+        return self.tables["completions"]
+
+    @property
     def timeline(self) -> Table:
         """One row an event of failures and recovery."""
         return self.tables["timeline"]
@@ -185,6 +196,8 @@ class Results:
         """
         digest = hashlib.sha256()
         for name, table in self.tables.items():
+            if name in HASHED_IF_FILLED and not len(table):
+                continue
             for field in table.fields:
                 if not field.in_hash:
                     continue

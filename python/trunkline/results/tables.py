@@ -88,6 +88,12 @@ _TITLES = {
     "wait_mean_s": "wait",
     "queue_mean_packets": "queue",
     "queue_max_packets": "queue max",
+    "fct_mean_s": "mean",
+    "fct_p50_s": "p50",
+    "fct_p95_s": "p95",
+    "fct_p99_s": "p99",
+    "slowdown_mean": "slowdown",
+    "slowdown_p99": "p99 of it",
 }
 
 
@@ -298,6 +304,56 @@ ACCOUNTS: Final = (
     _derived("loss_ratio", "`packets_dropped` over `packets_offered`; null without any"),
 )
 
+_UNFINISHED = "null where it is not complete"
+_NONE_COMPLETE = "null where none is complete"
+_OF_ENDS = (
+    _count("start_ns", "when it was begun"),
+    _count("finish_ns", f"when its last byte arrived; {_UNFINISHED}"),
+)
+
+TRANSFERS: Final = (
+    _name("flow", "flow of transfers with `record: true`"),
+    _count("size_bytes", "application data"),
+    *_OF_ENDS,
+    *_twins(*_OF_ENDS),
+    _derived("fct_s", f"flow completion time: from start to finish; {_UNFINISHED}"),
+    _derived("slowdown", f"that over the least time it can take alone; {_UNFINISHED}"),
+)
+
+_COMPLETION_TIMES = (
+    _mean("fct_mean_ns", f"mean completion time; {_NONE_COMPLETE}"),
+    _count("fct_min_ns", f"least; {_NONE_COMPLETE}"),
+    _count("fct_max_ns", f"greatest; {_NONE_COMPLETE}"),
+    *(
+        _count(f"fct_p{share}_ns", f"{share}th percentile; {_NONE_COMPLETE}")
+        for share in (50, 90, 95, 99)
+    ),
+)
+
+COMPLETIONS: Final = (
+    _name("flow", "flow of transfers, pages or requests"),
+    _name("sizes", "`all` transfers, a bin of their sizes (`to 10 kB`), or `pages`"),
+    _count("started", "transfers or pages begun in the measured time"),
+    _count("finished", "those of them that were complete at the end"),
+    _count("unfinished", "those that were not: left out of all times here"),
+    _count("finished_bytes", "application data of the complete"),
+    _count("objects", "transfers; of pages, their objects"),
+    *_COMPLETION_TIMES,
+    *_twins(*_COMPLETION_TIMES),
+    _derived("slowdown_mean", "mean completion time over the least alone; null for pages"),
+    *(
+        _derived(f"slowdown_p{share}", f"{share}th percentile of it; null for pages")
+        for share in (50, 90, 95, 99)
+    ),
+)
+
+COMPLETION_TIMES: Final = (
+    Field("flow", "str", "derived", "flow of transfers"),
+    Field("sizes", "str", "derived", "as in `completions`"),
+    Field("upper_ns", "i64", "derived", "upper end of the bucket: 64 to an octave"),
+    Field("count", "i64", "derived", "transfers or pages complete after a time in the bucket"),
+)
+
 TIMELINE: Final = (
     _count("time_ns", "when"),
     _derived("time_s", "when"),
@@ -370,11 +426,17 @@ SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
     "colours": COLOURS,
     "accounts": ACCOUNTS,
     "series": SERIES,
+    "transfers": TRANSFERS,
+    "completions": COMPLETIONS,
+    "completion_times": COMPLETION_TIMES,
     "timeline": TIMELINE,
     "packets": PACKETS,
     "summary": SUMMARY,
 }
 """Every table by name, in the order of the results hash and of the files."""
+
+HASHED_IF_FILLED: Final = frozenset({"transfers", "completions"})
+"""Tables that the results hash leaves out where they are empty."""
 
 
 def column(table: str, name: str) -> Field:

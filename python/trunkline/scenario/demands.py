@@ -7,6 +7,7 @@ from pydantic import Discriminator, Field
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import Factor, Rate, Whole, Word
 from trunkline.scenario.flow import TcpOptions, UdpOptions
+from trunkline.scenario.workload import Transfers
 
 __all__ = ["Demand", "Gravity", "Lognormal", "TcpTraffic", "Traffic", "UdpTraffic"]
 
@@ -65,11 +66,15 @@ class UdpTraffic(UdpOptions):
 
 
 class TcpTraffic(TcpOptions):
-    """Each demand is a number of TCP flows, which take what they get."""
+    """Each demand is a number of TCP flows, which take what they get, or transfers."""
 
     agent: Literal["tcp"] = Field(description="Kind of agent.")
     flows: Annotated[int, Whole("a number of flows", 1, 10_000)] = Field(
         default=1, description="TCP flows of a demand."
+    )
+    transfers: Transfers | None = Field(
+        default=None,
+        description="Transfers that come and go instead, whose load is the rate of the demand.",
     )
 
 

@@ -19,6 +19,7 @@ from trunkline.scenario.fields import (
     Word,
 )
 from trunkline.scenario.units import BYTES, TIME
+from trunkline.scenario.workload import Pages, Transfers
 
 __all__ = [
     "LINUX_TCP",
@@ -233,6 +234,19 @@ class Tcp(TcpOptions):
     replicate: Replicas | None = Field(
         default=None, description="This many such flows, named name[0], name[1] and so on."
     )
+    transfers: Transfers | None = Field(
+        default=None,
+        description="Transfers that come and go, each a connection with the flow's other keys; "
+        "absent: one connection.",
+    )
+    pages: Pages | None = Field(
+        default=None, description="Pages that users at `to` fetch, an object a connection."
+    )
+
+    @property
+    def is_one_connection(self) -> bool:
+        """Whether it has a window and a timer of its own."""
+        return self.transfers is None and self.pages is None
 
     @property
     def largest_packet(self) -> int:

@@ -10,11 +10,20 @@ from trunkline.scenario.fields import Many, Names, PositiveTime, Whole
 __all__ = ["FLOW_MEASURES", "LINK_MEASURES", "TCP_MEASURES", "Measure", "Probe"]
 
 FlowMeasure = Literal[
-    "throughput", "goodput", "delay", "delay-max", "cwnd", "ssthresh", "srtt", "state"
+    "throughput",
+    "goodput",
+    "delay",
+    "delay-max",
+    "cwnd",
+    "ssthresh",
+    "srtt",
+    "rto",
+    "state",
+    "transfers",
 ]
 LinkMeasure = Literal["queue-packets", "queue-bytes", "queue-average", "utilisation", "drops"]
 Measure = Literal[FlowMeasure, LinkMeasure]
-TCP_MEASURES = ("cwnd", "ssthresh", "srtt", "state")
+TCP_MEASURES = ("cwnd", "ssthresh", "srtt", "rto", "state")
 FLOW_MEASURES: tuple[str, ...] = get_args(FlowMeasure)
 LINK_MEASURES: tuple[str, ...] = get_args(LinkMeasure)
 

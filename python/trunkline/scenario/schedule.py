@@ -1,4 +1,4 @@
-"""Packet schedules: when each datagram of a flow is sent, and how large it is."""
+"""Schedules: when each datagram of a flow is sent, or each transfer begins, and how large it is."""
 
 import csv
 from collections.abc import Iterable
@@ -30,7 +30,9 @@ class Schedule:
     sizes_bytes: tuple[int, ...]
 
 
-def read(name: str, folder: str | None) -> Schedule:
+def read(
+    name: str, folder: str | None, *, lowest: int = _LOWEST, highest: int = _HIGHEST
+) -> Schedule:
     """Reads a CSV file with columns ``time`` and ``size``, every value with its unit.
 
     Parameters
@@ -39,21 +41,23 @@ def read(name: str, folder: str | None) -> Schedule:
         Relative path under `folder`.
     folder : str or None
         The scenario's folder.
+    lowest, highest : int
+        Range of sizes; those of IP packets if left out [B].
 
     Returns
     -------
     Schedule
-        At least one datagram.
+        At least one line.
 
     Raises
     ------
     BesideError
         Not a regular file under the folder, or not a schedule.
     """
-    return beside.read(name, folder, MAX_FILE, _rows)
+    return beside.read(name, folder, MAX_FILE, lambda lines: _rows(lines, lowest, highest))
 
 
-def _rows(lines: Iterable[str]) -> Schedule:
+def _rows(lines: Iterable[str], lowest: int, highest: int) -> Schedule:
     rows = csv.reader(lines)
     times: list[int] = []
     sizes: list[int] = []
@@ -68,7 +72,7 @@ def _rows(lines: Iterable[str]) -> Schedule:
             raise BesideError("two values are expected", rows.line_num)
         try:
             time = units.parse_time(row[at].strip())
-            size = units.parse_bytes(row[of].strip(), lowest=_LOWEST, highest=_HIGHEST)
+            size = units.parse_bytes(row[of].strip(), lowest=lowest, highest=highest)
         except UnitError as error:
             hint = f"; {error.hint}" if error.hint else ""
             raise BesideError(f"{error}{hint}", rows.line_num) from None
@@ -77,5 +81,5 @@ def _rows(lines: Iterable[str]) -> Schedule:
         times.append(time)
         sizes.append(size)
     if not times:
-        raise BesideError("holds no datagram")
+        raise BesideError("holds no line but the first")
     return Schedule(tuple(times), tuple(sizes))

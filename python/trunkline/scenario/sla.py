@@ -34,6 +34,20 @@ class AtMost(Element):
         default=None, description="Interarrival jitter (RFC 3550 section 6.4.1)."
     )
     loss: Share | None = Field(default=None, description="Packets lost over packets sent.")
+    fct_mean: Time | None = Field(default=None, description="Mean completion time of transfers.")
+    fct_p50: Time | None = Field(default=None, description="Median of it.")
+    fct_p90: Time | None = Field(default=None, description="90th percentile of it.")
+    fct_p95: Time | None = Field(default=None, description="95th percentile of it.")
+    fct_p99: Time | None = Field(default=None, description="99th percentile of it.")
+    fct_max: Time | None = Field(default=None, description="Greatest completion time.")
+    page_mean: Time | None = Field(
+        default=None, description="Mean time of a page, from its request to its last byte."
+    )
+    page_p50: Time | None = Field(default=None, description="Median of it.")
+    page_p90: Time | None = Field(default=None, description="90th percentile of it.")
+    page_p95: Time | None = Field(default=None, description="95th percentile of it.")
+    page_p99: Time | None = Field(default=None, description="99th percentile of it.")
+    page_max: Time | None = Field(default=None, description="Greatest time of a page.")
 
 
 class AtLeast(Element):
@@ -68,7 +82,7 @@ class Bound:
     ----------
     sla : str
         The agreement's name.
-    table : {"flows", "classes"}
+    table : {"flows", "classes", "completions"}
         Where the measure stands.
     rows : tuple of str
         Rows there; each must keep the bound.
@@ -82,16 +96,19 @@ class Bound:
         Which side.
     value : float
         The bound.
+    sizes : {"", "all", "pages"}
+        Which rows of completions: of transfers or of pages.
     """
 
     sla: str
-    table: Literal["flows", "classes"]
+    table: Literal["flows", "classes", "completions"]
     rows: tuple[str, ...]
     measure: str
     column: str
     unit: Literal["s", "1", "bit/s"]
     at: Literal["most", "least"]
     value: float
+    sizes: Literal["", "all", "pages"] = ""
 
 
 def row_of_class(dscp: int) -> str:

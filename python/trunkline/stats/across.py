@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trunkline.results import Results
 from trunkline.results.decode.columns import QUANTILES
 from trunkline.stats.bootstrap import bootstrap_interval
-from trunkline.stats.histogram import Histogram, delays_by, pooled_quantile
+from trunkline.stats.histogram import Histogram, completions_by, delays_by, pooled_quantile
 from trunkline.stats.interval import Interval, mean_interval
 
 INTERVALS: dict[str, Callable[[Sequence[float]], Interval]] = {
@@ -22,6 +22,7 @@ KEYS = {
     "classes": ("class",),
     "ports": ("link", "class"),
     "paths": ("path",),
+    "completions": ("flow", "sizes"),
     "summary": (),
 }
 
@@ -55,7 +56,7 @@ def across(
     ----------
     runs : sequence of Results
         Runs with different seeds; at least one.
-    table : {"flows", "classes", "ports", "paths", "summary"}
+    table : {"flows", "classes", "ports", "paths", "completions", "summary"}
         Which table.
     interval : {"t", "bca"}
         Student's, or the bias-corrected and accelerated bootstrap.
@@ -91,7 +92,21 @@ def across(
         rows.append(Row(key, measures))
     if table in ("flows", "classes"):
         _pool_quantiles(rows, [delays_by(run, table) for run in runs], KEYS[table][0])
+    if table == "completions":
+        _pool_completions(rows, [completions_by(run) for run in runs])
     return rows
+
+
+def _pool_completions(rows: list[Row], runs: list[dict[tuple[str, str], Histogram]]) -> None:
+    """The same for completion times."""
+    for row in rows:
+        key = (row.key["flow"], row.key["sizes"])
+        parts = [run[key] for run in runs if key in run]
+        for share in (50, 90, 95, 99) if parts else ():
+            pooled = pooled_quantile(parts, share / 100)
+            for column, factor in ((f"fct_p{share}_ns", 1.0), (f"fct_p{share}_s", 1e-9)):
+                if column in row.measures:
+                    row.measures[column] = pooled.scaled(factor)
 
 
 def _pool_quantiles(rows: list[Row], runs: list[dict[str, Histogram]], key: str) -> None:

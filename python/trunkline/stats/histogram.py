@@ -115,6 +115,22 @@ def delays_by(results: Results, table: str = "flows") -> dict[str, Histogram]:
     return {name: Histogram(its) for name, its in counts.items()}
 
 
+def completions_by(results: Results) -> dict[tuple[str, str], Histogram]:
+    """Completion times in one run [ns], by flow and bin of sizes, where one is complete.
+
+    Parameters
+    ----------
+    results : Results
+        The run.
+    """
+    counts: dict[tuple[str, str], dict[int, int]] = {}
+    times = results.tables["completion_times"]
+    columns = (times[name] for name in ("flow", "sizes", "upper_ns", "count"))
+    for flow, sizes, end, n in zip(*columns, strict=True):
+        counts.setdefault((str(flow), str(sizes)), {})[int(end or 0)] = int(n or 0)
+    return {name: Histogram(its) for name, its in counts.items()}
+
+
 def pooled_quantile(
     parts: Sequence[Histogram],
     probability: float,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 _FLOWS = ("goodput_bit_s", "throughput_bit_s", "loss_ratio", "delay_mean_s", "delay_p99_s")
+_COMPLETIONS = ("unfinished", "fct_mean_s", "fct_p95_s", "fct_p99_s", "slowdown_mean")
 _PORTS = ("utilisation", "loss_ratio", "wait_mean_s", "queue_mean_packets")
 
 ENOUGH = 0.1
@@ -61,6 +62,17 @@ def render_many(
         _table("flows", flows, _FLOWS, "offered_bit_s"),
         _table("ports", busy, _PORTS, "utilisation"),
     ]
+    if len(runs[0].completions):
+        wanted = {*_COMPLETIONS, "finished"}
+        times = across(runs, "completions", interval=interval, columns=wanted)
+        whole = {row.key["flow"]: row.measures["started"].mean for row in times[::-1]}
+        begun = [
+            row
+            for row in times
+            if (started := row.measures["started"].mean) > 0
+            and (row.key["sizes"] in ("all", "pages") or started != whole[row.key["flow"]])
+        ]
+        tables.insert(1, _table("completions", begun, _COMPLETIONS, "started"))
     last = f"mean ± half of the 95 % interval over {len(runs)} runs ({_KINDS[interval]})"
     tables[0].caption = "p99: of all runs' packets together, its interval by sections"
     lines = [last, not_enough(flows)]

@@ -31,11 +31,15 @@ class Bound(Protocol):
 
     @property
     def table(self) -> str:
-        """Table of the results: flows or classes."""
+        """Table of the results: flows, classes or completions."""
 
     @property
     def rows(self) -> tuple[str, ...]:
         """Rows of it that must keep the bound."""
+
+    @property
+    def sizes(self) -> str:
+        """Of completions: which rows of a flow, ``all`` or ``pages``."""
 
     @property
     def measure(self) -> str:
@@ -173,8 +177,11 @@ def _level(bound: Bound, runs: Sequence[Results]) -> Level:
 def _worst(bound: Bound, run: Results) -> tuple[float | None, str]:
     """The worst value of a run and whose it is; the first of several alike."""
     table = run.tables[bound.table]
-    names = table["flow" if bound.table == "flows" else "class"]
+    names = table["class" if bound.table == "classes" else "flow"]
     found = dict(zip(names, table[bound.column], strict=True))
+    if bound.table == "completions":
+        rows = zip(names, table["sizes"], table[bound.column], strict=True)
+        found = {name: value for name, sizes, value in rows if sizes == bound.sizes}
     missing = [row for row in bound.rows if row not in found]
     if missing or not bound.rows:
         msg = f"SLA {bound.sla}: the {bound.table} of these runs have no {', '.join(missing)}"

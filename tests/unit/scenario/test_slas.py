@@ -44,7 +44,11 @@ def test_bounds_are_in_units_of_the_tables() -> None:
 
 
 def test_every_measure_is_a_column_of_both_tables() -> None:
-    columns = {f"{name}_s" for name in AtMost.model_fields if name != "loss"}
+    times = [name for name in AtMost.model_fields if name != "loss"]
+    of_transfers = {f"{name}_s" for name in times if name.startswith(("fct_", "page_"))}
+    columns = {f"{name}_s" for name in times} - of_transfers
+    completions = {field.name for field in SCHEMAS["completions"]}
+    assert {name.replace("page_", "fct_") for name in of_transfers} <= completions
     columns |= {"loss_ratio"} | {f"{name}_bit_s" for name in AtLeast.model_fields}
     for table in ("flows", "classes"):
         assert columns <= {field.name for field in SCHEMAS[table]}

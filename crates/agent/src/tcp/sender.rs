@@ -7,7 +7,6 @@ use trunkline_units::{fetch, Span, Stream, Time};
 // The RFC stack is the one that large runs use; in a box each acknowledgement would fetch one line more.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant)] // the stack that most flows have is not a pointer away
 pub enum Sender {
     /// After the RFCs, and ns-2 where they leave room.
     Rfc(rfc::Sender),

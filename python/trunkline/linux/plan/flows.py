@@ -104,6 +104,14 @@ def traffic(script: Script, data: Mapping[str, Any], rehearsal: Rehearsal) -> Tr
     chosen = {numbers[name]: those for name, those in script.ground.nodes.items()}
     made = Traffic(sent=rehearsal.sent, ends=Ends(chosen=chosen), ground=script.ground)
     for index, flow in enumerate(data["flows"]):
+        if "transfers" in flow:
+            script.refuse(
+                f"flow {flow['name']}: transfers that come and go are not run in the kernel yet; "
+                "nearest: TCP flows with a size and a start each",
+                "flows",
+                flow["name"],
+            )
+            return Traffic()
         if flow["agent"]["protocol"] == "udp":
             _udp(script, made, index, flow)
         else:

@@ -2,6 +2,8 @@
 
 from typing import Literal, NotRequired, TypedDict
 
+from trunkline.network.types.transfers import Transfers
+
 
 class DelayedAck(TypedDict):
     """When a receiver may hold an acknowledgement back (RFC 5681 section 4.2)."""
@@ -155,3 +157,4 @@ class Flow(TypedDict):
     fec: int
     fec_reverse: int
     agent: Agent
+    transfers: NotRequired[Transfers]

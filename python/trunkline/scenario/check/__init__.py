@@ -18,6 +18,7 @@ from trunkline.scenario.check import (
     slas,
     tcp,
     trunks,
+    workloads,
 )
 from trunkline.scenario.model import Sections
 from trunkline.scenario.problems import Problems
@@ -35,6 +36,7 @@ CHECKS = (
     trunks.check,
     flows.check,
     tcp.check,
+    workloads.check,
     recovery.check,
     outages.check,
     probes.check,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from trunkline.scenario.diagnostic import Path
+from trunkline.scenario.flow import Tcp
 from trunkline.scenario.probe import FLOW_MEASURES, LINK_MEASURES, TCP_MEASURES, Probe
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
@@ -53,6 +54,7 @@ def _average(scenario: Resolved, links: Sequence[str], path: Path, problems: Pro
 
 def _senders(scenario: Resolved, probe: Probe, path: Path, problems: Problems) -> None:
     """Windows and timers are of TCP senders: a UDP flow has none."""
+    _connections(scenario, probe, path, problems)
     asked = [each for each in probe.measure if each in TCP_MEASURES]
     agents = {flow.agent for flow in scenario.flows.values()}
     for at, name in enumerate(probe.flow or () if asked else ()):
@@ -67,6 +69,23 @@ def _senders(scenario: Resolved, probe: Probe, path: Path, problems: Problems) -
                 given=name,
                 allowed="flows with `agent: tcp`",
             )
+
+
+def _connections(scenario: Resolved, probe: Probe, path: Path, problems: Problems) -> None:
+    """Many connections have no one window; one connection has no transfers that come and go."""
+    for at, name in enumerate(probe.flow or ()):
+        flow = scenario.flows.get(scenario.declared(name))
+        many = isinstance(flow, Tcp) and not flow.is_one_connection
+        if flow is None:
+            continue
+        asked = [each for each in probe.measure if each in TCP_MEASURES]
+        if many and asked:
+            message = f"transfers have a {asked[0]} each, the flow has none"
+            problems.add("relation", (*path, "flow", at), message, given=name)
+        elif not many and "transfers" in probe.measure:
+            message = "the flow has no transfers that come and go"
+            allowed = "flows with `transfers` or `pages`"
+            problems.add("relation", (*path, "flow", at), message, given=name, allowed=allowed)
 
 
 def _measures(probe: Probe, path: Path, problems: Problems) -> None:

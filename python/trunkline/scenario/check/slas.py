@@ -1,8 +1,11 @@
 """Checks of service level agreements: whom they are for, and that they say something."""
 
+from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.dscp import dscp_name
+from trunkline.scenario.flow import Tcp
 from trunkline.scenario.problems import Problems, listed
 from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.sla import Sla
 
 __all__ = ["check"]
 
@@ -33,6 +36,7 @@ def check(scenario: Resolved, problems: Problems) -> None:
                 f"no flow sends with DSCP {dscp_name(sla.class_)}",
                 allowed=listed([str(dscp_name(each)) for each in sorted(sent)]),
             )
+        _completions(scenario, sla, path, problems)
         if not (sla.at_most.model_fields_set or sla.at_least.model_fields_set):
             problems.add(
                 "relation",
@@ -41,3 +45,28 @@ def check(scenario: Resolved, problems: Problems) -> None:
                 hint="add `at_most: {delay_p99: 20 ms}` or `at_least: {goodput: 1 Mbit/s}`",
                 at_key=True,
             )
+
+
+def _completions(scenario: Resolved, sla: Sla, path: Path, problems: Problems) -> None:
+    """Times of transfers and pages are measured of flows that have them."""
+    for measure in sorted(sla.at_most.model_fields_set):
+        kind = measure.partition("_")[0]
+        if kind not in ("fct", "page"):
+            continue
+        at = (*path, "at_most", measure)
+        if sla.class_ is not None:
+            message = f"{measure} is measured of flows, not of a class"
+            problems.add("relation", at, message, allowed="with `flow`", at_key=True)
+            return
+        wanted = scenario.flows if "all" in (sla.flow or ()) else (sla.flow or ())
+        for name in wanted:
+            flow = scenario.flows.get(scenario.declared(name))
+            if flow is None:
+                continue
+            of_pages = isinstance(flow, Tcp) and flow.pages is not None
+            many = isinstance(flow, Tcp) and not flow.is_one_connection
+            if not (of_pages if kind == "page" else many):
+                what = "pages" if kind == "page" else "transfers that come and go"
+                message = f"{measure} is a time of {what}, which {name} has not"
+                problems.add("relation", at, message, at_key=True)
+                return

@@ -27,6 +27,7 @@ from trunkline.scenario.resolved.schedules import schedules
 from trunkline.scenario.resolved.slas import slas
 from trunkline.scenario.resolved.traffic import traffic
 from trunkline.scenario.resolved.trunks import trunks
+from trunkline.scenario.resolved.workloads import workloads
 
 __all__ = ["PASSES", "Arc", "Crossing", "Hop", "Offered", "Resolved", "Route", "resolve"]
 
@@ -35,6 +36,7 @@ PASSES: tuple[Callable[[Resolved, Problems], None], ...] = (
     demands,
     meshes,
     traffic,
+    workloads,
     flows,
     replicas,
     schedules,

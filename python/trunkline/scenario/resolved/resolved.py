@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from trunkline.scenario.cdf import Points
 from trunkline.scenario.conditioner import Conditioner
 from trunkline.scenario.diagnostic import Path as Place
 from trunkline.scenario.flow import Tcp, Udp
@@ -162,8 +163,12 @@ class Resolved:
         A number for each node; equal where links join the nodes.
     names : list of (str, str)
         Each flow's own name and its name as declared, in order.
-    schedules : dict
-        Packet schedules that were read, by file name as written.
+    schedules, transfers : dict
+        Schedules of packets and of transfers that were read, by file name as written.
+    cdfs : dict
+        Distribution functions of sizes that were read, by file name as written.
+    requests : dict
+        Flows that carry requests for pages, and the flow of these.
     classes : dict
         Classes of each port configuration in order, queues with defaults; None: of a link without.
     routes : dict
@@ -203,6 +208,9 @@ class Resolved:
     part: dict[str, int] = field(default_factory=dict)
     names: list[tuple[str, str]] = field(default_factory=list)
     schedules: dict[str, Schedule] = field(default_factory=dict)
+    transfers: dict[str, Schedule] = field(default_factory=dict)
+    cdfs: dict[str, Points] = field(default_factory=dict)
+    requests: dict[str, str] = field(default_factory=dict)
     classes: dict[str | None, dict[str, Class]] = field(default_factory=dict)
     routes: dict[str, Route] = field(default_factory=dict)
     bounds: list[Bound] = field(default_factory=list)

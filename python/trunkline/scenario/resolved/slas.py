@@ -28,7 +28,12 @@ def _bounds(scenario: Resolved, name: str, sla: Sla) -> Iterator[Bound]:
         limit = getattr(sla.at_most, measure)
         if limit is None:
             continue
-        if measure == "loss":
+        kind, _, which = measure.partition("_")
+        if kind in ("fct", "page"):
+            sizes: Literal["all", "pages"] = "all" if kind == "fct" else "pages"
+            seconds, column = limit / 1e9, f"fct_{which}_s"
+            yield Bound(name, "completions", rows, measure, column, "s", "most", seconds, sizes)
+        elif measure == "loss":
             yield Bound(name, table, rows, measure, "loss_ratio", "1", "most", limit)
         else:
             # Seconds by the same division as in the tables, so that equal times are equal.

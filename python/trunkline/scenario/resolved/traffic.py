@@ -33,6 +33,14 @@ def _given(class_: str, template: TcpTraffic | UdpTraffic, problems: Problems) -
     if isinstance(template, UdpTraffic) and template.rate is not None:
         message = "the rate is that of each demand"
         problems.add("relation", ("traffic", class_, "rate"), message, at_key=True)
+    its = template.transfers if isinstance(template, TcpTraffic) else None
+    for key in ("load", "of", "every", "schedule") if its is not None else ():
+        if getattr(its, key) is not None:
+            message = "the load is the rate of each demand"
+            problems.add("relation", ("traffic", class_, "transfers", key), message, at_key=True)
+    if its is not None and isinstance(template, TcpTraffic) and template.flows > 1:
+        message = "transfers are as many connections as there are: `flows` has no meaning for them"
+        problems.add("relation", ("traffic", class_, "flows"), message, at_key=True)
 
 
 def _flow(scenario: Resolved, offered: Offered) -> Tcp | Udp:
@@ -44,6 +52,8 @@ def _flow(scenario: Resolved, offered: Offered) -> Tcp | Udp:
     said: dict[str, Any] = {key: getattr(template, key) for key in template.model_fields_set}
     if isinstance(template, TcpTraffic):
         count = said.pop("flows", 1)
+        if template.transfers is not None:
+            said["transfers"] = template.transfers.model_copy(update={"load": offered.rate})
         replicas: dict[str, Any] = {"replicate": count} if count > 1 else {}
         return Tcp.model_construct(None, **said, **ends, **replicas)
     rate = offered.rate

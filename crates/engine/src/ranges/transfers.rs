@@ -1,0 +1,87 @@
+//! Ranges of the numbers of transfers.
+
+use super::{unless, within};
+use crate::network::{Agent, Flow, Opened, Transfers};
+use trunkline_agent::workload::{Gaps, PagesConfig, Sizes, Times};
+
+/// The first number of a flow's transfers that is out of range; `flows` are all of the network's.
+pub(super) fn check(flow: &Flow, its: &Transfers, flows: &[Flow]) -> Result<(), String> {
+    unless(matches!(flow.agent, Agent::Tcp(_)), "transfers are of TCP flows")?;
+    unless(its.bins_bytes.windows(2).all(|pair| pair[0] < pair[1]), "bins_bytes must rise")?;
+    match &its.opened {
+        Opened::Arrivals(open) => {
+            check_sizes(&open.sizes)?;
+            check_gaps(&open.gaps)
+        }
+        Opened::Pages { users, requests, request_bytes } => {
+            unless(*request_bytes > 0, "request_bytes must be above 0")?;
+            let carries = |other: &&Flow| {
+                let opened = other.transfers.as_ref().map(|its| &its.opened);
+                matches!(opened, Some(Opened::Requests))
+                    && (other.src, other.dst) == (flow.dst, flow.src)
+            };
+            let found = flows.get(*requests as usize).filter(carries);
+            unless(found.is_some(), "requests names a flow of requests the other way")?;
+            check_users(users)
+        }
+        Opened::Requests => Ok(()),
+    }
+}
+
+fn check_users(users: &PagesConfig) -> Result<(), String> {
+    unless(users.users > 0 && users.parallel > 0, "users and parallel must be above 0")?;
+    for time in [users.reading, users.parsing] {
+        match time {
+            Times::Fixed(span) => within("times of users", span)?,
+            Times::Exponential(mean) => {
+                unless((0.0..=1e18).contains(&mean), "times of users must be 0 ns to 10^18 ns")?;
+            }
+        }
+    }
+    [&users.main, &users.embedded, &users.objects].into_iter().try_for_each(check_sizes)
+}
+
+fn check_gaps(gaps: &Gaps) -> Result<(), String> {
+    let positive = |value: f64| value > 0.0 && value <= 1e18;
+    match gaps {
+        Gaps::Poisson { mean_ns } => unless(positive(*mean_ns), "mean_ns must be above 0"),
+        Gaps::OnOff { mean_ns, mean_on_ns, mean_off_ns } => {
+            let off = (0.0..=1e18).contains(mean_off_ns);
+            let on = positive(*mean_ns) && positive(*mean_on_ns);
+            unless(on && off, "mean_ns and mean_on_ns must be above 0, mean_off_ns 0 or more")
+        }
+        Gaps::Schedule { times_ns, sizes_bytes } => {
+            unless(times_ns.len() == sizes_bytes.len(), "times_ns and sizes_bytes are as many")?;
+            unless(times_ns.is_sorted(), "times_ns must not decrease")?;
+            unless(sizes_bytes.iter().all(|bytes| *bytes > 0), "sizes_bytes must be above 0")?;
+            within("times_ns", times_ns.last().copied().unwrap_or(0))
+        }
+    }
+}
+
+fn check_sizes(sizes: &Sizes) -> Result<(), String> {
+    let positive = |value: f64| value.is_finite() && value > 0.0;
+    match sizes {
+        Sizes::Fixed { .. } => Ok(()),
+        Sizes::Exponential { mean_bytes } => {
+            unless(positive(*mean_bytes), "mean_bytes must be above 0")
+        }
+        Sizes::Pareto { shape, least_bytes, most_bytes, less, .. } => {
+            let bounds = positive(*least_bytes) && least_bytes <= most_bytes && less.is_finite();
+            unless(positive(*shape) && bounds, "shape and least_bytes must be above 0")
+        }
+        Sizes::Lognormal { mu, sigma, least_bytes, most_bytes } => {
+            let law = mu.is_finite() && sigma.is_finite() && *sigma >= 0.0;
+            unless(law && least_bytes <= most_bytes, "sigma must be 0 or more, bounds in order")
+        }
+        Sizes::Weibull { shape, scale_bytes } => {
+            unless(positive(*shape) && positive(*scale_bytes), "shape and scale must be above 0")
+        }
+        Sizes::Table { bytes, shares } => {
+            let ends = shares.last() == Some(&1.0) && bytes.len() == shares.len();
+            let rise = bytes.is_sorted() && shares.is_sorted();
+            let ranges = bytes.iter().chain(shares).all(|value| (0.0..=1e18).contains(value));
+            unless(ends && rise && ranges, "bytes and shares must rise, the last share is 1")
+        }
+    }
+}

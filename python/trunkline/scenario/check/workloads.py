@@ -1,0 +1,117 @@
+"""Checks of workloads: that each says how much and how large, once."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from trunkline.scenario.diagnostic import Path
+from trunkline.scenario.flow import Tcp
+from trunkline.scenario.problems import Problems
+from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.units import format_bytes, format_ratio
+from trunkline.scenario.workload import Transfers, TransferSize
+
+__all__ = ["check"]
+
+
+def check(scenario: Resolved, problems: Problems) -> None:
+    """Checks all workloads."""
+    for name, flow in scenario.flows.items():
+        if not isinstance(flow, Tcp):
+            continue
+        path: Path = ("flows", name)
+        given = [key for key in ("size", "transfers", "pages") if getattr(flow, key) is not None]
+        if len(given) > 1:
+            message = "a TCP flow is one transfer of a size, or transfers, or pages"
+            problems.add(
+                "relation", (*path, given[1]), message, given=", ".join(given), at_key=True
+            )
+        if flow.transfers is not None:
+            _transfers(scenario, flow.transfers, (*path, "transfers"), problems)
+        if flow.pages is not None:
+            _bins(flow.pages.bins, (*path, "pages"), problems)
+            _size(flow.pages.main, (*path, "pages", "main"), problems)
+            _size(flow.pages.embedded, (*path, "pages", "embedded"), problems)
+
+
+def _transfers(scenario: Resolved, its: Transfers, path: Path, problems: Problems) -> None:
+    _bins(its.bins, path, problems)
+    for key in ("mean_on", "mean_off"):
+        if its.arrivals != "on-off" and getattr(its, key) is not None:
+            message = f"{key} has no meaning for {its.arrivals} arrivals"
+            allowed = "with arrivals on-off"
+            problems.add("relation", (*path, key), message, allowed=allowed, at_key=True)
+        elif its.arrivals == "on-off" and getattr(its, key) is None:
+            _missing(path, key, "on-off arrivals need it", problems)
+    listed = its.arrivals == "schedule"
+    if (its.schedule is not None) != listed:
+        if listed:
+            _missing(path, "schedule", "schedule arrivals need it", problems)
+        else:
+            message = f"schedule has no meaning for {its.arrivals} arrivals"
+            allowed = "with arrivals schedule"
+            problems.add("relation", (*path, "schedule"), message, allowed=allowed, at_key=True)
+    if listed:
+        for key in ("load", "every", "size", "of"):
+            if getattr(its, key) is not None:
+                message = f"{key} has no meaning for schedule arrivals: the file says it"
+                problems.add("relation", (*path, key), message, at_key=True)
+        return
+    if (its.load is None) == (its.every is None):
+        message = "how many transfers come is said by `load` or by `every`: one of them"
+        problems.add("relation", path, message, at_key=True)
+    if its.size is None:
+        _missing(path, "size", "it says how large a transfer is", problems)
+    else:
+        _size(its.size, (*path, "size"), problems)
+    _load(scenario, its, path, problems)
+
+
+def _load(scenario: Resolved, its: Transfers, path: Path, problems: Problems) -> None:
+    share = isinstance(its.load, float)
+    if its.of is not None and not share:
+        message = "of names the link that a share of load is meant of"
+        problems.add("relation", (*path, "of"), message, allowed="with load: 60 %", at_key=True)
+    elif share and its.of is None:
+        message = "a share of which link? `of` names it"
+        hint = "of: R1->R2"
+        problems.add(
+            "missing-key",
+            (*path, "load"),
+            message,
+            given=format_ratio(float(its.load or 0)),
+            hint=hint,
+        )
+    elif its.of is not None and its.of not in scenario.arc:
+        problems.unknown((*path, "of"), "direction of a link", its.of, sorted(scenario.arc))
+
+
+def _missing(path: Path, key: str, why: str, problems: Problems) -> None:
+    problems.add("missing-key", (*path, key), f"{key} is missing: {why}", at_key=True)
+
+
+def _bins(bins: Sequence[int], path: Path, problems: Problems) -> None:
+    if any(low >= high for low, high in pairwise(bins)):
+        given = ", ".join(format_bytes(each) for each in bins)
+        problems.add("relation", (*path, "bins"), "bins must rise", given=given, at_key=True)
+
+
+def _size(size: TransferSize, path: Path, problems: Problems) -> None:
+    given = [key for key in TransferSize.model_fields if getattr(size, key) is not None]
+    if len(given) != 1:
+        problems.add(
+            "relation",
+            path,
+            f"a size is one of: {', '.join(TransferSize.model_fields)}",
+            given=", ".join(given) or "none",
+            at_key=True,
+        )
+    for key in ("pareto", "lognormal"):
+        its = getattr(size, key)
+        if its is not None and its.min >= its.max:
+            problems.add(
+                "relation",
+                (*path, key, "min"),
+                "min must be below max",
+                given=format_bytes(its.min),
+                allowed=f"below {format_bytes(its.max)}",
+            )

@@ -1,0 +1,181 @@
+"""Workloads: transfers that come and go, and the pages that users fetch."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.fields import (
+    Factor,
+    Many,
+    PositiveTime,
+    Quantity,
+    RateOrShare,
+    Short,
+    Switch,
+    Time,
+    Whole,
+    Word,
+)
+from trunkline.scenario.units import BYTES
+
+__all__ = [
+    "BINS",
+    "Lognormal",
+    "Pages",
+    "Pareto",
+    "TransferSize",
+    "Transfers",
+    "Weibull",
+]
+
+MAX_TRANSFER = 2**50
+Transfer = Annotated[int, Quantity(BYTES, 1, MAX_TRANSFER)]
+BINS = (10_000, 100_000, 1_000_000, 10_000_000)
+"""Upper ends of the bins of sizes, where nothing else is said [B]."""
+
+Published = Literal[
+    "websearch",
+    "data-mining",
+    "hadoop",
+    "storage",
+    "3gpp-main",
+    "3gpp-embedded",
+]
+"""Distributions from the literature; `published.py` holds them."""
+
+
+class Pareto(Element):
+    """Pareto sizes between two bounds."""
+
+    shape: Factor = Field(description="Exponent of the tail; the smaller, the heavier.")
+    min: Transfer = Field(description="Least size.")
+    max: Transfer = Field(description="Largest size: a larger draw is drawn again.")
+
+
+class Lognormal(Element):
+    """Lognormal sizes; mean and standard deviation are those before the bounds apply."""
+
+    mean: Transfer = Field(description="Mean size.")
+    sd: Transfer = Field(description="Standard deviation.")
+    min: Transfer = Field(default=1, description="Least size.")
+    max: Transfer = Field(
+        default=MAX_TRANSFER, description="Largest size: draws outside are drawn again."
+    )
+
+
+class Weibull(Element):
+    """Weibull sizes."""
+
+    shape: Factor = Field(description="Exponent; below 1 the tail is heavier than exponential.")
+    scale: Transfer = Field(description="Size that a share of 1/e exceeds.")
+
+
+class TransferSize(Element):
+    """Sizes of transfers: application data; exactly one key."""
+
+    fixed: Transfer | None = Field(default=None, description="All alike.")
+    published: Published | None = Field(default=None, description="A published distribution.")
+    exponential: Transfer | None = Field(default=None, description="Exponential with this mean.")
+    pareto: Pareto | None = Field(default=None, description="Pareto between bounds.")
+    lognormal: Lognormal | None = Field(default=None, description="Lognormal.")
+    weibull: Weibull | None = Field(default=None, description="Weibull.")
+    cdf: str | None = Field(
+        default=None,
+        description="Distribution function: CSV file under the scenario's folder with columns size "
+        "and share; straight lines between its points.",
+    )
+
+
+def _size(value: Any) -> Any:
+    if isinstance(value, dict | TransferSize):
+        return value
+    # A number or `$` is a size; any other word is meant as the name of a distribution.
+    word = isinstance(value, str) and value.strip()[:1].isalpha()
+    named = word or value in ("3gpp-main", "3gpp-embedded")
+    return {"published" if named else "fixed": value}
+
+
+Size = Annotated[
+    TransferSize, Short(_size, {"type": "string", "examples": ["100 kB", "websearch"]})
+]
+
+
+class _Kept(Element):
+    """What is kept of each transfer."""
+
+    bins: Many[Transfer] = Field(
+        default=BINS, description="Upper ends of the bins of sizes that results have, rising."
+    )
+    record: Switch = Field(
+        default=False, description="Record each transfer in the table `transfers`."
+    )
+
+
+class Transfers(_Kept):
+    """Transfers that arrive whatever the network does, each a connection of its own.
+
+    How many comes from `load` or from `every`.
+    """
+
+    arrivals: Literal["poisson", "on-off", "schedule"] = Field(
+        default="poisson", description="How transfers follow each other."
+    )
+    load: RateOrShare | None = Field(
+        default=None,
+        description="Mean rate that they offer, headers included: in IP bits, or as a share of a "
+        "link's rate, the link's own header included.",
+    )
+    of: Word | None = Field(
+        default=None, description="Link by direction (`R1->R2`) that a share of load is meant of."
+    )
+    every: PositiveTime | None = Field(
+        default=None, description="Instead of load: mean time from one transfer to the next."
+    )
+    size: Size | None = Field(default=None, description="Application data of a transfer.")
+    mean_on: PositiveTime | None = Field(
+        default=None, description="on-off: mean of the exponential on-time."
+    )
+    mean_off: PositiveTime | None = Field(
+        default=None, description="on-off: mean of the exponential off-time."
+    )
+    schedule: str | None = Field(
+        default=None,
+        description="schedule: CSV file under the scenario's folder with columns time and size.",
+    )
+
+
+class Pages(_Kept):
+    """Users at the flow's destination who fetch pages from its source, one after another.
+
+    A page is a request, the main object, parsing, and embedded objects with a request each. Each
+    object has a connection of its own; so has each request, in a flow of the same name with
+    `.requests` behind it.
+    """
+
+    users: Annotated[int, Whole("a number of users", 1, 1_000_000)] = Field(
+        default=1, description="Users, each with one page at a time."
+    )
+    parallel: Annotated[int, Whole("a number of connections", 1, 1000)] = Field(
+        default=6, description="Embedded objects a user fetches at the same time."
+    )
+    request: Transfer = Field(default=328, description="Application data of a request.")
+    main: Size = Field(
+        default=TransferSize(published="3gpp-main"), description="Size of the main object."
+    )
+    embedded: Size = Field(
+        default=TransferSize(published="3gpp-embedded"),
+        description="Size of an embedded object.",
+    )
+    objects: Annotated[int, Whole("a number of objects", 0, 10_000)] | None = Field(
+        default=None,
+        description="Embedded objects of each page; absent: 3GPP's Pareto law, 5.64 on average.",
+    )
+    reading: Time = Field(
+        default=30_000_000_000,
+        description="Mean of the exponential time between a page and the next.",
+    )
+    parsing: Time = Field(
+        default=130_000_000,
+        description="Mean of the exponential time between the main object and the embedded ones.",
+    )

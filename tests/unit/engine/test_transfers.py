@@ -1,0 +1,95 @@
+"""Transfers from the language to the results: loads that are reached, bins, pages, quantiles."""
+
+from __future__ import annotations
+
+import pytest
+
+import trunkline as tl
+from trunkline.results import Results
+
+BASE = """
+trunkline: 1
+nodes: [s, a, b, c]
+defaults: {{tcp: {{variant: sack, window: 200 packets, rto: {{min: 200 ms}}}}}}
+links:
+  s-a: {{rate: 1 Gbit/s, delay: 1 ms, header: 26 B}}
+  a-b: {{rate: 100 Mbit/s, delay: 5 ms, header: 26 B}}
+  b-c: {{rate: 1 Gbit/s, delay: 1 ms, header: 26 B}}
+flows:
+  w: {{agent: tcp, from: s, to: c, {flow}}}
+run: {{duration: {duration}, warm_up: 1 s}}
+"""
+
+
+def run(flow: str, duration: str = "21 s", seed: int = 1) -> Results:
+    return tl.run(tl.loads(BASE.format(flow=flow, duration=duration)), seed=seed)
+
+
+SIZES = (
+    "20 kB",
+    "{exponential: 20 kB}",
+    "3gpp-main",
+    "{pareto: {shape: 1.3, min: 4 kB, max: 1 MB}}",
+    "{lognormal: {mean: 20 kB, sd: 30 kB, max: 500 kB}}",
+    "{weibull: {shape: 0.8, scale: 20 kB}}",
+)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_load_is_reached_within_2_per_cent(size: str) -> None:
+    # 40 % of 100 Mbit/s for 40 s is 200 MB: ten thousand transfers, whose sum varies by some 1 %.
+    flow = f"transfers: {{load: 40 %, of: a->b, size: {size}}}"
+    rows = [row for seed in (1, 2) for row in run(flow, "41 s", seed).ports.rows()]
+    wire = [int(str(row["bytes_offered"])) for row in rows if row["link"] == "a->b"]
+    assert sum(wire) * 8 / 2 / 40 / 100e6 == pytest.approx(0.4, rel=0.02)
+
+
+def test_bins_and_rows_say_the_same() -> None:
+    its = run("transfers: {load: 20 Mbit/s, size: storage, bins: [8 kB, 64 kB], record: true}")
+    rows = [row for row in its.transfers.rows() if row["fct_s"] is not None]
+    found = {str(row["sizes"]): row for row in its.completions.rows()}
+    assert list(found) == ["all", "to 8 kB", "to 64 kB", "above 64 kB"]
+    limits = {"to 8 kB": (0, 8000), "to 64 kB": (8000, 64_000), "above 64 kB": (64_000, 10**9)}
+    for sizes, (low, high) in limits.items():
+        times = sorted(
+            float(str(r["fct_s"])) for r in rows if low < int(str(r["size_bytes"])) <= high
+        )
+        assert found[sizes]["finished"] == len(times)
+        assert float(str(found[sizes]["fct_mean_s"])) == pytest.approx(sum(times) / len(times))
+        exact = times[-(-len(times) * 95 // 100) - 1]
+        assert exact <= float(str(found[sizes]["fct_p95_s"])) <= exact * 65 / 64
+    assert all(float(str(row["slowdown"])) >= 1 for row in rows)
+
+
+def test_runs_without_transfers_have_the_hash_of_before() -> None:
+    its = run("size: 100 kB")
+    assert len(its.completions) == len(its.transfers) == 0
+
+
+def test_demands_become_transfers_at_their_rate() -> None:
+    text = """
+trunkline: 1
+nodes: [a, b]
+links: {a-b: {rate: 100 Mbit/s, delay: 1 ms}}
+demands:
+  d: {from: a, to: b, rate: 20 Mbit/s, class: web}
+traffic:
+  web: {agent: tcp, variant: sack, window: 100 packets, transfers: {size: 30 kB}}
+run: {duration: 40 s}
+"""
+    its = tl.run(tl.loads(text))
+    (flow,) = its.flows.rows()
+    assert float(str(flow["offered_bit_s"])) == pytest.approx(20e6, rel=0.03)
+
+
+def test_levels_of_pages_are_judged() -> None:
+    text = BASE.format(flow="pages: {users: 4, reading: 1 s}", duration="21 s")
+    text += "slas: {quick: {flow: w, at_most: {page_p95: 10 s, fct_p99: 1 ms}}}\n"
+    scenario = tl.loads(text)
+    from trunkline.stats import judge
+
+    levels = judge(scenario.bounds(), [tl.run(scenario)])
+    assert {level.bound.measure: level.met for level in levels} == {
+        "fct_p99": False,
+        "page_p95": True,
+    }
