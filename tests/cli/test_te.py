@@ -68,3 +68,46 @@ def test_a_bandwidth_without_a_unit_it_has_is_one_error(trunkline, net):
     assert done.returncode == 2
     assert "protections[frr].bandwidth" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+SLAS = "slas: {data: {class: DF, at_most: {loss: 10 %}}}\n"
+
+
+def test_survive_json_ranks_failures_and_judges_the_worst_in_packets(trunkline, tmp_path):
+    (tmp_path / "net.yaml").write_text(NETWORK + SLAS, "utf-8")
+    done = trunkline("te", "survive", "net.yaml", "--packets", "1", "--judge", "--json")
+    assert done.returncode == 3, done.stderr
+    said = json.loads(done.stdout)
+    assert set(said["failures"][0]) >= {
+        *("failure", "mlu", "worst_link", "lost_bit_s", "rerouted", "unprotected", "stretch_s"),
+    }
+    assert [each["outcome"] for each in said["slas"]] == ["refuted"]
+    assert set(said["slas"][0]) >= {"sla", "failure", "bound", "value", "low", "high", "outcome"}
+    assert trunkline("te", "protect", "net.yaml", "-o", "safe.yaml").returncode == 0
+    done = trunkline(
+        *("te", "survive", "safe.yaml", "--each", "link", "--packets", "2", "--judge"),
+        *("--out", "tried", "--report", "page.html", "--picture", "map.svg"),
+    )
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "held" in page
+    assert "<script" not in page
+    assert json.loads(trunkline("study", "status", "tried", "--json").stdout)["complete"]
+    again = trunkline("te", "survive", "safe.yaml", "--each", "link", "--packets", "2", "--resume")
+    assert again.returncode == 2
+    assert "--out" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--each", "duct"), "--each has link, node, risk, pair"),
+        (("--judge",), "--judge needs --packets"),
+        (("--packets", "1"), "has no `slas` to judge packets by"),
+        (("--packets", "1", "--ecmp"), "--ecmp is no routing of the packet engine"),
+    ],
+)
+def test_what_survive_cannot_do_is_one_error(trunkline, net, options, said):
+    done = trunkline("te", "survive", net, *options)
+    assert done.returncode == 2
+    assert said in done.stderr

@@ -8,6 +8,7 @@ import click
 
 from trunkline.cli.common import echo_json, echo_tables, load_scenario, scenario_options
 from trunkline.cli.te_solve import solve
+from trunkline.cli.te_survive import survive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -169,6 +170,9 @@ def protect(
         echo_json({"schema": JSON_SCHEMA} | plan.to_dict())
         return
     show_protected(plan)
+
+
+command.add_command(survive)
 
 
 def leniently(file: str, overrides: tuple[str, ...], strict: bool) -> Scenario:

@@ -9,7 +9,7 @@ from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.resolved.protections import covers, guarded, span
 from trunkline.scenario.resolved.resolved import breaks
 
-__all__ = ["compile"]
+__all__ = ["compile", "failure_of"]
 
 Compiled = dict[str, Any]
 EXPLICIT_NULL = 0
@@ -35,7 +35,7 @@ def compile(
     builder = _Builder(scenario, tables, nodes, links)
     rerouting = scenario.rerouting
     return {
-        "failures": [_failure(scenario, links, *item) for item in scenario.failures.items()],
+        "failures": [failure_of(scenario, links, *item) for item in scenario.failures.items()],
         "protections": [
             each
             for name, its in scenario.protections.items()
@@ -51,7 +51,8 @@ def compile(
     }
 
 
-def _failure(scenario: Resolved, links: dict[str, int], name: str, failure: Failure) -> Compiled:
+def failure_of(scenario: Resolved, links: dict[str, int], name: str, failure: Failure) -> Compiled:
+    """A failure as the engine reads it."""
     down = {links[arc.name] for arc in scenario.arcs if breaks(failure, arc)}
     schedule: Compiled
     if failure.mtbf is not None:

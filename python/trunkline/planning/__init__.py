@@ -5,6 +5,7 @@ from trunkline.planning.methods import Method
 from trunkline.planning.place import LinkLoad, PlacedPath, Plan, place
 from trunkline.planning.protect import Protected, protect, with_backups
 from trunkline.planning.solve import Solution, solve, solved
+from trunkline.planning.survive import Survival, survive
 
 __all__ = [
     "LinkLoad",
@@ -13,10 +14,12 @@ __all__ = [
     "Plan",
     "Protected",
     "Solution",
+    "Survival",
     "explicit",
     "place",
     "protect",
     "solve",
     "solved",
+    "survive",
     "with_backups",
 ]

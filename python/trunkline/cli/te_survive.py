@@ -1,0 +1,221 @@
+"""``trunkline te survive``: every failure screened, the worst in packets, judged by agreements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trunkline.cli.common import echo_json, echo_tables, scenario_options
+from trunkline.cli.limits import look_ahead
+from trunkline.cli.status import Status
+from trunkline.cli.study_command import execution_options, how_of, interrupted, study_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from trunkline.planning.survive import Failed, Survival
+    from trunkline.planning.trial import Kept
+    from trunkline.scenario import Scenario
+
+JSON_SCHEMA = 1
+SHOWN = 20
+
+
+@click.command("survive", short_help="Screen all failures; try the worst in packets.")
+@scenario_options
+@click.option(
+    "--each",
+    "kinds",
+    metavar="KINDS",
+    default="link,node,risk",
+    show_default=True,
+    help="Failures to screen: link, node, risk, pair (of links).",
+)
+@click.option(
+    "--ecmp",
+    is_flag=True,
+    help="All load by equal-cost multipath routing that follows failures, paths or none.",
+)
+@click.option(
+    "--packets",
+    type=click.IntRange(0, 10_000),
+    default=0,
+    metavar="K",
+    help="Run the K worst failures in the packet engine, and judge them by `slas`.",
+)
+@click.option(
+    "--runs", type=click.IntRange(2, 1000), default=3, show_default=True, help="Seeds of each."
+)
+@click.option("--at", metavar="TIME", help="When; default: a quarter into the measured time.")
+@click.option("--out", type=click.Path(), help="Folder of the packet runs, a study.")
+@execution_options
+@click.option("--picture", type=click.Path(dir_okay=False), help="Map at the worst failure, .svg.")
+@click.option("--report", type=click.Path(dir_okay=False), help="Page with map and tables, .html.")
+@click.option("--judge", is_flag=True, help="End with 3 if an agreement is broken.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def survive(
+    file: str,
+    overrides: tuple[str, ...],
+    strict: bool,
+    kinds: str,
+    ecmp: bool,
+    packets: int,
+    runs: int,
+    at: str | None,
+    out: str | None,
+    resume: bool,
+    overwrite: bool,
+    threads: int | None,
+    cluster: str | None,
+    progress: str | None,
+    picture: str | None,
+    report: str | None,
+    judge: bool,
+    as_json: bool,
+) -> int:
+    """Say what the network of FILE carries after each failure, and whether agreements are kept.
+
+    Screening is at flow level, with the protections of FILE and, with `rerouting`, its routing. The
+    failures of FILE at set times are left out; those of several elements are screened as risks.
+    """
+    from pathlib import Path
+
+    from trunkline.cli.te_command import free, leniently
+    from trunkline.planning import survived_page as pages
+    from trunkline.planning.failures import KINDS, TooMany
+    from trunkline.planning.survive import survive as screened
+
+    wanted = [word for word in kinds.split(",") if word]
+    if not wanted or set(wanted) - set(KINDS):
+        raise click.UsageError(f"--each has {', '.join(KINDS)}, not {kinds!r}.")
+    if ecmp and packets:
+        raise click.UsageError("--ecmp is no routing of the packet engine: no --packets with it.")
+    if judge and not packets:
+        raise click.UsageError("--judge needs --packets: agreements are judged in packets.")
+    free((picture, report), overwrite)
+    scenario = leniently(file, overrides, strict)
+    if resume and out is None:
+        raise click.UsageError("--resume needs --out: the folder to go on with.")
+    if packets and not scenario.bounds():
+        raise click.UsageError(f"{file} has no `slas` to judge packets by.")
+    try:
+        found = screened(scenario, kinds=wanted, ecmp=ecmp)
+    except TooMany as error:
+        raise click.UsageError(f"{error}.") from None
+    slas: tuple[Kept, ...] = ()
+    status = Status.DONE
+    if packets:
+        how = {"how": how_of(threads, cluster), "resume": resume, "overwrite": overwrite}
+        tried = _tried(scenario, found.failures[:packets], runs, at, out, progress, how)
+        if isinstance(tried, Status):
+            return tried
+        slas = tried
+        if judge and any(each.outcome == "refuted" for each in slas):
+            status = Status.NOT_HELD
+    for target, make in ((picture, pages.svg), (report, pages.html)):
+        if target is not None:
+            text = make(scenario, found, slas)
+            Path(target).write_text(text, encoding="utf-8", newline="\n")
+            click.echo(f"{target} written", err=True)
+    if as_json:
+        told = [each.to_dict() for each in slas]
+        echo_json({"schema": JSON_SCHEMA} | found.to_dict() | {"slas": told})
+    else:
+        show(found, slas)
+    return status
+
+
+def _tried(
+    scenario: Scenario,
+    worst: Sequence[Failed],
+    runs: int,
+    at: str | None,
+    out: str | None,
+    progress: str | None,
+    how: dict[str, Any],
+) -> tuple[Kept, ...] | Status:
+    """Run the worst failures in packets."""
+    from trunkline.engine.sim import cores
+    from trunkline.planning.trial import kept, plan_of
+    from trunkline.scenario.units import parse_time
+    from trunkline.study.run.perform import Incomplete, performed
+    from trunkline.study.run.progress import progress as progress_of
+
+    try:
+        begins = None if at is None else parse_time(at)
+        plan = plan_of(scenario, {f.failure: f.said for f in worst}, at=begins, runs=runs)
+    except ValueError as error:
+        raise click.UsageError(f"--at {at}: {error}.") from None
+    say = progress_of(progress, plan.name).foresee
+    look_ahead([plan.points[0].network_json], len(plan), dry_run=False, as_json=False, say=say)
+    watch = progress_of(progress, plan.name, running=how["how"].threads or cores())
+    with study_faults(out):
+        try:
+            with performed(plan, out=out, progress=watch, **how) as done:
+                return kept(scenario.bounds(), done)
+        except Incomplete as error:
+            click.echo(f"error: {error}", err=True)
+            return Status.PARTIAL
+        except KeyboardInterrupt:
+            ended = watch.before + watch.done
+            told = interrupted(ended, watch.total, out) if out else "interrupted; nothing was kept"
+            click.echo(told, err=True)
+            return Status.INTERRUPTED
+
+
+def show(found: Survival, slas: Sequence[Kept]) -> None:
+    """Print what failures do for people."""
+    from trunkline.results.render import add, draw, frame, percent, quantity
+    from trunkline.scenario.units import format_time
+    from trunkline.stats.sla import said
+
+    heads = [
+        "failure",
+        "kind",
+        "lost",
+        "avoidable",
+        "utilisation",
+        "link",
+        "moved",
+        "down",
+        "longer",
+    ]
+    table = frame(f"Failures, the worst of {len(found.failures)}", heads, names=2)
+    for each in found.failures[:SHOWN]:
+        longer = format_time(round(each.stretch_s * 1e9))
+        lost = quantity(each.lost_bit_s, "bit/s")
+        avoidable = quantity(each.lost_bit_s - each.unavoidable_bit_s, "bit/s")
+        cells = [each.failure, each.kind, lost, avoidable, percent(each.mlu), each.worst_link]
+        add(table, [*cells, str(each.rerouted), str(each.unprotected), longer])
+    tables = [table]
+    cut = [each for each in found.failures if each.disconnects]
+    if cut:
+        table = frame("Failures that disconnect", ["failure", "kind", "cut off"], names=3)
+        for each in cut[:SHOWN]:
+            add(table, [each.failure, each.kind, ", ".join(each.disconnects)])
+        tables.append(table)
+    if found.mends:
+        table = frame("Links too small", ["link", "capacity", "needed", "after"], names=1)
+        for mend in found.mends[:SHOWN]:
+            sizes = (mend.capacity_bit_s, mend.needed_bit_s)
+            add(table, [mend.link, *(quantity(v, "bit/s") for v in sizes), mend.failure or "none"])
+        tables.append(table)
+    if slas:
+        heads = ["SLA", "failure", "for", "promise", "value", "interval", "is"]
+        table = frame("Service levels through the failure, in packets", heads, names=3)
+        for level in slas:
+            bound = f"{level.measure} at {level.at} {said(level.bound, level.unit)}"
+            ends = f"{said(level.low, level.unit)} to {said(level.high, level.unit)}"
+            names = [level.sla, level.failure, level.row, bound]
+            add(table, [*names, said(level.value, level.unit), ends, level.outcome])
+        tables.append(table)
+    last = f"{percent(found.mlu)} without a failure"
+    broken = sum(each.outcome == "refuted" for each in slas)
+    if slas:
+        last += f"; {broken} of {len(slas)} bounds broken in packets"
+    if found.scale != 1:
+        from trunkline.cli.te_command import scaling
+
+        last += f"; {scaling(found.scale)}"
+    echo_tables(lambda **kind: draw(tables, last, **kind))

@@ -1,0 +1,277 @@
+"""Screen failures: what the network carries after each, with its protection and its routing.
+
+Flow level: rates, not packets. After a failure a label-switched path goes where its protections
+send it once all have switched: end to end, else around the failure, else restored; without any its
+load is lost, since explicit routes stay. Load that follows IP routing is rerouted if the scenario
+has `rerouting`, else what crosses the failure is lost. TCP flows without a demand offer nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trunkline import te
+from trunkline.planning.failures import Event, events
+from trunkline.planning.offers import Offer, offers
+from trunkline.planning.repaired import Repairs
+from trunkline.scenario.resolved.placement import topology
+
+if TYPE_CHECKING:
+    from trunkline.scenario import Scenario
+    from trunkline.scenario.resolved import Resolved
+    from trunkline.te.topology import Bools, Floats, Ints, Topology
+
+__all__ = ["Failed", "Needed", "Survival", "survive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What a failure does.
+
+    Parameters
+    ----------
+    failure : str
+        Its name.
+    kind : {"link", "node", "risk", "pair"}
+        What fails.
+    mlu : float
+        Maximum utilisation of the links that are left [1].
+    worst_link : str
+        Where.
+    lost_bit_s : int
+        Offered load that has no way any more.
+    unavoidable_bit_s : int
+        Of it, what no routing could carry: its ends are down, or no links join them.
+    disconnects : tuple of str
+        Nodes that are up but cut off from the largest part of the network.
+    rerouted : int
+        Label-switched paths that go another way.
+    unprotected : int
+        Label-switched paths that are down.
+    stretch_s : float
+        Largest growth of the propagation of what goes another way [s].
+    lost_by_class : dict of str to int
+        Lost load by class of demands [bit/s].
+    said : dict
+        Its keys in the section `failures` of a scenario.
+    """
+
+    failure: str
+    kind: str
+    mlu: float
+    worst_link: str
+    lost_bit_s: int
+    unavoidable_bit_s: int
+    disconnects: tuple[str, ...]
+    rerouted: int
+    unprotected: int
+    stretch_s: float
+    lost_by_class: dict[str, int]
+    said: dict[str, Any]
+
+    @property
+    def badness(self) -> tuple[int, float]:
+        """The larger the worse: what better routing would have carried, then utilisation."""
+        return self.lost_bit_s - self.unavoidable_bit_s, self.mlu
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """Capacity that a direction of a link needs.
+
+    Parameters
+    ----------
+    link : str
+        Its name.
+    capacity_bit_s : int
+        What it has.
+    needed_bit_s : int
+        The least with which it carries its load after every failure, routed as it is.
+    failure : str
+        The failure that needs it; empty: needed without any.
+    """
+
+    link: str
+    capacity_bit_s: int
+    needed_bit_s: int
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Survival:
+    """All failures of a scenario, screened.
+
+    Parameters
+    ----------
+    mlu : float
+        Maximum link utilisation without a failure [1].
+    offered_bit_s : int
+        Offered load.
+    failures : tuple of Failed
+        The worst first.
+    links : tuple of Needed
+        Every direction of a link, in the order of the scenario.
+    scale : float
+        Factor of all rates in a run; those here are not scaled.
+    """
+
+    mlu: float
+    offered_bit_s: int
+    failures: tuple[Failed, ...]
+    links: tuple[Needed, ...]
+    scale: float
+
+    @property
+    def mends(self) -> tuple[Needed, ...]:
+        """Links that are too small, with or without a failure."""
+        return tuple(each for each in self.links if each.needed_bit_s > each.capacity_bit_s)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def survive(
+    scenario: Scenario, *, kinds: Sequence[str] = ("link", "node", "risk"), ecmp: bool = False
+) -> Survival:
+    """Screen failures.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its failures at set times are no part of it; those of several elements are risk groups.
+    kinds : sequence of {"link", "node", "risk", "pair"}
+        Failures to screen.
+    ecmp : bool, default False
+        Everything by equal-cost multipath routing that follows failures, paths or none.
+
+    Returns
+    -------
+    Survival
+        Rates are those of the network itself, whatever its `scale`.
+
+    Raises
+    ------
+    TooMany
+        Too many pairs.
+    """
+    its = scenario.resolved()
+    graph = topology(its.unscaled())
+    found = events(its, graph, kinds)
+    return _Screen(its, graph, ecmp=ecmp).all(found, scenario.scale)
+
+
+class _Screen:
+    """Loads without a failure, and what each failure changes."""
+
+    def __init__(self, scenario: Resolved, graph: Topology, *, ecmp: bool):
+        self.scenario, self.graph = scenario, graph
+        self.repairs = Repairs(scenario, graph)
+        self.offers = offers(scenario, graph, paths=not ecmp)
+        self.by_ip = [offer for offer in self.offers if offer.path is None]
+        table = np.zeros((len(graph.nodes),) * 2)
+        for offer in self.by_ip:
+            table[offer.source, offer.target] += offer.rate
+        self.routing = te.survive.Routing(graph, graph.igp, table, single=not ecmp)
+        self.reroutes = ecmp or scenario.rerouting is not None
+        self.riding: dict[str, list[Offer]] = defaultdict(list)
+        for offer in self.offers:
+            if offer.path is not None:
+                self.riding[offer.path].append(offer)
+        self.rate = {name: sum(each.rate for each in its) for name, its in self.riding.items()}
+        self.loads = self.routing.loads.copy()
+        self.crossing: dict[int, list[str]] = defaultdict(list)
+        for name, rate in self.rate.items():
+            for arc in self.repairs.route[name]:
+                self.loads[arc] += rate
+                self.crossing[arc].append(name)
+        self.stays = (
+            {} if self.reroutes else {o: self.routing.route(o.source, o.target) for o in self.by_ip}
+        )
+        self.needed = self.loads.copy()
+        self.by = np.full(len(graph.arcs), -1)
+
+    def all(self, found: Sequence[Event], scale: float) -> Survival:
+        failed = [self.one(number, event) for number, event in enumerate(found)]
+        links = tuple(
+            Needed(
+                self.scenario.arcs[arc].name,
+                int(self.graph.capacity[arc]),
+                int(np.ceil(self.needed[arc])),
+                failed[self.by[arc]].failure if self.by[arc] >= 0 else "",
+            )
+            for arc in range(len(self.needed))
+        )
+        return Survival(
+            float((self.loads / self.graph.capacity).max(initial=0.0)),
+            round(sum(each.rate for each in self.offers)),
+            tuple(sorted(failed, key=lambda each: each.badness, reverse=True)),
+            links,
+            scale,
+        )
+
+    def one(self, number: int, event: Event) -> Failed:
+        graph, dead = self.graph, event.dead
+        part = te.survive.parts(graph, ~dead)
+        lost: dict[str, float] = defaultdict(float)
+        loads, stretch = self._ip(dead, part, lost)
+        hit = dict.fromkeys(n for arc in np.flatnonzero(dead) for n in self.crossing[int(arc)])
+        down = 0
+        for name in hit:
+            old, new = self.repairs.route[name], self.repairs.after(name, dead)
+            loads[list(old)] -= self.rate[name]
+            if new is None:
+                down += 1
+                for offer in self.riding[name]:
+                    lost[offer.class_] += offer.rate
+                continue
+            np.add.at(loads, list(new), self.rate[name])
+            grown = int(graph.delay[list(new)].sum()) - int(graph.delay[list(old)].sum())
+            stretch = max(stretch, grown)
+        loads[dead] = 0.0
+        # Half a bit per second is rounding.
+        more = loads > self.needed + 0.5
+        self.needed[more], self.by[more] = loads[more], number
+        use = loads / graph.capacity
+        worst = int(use.argmax())
+        return Failed(
+            event.name,
+            event.kind,
+            float(use[worst]),
+            self.scenario.arcs[worst].name,
+            round(sum(lost.values())),
+            round(sum(each.rate for each in self.offers if part[each.source] != part[each.target])),
+            _cut_off(graph, part, event),
+            len(hit) - down,
+            down,
+            float(stretch) / 1e9,
+            {class_: round(rate) for class_, rate in sorted(lost.items())},
+            event.said,
+        )
+
+    def _ip(self, dead: Bools, part: Ints, lost: dict[str, float]) -> tuple[Floats, float]:
+        """Loads of all, those by IP routing as they are after the failure, and their stretch."""
+        if self.reroutes:
+            after = self.routing.after(dead)
+            for offer in self.by_ip:
+                if part[offer.source] != part[offer.target]:
+                    lost[offer.class_] += offer.rate
+            return self.loads - self.routing.loads + after.loads, after.stretch
+        loads = self.loads.copy()
+        for offer, route in self.stays.items():
+            if dead[list(route)].any():
+                loads[list(route)] -= offer.rate
+                lost[offer.class_] += offer.rate
+        return loads, 0.0
+
+
+def _cut_off(graph: Topology, part: Ints, event: Event) -> tuple[str, ...]:
+    """Nodes that are up, but apart from the largest part."""
+    up = [node for node in range(len(part)) if node not in event.nodes]
+    largest = np.bincount(part[up]).argmax() if up else 0
+    return tuple(graph.nodes[node] for node in up if part[node] != largest)

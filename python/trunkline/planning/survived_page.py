@@ -1,0 +1,94 @@
+"""Failures as a picture, and as a page: the worst for each link, the ranking, agreements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trunkline.planning.pictures import document, drawing, rate, table, text
+from trunkline.results.render import percent, quantity
+
+if TYPE_CHECKING:
+    from trunkline.planning.survive import Survival
+    from trunkline.planning.trial import Kept
+    from trunkline.scenario import Scenario
+
+__all__ = ["html", "svg"]
+
+MOST = 100
+"""Failures that a page lists."""
+
+
+def svg(scenario: Scenario, found: Survival, slas: Sequence[Kept] = ()) -> str:
+    """The network with every direction of a link in the colour of its use after its worst failure.
+
+    Returns
+    -------
+    str
+        An SVG document.
+    """
+    use = [each.needed_bit_s / each.capacity_bit_s for each in found.links]
+    said = [
+        f"{each.link}: {percent(part)} after {each.failure or 'no failure'}, "
+        f"{quantity(each.needed_bit_s, 'bit/s')} of {quantity(each.capacity_bit_s, 'bit/s')}"
+        for each, part in zip(found.links, use, strict=True)
+    ]
+    return drawing(scenario, use, said)
+
+
+def html(scenario: Scenario, found: Survival, slas: Sequence[Kept] = ()) -> str:
+    """A page of its own, without scripts.
+
+    Returns
+    -------
+    str
+        An HTML document.
+    """
+    offered = quantity(found.offered_bit_s, "bit/s")
+    parts = [
+        svg(scenario, found).partition("\n")[2],
+        f"<p>{len(found.failures)} failures; {offered} offered; {percent(found.mlu)} on the "
+        "busiest link without a failure. The map shows each direction after the failure that "
+        "loads it most.</p>",
+    ]
+    if slas:
+        parts += ["<h2>Agreements through the failure, in packets</h2>", _matrix(slas)]
+    rows = (
+        [
+            text(each.failure),
+            each.kind,
+            rate(each.lost_bit_s),
+            rate(each.lost_bit_s - each.unavoidable_bit_s),
+            percent(each.mlu),
+            text(each.worst_link),
+            str(each.rerouted),
+            str(each.unprotected),
+            f"{each.stretch_s * 1e3:.3f} ms",
+            text(", ".join(each.disconnects)),
+        ]
+        for each in found.failures[:MOST]
+    )
+    heads = ["Failure", "Kind", "Lost", "Avoidable", "Utilisation", "Link", "Moved", "Down"]
+    heads += ["Longer by", "Cuts off"]
+    parts += ["<h2>Failures, the worst first</h2>", table(heads, rows)]
+    if found.mends:
+        rows = (
+            [text(m.link), rate(m.capacity_bit_s), rate(m.needed_bit_s), text(m.failure or "none")]
+            for m in found.mends
+        )
+        heads = ["Link", "Capacity", "Needed", "After"]
+        parts += ["<h2>Links too small</h2>", table(heads, rows)]
+    return document(f"Failures of {scenario.name or 'a scenario'}", parts)
+
+
+def _matrix(slas: Sequence[Kept]) -> str:
+    """Agreements by failure: the worst outcome of its bounds in each cell."""
+    order = ("held", "undecided", "refuted")
+    names = list(dict.fromkeys(each.sla for each in slas))
+    cells: dict[tuple[str, str], str] = {}
+    for each in slas:
+        key = each.failure, each.sla
+        cells[key] = max(cells.get(key, "held"), each.outcome, key=order.index)
+    failures = dict.fromkeys(each.failure for each in slas)
+    rows = ([text(f), *(cells[f, name] for name in names)] for f in failures)
+    return table(["Failure", *map(text, names)], rows)

@@ -1,0 +1,185 @@
+"""Loads after a failure: only what the failure touches is routed anew.
+
+A failure changes the routes to those destinations alone whose shortest-path graph has a failed arc;
+their loads are taken off the total and added again as they are without it.
+
+Differs: the graphs of such destinations are computed afresh, not repaired node by node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from trunkline.te.spf import distances, equal_cost, spread
+from trunkline.te.topology import Bools, Floats, Ints, Path, Topology
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class After:
+    """Traffic routed by shortest paths after a failure.
+
+    Parameters
+    ----------
+    loads : array of float64, shape (E,)
+        Of every arc.
+    lost : float
+        Traffic without a path.
+    moved : float
+        Traffic towards destinations whose routes changed, that crossed a failed arc.
+    stretch : float
+        Largest growth of the propagation between two nodes with traffic whose route changed [ns];
+        0 where none grew.
+    """
+
+    loads: Floats
+    lost: float
+    moved: float
+    stretch: float
+
+
+class Routing:
+    """Traffic on shortest paths, and after failures.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph, N nodes and E arcs.
+    metric : array, shape (E,)
+        Cost of each arc.
+    traffic : array of float64, shape (N, N)
+        From the row's node to the column's.
+    single : bool, default False
+        One next hop at each node, the one with the smallest number and there the first arc, as the
+        packet engine routes; else shared equally among all (ECMP).
+
+    Attributes
+    ----------
+    loads : array of float64, shape (E,)
+        Without a failure.
+    lost : float
+        Traffic between nodes without a path.
+    """
+
+    def __init__(self, topology: Topology, metric: Ints, traffic: Floats, *, single: bool = False):
+        self.topology, self.metric, self.single = topology, metric, single
+        self._targets = np.flatnonzero(traffic.sum(axis=0))
+        self._traffic = traffic.T[self._targets]
+        self._order = np.lexsort((np.arange(len(metric)), topology.head, topology.tail))
+        away = distances(topology, metric, self._targets)
+        self._on = self._next(away, None)
+        self._by_target, self._lost = spread(topology, self._on, away, self._traffic)
+        self._delay = self._delays(away, self._on)
+        self.loads: Floats = self._by_target.sum(axis=0)
+        self.lost = float(self._lost.sum())
+
+    def after(self, dead: Bools) -> After:
+        """Routes, loads and loss without some arcs.
+
+        Parameters
+        ----------
+        dead : array of bool, shape (E,)
+            Arcs that fail.
+
+        Returns
+        -------
+        After
+            With all routes computed anew.
+        """
+        rows = np.flatnonzero((self._by_target[:, dead] > 0).any(axis=1))
+        if not len(rows):
+            return After(self.loads, self.lost, 0.0, 0.0)
+        usable = ~dead
+        away = distances(self.topology, self.metric, self._targets[rows], usable)
+        on = self._next(away, usable)
+        loads, lost = spread(self.topology, on, away, self._traffic[rows])
+        total = self.loads - self._by_target[rows].sum(axis=0) + loads.sum(axis=0)
+        total[dead] = 0.0
+        grown = self._delays(away, on) - self._delay[rows]
+        wanted = (self._traffic[rows] > 0) & np.isfinite(grown)
+        moved = float(self._by_target[np.ix_(rows, np.flatnonzero(dead))].sum())
+        gone = self.lost - float(self._lost[rows].sum()) + float(lost.sum())
+        return After(total, gone, moved, float(grown[wanted].max(initial=0.0)))
+
+    def route(self, source: int, target: int) -> Path:
+        """The way from one node to another without a failure.
+
+        Parameters
+        ----------
+        source, target : int
+            Nodes with traffic between them.
+
+        Returns
+        -------
+        tuple of int
+            Arcs, the first of several at each node; empty where there is no path.
+        """
+        row = int(np.searchsorted(self._targets, target))
+        path: list[int] = []
+        node = source
+        while node != target:
+            arc = next((a for a in self.topology.leaving[node] if self._on[row, a]), None)
+            if arc is None:
+                return ()
+            path.append(arc)
+            node = int(self.topology.head[arc])
+        return tuple(path)
+
+    def _next(self, away: Floats, usable: Bools | None) -> Bools:
+        on = equal_cost(self.topology, self.metric, away, usable)
+        if not self.single:
+            return on
+        ordered = on[:, self._order]
+        tails = self.topology.tail[self._order]
+        starts = np.searchsorted(tails, np.arange(len(self.topology.nodes)))
+        before: Ints = np.cumsum(ordered, axis=1) - ordered
+        first = ordered & (before == before[:, starts[tails]])
+        picked = np.zeros_like(on)
+        picked[:, self._order] = first
+        return picked
+
+    def _delays(self, away: Floats, on: Bools) -> Floats:
+        """Propagation of the longest of the shortest paths to each destination [ns]."""
+        delay = np.where(np.isfinite(away), 0.0, np.inf)
+        rows = np.arange(len(away))
+        nearest = np.argsort(away, axis=1, kind="stable")
+        leaving = self.topology.leaving
+        room = max((len(out) for out in leaving), default=0)
+        table = np.full((len(leaving), room), -1, dtype=np.int64)
+        for number, out in enumerate(leaving):
+            table[number, : len(out)] = out
+        for step in range(1, away.shape[1]):
+            node = nearest[:, step]
+            longest = np.where(np.isfinite(away[rows, node]), 0.0, np.inf)
+            for place in range(room):
+                arc = table[node, place]
+                used = (arc >= 0) & on[rows, arc]
+                far = self.topology.delay[arc] + delay[rows, self.topology.head[arc]]
+                longest = np.where(used, np.maximum(longest, np.where(used, far, 0.0)), longest)
+            delay[rows, node] = longest
+        return delay
+
+
+def parts(topology: Topology, usable: Bools) -> Ints:
+    """Which nodes still reach each other, both ways.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph, N nodes and E arcs.
+    usable : array of bool, shape (E,)
+        Arcs that are up.
+
+    Returns
+    -------
+    array of int64, shape (N,)
+        Number of the strongly connected component of each node.
+    """
+    count = len(topology.nodes)
+    ends = topology.tail[usable], topology.head[usable]
+    graph = csr_array((np.ones(len(ends[0])), ends), shape=(count, count))
+    labels: Ints = connected_components(graph, connection="strong")[1].astype(np.int64)
+    return labels

@@ -1,0 +1,81 @@
+"""Loads after single link failures: public values of SNDlib, routing from scratch, small cases."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import sndlib
+
+from trunkline.te.spf import ecmp
+from trunkline.te.survive import Routing, parts
+from trunkline.te.topology import Arc, both, topology
+
+# Network, capacity, largest utilisation after any single link failure under ECMP by hops, its ends.
+PUBLIC = [
+    ("pdh", 1000, 0.462500, {"N3", "N10"}),
+    ("di-yuan", 10, 0.614286, {"8", "10"}),
+    ("norway", 1000, 0.679083, {"N3", "N4"}),
+    ("india35", 1000, 0.378083, {"6", "32"}),
+    ("nobel-eu", 200, 2.561250, {"Berlin", "Hamburg"}),
+]
+
+
+@pytest.mark.parametrize(("name", "capacity", "most", "ends"), PUBLIC)
+def test_worst_single_link_failure_of_an_sndlib_network(name, capacity, most, ends):
+    graph, traffic = sndlib.network(name, capacity)
+    routing = Routing(graph, graph.igp, traffic)
+    found = {
+        link: routing.after(graph.link == number).loads.max() / capacity
+        for number, link in enumerate(graph.links)
+    }
+    worst = max(found, key=found.get)
+    arc = graph.arcs[graph.arcs_of(worst)[0]]
+    assert found[worst] == pytest.approx(most, abs=5e-7)
+    assert {arc.tail, arc.head} == ends
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_routing_anew_what_a_failure_touches_is_routing_everything_anew(seed):
+    drawn = nx.gnm_random_graph(12, 18, seed=seed)
+    draw = np.random.default_rng(seed)
+    nodes = [str(node) for node in drawn]
+    arcs = [Arc(nodes[a], nodes[b], 1, igp=int(draw.integers(1, 5))) for a, b in drawn.edges]
+    graph = topology(nodes, both(arcs))
+    traffic = draw.random((12, 12)) * (1 - np.eye(12))
+    routing = Routing(graph, graph.igp, traffic)
+    for number in range(len(graph.links)):
+        dead = graph.link == number
+        loads, lost = ecmp(graph, graph.igp, traffic, ~dead)
+        after = routing.after(dead)
+        assert after.loads == pytest.approx(loads, abs=1e-9)
+        assert after.lost == pytest.approx(lost, abs=1e-9)
+
+
+def square():
+    arcs = [Arc("A", "B", 10, delay=1), Arc("B", "C", 10, delay=1)]
+    arcs += [Arc("A", "D", 10, delay=5), Arc("D", "C", 10, delay=5)]
+    return topology("ABCD", both(arcs))
+
+
+def test_a_single_next_hop_is_that_of_the_smallest_number_and_the_stretch_that_of_its_way():
+    graph = square()
+    traffic = np.zeros((4, 4))
+    traffic[0, 2] = 4
+    routing = Routing(graph, graph.igp, traffic, single=True)
+    assert graph.along(routing.route(0, 2)) == ("A", "B", "C")
+    assert routing.loads[list(graph.path("A", "B", "C"))].tolist() == [4, 4]
+    after = routing.after(graph.link == graph.links.index("B-C"))
+    assert after.loads[list(graph.path("A", "D", "C"))].tolist() == [4, 4]
+    # 5 + 5 in place of 1 + 1.
+    assert (after.lost, after.moved, after.stretch) == (0, 4, 8)
+
+
+def test_a_bridge_is_a_loss_and_two_parts_not_a_division_by_zero():
+    graph = topology("ABC", both([Arc("A", "B", 1), Arc("B", "C", 1)]))
+    traffic = np.zeros((3, 3))
+    traffic[0, 2] = traffic[0, 1] = 1
+    dead = graph.link == 1
+    after = Routing(graph, graph.igp, traffic).after(dead)
+    assert after.lost == 1
+    assert after.loads[0] == 1
+    label = parts(graph, ~dead)
+    assert label[0] == label[1] != label[2]

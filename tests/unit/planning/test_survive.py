@@ -1,0 +1,152 @@
+"""Screened failures: by hand, against packets, and agreements judged through the failure."""
+
+from __future__ import annotations
+
+import pytest
+
+import trunkline as tl
+from trunkline.planning import survive
+from trunkline.planning.failures import TooMany
+from trunkline.planning.trial import kept, plan_of
+from trunkline.study import performed
+
+NETWORK = """\
+trunkline: 1
+nodes: [A, B, C, D, E]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {te: {risks: duct}}, B-C: {te: {risks: duct}}, C-D: {}, D-A: {}, A-E: {}}
+traffic: {data: {agent: udp, size: 500 B}, voice: {agent: udp, size: 200 B, dscp: EF}}
+demands:
+  one: {from: A, to: C, rate: 4 Mbit/s, class: data}
+  two: {from: B, to: D, rate: 3 Mbit/s, class: voice}
+  ip: {from: E, to: B, rate: 1 Mbit/s, class: data}
+paths:
+  one: {route: [A, B, C]}
+  two: {route: [B, C, D]}
+trunks:
+  one: {path: one, demands: one}
+  two: {path: two, demands: two}
+slas:
+  voice: {class: EF, at_most: {loss: 5 %}, at_least: {throughput: 2.8 Mbit/s}}
+run: {duration: 2 s, warm_up: 400 ms}
+"""
+REPAIRED = "protections: {p: {path: one, kind: facility-bypass, backup: auto}}\n"
+FOLLOWS = "rerouting: {spf_delay: 10 ms}\n"
+
+
+def by_name(text: str, **how) -> dict:
+    return {each.failure: each for each in survive(tl.load(text), **how).failures}
+
+
+def test_a_path_without_protection_is_down_and_its_load_lost() -> None:
+    found = by_name(NETWORK)
+    # B-C carries one (4) and two (3); nothing protects them, ip stays on E-A-B.
+    each = found["B-C"]
+    assert (each.lost_bit_s, each.unprotected, each.rerouted) == (7_000_000, 2, 0)
+    assert each.lost_by_class == {"data": 4_000_000, "voice": 3_000_000}
+    assert each.unavoidable_bit_s == 0
+    assert (each.mlu, each.disconnects) == (0.1, ())
+
+
+def test_a_bypass_moves_a_path_and_what_it_loads() -> None:
+    each = by_name(NETWORK + REPAIRED)["B-C"]
+    # one goes A B, B A D C: A->B 4 + 1 of ip, A->D 4.
+    assert (each.rerouted, each.unprotected, each.lost_bit_s) == (1, 1, 3_000_000)
+    assert (each.mlu, each.worst_link) == (0.5, "A->B")
+    # Four links of 1 ms in place of two.
+    assert each.stretch_s == 0.002
+
+
+def test_end_to_end_protection_comes_before_local_repair_and_restoration_last() -> None:
+    whole = "  q: {path: one, kind: backup, backup: auto}\n"
+    local = REPAIRED.replace("{p:", "\n  p:").replace("}\n", "\n", 1).rstrip("}\n") + "}\n"
+    each = by_name(NETWORK + local + whole)["B-C"]
+    # A D C has as many links as A B C.
+    assert (each.rerouted, each.stretch_s) == (1, 0)
+    restored = NETWORK + "protections: {r: {path: two, kind: restoration}}\n"
+    each = by_name(restored)["C-D"]
+    assert (each.rerouted, each.unprotected) == (1, 0)
+
+
+def test_ip_routing_follows_where_the_scenario_reroutes() -> None:
+    stays, follows = by_name(NETWORK)["A-B"], by_name(NETWORK + FOLLOWS)["A-B"]
+    # one (4) has no protection either way; ip (1) goes E A D C B, two links more.
+    assert (stays.lost_bit_s, follows.lost_bit_s) == (5_000_000, 4_000_000)
+    assert follows.stretch_s == 0.002
+
+
+def test_what_disconnects_is_named_and_its_loss_unavoidable() -> None:
+    found = by_name(NETWORK + FOLLOWS)
+    assert found["A-E"].disconnects == ("E",)
+    assert found["A-E"].lost_bit_s == found["A-E"].unavoidable_bit_s == 1_000_000
+    # With node A go its own 4 and, since E is cut off, 1.
+    assert found["A"].disconnects == ("E",)
+    assert found["A"].unavoidable_bit_s == 5_000_000
+
+
+def test_risks_and_pairs_of_links_fail_together() -> None:
+    found = by_name(NETWORK)
+    assert found["duct"].kind == "risk"
+    assert found["duct"].lost_bit_s == 8_000_000
+    pairs = by_name(NETWORK, kinds=("pair",))
+    assert len(pairs) == 5 * 4 // 2
+    assert pairs["A-B + B-C"].lost_bit_s == 8_000_000
+
+
+def test_too_many_pairs_are_refused_with_their_number() -> None:
+    links = ", ".join(f"H-N{n}: {{}}" for n in range(300))
+    nodes = ", ".join(["H", *(f"N{n}" for n in range(300))])
+    text = f"trunkline: 1\nnodes: [{nodes}]\ndefaults: {{link: {{rate: 1 Mbit/s}}}}\n"
+    scenario = tl.load(text + f"links: {{{links}}}\nrun: {{duration: 1 s}}\n")
+    with pytest.raises(TooMany, match="300 links make 44,850 pairs"):
+        survive(scenario, kinds=("pair",))
+
+
+def test_ecmp_leaves_paths_out_and_shares_among_all_shortest() -> None:
+    found = by_name(NETWORK, ecmp=True)
+    # Without A-B: one takes A D C (4), two C (B-C, C-D: 3), ip E A D C B: A->D 4 + 1, D->C 4 + 1.
+    assert found["A-B"].mlu == 0.5
+    assert found["A-B"].lost_bit_s == 0
+
+
+@pytest.mark.parametrize("extra", ["", REPAIRED, FOLLOWS, REPAIRED + FOLLOWS])
+def test_packets_lose_after_each_failure_what_the_screen_says(extra: str) -> None:
+    """All single link failures: loss over the time from the failure on, but for the repair gap."""
+    scenario = tl.load(NETWORK + extra)
+    found = {each.failure: each for each in survive(scenario, kinds=("link",)).failures}
+    said = {name: each.said for name, each in found.items()}
+    with performed(plan_of(scenario, said, at=1_000_000_000, runs=2)) as runs:
+        assert set(runs.table["failure"]) == set(said)
+    for name, each in found.items():
+        text = NETWORK + extra + f"failures: {{cut: {{link: {name}, at: 1 s}}}}\n"
+        flows = tl.run(tl.load(text)).flows.rows()
+        lost = sum(
+            (row["packets_sent"] - row["packets_delivered"])
+            * (200 if row["flow"] == "two" else 500)
+            for row in flows
+        )
+        # From 1 s to 2 s: one second of what has no way; 20 ms of 8 Mbit/s for detection, routing
+        # and what is in flight.
+        assert 8 * lost == pytest.approx(each.lost_bit_s, abs=0.025 * 8_000_000)
+
+
+def test_agreements_are_judged_through_the_failure() -> None:
+    scenario = tl.load(NETWORK)
+    said = {"B-C": {"link": ["B-C"]}, "A-B": {"link": ["A-B"]}}
+    with performed(plan_of(scenario, said, at=None, runs=2)) as runs:
+        slas = kept(scenario.bounds(), runs)
+    of = {(each.failure, each.measure): each for each in slas}
+    # A quarter into 1.6 s after 0.4 s of warm-up: three quarters of voice are lost, or nothing.
+    assert of["B-C", "loss"].value == pytest.approx(0.75, abs=0.01)
+    assert {key: each.outcome for key, each in of.items()} == {
+        ("B-C", "loss"): "refuted",
+        ("B-C", "throughput"): "refuted",
+        ("A-B", "loss"): "held",
+        ("A-B", "throughput"): "held",
+    }
+
+
+def test_a_scaled_scenario_screens_at_its_own_rates() -> None:
+    one, other = survive(tl.load(NETWORK)), survive(tl.load(NETWORK + "scale: 10 %\n"))
+    assert other.failures == one.failures
+    assert other.scale == 0.1
