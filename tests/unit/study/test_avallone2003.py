@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+import trunkline as tl
 from trunkline.study import Reproduction, Study, find
 from trunkline.study.language.draws import drawn
 from trunkline.study.run.perform import performed
@@ -14,7 +15,7 @@ from trunkline.study.run.runner import measured, plan
 SEEDS = 3
 FLOWS = ("EF", "AF11", "AF12", "DE")
 SCENARIOS = ("best-effort", "diffserv", "mpls", "diffserv-over-mpls")
-NEEDED = ("labels paid by the link header", "routers of today: HTB", "sender without a tick")
+NEEDED = ("routers of today: HTB", "sender without a tick")
 
 
 @pytest.fixture(scope="module")
@@ -92,15 +93,25 @@ def test_af1_is_told_apart_inside_the_l_lsp(done: Reproduction) -> None:
     assert 0 <= policed < 0.005 * sent[1]
 
 
-def test_claims_hold_but_the_one_that_the_document_itself_refutes(done: Reproduction) -> None:
+def test_claims_hold_but_those_that_labels_and_the_sender_refute(done: Reproduction) -> None:
     broken = {each.name for each in done.claims if not each.held}
-    assert "losses-by-rate" in broken
+    refuted = {each.name for each in done.claims if each.outcome == "refuted"}
+    # AF1 needs 1.02 of its rate, so that the 4 B of a label cost it 18 ms; published are 7 and 8.
+    assert {"losses-by-rate", "diffserv-over-mpls-as-diffserv"} <= refuted
     # With few seeds intervals are wide, so what differences decide is left to the whole study.
-    sure = {"label-is-the-only-difference", "diffserv-de-slowest", "diffserv-over-mpls-de-slowest"}
+    sure = {"mpls-as-best-effort", "diffserv-de-slowest", "diffserv-over-mpls-de-slowest"}
     sure |= {f"{each}-same-delay" for each in ("best-effort", "mpls")}
     sure |= {f"{each}-de-loses-most" for each in ("diffserv", "diffserv-over-mpls")}
     sure |= {f"{each}-af-loses-nothing" for each in ("diffserv", "diffserv-over-mpls")}
     assert not sure & broken
+
+
+def test_rfc3032_s2_a_label_adds_4_bytes_and_nothing_else(study: Study) -> None:
+    # With 4 B less of link header the labelled packets are as long on the wire as those without.
+    plain = tl.run(tl.load(study.folder / "best-effort.yaml"))
+    labelled = tl.run(tl.load(study.folder / "mpls.yaml", overrides={"core_ethernet": "10 B"}))
+    for name in ("packets_dropped", "delay_mean_s", "delay_max_s"):
+        assert list(plain.flows[name]) == list(labelled.flows[name])
 
 
 def test_htb_is_as_the_kernel_has_it(done: Reproduction) -> None:
@@ -127,5 +138,5 @@ def test_htb_is_as_the_kernel_has_it(done: Reproduction) -> None:
 def test_the_outcome_counts_its_runs_and_cells(done: Reproduction) -> None:
     said = done.to_json()
     assert sum(cell["table"] in SCENARIOS for cell in said["cells"]) == 80
-    assert said["summary"]["runs"] == SEEDS * (4 + 1 + 4 + 4)
+    assert said["summary"]["runs"] == SEEDS * (4 + 4 + 4)
     assert "Table diffserv-over-mpls" in done.render(width=100)
