@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from trunkline.results.table import Scalar, Table
 from trunkline.results.tables import Field, column
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Column
     from rich.table import Table as RichTable
-    from rich.text import Text
 
     from trunkline.results.results import Results
 
@@ -87,6 +86,7 @@ def draw(
 
 def _blocks(table: RichTable, console: Console) -> list[RichTable]:
     """A table as one, or as several below each other that repeat the names and cut no number."""
+    from rich.cells import cell_len
 
     def part(columns: list[Column]) -> RichTable:
         block = copy(table)
@@ -100,8 +100,7 @@ def _blocks(table: RichTable, console: Console) -> list[RichTable]:
     names = [each for each in table.columns if each.justify == "left"]
     numbers = [each for each in table.columns if each.justify != "left"]
     for each in table.columns:
-        texts = cast("list[Text]", [each.header, *each.cells])
-        each.min_width = max(text.cell_len for text in texts)
+        each.min_width = max(cell_len(str(text)) for text in (each.header, *each.cells))
     for each in names:
         # A name may be folded, but not to a column of single letters.
         share = max(4, console.width // (3 * len(names)))

@@ -27,7 +27,14 @@ def only(study: Study, cases: Sequence[str], seeds: int | None = None) -> Study:
     """The study cut to some cases."""
     kept = {name: study.cases[name].model_copy(update={"seeds": seeds}) for name in cases}
     draws = [each for each in study.draws if set(each.cases or ()) <= kept.keys()]
-    nothing = {"variants": [], "claims": [], "sentences": [], "overviews": [], "pictures": None, "published": []}
+    nothing = {
+        "variants": [],
+        "claims": [],
+        "sentences": [],
+        "overviews": [],
+        "pictures": None,
+        "published": [],
+    }
     return study.model_copy(update={"cases": kept, "draws": draws, **nothing})
 
 
