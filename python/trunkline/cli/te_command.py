@@ -103,7 +103,7 @@ def place(
 @scenario_options
 @click.option(
     "--kind",
-    type=click.Choice(["facility-bypass", "detour", "backup", "one-plus-one"]),
+    type=click.Choice(["facility-bypass", "detour", "ti-lfa", "backup", "one-plus-one"]),
     help="Protection of all paths, where FILE has none with `backup: auto`. Default: "
     "facility-bypass.",
 )

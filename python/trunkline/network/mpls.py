@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from trunkline.network import segments
 from trunkline.network.ports import Ports
 from trunkline.scenario.diffserv import DSCPS, TCS, DiffServ
 from trunkline.scenario.path import FIRST_LABEL, Path, Trunk
@@ -124,6 +125,7 @@ class _Builder:
         self.built = built
         self.number = {name: index for index, name in enumerate(scenario.paths)}
         self.labels = _labels(scenario)
+        self.shared: dict[tuple[int, int], int] = {}
         self.tables = Tables(labels=self.labels)
         self.maps: dict[str, int] = {}
         in_use = {each for pair in _classes(scenario).values() for each in pair if each}
@@ -138,6 +140,9 @@ class _Builder:
         for name in self.scenario.paths:
             if name in ridden | spare:
                 self.head(name, bound=name in ridden)
+            if name in self.scenario.segmented:
+                self.steer(name)
+                continue
             self.transit(name)
             self.tail(name)
         return self.tables
@@ -160,6 +165,23 @@ class _Builder:
                     wanted = {"dscps": sorted(set(range(DSCPS)) - taken)}
                 node = self.nodes[self.scenario.routes[name].nodes[0]]
                 self.tables.ftn.append({"node": node, "fec": fec, "nhlfe": entry} | wanted)
+
+    def steer(self, name: str) -> None:
+        """Adds what routers along a policy do with the outermost label, once for all policies."""
+        its = self.scenario.routes[name]
+        behind = segments.stacks(self.scenario, name)
+        for index in range(1, len(its.hops)):
+            before, after = behind[index - 1], behind[index]
+            node, label = self.nodes[its.nodes[index]], before[-1]
+            if (node, label) not in self.shared:
+                arc = its.hops[index].over
+                push = [label] if len(after) == len(before) else []
+                row = self.built.row(arc, frozenset({name}))
+                path = self.scenario.paths[name]
+                entry = self.add(name, self.links[arc], True, push, path, row)
+                self.shared[node, label] = entry
+                self.tables.ilm.append({"node": node, "label": label, "nhlfe": entry})
+            self.tables.entries[name, index] = self.shared[node, label]
 
     def transit(self, name: str) -> None:
         for index in range(1, len(self.scenario.routes[name].hops)):
@@ -211,6 +233,8 @@ class _Builder:
         """Link, labels to put on from the bottom, and paths entered, for one hop of a path."""
         label = self.labels[name][index + 1]
         push = [] if label is None else [label]
+        if name in self.scenario.segmented:
+            push = segments.stacks(self.scenario, name)[index]
         hop = self.scenario.routes[name].hops[index]
         if not hop.is_tunnel:
             return hop.over, push, [name]
@@ -307,8 +331,12 @@ def _labels(scenario: Resolved) -> dict[str, list[int | None]]:
     result: dict[str, list[int | None]] = {}
     for name, path in scenario.paths.items():
         nodes = scenario.routes[name].nodes
-        needed = path.label_count(len(nodes))
         labels: list[int | None] = [None]
+        if name in scenario.segmented:
+            behind = segments.stacks(scenario, name)
+            result[name] = labels + [stack[-1] if stack else None for stack in behind]
+            continue
+        needed = path.label_count(len(nodes))
         if path.labels is not None:
             labels += path.labels
         else:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from trunkline.network import segments
 from trunkline.network.mpls import Tables
 from trunkline.scenario.recovery import Failure, Protection
 from trunkline.scenario.resolved import Resolved
@@ -133,7 +134,11 @@ class _Builder:
         else:
             spare = dict(self.tables.nhlfe[head])
             inner = self.tables.labels[path][last]
-            spare["push"] = ([] if inner is None else [inner]) + spare["push"]
+            below = [] if inner is None else [inner]
+            if path in self.scenario.segmented:
+                # Behind the first node the labels of the segments to come are on the packet.
+                below = segments.stacks(self.scenario, path)[last - 1] if first == 0 else []
+            spare["push"] = below + spare["push"]
         # The packet has the working path's label on it, but for the first node.
         spare["pop"] = first > 0
         self.tables.nhlfe.append(spare)

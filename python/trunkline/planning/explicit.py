@@ -64,10 +64,13 @@ def _paths(
 ) -> dict[str, Any]:
     paths = {}
     for name, path in its.paths.items():
-        if name in written and written[name]["route"] != [AUTO]:
+        if name in written and written[name].get("route") != [AUTO]:
             paths[name] = written[name]
             continue
         said = path.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        if path.segments:
+            paths[name] = {key: said[key] for key in ("from", "segments", "ttl") if key in said}
+            continue
         # Defaults stand in the section of defaults.
         if name not in written or "diffserv" not in written[name]:
             said.pop("diffserv", None)

@@ -23,10 +23,19 @@ class Path(Constraints):
     """A label-switched path: its route is explicit, or computed from constraints."""
 
     route: Names = Field(
+        default=(),
         description="Nodes in order; between two nodes the name of a link chooses among several. "
         "`auto`: computed, with `from` and `to`.",
     )
-    from_: Word | None = Field(default=None, alias="from", description="With `auto`: first node.")
+    segments: Names = Field(
+        default=(),
+        description="In place of a route: a segment routing policy (RFC 8402). Nodes, to each of "
+        "which packets follow IP routing, and links, which they take from the node before; the "
+        "last ends the path.",
+    )
+    from_: Word | None = Field(
+        default=None, alias="from", description="With `auto` and with `segments`: first node."
+    )
     to: Word | None = Field(default=None, description="With `auto`: last node.")
     bandwidth: Rate | None = Field(
         default=None,

@@ -127,9 +127,12 @@ class Protection(Element):
         description="Working path; several for backup, facility-bypass, restoration; `all`: each "
         "path of a trunk that it can protect."
     )
-    kind: Literal["backup", "one-plus-one", "facility-bypass", "detour", "restoration"] = Field(
+    kind: Literal[
+        "backup", "one-plus-one", "facility-bypass", "detour", "ti-lfa", "restoration"
+    ] = Field(
         description="1:1 by a path from end to end; 1+1; local repair through a tunnel, or by a "
-        "path of its own (RFC 4090); a path computed after the failure.",
+        "path of its own (RFC 4090); for paths with segments, a repair list (RFC 9855), with "
+        "`backup: auto`; a path computed after the failure.",
     )
     backup: Word | None = Field(
         default=None,

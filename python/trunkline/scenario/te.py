@@ -56,6 +56,12 @@ class Constraints(Element):
 class Te(Element):
     """Rules of traffic engineering in this network."""
 
+    srgb: Annotated[int, Whole("a label", 16, 2**20 - 1)] = Field(
+        default=16_000,
+        description="First label of nodes for paths with `segments` (SRGB, RFC 8402 section 2); "
+        "that of a node is this plus its place in `nodes`.",
+    )
+
     model: Literal["none", "mam", "rdm", "mar"] = Field(
         default="none",
         description="Bandwidth constraints model of class types: maximum allocation (RFC 4125), "

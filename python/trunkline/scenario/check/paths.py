@@ -27,7 +27,7 @@ def _depth(scenario: Resolved, name: str, problems: Problems) -> None:
     if deepest.labels > MAX_STACK:
         problems.add(
             "stack",
-            ("paths", name, "through"),
+            ("paths", name, "segments" if name in scenario.segmented else "through"),
             f"packets of path {name} would carry {deepest.labels} labels on {deepest.arc.name}",
             allowed=f"at most {MAX_STACK}",
         )

@@ -5,6 +5,7 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.recovery import LOCAL, ONE_PATH, Failure, Hello, Outage, Protection
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.resolved.protections import guarded, means_all, shared, span
+from trunkline.scenario.resolved.segments import active
 from trunkline.scenario.units import format_time
 
 __all__ = ["check"]
@@ -189,6 +190,17 @@ def _fits(
         scenario.paths[working].through or scenario.paths[backup or ""].through
     ):
         message = f"{protection.kind} needs paths that ride no tunnel"
+        problems.add("protection", (*path, "kind"), message)
+        return
+    policies = [each for each in (working, backup) if each in scenario.segmented]
+    if len(policies) == 2 and protection.kind == "facility-bypass":
+        first, _ = span(scenario, protection, working) or (0, 0)
+        end = active(scenario, working, first)[0].node
+        if scenario.routes[backup or ""].nodes[-1] != end:
+            message = f"the backup must end at {end}, where the segment ends that is active there"
+            problems.add("protection", (*path, "backup"), message)
+    elif policies and protection.kind not in ("backup", "ti-lfa"):
+        message = f"{protection.kind} needs paths with a route: {policies[0]} has segments"
         problems.add("protection", (*path, "kind"), message)
         return
     if protection.kind == "one-plus-one":

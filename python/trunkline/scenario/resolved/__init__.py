@@ -24,6 +24,7 @@ from trunkline.scenario.resolved.resolved import Arc, Crossing, Hop, Offered, Re
 from trunkline.scenario.resolved.routes import routes
 from trunkline.scenario.resolved.scale import scale
 from trunkline.scenario.resolved.schedules import schedules
+from trunkline.scenario.resolved.segments import segments
 from trunkline.scenario.resolved.slas import slas
 from trunkline.scenario.resolved.traffic import traffic
 from trunkline.scenario.resolved.trunks import trunks
@@ -43,6 +44,7 @@ PASSES: tuple[Callable[[Resolved, Problems], None], ...] = (
     classes,
     diffserv,
     trunks,
+    segments,
     placement,
     backups,
     scale,

@@ -31,6 +31,8 @@ class Backup:
         Paths that it serves.
     bandwidth : int
         Theirs, times the share that is protected [bit/s].
+    segments : tuple of (str, str or None)
+        Those of a repair list, by end and link; empty for other kinds.
     name : str
         Name of the backup path and of its protection.
     """
@@ -42,6 +44,7 @@ class Backup:
     by: "frozenset[Event]"
     paths: list[str] = field(default_factory=list)
     bandwidth: int = 0
+    segments: tuple[tuple[str, str | None], ...] = ()
     name: str = ""
 
 

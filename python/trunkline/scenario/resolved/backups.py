@@ -23,7 +23,7 @@ from trunkline.scenario.resolved.placement import (
     route_of,
     topology,
 )
-from trunkline.scenario.resolved.resolved import Resolved
+from trunkline.scenario.resolved.resolved import Resolved, Sid
 
 if TYPE_CHECKING:
     from trunkline.te.place import Placement
@@ -93,7 +93,13 @@ def _put(scenario: Resolved, graph: "Topology", its: Protection, backup: Backup)
     working = scenario.paths[backup.paths[0]]
     name = backup.name = _name(scenario, graph, its, backup)
     made: dict[str, Any] = {"route": route_of(scenario, backup.repair.path)}
-    if its.kind == "facility-bypass":
+    kept: dict[str, Any]
+    if backup.segments:
+        words = tuple(over or node for node, over in backup.segments)
+        kept = {"from_": graph.arcs[backup.over[0]].tail, "segments": words}
+        kept |= {"ttl": working.ttl, "diffserv": working.diffserv}
+        scenario.segmented[name] = tuple(Sid(*each) for each in backup.segments)
+    elif its.kind == "facility-bypass":
         kept = {"diffserv": scenario.written.defaults.diffserv}
     else:
         keys = {"php", "explicit_null", "ttl", "diffserv"} & working.model_fields_set
@@ -102,11 +108,13 @@ def _put(scenario: Resolved, graph: "Topology", its: Protection, backup: Backup)
     scenario.paths[name] = Path.model_construct(None, **made)
     gone = {"path", "backup", "link", *ONLY_AUTO}
     said: dict[str, Any] = {"path": tuple(backup.paths), "kind": its.kind, "backup": name}
+    if its.kind == "ti-lfa":
+        said["kind"] = "facility-bypass"
     said |= {key: getattr(its, key) for key in its.model_fields_set - gone - said.keys()}
-    if its.kind in LOCAL and len(backup.over) > 1:
+    if (its.kind in LOCAL or backup.segments) and len(backup.over) > 1:
         # RFC 4090 section 6: a node repairs its own link; those behind have their own backups.
         said["link"] = (scenario.arcs[backup.over[0]].name,)
-    elif its.kind not in LOCAL and its.link:
+    elif its.kind not in LOCAL and its.link and not backup.segments:
         said["link"] = its.link
     scenario.protections[name] = Protection.model_construct(None, **said)
     for section in ("paths", "protections"):
@@ -116,6 +124,9 @@ def _put(scenario: Resolved, graph: "Topology", its: Protection, backup: Backup)
 def _name(scenario: Resolved, graph: "Topology", its: Protection, backup: Backup) -> str:
     if its.kind == "facility-bypass":
         about = "-".join(graph.along(backup.over))
+    elif backup.segments:
+        first = graph.arcs[backup.over[0]]
+        about = f"{first.tail}-{first.head}.{graph.arcs[backup.over[-1]].head}"
     elif its.kind == "detour":
         about = f"{backup.paths[0]}.{graph.arcs[backup.over[0]].tail}"
     else:
@@ -162,6 +173,14 @@ def _keys(scenario: Resolved, name: str, its: Protection, problems: Problems) ->
     for index, link in enumerate(its.link):
         if link not in scenario.written.links and link not in scenario.arc:
             problems.unknown((*at, "link", index), "link", link, scenario.written.links)
+    if its.kind == "ti-lfa" and not is_auto(scenario, its):
+        message = "ti-lfa computes its repair lists: `backup: auto`"
+        problems.add("protection", (*at, "kind"), message, given=str(its.backup or "no backup"))
+    if its.kind == "ti-lfa":
+        for key in ("bandwidth", "constraints"):
+            if key in its.model_fields_set:
+                message = f"{key} has no meaning with ti-lfa: repair lists follow IP routing"
+                problems.add("relation", (*at, key), message, at_key=True)
     if not is_auto(scenario, its):
         for key in ONLY_AUTO:
             if key in its.model_fields_set:

@@ -11,7 +11,8 @@ from trunkline import te
 from trunkline.scenario.recovery import LOCAL, Protection
 from trunkline.scenario.resolved.backed import Backed, Backup, Gap
 from trunkline.scenario.resolved.placement import arcs_of, asked_of, refused
-from trunkline.scenario.resolved.resolved import Resolved
+from trunkline.scenario.resolved.resolved import Resolved, Sid
+from trunkline.scenario.resolved.segments import active, followed
 from trunkline.scenario.te import Constraints
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from trunkline.te.topology import Topology
 
 __all__ = ["Finder"]
+
+DEPTH = 4
+"""Labels that a packet can carry at once."""
 
 
 class Finder:
@@ -52,6 +56,13 @@ class Finder:
     def serve(self, path: str) -> None:
         """Finds what protects a path."""
         arcs = arcs_of(self.scenario, self.scenario.paths[path])
+        if self.its.kind == "ti-lfa":
+            self._lists(path, arcs)
+            return
+        if path in self.scenario.segmented and self.its.kind != "backup":
+            self.into.places += 1
+            self._gap(path, f"path {path}", f"it has segments: {self.its.kind} needs a route")
+            return
         if arcs is None:
             if self.scenario.paths[path].through:
                 self.into.places += 1
@@ -110,6 +121,55 @@ class Finder:
         over = arcs[at : repair.last]
         backup = Backup(self.name, self._word(arcs[at], protect), repair, over, by)
         self._bypasses.setdefault(key, []).append(backup)
+        return backup
+
+    def _lists(self, path: str, arcs: "Arcs | None") -> None:
+        """Repair lists at every hop of a policy of segment routing."""
+        if path not in self.scenario.segmented or arcs is None:
+            self.into.places += 1
+            self._gap(path, f"path {path}", "ti-lfa needs a path with segments")
+            return
+        for at, arc in enumerate(arcs):
+            if self._covers(arc):
+                self.into.places += 1
+                left = active(self.scenario, path, at)
+                found = self._list(arcs, at, left)
+                if isinstance(found, str):
+                    self._gap(path, self._word(arc, self.its.protect), found)
+                else:
+                    self._use(found, path)
+
+    def _list(self, arcs: "Arcs", at: int, left: list[Sid]) -> Backup | str:
+        """The repair list of a hop, towards the end of the segment that is active there."""
+        graph, arc = self.graph, arcs[at]
+        start, target = graph.arcs[arc].tail, graph.node[left[0].node]
+        key = arc, target, "ti-lfa"
+        if key in self._bypasses:
+            return self._bypasses[key][0]
+        repair = te.ti_lfa.ti_lfa(graph, graph.igp, arc, target, self.its.protect)
+        if repair is None:
+            return f"no other way leads from {start} to {left[0].node}"
+        if len(repair.segments) + len(left) > DEPTH:
+            return f"the repair list makes {len(repair.segments) + len(left)} labels"
+        sids = [Sid(graph.arcs[repair.path[0]].head, self.scenario.arcs[repair.path[0]].name)]
+        for each in repair.segments:
+            over = None if each.arc is None else self.scenario.arcs[each.arc].name
+            sids.append(Sid(graph.nodes[each.node], over))
+        if sids[-1].node != left[0].node:
+            sids.append(Sid(left[0].node))
+        way, _ = followed(self.scenario, graph, start, sids)
+        nodes = graph.along(tuple(way))
+        if len(set(nodes)) < len(nodes):
+            return "the repair list leads through a node twice"
+        last = [int(graph.head[each]) for each in arcs].index(target, at) + 1
+        by = te.shared.events(graph, (arc,), nodes=False)
+        if self.its.protect == "node":
+            by |= {("node", int(graph.head[arc]))}
+        word = self._word(arc, "link" if last == at + 1 else self.its.protect)
+        its = te.repair.Repair(at, last, tuple(way), self.its.protect)
+        listed = tuple((sid.node, sid.arc) for sid in sids)
+        backup = Backup(self.name, word, its, arcs[at:last], by, segments=listed)
+        self._bypasses[key] = [backup]
         return backup
 
     def _standby(self, path: str, arcs: "Arcs") -> None:

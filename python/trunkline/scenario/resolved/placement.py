@@ -273,6 +273,8 @@ def _keys(scenario: Resolved, name: str, path: Path, problems: Problems) -> None
         problems.add("relation", (*at, "to"), "a path leads from one node to another")
     only = ("from_", "to", "minimise", "include_any", "include_all", "exclude", "via", "max_hops")
     for field in (*only, "max_delay", "disjoint_from"):
+        if path.segments and field == "from_":
+            continue
         if not auto and field in path.model_fields_set:
             key = field.rstrip("_")
             message = f"{key} has a meaning with `route: auto` alone"

@@ -35,6 +35,7 @@ def _protected(scenario: Resolved, protection: Protection) -> tuple[str, ...]:
         and span(scenario, protection, name) is not None
         and not shared(scenario, protection, name)
         and not (protection.kind == "facility-bypass" and scenario.paths[name].through)
+        and (protection.kind == "backup" or name not in scenario.segmented)
     )
 
 
@@ -67,7 +68,8 @@ def shared(scenario: Resolved, protection: Protection, working: str) -> list[str
         return []
     theirs = {arc.link for arc in _links(scenario, protection.backup)}
     crossed = guarded(scenario, protection, working)
-    return list(dict.fromkeys(arc.link for arc in crossed if arc.link in theirs))
+    own = [arc.link for arc in crossed if covers(protection, arc)]
+    return list(dict.fromkeys(link for link in own if link in theirs))
 
 
 def guarded(scenario: Resolved, protection: Protection, working: str) -> list[Arc]:

@@ -18,7 +18,7 @@ from trunkline.scenario.schedule import Schedule
 from trunkline.scenario.shares import Class
 from trunkline.scenario.sla import Bound, Sla
 
-__all__ = ["Arc", "Crossing", "Hop", "Offered", "Resolved", "Route", "breaks"]
+__all__ = ["Arc", "Crossing", "Hop", "Offered", "Resolved", "Route", "Sid", "breaks"]
 
 if TYPE_CHECKING:
     from trunkline.te.place import Placement
@@ -122,6 +122,21 @@ class Route:
     crossings: list[Crossing]
 
 
+class Sid(NamedTuple):
+    """A segment of a policy.
+
+    Attributes
+    ----------
+    node : str
+        Where it ends.
+    arc : str or None
+        Direction of the link of an adjacency segment; None for a node segment.
+    """
+
+    node: str
+    arc: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Offered:
     """A demand between two nodes.
@@ -181,6 +196,8 @@ class Resolved:
         Bandwidth that each path asks for [bit/s], and its class type.
     placement : te.place.Placement or None
         Where computed routes came from; None where all are written.
+    segmented : dict
+        Segments of each path that is a policy of segment routing.
     backed : Backed or None
         Computed backups; None where no protection asks for any.
     before_scale : Resolved or None
@@ -213,6 +230,7 @@ class Resolved:
     requests: dict[str, str] = field(default_factory=dict)
     classes: dict[str | None, dict[str, Class]] = field(default_factory=dict)
     routes: dict[str, Route] = field(default_factory=dict)
+    segmented: dict[str, tuple[Sid, ...]] = field(default_factory=dict)
     bounds: list[Bound] = field(default_factory=list)
     demands: dict[str, Offered] = field(default_factory=dict)
     reserved: dict[str, tuple[int, int]] = field(default_factory=dict)

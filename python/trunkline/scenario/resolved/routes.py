@@ -29,6 +29,12 @@ def _crossings(
         return crossed[name]
     path, own = scenario.paths[name], hops[name] or []
     result: list[Crossing] = []
+    if name in scenario.segmented:
+        left = list(scenario.segmented[name])
+        for hop in own:
+            left = left[1:] if hop.target == left[0].node else left
+            result.append(Crossing(scenario.arc[hop.over], len(left), frozenset({name})))
+        return result
     for index, hop in enumerate(own):
         popped = path.php and not path.explicit_null and index == len(own) - 1
         labels = 0 if popped else 1
@@ -50,6 +56,8 @@ def _hops(scenario: Resolved, name: str, problems: Problems) -> list[Hop] | None
     None if the route is no route: it has gaps, loops or names that do not exist.
     """
     route = scenario.paths[name].route
+    if not route and "route" not in scenario.paths[name].model_fields_set:
+        return None  # reported with its segments, or as lacking both
     path: Path = ("paths", name, "route")
     before = len(problems.found)
     tunnels = _tunnels(scenario, name, problems)

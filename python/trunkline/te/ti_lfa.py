@@ -1,0 +1,154 @@
+"""Repair paths of segment routing that need no loop-free neighbour (TI-LFA).
+
+The packet is sent to the first node of the post-convergence path. From there it follows a list of
+segments: node segments where shortest paths before the failure avoid what failed, whichever of
+several equal ones is taken, adjacency segments elsewhere. The list ends at the first node from
+which all shortest paths to the destination avoid it (Q-space).
+
+Source: RFC 9855 sections 5 and 6 (P-space of the neighbour, Q-space, repair list); RFC 7490 (the
+spaces). Differs: of several repair nodes that give one list as short, the nearest to the point of
+local repair is taken. Ties of the post-convergence path are those of `te.cspf`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trunkline.te.cspf import shortest
+from trunkline.te.disjoint import Apart, sharing
+from trunkline.te.spf import distances, equal_cost
+from trunkline.te.topology import Bools, Ints, Path, Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One instruction of a repair list.
+
+    Parameters
+    ----------
+    node : int
+        Node where it ends.
+    arc : int or None
+        The link of an adjacency segment; None for a node segment.
+    """
+
+    node: int
+    arc: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RepairList:
+    """What the node before a failure puts on a packet.
+
+    Parameters
+    ----------
+    path : tuple of int
+        Arcs of the post-convergence path.
+    segments : tuple of Segment
+        From the outermost; none if the next node of the path is a loop-free alternate.
+    """
+
+    path: Path
+    segments: tuple[Segment, ...]
+
+
+def ti_lfa(
+    topology: Topology,
+    metric: Ints,
+    failed: int,
+    target: int,
+    protect: Apart = "link",
+    max_depth: int | None = None,
+) -> RepairList | None:
+    """The repair list for a destination whose next hop is a link that fails.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph, E arcs.
+    metric : array of int64, shape (E,)
+        Cost of each arc, 1 or more.
+    failed : int
+        Arc from the point of local repair to its next hop.
+    target : int
+        Destination.
+    protect : {"link", "node", "risk"}
+        What fails: the link, its far node (the link where that is the destination), or all links
+        that share a risk with it.
+    max_depth : int, optional
+        Segments that a packet may get.
+
+    Returns
+    -------
+    RepairList or None
+        None if no path is left, or the list is too long.
+    """
+    source = int(topology.tail[failed])
+    dead = _dead(topology, failed, target, protect)
+    path = shortest(topology, source, target, metric, ~dead, np.ones(len(metric)))
+    if path is None:
+        return None
+    nodes = [int(topology.head[arc]) for arc in path]
+    tainted = crossing(topology, metric, np.array(nodes), dead)
+    segments: list[Segment] = []
+    at = 0
+    # From nodes[at] the packet must come to a node of Q-space; the last node is the destination.
+    while tainted[-1, nodes[at]]:
+        clean = [step for step in range(at + 1, len(nodes)) if not tainted[step, nodes[at]]]
+        ends = [step for step in clean if not tainted[-1, nodes[step]]]
+        if ends:
+            at = ends[0]
+            segments.append(Segment(nodes[at]))
+        elif clean:
+            at = clean[-1]
+            segments.append(Segment(nodes[at]))
+        else:
+            at += 1
+            segments.append(Segment(nodes[at], path[at]))
+    if max_depth is not None and len(segments) > max_depth:
+        return None
+    return RepairList(path, tuple(segments))
+
+
+def _dead(topology: Topology, failed: int, target: int, protect: Apart) -> Bools:
+    head = int(topology.head[failed])
+    if protect == "node" and head != target:
+        dead: Bools = (topology.head == head) | (topology.tail == head)
+        return dead
+    dead = np.zeros(len(topology.tail), dtype=bool)
+    dead[list(sharing(topology, (failed,), "risk" if protect == "risk" else "link"))] = True
+    return dead
+
+
+def crossing(topology: Topology, metric: Ints, targets: Ints, dead: Bools) -> Bools:
+    """Nodes some of whose shortest paths before a failure cross what fails.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph, N nodes.
+    metric : array of int64, shape (E,)
+        Cost of each arc.
+    targets : array of int64, shape (T,)
+        Destinations.
+    dead : array of bool, shape (E,)
+        Arcs that fail.
+
+    Returns
+    -------
+    array of bool, shape (T, N)
+        True also where there is no path. Where false, the node is in the Q-space of the
+        destination, and the destination in the P-space of the node.
+    """
+    away = distances(topology, metric, targets)
+    on = equal_cost(topology, metric, away)
+    found = ~np.isfinite(away)
+    for row in range(len(targets)):
+        for node in np.argsort(away[row], kind="stable").tolist():
+            found[row, node] |= any(
+                on[row, arc] and (dead[arc] or found[row, int(topology.head[arc])])
+                for arc in topology.leaving[node]
+            )
+    return found

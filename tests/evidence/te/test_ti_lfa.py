@@ -1,0 +1,93 @@
+"""Repair lists of TI-LFA: rings worked by hand, and every branch walked on random networks."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from trunkline.te.ti_lfa import RepairList, ti_lfa
+from trunkline.te.topology import Arc, both, topology
+
+
+def ring(count, dear=None):
+    names = [str(number) for number in range(1, count + 1)]
+    pairs = list(zip(names, names[1:] + names[:1], strict=True))
+    return topology(names, both(Arc(a, b, 1, igp=10 if {a, b} == dear else 1) for a, b in pairs))
+
+
+def said(graph, target, protect="link"):
+    """The list for a packet from 1 whose link to 2 fails."""
+    repair = ti_lfa(graph, graph.igp, graph.path("1", "2")[0], graph.node[target], protect)
+    assert isinstance(repair, RepairList)
+    return [
+        graph.nodes[each.node]
+        if each.arc is None
+        else f"{graph.arcs[each.arc].tail}-{graph.arcs[each.arc].head}"
+        for each in repair.segments
+    ]
+
+
+# Rings of unit metric, link 1-2 fails. n = 5: from 5 the ways to 4 and 3 avoid the link, from 4 and
+# 3 so do those to 2: both would do, 4 is the nearer. n = 6: from 6 to 3 both ways have 3 links, so
+# 3 is not in P-space; from 5 to 2 the same, so 5 is not in Q-space: 4 alone.
+RINGS = [(3, "2", []), (4, "2", ["3"]), (5, "2", ["4"]), (6, "2", ["4"]), (7, "2", ["5"])]
+
+
+@pytest.mark.parametrize(("count", "target", "segments"), [*RINGS, (6, "3", ["5"])])
+def test_rfc9855_s6_repair_lists_of_rings(count, target, segments):
+    assert said(ring(count), target) == segments
+
+
+def test_rfc9855_s6_an_adjacency_segment_where_the_spaces_do_not_meet() -> None:
+    # With 10 on 4-5 the way from 5 to 4 is 5 6 1 2 3 4, over what failed.
+    assert said(ring(6, {"4", "5"}), "2") == ["5", "5-4"]
+
+
+def test_a_list_longer_than_the_depth_and_a_bridge_have_no_repair():
+    graph = ring(6, {"4", "5"})
+    link = graph.path("1", "2")[0]
+    assert ti_lfa(graph, graph.igp, link, graph.node["2"], max_depth=1) is None
+    line = topology("AB", both([Arc("A", "B", 1)]))
+    assert ti_lfa(line, line.igp, 0, 1) is None
+
+
+@pytest.mark.parametrize("protect", ["link", "node"])
+@pytest.mark.parametrize("seed", range(6))
+def test_every_branch_of_a_repair_avoids_the_failure_and_arrives(seed, protect):
+    drawn = nx.gnm_random_graph(11, 19, seed=seed)
+    draw = np.random.default_rng(seed)
+    nodes = [f"n{node}" for node in drawn]
+    arcs = [Arc(nodes[a], nodes[b], 1, igp=int(draw.integers(1, 6))) for a, b in drawn.edges]
+    graph = topology(nodes, both(arcs))
+    whole = nx.Graph()
+    whole.add_nodes_from(nodes)
+    whole.add_weighted_edges_from((arc.tail, arc.head, arc.igp) for arc in arcs)
+    repaired = 0
+    for failed, arc in enumerate(graph.arcs):
+        for target in nodes:
+            if target == arc.tail or not nx.has_path(whole, arc.head, target):
+                continue
+            left = whole.copy()
+            gone = protect == "node" and arc.head != target
+            left.remove_node(arc.head) if gone else left.remove_edge(arc.tail, arc.head)
+            repair = ti_lfa(graph, graph.igp, failed, graph.node[target], protect)
+            if not nx.has_path(left, arc.tail, target):
+                assert repair is None
+                continue
+            assert repair is not None
+            repaired += 1
+            way = graph.along(repair.path)
+            length = nx.dijkstra_path_length(left, arc.tail, target)
+            assert graph.igp[list(repair.path)].sum() == length
+            at = way[1]
+            assert left.has_edge(arc.tail, at)
+            for segment in (*repair.segments, None):
+                end = target if segment is None else graph.nodes[segment.node]
+                if segment is not None and segment.arc is not None:
+                    assert left.has_edge(at, end)
+                else:
+                    # Tables are still those before the failure: each of the equal shortest paths.
+                    for one in nx.all_shortest_paths(whole, at, end, weight="weight"):
+                        assert nx.is_path(left, one)
+                at = end
+            assert at == target
+    assert repaired > 20
