@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from trunkline.cli.reproduce_command import command
 from trunkline.report.verdict import of_study
 from trunkline.study.language.claims import Claim, Tables, Verdict
 from trunkline.study.outcome.cells import inside
@@ -58,3 +63,47 @@ def test_the_page_tells_undecided_from_broken() -> None:
     ]
     facts = of_study({"cells": [], "claims": claims, "seeds": 5})
     assert [fact.sign for fact in facts] == ["held", "broken", "undecided"]
+
+
+def test_a_single_seed_decides_nothing_but_published_values_stand() -> None:
+    """Section 5: a claim of one seed was judged by its mean."""
+    assert judged("a > 0", 50.0).outcome == "undecided"
+    assert judged("a >= 40", 50.0).outcome == "undecided"
+    tables = Tables({("1", "a"): np.array([[50.0]])}, {"1": ("row",)}, {"1": [1.0]}, "1")
+    published = Claim(name="c", says="c", that="a > 0").judge(replace(tables, chance=False))
+    assert published is not None
+    assert published.held
+
+
+STUDY = """
+study: 1
+name: one
+title: One link
+scenario: link.yaml
+seeds: {seeds}
+columns: {{goodput: {{table: flows, where: {{flow: f}}, measure: goodput_bit_s, unit: Mbit/s}}}}
+claims: [{{name: c, says: it carries that, that: "goodput {sign} {limit}"}}]
+"""
+LINK = """
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 1 Mbit/s}}
+flows: {f: {agent: udp, from: A, to: B, rate: 800 kbit/s, size: 500 B, arrivals: poisson}}
+run: {duration: 2 s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("sign", "limit", "seeds", "status"),
+    [(">", 0.1, 3, 0), (">", 5, 3, 3), (">", 0.1, 1, 6), ("<", 5, 1, 6)],
+)
+def test_reproduce_ends_with_the_outcome_of_its_claims(
+    tmp_path: Path, sign: str, limit: float, seeds: int, status: int
+) -> None:
+    """Section 5: 0 held, 3 refuted, 6 undecided, as `verify` has it."""
+    (tmp_path / "link.yaml").write_text(LINK)
+    study = tmp_path / "one.yaml"
+    study.write_text(STUDY.format(sign=sign, limit=limit, seeds=seeds))
+    done = CliRunner().invoke(command, [str(study), "--judge"], standalone_mode=False)
+    assert done.exception is None, done.exception
+    assert done.return_value == status

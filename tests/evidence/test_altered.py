@@ -37,6 +37,7 @@ def test_no_alteration_agrees_and_the_page_says_what_told_it(name: str, what: st
 
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_nothing_unaltered_differs_over_twenty_seeds(name: str) -> None:
+    # Where nothing is left to chance but the traffic, which both sides share, seeds tell little.
     found = verdict(name, seeds=20 if SUBJECTS[name].chance else 3)
     assert [each for each in found.rows if each.outcome == "differs"] == []
     # A gate that said "undecided" of everything would pass too.

@@ -18,11 +18,14 @@ use trunkline_agent::{tcp::TcpConfig, udp::UdpConfig};
 use trunkline_port::meter::MeterConfig;
 use trunkline_port::sched::SchedulerConfig;
 
+/// Version of the format of networks: another one is refused.
+pub const FORMAT: u32 = 2;
+
 /// A whole network and its run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// Version of this format: 2.
+    /// Version of this format: [`FORMAT`].
     pub format: u32,
     /// Name of the scenario.
     pub name: String,

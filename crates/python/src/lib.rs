@@ -3,15 +3,23 @@
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use trunkline_engine::network::Measure;
+use trunkline_engine::network::{Measure, FORMAT};
 use trunkline_engine::{Cause, Colour, Ecn, Failure, Network, Table};
 
 mod capture;
 mod stream;
 
 fn parse(network: &str) -> PyResult<Network> {
-    serde_json::from_str(network)
-        .map_err(|error| PyValueError::new_err(format!("network: {error}")))
+    serde_json::from_str(network).map_err(|error| {
+        // Keys of another format are unknown here: its number says more than the first of them.
+        let said = serde_json::from_str::<serde_json::Value>(network).ok();
+        let format = said.and_then(|network| network.get("format")?.as_u64());
+        let why = match format.filter(|format| *format != u64::from(FORMAT)) {
+            Some(its) => format!("its format is {its}; this version runs format {FORMAT}"),
+            None => error.to_string(),
+        };
+        PyValueError::new_err(format!("network: {why}"))
+    })
 }
 
 fn raise(failure: &Failure) -> PyErr {

@@ -100,6 +100,9 @@ def command(
                 add_exhibits(name, out, threads=threads)
             write_report(out)
     written = done.to_json()
-    broken = [claim for claim in written["claims"] if not claim["held"]]
-    broken += [each for each in written.get("criteria", []) if not each["agrees"]]
-    return Status.NOT_HELD if judge and broken else Status.DONE
+    outcomes = {claim["outcome"] for claim in written["claims"]}
+    if not judge:
+        return Status.DONE
+    if "refuted" in outcomes or not all(each["agrees"] for each in written.get("criteria", [])):
+        return Status.NOT_HELD
+    return Status.UNDECIDED if "undecided" in outcomes else Status.DONE

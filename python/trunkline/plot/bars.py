@@ -14,6 +14,8 @@ from trunkline.stats import Interval, across
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MOST_BARS = 40
+"""Names that can be read beside each other."""
 TABLES = ("flows", "classes", "ports", "paths")
 UNITS = {"bit/s": ("Mbit/s", 1e-6), "s": ("ms", 1e3), "%": ("%", 100.0)}
 """Units of the pictures, and the factors to them, by those of the tables."""
@@ -60,13 +62,13 @@ def bars(sources: Sequence[Source], choice: Choice) -> Figure:
         raise Lacking(msg)
     label, unit, scale = _unit(column(table, measure))
     ended = any(each.low is not None for found in values for each in found.values())
+    listed, more = _largest(list(names), values)
     with style():
         figure, axes = canvas(
-            choice.title or f"{label[:1].upper()}{label[1:]} of {table}",
+            choice.title or f"{label[:1].upper()}{label[1:]} of {table}{more}",
             "ends: 95 % interval of the mean of the runs" if ended else "",
             f"{label} [{unit}]",
         )
-        listed = list(names)
         width = 0.8 / len(sources)
         for number, (source, found) in enumerate(zip(sources, values, strict=True)):
             offset = (number - (len(sources) - 1) / 2) * width
@@ -103,6 +105,18 @@ def bars(sources: Sequence[Source], choice: Choice) -> Figure:
         axes.margins(x=0.02)
         legend(axes)
     return figure
+
+
+def _largest(names: list[str], values: Sequence[dict[str, Interval]]) -> tuple[list[str], str]:
+    """Names that a picture has room for, in their order, and what to say of the others."""
+    if len(names) <= MOST_BARS:
+        return names, ""
+
+    def size(name: str) -> float:
+        return max(abs(found[name].mean) for found in values if name in found)
+
+    kept = set(sorted(names, key=size, reverse=True)[:MOST_BARS])
+    return [name for name in names if name in kept], f", the {MOST_BARS} largest of {len(names)}"
 
 
 def _table(source: Source, measure: str, wanted: str | None) -> str:

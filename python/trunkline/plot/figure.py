@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,16 @@ _STYLE: dict[Any, Any] = {
 }
 
 FORMATS = ("png", "svg", "pdf")
+
+
+def colour_of(number: int) -> str:
+    """A colour for each of many: those of the palette first, then other hues, no two alike."""
+    if number < len(COLOURS) - 1:
+        return COLOURS[number]
+    # Steps of the golden section of the circle never meet; lightness tells near hues apart.
+    hue = number * (5**0.5 - 1) / 2 % 1
+    parts = colorsys.hls_to_rgb(hue, (0.35, 0.5, 0.62)[number % 3], 0.75)
+    return "#" + "".join(f"{round(255 * part):02X}" for part in parts)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 
-from trunkline.plot.figure import COLOURS
+from trunkline.plot.figure import colour_of
 from trunkline.plot.layout import Place, layout
 from trunkline.plot.sketch import Line, Sketch, Way
 from trunkline.results.render import printable
@@ -232,7 +232,7 @@ def _way(canvas: Canvas, way: Way, number: int) -> None:
     joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
     kind = "path backup" if way.backup_of else "path"
     canvas.parts.append(
-        f'<polyline class="{kind}" stroke="{_colour(number)}" points="{joined}">'
+        f'<polyline class="{kind}" stroke="{colour_of(number)}" points="{joined}">'
         f"<title>{_text(f'{way.name}: {_hops(way)}; {_kind(way)}')}</title></polyline>"
     )
 
@@ -274,7 +274,7 @@ def _legend(canvas: Canvas, ways: tuple[Way, ...], more: int, height: float) -> 
         said += f" (backup of {', '.join(map(printable, way.backup_of))})" if way.backup_of else ""
         said = said if len(said) <= 36 else said[:35] + "…"
         canvas.parts.append(
-            f'<line class="{kind}" stroke="{_colour(number)}" x1="{x:.0f}" y1="{y - 4:.0f}" '
+            f'<line class="{kind}" stroke="{colour_of(number)}" x1="{x:.0f}" y1="{y - 4:.0f}" '
             f'x2="{x + 34:.0f}" y2="{y - 4:.0f}"/>'
             f'<text x="{x + 42:.0f}" y="{y:.0f}">{escape(said)}</text>'
         )
@@ -286,10 +286,6 @@ def _legend(canvas: Canvas, ways: tuple[Way, ...], more: int, height: float) -> 
         )
         height += LEGEND_ROW
     return height
-
-
-def _colour(number: int) -> str:
-    return COLOURS[number % (len(COLOURS) - 1)]
 
 
 def _hops(way: Way) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trunkline.plot.figure import COLOURS
+from trunkline.plot.figure import colour_of
 from trunkline.plot.sketch import Sketch
 from trunkline.results.render import printable
 
@@ -35,7 +35,7 @@ def dot(sketch: Sketch) -> str:
         way = "none" if line.both_ways else "forward"
         lines.append(f"  {ids[a]} -> {ids[b]} [label={_quoted(line.about)}, dir={way}];")
     for number, path in enumerate(sketch.ways):
-        colour = COLOURS[number % (len(COLOURS) - 1)]
+        colour = colour_of(number)
         style = "dashed" if path.backup_of else "solid"
         for place, (a, b) in enumerate(path.hops):
             # The name once, or it would stand at every hop.
@@ -75,7 +75,7 @@ def mermaid(sketch: Sketch) -> str:
         lines.append(f"  {ids[a]} {arrow}|{_entity(line.about)}| {ids[b]}")
         edge += 1
     for number, path in enumerate(sketch.ways):
-        colour = COLOURS[number % (len(COLOURS) - 1)]
+        colour = colour_of(number)
         arrow = "-.->" if path.backup_of else "-->"
         for place, (a, b) in enumerate(path.hops):
             label = f"|{_entity(path.name)}|" if place == 0 else ""

@@ -21,6 +21,8 @@ LEAST_LENGTH, SHORT_LENGTH = 84.0, 110.0
 """Shorter links have no caption; a little longer ones only their capacity [px]."""
 ALONG = (0.5, 0.38, 0.62, 0.26, 0.74)
 """Shares of a link's length at which its caption may stand, the best first."""
+MOST_COVERED = 0.1
+"""Share of a caption that may lie on other words or on nodes; a link's tooltip says all of it."""
 NEAR = 150.0
 """More than half a caption's width [px]."""
 
@@ -112,7 +114,7 @@ def place(wanted: Sequence[Wanted], spots: Sequence[Point], radius: float) -> li
     """Find a place for each caption, one after the other.
 
     Of the places beside its link each takes the first that covers nothing, or the one that
-    covers least.
+    covers least. A caption that would cover others or nodes is left out, those of losses last.
 
     Parameters
     ----------
@@ -127,13 +129,16 @@ def place(wanted: Sequence[Wanted], spots: Sequence[Point], radius: float) -> li
     taken = [_Box(x, y, radius, radius) for x, y in spots]
     arrows = [box for each in wanted for box in _along(each)]
     captions = []
-    for each in wanted:
+    for each in sorted(wanted, key=lambda each: not any(lossy for _, lossy in each.texts)):
         if not each.texts:
             continue
         choices = _choices(each, middle)
         near = _near(choices, taken) + _near(choices, arrows)
         covered = [sum(map(box.covers, near)) for box in choices]
         best = choices[covered.index(min(covered))]
+        hidden = sum(best.covers(box) for box in _near([best], taken))
+        if hidden > MOST_COVERED * 4 * best.half_width * best.half_height:
+            continue
         taken.append(best)
         top = best.y - best.half_height
         captions.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -161,7 +162,7 @@ def of_study(folder: Path) -> str:
 
 def of_sweep(folder: Path) -> str:
     """Write the page of a study of many points, kept in a folder."""
-    record = sweep.record(folder)
+    record = sweep.read(folder)
     about = {
         "figures": sweep.figures(record),
         "facts": sweep.facts(record),
@@ -171,11 +172,19 @@ def of_sweep(folder: Path) -> str:
         "asked": "Whether to believe it",
         "compared": "What came out",
     }
-    return _of_record(record, about, sweep.exhibits(folder))
+    if record["failures"]:
+        about["asked"] = "Which class breaks under which failure"
+    first = sweep.failures(record["failures"])
+    return _of_record(record, about, sweep.exhibits(folder), first)
 
 
-def _of_record(record: dict[str, Any], about: dict[str, Any], shown: list[Exhibit]) -> str:
-    tables = study.compared(record)
+def _of_record(
+    record: dict[str, Any],
+    about: dict[str, Any],
+    shown: list[Exhibit],
+    first: Sequence[study.Compared] = (),
+) -> str:
+    tables = [*first, *study.compared(record)]
     plots = [table.chart.to_json() for table in tables if table.chart is not None]
     data = embedded({"key": "study", "charts": plots})
     views = [view(exhibit, f"x{number}") for number, exhibit in enumerate(shown)]

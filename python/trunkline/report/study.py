@@ -123,7 +123,8 @@ def _grid(key: str, cells: list[Mapping[str, Any]], record: Mapping[str, Any]) -
     same = len({cell["unit"] for cell in cells}) == 1
     heads = [(str(record["row_title"]), "")]
     for name in columns:
-        heads.append((f"{name} [{units[name]}]" if same else name, "ours, 95 % interval"))
+        unit = f" [{units[name]}]" if same and units[name] != "1" else ""
+        heads.append((name + unit, "ours, 95 % interval"))
         if name in said:
             heads += [("publ.", f"{name} as published"), ("off", "ours over published, less one")]
     made = []

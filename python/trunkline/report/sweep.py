@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
+from math import inf, isnan
 from pathlib import Path
 from typing import Any
 
 from trunkline.report.exhibit import Exhibit
-from trunkline.report.verdict import Fact, Figure
+from trunkline.report.grids import MOST_OPEN, Cell, Grid
+from trunkline.report.study import Compared
+from trunkline.report.verdict import Fact, Figure, Sign
 from trunkline.report.words import count
 from trunkline.results import store
+from trunkline.stats.sla import said
+from trunkline.study.outcome import failing
+from trunkline.study.outcome.failing import Pair
 from trunkline.study.outcome.show import points
 from trunkline.study.run import frames
+from trunkline.study.run.measure import SLA
 
 MANIFEST = "manifest.json"
 
 MOST_EXHIBITS = 2
 
 
-def record(folder: Path) -> dict[str, Any]:
+def read(folder: Path) -> dict[str, Any]:
     """Give what a study says in the form of a reproduction without published values.
 
     Rows are values of the first parameter, columns the other parameters together.
@@ -36,17 +43,20 @@ def record(folder: Path) -> dict[str, Any]:
         row = labels[names[0]] if names else part or "all"
         others = ", ".join(f"{name} {labels[name]}" for name in names[1:])
         for name, its in found.items():
-            known = its is not None
+            title, unit = name, runs.units.get(name, "1")
+            if name in runs.agreements:
+                title, unit = f"runs that keep agreement {name.removeprefix(SLA)}", "%"
+                its = its and its.scaled(100)
             cells.append(
                 {
-                    "table": f"{part}: {name}" if part else name,
+                    "table": f"{part}: {title}" if part else title,
                     "row": row,
-                    "column": others or name,
-                    "unit": runs.units.get(name, "1"),
+                    "column": others or title,
+                    "unit": unit,
                     "published": None,
-                    "ours": its.mean if known else None,
-                    "low": its.low if known else None,
-                    "high": its.high if known else None,
+                    "ours": its and its.mean,
+                    "low": its and its.low,
+                    "high": its and its.high,
                     "note": "",
                 }
             )
@@ -62,6 +72,7 @@ def record(folder: Path) -> dict[str, Any]:
         "seeds": most or 0,
         "fewest": fewest or 0,
         "cells": cells,
+        "failures": failing.pairs(runs),
         "claims": [],
         "fitted": [],
         "summary": {
@@ -75,35 +86,102 @@ def record(folder: Path) -> dict[str, Any]:
     }
 
 
-def figures(said: dict[str, Any]) -> list[Figure]:
+def figures(record: dict[str, Any]) -> list[Figure]:
     """The few numbers that sum a study up."""
-    summary = said["summary"]
-    seeds = str(said["seeds"])
-    if said["fewest"] != said["seeds"]:
-        seeds = f"{said['fewest']} to {seeds}"
+    summary = record["summary"]
+    seeds = str(record["seeds"])
+    if record["fewest"] != record["seeds"]:
+        seeds = f"{record['fewest']} to {seeds}"
+    pairs: list[Pair] = record["failures"]
+    judged = [pair for pair in pairs if pair.bound is not None]
+    found = []
+    if judged:
+        hit = {pair.failure for pair in judged if pair.broken}
+        all_of = {pair.failure for pair in judged}
+        found.append(
+            Figure(f"{len(all_of - hit)} of {len(all_of)}", "failures keep every agreement")
+        )
     return [
+        *found,
         Figure(f"{count(summary['runs'])} of {count(summary['of'])}", "runs done"),
         Figure(count(summary["points"]), "points"),
         Figure(seeds, "runs a point"),
     ]
 
 
-def facts(said: dict[str, Any]) -> list[Fact]:
+def facts(record: dict[str, Any]) -> list[Fact]:
     """What speaks for the numbers, and against them."""
-    summary = said["summary"]
-    found = []
+    summary = record["summary"]
+    found = _answer(record["failures"])
     if summary["runs"] == summary["of"]:
         found.append(Fact("held", "The study is complete", f"hash {summary['hash']}"))
     else:
         missing = summary["of"] - summary["runs"]
         found.append(Fact("doubt", "The study is not complete", f"{count(missing)} runs to go"))
-    if said["fewest"] < 2:
+    if record["fewest"] < 2:
         detail = "an interval needs at least two runs with different seeds"
         found.append(Fact("doubt", "Some points have a single run", detail))
     else:
-        detail = f"95 % intervals by Student's t over at least {said['fewest']} runs"
+        detail = f"95 % intervals by Student's t over at least {record['fewest']} runs"
         found.append(Fact("held", "Every point has an interval", detail))
     return found
+
+
+def _answer(pairs: list[Pair]) -> list[Fact]:
+    """Which class breaks under which failure: the headline, then the worst of each class."""
+    if not pairs:
+        return []
+    broken = [pair for pair in pairs if pair.broken]
+    judged = any(pair.bound is not None for pair in pairs)
+    sign: Sign = "broken" if broken else "held" if judged else "known"
+    facts = [Fact(sign, failing.headline(pairs))]
+    for of_class in dict.fromkeys(pair.of_class for pair in broken[1:]):
+        if of_class == pairs[0].of_class:
+            continue
+        its = [pair for pair in broken if pair.of_class == of_class]
+        worst, more = its[0], len(its) - 1
+        detail = f"and under {more} more" if more else ""
+        says = f"{of_class} breaks under {worst.failure}: {worst.sentence()}"
+        facts.append(Fact("broken", says, detail))
+    return facts
+
+
+def failures(pairs: list[Pair]) -> list[Compared]:
+    """The tables of failures and classes, the worst first."""
+    if not pairs:
+        return []
+    classes, rows = failing.matrix(pairs)
+    made = []
+    if any(pair.bound for pair in pairs):
+        lines = [
+            [Cell(failure), *(_margin(of[name]) if name in of else Cell("–") for name in classes)]
+            for failure, of in rows
+        ]
+        note = "What the worst run leaves of the nearest bound, or how far it is beyond it."
+        heads = [("failure", ""), *((name, f"class {name}") for name in classes)]
+        grid = Grid("margins", "", heads, lines, note)
+        made.append(Compared("margins", "Margin of each class under each failure", "", grid, None))
+    lines = []
+    for pair in pairs[:MOST_OPEN]:
+        numbers = [(pair.loss, "1"), (pair.delay_p99, "s"), (pair.jitter, "s")]
+        cells = [Cell("–" if isnan(v) else said(v, unit), v) for v, unit in numbers]
+        promised = "" if pair.bound is None else f"{pair.bound.measure} of {pair.bound.sla}"
+        names = [Cell(pair.failure), Cell(pair.of_class), Cell(promised or "–")]
+        lines.append([*names, *cells, _margin(pair)])
+    heads = [("failure", ""), ("class", ""), ("nearest bound", "measure of which agreement")]
+    heads += [("loss", ""), ("delay p99", ""), ("jitter", ""), ("margin", "")]
+    note = "Loss, 99th percentile of delay and jitter: the greatest of the runs."
+    if len(pairs) > MOST_OPEN:
+        note = f"The worst {MOST_OPEN} of {len(pairs)}. {note}"
+    grid = Grid("fared", "", heads, lines, note, names=3)
+    made.append(Compared("fared", "How each class fares under each failure", "", grid, None))
+    return made
+
+
+def _margin(pair: Pair) -> Cell:
+    if pair.bound is None:
+        return Cell("–", inf)
+    return Cell(failing.margin(pair), pair.margin, "broken" if pair.broken else "held")
 
 
 def exhibits(folder: Path) -> list[Exhibit]:

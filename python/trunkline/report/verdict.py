@@ -11,6 +11,7 @@ from trunkline.report.exhibit import Exhibit
 from trunkline.report.loads import by_class, by_link
 from trunkline.report.stress import stressed
 from trunkline.report.words import count, length, number, quantity, ratio
+from trunkline.results.own_drops import own_drops
 
 Sign = Literal["held", "broken", "known", "doubt", "undecided"]
 
@@ -151,6 +152,9 @@ def of_run(exhibit: Exhibit) -> list[Fact]:
     from trunkline.stats.render import not_enough
 
     facts = [*_levels(exhibit), *_recovery(exhibit), *_failed(exhibit)]
+    if own := own_drops(exhibit.runs):
+        says, _, detail = own.partition("; ")
+        facts.append(Fact("doubt", says, detail))
     total = {
         name: sum(int(run.summary[name] or 0) for run in exhibit.runs)
         for name in (

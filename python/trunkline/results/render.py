@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from trunkline.results.own_drops import own_drops
 from trunkline.results.table import Scalar, Table
 from trunkline.results.tables import Field, column
 
@@ -53,7 +54,9 @@ def render(results: Results, *, width: int | None = None, colour: bool = False) 
     if len(results.timeline):
         shown.append(_timeline(results.timeline))
     summary = results.summary
-    last = (
+    own = own_drops([results])
+    last = f"{own}\n" if own else ""
+    last += (
         f"seed {results.seed}, {quantity(summary['measured_s'], 's')} measured, "
         f"{count(summary['packet_hops'])} packet-hops, results hash {results.hash()[:16]}"
     )

@@ -151,7 +151,7 @@ _RATES = (
         "application data handed over in order: `goodput_bytes` over the measured time; above the "
         "throughput where data that arrived during warm-up is handed over after it",
     ),
-    _derived("loss_ratio", "`packets_dropped` over `packets_sent`; null where none was sent"),
+    _derived("loss_ratio", "packets lost over packets sent; null where none was sent"),
 )
 _FLOW_DELAYS = _delays(_NONE_ARRIVED, "interarrival jitter (RFC 3550 section 6.4.1)")
 _ENDS = (
@@ -171,6 +171,7 @@ FLOWS: Final = (
     _count("bytes_delivered", "IP bytes of those"),
     _count("goodput_bytes", "application bytes handed over in order, each once"),
     _count("packets_dropped", "data packets lost anywhere"),
+    Field("packets_copied", "i64", "derived", "copies of data packets that 1+1 paths made"),
     _count("retransmissions", "segments sent again"),
     _count("timeouts", "expiries of the retransmission timer"),
     _count("fast_retransmits", "entries into fast retransmit"),
@@ -203,6 +204,7 @@ CLASSES: Final = (
     _count("bytes_delivered", "sum over the flows"),
     _count("goodput_bytes", "sum over the flows"),
     _count("packets_dropped", "sum over the flows"),
+    Field("packets_copied", "i64", "derived", "sum over the flows"),
     _count("reordered", "sum over the flows"),
     *(field for field in _CLASS_DELAYS if field.name in ("delay_min_ns", "delay_max_ns")),
     *_RATES,

@@ -17,6 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from trunkline.results import Results
 from trunkline.stats.interval import Interval, check_confidence, student_quantile
 
+BUCKET = 1 / 64
+"""Width of a bucket over its upper end, at most: an octave has 64."""
+
 
 class Histogram:
     """Counts by bucket.
@@ -108,10 +111,13 @@ def delays_by(results: Results, table: str = "flows") -> dict[str, Histogram]:
     names = flows["flow"] if table == "flows" else flows["dscp"]
     name_of = dict(zip(flows["flow"], names, strict=True))
     counts: dict[str, dict[int, int]] = {}
+    greatest = dict(zip(flows["flow"], flows["delay_max_ns"], strict=True))
     delays = results.delays
-    for flow, end, n in zip(delays["flow"], delays["upper_ns"], delays["packets"], strict=True):
+    for flow, upper, n in zip(delays["flow"], delays["upper_ns"], delays["packets"], strict=True):
         its = counts.setdefault(str(name_of[flow]), {})
-        its[int(end or 0)] = its.get(int(end or 0), 0) + int(n or 0)
+        # The last bucket ends where the delays do.
+        end = min(int(upper or 0), int(greatest[flow] or upper or 0))
+        its[end] = its.get(end, 0) + int(n or 0)
     return {name: Histogram(its) for name, its in counts.items()}
 
 
@@ -156,7 +162,7 @@ def pooled_quantile(
     Interval
         ``mean`` is the quantile *q* of the merged histogram and the ends are *q* ∓ *t s* / √*n*
         with *s*² the sum of (quantile of a run − *q*)² over *n* − 1, *t* of *n* − 1 degrees of
-        freedom. In the unit of the buckets.
+        freedom, at least the width of a bucket. In the unit of the buckets.
 
     Raises
     ------
@@ -175,4 +181,4 @@ def pooled_quantile(
     each = [part.quantile(probability) or 0 for part in filled]
     spread = math.fsum((value - point) ** 2 for value in each) / (n - 1)
     half = student_quantile((1 + confidence) / 2, n - 1) * math.sqrt(spread / n)
-    return Interval(float(point), point - half, point + half, n)
+    return Interval(float(point), point - half, point + half, n).at_least(point * BUCKET)

@@ -36,6 +36,13 @@ class Interval:
         """Half of the interval's width; None if there is no interval."""
         return None if self.high is None else self.high - self.mean
 
+    def at_least(self, half: float) -> Interval:
+        """The same, at least so far to either side: what is known no better has no narrower one."""
+        if self.low is None or self.high is None:
+            return self
+        low, high = min(self.low, self.mean - half), max(self.high, self.mean + half)
+        return Interval(self.mean, low, high, self.n)
+
     def scaled(self, factor: float) -> Interval:
         """The same in a unit of which one of the present is `factor`, above 0."""
         if self.low is None or self.high is None:

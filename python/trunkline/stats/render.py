@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from trunkline.results import Results
+from trunkline.results.own_drops import own_drops
 from trunkline.results.render import SHOWN_ROWS, add, draw, frame, mean_and_half
 from trunkline.results.tables import column
 from trunkline.stats.across import KEYS, Row, across
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _FLOWS = ("goodput_bit_s", "throughput_bit_s", "loss_ratio", "delay_mean_s", "delay_p99_s")
 _COMPLETIONS = ("unfinished", "fct_mean_s", "fct_p95_s", "fct_p99_s", "slowdown_mean")
+_CLASSES = ("goodput_bit_s", "loss_ratio", "delay_mean_s", "delay_p99_s", "jitter_s")
 _PORTS = ("utilisation", "loss_ratio", "wait_mean_s", "queue_mean_packets")
 
 ENOUGH = 0.1
@@ -57,6 +59,7 @@ def render_many(
             ("ports", _PORTS, {"packets_offered"}),
         )
     )
+    classes = runs[0].classes
     busy = [row for row in ports if row.measures["packets_offered"].mean > 0]
     tables = [
         _table("flows", flows, _FLOWS, "offered_bit_s"),
@@ -73,9 +76,12 @@ def render_many(
             and (row.key["sizes"] in ("all", "pages") or started != whole[row.key["flow"]])
         ]
         tables.insert(1, _table("completions", begun, _COMPLETIONS, "started"))
+    if 1 < len(classes) < len(flows):
+        shown = across(runs, "classes", interval=interval, columns={*_CLASSES, "offered_bit_s"})
+        tables.insert(1, _table("classes", shown, _CLASSES, "offered_bit_s"))
     last = f"mean ± half of the 95 % interval over {len(runs)} runs ({_KINDS[interval]})"
     tables[0].caption = "p99: of all runs' packets together, its interval by sections"
-    lines = [last, not_enough(flows)]
+    lines = [own_drops(runs), last, not_enough(flows)]
     if interval == "bca" and len(runs) < BCA_RUNS:
         lines.append(f"BCa of fewer than {BCA_RUNS} runs is too narrow: see --interval t")
     return draw(tables, "\n".join(filter(None, lines)), width=width, colour=colour)

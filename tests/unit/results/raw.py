@@ -62,6 +62,7 @@ def tables() -> dict[str, dict[str, tuple[str, bytes]]]:
             "bytes_delivered": column("i64", 18_000, 73_500, 0),
             "goodput_bytes": column("i64", 15_480, 71_540, 0),
             "packets_dropped": column("i64", 10, 1, 0),
+            "packets_copied": column("i64", 0, 0, 0),
             "retransmissions": column("i64", 0, 1, 0),
             "timeouts": column("i64", 0, 0, 0),
             "fast_retransmits": column("i64", 0, 1, 0),

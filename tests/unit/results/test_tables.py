@@ -79,6 +79,7 @@ def _with_delays(results: Results, upper_ms: list[int], flows: list[int]) -> Res
     raw = tables()
     raw["flows"]["packets_delivered"] = column("i64", 90, 30, 10)
     raw["flows"]["jitter_ns"] = column("f64", 1e6, 2e6, 6e6)
+    raw["flows"]["delay_max_ns"] = column("i64", *[10_000_000] * 3)
     raw["flows"]["reordered"] = column("i64", 5, 3, 4)
     raw["delays"] = {
         "flow": column("i64", *flows),

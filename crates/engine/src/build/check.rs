@@ -10,6 +10,10 @@ use trunkline_packet::MAX_DEPTH;
 
 /// The language compiles valid indices; a network written by hand may not have them.
 pub(crate) fn check_indices(network: &Network) -> Result<(), Failure> {
+    if network.format != crate::network::FORMAT {
+        let (its, ours) = (network.format, crate::network::FORMAT);
+        return Err(invalid(format!("its format is {its}; this version runs format {ours}")));
+    }
     let inside = |what: &str, index: u32, count: usize| {
         if (index as usize) < count {
             Ok(())

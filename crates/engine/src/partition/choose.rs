@@ -141,7 +141,7 @@ mod tests {
         let nodes: Vec<_> =
             (0..2 * ring).map(|node| serde_json::json!({ "name": format!("n{node}") })).collect();
         let network = serde_json::json!({
-            "format": 1, "name": "rings", "nodes": nodes, "links": links,
+            "format": 2, "name": "rings", "nodes": nodes, "links": links,
             "ports": [], "conditioners": [], "flows": [], "paths": [], "ftn": [], "ilm": [],
             "nhlfe": [], "probes": [],
             "run": { "duration_ns": 1, "warmup_ns": 0, "seed": 1, "trace": false,

@@ -45,6 +45,7 @@ impl<O: Observer> Simulation<O> {
             .ints("bytes_delivered", column(|t| t.delivered_bytes))
             .ints("goodput_bytes", goodput)
             .ints("packets_dropped", column(|t| t.dropped_packets))
+            .ints("packets_copied", column(|t| t.copied_packets))
             .ints("retransmissions", retransmissions)
             .ints("timeouts", timeouts)
             .ints("fast_retransmits", fast)

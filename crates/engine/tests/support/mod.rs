@@ -43,7 +43,7 @@ impl Lab {
         let everything_fits = ports::fifo(UNLIMITED);
         Self {
             network: Network {
-                format: 2,
+                format: trunkline_engine::network::FORMAT,
                 name: "test".into(),
                 nodes: vec![],
                 links: vec![],

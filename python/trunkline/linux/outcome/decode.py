@@ -250,7 +250,8 @@ def _raw_flows(flows: Sequence[Flow]) -> dict[str, tuple[str, bytes]]:
     columns = {"flow": _column("u32", list(range(len(flows))))}
     for name in counted:
         columns[name] = _column("i64", [getattr(each, name) or 0 for each in flows])
-    columns["acks_dropped"] = _column("i64", [0] * len(flows))
+    for name in ("packets_copied", "acks_dropped"):
+        columns[name] = _column("i64", [0] * len(flows))
     columns["reordered"] = _column("i64", [each.reordered or 0 for each in flows])
     ordered = [sorted(each.delays) for each in flows]
     means = [sum(each) / len(each) if each else math.nan for each in ordered]

@@ -228,7 +228,7 @@ function places(rows) {
   const read = rows.map((row) => /^(-?[\d.]+) ?(\S*)$/.exec(row));
   const rising = read.every((each, at) => each && each[2] === read[0][2] && (!at || Number(each[1]) > Number(read[at - 1][1])));
   if (rows.length <= 12 || !rising) return { at: (row) => row, apart: 1, axis: { min: -0.5, max: rows.length - 0.5, interval: 1,
-    axisLabel: { color: colour("soft"), hideOverlap: true, margin: 14, formatter: (value) => rows[value] || "", customValues: rows.map((_, row) => row) } } };
+    axisLabel: { color: colour("soft"), hideOverlap: true, showMaxLabel: true, rotate: rows.length > 8 || rows.join("").length > 90 ? 40 : 0, margin: 14, formatter: (value) => rows[value] || "", customValues: rows.map((_, row) => row) } } };
   const numbers = read.map((each) => Number(each[1]));
   const apart = Math.min(...numbers.slice(1).map((each, at) => each - numbers[at]));
   return { at: (row) => numbers[row], apart, axis: { min: numbers[0] - apart, max: numbers.at(-1) + apart,

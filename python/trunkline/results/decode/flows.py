@@ -33,6 +33,7 @@ _SUMMED = (
     "bytes_delivered",
     "goodput_bytes",
     "packets_dropped",
+    "packets_copied",
     "reordered",
 )
 
@@ -99,7 +100,7 @@ def classes(
 
     class_of = dict(zip(flows["flow"].to_list(), named, strict=True))
     # To merge histograms takes longer than all other columns together.
-    merged = functools.cache(lambda: _percentiles(list(members), class_of, delays))
+    merged = functools.cache(lambda: _percentiles(list(members), class_of, delays, flows))
 
     return {
         "class": Column([str(name) for name in members]),
@@ -122,14 +123,21 @@ def _one(merged: Callable[[], dict[str, Column]], which: str) -> Column:
 
 
 def _percentiles(
-    classes: Sequence[Any], class_of: Mapping[Any, Any], delays: Mapping[str, Column]
+    classes: Sequence[Any],
+    class_of: Mapping[Any, Any],
+    delays: Mapping[str, Column],
+    greatest: Mapping[str, Column],
 ) -> dict[str, Column]:
     """Percentiles of classes: of the histograms of their flows, which have the same buckets."""
     gathered: dict[Any, dict[int, int]] = {name: {} for name in classes}
+    flow_names, most = greatest["flow"].to_list(), greatest["delay_max_ns"].numbers()
+    ends = dict(zip(flow_names, most, strict=True))
     flows, uppers = delays["flow"].to_list(), delays["upper_ns"].numbers()
     for flow, upper, packets in zip(flows, uppers, delays["packets"].numbers(), strict=True):
         buckets = gathered[class_of[flow]]
-        buckets[upper] = buckets.get(upper, 0) + packets
+        # The last bucket ends where the delays do.
+        end = min(upper, int(ends[flow]))
+        buckets[end] = buckets.get(end, 0) + packets
     found = [_quantiles(sorted(buckets.items())) for buckets in gathered.values()]
     valid = mask(bool(buckets) for buckets in gathered.values())
     return {
@@ -151,10 +159,22 @@ def _total(values: Sequence[float], group: Iterable[int]) -> int:
     return sum(int(values[index]) for index in group)
 
 
+def _loss(counts: Rows | Mapping[str, list[int]]) -> Column:
+    """Packets of which no copy arrives over those sent, or over those that ended, if more."""
+    names = ("packets_sent", "packets_delivered", "packets_dropped", "packets_copied")
+    lost, wholes = [], []
+    for sent, delivered, dropped, copied in zip(*(counts[name] for name in names), strict=True):
+        # Of a packet and its copy one more is dropped or delivered than was sent.
+        lost.append(max(0, dropped - copied))
+        # Some of before the warm-up end after it.
+        wholes.append(max(sent, lost[-1] + delivered))
+    return ratio(lost, wholes)
+
+
 def _rates(counts: Rows | Mapping[str, list[int]], measured_s: float) -> dict[str, Column]:
     return {
         "offered_bit_s": rate(counts["bytes_sent"], measured_s),
         "throughput_bit_s": rate(counts["bytes_delivered"], measured_s),
         "goodput_bit_s": rate(counts["goodput_bytes"], measured_s),
-        "loss_ratio": ratio(counts["packets_dropped"], counts["packets_sent"]),
+        "loss_ratio": _loss(counts),
     }

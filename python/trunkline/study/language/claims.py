@@ -4,8 +4,8 @@ A claim is judged on the values of every seed, so that chance is told from effec
 be above or below (``>``, ``<``) is so in every cell by the 95 % interval of the difference over
 paired seeds; ``>=`` and ``<=`` compare means, where a limit is given. A claim is refuted where some
 interval lies wholly on the other side, and undecided where none does and one holds both sides, or
-holds anything: its half is larger than its mean. With a single seed, as with the published values
-themselves, the mean alone is judged.
+holds anything: its half is larger than its mean. A single seed decides nothing; published values
+are single too, and are judged as they stand.
 """
 
 from __future__ import annotations
@@ -99,6 +99,8 @@ class Tables:
         Table of columns that name none.
     errors : callable, optional
         Mean distance of ours from what was published, of a row.
+    chance : bool, default True
+        The values come out otherwise with other seeds; published ones do not.
     """
 
     values: Mapping[tuple[str, str], Values]
@@ -106,6 +108,7 @@ class Tables:
     numbers: Mapping[str, Sequence[float]] = field(default_factory=dict)
     own: str = ""
     errors: Callable[[str], float] = lambda _: float("nan")
+    chance: bool = True
 
     def columns(self, table: str | None) -> list[str]:
         """Names of a table's columns."""
@@ -131,7 +134,8 @@ def _judge(tree: ast.expr, scope: Tables) -> Verdict | None:
         left, right = formula.value(each.left, scope), formula.value(each.comparators[0], scope)
         if np.isnan(left.values).any() or np.isnan(right.values).any():
             return None
-        verdicts.append(_compared(left, formula.SIGNS[type(each.ops[0])], right))
+        sign = formula.SIGNS[type(each.ops[0])]
+        verdicts.append(_compared(left, sign, right, chance=scope.chance))
     return Verdict(overall(v.outcome for v in verdicts), "; ".join(v.detail for v in verdicts))
 
 
@@ -143,9 +147,11 @@ def overall(outcomes: Iterable[Outcome]) -> Outcome:
     return "undecided" if "undecided" in found else "held"
 
 
-def _side(off: Interval, value: Interval, sign: str) -> Outcome:
+def _side(off: Interval, value: Interval, sign: str, *, chance: bool) -> Outcome:
     """On which side of nothing a difference is that has to be above it, by mean or by interval."""
     if off.low is None or off.high is None:
+        if chance:
+            return "undecided"
         above = off.mean > 0 if sign in "<>" else off.mean >= 0
         return "held" if above else "refuted"
     if sign in "<>":
@@ -157,7 +163,7 @@ def _side(off: Interval, value: Interval, sign: str) -> Outcome:
     return "refuted" if off.high < 0 else "undecided"
 
 
-def _compared(left: Cells, sign: str, right: Cells) -> Verdict:
+def _compared(left: Cells, sign: str, right: Cells, *, chance: bool) -> Verdict:
     """``<`` and ``>`` by the interval of the paired difference, ``<=`` and ``>=`` by the means."""
     ours, theirs = formula.matched(left, right)
     if sign == "==":
@@ -168,7 +174,7 @@ def _compared(left: Cells, sign: str, right: Cells) -> Verdict:
     off = theirs - ours if sign in "<=" else ours - theirs
     values = np.broadcast_to(ours if left.values.shape[0] > 1 or ours.std() else theirs, off.shape)
     outcomes = [
-        _side(mean_interval(row.tolist()), mean_interval(value.tolist()), sign)
+        _side(mean_interval(row.tolist()), mean_interval(value.tolist()), sign, chance=chance)
         for row, value in zip(off, values, strict=True)
     ]
     held = [each == "held" for each in outcomes]

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+MOST_LETTERS = 60
+"""Of the names beside each other under the axis; with more they are turned."""
+
+
 def picture(runs: Runs, *, value: str | None = None, against: str | None = None) -> Figure:
     """Draw a value against a parameter, a line for each combination of the others.
 
@@ -65,11 +69,15 @@ def picture(runs: Runs, *, value: str | None = None, against: str | None = None)
             below = [0.0 if each.low is None else each.mean - each.low for _, each in line]
             above = [0.0 if each.high is None else each.high - each.mean for _, each in line]
             colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
-            panel.errorbar(
-                xs, means, yerr=[below, above], color=colour, marker=marker, capsize=2, label=label
-            )
+            # Names have no order: no line leads from one to the next.
+            join = {} if numeric else {"linestyle": "none"}
+            ends = [below, above]
+            how = {"color": colour, "marker": marker, "capsize": 2, "label": label, **join}
+            panel.errorbar(xs, means, yerr=ends, **how)
         if not numeric:
-            panel.set_xticks(range(len(names)), names)
+            slant = len(names) > 6 or sum(map(len, names)) > MOST_LETTERS
+            turned = {"rotation": 45, "ha": "right"} if slant else {}
+            panel.set_xticks(range(len(names)), names, **turned)
         panel.set_xlabel(f"{axis} [base unit]" if numeric and axis else axis)
         unit = runs.units.get(name, "1")
         panel.set_ylabel(name if unit == "1" else f"{name} [{unit}]")

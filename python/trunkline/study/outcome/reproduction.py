@@ -91,7 +91,8 @@ class Reproduction:
 
     def _claims(self) -> list[Judged]:
         ours = self._speaks_of(self.measured.columns)
-        theirs = replace(self._speaks_of(self._published_columns()), errors=lambda _: math.nan)
+        theirs = self._speaks_of(self._published_columns())
+        theirs = replace(theirs, errors=lambda _: math.nan, chance=False)
         judged = []
         for claim in self.study.claims:
             verdict = claim.judge(ours)

@@ -10,13 +10,17 @@ from typing import Any
 
 from trunkline.results.render import add, draw, frame, percent
 from trunkline.stats import Interval, mean_interval, share_interval
+from trunkline.stats.histogram import BUCKET
 from trunkline.study.errors import Refused
+from trunkline.study.outcome import failing
 from trunkline.study.run import journal, store
 from trunkline.study.run.frames import Runs
 from trunkline.study.run.lock import holder
-from trunkline.study.run.measure import SLA, agreements
+from trunkline.study.run.measure import SLA, agreements, answers, percentiles
 
 MOST_COLUMNS = 6
+MOST_ROWS = 60
+"""Rows of a table in which a point has a row for each value."""
 CLOSING = "means with 95 % intervals (Student's t) over seeds"
 
 _Point = tuple[dict[str, str], int, dict[str, "Interval | None"]]
@@ -41,6 +45,7 @@ def points(runs: Runs, values: Sequence[str] = ()) -> Iterator[tuple[dict[str, s
     import polars as pl
 
     wanted, agreed = _wanted(runs, values), runs.agreements
+    coarse = set(percentiles(runs.manifest["measures"]))
     # Points that differ only in what is drawn for each seed have the same labels: they are one.
     for key, rows in runs.table.group_by(["part", *runs.labels], maintain_order=True):
         labels = dict(zip(("part", *runs.labels), key, strict=True))
@@ -55,6 +60,8 @@ def points(runs: Runs, values: Sequence[str] = ()) -> Iterator[tuple[dict[str, s
             elif numbers:
                 known = not any(map(math.isnan, numbers))
                 found[name] = mean_interval(numbers) if known else None
+                if name in coarse and found[name] is not None:
+                    found[name] = found[name].at_least(found[name].mean * BUCKET)
         yield labels, len(rows), found
 
 
@@ -65,7 +72,8 @@ def _wanted(runs: Runs, values: Sequence[str]) -> list[str]:
     for name in values:
         if name not in numbers:
             raise Refused(f"there is no value {name!r}; values: {', '.join(numbers)}")
-    return list(values) or numbers
+    hidden = set(answers(runs.manifest["measures"]))
+    return list(values) or [name for name in numbers if name not in hidden]
 
 
 def to_json(runs: Runs, values: Sequence[str] = ()) -> dict[str, Any]:
@@ -91,6 +99,27 @@ def to_json(runs: Runs, values: Sequence[str] = ()) -> dict[str, Any]:
             }
             for labels, count, found in points(runs, values)
         ],
+        "failures": [_said(pair) for pair in failing.pairs(runs)],
+    }
+
+
+def _said(pair: failing.Pair) -> dict[str, Any]:
+    """A class under a failure as JSON; null where nothing arrived or nothing is promised."""
+    numbers = {
+        name: value if math.isfinite(value) else None
+        for name in ("loss", "delay_p99", "jitter", "worst", "margin")
+        for value in (getattr(pair, name),)
+    }
+    its = pair.bound
+    return {
+        "failure": pair.failure,
+        "class": pair.of_class,
+        **numbers,
+        "sla": its and its.sla,
+        "measure": its and its.measure,
+        "bound": its and its.value,
+        "broken": pair.broken,
+        "runs": pair.runs,
     }
 
 
@@ -104,7 +133,9 @@ def render(
     parts: dict[str, list[_Point]] = {}
     for labels, count, found in points(runs, values):
         parts.setdefault(labels.pop("part", ""), []).append((labels, count, found))
-    tables, agreed = [], runs.agreements
+    answered = [] if values else failing.pairs(runs)
+    tables = failing.tables(answered) if answered else []
+    agreed = runs.agreements
     for part, its in parts.items():
         title = str(runs.manifest["title"]) + (f": {part}" if part else "")
         names = list(its[0][2])
@@ -112,7 +143,8 @@ def render(
             tables.append(_numbers(title, its, numbers, runs.units, width))
         if kept := [name for name in names if name in agreed]:
             tables.append(_levels("Service levels" + (f": {part}" if part else ""), its, kept))
-    done = f"{len(runs.table)} of {runs.manifest['runs']} runs; {CLOSING}"
+    done = f"{failing.headline(answered)}\n" if answered else ""
+    done += f"{len(runs.table)} of {runs.manifest['runs']} runs; {CLOSING}"
     counts = [count for its in parts.values() for _, count, _ in its]
     if set(agreed) & {name for its in parts.values() for name in its[0][2]}:
         least = share_interval(min(counts), min(counts)).low or 0
@@ -143,8 +175,11 @@ def _numbers(
         for row in rows:
             add(drawn, row)
         return drawn
+    most = max(1, MOST_ROWS // len(names))
+    if len(rows) > most:
+        title += f" (the first {most} of {len(rows)} points; --value NAME shows one of all)"
     drawn = frame(title, [*labels, "value", "runs", "mean"], names=len(labels) + 1)
-    for row in rows:
+    for row in rows[:most]:
         point, (count, *cells) = row[: len(labels)], row[len(labels) :]
         for head, cell in zip(heads, cells, strict=True):
             add(drawn, [*point, head, count, cell])

@@ -9,7 +9,7 @@ import functools
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -27,9 +27,17 @@ REPLICAS = "[*]"
 """What the name of a flow ends in that stands for all its replicas."""
 SLA = "sla."
 """What the names of values begin with that tell whether a run keeps an agreement."""
+CLASS = "class."
+"""What the names of values begin with that tell how a class fared under a failure."""
+CLASS_MEASURES = ("loss_ratio", "delay_p99_s", "jitter_s")
+"""What is measured of each class in a study of failures."""
 
 
-def of_columns(columns: Mapping[str, Mapping[str, Any]], bounds: Iterable[Bound] = ()) -> str:
+def of_columns(
+    columns: Mapping[str, Mapping[str, Any]],
+    bounds: Iterable[Bound] = (),
+    classes: Mapping[str, Sequence[str]] | None = None,
+) -> str:
     """Measure that reads columns of result tables, and holds runs to service levels.
 
     Parameters
@@ -40,13 +48,17 @@ def of_columns(columns: Mapping[str, Mapping[str, Any]], bounds: Iterable[Bound]
     bounds : iterable of Bound
         Of the scenario; each agreement becomes a value ``sla.NAME``, 1 in a run that keeps all its
         bounds and 0 in others.
+    classes : mapping of str to sequence of str, optional
+        In a study of failures, each class and the agreements about it: how the class fared and the
+        worst value of each bound become values too.
     """
     slas: dict[str, list[dict[str, Any]]] = {}
     for bound in bounds:
         if SLA + bound.sla in columns:
             raise Refused(f"column {SLA + bound.sla} has the name of what an agreement gives")
         slas.setdefault(bound.sla, []).append(asdict(bound))
-    return json.dumps({"columns": columns} | ({"slas": slas} if slas else {}), sort_keys=False)
+    more = ({"slas": slas} if slas else {}) | ({"classes": dict(classes)} if classes else {})
+    return json.dumps({"columns": columns} | more, sort_keys=False)
 
 
 @functools.lru_cache(maxsize=256)
@@ -59,7 +71,7 @@ def measure(text: str) -> Measure:
         It is no such text.
     """
     said = json.loads(text)
-    if not {"columns"} <= set(said) <= {"columns", "slas"}:
+    if not {"columns"} <= set(said) <= {"columns", "slas", "classes"}:
         raise Refused(f"{text} is no measure of a study")
 
     slas = {
@@ -75,7 +87,8 @@ def measure(text: str) -> Measure:
             else _column(name, column, results)
             for name, column in said["columns"].items()
         }
-        return values | {name: _kept(bounds, results) for name, bounds in slas.items()}
+        values |= {name: _kept(bounds, results) for name, bounds in slas.items()}
+        return values | _fared(said.get("classes", {}), slas.values(), results)
 
     return measured
 
@@ -86,10 +99,60 @@ def units(texts: Iterable[str]) -> dict[str, str]:
     return {name: column.get("unit", "1") for columns in said for name, column in columns.items()}
 
 
+def percentiles(texts: Iterable[str]) -> list[str]:
+    """Names of the values that are percentiles of delay, read off a histogram."""
+    said = (json.loads(text)["columns"] for text in texts)
+    found = (
+        name
+        for columns in said
+        for name, column in columns.items()
+        if str(column.get("measure", "")).startswith("delay_p")
+    )
+    return list(dict.fromkeys(found))
+
+
 def agreements(texts: Iterable[str]) -> list[str]:
     """Names of the values that tell whether a run keeps an agreement."""
     found = (SLA + name for text in texts for name in json.loads(text).get("slas", {}))
     return list(dict.fromkeys(found))
+
+
+def bound_value(bound: Bound) -> str:
+    """Name of the value that is the worst of a run against a bound."""
+    return f"{SLA}{bound.sla}.{bound.measure}"
+
+
+def answers(texts: Iterable[str]) -> list[str]:
+    """Names of the values that tell how classes and bounds fared under failures."""
+    found = []
+    for said in map(json.loads, texts):
+        classes = said.get("classes", {})
+        found += [f"{CLASS}{name}.{column}" for name in classes for column in CLASS_MEASURES]
+        if classes:
+            bounds = (its for listed in said.get("slas", {}).values() for its in listed)
+            found += [f"{SLA}{its['sla']}.{its['measure']}" for its in bounds]
+    return list(dict.fromkeys(found))
+
+
+def _fared(
+    classes: Mapping[str, Sequence[str]], slas: Iterable[list[Bound]], results: Results
+) -> Values:
+    """Of each class its measures, of each bound the worst value; nan where nothing arrived."""
+    if not classes:
+        return {}
+    values: Values = {}
+    for name in classes:
+        row = results.classes.where(**{"class": name})
+        for column in CLASS_MEASURES:
+            values[f"{CLASS}{name}.{column}"] = _number(row[column])
+    for bounds in slas:
+        for level in judge(bounds, [results]):
+            values[bound_value(level.bound)] = _number(level.values[0])
+    return values
+
+
+def _number(value: object) -> float:
+    return math.nan if value is None else float(str(value))
 
 
 def _kept(bounds: list[Bound], results: Results) -> float:

@@ -39,6 +39,8 @@ class Point:
         So many of the first seeds keep all tables of their runs.
     draws : str, default ""
         What is drawn anew for each seed: see :func:`trunkline.study.language.draws.written`.
+    failing : tuple of str, default ()
+        Links and nodes that fail in it.
     """
 
     network_json: str
@@ -49,6 +51,7 @@ class Point:
     scenario: Callable[[], str] = str
     keep: int = 0
     draws: str = ""
+    failing: tuple[str, ...] = ()
 
     def network(self, seed: int) -> str:
         """The compiled network with the draws of a seed in it."""
@@ -66,7 +69,9 @@ class Point:
             "seeds": {"from": first, "to": last} if whole else seeds,
             "measure": measures.index(self.measure),
             "keep": self.keep,
-        } | ({"draws": self.draws} if self.draws else {})
+            **({"draws": self.draws} if self.draws else {}),
+            **({"failing": list(self.failing)} if self.failing else {}),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trunkline import network as networks
+from trunkline.scenario import Scenario
+from trunkline.scenario.sla import Bound, row_of_class
 from trunkline.study.language import formula
 from trunkline.study.language.claims import Tables, Values
 from trunkline.study.language.draws import written
@@ -87,18 +89,49 @@ def plan(study: Study, seeds: Sequence[int]) -> Plan:
             labels = dict(values) if table.case.rows is None else {"row": label}
             if len(tables) > 1:
                 labels = {"table": table.name, **labels}
+            network, failing = networks.compile(scenario), _failing(scenario)
+            bounds = scenario.bounds()
+            classes = _classes(network, bounds) if scenario.failures else None
             points.append(
                 Point(
-                    networks.compile(scenario).to_json(),
+                    network.to_json(),
                     tuple(own),
-                    sys.intern(of_columns(columns, scenario.bounds())),
+                    sys.intern(of_columns(columns, bounds, classes)),
                     labels=labels,
                     scenario=functools.partial(text_of, study, table, values),
                     keep=table.case.keep if table.variant is None else 0,
                     draws=drawn,
+                    failing=failing,
                 )
             )
     return Plan(study.name, study.title, points)
+
+
+def _failing(scenario: Scenario) -> tuple[str, ...]:
+    """What fails while a scenario runs: its links, and its nodes with that word before them."""
+    found: dict[str, None] = {}
+    for failure in scenario.failures.values():
+        if all(each.at >= scenario.run.duration for each in failure.times) and failure.times:
+            continue
+        found |= dict.fromkeys((*failure.link, *(f"node {node}" for node in failure.node)))
+    return tuple(found)
+
+
+def _classes(network: networks.Network, bounds: Sequence[Bound]) -> dict[str, list[str]]:
+    """Each class of a scenario, by DSCP, and the agreements about it or about its flows."""
+    classes: dict[str, set[str]] = {}
+    for flow in network.flows:
+        classes.setdefault(row_of_class(flow["dscp"]), set()).add(str(flow["name"]))
+    return {
+        name: list(
+            dict.fromkeys(
+                bound.sla
+                for bound in bounds
+                if (name in bound.rows if bound.table == "classes" else flows & set(bound.rows))
+            )
+        )
+        for name, flows in classes.items()
+    }
 
 
 def _measured(study: Study, table: Table) -> dict[str, Mapping[str, object]]:

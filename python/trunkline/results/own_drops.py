@@ -1,0 +1,47 @@
+"""What hosts drop themselves: packets that a source refuses at the port they leave it by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trunkline.results.results import Results
+
+BY_QUEUE = ("queue_full", "early", "forced")
+"""Causes of which a queue's limit or AQM is the reason."""
+
+
+def own_drops(runs: Sequence[Results]) -> str:
+    """Say which flows lose packets at the port of their own source, the most first.
+
+    Parameters
+    ----------
+    runs : sequence of Results
+        Runs of one scenario.
+
+    Returns
+    -------
+    str
+        A sentence; empty if there are none, or but one link, whose queue is what is looked at.
+    """
+    first = runs[0]
+    if len(set(first.ports["link"])) <= 2:
+        return ""
+    source = dict(zip(first.flows["flow"], first.flows["source"], strict=True))
+    lost: dict[tuple[str, str], float] = {}
+    for run in runs:
+        for row in run.drops.rows():
+            flow, link = row["flow"], row["link"]
+            own = link is not None and row["node"] == source.get(flow)
+            if own and row["direction"] == "forward" and row["cause"] in BY_QUEUE:
+                key = (str(flow), str(link))
+                lost[key] = lost.get(key, 0.0) + float(row["packets"] or 0) / len(runs)
+    if not lost:
+        return ""
+    (flow, link), packets = max(lost.items(), key=lambda item: item[1])
+    more = f", {len(lost) - 1} more flows theirs" if len(lost) > 1 else ""
+    return (
+        f"Dropped by the host itself: {flow} loses {packets:.0f} packets at its source's own port "
+        f"{link}{more}; a real host waits there, so give that port a longer queue or a higher rate"
+    )
