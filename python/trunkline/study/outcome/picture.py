@@ -70,13 +70,13 @@ def picture(runs: Runs, *, value: str | None = None, against: str | None = None)
             above = [0.0 if each.high is None else each.high - each.mean for _, each in line]
             colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
             # Names have no order: no line leads from one to the next.
-            join = {} if numeric else {"linestyle": "none"}
+            join: Any = {} if numeric else {"linestyle": "none"}
             ends = [below, above]
-            how = {"color": colour, "marker": marker, "capsize": 2, "label": label, **join}
+            how: Any = {"color": colour, "marker": marker, "capsize": 2, "label": label, **join}
             panel.errorbar(xs, means, yerr=ends, **how)
         if not numeric:
             slant = len(names) > 6 or sum(map(len, names)) > MOST_LETTERS
-            turned = {"rotation": 45, "ha": "right"} if slant else {}
+            turned: Any = {"rotation": 45, "ha": "right"} if slant else {}
             panel.set_xticks(range(len(names)), names, **turned)
         panel.set_xlabel(f"{axis} [base unit]" if numeric and axis else axis)
         unit = runs.units.get(name, "1")

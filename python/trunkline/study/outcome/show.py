@@ -59,9 +59,8 @@ def points(runs: Runs, values: Sequence[str] = ()) -> Iterator[tuple[dict[str, s
                 found[name] = share_interval(round(sum(numbers)), len(numbers)) if numbers else None
             elif numbers:
                 known = not any(map(math.isnan, numbers))
-                found[name] = mean_interval(numbers) if known else None
-                if name in coarse and found[name] is not None:
-                    found[name] = found[name].at_least(found[name].mean * BUCKET)
+                its = mean_interval(numbers) if known else None
+                found[name] = its.at_least(its.mean * BUCKET) if its and name in coarse else its
         yield labels, len(rows), found
 
 

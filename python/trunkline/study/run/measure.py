@@ -146,8 +146,8 @@ def _fared(
         for column in CLASS_MEASURES:
             values[f"{CLASS}{name}.{column}"] = _number(row[column])
     for bounds in slas:
-        for level in judge(bounds, [results]):
-            values[bound_value(level.bound)] = _number(level.values[0])
+        for bound, level in zip(bounds, judge(bounds, [results]), strict=True):
+            values[bound_value(bound)] = _number(level.values[0])
     return values
 
 
