@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+import trunkline
 from trunkline.engine.sim import simulate
 from trunkline.linux import engine
 from trunkline.linux.judge import verify
+from trunkline.linux.outcome.arrivals import datagrams
 from trunkline.linux.plan.compile import compile as plan
 from trunkline.network import compile
 from trunkline.scenario import load
@@ -57,3 +59,87 @@ def test_b1_a_window_that_binds_is_goodput_times_round_trip(
 def test_b1_windows_that_bind_agree_in_both_engines(window: int, uml: str) -> None:
     found = verify.verify(network(WINDOW, WINDOW=str(window)), [1], runner=uml)
     assert [row for row in found.rows if row.outcome == "differs"] == []
+
+
+# A TTL of 64, one less at each of A, B, C and D: RFC 3443 section 3, whatever takes the label off.
+TTL = """\
+trunkline: 1
+nodes: [S, A, B, C, D, E]
+defaults: {link: {rate: 100 Mbit/s}}
+links: {S-A: {}, A-B: {}, B-C: {}, C-D: {}, D-E: {}}
+paths: {p: {route: [A, B, C, D], END}}
+trunks: {all: {path: p, flows: all}}
+flows: {udp: {agent: udp, from: S, to: E, rate: 1 Mbit/s, size: 500 B}}
+run: {duration: 100 ms}
+"""
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "php: true",
+        "php: false",
+        "explicit_null: true",
+        "php: false, ttl: pipe",
+        "explicit_null: true, ttl: pipe",
+    ],
+)
+def test_b4_rfc3443_s3_a_router_takes_one_off_the_ttl(end: str, uml: str, tmp_path: Path) -> None:
+    engine.run(network(TTL, END=end), 1, tmp_path, runner=uml)
+    # A pipe hides B and C, which take theirs off the label; A and D take one off the IP packet's.
+    expected = 62 if "pipe" in end else 60
+    assert {each.ttl for each in datagrams(tmp_path, 0)} == {expected}
+
+
+# One sender with and one without ECN through RED: the first is marked, the second loses.
+ECN = """\
+trunkline: 1
+nodes: [S, A, B, D]
+defaults: {link: {rate: 1 Gbit/s}, tcp: {preset: linux, window: 1000 packets}}
+links: {S-A: {}, A-B: {rate: 10 Mbit/s, delay: 20 ms, port: early}, B-D: {}}
+ports:
+  early:
+    queue:
+      limit: 225 kB
+      aqm: {kind: red-linux, idle_ageing: false, min: 15140 B, max: 45420 B, avpkt: 1514 B,
+            burst: 17 packets, probability: 0.1}
+flows:
+  capable: {agent: tcp, from: S, to: D, ecn: true}
+  not: {agent: tcp, from: S, to: D, ecn: false, start: 5 ms}
+run: {duration: 10 s}
+"""
+
+
+def test_b9_ecn_is_a_flows_own(uml: str, tmp_path: Path) -> None:
+    """RFC 3168: ``features ecn`` of both routes; tcp_ecn is a node's."""
+    its = engine.run(network(ECN), 1, tmp_path, runner=uml).results.flows
+    again = dict(zip(its["flow"], its["retransmissions"], strict=True))
+    assert again["capable"] < 10 < again["not"]
+
+
+def test_b9_the_preset_of_linux_runs_on_the_kernel(uml: str) -> None:
+    """WRED as GRED has it with grio and equal priorities; the protected ring, cut, with it."""
+    ring = Path(trunkline.__file__).parent / "examples" / "protected-ring.yaml"
+    written = compile(load(ring, overrides={"ports.per-class.preset": "diffserv-linux"})).to_json()
+    plan(written)
+    found = verify.verify(network(PRESET), [1, 2, 3, 4, 5], runner=uml)
+    assert [row for row in found.rows if row.outcome == "differs"] == []
+    assert sum(row.reference for row in found.rows if row.measure == "packets lost") > 100
+
+
+PRESET = """\
+trunkline: 1
+nodes: [S, A, B, D]
+defaults: {udp: {size: 1000 B, arrivals: poisson}}
+links:
+  S-A: {rate: 100 Mbit/s}
+  A-B: {rate: 10 Mbit/s, delay: 5 ms, port: core}
+  B-D: {rate: 100 Mbit/s}
+ports: {core: {preset: diffserv-linux}}
+flows:
+  voice: {agent: udp, from: S, to: D, rate: 1 Mbit/s, dscp: EF}
+  in: {agent: udp, from: S, to: D, rate: 2 Mbit/s, dscp: AF11}
+  out: {agent: udp, from: S, to: D, rate: 2 Mbit/s, dscp: AF13}
+  rest: {agent: udp, from: S, to: D, rate: 8 Mbit/s}
+run: {duration: 10 s}
+"""

@@ -46,11 +46,16 @@ ports:
     classify: [{dscp: EF, class: high}, {dscp: AF11, class: middle}, {dscp: AF13, class: low}]
     classes: {high: {}, middle: {}, default: {}, low: {}}
 paths:
-  outer: {route: [A, B, C], php: false, diffserv: {model: pipe, map: {DF: 0, AF11: 1, EF: 5}}}
+  outer:
+    route: [A, B, C]
+    php: false
+    ttl: pipe
+    diffserv: {model: pipe, map: {DF: 0, AF11: 1, EF: 5}}
   inner:
     route: [A, C, D]
     through: [outer]
     php: false
+    ttl: pipe
     diffserv: {model: pipe, map: {DF: 0, AF11: 3, AF13: 1, EF: 6}}
 trunks: {all: {path: inner, flows: all}}
 flows:

@@ -163,7 +163,7 @@ def _verdicts(
             # What the kernel cannot do is said before anything runs.
             for scenario, network in zip(scenarios, networks, strict=True):
                 with placed(scenario):
-                    verify.check(network)
+                    verify.check(network, runner)
             runner = choose(runner)
         for scenario, network, each in zip(scenarios, networks, first, strict=True):
             name = scenario.name or "scenario"

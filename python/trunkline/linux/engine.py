@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from trunkline.linux.outcome import decode
 from trunkline.linux.outcome.statistics import netstat
 from trunkline.linux.plan.compile import Compiled, compile
+from trunkline.linux.plan.ground import GUEST, Ground
 from trunkline.results import Provenance, Results
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def run(
     from trunkline import _core
     from trunkline.linux.guest.runner import execute
 
-    compiled = compile(network_json, seed=seed)
+    compiled = compile(network_json, seed=seed, ground=ground_of(runner))
     record = execute(compiled.plan, compiled.schedules, folder, runner, on_progress=on_progress)
     doubts = (*_doubts(record), *_shortage(folder))
     compiled = replace(compiled, notes=(*compiled.notes, *doubts))
@@ -86,6 +87,22 @@ def run(
         seed=seed,
     )
     return Run(decode.read(compiled, folder, provenance), compiled, folder, record.runner)
+
+
+def ground_of(runner: str | None) -> Ground:
+    """Where plans for a runner are to run.
+
+    Parameters
+    ----------
+    runner : str or None
+        As in :func:`run`; one that is not ready is taken for the first.
+    """
+    from trunkline.linux.guest.readiness import Unready, choose
+
+    try:
+        return replace(GUEST, keeps_hash=choose(runner) != UNHURRIED)
+    except Unready:
+        return GUEST
 
 
 def _doubts(record: RunRecord) -> Iterator[str]:

@@ -97,13 +97,15 @@ class Verdict:
         }
 
 
-def check(network_json: str) -> None:
+def check(network_json: str, runner: str | None = None) -> None:
     """Finds out quickly whether the kernel has what a network needs, from its first moment alone.
 
     Parameters
     ----------
     network_json : str
         Canonical JSON of the compiled network.
+    runner : str, optional
+        As in `trunkline.linux.engine.run`.
 
     Raises
     ------
@@ -112,7 +114,7 @@ def check(network_json: str) -> None:
     """
     data = json.loads(network_json)
     data["run"] |= {"duration_ns": MOMENT_NS, "warmup_ns": 0}
-    compile(json.dumps(data))
+    compile(json.dumps(data), ground=engine.ground_of(runner))
 
 
 def verify(

@@ -92,6 +92,11 @@ def _early(qdisc: Mapping[str, Any]) -> int:
     """Drops that a policy wanted."""
     if qdisc["kind"] == "red":
         return int(qdisc.get("early", 0))
+    if qdisc["kind"] in ("codel", "fq_codel"):
+        return int(qdisc["drops"]) - int(qdisc.get("drop_overlimit", 0))
+    if qdisc["kind"] in ("pie", "fq_pie"):
+        full = ("overlimit", "overmemory")
+        return int(qdisc["drops"]) - sum(int(qdisc.get(each, 0)) for each in full)
     if qdisc["kind"] == "gred":
         return sum(
             int(vq.get("early", 0)) + int(vq.get("forced_drop", vq.get("forced-drop", 0)))

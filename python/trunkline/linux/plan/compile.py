@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trunkline.linux.plan import classify, conditioning, mpls, qdisc, recovery
+from trunkline.linux.plan import classify, conditioning, mpls, qdisc, recovery, timed
 from trunkline.linux.plan.addresses import MOST_LINKS, Wiring, node_name
 from trunkline.linux.plan.flows import Traffic, sysctls, traffic
 from trunkline.linux.plan.forwarding import FTN_MARK, Forwarding
@@ -185,6 +185,8 @@ def _settings(
     if any(each["node"] == node for each in data["ilm"]) or _takes_null(data, node):
         said.append(("net/mpls/platform_labels", "1048575"))
         said += [(f"net/mpls/conf/{device}/input", "1") for device in ("lo", *devices)]
+        if mpls.pipes_null(data, node):
+            said.append(("net/mpls/ip_ttl_propagate", "0"))
     return said if ground.routers else said + sysctls(data, node)
 
 
@@ -250,6 +252,7 @@ def _ports(script: Script, data: Mapping[str, Any], wiring: Wiring) -> list[dict
     for index, link in enumerate(data["links"]):
         config = data["ports"][link["port"]]
         leaves.append(qdisc.port(script, wiring.near[index], link, config))
+        timed.refuse_labelled(script, data, index, mpls.labelled(data, index))
         qdisc.wire(script, wiring.far[index], link)
     return leaves
 
@@ -281,6 +284,14 @@ def _arrivals(
         script.say(
             side.node, "tc", f"qdisc add dev {side.device} clsact", f"filters of {side.device}"
         )
+    for node in range(len(data["nodes"])):
+        own = [
+            sent.ends.text(number)
+            for number, (each, _, _) in enumerate(sent.ends.keys)
+            if each == node
+        ]
+        for line in mpls.once_less(data, node, own):
+            script.say(node, "tc", line, "a router takes one off the TTL (RFC 3443 section 3)")
     for egress in egresses:
         egress.finish()
     for index, link in enumerate(data["links"]):

@@ -239,19 +239,24 @@ def _route(agent: Mapping[str, Any]) -> tuple[str, ...]:
     ]
     if agent["initial_ssthresh"] is not None:
         said.append(f"ssthresh lock {round(agent['initial_ssthresh'])}")
-    return tuple(said)
+    return (*said, *_features(agent))
+
+
+def _features(agent: Mapping[str, Any]) -> tuple[str, ...]:
+    """ECN of one connection, where both of its routes ask for it."""
+    return ("features ecn",) if agent["ecn"] else ()
 
 
 def _route_back(agent: Mapping[str, Any]) -> tuple[str, ...]:
     """What the receiver takes from its route: the greatest window that it advertises, its ACKs."""
     window = min(agent["window_packets"] * agent["mss_bytes"], _MOST_WINDOW)
-    said = (f"window {window}",)
+    said = (f"window {window}", *_features(agent))
     return said if agent["delayed_ack"] is not None else (*said, "quickack 1")
 
 
 def _agree(script: Script, data: Mapping[str, Any]) -> None:
-    """SACK, time stamps and ECN are a node's, not a connection's."""
-    for key, asked in (("variant", _sack), ("timestamps", _timestamps), ("ecn", _ecn)):
+    """SACK and time stamps are a node's, not a connection's."""
+    for key, asked in (("variant", _sack), ("timestamps", _timestamps)):
         # By node and what is asked of it: the first flow that asks for it.
         by_node: dict[int, dict[bool, str]] = {}
         for flow in data["flows"]:
@@ -261,8 +266,8 @@ def _agree(script: Script, data: Mapping[str, Any]) -> None:
         for node, values in by_node.items():
             if len(values) > 1:
                 script.refuse(
-                    f"node {data['nodes'][node]['name']}: Linux sets {key} (SACK, time stamps, "
-                    "ECN) for a node, not a flow; nearest: give each kind of flow nodes of its own",
+                    f"node {data['nodes'][node]['name']}: Linux sets {key} (SACK, time stamps) "
+                    "for a node, not a flow; nearest: give each kind of flow nodes of its own",
                     "flows",
                     list(values.values())[1],
                     key,
@@ -275,10 +280,6 @@ def _sack(agent: Mapping[str, Any]) -> bool:
 
 def _timestamps(agent: Mapping[str, Any]) -> bool:
     return bool(agent["timestamps"])
-
-
-def _ecn(agent: Mapping[str, Any]) -> bool:
-    return bool(agent["ecn"])
 
 
 def sysctls(data: Mapping[str, Any], node: int) -> list[tuple[str, str]]:
@@ -300,7 +301,7 @@ def sysctls(data: Mapping[str, Any], node: int) -> list[tuple[str, str]]:
         (f"{base}sack", sack),
         (f"{base}dsack", sack),
         (f"{base}timestamps", "1" if _timestamps(first) else "0"),
-        (f"{base}ecn", "1" if _ecn(first) else "0"),
+        (f"{base}ecn", "0"),  # by route
         (f"{base}no_metrics_save", "1"),
         (f"{base}window_scaling", "1"),
         (f"{base}rmem", f"4096 {_BUFFER} {largest}"),

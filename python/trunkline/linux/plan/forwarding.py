@@ -126,6 +126,15 @@ class Forwarding:
         if not labels:
             return hop
         ttl = " ttl 255" if entry["ttl"] == "pipe" else ""
+        if not ttl and mpls.pipes_null(self.data, bound["node"]):
+            name = self.data["paths"][entry["path"]]["name"]
+            self.script.refuse(
+                f"path {name}: Linux has one setting for the TTL of labels that a node puts on and "
+                "of explicit null that it takes off, which of another path there is a pipe's; "
+                "nearest: php: false on that path",
+                "paths",
+                name,
+            )
         return f"encap mpls {labels}{ttl} {hop}"
 
     def _via(self, link: int) -> str:
@@ -139,6 +148,8 @@ class Forwarding:
             entry = state.nhlfe[each["nhlfe"]]
             about = f"path {self.data['paths'][entry['path']]['name']}"
             ttl = " ttl-propagate disabled" if entry["ttl"] == "pipe" else ""
+            if not ttl and mpls.pipes_null(self.data, node):
+                ttl = " ttl-propagate enabled"
             labels = "/".join(str(each) for each in mpls.labels_out(entry, label))
             if entry["link"] is None:
                 if labels:

@@ -39,12 +39,16 @@ class Ground:
         Name of the device that sends a one-way link.
     links : mapping of str to IPv4Interface
         Address and prefix of that device.
+    keeps_hash : bool
+        Packets keep the flow hash of their sender's socket from namespace to namespace, as in
+        every kernel but the one that is built for this.
     """
 
     routers: bool = False
     nodes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     devices: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, IPv4Interface] = field(default_factory=dict)
+    keeps_hash: bool = False
 
 
 GUEST: Final = Ground()

@@ -109,6 +109,21 @@ def labels_out(entry: Mapping[str, Any], label: int) -> list[int]:
     return list(reversed(entry["push"])) + ([] if entry["pop"] else [label])
 
 
+def labelled(data: Mapping[str, Any], link: int) -> int:
+    """How many label stacks the packets have that leave a link."""
+    leaving = {
+        ("ftn", *data["nhlfe"][each["nhlfe"]]["push"])
+        for each in data["ftn"]
+        if data["nhlfe"][each["nhlfe"]]["link"] == link and data["nhlfe"][each["nhlfe"]]["push"]
+    } | {
+        ("ilm", each["node"], each["label"])
+        for each in data["ilm"]
+        if data["nhlfe"][each["nhlfe"]]["link"] == link
+        and labels_out(data["nhlfe"][each["nhlfe"]], each["label"])
+    }
+    return len(leaving)
+
+
 def mark(rank: int, tc: int) -> int:
     """Mark of a packet that came with this TC to the node's entry of this rank."""
     return MARK + rank * TCS + tc
@@ -237,6 +252,45 @@ def _revealed(egress: Egress, entry: Mapping[str, Any], rank: int) -> bool:
         if cell != egress.fallback:
             egress.shown("mpls_uc", which, f"match u8 {tc << 1:#04x} 0x0e at 2", cell, 2)
     return True
+
+
+def pipes_null(data: Mapping[str, Any], node: int) -> bool:
+    """Whether explicit null of a pipe ends at a node: its TTL is not to become that of IP."""
+    return any(entry["ttl"] == "pipe" for entry in _nulls(data, node))
+
+
+def _nulls(data: Mapping[str, Any], node: int) -> list[Mapping[str, Any]]:
+    """Entries that send explicit null to a node."""
+    return [
+        entry
+        for entry in data["nhlfe"]
+        if entry["link"] is not None
+        and 0 in entry["push"]
+        and data["links"][entry["link"]]["to"] == node
+    ]
+
+
+def once_less(data: Mapping[str, Any], node: int, own: Sequence[str]) -> list[str]:
+    """Filters that give back the second TTL that a path's last node takes off.
+
+    Linux takes the label off and one off the TTL, that of the label or in a pipe that of the IP
+    packet, and routes the packet that comes back by ``lo``, which takes off another unless it is
+    for the node itself, at one of its `own` addresses; a pipe's packets then keep theirs.
+    """
+    entries = [entry for _, _, entry in entries_of(data, node) if entry["link"] is None]
+    entries += _nulls(data, node)
+    if not entries:
+        return []
+    pipes = all(entry["ttl"] == "pipe" for entry in entries)
+    return [
+        "qdisc add dev lo clsact",
+        *(
+            f"filter add dev lo ingress protocol ip prio 1 flower dst_ip {each} action ok"
+            for each in (() if pipes else own)
+        ),
+        "filter add dev lo ingress protocol ip prio 2 matchall "
+        "action pedit ex munge ip ttl add 1 pipe action csum ip4h",
+    ]
 
 
 def arriving(script: Script, data: Mapping[str, Any], node: int, tcs: Sequence[int]) -> list[str]:

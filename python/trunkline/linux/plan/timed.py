@@ -12,6 +12,8 @@ _BURST_NS: Final = 150_000_000
 """Burst allowance of the kernel's PIE, which `tc` cannot set."""
 _SIXTEENTHS: Final = 16
 """`tc` takes PIE's gains in sixteenths."""
+_TICK_NS: Final = 4_000_000
+"""Of the kernel's clock, whole ones of which are between two updates of PIE."""
 
 
 def timed(
@@ -57,6 +59,13 @@ def timed(
             script.note(f"queue of {name}: the kernel's CoDel is the simulator's arithmetic: linux")
     elif aqm["kind"] == "pie":
         words += _pie(aqm, refuse)
+        ticks = -(-aqm["tupdate_ns"] // _TICK_NS)
+        if aqm["tupdate_ns"] != ticks * _TICK_NS:
+            script.note(
+                f"queue of {name}: the kernel's clock has 250 ticks a second, so its PIE is "
+                f"updated every {ticks * _TICK_NS // 1_000_000} ms; tupdate: "
+                f"{ticks * _TICK_NS // 1_000_000} ms is the same in the simulator"
+            )
     script.say(side.node, "tc", f"{add}{kind} {words}", f"queue of {name}: {kind}")
     return kind
 
@@ -75,13 +84,6 @@ def _us(time_ns: int) -> str:
 
 def _flows(kind: str, flows: Mapping[str, Any], refuse: Any) -> str:
     queues = flows["queues"]
-    if flows["labelled"] != "five-tuple":
-        refuse(
-            "inside one kernel the hash of the sender's socket stays with a labelled packet, so "
-            "it is told apart as no router would; nearest: labelled: 5-tuple",
-            "flows",
-            "labelled",
-        )
     words = f" quantum {flows['quantum_bytes']}"
     if kind == "fq":
         if queues is not None:
@@ -112,3 +114,49 @@ def _pie(aqm: Mapping[str, Any], refuse: Any) -> str:
         f" target {_us(aqm['target_ns'])} tupdate {_us(aqm['tupdate_ns'])} "
         f"alpha {round(gains['alpha'])} beta {round(gains['beta'])} ecn"
     )
+
+
+def refuse_labelled(script: Script, data: Mapping[str, Any], index: int, stacks: int) -> None:
+    """Refuses queues by flow that would tell labelled packets apart otherwise than asked.
+
+    The kernel's flow dissector sees no label: to it all labelled packets are one flow, whatever
+    their labels. Where they keep the hash of their sender's socket they are told apart by it, as no
+    router could; only ``sfq`` takes its own hash of the packet.
+
+    Parameters
+    ----------
+    script : Script
+        Takes the reasons.
+    data : mapping
+        The compiled network.
+    index : int
+        One-way link.
+    stacks : int
+        How many label stacks its packets have.
+    """
+    link = data["links"][index]
+    port = data["ports"][link["port"]]
+    for its in port["classes"] if stacks else ():
+        flows = its["queue"]["flows"]
+        if flows is None:
+            continue
+        kind = _kind(its["queue"]["aqm"]["kind"], flows)
+        kept = script.ground.keeps_hash and kind != "sfq"
+        behind = flows["labelled"] == "five-tuple"
+        if kept and not behind:
+            why = (
+                "in this kernel the hash of the sender's socket stays with a labelled packet, "
+                "which tells it apart as no router would; nearest: labelled: 5-tuple, or "
+                "--runner uml"
+            )
+        elif not kept and behind:
+            why = f"Linux's {kind} sees no flow behind a label; nearest: labelled: label"
+        elif not kept and stacks > 1:
+            why = (
+                f"Linux's {kind} takes all labelled packets for one flow, and {link['name']} has "
+                f"those of {stacks} label stacks; nearest: one path over it"
+            )
+        else:
+            continue
+        place = ("ports", port["name"], "classes", its["name"], "queue", "flows", "labelled")
+        script.refuse(f"queue of {port['name']}.{its['name']}: {why}", *place)
