@@ -58,7 +58,7 @@ def timed(
         if aqm["arithmetic"] != "linux":
             script.note(f"queue of {name}: the kernel's CoDel is the simulator's arithmetic: linux")
     elif aqm["kind"] == "pie":
-        words += _pie(aqm, refuse)
+        words += _pie(aqm, script.ground.routers, refuse)
         ticks = -(-aqm["tupdate_ns"] // _TICK_NS)
         if aqm["tupdate_ns"] != ticks * _TICK_NS:
             script.note(
@@ -99,7 +99,7 @@ def _flows(kind: str, flows: Mapping[str, Any], refuse: Any) -> str:
     return f"{words} flows {queues}{batch}"
 
 
-def _pie(aqm: Mapping[str, Any], refuse: Any) -> str:
+def _pie(aqm: Mapping[str, Any], routers: bool, refuse: Any) -> str:
     gains = {key: aqm[key] * _SIXTEENTHS for key in ("alpha", "beta")}
     for key, gain in gains.items():
         if gain != round(gain):
@@ -110,8 +110,19 @@ def _pie(aqm: Mapping[str, Any], refuse: Any) -> str:
             )
     if aqm["burst_ns"] != _BURST_NS:
         refuse("Linux's pie has a burst of 150 ms; nearest: burst: 150 ms", "aqm", "burst")
+    tupdate = aqm["tupdate_ns"]
+    if not routers:
+        # A timer of the kernel's wheel never fires early: it fires a tick after the one it is for.
+        tupdate = (-(-tupdate // _TICK_NS) - 1) * _TICK_NS
+        if not tupdate:
+            refuse(
+                "the kernel's clock has 250 ticks a second and its PIE is updated every second "
+                "one at most; nearest: tupdate: 8 ms",
+                "aqm",
+                "tupdate",
+            )
     return (
-        f" target {_us(aqm['target_ns'])} tupdate {_us(aqm['tupdate_ns'])} "
+        f" target {_us(aqm['target_ns'])} tupdate {_us(tupdate)} "
         f"alpha {round(gains['alpha'])} beta {round(gains['beta'])} ecn"
     )
 
