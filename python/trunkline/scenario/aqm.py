@@ -19,6 +19,7 @@ from trunkline.scenario.units import BYTES, PACKETS
 
 __all__ = [
     "Aqm",
+    "Blue",
     "Codel",
     "Compiled",
     "Curve",
@@ -29,6 +30,7 @@ __all__ = [
     "PrecedenceDropTail",
     "Red",
     "RedLinux",
+    "Step",
 ]
 
 Precedence = Annotated[int, Whole("a drop precedence", 0, 15)]
@@ -40,6 +42,9 @@ Age = Literal["plog", "max-p"]
 Compiled = dict[str, Any]
 
 _SPACING = "How early signals are spread; see the reference page of the queues."
+
+
+_ADAPTIVE = "Whether {} moves every half second so that the average stays mid-band."
 
 
 class DropTail(Element):
@@ -138,10 +143,12 @@ class Red(RedOptions, Curve):
     """Random Early Detection; thresholds in bytes turn byte mode on."""
 
     kind: Literal["red"]
+    adaptive: Switch = Field(default=False, description=_ADAPTIVE.format("max_p"))
 
     def compiled(self) -> Compiled:
         """Its parameters as the engine reads them."""
-        return {"kind": self.kind, "unit": self.unit} | self.curve() | self.options()
+        its = {"kind": self.kind, "unit": self.unit} | self.curve() | self.options()
+        return its | ({"adaptive": True} if self.adaptive else {})
 
 
 class Mred(RedOptions):
@@ -202,6 +209,7 @@ class RedLinux(TcRed):
     kind: Literal["red-linux"]
     age: Age = Field(default="max-p", description=_AGE)
     harddrop: Switch = Field(default=False, description=_HARDDROP)
+    adaptive: Switch = Field(default=False, description=_ADAPTIVE.format("probability"))
     idle_ageing: Switch = Field(
         default=True,
         description="Whether idle time ages the average; not under a classful parent of Linux.",
@@ -215,7 +223,7 @@ class RedLinux(TcRed):
             "age": self.age,
             "harddrop": self.harddrop,
             "idle_ageing": self.idle_ageing,
-        }
+        } | ({"adaptive": True} if self.adaptive else {})
 
 
 class GredDp(TcRed):
@@ -336,13 +344,49 @@ class Pie(Element):
         }
 
 
+class Blue(Element):
+    """BLUE (Feng 2002): drops by a probability that long queues raise and idle times lower."""
+
+    kind: Literal["blue"]
+    threshold: LimitField = Field(description="Queue above which the probability grows.")
+    increment: Probability = Field(default=0.02, description="By how much it grows.")
+    decrement: Probability = Field(default=0.002, description="By how much it shrinks.")
+    freeze: PositiveTime = Field(
+        default=100_000_000, description="Least time between two changes: about a round trip."
+    )
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return _threshold(self) | {
+            "increment": self.increment,
+            "decrement": self.decrement,
+            "freeze_ns": self.freeze,
+        }
+
+
+class Step(Element):
+    """Marks what is ECN-capable and finds a longer queue (DCTCP, RFC 8257)."""
+
+    kind: Literal["step"]
+    threshold: LimitField = Field(description="Queue above which arrivals are marked.")
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return _threshold(self)
+
+
+def _threshold(its: Blue | Step) -> Compiled:
+    unit = _unit(its.threshold)
+    return {"kind": its.kind, "threshold": _amount(its.threshold), "unit": unit or "packets"}
+
+
 def _named(value: Any) -> Any:
     return {"kind": value} if isinstance(value, str) else value
 
 
 Aqm = Annotated[
     Annotated[
-        DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred | Codel | Pie,
+        DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred | Codel | Pie | Blue | Step,
         Discriminator("kind"),
     ],
     Short(_named, {"enum": ["drop-tail", "codel", "pie"]}),

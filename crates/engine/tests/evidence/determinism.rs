@@ -23,6 +23,7 @@ fn both_sides(second: bool) -> Lab {
             unit: Unit::Packets,
             mean_packet_bytes: 700,
             spacing: Spacing::Uniform,
+            adaptive: false,
         };
         let line = lab.between(side[1], side[2]);
         lab.feed(line, fifo(Queue { aqm: AqmConfig::Red(red), ..queue(50, false) }));

@@ -138,6 +138,7 @@ fn red_with_eight_new_reno_flows_has_the_same_average_drops_and_goodput() {
         unit: Unit::Packets,
         mean_packet_bytes: 1040,
         spacing: Spacing::Ns2,
+        adaptive: false,
     };
     let mut lab = Lab::new();
     let (line, _) = lab.duplex("left", "right", 10 * MBIT, 20 * MS);

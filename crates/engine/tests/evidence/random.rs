@@ -24,6 +24,7 @@ fn any_queue() -> impl Strategy<Value = Queue> {
         unit: Unit::Packets,
         mean_packet_bytes: 500,
         spacing: Spacing::Uniform,
+        adaptive: false,
     };
     let codel = CodelConfig {
         target_ns: MS,

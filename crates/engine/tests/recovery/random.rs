@@ -20,6 +20,7 @@ fn any_port() -> impl Strategy<Value = PortConfig> {
         unit: Unit::Packets,
         mean_packet_bytes: 1000,
         spacing: Spacing::Uniform,
+        adaptive: false,
     });
     (0..4u8, any::<bool>(), any::<bool>(), 1..60u32).prop_map(
         move |(kind, with_red, counts, limit)| {

@@ -58,6 +58,12 @@ impl Average {
         self.idle_since = None;
     }
 
+    /// Its value at `now` if nothing arrives.
+    pub(super) fn at(&self, now: Time, ageing: Ageing) -> f64 {
+        let missed = self.idle_since.map_or(0, |since| ageing.packets(now.saturating_sub(since)));
+        self.value * math::pow(1.0 - self.w_q, missed as f64)
+    }
+
     /// An arrival finds `queue` before it.
     #[inline]
     pub(super) fn sample(&mut self, now: Time, queue: f64, ageing: Ageing) -> f64 {

@@ -9,9 +9,9 @@
 //! - After an idle period the average is shifted right by a table entry; the arrival that ends the
 //!   period adds no sample.
 //! - The first packet of the band only draws.
-//!
-//! Absent: adaptive RED.
+//! - With `adaptive`, `max_P` moves as `adaptive.rs` says.
 
+use super::adaptive::{self, Adaptive};
 use super::{Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
@@ -98,6 +98,8 @@ pub(super) struct Parameters {
     cell_log: u32,
     shifts: Box<[u8; 256]>,
     draw: Draw,
+    /// Probability at `max` in units of 2^-32.
+    max_p: u32,
 }
 
 impl Parameters {
@@ -121,10 +123,7 @@ impl Parameters {
             .ok_or_else(|| refused("bandwidth_bit_s", "is too small for an ageing table"))?;
         let draw = match age {
             LinuxAge::Plog => Draw::Mask((1u32 << plog) - 1),
-            LinuxAge::MaxP => {
-                let max_p = (probability * 4_294_967_296.0) as u32;
-                Draw::Divisor((max_p / (red.max_bytes - red.min_bytes)).max(1))
-            }
+            LinuxAge::MaxP => divisor((probability * 4_294_967_296.0) as u32, red),
         };
         Ok(Self {
             min: u64::from(red.min_bytes) << w_log,
@@ -133,7 +132,26 @@ impl Parameters {
             cell_log,
             shifts,
             draw,
+            max_p: (probability * 4_294_967_296.0) as u32,
         })
+    }
+
+    /// `red_adaptative_algo`: the updates that were due by `now`.
+    #[cold]
+    pub(super) fn adapt(&mut self, clock: &mut Adaptive, average: &Average, now: Time) {
+        while let Some(at) = clock.due(now) {
+            let aged = average.at(self, at) >> self.w_log;
+            let (min, max) = (self.min >> self.w_log, self.max >> self.w_log);
+            match adaptive::step_linux(self.max_p, aged, min, max) {
+                Some(max_p) => {
+                    self.max_p = max_p;
+                    self.draw = Draw::Divisor((max_p / (max - min) as u32).max(1));
+                }
+                // An average that is below the band stays there.
+                None if aged < min => clock.skip(now),
+                None => {}
+            }
+        }
     }
 
     fn random(&self, random: &mut Stream) -> u32 {
@@ -148,6 +166,11 @@ impl Parameters {
     pub(super) fn bytes(&self, average: u64) -> f64 {
         average as f64 / f64::from(1u32 << self.w_log)
     }
+}
+
+/// How random numbers are drawn with a `max_p` in units of 2^-32.
+fn divisor(max_p: u32, red: &TcRed) -> Draw {
+    Draw::Divisor((max_p / (red.max_bytes - red.min_bytes)).max(1))
 }
 
 /// Stab[t >> Scell_log] = -log2-like shift: -ln(1 - W) t / (time to send avpkt), at most 31.
@@ -174,21 +197,26 @@ pub(super) struct Average {
 impl Average {
     /// An arrival finds `backlog` bytes waiting.
     pub(super) fn sample(&mut self, parameters: &Parameters, now: Time, backlog: u64) {
+        if self.idle_since.is_some() {
+            self.scaled = self.at(parameters, now);
+            self.idle_since = None;
+        } else {
+            self.scaled = self.scaled + backlog - (self.scaled >> parameters.w_log);
+        }
+    }
+
+    /// Its value at `now` if nothing arrives.
+    fn at(&self, parameters: &Parameters, now: Time) -> u64 {
         let average = self.scaled;
-        self.scaled = match self.idle_since.take() {
-            None => average + backlog - (average >> parameters.w_log),
-            Some(since) => {
-                let idle_us = (now.saturating_sub(since) / 1000).min(255 << parameters.cell_log);
-                let shift = parameters.shifts[(idle_us >> parameters.cell_log) as usize];
-                if shift > 0 {
-                    average >> shift
-                } else {
-                    // (1 - W)^m is taken as 1 - m W while that is above one half.
-                    let aged = (average * idle_us) >> parameters.cell_log;
-                    average - aged.min(average - (average >> 1))
-                }
-            }
-        };
+        let Some(since) = self.idle_since else { return average };
+        let idle_us = (now.saturating_sub(since) / 1000).min(255 << parameters.cell_log);
+        let shift = parameters.shifts[(idle_us >> parameters.cell_log) as usize];
+        if shift > 0 {
+            return average >> shift;
+        }
+        // (1 - W)^m is taken as 1 - m W while that is above one half.
+        let aged = (average * idle_us) >> parameters.cell_log;
+        average - aged.min(average - (average >> 1))
     }
 }
 

@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{Stream, Time};
 
+mod adaptive;
 mod average;
 #[cfg(test)]
 mod bench;
+mod blue;
 mod codel;
 #[cfg(test)]
 mod conform;
@@ -24,9 +26,11 @@ mod red_linux;
 mod rio_c;
 mod rio_d;
 mod spacing;
+mod step;
 mod wred;
 
 pub use crate::Invalid;
+pub use blue::{Blue, BlueConfig};
 pub use codel::{Arithmetic, Codel, CodelConfig};
 pub use curve::Curve;
 pub use droptail::{DropTail, DropTailConfig};
@@ -39,6 +43,7 @@ pub use red_linux::{RedLinux, RedLinuxConfig};
 pub use rio_c::RioC;
 pub use rio_d::RioD;
 pub use spacing::Spacing;
+pub use step::{Step, StepConfig};
 pub use wred::{MredConfig, Wred};
 
 /// What is in the queue, as its limit counts it (with or without the packet in service: the
@@ -49,6 +54,12 @@ pub struct Backlog {
     pub packets: u32,
     /// Bytes on the wire.
     pub bytes: u64,
+}
+
+/// For keys that are left out where they are false.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// A packet at the door of a queue.
@@ -206,4 +217,8 @@ aqms! {
     Codel(Codel, CodelConfig),
     /// PIE.
     Pie(Pie, PieConfig),
+    /// BLUE.
+    Blue(Blue, BlueConfig),
+    /// Marks above a queue length.
+    Step(Step, StepConfig),
 }

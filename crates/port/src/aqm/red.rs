@@ -4,8 +4,9 @@
 //! As ns-2.35: idle time counts from the end of the last transmission; whole packets of it age the
 //! average. Early signals mark ECN-capable packets; above the band every packet is dropped.
 //! Differs: the average is sampled by every arrival, also by one the queue's limit then drops.
-//! Absent: adaptive RED.
+//! With `adaptive`, `max_p` moves as `adaptive.rs` says.
 
+use super::adaptive::{self, Adaptive};
 use super::average::{Ageing, Average};
 use super::curve::{check_mean_packet, check_w_q, Curve, Zone};
 use super::spacing::{Spacer, Spacing};
@@ -44,6 +45,9 @@ pub struct RedConfig {
     pub mean_packet_bytes: u32,
     /// How early signals are spread.
     pub spacing: Spacing,
+    /// Whether `max_p` follows the average.
+    #[serde(default, skip_serializing_if = "super::is_false")]
+    pub adaptive: bool,
 }
 
 /// A RED queue's judge.
@@ -54,6 +58,8 @@ pub struct Red {
     ageing: Ageing,
     average: Average,
     spacer: Spacer,
+    /// None: `max_p` stays.
+    adaptive: Option<Adaptive>,
 }
 
 impl Red {
@@ -73,7 +79,24 @@ impl Red {
             ageing: Ageing::new(rate_bit_s, mean_packet_bytes),
             average: Average::new(w_q),
             spacer: Spacer::new(spacing),
+            adaptive: config.adaptive.then(Adaptive::new),
         })
+    }
+
+    /// Makes the updates of `max_p` that were due by `now`.
+    #[cold]
+    fn adapt(&mut self, now: Time) {
+        let Some(adaptive) = &mut self.adaptive else { return };
+        while let Some(at) = adaptive.due(now) {
+            let average = self.average.at(at, self.ageing);
+            let Curve { min_th, max_th, max_p } = self.curve;
+            match adaptive::step(max_p, average, min_th, max_th) {
+                Some(next) => self.curve.max_p = next,
+                // An average that is below the band stays there.
+                None if average < min_th => adaptive.skip(now),
+                None => {}
+            }
+        }
     }
 }
 
@@ -87,6 +110,9 @@ impl Policy for Red {
                 (arrival.backlog.bytes as f64, f64::from(arrival.bytes) / mean)
             }
         };
+        if self.adaptive.is_some() {
+            self.adapt(arrival.now);
+        }
         let average = self.average.sample(arrival.now, queue, self.ageing);
         match self.curve.zone(average, self.config.gentle) {
             Zone::Below => {

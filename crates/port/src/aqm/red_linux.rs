@@ -5,6 +5,7 @@
 //! and has none, so at the end of the last transmission, and again when an arrival was dropped on an
 //! idle link; a classful parent such as HTB never asks an empty queue, hence `idle_ageing`.
 
+use super::adaptive::Adaptive;
 use super::linux::{Average, LinuxAge, Parameters, Spacer, TcRed};
 use super::{Arrival, Invalid, Policy, Verdict};
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,9 @@ pub struct RedLinuxConfig {
     pub harddrop: bool,
     /// Whether idle time ages the average: false under a classful parent of Linux (HTB, CBQ).
     pub idle_ageing: bool,
+    /// Whether the probability at `max` follows the average; of age max-p.
+    #[serde(default, skip_serializing_if = "super::is_false")]
+    pub adaptive: bool,
 }
 
 /// A `sch_red` queue's judge.
@@ -32,6 +36,8 @@ pub struct RedLinux {
     idle_ageing: bool,
     average: Average,
     spacer: Spacer,
+    /// None: the probability stays.
+    adaptive: Option<Adaptive>,
 }
 
 impl RedLinux {
@@ -40,12 +46,16 @@ impl RedLinux {
     /// # Errors
     /// The parameter that is out of range.
     pub fn new(config: &RedLinuxConfig, _rate_bit_s: u64) -> Result<Self, Invalid> {
+        Invalid::unless(!config.adaptive || config.age == LinuxAge::MaxP, "adaptive", || {
+            "came with max_P: not of age plog".into()
+        })?;
         Ok(Self {
             parameters: Parameters::new(&config.parameters, config.age)?,
             harddrop: config.harddrop,
             idle_ageing: config.idle_ageing,
             average: Average::default(),
             spacer: Spacer::default(),
+            adaptive: config.adaptive.then(Adaptive::new),
         })
     }
 }
@@ -53,6 +63,9 @@ impl RedLinux {
 impl Policy for RedLinux {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
+        if let Some(clock) = &mut self.adaptive {
+            self.parameters.adapt(clock, &self.average, arrival.now);
+        }
         let idle = self.average.idle_since.is_some();
         self.average.sample(&self.parameters, arrival.now, arrival.backlog.bytes);
         self.average.idle_since = idle.then_some(arrival.now);
@@ -93,7 +106,13 @@ mod tests {
                 bandwidth_bit_s: 8_000_000,
                 probability: 0.3,
             };
-            let config = RedLinuxConfig { parameters, age, harddrop: false, idle_ageing: true };
+            let config = RedLinuxConfig {
+                parameters,
+                age,
+                harddrop: false,
+                idle_ageing: true,
+                adaptive: false,
+            };
             let result = overload(RedLinux::new(&config, 8_000_000).unwrap(), 1.1, &[0], 400_000);
             assert!((result.average / expected - 1.0).abs() < 0.03, "{age:?}: {}", result.average);
         }

@@ -13,6 +13,7 @@ fn config(spacing: Spacing) -> RedConfig {
         unit: Unit::Packets,
         mean_packet_bytes: 1000,
         spacing,
+        adaptive: false,
     }
 }
 

@@ -17,6 +17,8 @@ NEAREST: Final = {
     "wred": "gred",
     "rio-c": "gred with grio: true",
     "rio-d": "gred",
+    "blue": "pie",
+    "step": "codel with ce_threshold",
     "precedence-drop-tail": "gred, or a class with a limit for each precedence",
 }
 """What comes nearest to policies the kernel lacks."""
@@ -126,7 +128,12 @@ def _of_linux(script: Script, aqm: Mapping[str, Any], name: str) -> str:
             f"queue of {name}: below HTB Linux's red does not see its queue run empty, so its "
             "average does not age while idle; idle_ageing: false does the same"
         )
-    return _parameters(script, aqm["parameters"], aqm["age"], name) + _marks(aqm["harddrop"])
+    parameters = _parameters(script, aqm["parameters"], aqm["age"], name)
+    return parameters + _adaptive(aqm) + _marks(aqm["harddrop"])
+
+
+def _adaptive(aqm: Mapping[str, Any]) -> str:
+    return " adaptive" if aqm.get("adaptive") else ""
 
 
 def _marks(above_max_drops: bool) -> str:
@@ -187,7 +194,7 @@ def _of_red(script: Script, aqm: Mapping[str, Any], name: str, place: tuple[str,
         burst = 1
     return (
         f"min {least} max {most} avpkt {mean} burst {burst} bandwidth 10mbit "
-        f"probability {min(aqm['max_p'], 0.999999):.9f}{_marks(above_max_drops=True)}"
+        f"probability {min(aqm['max_p'], 0.999999):.9f}{_adaptive(aqm)}{_marks(above_max_drops=True)}"
     )
 
 

@@ -40,6 +40,26 @@ class Red(TypedDict):
     unit: Literal["packets", "bytes"]
     mean_packet_bytes: int
     spacing: Spacing
+    adaptive: NotRequired[bool]
+
+
+class Blue(TypedDict):
+    """Keys of ``blue``."""
+
+    kind: Literal["blue"]
+    threshold: int
+    unit: Literal["packets", "bytes"]
+    increment: float
+    decrement: float
+    freeze_ns: int
+
+
+class Step(TypedDict):
+    """Keys of ``step``."""
+
+    kind: Literal["step"]
+    threshold: int
+    unit: Literal["packets", "bytes"]
 
 
 class Curve(TypedDict):
@@ -80,6 +100,7 @@ class RedLinux(TypedDict):
     age: Age
     harddrop: bool
     idle_ageing: bool
+    adaptive: NotRequired[bool]
 
 
 class GredDp(TypedDict):
@@ -125,7 +146,7 @@ class Pie(TypedDict):
     mtu_bytes: int
 
 
-Aqm = DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred | Codel | Pie
+Aqm = DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred | Codel | Pie | Blue | Step
 
 
 class Flows(TypedDict):

@@ -1,6 +1,6 @@
 """Checks of AQMs: relations between their parameters."""
 
-from trunkline.scenario.aqm import Aqm, Codel, Curve, Gred, Mred, Red, TcRed
+from trunkline.scenario.aqm import Aqm, Blue, Codel, Curve, Gred, Mred, Red, RedLinux, Step, TcRed
 from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.limit import limit_text
 from trunkline.scenario.problems import Problems
@@ -24,6 +24,16 @@ def check(aqm: Aqm, path: Path, problems: Problems) -> None:
                 problems.add("unit", (*at, "min_th"), message, given=str(limit_text(curve.min_th)))
     elif isinstance(aqm, TcRed):
         _tc(aqm, path, problems)
+        if isinstance(aqm, RedLinux) and aqm.adaptive and aqm.age == "plog":
+            problems.add(
+                "relation",
+                (*path, "adaptive"),
+                "adaptive came to Linux with max-p in 2012",
+                allowed="age: max-p",
+                at_key=True,
+            )
+    elif isinstance(aqm, Blue | Step):
+        _threshold(aqm, path, problems)
     elif isinstance(aqm, Gred):
         _gred(aqm, path, problems)
     elif isinstance(aqm, Codel) and aqm.target >= aqm.interval:
@@ -34,6 +44,19 @@ def check(aqm: Aqm, path: Path, problems: Problems) -> None:
             given=format_time(aqm.target),
             allowed=f"below {format_time(aqm.interval)}",
         )
+
+
+def _threshold(aqm: Blue | Step, path: Path, problems: Problems) -> None:
+    if (aqm.threshold.packets is None) == (aqm.threshold.bytes is None):
+        problems.add(
+            "unit",
+            (*path, "threshold"),
+            "a threshold is one of packets or one of bytes",
+            given=str(limit_text(aqm.threshold)),
+        )
+    if isinstance(aqm, Blue):
+        _weight(aqm.increment, "increment", path, problems)
+        _weight(aqm.decrement, "decrement", path, problems)
 
 
 def _weight(value: float, key: str, path: Path, problems: Problems) -> None:
