@@ -243,7 +243,7 @@ fn new_calendar(network: &Network, sources: &Sources) -> Calendar {
 fn build_link(network: &Network, link: &crate::network::Link, seed: u64) -> Result<Link, Failure> {
     let config = &network.ports[link.port as usize];
     let element = format!("links[{}]", link.name);
-    let port = build_port(config, link.rate_bit_s, seed, &element, network.flows.len())?;
+    let port = build_port(config, link.rate_bit_s, seed, &element, &network.flows)?;
     let end = build_far_end(network, link, seed)?;
     let serializer = Serializer::new(link.rate_bit_s);
     let (to, delay, header) = (link.to, link.delay_ns, link.header_bytes);
@@ -310,7 +310,7 @@ fn build_port(
     rate: u64,
     seed: u64,
     element: &str,
-    flows: usize,
+    flows: &[crate::network::Flow],
 ) -> Result<Port, Failure> {
     if is_fifo(config) {
         return Ok(Port::Fifo(Fifo::new(build_gate(&config.classes[0], rate, seed, element)?)));
@@ -332,7 +332,7 @@ fn build_class(
     rate: u64,
     seed: u64,
     element: &str,
-    flows: usize,
+    flows: &[crate::network::Flow],
 ) -> Result<ClassQueue, Failure> {
     let Some(config) = &class.queue.flows else {
         return Ok(ClassQueue::new(build_gate(class, rate, seed, element)?, None));
@@ -344,14 +344,14 @@ fn build_class(
         counts_in_service: false,
     };
     let aqm = build_aqm(class, rate, &path)?;
-    let gates = (0..FlowQueues::count(config, flows))
+    let gates = (0..FlowQueues::count(config, flows.len()))
         .map(|queue| {
             let random = Stream::new(seed, &format!("{path}.flows[{queue}]"), "aqm");
             Gate::new(of_flow, aqm.clone(), random)
         })
         .collect();
     let mut random = Stream::new(seed, &path, "flows");
-    let queues = FlowQueues::new(config, &class.queue.aqm, gates, random.bits());
+    let queues = FlowQueues::new(config, &class.queue.aqm, gates, random.bits(), flows);
     let tail = Aqm::DropTail(DropTail);
     Ok(ClassQueue::new(Gate::new(limit, tail, random), Some(queues)))
 }

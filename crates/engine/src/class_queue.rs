@@ -103,9 +103,8 @@ impl ClassQueue {
 
     /// The queue that a packet joins, of those by flow.
     #[inline]
-    #[must_use]
-    pub fn flow_of(&self, packet: &Packet) -> u16 {
-        match &self.store {
+    pub fn flow_of(&mut self, packet: &Packet) -> u16 {
+        match &mut self.store {
             Store::One { .. } => 0,
             Store::Flows(flows) => flows.queue_of(packet),
         }

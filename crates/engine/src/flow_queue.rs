@@ -7,9 +7,13 @@
 //! packets (RFC 8290 section 4.1.3), or its newest packet, or the arrival is refused.
 //! A label hides the flow (RFC 3032): labelled packets are told apart by their label stacks, as
 //! routers do, unless the port looks behind the labels.
+//! With `ways` (CAKE: 8) the hash names a set of queues: a flow stays in its own while that holds
+//! packets, else takes an empty one, and shares only where there is none. With `hosts` the quantum of
+//! a flow is divided by the number of backlogged queues of its host (Høiland-Jørgensen et al., "Piece
+//! of CAKE", 2018, section III-C; Linux counts those that are no longer new).
 //! As Linux, CoDel looks at what all queues hold when it asks whether a packet is the last.
 
-use crate::network::{FlowKey, Flows, Overflow};
+use crate::network::{Flow, FlowKey, Flows, Hosts, Overflow};
 use crate::queue::{Gate, Offer, Waiting};
 use crate::ring::Ring;
 use trunkline_packet::Packet;
@@ -27,6 +31,17 @@ struct FlowQueue {
     queue: Ring<Waiting>,
     bytes: u64,
     gate: Gate,
+    /// What the hash of its last flow was made of.
+    key: u64,
+    /// Nodes of its last flow: which sends, which receives.
+    hosts: [u32; 2],
+}
+
+/// Ends of the flows, and backlogged queues of each node that sends and that receives.
+#[derive(Clone, Debug, Default)]
+struct HostLoads {
+    ends: Vec<[u32; 2]>,
+    loads: Vec<[u32; 2]>,
 }
 
 /// All of them.
@@ -40,13 +55,26 @@ pub struct FlowQueues {
     seed: u64,
     /// Whether AQMs see what all queues hold.
     sees_all: bool,
+    hosts: HostLoads,
 }
 
 impl FlowQueues {
-    /// Empty queues; `gates` makes one gate, `flows` is the number of flows in the network.
+    /// Empty queues, one for each of `gates`; `flows` are those of the network.
     #[must_use]
-    pub fn new(config: &Flows, aqm: &AqmConfig, gates: Vec<Gate>, seed: u64) -> Self {
-        let queue = |gate| FlowQueue { queue: Ring::new(1), bytes: 0, gate };
+    pub fn new(
+        config: &Flows,
+        aqm: &AqmConfig,
+        gates: Vec<Gate>,
+        seed: u64,
+        flows: &[Flow],
+    ) -> Self {
+        let queue = |gate| FlowQueue { queue: Ring::new(1), bytes: 0, gate, key: 0, hosts: [0; 2] };
+        let mut hosts = HostLoads::default();
+        if config.hosts != Hosts::Flows {
+            hosts.ends = flows.iter().map(|flow| [flow.src, flow.dst]).collect();
+            let nodes = hosts.ends.iter().flatten().max().map_or(0, |&node| node as usize + 1);
+            hosts.loads = vec![[0; 2]; nodes];
+        }
         Self {
             rounds: FlowRounds::new(gates.len(), config.quantum_bytes, config.new_first),
             queues: gates.into_iter().map(queue).collect(),
@@ -54,6 +82,7 @@ impl FlowQueues {
             config: config.clone(),
             seed,
             sees_all: matches!(aqm, AqmConfig::Codel(_)),
+            hosts,
         }
     }
 
@@ -63,35 +92,52 @@ impl FlowQueues {
         config.queues.map_or(2 * flows + LABEL_QUEUES as usize, |queues| queues as usize)
     }
 
-    /// The queue that a packet joins.
-    #[must_use]
-    pub fn queue_of(&self, packet: &Packet) -> u16 {
+    /// The queue that a packet joins, which is its flow's from then on if it is empty.
+    pub fn queue_of(&mut self, packet: &Packet) -> u16 {
         let flow = 2 * u64::from(packet.flow) + u64::from(packet.is_reverse());
-        if let (Some(connection), false) = (packet.connection(), self.hides(packet)) {
-            let (first, count) = match self.config.queues {
-                Some(queues) => (0, u64::from(queues)),
-                None => (self.queues.len() as u64 - LABEL_QUEUES, LABEL_QUEUES),
-            };
-            let key = mix(flow ^ self.seed) ^ u64::from(connection);
-            return (first + mix(key) % count) as u16;
-        }
         let hidden = self.hides(packet);
         let label =
             || packet.labels.iter().fold(1, |key, entry| mix(key ^ u64::from(entry.label())));
-        let queue = match (self.config.queues, hidden) {
-            (Some(queues), false) => mix(flow ^ self.seed) % u64::from(queues),
-            (Some(queues), true) => mix(label() ^ self.seed) % u64::from(queues),
-            (None, false) => flow,
-            (None, true) => {
-                self.queues.len() as u64 - LABEL_QUEUES + mix(label() ^ self.seed) % LABEL_QUEUES
+        // A flow has a queue of its own; label stacks and connections of a flow share those behind.
+        let (key, is_flow) = match packet.connection() {
+            _ if hidden => (label(), false),
+            Some(connection) => (mix(flow ^ self.seed) ^ u64::from(connection) ^ self.seed, false),
+            None => (flow, true),
+        };
+        let queue = match self.config.queues {
+            Some(queues) => self.of_set(key, queues),
+            None if is_flow => flow,
+            None => {
+                self.queues.len() as u64 - LABEL_QUEUES + mix(key ^ self.seed) % LABEL_QUEUES
             }
         };
+        let its = &mut self.queues[queue as usize];
+        if its.queue.is_empty() {
+            its.key = key;
+            if let Some(&[from, to]) = self.hosts.ends.get(packet.flow as usize) {
+                its.hosts = if packet.is_reverse() { [to, from] } else { [from, to] };
+            }
+        }
         queue as u16
     }
 
     /// Whether labels hide the flow of a packet.
     fn hides(&self, packet: &Packet) -> bool {
         !packet.labels.is_empty() && self.config.labelled == FlowKey::Label
+    }
+
+    /// The queue of `key` among those that its hash may choose.
+    fn of_set(&self, key: u64, queues: u32) -> u64 {
+        let hash = mix(key ^ self.seed) % u64::from(queues);
+        let ways = u64::from(self.config.ways);
+        if ways == 1 {
+            return hash;
+        }
+        let set = hash - hash % ways;
+        let its = |at: u64| &self.queues[at as usize];
+        let mut ways = (0..ways).map(|way| set + (hash + way) % ways);
+        let own = ways.clone().find(|&at| its(at).bytes > 0 && its(at).key == key);
+        own.or_else(|| ways.find(|&at| its(at).bytes == 0)).unwrap_or(hash)
     }
 
     /// Everything that waits.
@@ -116,6 +162,9 @@ impl FlowQueues {
     /// Puts a packet that was let in into its queue.
     pub fn push(&mut self, queue: u16, waiting: Waiting) {
         let its = &mut self.queues[usize::from(queue)];
+        if its.queue.is_empty() {
+            self.hosts.join(its.hosts);
+        }
         its.queue.push(waiting);
         its.bytes += u64::from(waiting.bytes);
         its.gate.on_enqueue(waiting.bytes, waiting.precedence);
@@ -126,15 +175,23 @@ impl FlowQueues {
 
     /// Bytes of the packet whose turn it is.
     pub fn head(&mut self) -> Option<u32> {
-        let Self { queues, rounds, .. } = self;
-        let queue = rounds.choose(|queue| queues[usize::from(queue)].queue.is_empty())?;
-        queues[usize::from(queue)].queue.front().map(|waiting| waiting.bytes)
+        let queue = self.choose()?;
+        self.queues[usize::from(queue)].queue.front().map(|waiting| waiting.bytes)
+    }
+
+    /// The queue whose turn it is.
+    fn choose(&mut self) -> Option<u16> {
+        let Self { queues, rounds, hosts, config, .. } = self;
+        let its = |queue: u16| &queues[usize::from(queue)];
+        rounds.choose(
+            |queue| its(queue).queue.is_empty(),
+            |queue| hosts.load(config.hosts, its(queue).hosts),
+        )
     }
 
     /// Takes the packet whose turn it is, which is then to be sent, or dropped.
     pub fn take(&mut self, now: Time) -> Option<(Waiting, Offer)> {
-        let Self { queues, rounds, .. } = self;
-        let queue = rounds.choose(|queue| queues[usize::from(queue)].queue.is_empty())?;
+        let queue = self.choose()?;
         let waiting = self.remove(queue, false)?;
         let Waiting { bytes, precedence, since, can_mark, .. } = waiting;
         let its = &mut self.queues[usize::from(queue)];
@@ -174,6 +231,7 @@ impl FlowQueues {
             let Some(waiting) = self.remove(longest as u16, by_packets) else { return };
             let its = &mut self.queues[longest];
             its.gate.on_departure(now, waiting.bytes, waiting.precedence, its.held());
+            its.gate.on_overflow(now);
             bytes += u64::from(waiting.bytes);
             dropped(waiting);
             if bytes >= half {
@@ -195,9 +253,45 @@ impl FlowQueues {
         let its = &mut self.queues[usize::from(queue)];
         let waiting = if newest { its.queue.pop_back() } else { its.queue.pop() }?;
         its.bytes -= u64::from(waiting.bytes);
+        if its.queue.is_empty() {
+            self.hosts.leave(its.hosts);
+        }
         self.held.packets -= 1;
         self.held.bytes -= u64::from(waiting.bytes);
         Some(waiting)
+    }
+}
+
+impl HostLoads {
+    /// A queue of a flow between `hosts` is backlogged.
+    fn join(&mut self, hosts: [u32; 2]) {
+        self.add(hosts, 1);
+    }
+
+    /// It is empty.
+    fn leave(&mut self, hosts: [u32; 2]) {
+        self.add(hosts, u32::MAX);
+    }
+
+    fn add(&mut self, hosts: [u32; 2], count: u32) {
+        if self.loads.is_empty() {
+            return;
+        }
+        for (end, host) in hosts.into_iter().enumerate() {
+            let load = &mut self.loads[host as usize][end];
+            *load = load.wrapping_add(count);
+        }
+    }
+
+    /// Among how many a flow's quantum is divided.
+    fn load(&self, by: Hosts, [from, to]: [u32; 2]) -> i64 {
+        let of = |host: u32, end: usize| i64::from(self.loads[host as usize][end]);
+        match by {
+            Hosts::Flows => 1,
+            Hosts::Source => of(from, 0).max(1),
+            Hosts::Destination => of(to, 1).max(1),
+            Hosts::Both => of(from, 0).max(of(to, 1)).max(1),
+        }
     }
 }
 

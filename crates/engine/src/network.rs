@@ -10,7 +10,7 @@ pub mod recovery;
 mod transfers;
 
 pub use diffserv::{DiffServ, Tunnel};
-pub use queue::{FlowKey, Flows, Overflow, Queue};
+pub use queue::{FlowKey, Flows, Hosts, Overflow, Queue};
 pub use recovery::Recovery;
 use serde::{Deserialize, Serialize};
 pub use transfers::{Opened, Transfers};

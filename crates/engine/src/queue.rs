@@ -222,6 +222,13 @@ impl Gate {
         }
     }
 
+    /// A packet of the queue was dropped for want of room.
+    pub fn on_overflow(&mut self, at: Time) {
+        if let Some(judge) = &mut self.judge {
+            judge.aqm.on_overflow(at);
+        }
+    }
+
     /// The queue is empty and its last packet has been sent.
     #[inline(always)]
     pub fn on_idle(&mut self, at: Time) {

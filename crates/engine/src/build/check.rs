@@ -110,6 +110,9 @@ fn check_port(port: &PortConfig, flows: usize) -> Result<(), Failure> {
         if its.quantum_bytes == 0 || its.batch == 0 {
             return fail("quantum_bytes and batch of flows are above 0");
         }
+        if its.ways == 0 || its.queues.unwrap_or(its.ways) % its.ways != 0 {
+            return fail("queues of flows are a multiple of ways, which is above 0");
+        }
     }
     check_classifier(&port.classifier, port.classes.len(), flows).or_else(fail)
 }

@@ -38,6 +38,31 @@ pub struct Flows {
     pub overflow: Overflow,
     /// Most packets that `head` drops at once [> 0].
     pub batch: u32,
+    /// Queues that a hash may choose among: the flow's own, or else an empty one [> 0].
+    #[serde(default = "one")]
+    pub ways: u32,
+    /// Whose shares are kept equal, whatever the number of their flows.
+    #[serde(default)]
+    pub hosts: Hosts,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Hosts among which flow queueing divides before it divides among flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hosts {
+    /// None: flows alone count.
+    #[default]
+    Flows,
+    /// Those that send.
+    Source,
+    /// Those that receive.
+    Destination,
+    /// Both: a flow counts by the busier of its two.
+    Both,
 }
 
 /// What a labelled packet is told apart by.

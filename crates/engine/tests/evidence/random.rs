@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use trunkline_agent::tcp::{DelayedAck, TcpConfig, Variant};
 use trunkline_agent::udp::Size;
-use trunkline_engine::network::{Agent, FlowKey, Flows, Overflow, PortConfig, Queue, Ttl};
+use trunkline_engine::network::{Agent, FlowKey, Flows, Hosts, Overflow, PortConfig, Queue, Ttl};
 use trunkline_engine::observer::Event;
 use trunkline_port::aqm::{
     AqmConfig, Arithmetic, CodelConfig, PieConfig, RedConfig, Spacing, Unit,
@@ -57,6 +57,8 @@ fn any_queue() -> impl Strategy<Value = Queue> {
             flow_limit_packets: Some(20),
             overflow,
             batch: 4,
+            ways: if few { 2 } else { 1 },
+            hosts: if few { Hosts::Both } else { Hosts::Flows },
         });
     let flows = proptest::option::of(flows);
     let packets = proptest::option::of(1..40u32);
@@ -75,7 +77,7 @@ fn any_queue() -> impl Strategy<Value = Queue> {
 /// A port for `flows` flows, each its own class unless it is a FIFO.
 fn any_port(flows: usize) -> impl Strategy<Value = PortConfig> {
     let shares = proptest::collection::vec(1..9u32, flows);
-    (0..7u8, any_queue(), shares).prop_map(move |(kind, queue, shares)| {
+    (0..8u8, any_queue(), shares).prop_map(move |(kind, queue, shares)| {
         let mut port = match kind {
             0 => return fifo(queue),
             1 => priority(flows as u32, &queue),
@@ -83,6 +85,7 @@ fn any_port(flows: usize) -> impl Strategy<Value = PortConfig> {
             3 => wrr(&shares, &queue),
             4 => tbf(u64::from(shares[0]) * 500_000, 2000 * u64::from(shares[0]), &queue),
             5 => hfsc(&shares, &queue),
+            6 => cake(&shares, &queue),
             _ => wfq(&shares, &queue),
         };
         if kind == 4 {

@@ -9,7 +9,7 @@ mod stats;
 mod traffic;
 mod tunnel;
 
-pub use ports::{by_flow, drr, fifo, hfsc, priority, queue, tbf, wfq, wrr, UNLIMITED};
+pub use ports::{by_flow, cake, drr, fifo, hfsc, priority, queue, tbf, wfq, wrr, UNLIMITED};
 pub use runs::{replicate, Outcome};
 pub use stats::{binomial_interval, jain, Interval};
 pub use traffic::{cbr, on_off, poisson, schedule, sizes, tcp};

@@ -3,8 +3,8 @@
 use trunkline_engine::network::{Class, Classifier, PortConfig, Queue};
 use trunkline_port::aqm::{AqmConfig, DropTailConfig};
 use trunkline_port::sched::{
-    DrrShare, FifoShare, HfscShare, PriorityShare, SchedulerConfig, ServiceCurve, TbfShare,
-    WfqShare, WrrShare,
+    CakeShare, DrrShare, FifoShare, HfscShare, PriorityShare, SchedulerConfig, ServiceCurve,
+    TbfShare, WfqShare, WrrShare,
 };
 
 /// A queue without a limit.
@@ -52,6 +52,15 @@ pub fn wfq(weights: &[u32], queue: &Queue) -> PortConfig {
 pub fn wrr(weights: &[u32], queue: &Queue) -> PortConfig {
     let shares = weights.iter().map(|&weight| WrrShare { weight }).collect();
     port(SchedulerConfig::Wrr { shares }, queue)
+}
+
+/// CAKE's shaper, tins by weight, the last first.
+pub fn cake(weights: &[u32], queue: &Queue) -> PortConfig {
+    let share = |(&weight, priority): (&u32, u32)| CakeShare {
+        priority: weights.len() as u32 - priority,
+        rate_bit_s: u64::from(weight) * 300_000,
+    };
+    port(SchedulerConfig::Cake { shares: weights.iter().zip(0..).map(share).collect() }, queue)
 }
 
 /// One class shaped to a rate, bursts at twice the rate.

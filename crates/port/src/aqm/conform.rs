@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use trunkline_units::Stream;
 
 /// A configuration of each kind, as the compiled network writes it.
-const CONFIGS: [&str; 12] = [
+const CONFIGS: [&str; 13] = [
     r#"{"kind":"drop-tail"}"#,
     r#"{"kind":"precedence-drop-tail","limits_packets":[20,10],"counted":"own"}"#,
     r#"{"kind":"red","min_th":5.0,"max_th":15.0,"max_p":0.1,"w_q":0.1,"gentle":true,"unit":"packets","mean_packet_bytes":500,"spacing":"uniform"}"#,
@@ -17,6 +17,7 @@ const CONFIGS: [&str; 12] = [
     r#"{"kind":"gred","dps":[{"dp":1,"limit_bytes":10000,"prio":1,"parameters":{"min_bytes":3000,"max_bytes":9000,"avpkt_bytes":500,"burst_packets":10,"bandwidth_bit_s":8000000,"probability":0.1}}],"default_dp":1,"grio":true,"age":"max-p","harddrop":false}"#,
     r#"{"kind":"codel","target_ns":5000000,"interval_ns":100000000,"mtu_bytes":1500,"ce_threshold_ns":null,"arithmetic":"linux"}"#,
     r#"{"kind":"pie","target_ns":15000000,"tupdate_ns":15000000,"alpha":0.125,"beta":1.25,"burst_ns":150000000,"mtu_bytes":1500}"#,
+    r#"{"kind":"cobalt","target_ns":5000000,"interval_ns":100000000,"mtu_time_ns":1000000}"#,
     r#"{"kind":"blue","threshold":10,"unit":"packets","increment":0.02,"decrement":0.002,"freeze_ns":10000000}"#,
     r#"{"kind":"step","threshold":3000,"unit":"bytes"}"#,
 ];
@@ -38,8 +39,9 @@ fn index(config: &AqmConfig) -> usize {
         AqmConfig::Gred(_) => 7,
         AqmConfig::Codel(_) => 8,
         AqmConfig::Pie(_) => 9,
-        AqmConfig::Blue(_) => 10,
-        AqmConfig::Step(_) => 11,
+        AqmConfig::Cobalt(_) => 10,
+        AqmConfig::Blue(_) => 11,
+        AqmConfig::Step(_) => 12,
     }
 }
 

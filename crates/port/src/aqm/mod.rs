@@ -10,6 +10,7 @@ mod average;
 #[cfg(test)]
 mod bench;
 mod blue;
+mod cobalt;
 mod codel;
 #[cfg(test)]
 mod conform;
@@ -31,6 +32,7 @@ mod wred;
 
 pub use crate::Invalid;
 pub use blue::{Blue, BlueConfig};
+pub use cobalt::{Cobalt, CobaltConfig};
 pub use codel::{Arithmetic, Codel, CodelConfig};
 pub use curve::Curve;
 pub use droptail::{DropTail, DropTailConfig};
@@ -123,6 +125,8 @@ pub trait Policy {
     /// The queue is empty and its last packet has been sent: the class is idle from `at` on. Comes
     /// after the `on_departure` of that packet; an arrival ends it.
     fn on_idle(&mut self, _at: Time) {}
+    /// A packet of the queue was dropped for want of room.
+    fn on_overflow(&mut self, _at: Time) {}
     /// The average the policy steers by [packets or bytes, its own unit], if it keeps one; where it
     /// keeps several, that of all packets together, or else their sum.
     fn average(&self) -> Option<f64> {
@@ -186,6 +190,9 @@ macro_rules! aqms {
             fn on_idle(&mut self, at: Time) {
                 match self { $(Self::$variant(policy) => policy.on_idle(at)),+ }
             }
+            fn on_overflow(&mut self, at: Time) {
+                match self { $(Self::$variant(policy) => policy.on_overflow(at)),+ }
+            }
             fn average(&self) -> Option<f64> {
                 match self { $(Self::$variant(policy) => policy.average()),+ }
             }
@@ -217,6 +224,8 @@ aqms! {
     Codel(Codel, CodelConfig),
     /// PIE.
     Pie(Pie, PieConfig),
+    /// COBALT.
+    Cobalt(Cobalt, CobaltConfig),
     /// BLUE.
     Blue(Blue, BlueConfig),
     /// Marks above a queue length.

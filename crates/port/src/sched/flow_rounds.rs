@@ -44,8 +44,13 @@ impl FlowRounds {
         }
     }
 
-    /// The flow whose turn it is; the caller tells which are empty.
-    pub fn choose(&mut self, is_empty: impl Fn(u16) -> bool) -> Option<u16> {
+    /// The flow whose turn it is; the caller tells which are empty, and among how many a flow's
+    /// quantum is divided [> 0].
+    pub fn choose(
+        &mut self,
+        is_empty: impl Fn(u16) -> bool,
+        divided_by: impl Fn(u16) -> i64,
+    ) -> Option<u16> {
         loop {
             let is_new = !self.new.is_empty();
             let flow = *if is_new { &self.new } else { &self.old }.front()?;
@@ -55,7 +60,7 @@ impl FlowRounds {
             }
             if is_new { &mut self.new } else { &mut self.old }.pop_front();
             if self.deficits[index] <= 0 {
-                self.deficits[index] += self.quantum;
+                self.deficits[index] += (self.quantum / divided_by(flow)).max(1);
                 self.old.push_back(flow);
             } else if is_new && !self.old.is_empty() {
                 self.old.push_back(flow);
@@ -84,7 +89,9 @@ mod tests {
     fn order(rounds: &mut FlowRounds, waiting: &mut [u32], count: usize) -> Vec<u16> {
         let mut sent = Vec::new();
         for _ in 0..count {
-            let Some(flow) = rounds.choose(|flow| waiting[usize::from(flow)] == 0) else { break };
+            let Some(flow) = rounds.choose(|flow| waiting[usize::from(flow)] == 0, |_| 1) else {
+                break;
+            };
             waiting[usize::from(flow)] -= 1;
             rounds.on_sent(flow, 1000, waiting[usize::from(flow)] == 0);
             sent.push(flow);
@@ -145,6 +152,21 @@ mod tests {
             }
             assert!(sent[0] >= 28, "{sent:?}");
         }
+    }
+
+    /// Piece of CAKE, section III-C: 0 and 1 are flows of one host and share its quantum, so that 2
+    /// alone of its host gets as much as both: of 40 packets 10, 10 and 20, but for a round.
+    #[test]
+    fn hoiland2018_s3_c_flows_of_a_host_share_its_quantum() {
+        let mut rounds = FlowRounds::new(3, 1500, true);
+        (0..3).for_each(|flow| rounds.on_enqueue(flow));
+        let mut sent = [0i32; 3];
+        for _ in 0..40 {
+            let flow = rounds.choose(|_| false, |flow| if flow == 2 { 1 } else { 2 }).unwrap();
+            rounds.on_sent(flow, 1000, false);
+            sent[usize::from(flow)] += 1;
+        }
+        assert!((sent[0] - 10).abs() <= 1 && (sent[1] - 10).abs() <= 1, "{sent:?}");
     }
 
     /// McKenney 1990: one list, in turn.

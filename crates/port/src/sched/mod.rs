@@ -6,6 +6,7 @@ use trunkline_units::Time;
 #[cfg(test)]
 pub(crate) mod bench;
 mod bucket;
+mod cake;
 mod cbq;
 mod drr;
 mod estimator;
@@ -24,6 +25,7 @@ mod wfq;
 mod wrr;
 
 pub use crate::Invalid;
+pub use cake::{Cake, CakeShare};
 pub use cbq::{Cbq, CbqShare, LinkSharing};
 pub use drr::{Drr, DrrShare, BASE_QUANTUM_BYTES};
 pub use fifo::{Fifo, FifoShare};
@@ -144,6 +146,8 @@ schedulers! {
     Tbf(Tbf, TbfShare) = |shares, _| Tbf::new(shares),
     /// Hierarchical token bucket, as Linux.
     Htb(Box<Htb>, HtbShare) = |shares, _| Htb::new(shares).map(Box::new),
+    /// CAKE's shaper over tins.
+    Cake(Cake, CakeShare) = |shares, _| Cake::new(shares),
     /// Hierarchical fair service curves.
     Hfsc(Box<Hfsc>, HfscShare) = |shares, _| Hfsc::new(shares).map(Box::new),
     /// Class-based queueing with top-level link-sharing, as old Linux.
