@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trunkline.network.rows import Cell, Rows, asks_flows, asks_paths, forwards_onto
-from trunkline.scenario.flow_queue import FLOW_SCHEDULERS
+from trunkline.scenario.flow_queue import FLOW_SCHEDULERS, Cake
 from trunkline.scenario.match import Match
 from trunkline.scenario.port import Port, Rule
 from trunkline.scenario.queue import Queue
 from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.shares import CakeClass, Class, rate_of
+from trunkline.scenario.timed import LARGEST_FRAME, Cobalt
 
 __all__ = ["Ports", "compile"]
 
@@ -53,6 +55,7 @@ def compile(scenario: Resolved) -> Ports:
         by_flow = port.per == "flow" or asks_flows(port.classify)
         per_link = by_flow and asks_paths(port.classify, scenario)
         rate = arc.options.rate or 0
+        rate = rate_of(port.bandwidth, rate) or rate
         key = (name, arc.name if per_link else "", rate if _has_shares(port) else 0)
         if key not in known:
             known[key] = len(built.ports)
@@ -68,7 +71,8 @@ def compile(scenario: Resolved) -> Ports:
                     "name": name or "default",
                     "classifier": table.classifier(),
                     "classes": [
-                        {"name": own, "queue": _queue(its.queue)} for own, its in classes.items()
+                        {"name": own, "queue": _queue(_of_tin(its, rate))}
+                        for own, its in classes.items()
                     ],
                     "scheduler": {
                         "kind": "fifo" if scheduler in FLOW_SCHEDULERS else scheduler,
@@ -87,13 +91,30 @@ def compile(scenario: Resolved) -> Ports:
 
 def _has_shares(port: Port) -> bool:
     """Whether some rate is a share of the link's."""
-    rates = [rate for its in port.classes.values() for rate in its.rates()]
+    rates = [port.bandwidth]
+    rates += [rate for its in port.classes.values() for rate in its.rates()]
     return any(isinstance(rate, float) for rate in rates)
 
 
 def _crossing(scenario: Resolved) -> set[frozenset[str]]:
     """Every set of paths that one entry forwards for."""
     return {each.paths for route in scenario.routes.values() for each in route.crossings}
+
+
+def _of_tin(its: Class, bandwidth: int) -> Queue:
+    """The queue of a class; in a tin of CAKE its rate sets what is not set."""
+    queue = its.queue
+    if not isinstance(its, CakeClass):
+        return queue
+    rate = rate_of(its.rate, bandwidth)
+    if isinstance(queue.aqm, Cobalt) and queue.aqm.rate is None:
+        queue = queue.model_copy(update={"aqm": queue.aqm.model_copy(update={"rate": rate})})
+    flows = queue.flows
+    if isinstance(flows, Cake) and "quantum" not in flows.model_fields_set:
+        # sch_cake.c, cake_set_rate: bytes of 1/4096 s, a packet at most.
+        quantum = max(300, min(LARGEST_FRAME, rate // 8 // 4096))
+        queue = queue.model_copy(update={"flows": flows.model_copy(update={"quantum": quantum})})
+    return queue
 
 
 def _queue(queue: Queue) -> dict[str, Any]:

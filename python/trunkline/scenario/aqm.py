@@ -15,11 +15,13 @@ from trunkline.scenario.fields import (
     Whole,
 )
 from trunkline.scenario.limit import Limit, LimitField
+from trunkline.scenario.timed import Cobalt, Codel, Compiled, MeanPacket, Pie
 from trunkline.scenario.units import BYTES, PACKETS
 
 __all__ = [
     "Aqm",
     "Blue",
+    "Cobalt",
     "Codel",
     "Compiled",
     "Curve",
@@ -34,12 +36,10 @@ __all__ = [
 ]
 
 Precedence = Annotated[int, Whole("a drop precedence", 0, 15)]
-MeanPacket = Annotated[int, Quantity(BYTES, 1, 65_551)]
 AverageBytes = Annotated[int, Quantity(BYTES, 0, 2**31 - 1)]
 Held = Annotated[int, Quantity(PACKETS, 0, 2**31 - 1)]
 Spacing = Literal["uniform", "ns2", "ns2-diffserv", "geometric"]
 Age = Literal["plog", "max-p"]
-Compiled = dict[str, Any]
 
 _SPACING = "How early signals are spread; see the reference page of the queues."
 
@@ -271,79 +271,6 @@ class Gred(Element):
         }
 
 
-_MTU = "Largest packet on the wire, its link header included: "
-
-
-class Codel(Element):
-    """CoDel (RFC 8289): drops at the head what has waited too long for too long."""
-
-    kind: Literal["codel"]
-    target: PositiveTime = Field(
-        default=5_000_000, description="Time in the queue that is acceptable."
-    )
-    interval: PositiveTime = Field(
-        default=100_000_000,
-        description="Time over which it must be exceeded: about a round trip.",
-    )
-    mtu: MeanPacket = Field(
-        default=1514, description=_MTU + "while no more is left in the queue nothing is dropped."
-    )
-    ce_threshold: PositiveTime | None = Field(
-        default=None,
-        description="Time in the queue above which what is ECN-capable is marked; absent: never.",
-    )
-    arithmetic: Literal["exact", "linux"] = Field(
-        default="exact",
-        description="`exact`: the RFC's square root; `linux`: the kernel's fixed point.",
-    )
-
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "target_ns": self.target,
-            "interval_ns": self.interval,
-            "mtu_bytes": self.mtu,
-            "ce_threshold_ns": self.ce_threshold,
-            "arithmetic": self.arithmetic,
-        }
-
-
-Gain = Annotated[float, Field(gt=0, le=2, allow_inf_nan=False)]
-
-
-class Pie(Element):
-    """PIE (RFC 8033): drops arrivals so that the time in the queue tends to a target."""
-
-    kind: Literal["pie"]
-    target: PositiveTime = Field(default=15_000_000, description="Time in the queue it steers to.")
-    tupdate: PositiveTime = Field(
-        default=15_000_000, description="Time between two updates of the drop probability."
-    )
-    alpha: Gain = Field(
-        default=0.125, description="Weight of the delay's distance from the target."
-    )
-    beta: Gain = Field(default=1.25, description="Weight of the delay's change.")
-    burst: PositiveTime = Field(
-        default=150_000_000, description="Time for which a queue that was idle drops nothing."
-    )
-    mtu: MeanPacket = Field(
-        default=1514, description=_MTU + "while less than two are waiting nothing is dropped."
-    )
-
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "target_ns": self.target,
-            "tupdate_ns": self.tupdate,
-            "alpha": self.alpha,
-            "beta": self.beta,
-            "burst_ns": self.burst,
-            "mtu_bytes": self.mtu,
-        }
-
-
 class Blue(Element):
     """BLUE (Feng 2002): drops by a probability that long queues raise and idle times lower."""
 
@@ -386,9 +313,19 @@ def _named(value: Any) -> Any:
 
 Aqm = Annotated[
     Annotated[
-        DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred | Codel | Pie | Blue | Step,
+        DropTail
+        | PrecedenceDropTail
+        | Red
+        | Mred
+        | RedLinux
+        | Gred
+        | Codel
+        | Pie
+        | Cobalt
+        | Blue
+        | Step,
         Discriminator("kind"),
     ],
-    Short(_named, {"enum": ["drop-tail", "codel", "pie"]}),
+    Short(_named, {"enum": ["drop-tail", "codel", "pie", "cobalt"]}),
 ]
 """Any AQM; `aqm: codel` is short for `aqm: {kind: codel}`."""

@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field
 
-from trunkline.scenario.aqm import Aqm, Codel, Compiled, DropTail, Pie
+from trunkline.scenario.aqm import Aqm, Cobalt, Codel, Compiled, DropTail, Pie
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import Quantity, Short, Whole
 from trunkline.scenario.limit import Limit
@@ -95,14 +95,48 @@ class Fq(FlowQueues):
     flow_limit: Held = Field(default=100, description="Most packets in one queue.")
 
 
+class Cake(FlowQueues):
+    """Flow queueing of CAKE: flows of a host share, and queues are found in sets of eight."""
+
+    kind: Literal["cake"]
+    queues: Annotated[int, Whole("a number of queues", 8, 65_528)] = Field(
+        default=1024, description="Queues that flows are hashed to, a multiple of 8."
+    )
+    hosts: Literal["flows", "source", "destination", "both"] = Field(
+        default="both",
+        description="Hosts that get equal shares, whatever the number of their flows; `both`: a "
+        "flow counts by the busier of its two; `flows`: flows alone count.",
+    )
+
+    def limit(self) -> Limit:
+        """Limit of all queues together where none is set."""
+        return Limit(bytes=4_000_000)
+
+    def aqm(self) -> Aqm:
+        """AQM of each queue where none is set."""
+        return Cobalt(kind="cobalt")
+
+    def order(self) -> Compiled:
+        """What tells the kind from others."""
+        return {
+            "new_first": True,
+            "flow_limit_packets": None,
+            "overflow": "head",
+            "batch": 1,
+            "ways": 8,
+            "hosts": self.hosts,
+        }
+
+
 _KINDS: dict[str, type[FlowQueues]] = {
     "fq-codel": FqCodel,
     "fq-pie": FqPie,
     "sfq": Sfq,
     "fq": Fq,
+    "cake": Cake,
 }
-FLOW_SCHEDULERS = tuple(_KINDS)
-"""Kinds; as the scheduler of a port, each stands for its defaults."""
+FLOW_SCHEDULERS = ("fq-codel", "fq-pie", "sfq", "fq")
+"""Kinds that, as the scheduler of a port, stand for their defaults."""
 
 
 def flows_of(kind: str) -> FlowQueues:
@@ -115,7 +149,7 @@ def _named(value: Any) -> Any:
 
 
 Flows = Annotated[
-    Annotated[FqCodel | FqPie | Sfq | Fq, Discriminator("kind")],
-    Short(_named, {"enum": list(FLOW_SCHEDULERS)}),
+    Annotated[FqCodel | FqPie | Sfq | Fq | Cake, Discriminator("kind")],
+    Short(_named, {"enum": list(_KINDS)}),
 ]
 """Any flow queueing; `flows: fq-codel` is short for `flows: {kind: fq-codel}`."""

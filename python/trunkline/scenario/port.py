@@ -6,7 +6,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from trunkline.scenario import presets
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import Name, Switch, Whole
+from trunkline.scenario.fields import Name, RateOrShare, Switch, Whole
 from trunkline.scenario.match import Match
 from trunkline.scenario.queue import Queue
 from trunkline.scenario.scheduler import AnyClass, Scheduler, read_classes
@@ -40,6 +40,10 @@ class Port(Element):
     )
     scheduler: Scheduler | None = Field(
         default=None, description="Which class sends next; absent: fifo if there is one class."
+    )
+    bandwidth: RateOrShare | None = Field(
+        default=None,
+        description="With `cake`: rate it is shaped to, or its share of the link's; absent: all.",
     )
     classes: dict[Name, AnyClass] = Field(
         default={}, description="Classes by name; their keys are those of the scheduler."

@@ -9,6 +9,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from trunkline.scenario.fields import Name, invalid
 from trunkline.scenario.flow_queue import FLOW_SCHEDULERS
 from trunkline.scenario.shares import (
+    CakeClass,
     CbqClass,
     Class,
     DrrClass,
@@ -42,6 +43,7 @@ Scheduler = Literal[
     "tbf",
     "htb",
     "hfsc",
+    "cake",
     "cbq",
     "cbq-ancestor-only",
     "fq-codel",
@@ -60,6 +62,7 @@ CLASS_OF: Mapping[str, type[Class]] = {
     "tbf": TbfClass,
     "htb": HtbClass,
     "hfsc": HfscClass,
+    "cake": CakeClass,
     "cbq": CbqClass,
     "cbq-ancestor-only": CbqClass,
     **dict.fromkeys(FLOW_SCHEDULERS, FifoClass),
@@ -81,6 +84,7 @@ AnyClass = (
     | TbfClass
     | HtbClass
     | HfscClass
+    | CakeClass
     | CbqClass
 )
 _READERS: Mapping[str, list[str]] = {

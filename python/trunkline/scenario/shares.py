@@ -19,6 +19,7 @@ from trunkline.scenario.queue import Queue
 from trunkline.scenario.units import BYTES, PACKETS
 
 __all__ = [
+    "CakeClass",
     "CbqClass",
     "Class",
     "Curve",
@@ -259,6 +260,27 @@ class CbqClass(Rated):
             "average_packet_bytes": self.average_packet,
             "ewma_log": self.ewma_log,
             "min_idle_ns": self.min_idle,
+        }
+
+
+class CakeClass(Class):
+    """A tin of CAKE."""
+
+    priority: Priority = Field(default=None, description=_FIRST)
+    rate: RateOrShare = Field(
+        default=1.0,
+        description="Rate up to which it goes first, or its share of the port's bandwidth.",
+    )
+
+    def rates(self) -> tuple[int | float | None, ...]:
+        """Its rates, absolute or shares of the link's."""
+        return (self.rate,)
+
+    def share(self, index: int, link_rate: int, names: list[str]) -> Compiled:
+        """What it is due as the engine reads it; rates are shares of the port's bandwidth."""
+        return {
+            "priority": index if self.priority is None else self.priority,
+            "rate_bit_s": rate_of(self.rate, link_rate),
         }
 
 

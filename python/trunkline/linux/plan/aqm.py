@@ -18,6 +18,7 @@ NEAREST: Final = {
     "rio-c": "gred with grio: true",
     "rio-d": "gred",
     "blue": "pie",
+    "cobalt": "codel, or scheduler: cake",
     "step": "codel with ce_threshold",
     "precedence-drop-tail": "gred, or a class with a limit for each precedence",
 }
@@ -194,7 +195,8 @@ def _of_red(script: Script, aqm: Mapping[str, Any], name: str, place: tuple[str,
         burst = 1
     return (
         f"min {least} max {most} avpkt {mean} burst {burst} bandwidth 10mbit "
-        f"probability {min(aqm['max_p'], 0.999999):.9f}{_adaptive(aqm)}{_marks(above_max_drops=True)}"
+        f"probability {min(aqm['max_p'], 0.999999):.9f}"
+        f"{_adaptive(aqm)}{_marks(above_max_drops=True)}"
     )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.plan.addresses import Side
+from trunkline.linux.plan.cake import cake
 from trunkline.linux.plan.leaf import Leaf, leaf, order
 from trunkline.linux.plan.script import Script
 from trunkline.linux.plan.shaping import hfsc, htb, shaped, tbf
@@ -98,6 +99,8 @@ def port(
         return htb(script, side, config, scheduler)
     if scheduler["kind"] == "tbf":
         return tbf(script, side, config, scheduler)
+    if scheduler["kind"] == "cake":
+        return cake(script, side, config, scheduler)
     if scheduler["kind"] == "hfsc":
         return hfsc(script, side, config, scheduler)
     return {0: leaf(script, side, config, 0, "1:1", "")}

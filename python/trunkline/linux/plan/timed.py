@@ -48,6 +48,8 @@ def timed(
             "what is in service has left the queue in Linux; nearest: counts_in_service: false",
             "counts_in_service",
         )
+    if aqm["kind"] == "cobalt":
+        refuse("the Linux kernel has cobalt in cake alone; nearest: scheduler: cake", "aqm")
     kind, words = _kind(aqm["kind"], flows), f"limit {packets}"
     if flows is not None:
         words += _flows(kind, flows, refuse)

@@ -43,6 +43,15 @@ class Red(TypedDict):
     adaptive: NotRequired[bool]
 
 
+class Cobalt(TypedDict):
+    """Keys of ``cobalt``."""
+
+    kind: Literal["cobalt"]
+    target_ns: int
+    interval_ns: int
+    mtu_time_ns: int
+
+
 class Blue(TypedDict):
     """Keys of ``blue``."""
 
@@ -146,7 +155,8 @@ class Pie(TypedDict):
     mtu_bytes: int
 
 
-Aqm = DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred | Codel | Pie | Blue | Step
+_ByAverage = DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred | Blue | Step
+Aqm = _ByAverage | Codel | Pie | Cobalt
 
 
 class Flows(TypedDict):
@@ -159,6 +169,8 @@ class Flows(TypedDict):
     flow_limit_packets: int | None
     overflow: Literal["arrival", "tail", "head"]
     batch: int
+    ways: NotRequired[int]
+    hosts: NotRequired[Literal["flows", "source", "destination", "both"]]
 
 
 class Queue(TypedDict):
@@ -310,6 +322,20 @@ class Wrr(TypedDict):
     shares: list[WrrShare]
 
 
+class CakeShare(TypedDict):
+    """Share of a tin under ``cake``."""
+
+    priority: int
+    rate_bit_s: int
+
+
+class Cake(TypedDict):
+    """CAKE's shaper over tins."""
+
+    kind: Literal["cake"]
+    shares: list[CakeShare]
+
+
 class Tbf(TypedDict):
     """Token bucket filter."""
 
@@ -331,7 +357,7 @@ class Cbq(TypedDict):
     shares: list[CbqShare]
 
 
-Scheduler = Fifo | Priority | Drr | Wrr | Wfq | Shaped | Tbf | Htb | Hfsc | Cbq
+Scheduler = Fifo | Priority | Drr | Wrr | Wfq | Shaped | Tbf | Htb | Hfsc | Cake | Cbq
 """Which class sends next, and what each is due, in the order of the classes."""
 
 

@@ -1,6 +1,18 @@
 """Checks of AQMs: relations between their parameters."""
 
-from trunkline.scenario.aqm import Aqm, Blue, Codel, Curve, Gred, Mred, Red, RedLinux, Step, TcRed
+from trunkline.scenario.aqm import (
+    Aqm,
+    Blue,
+    Cobalt,
+    Codel,
+    Curve,
+    Gred,
+    Mred,
+    Red,
+    RedLinux,
+    Step,
+    TcRed,
+)
 from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.limit import limit_text
 from trunkline.scenario.problems import Problems
@@ -36,7 +48,7 @@ def check(aqm: Aqm, path: Path, problems: Problems) -> None:
         _threshold(aqm, path, problems)
     elif isinstance(aqm, Gred):
         _gred(aqm, path, problems)
-    elif isinstance(aqm, Codel) and aqm.target >= aqm.interval:
+    elif isinstance(aqm, Codel | Cobalt) and aqm.target >= aqm.interval:
         problems.add(
             "relation",
             (*path, "target"),

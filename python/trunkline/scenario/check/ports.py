@@ -73,6 +73,15 @@ def _shape(scenario: Resolved, port: Port, path: Path, problems: Problems) -> No
                 f"{port.scheduler} divides the queue already that `flows` divides",
                 hint="leave the scheduler out",
             )
+    if port.bandwidth is not None and port.scheduler != "cake":
+        problems.add(
+            "relation",
+            (*path, "bandwidth"),
+            f"bandwidth means nothing to {port.scheduler or 'fifo'}",
+            allowed="scheduler: cake",
+            hint="`tbf` and `shaped` have a rate in each class",
+            at_key=True,
+        )
     if not port.classes and port.scheduler in (*HIERARCHIES, "tbf"):
         due = "curve" if port.scheduler == "hfsc" else "rate"
         problems.add(

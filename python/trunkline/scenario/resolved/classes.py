@@ -32,7 +32,9 @@ def classes(scenario: Resolved, problems: Problems) -> None:
 
 def _whole(queue: Queue, scheduler: str) -> Queue:
     """A queue with what its flow queueing, or that of the port, says where it says nothing."""
-    flows = flows_of(scheduler) if scheduler in FLOW_SCHEDULERS else queue.flows
+    flows = queue.flows
+    if scheduler in FLOW_SCHEDULERS or (scheduler == "cake" and flows is None):
+        flows = flows_of(scheduler)
     if flows is None:
         return queue
     meant = {"flows": flows, "limit": flows.limit, "aqm": flows.aqm}

@@ -1,0 +1,107 @@
+"""CAKE as the kernel's own qdisc below the link's class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from trunkline.linux.plan.addresses import Side
+from trunkline.linux.plan.leaf import Leaf
+from trunkline.linux.plan.script import Script
+
+if TYPE_CHECKING:
+    from trunkline.network.types.ports import Cake, Port, Queue
+
+__all__ = ["cake"]
+
+_QUEUES: Final = 1024
+_RTTS: Final = 20
+_TARGET_NS: Final = 5_000_000
+_ISOLATION: Final = {
+    "flows": "flows",
+    "source": "dual-srchost",
+    "destination": "dual-dsthost",
+    "both": "triple-isolate",
+}
+_DIFFSERV4: Final = (
+    (32, 40, 44, 46, 48, 56),
+    (4, 16, 18, 20, 22, 24, 26, 28, 30, 34, 36, 38),
+    (1, 8),
+)
+"""DSCPs of the tins of cake's diffserv4: voice, video, bulk; best effort has the rest."""
+
+
+def cake(script: Script, side: Side, config: Port, scheduler: Cake) -> dict[int, Leaf]:
+    """CAKE with one tin, or with the four of ``diffserv4``; it chooses among them by DSCP."""
+
+    def refuse(why: str, *key: str) -> None:
+        script.refuse(f"port {config['name']}: {why}", "ports", config["name"], *key)
+
+    shares = scheduler["shares"]
+    bandwidth = max(share["rate_bit_s"] for share in shares)
+    tins = "besteffort" if len(shares) == 1 else "diffserv4"
+    if len(shares) > 1 and not _is_diffserv4(config, scheduler, bandwidth):
+        refuse("Linux's cake has tins of its own; nearest: preset: cake-diffserv4", "classes")
+    queues = [its["queue"] for its in config["classes"]]
+    if any(its != _without_rate(queues[0]) for its in map(_without_rate, queues)):
+        refuse("the tins of Linux's cake are alike; nearest: no queue in classes", "classes")
+    its, flows = queues[0], queues[0].get("flows")
+    if flows is None or "hosts" not in flows or its["aqm"]["kind"] != "cobalt":
+        refuse("Linux's cake has cobalt and flows of its own; nearest: no queue", "classes")
+        return {}
+    if flows["queues"] != _QUEUES:
+        refuse(f"Linux's cake has {_QUEUES} queues; nearest: that many", "classes")
+    if flows["labelled"] != "five-tuple":
+        refuse(
+            "inside one kernel the hash of the sender's socket stays with a labelled packet, so it "
+            "is told apart as no router would; nearest: labelled: 5-tuple",
+            "classes",
+        )
+    if its["limit_bytes"] is None or its["limit_packets"] is not None:
+        refuse("Linux's cake has a limit of bytes; nearest: limit: 4 MB", "classes")
+    rtt = _rtt(queues)
+    if rtt is None:
+        refuse("Linux's cake has a target of a twentieth of its rtt; nearest: no target", "classes")
+    script.say(
+        side.node,
+        "tc",
+        f"qdisc add dev {side.device} parent 1:1 handle 10: cake bandwidth {bandwidth}bit {tins} "
+        f"{_ISOLATION[flows['hosts']]} nonat nowash raw rtt {(rtt or 0) // 1000}us "
+        f"memlimit {its['limit_bytes']}",
+    )
+    return {index: Leaf("10:", "cake", "") for index in range(len(shares))}
+
+
+def _rtt(queues: list[Queue]) -> int | None:
+    """The interval that tins at their rates come from [ns]; None where tc cannot say it."""
+    intervals = set()
+    for each in queues:
+        aqm = each["aqm"]
+        if aqm["kind"] != "cobalt":
+            return None
+        grown = aqm["target_ns"] == aqm["mtu_time_ns"] * 3 // 2
+        target = _TARGET_NS if grown else aqm["target_ns"]
+        interval = aqm["interval_ns"] - (aqm["target_ns"] - target)
+        if aqm["interval_ns"] != 2 * aqm["target_ns"]:
+            intervals.add(interval if interval == _RTTS * target else None)
+    return intervals.pop() if len(intervals) == 1 else None
+
+
+def _without_rate(queue: Queue) -> Any:
+    """A queue of a tin without what the tin's rate decides."""
+    flows = {**(queue.get("flows") or {}), "quantum_bytes": 0}
+    return {**queue, "aqm": queue["aqm"]["kind"], "flows": flows}
+
+
+def _is_diffserv4(config: Port, scheduler: Cake, bandwidth: int) -> bool:
+    """Whether the tins are those of tc-cake(8): rates, priorities and DSCPs."""
+    shares = scheduler["shares"]
+    order = sorted(range(len(shares)), key=lambda at: shares[at]["priority"])
+    rates = [shares[at]["rate_bit_s"] for at in order]
+    if rates != [bandwidth // 4, bandwidth // 2, bandwidth // 16, bandwidth]:
+        return False
+    tin_of = {dscp: tin for tin, dscps in enumerate(_DIFFSERV4) for dscp in dscps}
+    return all(
+        row[dscp][0] == order[tin_of.get(dscp, len(_DIFFSERV4))]
+        for row in config["classifier"]["rows"]
+        for dscp in range(64)
+    )

@@ -1,0 +1,116 @@
+"""Active queue management by the time that packets wait."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.fields import PositiveTime, Quantity, Rate
+from trunkline.scenario.units import BYTES
+
+__all__ = ["LARGEST_FRAME", "Cobalt", "Codel", "Compiled", "MeanPacket", "Pie"]
+
+LARGEST_FRAME = 1514
+"""Largest packet with Ethernet's header, as CAKE counts [B]."""
+Compiled = dict[str, Any]
+MeanPacket = Annotated[int, Quantity(BYTES, 1, 65_551)]
+_MTU = "Largest packet on the wire, its link header included: "
+
+
+class Codel(Element):
+    """CoDel (RFC 8289): drops at the head what has waited too long for too long."""
+
+    kind: Literal["codel"]
+    target: PositiveTime = Field(
+        default=5_000_000, description="Time in the queue that is acceptable."
+    )
+    interval: PositiveTime = Field(
+        default=100_000_000,
+        description="Time over which it must be exceeded: about a round trip.",
+    )
+    mtu: MeanPacket = Field(
+        default=1514, description=_MTU + "while no more is left in the queue nothing is dropped."
+    )
+    ce_threshold: PositiveTime | None = Field(
+        default=None,
+        description="Time in the queue above which what is ECN-capable is marked; absent: never.",
+    )
+    arithmetic: Literal["exact", "linux"] = Field(
+        default="exact",
+        description="`exact`: the RFC's square root; `linux`: the kernel's fixed point.",
+    )
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {
+            "kind": self.kind,
+            "target_ns": self.target,
+            "interval_ns": self.interval,
+            "mtu_bytes": self.mtu,
+            "ce_threshold_ns": self.ce_threshold,
+            "arithmetic": self.arithmetic,
+        }
+
+
+Gain = Annotated[float, Field(gt=0, le=2, allow_inf_nan=False)]
+
+
+class Pie(Element):
+    """PIE (RFC 8033): drops arrivals so that the time in the queue tends to a target."""
+
+    kind: Literal["pie"]
+    target: PositiveTime = Field(default=15_000_000, description="Time in the queue it steers to.")
+    tupdate: PositiveTime = Field(
+        default=15_000_000, description="Time between two updates of the drop probability."
+    )
+    alpha: Gain = Field(
+        default=0.125, description="Weight of the delay's distance from the target."
+    )
+    beta: Gain = Field(default=1.25, description="Weight of the delay's change.")
+    burst: PositiveTime = Field(
+        default=150_000_000, description="Time for which a queue that was idle drops nothing."
+    )
+    mtu: MeanPacket = Field(
+        default=1514, description=_MTU + "while less than two are waiting nothing is dropped."
+    )
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {
+            "kind": self.kind,
+            "target_ns": self.target,
+            "tupdate_ns": self.tupdate,
+            "alpha": self.alpha,
+            "beta": self.beta,
+            "burst_ns": self.burst,
+            "mtu_bytes": self.mtu,
+        }
+
+
+class Cobalt(Element):
+    """COBALT: CoDel that forgets slowly, and BLUE; the AQM of CAKE."""
+
+    kind: Literal["cobalt"]
+    target: PositiveTime = Field(
+        default=5_000_000, description="Time in the queue that is acceptable."
+    )
+    interval: PositiveTime = Field(
+        default=100_000_000,
+        description="Time over which it must be exceeded: about a round trip.",
+    )
+    rate: Rate | None = Field(
+        default=None,
+        description="Rate of the queue: where 1.5 packets take longer than target, target and "
+        "interval grow; absent: that of the tin of `cake`, else none.",
+    )
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        mtu_time = LARGEST_FRAME * 8 * 10**9 // self.rate if self.rate else 0
+        target = max(self.target, mtu_time * 3 // 2)
+        return {
+            "kind": self.kind,
+            "target_ns": target,
+            "interval_ns": max(self.interval + target - self.target, 2 * target),
+            "mtu_time_ns": mtu_time,
+        }
