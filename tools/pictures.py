@@ -131,6 +131,38 @@ def drop_models() -> Figure:
     return figure
 
 
+def bufferbloat() -> Figure:
+    """Delay of a call beside downloads, and their goodput, by queue, at two rates of the link."""
+    with style():
+        figure = Figure(figsize=(8, 3.4), layout="constrained")
+        delays, goodputs = figure.subplots(1, 2)
+        for number, (rate, shade) in enumerate(zip((10, 2), COLOURS, strict=False)):
+            values = {"rate": f"{rate} Mbit/s"}
+            rows = list(run(load(EXAMPLES / "bufferbloat.yaml", overrides=values)).flows.rows())
+            names = [str(row["flow"])[:-5] for row in rows if str(row["flow"]).endswith("-call")]
+            at = [place + 0.36 * (number - 0.5) for place in range(len(names))]
+            longest = {str(row["flow"]): float(row["delay_p99_s"] or 0) for row in rows}
+            label = f"link of {rate} Mbit/s"
+            heights = [longest[f"{name}-call"] * 1e3 for name in names]
+            delays.bar(at, heights, 0.34, color=shade, label=label)
+            shares = [
+                sum(
+                    float(row["goodput_bit_s"] or 0)
+                    for row in rows
+                    if str(row["flow"]).startswith(f"{name}-down")
+                )
+                for name in names
+            ]
+            goodputs.bar(at, [each / rate / 1e4 for each in shares], 0.34, color=shade)
+        for axes in (delays, goodputs):
+            axes.set_xticks(range(len(names)), labels=names, rotation=45, ha="right")
+        delays.set_yscale("log")
+        delays.set_ylabel("delay of the call, 99 % [ms]")
+        goodputs.set_ylabel("goodput of the downloads\n[% of the link]")
+        delays.legend(loc="upper right", fontsize=9)
+    return figure
+
+
 SCHEDULERS: dict[str, tuple[str, ...]] = {
     "priority": ("priority: 0", "priority: 1", "priority: 2"),
     "drr": ("weight: 3", "weight: 2", "weight: 1"),
@@ -254,6 +286,7 @@ def graph() -> str:
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {
+    "bufferbloat": bufferbloat,
     "conditioners": conditioners,
     "diffserv-over-mpls": diffserv_over_mpls,
     "drop-models": drop_models,

@@ -10,10 +10,14 @@ from trunkline.scenario.fields import Quantity, Short, Whole
 from trunkline.scenario.limit import Limit
 from trunkline.scenario.units import BYTES, PACKETS
 
-__all__ = ["FLOW_SCHEDULERS", "Flows", "flows_of"]
+__all__ = ["FLOW_SCHEDULERS", "WAYS", "Cake", "FlowQueues", "Flows", "flows_of"]
 
 Queues = Annotated[int, Whole("a number of queues", 1, 65_535)] | Literal["flow"]
 Held = Annotated[int, Quantity(PACKETS, 1, 2**31 - 1)]
+
+
+WAYS = 8
+"""Queues among which a flow of CAKE may find an empty one."""
 
 
 class FlowQueues(Element):
@@ -98,8 +102,12 @@ class Fq(FlowQueues):
 class Cake(FlowQueues):
     """Flow queueing of CAKE: flows of a host share, and queues are found in sets of eight."""
 
+    limit = Limit(bytes=4_000_000)
+    aqm = Cobalt(kind="cobalt")
+    overflow = "head"
+
     kind: Literal["cake"]
-    queues: Annotated[int, Whole("a number of queues", 8, 65_528)] = Field(
+    queues: Annotated[int, Whole("a number of queues", WAYS, 65_528)] = Field(
         default=1024, description="Queues that flows are hashed to, a multiple of 8."
     )
     hosts: Literal["flows", "source", "destination", "both"] = Field(
@@ -108,24 +116,9 @@ class Cake(FlowQueues):
         "flow counts by the busier of its two; `flows`: flows alone count.",
     )
 
-    def limit(self) -> Limit:
-        """Limit of all queues together where none is set."""
-        return Limit(bytes=4_000_000)
-
-    def aqm(self) -> Aqm:
-        """AQM of each queue where none is set."""
-        return Cobalt(kind="cobalt")
-
-    def order(self) -> Compiled:
-        """What tells the kind from others."""
-        return {
-            "new_first": True,
-            "flow_limit_packets": None,
-            "overflow": "head",
-            "batch": 1,
-            "ways": 8,
-            "hosts": self.hosts,
-        }
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return super().compiled() | {"ways": WAYS, "hosts": self.hosts}
 
 
 _KINDS: dict[str, type[FlowQueues]] = {

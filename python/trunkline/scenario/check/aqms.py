@@ -34,9 +34,9 @@ def check(aqm: Aqm, path: Path, problems: Problems) -> None:
             if curve.unit == "bytes":
                 message = f"{aqm.kind} averages packets: its thresholds are in packets"
                 problems.add("unit", (*at, "min_th"), message, given=str(limit_text(curve.min_th)))
-    elif isinstance(aqm, TcRed):
+    elif isinstance(aqm, RedLinux):
         _tc(aqm, path, problems)
-        if isinstance(aqm, RedLinux) and aqm.adaptive and aqm.age == "plog":
+        if aqm.adaptive and aqm.age == "plog":
             problems.add(
                 "relation",
                 (*path, "adaptive"),
@@ -59,12 +59,13 @@ def check(aqm: Aqm, path: Path, problems: Problems) -> None:
 
 
 def _threshold(aqm: Blue | Step, path: Path, problems: Problems) -> None:
+    text = limit_text(aqm.threshold)
     if (aqm.threshold.packets is None) == (aqm.threshold.bytes is None):
         problems.add(
             "unit",
             (*path, "threshold"),
             "a threshold is one of packets or one of bytes",
-            given=str(limit_text(aqm.threshold)),
+            given=text if isinstance(text, str) else " and ".join(text),
         )
     if isinstance(aqm, Blue):
         _weight(aqm.increment, "increment", path, problems)

@@ -2,7 +2,7 @@
 
 from trunkline.scenario.check import aqms
 from trunkline.scenario.diagnostic import Path, nearest
-from trunkline.scenario.flow_queue import FLOW_SCHEDULERS
+from trunkline.scenario.flow_queue import FLOW_SCHEDULERS, WAYS, Cake
 from trunkline.scenario.match import Match, conditions
 from trunkline.scenario.port import Port, Rule
 from trunkline.scenario.problems import Problems, listed
@@ -199,6 +199,14 @@ def _flows(queue: Queue, path: Path, problems: Problems) -> None:
             f"{flows.kind} goes with {flows.aqm.kind}",
             given=queue.aqm.kind,
             allowed=flows.aqm.kind,
+        )
+    if isinstance(flows, Cake) and flows.queues % WAYS:
+        problems.add(
+            "range",
+            (*path, "flows", "queues"),
+            f"queues of cake come in sets of {WAYS}",
+            given=str(flows.queues),
+            allowed=f"a multiple of {WAYS}",
         )
     if queue.counts_in_service:
         problems.add(

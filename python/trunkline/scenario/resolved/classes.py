@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from trunkline.scenario.base import merged
-from trunkline.scenario.flow_queue import FLOW_SCHEDULERS, flows_of
+from trunkline.scenario.flow_queue import FLOW_SCHEDULERS, FlowQueues, flows_of
 from trunkline.scenario.port import Port
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.queue import Queue
@@ -32,7 +32,7 @@ def classes(scenario: Resolved, problems: Problems) -> None:
 
 def _whole(queue: Queue, scheduler: str) -> Queue:
     """A queue with what its flow queueing, or that of the port, says where it says nothing."""
-    flows = queue.flows
+    flows: FlowQueues | None = queue.flows
     if scheduler in FLOW_SCHEDULERS or (scheduler == "cake" and flows is None):
         flows = flows_of(scheduler)
     if flows is None:
