@@ -107,9 +107,7 @@ impl FlowQueues {
         let queue = match self.config.queues {
             Some(queues) => self.of_set(key, queues),
             None if is_flow => flow,
-            None => {
-                self.queues.len() as u64 - LABEL_QUEUES + mix(key ^ self.seed) % LABEL_QUEUES
-            }
+            None => self.queues.len() as u64 - LABEL_QUEUES + mix(key ^ self.seed) % LABEL_QUEUES,
         };
         let its = &mut self.queues[queue as usize];
         if its.queue.is_empty() {
