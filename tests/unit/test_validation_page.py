@@ -14,6 +14,7 @@ TCP = "crates/engine/tests/evidence/tcp"
 NS2 = "crates/engine/tests/evidence/ns2.rs"
 HFSC = "crates/port/src/sched/hfsc_tests.rs"
 SENDER = "crates/agent/tests/tcp/ns2.rs"
+CUBIC = "crates/agent/tests/tcp/rfc9438.rs"
 
 # Row of the page, pattern of its bound, test file, pattern of the bound there (the largest counts),
 # and what one of the page is in the test. A percentage is there as a share.
@@ -30,6 +31,7 @@ BOUNDS = [
     ("Tahoe", r"< (\d+) ns", SENDER, r"abs_diff\(theirs\.0\) < (\d+),", 1),
     ("Tahoe", r"< (0\.\d+) segment", SENDER, r"- cwnd\)\.abs\(\) < (0\.\d+),", 1),
     ("SACK", r"± (0\.\d+) %", SENDER, r"ratio - 1\.0\)\.abs\(\) < (0\.\d+),", 0.01),
+    ("CUBIC under", r"± (\d+) %", CUBIC, r"\.abs\(\) < (0\.\d+),", 0.01),
     ("throughput", r"± (10) %", f"{TCP}/models.rs", r"\.\.=1(\.\d+)\)\.contains\(&root", 0.01),
     ("throughput", r"± (25) %", f"{TCP}/models.rs", r"\.\.=1(\.\d+)\)\.contains\(&full", 0.01),
     ("share by", r"± (\d+) %", f"{TCP}/fairness.rs", r"3\.0 - 1\.0\)\.abs\(\) < (0\.\d+)", 0.01),

@@ -173,9 +173,11 @@ impl AgentArrays {
     fn add(&mut self, flow: &crate::network::Flow, seed: u64, ends: &Destinations) -> FlowPlan {
         let element = format!("flows[{}]", flow.name);
         let start = flow.start_ns + start_delay(flow.start_jitter_ns, seed, &element);
+        let mut exact = false;
         let (agents, overhead, ecn) = match &flow.agent {
             Agent::Tcp(config) => {
                 self.with_sack |= config.uses_sack();
+                exact = config.congestion.needs_exact_echo();
                 let ecn = if config.ecn { Ecn::Ect0 } else { Ecn::NotCapable };
                 let agents = if flow.transfers.is_some() {
                     self.workloads += 1;
@@ -204,6 +206,7 @@ impl AgentArrays {
             dscp: flow.dscp,
             ttl: flow.ttl,
             ecn,
+            all_capable: exact,
             overhead: overhead as u16,
             start,
             stop: flow.stop_ns.unwrap_or(NEVER),

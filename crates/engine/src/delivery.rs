@@ -2,7 +2,7 @@
 
 use crate::observer::{Event, Observer};
 use crate::simulation::{Agents, FlowPlan, Simulation};
-use trunkline_agent::tcp::Ack;
+use trunkline_agent::tcp::{Ack, AckFields};
 use trunkline_packet::{flag, Ecn, Packet, PacketId};
 use trunkline_units::NEVER;
 
@@ -54,9 +54,13 @@ impl<O: Observer> Simulation<O> {
         let reduced = packet.flags & flag::CWR != 0;
         let pushed = packet.flags & flag::PUSH != 0;
         let reply = receiver.on_segment(packet.seq, pushed, packet.sent_at, marked, reduced, now);
+        if let Some(owed) = receiver.owed() {
+            self.send_owed(flow, &plan, agent, &owed);
+        }
         if reply {
             // The segment's slot carries the acknowledgement back.
-            let acknowledgement = self.acknowledgement(flow, &plan, agent);
+            let fields = self.receivers[agent as usize].ack(now);
+            let acknowledgement = self.acknowledgement(flow, &plan, &fields);
             self.arena[id] = acknowledgement;
             self.send_ack(plan.dst, id, agent);
         } else {
@@ -85,12 +89,20 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
+    /// An acknowledgement that goes before the one of the segment that came.
+    #[cold]
+    #[inline(never)]
+    fn send_owed(&mut self, flow: u32, plan: &FlowPlan, agent: u32, owed: &AckFields) {
+        let packet = self.acknowledgement(flow, plan, owed);
+        let id = self.arena.insert(packet);
+        self.send_ack(plan.dst, id, agent);
+    }
+
     #[inline]
-    fn acknowledgement(&mut self, flow: u32, plan: &FlowPlan, agent: u32) -> Packet {
+    fn acknowledgement(&mut self, flow: u32, plan: &FlowPlan, fields: &AckFields) -> Packet {
         let totals = &mut self.totals[flow as usize];
         let number = totals.acks_sent;
         totals.acks_sent += 1;
-        let fields = self.receivers[agent as usize].ack(self.now);
         let number = if plan.mark == 0 { number as u32 } else { plan.connection };
         let mut ack = Packet::new(flow, plan.src_column, number, plan.overhead, self.now);
         ack.ack = fields.ack;
@@ -102,6 +114,9 @@ impl<O: Observer> Simulation<O> {
         ack.fec = plan.fec_reverse;
         ack.dscp = plan.dscp;
         ack.ttl = plan.ttl;
+        if plan.all_capable {
+            ack.set_ecn(plan.ecn);
+        }
         ack
     }
 
@@ -154,7 +169,8 @@ impl<O: Observer> Simulation<O> {
             packet.dscp = plan.dscp;
             packet.ttl = plan.ttl;
             // RFC 3168 section 6.1.5: a retransmitted segment is not ECN-capable.
-            packet.set_ecn(if segment.retransmission { Ecn::NotCapable } else { plan.ecn });
+            let bare = segment.retransmission && !plan.all_capable;
+            packet.set_ecn(if bare { Ecn::NotCapable } else { plan.ecn });
             packet.ack = plan.connection;
             packet.flags = plan.mark
                 | if segment.retransmission { flag::RETRANSMISSION } else { 0 }
@@ -233,7 +249,8 @@ impl<O: Observer> Simulation<O> {
         let Agents::Tcp(agent) = plan.agents else { return };
         let receiver = &mut self.receivers[agent as usize];
         if receiver.timer() <= self.now && receiver.on_timer(self.now) {
-            let packet = self.acknowledgement(flow, plan, agent);
+            let fields = receiver.ack(self.now);
+            let packet = self.acknowledgement(flow, plan, &fields);
             let id = self.arena.insert(packet);
             self.send_ack(plan.dst, id, agent);
         }

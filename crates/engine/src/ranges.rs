@@ -78,10 +78,19 @@ fn check_tcp(config: &TcpConfig) -> Result<(), String> {
     within("rto_initial_ns", config.rto_initial_ns)?;
     within("rto_max_ns", config.rto_max_ns)?;
     within("send_overhead_ns", config.send_overhead_ns)?;
+    check_congestion(config)?;
     config.delayed_ack.map_or(Ok(()), |delayed| {
         within("delayed_ack: timeout_ns", delayed.timeout_ns)?;
         unless(delayed.every > 0, "delayed_ack: every must be above 0")
     })
+}
+
+/// What a control of congestion needs of its connection.
+fn check_congestion(config: &TcpConfig) -> Result<(), String> {
+    let kind = &config.congestion;
+    unless(config.ecn || !kind.needs_exact_echo(), "congestion dctcp needs ecn")?;
+    unless(!kind.steers() || config.pacing, "congestion bbr needs pacing")?;
+    unless(!kind.steers() || config.uses_sack(), "congestion bbr needs variant sack")
 }
 
 fn check_udp(config: &UdpConfig) -> Result<(), String> {

@@ -118,6 +118,8 @@ pub(crate) struct FlowPlan {
     pub dscp: u8,
     pub ttl: u8,
     pub ecn: Ecn,
+    /// Retransmissions and acknowledgements are ECN-capable too (RFC 8257 section 6).
+    pub all_capable: bool,
     /// Bytes of an acknowledgement, or of a datagram's headers.
     pub overhead: u16,
     pub start: Time,

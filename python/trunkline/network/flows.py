@@ -65,11 +65,17 @@ def _tcp(flow: Tcp) -> dict[str, Any]:
         if flow.quick_acks:
             delayed["quick"] = flow.quick_acks
     ssthresh = flow.initial_ssthresh
-    switches = {"count_segments": flow.count_segments, "linux": flow.stack == "linux"}
+    switches = {
+        "count_segments": flow.count_segments,
+        "linux": flow.stack == "linux",
+        "pacing": flow.paced,
+    }
     opening = flow.initial_receive_window
     extra: dict[str, Any] = {key: True for key, on in switches.items() if on}
     if opening is not None:
         extra["initial_receive_window"] = opening
+    if flow.congestion != "reno":
+        extra["congestion"] = _congestion(flow)
     return extra | {
         "protocol": "tcp",
         "variant": flow.variant,
@@ -92,6 +98,13 @@ def _tcp(flow: Tcp) -> dict[str, Any]:
         "send_overhead_ns": flow.send_overhead,
         "ecn": flow.ecn,
     }
+
+
+def _congestion(flow: Tcp) -> dict[str, Any]:
+    if flow.congestion != "cubic":
+        return {"kind": flow.congestion}
+    usual = "hystart" if flow.stack == "linux" else "standard"
+    return {"kind": "cubic", "slow_start": flow.slow_start or usual}
 
 
 def _udp(scenario: Resolved, flow: Udp) -> dict[str, Any]:

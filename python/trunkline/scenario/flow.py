@@ -90,9 +90,18 @@ class TcpOptions(FlowOptions):
     variant: Literal["tahoe", "reno", "new-reno", "sack"] = Field(
         default="new-reno", description="Loss recovery: how the sender finds and repairs a loss."
     )
-    congestion: Literal["reno"] = Field(
+    congestion: Literal["reno", "cubic", "bbr", "dctcp", "vegas", "westwood"] = Field(
         default="reno",
         description="Congestion control: how the window grows, and what a loss leaves of it.",
+    )
+    slow_start: Literal["standard", "hystart", "hystart++"] | None = Field(
+        default=None,
+        description="With congestion cubic: how slow start ends before a loss. hystart is Linux's, "
+        "of stack linux; hystart++ RFC 9406, of stack rfc. Absent: hystart and standard.",
+    )
+    pacing: Switch | None = Field(
+        default=None,
+        description="Segments go one pause after the other. Absent: with congestion bbr only.",
     )
     impatient: Switch = Field(
         default=False,
@@ -247,6 +256,11 @@ class Tcp(TcpOptions):
     def is_one_connection(self) -> bool:
         """Whether it has a window and a timer of its own."""
         return self.transfers is None and self.pages is None
+
+    @property
+    def paced(self) -> bool:
+        """Whether segments go one pause after the other."""
+        return self.congestion == "bbr" if self.pacing is None else self.pacing
 
     @property
     def largest_packet(self) -> int:

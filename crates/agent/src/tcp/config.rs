@@ -88,6 +88,9 @@ pub struct TcpConfig {
     /// What opens the window and what is left of it after a loss.
     #[serde(default)]
     pub congestion: CongestionConfig,
+    /// Segments go one pause after the other; `bbr` names the pace, else a window in a round trip does.
+    #[serde(default)]
+    pub pacing: bool,
     /// With `linux`: window that the receiver advertises at first [segments, >= 1]; it grows by two
     /// for each segment that comes (without SACK: in order; Linux: 65535 B at first). None = `window_packets` at once.
     #[serde(default)]
@@ -99,6 +102,11 @@ impl TcpConfig {
     #[must_use]
     pub fn uses_sack(&self) -> bool {
         self.variant == Variant::Sack
+    }
+
+    /// Whether segments go at a pace.
+    pub(super) fn is_paced(&self) -> bool {
+        self.pacing
     }
 
     /// Window that the receiver advertises at first [segments].

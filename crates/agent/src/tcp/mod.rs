@@ -12,14 +12,20 @@
 mod config;
 mod congestion;
 mod linux;
+mod pace;
+mod pacing;
 mod prr;
+mod rate;
 mod receiver;
 mod rfc;
 pub mod rto;
 mod sender;
 
 pub use config::{DelayedAck, TcpConfig, Variant};
-pub use congestion::{CongestionConfig, RenoConfig};
+pub use congestion::{
+    BbrConfig, CongestionConfig, CubicConfig, DctcpConfig, RenoConfig, SlowStart, VegasConfig,
+    WestwoodConfig,
+};
 pub use receiver::Receiver;
 pub use sender::Sender;
 

@@ -1,7 +1,7 @@
 //! TCP receiver: cumulative and selective acknowledgements, delayed acknowledgements, ECN echo.
 //!
 //! Source: RFC 5681 section 4.2 (when to acknowledge), RFC 2018 section 4 (SACK blocks), RFC 3168
-//! section 6.1.3 (ECN-Echo), RFC 7323 section 4.3 (which time stamp is echoed).
+//! section 6.1.3 (ECN-Echo), RFC 8257 section 3.2 (ECN-Echo of each change, for `dctcp`), RFC 7323 section 4.3 (which time stamp is echoed).
 //! Differs: a delayed acknowledgement is due a fixed time after the first segment it covers, where
 //! BSD waits for the next beat of a common timer. Absent: D-SACK (RFC 2883); reneging.
 
@@ -37,6 +37,8 @@ pub struct Receiver {
     echo: Time,
     ece: bool,
     ecn: bool,
+    exact: bool, // ECN-Echo tells whether the segment acknowledged was marked
+    owed: Option<AckFields>,
     sack: bool,
     recent_len: u8,
     recent: [[u32; 2]; RECENT], // blocks above `next`, the one changed last first
@@ -69,6 +71,8 @@ impl Receiver {
             echo: 0,
             ece: false,
             ecn: config.ecn,
+            exact: config.congestion.needs_exact_echo(),
+            owed: None,
             sack: config.uses_sack(),
             recent_len: 0,
             recent: [[0; 2]; RECENT],
@@ -90,12 +94,15 @@ impl Receiver {
         cwr: bool,
         now: Time,
     ) -> bool {
+        if self.exact && ce != self.ece {
+            self.change(ce, now);
+        }
         // RFC 7323 section 4.3 (2): the echo is of the segment that will move the acknowledgement,
         // so a delayed one reports the oldest segment it covers.
         if seq <= self.last_ack {
             self.echo = sent_at;
         }
-        if self.ecn {
+        if self.ecn && !self.exact {
             self.ece = (self.ece && !cwr) || ce;
         }
         if seq == self.next && self.high <= seq {
@@ -116,6 +123,21 @@ impl Receiver {
         }
         self.on_disorder(seq);
         true
+    }
+
+    /// RFC 8257 section 3.2: what waits is acknowledged with the state that it saw.
+    #[cold]
+    fn change(&mut self, ce: bool, now: Time) {
+        if self.unacked > 0 {
+            self.owed = Some(self.ack(now));
+        }
+        self.ece = ce;
+    }
+
+    /// An acknowledgement that goes before the one for the segment that came.
+    #[inline]
+    pub fn owed(&mut self) -> Option<AckFields> {
+        self.owed.take()
     }
 
     #[inline]

@@ -52,7 +52,7 @@ impl Sender {
     pub fn on_ack(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
         match self {
             Rfc(stack) => stack.on_ack(ack, now, random),
-            Linux(stack) => stack.on_ack(ack, now),
+            Linux(stack) => stack.on_ack(ack, now, random),
         }
     }
 

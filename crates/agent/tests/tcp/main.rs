@@ -15,3 +15,4 @@ mod rfc6582;
 mod rfc6675;
 mod rfc6937;
 mod rfc7323;
+mod rfc9438;

@@ -37,6 +37,7 @@ pub fn config(variant: Variant) -> TcpConfig {
         linux: false,
         initial_receive_window: None,
         congestion: CongestionConfig::default(),
+        pacing: false,
     }
 }
 
@@ -197,6 +198,10 @@ impl Pipe {
 
     fn acknowledge(&mut self) {
         let fields = self.receiver.ack(self.now);
+        self.answer(fields);
+    }
+
+    fn answer(&mut self, fields: AckFields) {
         let sack = self.receiver.sack_blocks();
         self.acks.push((self.now, fields, sack));
         if !(self.lose_ack)(fields.ack) {
@@ -218,7 +223,11 @@ impl Pipe {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Arrive { seq, push, sent_at, ce, cwr } => {
-                if self.receiver.on_segment(seq, push, sent_at, ce, cwr, self.now) {
+                let reply = self.receiver.on_segment(seq, push, sent_at, ce, cwr, self.now);
+                if let Some(owed) = self.receiver.owed() {
+                    self.answer(owed);
+                }
+                if reply {
                     self.acknowledge();
                 } else {
                     self.push(self.receiver.timer(), Event::ReceiverTimer);

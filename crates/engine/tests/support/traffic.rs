@@ -62,5 +62,6 @@ pub fn tcp(variant: Variant) -> TcpConfig {
         linux: false,
         initial_receive_window: None,
         congestion: CongestionConfig::default(),
+        pacing: false,
     }
 }

@@ -185,6 +185,14 @@ def _tcp(
             flow["name"],
             "header",
         )
+    slow_start = agent.get("congestion", {}).get("slow_start", "hystart")
+    if slow_start != "hystart":
+        script.refuse(
+            f"{name}: the Linux kernel's cubic has no slow_start {slow_start}; nearest: hystart",
+            "flows",
+            flow["name"],
+            "slow_start",
+        )
     if agent["send_overhead_ns"]:
         script.note(f"{name}: the kernel's sender has no send_overhead")
     target = made.end(flow["dst"], flow["fec"], flow["src"], _route(agent))
@@ -207,7 +215,7 @@ def _tcp(
             start_ns=start,
             stop_ns=flow["stop_ns"],
             bytes=agent["size_bytes"],
-            congestion_control="reno",
+            congestion_control=agent.get("congestion", {}).get("kind", "reno"),
             mss=agent["mss_bytes"] + options,
             send_buffer_bytes=None,
             receive_buffer_bytes=None,

@@ -19,7 +19,38 @@ class Reno(TypedDict):
     kind: Literal["reno"]
 
 
-Congestion = Reno
+class Cubic(TypedDict):
+    """Keys of the congestion control ``cubic``."""
+
+    kind: Literal["cubic"]
+    slow_start: NotRequired[Literal["standard", "hystart", "hystart++"]]
+
+
+class Bbr(TypedDict):
+    """Keys of the congestion control ``bbr``."""
+
+    kind: Literal["bbr"]
+
+
+class Dctcp(TypedDict):
+    """Keys of the congestion control ``dctcp``."""
+
+    kind: Literal["dctcp"]
+
+
+class Vegas(TypedDict):
+    """Keys of the congestion control ``vegas``."""
+
+    kind: Literal["vegas"]
+
+
+class Westwood(TypedDict):
+    """Keys of the congestion control ``westwood``."""
+
+    kind: Literal["westwood"]
+
+
+Congestion = Reno | Cubic | Bbr | Dctcp | Vegas | Westwood
 
 
 class Tcp(TypedDict):
@@ -47,6 +78,7 @@ class Tcp(TypedDict):
     ecn: bool
     count_segments: NotRequired[bool]
     linux: NotRequired[bool]
+    pacing: NotRequired[bool]
     congestion: NotRequired[Congestion]
     initial_receive_window: NotRequired[int | None]
 

@@ -28,6 +28,8 @@ def check(scenario: Resolved, problems: Problems) -> None:
     for name, flow in scenario.flows.items():
         if not isinstance(flow, Tcp):
             continue
+        for keys, why, allowed in _lacks(flow):
+            _report(_place(scenario, name, keys), why, allowed, problems)
         unread = {keys: (why, allowed) for keys, why, allowed in _unread(flow)}
         in_vain.append(unread)
         for keys, (why, allowed) in unread.items():
@@ -51,6 +53,49 @@ def _unread(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
         yield ("rto", "tick"), "tick means nothing to stack linux", "stack: rfc"
     elif flow.delayed_ack is None:
         yield ("quick_acks",), "quick_acks means nothing without delayed_ack", "with delayed_ack"
+
+    if flow.congestion != "cubic":
+        why = f"slow_start means nothing to congestion {flow.congestion}"
+        yield ("slow_start",), why, "congestion: cubic"
+    if flow.congestion == "bbr":
+        for key in ("initial_ssthresh", "count_segments"):
+            yield (key,), f"{key} means nothing to congestion bbr", "congestion other than bbr"
+
+
+def _lacks(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """Each thing that the flow lacks and its congestion control needs: key, why, what has it."""
+    if flow.congestion == "dctcp" and not flow.ecn:
+        yield ("congestion",), "dctcp answers to marks, and the flow has no ecn", "with ecn: true"
+    if flow.congestion == "bbr" and not flow.paced:
+        yield ("pacing",), "bbr sends at a pace that it sets itself", "pacing: true, or absent"
+    if flow.congestion == "bbr" and flow.variant != "sack":
+        why = "bbr counts what each acknowledgement delivers, which SACK tells"
+        yield ("congestion",), why, "with variant: sack"
+    if flow.congestion == "cubic" and flow.slow_start:
+        yield from _lacks_of_slow_start(flow)
+    if flow.congestion == "vegas" and flow.stack == "rfc" and not flow.timestamps:
+        why = "vegas times every acknowledgement, and the flow times one segment per window"
+        yield ("congestion",), why, "with timestamps: true"
+
+
+def _lacks_of_slow_start(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    stack = {"hystart": "linux", "hystart++": "rfc"}.get(str(flow.slow_start))
+    if stack not in (None, flow.stack):
+        why = f"stack {flow.stack} has no {flow.slow_start}"
+        yield ("slow_start",), why, f"stack: {stack}"
+    elif flow.slow_start == "hystart++" and not flow.timestamps:
+        why = "hystart++ times every acknowledgement, and the flow times one segment per window"
+        yield ("slow_start",), why, "with timestamps: true"
+
+
+def _place(scenario: Resolved, name: str, keys: tuple[str, ...]) -> Path:
+    """Where the key is written: with the flow, in the defaults, or nowhere but the flow."""
+    written, defaults = scenario.written.flows.get(name), scenario.written.defaults.tcp
+    if written is not None and _is_set(written, keys):
+        return ("flows", name, *keys)
+    if defaults is not None and _is_set(defaults, keys):
+        return ("defaults", "tcp", *keys)
+    return ("flows", name)
 
 
 def _is_set(options: object, keys: tuple[str, ...]) -> bool:

@@ -4,13 +4,25 @@
 //! A control is one file with one type, and one line in [`controls!`]. Both stacks ask it; their
 //! arithmetics differ, and [`Window`] has both.
 
+use super::{rate::Sample, TcpConfig};
 use serde::{Deserialize, Serialize};
-use trunkline_units::Time;
+use trunkline_units::{Span, Stream, Time};
 
+mod bbr;
+mod cubic;
+mod dctcp;
+mod hystart;
 mod reno;
+mod vegas;
+mod westwood;
 mod window;
 
+pub use bbr::BbrConfig;
+pub use cubic::{CubicConfig, SlowStart};
+pub use dctcp::DctcpConfig;
 pub use reno::RenoConfig;
+pub use vegas::VegasConfig;
+pub use westwood::WestwoodConfig;
 pub(super) use window::{Growth, Window};
 
 /// Why a window is reduced.
@@ -25,17 +37,36 @@ pub(super) enum Cause {
 }
 
 /// What a control sees of its connection, its window apart.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct View {
-    /// Now; for controls that grow with time, which Reno does not.
-    #[allow(dead_code)]
     pub now: Time,
     /// Segments that the acknowledgement delivered.
     pub acked: u32,
+    /// First segment not acknowledged (SND.UNA).
+    pub una: u32,
+    /// Next segment to send for the first time (SND.NXT).
+    pub next: u32,
+    /// Round trip that this acknowledgement timed [ns].
+    pub rtt: Option<Span>,
+    /// Smoothed round trip [ns]; 0 without a sample.
+    pub srtt: Span,
+    /// It carries ECN-Echo.
+    pub echo: bool,
+}
+
+/// What a control that steers wants.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Steered {
+    /// Pace [B/s].
+    pub rate: u64,
+    /// What is in the network is less than the path may take: its samples are low.
+    pub limited: bool,
 }
 
 /// A control of congestion.
 pub(super) trait Congestion {
+    /// An acknowledgement of something new came; its round trip is known and the window not moved yet.
+    fn measured(&mut self, _window: &mut Window, _view: &View) {}
     /// New data were acknowledged and nothing is being repaired: the window may open.
     fn acknowledged(&mut self, window: &mut Window, view: &View);
     /// What is left of `size` segments, a window or a flight [segments].
@@ -43,6 +74,18 @@ pub(super) trait Congestion {
     /// The last reduction was needless; before it the window was `prior` [segments].
     fn undone(&mut self, window: &mut Window, prior: f64) {
         window.cwnd = window.cwnd.max(prior);
+    }
+    /// Threshold of slow start under the RFCs where `left` segments are left.
+    fn threshold(left: f64) -> f64 {
+        left.max(2.0)
+    }
+    /// The connection sends again; nothing was outstanding for so long.
+    fn resumed(&mut self, _idle: Span, _now: Time) {}
+    /// Sets window and pace itself at every acknowledgement, also while a loss is repaired.
+    const STEERS: bool = false;
+    /// Sets the window by what a sample of the rate tells, and names the pace.
+    fn steered(&mut self, _window: &mut Window, _now: &Sample, _random: &mut Stream) -> Steered {
+        Steered::default()
     }
 }
 
@@ -59,12 +102,43 @@ macro_rules! controls {
         pub(super) enum Control { $($(#[$doc])* $variant(Box<$control>)),+ }
 
         impl Control {
-            pub(super) fn new(config: &CongestionConfig) -> Self {
-                match config {
+            pub(super) fn new(tcp: &TcpConfig) -> Self {
+                match &tcp.congestion {
                     $(CongestionConfig::$variant(config) => {
-                        Self::$variant(Box::new(<$control>::new(config)))
+                        Self::$variant(Box::new(<$control>::new(config, tcp)))
                     }),+
                 }
+            }
+
+            /// See [`Congestion::measured`].
+            pub(super) fn measured(&mut self, window: &mut Window, view: &View) {
+                match self { $(Self::$variant(control) => control.measured(window, view)),+ }
+            }
+
+            /// See [`Congestion::threshold`].
+            pub(super) fn threshold(&self, left: f64) -> f64 {
+                match self { $(Self::$variant(_) => <$control>::threshold(left)),+ }
+            }
+
+            /// See [`Congestion::resumed`].
+            pub(super) fn resumed(&mut self, idle: Span, now: Time) {
+                match self { $(Self::$variant(control) => control.resumed(idle, now)),+ }
+            }
+
+            /// See [`Congestion::STEERS`].
+            #[inline]
+            pub(super) fn steers(&self) -> bool {
+                match self { $(Self::$variant(_) => <$control>::STEERS),+ }
+            }
+
+            /// See [`Congestion::steered`].
+            pub(super) fn steered(
+                &mut self,
+                window: &mut Window,
+                now: &Sample,
+                random: &mut Stream,
+            ) -> Steered {
+                match self { $(Self::$variant(control) => control.steered(window, now, random)),+ }
             }
 
             /// See [`Congestion::acknowledged`]; `view` is looked at by those who need it.
@@ -89,10 +163,39 @@ macro_rules! controls {
 controls! {
     /// RFC 5681: one segment more a round trip, half of it after a loss.
     Reno(reno::Reno, RenoConfig),
+    /// RFC 9438: a window that follows a cubic of time.
+    Cubic(cubic::Cubic, CubicConfig),
+    /// BBR version 1: the rate and the round trip of the path, each measured while the other rests.
+    Bbr(bbr::Bbr, BbrConfig),
+    /// RFC 8257: a reduction in proportion to the share of marks.
+    Dctcp(dctcp::Dctcp, DctcpConfig),
+    /// Brakmo and Peterson 1995: two to four segments in the queue.
+    Vegas(vegas::Vegas, VegasConfig),
+    /// Mascolo et al. 2001: a loss leaves what was delivered in a round trip.
+    Westwood(westwood::Westwood, WestwoodConfig),
 }
 
 impl Default for CongestionConfig {
     fn default() -> Self {
         Self::Reno(RenoConfig {})
+    }
+}
+
+impl CongestionConfig {
+    /// Whether every acknowledgement is measured before it moves the window.
+    pub(super) fn measures(&self) -> bool {
+        !matches!(self, Self::Reno(_) | Self::Bbr(_))
+    }
+
+    /// Whether the receiver echoes each mark, and every packet may be marked (RFC 8257).
+    #[must_use]
+    pub fn needs_exact_echo(&self) -> bool {
+        matches!(self, Self::Dctcp(_))
+    }
+
+    /// Whether it sets window and pace itself, by samples of the rate.
+    #[must_use]
+    pub fn steers(&self) -> bool {
+        matches!(self, Self::Bbr(_))
     }
 }

@@ -5,6 +5,7 @@
 //! `window.rs`.
 
 use super::{Cause, Congestion, View, Window};
+use crate::tcp::TcpConfig;
 use serde::{Deserialize, Serialize};
 
 /// Reno has no parameters.
@@ -16,7 +17,7 @@ pub struct RenoConfig {}
 pub(in crate::tcp) struct Reno;
 
 impl Reno {
-    pub(super) fn new(_config: &RenoConfig) -> Self {
+    pub(super) fn new(_config: &RenoConfig, _tcp: &TcpConfig) -> Self {
         Self
     }
 }
@@ -33,5 +34,11 @@ impl Congestion for Reno {
     #[inline]
     fn reduced(&mut self, _window: &Window, size: f64, _cause: Cause) -> f64 {
         size / 2.0
+    }
+
+    /// In whole segments, as ns-2 and the kernel have it.
+    #[inline]
+    fn threshold(left: f64) -> f64 {
+        left.trunc().max(2.0)
     }
 }

@@ -19,6 +19,7 @@ mod output;
 mod probe;
 mod queue;
 mod rack;
+mod steer;
 pub(super) mod timer;
 mod undo;
 mod window;
@@ -26,12 +27,13 @@ mod writer;
 
 use super::config::Sizes;
 use super::congestion::{Control, Growth, Window};
+use super::pace::Pace;
 use super::prr::Prr;
 use super::{Ack, Counters, Segment, State, TcpConfig, Variant};
 use queue::{Queue, Taken};
 use std::collections::VecDeque;
 use timer::Estimator;
-use trunkline_units::{Time, NEVER};
+use trunkline_units::{Stream, Time, NEVER};
 
 /// RFC 5681 section 3.2: duplicates that mean a loss, before reordering was seen.
 const DUP_THRESH: u32 = 3;
@@ -89,6 +91,10 @@ pub struct Sender {
     ecn: bool,
     window: Window,
     control: Control,
+    measures: bool,
+    pace: Option<Box<Pace>>,
+    pace_at: Time,
+    sent_at: Time, // of the segment sent last
     una: u32,
     next: u32,
     end: u32,
@@ -141,7 +147,11 @@ impl Sender {
                 credit: 0,
                 growth: Growth::Linux,
             },
-            control: Control::new(&config.congestion),
+            control: Control::new(config),
+            measures: config.congestion.measures(),
+            pace: Pace::new(config),
+            pace_at: NEVER,
+            sent_at: 0,
             una: 0,
             next: 0,
             end: config.segments(),
@@ -203,7 +213,7 @@ impl Sender {
     }
 
     /// An acknowledgement arrived.
-    pub fn on_ack(&mut self, ack: &Ack, now: Time) {
+    pub fn on_ack(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
         if ack.ack < self.una || ack.ack > self.next {
             return; // older than one seen before (RFC 9293 section 3.10.7.4), or for nothing sent
         }
@@ -224,6 +234,7 @@ impl Sender {
                 self.set_timer(now);
             }
             self.control(&news, now);
+            self.follow(ack, now, random);
             self.repair(repair, now);
         }
         self.send_new(now, false);
@@ -280,6 +291,9 @@ impl Sender {
         news.again = taken.again;
         news.original |= taken.original;
         self.time(&taken, held, ack, now, news);
+        if self.measures {
+            self.measure(&taken, held, ack, now);
+        }
         if taken.count == 0 {
             return;
         }
@@ -344,7 +358,7 @@ impl Sender {
     }
 
     pub fn timer(&self) -> Time {
-        self.timer
+        self.timer.min(self.pace_at)
     }
 
     pub fn finished_at(&self) -> Option<Time> {

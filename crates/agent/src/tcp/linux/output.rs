@@ -15,7 +15,14 @@ impl Sender {
             if !probe && self.queue.in_flight() >= self.cwnd() {
                 break;
             }
+            if !probe && self.is_held(now) {
+                break;
+            }
             let empty = self.queue.len() == 0;
+            if self.queue.in_flight() == 0 {
+                self.control.resumed(now - self.sent_at, now);
+            }
+            self.note(self.next, now);
             self.queue.push(now);
             self.out.push_back((self.next, false));
             self.next += 1;
@@ -60,6 +67,9 @@ impl Sender {
 
     pub(super) fn send_lost(&mut self, now: Time) {
         while self.queue.in_flight() < self.cwnd() && self.queue.again < self.queue.lost {
+            if self.is_held(now) {
+                break;
+            }
             let Some(seq) = self.queue.next_lost() else { break };
             self.send_again(seq, now);
             if self.reducing() {
@@ -72,10 +82,27 @@ impl Sender {
     }
 
     fn send_again(&mut self, seq: u32, now: Time) {
+        self.note(seq, now);
         self.queue.resend(seq, true, now);
         self.again_since = self.again_since.or(Some(now));
         self.undo_again = self.undo_again.max(0) + 1;
         self.emit_again(seq);
+    }
+
+    /// A segment goes now.
+    fn note(&mut self, seq: u32, now: Time) {
+        self.sent_at = now;
+        if let Some(pace) = self.pace.as_mut() {
+            pace.sent(seq, now);
+        }
+    }
+
+    /// Whether the pace holds the next segment back; if so, until then.
+    fn is_held(&mut self, now: Time) -> bool {
+        let Some(pace) = self.pace.as_ref() else { return false };
+        let at = pace.next_at();
+        self.pace_at = if at > now { at } else { NEVER };
+        at > now
     }
 
     pub(super) fn emit_again(&mut self, seq: u32) {
@@ -117,6 +144,17 @@ impl Sender {
 
     /// The timer ran out.
     pub fn on_timer(&mut self, now: Time) {
+        if now >= self.pace_at {
+            self.pace_at = NEVER;
+            if self.queue.lost > self.queue.again {
+                self.send_lost(now);
+            }
+            self.send_new(now, false);
+            self.writer.write(self.una, self.next, self.offer.largest());
+        }
+        if now < self.timer {
+            return;
+        }
         self.timer = NEVER;
         match self.pending {
             Pending::Retransmission => {

@@ -27,6 +27,8 @@ pub(super) struct Taken {
     pub fresh: u32,
     /// When the first of those never sent again was sent, if there was one.
     pub first_sent: Option<Time>,
+    /// When the last of them was.
+    pub last_sent: Option<Time>,
     /// The lowest of those, if it had not been held.
     pub lowest: Option<u32>,
     /// Whether one never sent again lay below the point given.
@@ -44,6 +46,7 @@ impl Taken {
             self.again = true;
         } else {
             self.first_sent = self.first_sent.or(Some(entry.sent_at));
+            self.last_sent = Some(entry.sent_at);
             self.lowest = self.lowest.or(Some(seq));
             self.original |= seq < below;
         }
@@ -62,6 +65,8 @@ pub(super) struct Queue {
     hint: u32,      // nothing below is lost and waits to be sent again
     /// Segments held by the receiver; without SACK, duplicates counted.
     pub held: u32,
+    /// Segments found lost since the start, each time anew.
+    pub found_lost: u64,
     /// Segments thought lost.
     pub lost: u32,
     /// Segments sent again and not thought lost since.
@@ -152,11 +157,13 @@ impl Queue {
         if entry.flags & LOST == 0 {
             entry.flags |= LOST;
             self.lost += 1;
+            self.found_lost += 1;
             return 1;
         }
         let repeated = u32::from(entry.flags & AGAIN != 0);
         entry.flags &= !AGAIN;
         self.again -= repeated;
+        self.found_lost += u64::from(repeated);
         repeated
     }
 

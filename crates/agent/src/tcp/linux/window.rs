@@ -44,6 +44,9 @@ impl Sender {
     }
 
     pub(super) fn end_reduction(&mut self) {
+        if self.control.steers() {
+            return;
+        }
         if self.window.ssthresh.is_finite() && (self.phase == Phase::Reducing || self.undo) {
             self.window.cwnd = self.window.ssthresh;
         }
@@ -59,7 +62,7 @@ impl Sender {
     }
 
     pub(super) fn reduce(&mut self, delivered: u32, clean: bool) {
-        if delivered == 0 {
+        if delivered == 0 || self.control.steers() {
             return;
         }
         let in_flight = self.queue.in_flight();
@@ -77,7 +80,9 @@ impl Sender {
         let slow = self.window.cwnd < self.window.ssthresh;
         let half_full = slow && self.cwnd() < 2 * self.most_out;
         if self.limited || half_full {
-            self.control.acknowledged(&mut self.window, || View { now, acked });
+            let (una, next) = (self.una, self.next);
+            let view = || View { now, acked, una, next, ..View::default() };
+            self.control.acknowledged(&mut self.window, view);
         }
     }
 

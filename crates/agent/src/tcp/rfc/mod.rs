@@ -15,6 +15,7 @@ mod window;
 
 use super::config::Sizes;
 use super::congestion::{Control, Growth, Window};
+use super::pace::{Known, Pace};
 use super::{rto::Rto, Ack, Segment, TcpConfig, Variant};
 use scoreboard::Scoreboard;
 use trunkline_units::{Span, Stream, Time, NEVER};
@@ -53,6 +54,7 @@ pub struct Sender {
     timed_at: Time,
     rtx_at: Time,
     release_at: Time,
+    pace_at: Time,
     threshold: u32,
     reduced: u32, // `max` at the last reduction of the window
     sizes: Sizes,
@@ -69,6 +71,10 @@ pub struct Sender {
     cwr: bool,
     rto: Rto,
     control: Control,
+    /// The control wants to see every acknowledgement.
+    measures: bool,
+    /// Segments go at a pace.
+    pace: Option<Box<Pace>>,
     overhead: Span,
     covered: u32, // segments that the last new acknowledgement covered
     finished_at: Option<Time>,
@@ -108,6 +114,7 @@ impl Sender {
             timed_at: 0,
             rtx_at: NEVER,
             release_at: NEVER,
+            pace_at: NEVER,
             rto: Rto::new(
                 config.rto_initial_ns,
                 config.rto_min_ns,
@@ -127,7 +134,9 @@ impl Sender {
             covered: 0,
             threshold: config.dup_acks,
             sizes: config.sizes(),
-            control: Control::new(&config.congestion),
+            control: Control::new(config),
+            measures: config.congestion.measures(),
+            pace: Pace::new(config),
             overhead: config.send_overhead_ns,
             finished_at: None,
             retransmissions: 0,
@@ -159,6 +168,9 @@ impl Sender {
         if ack.ack < self.una || ack.ack > self.max {
             return; // older than one seen before (RFC 9293 section 3.10.7.4), or for nothing sent
         }
+        if self.measures {
+            self.measure(ack, now);
+        }
         if ack.ece && self.ecn {
             self.on_ecn_echo(ack.ack, now);
         }
@@ -180,6 +192,9 @@ impl Sender {
                 }
             }
         }
+        if self.pace.is_some() {
+            self.follow(ack, now, random);
+        }
         self.allow(now, random);
     }
 
@@ -188,6 +203,9 @@ impl Sender {
         if now >= self.rtx_at {
             self.on_timeout(now);
             self.allow(now, random);
+        }
+        if now >= self.pace_at {
+            self.pace_at = NEVER;
         }
         if now >= self.release_at {
             self.release_at = NEVER;
@@ -199,6 +217,9 @@ impl Sender {
     /// The next segment to send now, if any.
     #[inline]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if self.pace.is_some() && self.is_held(now) {
+            return None;
+        }
         if self.resend {
             self.resend = false;
             if self.variant == Variant::Sack {
@@ -244,6 +265,9 @@ impl Sender {
         }
         if self.rtx_at == NEVER {
             self.rtx_at = now + self.rto.current();
+        }
+        if let Some(pace) = self.pace.as_mut() {
+            pace.sent(seq, now);
         }
         let ip_bytes = self.sizes.of(seq);
         // RFC 3168 section 6.1.2: on the first new data after the reduction.
@@ -293,10 +317,35 @@ impl Sender {
         }
     }
 
+    /// Whether the pace holds the next segment back; if so, until then.
+    #[cold]
+    fn is_held(&mut self, now: Time) -> bool {
+        let at = self.pace.as_ref().map_or(0, |pace| pace.next_at());
+        self.pace_at = if at > now { at } else { NEVER };
+        at > now
+    }
+
+    /// After an acknowledgement: the pace for what comes.
+    #[cold]
+    fn follow(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
+        let Some(pace) = self.pace.as_mut() else { return };
+        let out = self.max - self.una;
+        let known = Known {
+            now,
+            srtt: self.rto.srtt().unwrap_or(0.0) as u64,
+            in_flight: if self.variant == Variant::Sack { self.scoreboard.pipe() } else { out },
+            out,
+            found_lost: self.scoreboard.found_lost(),
+            recovering: self.phase == Phase::FastRecovery,
+            timed_out: self.phase == Phase::Timeout,
+        };
+        pace.follow(ack, &known, (&mut self.control, &mut self.window), random);
+    }
+
     /// The earliest instant at which [`Sender::on_timer`] has something to do, or [`NEVER`].
     #[inline]
     #[must_use]
     pub fn timer(&self) -> Time {
-        self.rtx_at.min(self.release_at)
+        self.rtx_at.min(self.release_at).min(self.pace_at)
     }
 }

@@ -16,6 +16,7 @@ pub(super) struct Scoreboard {
     high_held: u32,  // one past the highest segment held
     lost_below: u32, // segments below this and not held are lost
     resent_to: u32,  // one past HighRxt; at or below SND.UNA when nothing was resent
+    found_lost: u64, // segments found lost so far
     rescued: bool,
     timed_out_at: Option<u32>,
     held: BitRing,   // segments of a SACK block
@@ -27,6 +28,11 @@ impl Scoreboard {
     #[inline]
     pub(super) fn pipe(&self) -> u32 {
         self.pipe
+    }
+
+    /// Segments that were found lost since the start, by blocks or by the timer.
+    pub(super) fn found_lost(&self) -> u64 {
+        self.found_lost
     }
 
     /// A segment was sent for the first time.
@@ -88,6 +94,7 @@ impl Scoreboard {
         let mut seq = self.held.next_absent(self.lost_below.max(una), bound);
         while seq < bound {
             self.pipe -= 1;
+            self.found_lost += 1;
             seq = self.held.next_absent(seq + 1, bound);
         }
         self.lost_below = self.lost_below.max(bound);
@@ -150,6 +157,7 @@ impl Scoreboard {
             self.resent.remove(seq);
             seq = self.resent.next_member(seq + 1, max);
         }
+        self.found_lost += u64::from(max - self.lost_below.clamp(una, max));
         self.pipe = 0;
         self.lost_below = max;
         self.resent_to = una;

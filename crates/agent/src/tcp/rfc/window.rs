@@ -55,14 +55,43 @@ impl Sender {
         if ack.ece && self.ecn {
             return;
         }
-        let acked = self.covered;
-        self.control.acknowledged(&mut self.window, || View { now, acked });
+        let view = View { echo: ack.ece, acked: self.covered, now, ..View::default() };
+        let (una, next, srtt) = (self.una, self.max, &self.rto);
+        self.control.acknowledged(&mut self.window, || View {
+            una,
+            next,
+            srtt: srtt.srtt().unwrap_or(0.0) as u64,
+            ..view
+        });
+    }
+
+    /// Shows the control an acknowledgement before it moves anything.
+    #[cold]
+    pub(super) fn measure(&mut self, ack: &Ack, now: Time) {
+        if ack.ack == self.una {
+            return;
+        }
+        let rtt = if self.timestamps {
+            Some(now.saturating_sub(ack.echo))
+        } else {
+            (self.timed < ack.ack).then(|| now - self.timed_at)
+        };
+        let view = View {
+            now,
+            acked: ack.ack - self.una,
+            una: ack.ack,
+            next: self.max,
+            rtt,
+            srtt: self.rto.srtt().unwrap_or(0.0) as u64,
+            echo: ack.ece && self.ecn,
+        };
+        self.control.measured(&mut self.window, &view);
     }
 
     /// Threshold and window that a reduction of `size` segments leaves.
     fn reduced(&mut self, size: f64, cause: Cause) -> (f64, f64) {
         let left = self.control.reduced(&self.window, size, cause);
-        (left.trunc().max(2.0), left.max(1.0))
+        (self.control.threshold(left), left.max(1.0))
     }
 
     /// Whether a fast retransmit is allowed: all that was outstanding at the last loss is
@@ -74,6 +103,11 @@ impl Sender {
     /// Reduces the window for a loss, unless an ECN-Echo did so for the same window of data
     /// (RFC 3168 section 6.1.2), and marks the point up to which this counts. True: reduced now.
     pub(super) fn reduce(&mut self, size: f64) -> bool {
+        if self.control.steers() {
+            self.control.reduced(&self.window, size, Cause::Loss);
+            self.mark_reduced();
+            return false;
+        }
         let by_ecn = self.ecn && self.una < self.reduced && self.phase == Phase::Open;
         if !by_ecn {
             (self.window.ssthresh, self.window.cwnd) = self.reduced(size, Cause::Loss);
@@ -98,7 +132,7 @@ impl Sender {
     /// RFC 3168 section 6.1.2: as a loss, but at most once per window of data. At a window of one
     /// segment nothing goes until the timer runs out.
     pub(super) fn on_ecn_echo(&mut self, ack: u32, now: Time) {
-        if ack <= self.reduced && self.reduced > 0 {
+        if (ack <= self.reduced && self.reduced > 0) || self.control.steers() {
             return;
         }
         let cwnd;

@@ -1,0 +1,391 @@
+//! BBR version 1: it measures the rate of the path and its least round trip, each while the other
+//! rests, and sends at that rate with two of their products outstanding.
+//!
+//! Source: Cardwell et al. 2016; draft-cardwell-iccrg-bbr-congestion-control-00; Linux 6.1,
+//! `net/ipv4/tcp_bbr.c`, in the kernel's integers under both stacks: gains in 256ths, rates in segments a
+//! microsecond times 2^24. `model.rs` has the filters, `policer.rs` the rate of a policer.
+//! Differs: the phase at which its cycle begins is drawn from the flow's random stream. Absent: what
+//! follows a pause of the application.
+
+mod model;
+mod policer;
+
+use super::{Cause, Congestion, Steered, Window};
+use crate::tcp::pacing::least_burst;
+use crate::tcp::rate::Sample;
+use crate::tcp::TcpConfig;
+use model::{Aggregation, Maximum};
+use policer::Policer;
+use serde::{Deserialize, Serialize};
+use trunkline_units::{Span, Stream, Time};
+
+/// BBR has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BbrConfig {}
+
+/// A rate of one segment a microsecond.
+const RATE_UNIT: u64 = 1 << 24;
+/// A gain of one.
+const UNIT: u64 = 256;
+/// 2 / ln 2, and its inverse, which drains what start-up queued.
+const STARTUP_GAIN: u64 = 739;
+const DRAIN_GAIN: u64 = 88;
+const WINDOW_GAIN: u64 = 512;
+const CYCLE: [u64; 8] = [320, 192, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
+/// The cycle begins in any phase but the second.
+const RANDOM_PHASES: u64 = 7;
+const LEAST_WINDOW: u64 = 4;
+const FIRST_WINDOW: u64 = 10;
+/// Start-up is over after three rounds with less than a quarter more.
+const FULL_GROWTH: u64 = 320;
+const FULL_ROUNDS: u32 = 3;
+/// The least round trip is measured anew after 10 s, for 200 ms.
+const TICK: Span = 4_000; // [us]
+const PROBE_EVERY: u64 = 2_500; // ticks
+const PROBE_FOR: u64 = 50;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeRate,
+    ProbeTrip,
+}
+
+#[derive(Clone, Debug)]
+pub(in crate::tcp) struct Bbr {
+    mss: u64,
+    mode: Mode,
+    best: Maximum,
+    policer: Policer,
+    aggregation: Aggregation,
+    round: u64,
+    round_start: bool,
+    next_round: u64, // the round ends when what is sent then was sent after this was delivered
+    least: Option<Span>, // [us]
+    least_tick: u64,
+    full_rate: u64,
+    full_rounds: u32,
+    phase: usize,
+    phase_at: Time, // [us]
+    pacing_gain: u64,
+    window_gain: u64,
+    rate: u64, // pace [B/s]
+    timed: bool,
+    prior_cwnd: u64,
+    was_recovering: bool, // after the last acknowledgement
+    was_timed_out: bool,
+    conserving: bool,
+    probe_end: Option<u64>, // tick
+    probe_round: bool,      // a round has passed since the window was small
+}
+
+impl Bbr {
+    pub(super) fn new(_config: &BbrConfig, tcp: &TcpConfig) -> Self {
+        Self {
+            mss: u64::from(tcp.mss_bytes.max(1)),
+            mode: Mode::Startup,
+            best: Maximum::default(),
+            policer: Policer::default(),
+            aggregation: Aggregation::default(),
+            round: 0,
+            round_start: false,
+            next_round: 0,
+            least: None,
+            least_tick: 0,
+            full_rate: 0,
+            full_rounds: 0,
+            phase: 0,
+            phase_at: 0,
+            pacing_gain: STARTUP_GAIN,
+            window_gain: STARTUP_GAIN,
+            rate: 0,
+            timed: false,
+            prior_cwnd: 0,
+            was_recovering: false,
+            was_timed_out: false,
+            conserving: false,
+            probe_end: None,
+            probe_round: false,
+        }
+    }
+
+    fn filled(&self) -> bool {
+        self.full_rounds >= FULL_ROUNDS
+    }
+
+    /// Rate of the path, or of the policer found.
+    fn bandwidth(&self) -> u64 {
+        self.policer.rate().unwrap_or(self.best.get())
+    }
+
+    /// Pace for a rate and gain, 1 % below [B/s].
+    fn pace(&self, rate: u64, gain: u64) -> u64 {
+        let scaled = (u128::from(rate * self.mss) * u128::from(gain)) >> 8;
+        ((scaled * (1_000_000 / 100 * 99)) >> 24) as u64
+    }
+
+    /// Segments that go at once.
+    fn burst(&self) -> u64 {
+        ((self.rate >> 10).min(65_215) / self.mss).max(least_burst(self.rate)).min(127)
+    }
+
+    /// Rate times least round trip times gain [segments].
+    fn product(&self, rate: u64, gain: u64) -> u64 {
+        let Some(least) = self.least else { return FIRST_WINDOW };
+        let scaled = (u128::from(rate) * u128::from(least) * u128::from(gain)) >> 8;
+        scaled.div_ceil(u128::from(RATE_UNIT)) as u64
+    }
+
+    /// Room for bursts at sender and receiver.
+    fn with_bursts(&self, window: u64) -> u64 {
+        let even = (window + 3 * self.burst() + 1) & !1;
+        even + if self.mode == Mode::ProbeRate && self.phase == 0 { 2 } else { 0 }
+    }
+
+    fn inflight(&self, rate: u64, gain: u64) -> u64 {
+        self.with_bursts(self.product(rate, gain))
+    }
+
+    /// What will be in the network when the next segment goes.
+    fn in_network(&self, in_flight: u32, now: &Sample) -> u64 {
+        let wait = now.next_at.saturating_sub(now.now / 1_000);
+        let leaving = (self.bandwidth() * wait) >> 24;
+        let burst = if self.pacing_gain > UNIT { self.burst() } else { 0 };
+        (u64::from(in_flight) + burst).saturating_sub(leaving)
+    }
+
+    fn update_rate(&mut self, now: &Sample) {
+        self.round_start = false;
+        let Some((delivered, interval)) = now.delivered else { return };
+        if now.prior_delivered >= self.next_round {
+            self.next_round = now.total;
+            self.round += 1;
+            self.round_start = true;
+            self.conserving = false;
+        }
+        let probing = self.mode == Mode::ProbeRate;
+        if self.policer.sample(now, self.round_start, probing, self.mss) {
+            self.probe_rate_anew();
+        }
+        let rate = delivered * RATE_UNIT / interval;
+        if !now.limited || rate >= self.best.get() {
+            self.best.update(self.round, rate);
+        }
+    }
+
+    fn probe_rate_anew(&mut self) {
+        self.mode = Mode::ProbeRate;
+        self.phase = usize::MAX; // drawn when the acknowledgement is dealt with
+    }
+
+    fn draw_phase(&mut self, now: &Sample, random: &mut Stream) {
+        if self.phase == usize::MAX {
+            self.phase = 7 - random.below(RANDOM_PHASES) as usize;
+            self.next_phase(now);
+        }
+    }
+
+    fn next_phase(&mut self, now: &Sample) {
+        self.phase = (self.phase + 1) % CYCLE.len();
+        self.phase_at = now.delivered_at;
+    }
+
+    fn update_phase(&mut self, now: &Sample) {
+        if self.mode != Mode::ProbeRate || self.phase == usize::MAX {
+            return;
+        }
+        let long = now.delivered_at - self.phase_at > self.least.unwrap_or(Span::MAX);
+        let over = if self.pacing_gain == UNIT {
+            long
+        } else {
+            let there = self.in_network(now.prior_in_flight, now);
+            let best = self.best.get();
+            if self.pacing_gain > UNIT {
+                long && (now.lost > 0 || there >= self.inflight(best, self.pacing_gain))
+            } else {
+                long || there <= self.inflight(best, UNIT)
+            }
+        };
+        if over {
+            self.next_phase(now);
+        }
+    }
+
+    fn check_filled(&mut self, now: &Sample) {
+        if self.filled() || !self.round_start || now.limited {
+            return;
+        }
+        if self.best.get() >= (self.full_rate * FULL_GROWTH) >> 8 {
+            (self.full_rate, self.full_rounds) = (self.best.get(), 0);
+        } else {
+            self.full_rounds += 1;
+        }
+    }
+
+    fn check_drained(&mut self, window: &mut Window, now: &Sample) {
+        let fits = self.inflight(self.best.get(), UNIT);
+        if self.mode == Mode::Startup && self.filled() {
+            self.mode = Mode::Drain;
+            window.ssthresh = fits as f64;
+        }
+        if self.mode == Mode::Drain && self.in_network(now.in_flight, now) <= fits {
+            self.probe_rate_anew();
+        }
+    }
+
+    /// True: the rate is held low for now.
+    fn update_trip(&mut self, window: &mut Window, now: &Sample) -> bool {
+        let tick = now.now / 1_000 / TICK;
+        let expired = tick > self.least_tick + PROBE_EVERY;
+        if let Some(rtt) = now.rtt {
+            if expired || self.least.is_none_or(|least| rtt < least) {
+                (self.least, self.least_tick) = (Some(rtt), tick);
+            }
+        }
+        if expired && self.mode != Mode::ProbeTrip {
+            self.save(window);
+            self.mode = Mode::ProbeTrip;
+            self.probe_end = None;
+        }
+        if self.mode != Mode::ProbeTrip {
+            return false;
+        }
+        match self.probe_end {
+            None if u64::from(now.in_flight) <= LEAST_WINDOW => {
+                self.probe_end = Some(tick + PROBE_FOR);
+                self.probe_round = false;
+                self.next_round = now.total;
+            }
+            Some(end) => {
+                self.probe_round |= self.round_start;
+                if self.probe_round && tick > end {
+                    self.least_tick = tick;
+                    window.cwnd = window.cwnd.max(self.prior_cwnd as f64);
+                    if self.filled() {
+                        self.probe_rate_anew();
+                    } else {
+                        self.mode = Mode::Startup;
+                    }
+                }
+            }
+            None => {}
+        }
+        true
+    }
+
+    fn update_gains(&mut self) {
+        (self.pacing_gain, self.window_gain) = match self.mode {
+            Mode::Startup => (STARTUP_GAIN, STARTUP_GAIN),
+            Mode::Drain => (DRAIN_GAIN, STARTUP_GAIN),
+            Mode::ProbeRate if self.policer.rate().is_some() => (UNIT, WINDOW_GAIN),
+            Mode::ProbeRate => (CYCLE[self.phase], WINDOW_GAIN),
+            Mode::ProbeTrip => (UNIT, UNIT),
+        };
+    }
+
+    fn set_pace(&mut self, window: &Window, now: &Sample) {
+        let wanted = self.pace(self.bandwidth(), self.pacing_gain);
+        if let Some(srtt) = now.srtt.filter(|_| !self.timed) {
+            self.timed = true;
+            self.rate = self.pace(window.cwnd as u64 * RATE_UNIT / srtt.max(1), STARTUP_GAIN);
+        }
+        if self.filled() || wanted > self.rate {
+            self.rate = wanted;
+        }
+    }
+
+    fn set_window(&mut self, window: &mut Window, now: &Sample) {
+        let acked = u64::from(now.acked);
+        let mut cwnd = window.cwnd as u64;
+        if acked > 0 && !self.recover(&mut cwnd, now) {
+            let bandwidth = self.bandwidth();
+            let mut target = self.product(bandwidth, self.window_gain);
+            if self.filled() {
+                target += self.aggregation.extra(bandwidth);
+            }
+            target = self.with_bursts(target);
+            if self.filled() {
+                cwnd = (cwnd + acked).min(target);
+            } else if cwnd < target || now.total < FIRST_WINDOW {
+                cwnd += acked;
+            }
+            cwnd = cwnd.max(LEAST_WINDOW);
+        }
+        cwnd = cwnd.min(window.cap.into());
+        if self.mode == Mode::ProbeTrip {
+            cwnd = cwnd.min(LEAST_WINDOW);
+        }
+        window.cwnd = cwnd as f64;
+    }
+
+    /// In the first round of a recovery as much goes as was delivered; afterwards the window of
+    /// before is restored. True: nothing else moves it.
+    fn recover(&mut self, cwnd: &mut u64, now: &Sample) -> bool {
+        let all = u64::from(now.in_flight) + u64::from(now.acked);
+        *cwnd = cwnd.saturating_sub(now.lost.into()).max(1);
+        let repairing = now.recovering || now.timed_out;
+        if now.recovering && !self.was_recovering {
+            self.conserving = true;
+            self.next_round = now.total;
+            *cwnd = all;
+        } else if (self.was_recovering || self.was_timed_out) && !repairing {
+            *cwnd = (*cwnd).max(self.prior_cwnd);
+            self.conserving = false;
+        }
+        (self.was_recovering, self.was_timed_out) = (now.recovering, now.timed_out);
+        if self.conserving {
+            *cwnd = (*cwnd).max(all);
+        }
+        self.conserving
+    }
+
+    /// Keeps the window for when the recovery, or the short window, is over.
+    fn save(&mut self, window: &Window) {
+        let cwnd = window.cwnd as u64;
+        let calm = !self.was_recovering && !self.was_timed_out && self.mode != Mode::ProbeTrip;
+        self.prior_cwnd = if calm { cwnd } else { self.prior_cwnd.max(cwnd) };
+    }
+}
+
+impl Congestion for Bbr {
+    const STEERS: bool = true;
+
+    fn acknowledged(&mut self, _window: &mut Window, _view: &super::View) {}
+
+    /// A loss takes nothing; what it means is read from the samples.
+    fn reduced(&mut self, window: &Window, _size: f64, cause: Cause) -> f64 {
+        self.save(window);
+        if cause == Cause::Timeout {
+            self.was_timed_out = true;
+            self.was_recovering = false;
+            self.full_rate = 0;
+            self.policer.timed_out();
+        }
+        window.ssthresh
+    }
+
+    fn undone(&mut self, _window: &mut Window, _prior: f64) {
+        if !self.filled() {
+            self.full_rounds = 0;
+        }
+        self.full_rate = 0;
+        self.policer.forget();
+    }
+
+    fn steered(&mut self, window: &mut Window, now: &Sample, random: &mut Stream) -> Steered {
+        self.update_rate(now);
+        self.draw_phase(now, random);
+        self.aggregation.update(now, self.round_start, self.bandwidth(), window.cwnd as u64);
+        self.update_phase(now);
+        self.check_filled(now);
+        self.check_drained(window, now);
+        let limited = self.update_trip(window, now);
+        self.draw_phase(now, random);
+        self.update_gains();
+        self.set_pace(window, now);
+        self.set_window(window, now);
+        Steered { rate: self.rate, limited }
+    }
+}

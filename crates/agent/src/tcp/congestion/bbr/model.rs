@@ -1,0 +1,130 @@
+//! What BBR knows of the path: the best rate of ten rounds, and how acknowledgements clump.
+//!
+//! Source: Linux 6.1 (`lib/win_minmax.c`, after Kathleen Nichols; `bbr_update_ack_aggregation`).
+
+use super::RATE_UNIT;
+use crate::tcp::rate::Sample;
+use trunkline_units::Time;
+
+/// Rounds that a rate counts.
+const ROUNDS: u64 = 10;
+
+/// The largest of a window, by its three best in order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Maximum {
+    best: [(u64, u64); 3], // round, value
+}
+
+impl Maximum {
+    pub fn get(&self) -> u64 {
+        self.best[0].1
+    }
+
+    pub fn update(&mut self, round: u64, value: u64) {
+        let new = (round, value);
+        let [first, second, third] = self.best;
+        if value >= first.1 || round - third.0 > ROUNDS {
+            self.best = [new; 3];
+            return;
+        }
+        if value >= second.1 {
+            (self.best[1], self.best[2]) = (new, new);
+        } else if value >= third.1 {
+            self.best[2] = new;
+        }
+        let age = round - first.0;
+        if age > ROUNDS {
+            self.best = [self.best[1], self.best[2], new];
+            if round - self.best[0].0 > ROUNDS {
+                self.best = [self.best[1], self.best[2], new];
+            }
+        } else if self.best[1].0 == first.0 && age > ROUNDS / 4 {
+            (self.best[1], self.best[2]) = (new, new);
+        } else if self.best[2].0 == self.best[1].0 && age > ROUNDS / 2 {
+            self.best[2] = new;
+        }
+    }
+}
+
+/// Rounds of each of two windows of aggregation.
+const WINDOW: u32 = 5;
+const LARGEST: u64 = 0xF_FFFF;
+/// Longest aggregation that the window makes room for [us].
+const LONGEST: u64 = 100_000;
+
+/// Segments acknowledged beyond what the rate explains.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Aggregation {
+    extra: [u64; 2],
+    current: usize,
+    rounds: u32,
+    since: Time, // [us]
+    acked: u64,
+}
+
+impl Aggregation {
+    pub fn update(&mut self, now: &Sample, round_start: bool, rate: u64, cwnd: u64) {
+        if now.acked == 0 || now.delivered.is_none() {
+            return;
+        }
+        if round_start {
+            self.rounds += 1;
+            if self.rounds >= WINDOW {
+                self.rounds = 0;
+                self.current = 1 - self.current;
+                self.extra[self.current] = 0;
+            }
+        }
+        let elapsed = now.delivered_at - self.since;
+        let mut expected = (u128::from(rate) * u128::from(elapsed) / u128::from(RATE_UNIT)) as u64;
+        let acked = u64::from(now.acked);
+        if self.acked <= expected || self.acked + acked > LARGEST {
+            (self.acked, self.since, expected) = (0, now.delivered_at, 0);
+        }
+        self.acked = (self.acked + acked).min(LARGEST);
+        let extra = (self.acked - expected.min(self.acked)).min(cwnd);
+        self.extra[self.current] = self.extra[self.current].max(extra);
+    }
+
+    /// Room for it [segments].
+    pub fn extra(&self, rate: u64) -> u64 {
+        let most = (rate * LONGEST) / RATE_UNIT;
+        self.extra[0].max(self.extra[1]).min(most)
+    }
+}
+
+#[cfg(test)]
+mod linux {
+    use super::*;
+
+    /// 9 in round 0, then 5 each round: 9 until round 10, 5 from round 11 on.
+    #[test]
+    fn win_minmax_the_best_counts_for_ten_rounds() {
+        let mut best = Maximum::default();
+        best.update(0, 9);
+        for round in 1..=10 {
+            best.update(round, 5);
+            assert_eq!(best.get(), 9, "{round}");
+        }
+        best.update(11, 5);
+        assert_eq!(best.get(), 5);
+    }
+
+    /// One segment each 1000 us is the rate; eight come at once after 8 ms, again and again: seven more than
+    /// the rate explains when the epoch began with the eight.
+    #[test]
+    fn bbr_update_ack_aggregation_what_comes_at_once_is_extra() {
+        let mut aggregation = Aggregation::default();
+        let rate = RATE_UNIT / 1000;
+        for burst in 1..=6 {
+            let now = Sample {
+                acked: 8,
+                delivered: Some((8, 8000)),
+                delivered_at: 8000 * burst,
+                ..Sample::default()
+            };
+            aggregation.update(&now, false, rate, 100);
+        }
+        assert!((8..=9).contains(&aggregation.extra(rate)), "{:?}", aggregation.extra);
+    }
+}

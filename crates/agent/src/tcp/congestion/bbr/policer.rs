@@ -1,0 +1,134 @@
+//! The rate of a policer: two intervals of losses with one rate of delivery, and the pace keeps to it.
+//!
+//! Source: Flach et al. 2016; Linux 6.1 (`bbr_lt_bw_sampling`): an interval has 4 to 16 rounds and ends with a
+//! loss; a fifth of what was delivered was lost (50/256); two rates agree within an eighth or 4 kbit/s;
+//! their mean is kept for 48 rounds.
+
+use super::{RATE_UNIT, UNIT};
+use crate::tcp::rate::Sample;
+
+const LEAST_ROUNDS: u32 = 4;
+const LOSS_SHARE: u64 = 50;
+const AGREEMENT: u64 = 32;
+const AGREEMENT_BYTES: u64 = 500;
+const KEPT_ROUNDS: u32 = 48;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Policer {
+    found: bool,
+    timed_out: bool, // since the last sample
+    sampling: bool,
+    rate: u64,
+    rounds: u32,
+    since: u64, // [ms]
+    delivered: u64,
+    lost: u64,
+}
+
+impl Policer {
+    /// The rate that is kept to.
+    pub fn rate(&self) -> Option<u64> {
+        self.found.then_some(self.rate)
+    }
+
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// A timeout is a loss that begins an interval.
+    pub fn timed_out(&mut self) {
+        self.timed_out = true;
+    }
+
+    /// An acknowledgement came. True: the rate is not kept to any longer.
+    pub fn sample(&mut self, now: &Sample, round: bool, probing: bool, mss: u64) -> bool {
+        if self.found {
+            if probing && round {
+                self.rounds += 1;
+                if self.rounds >= KEPT_ROUNDS {
+                    self.forget();
+                    return true;
+                }
+            }
+            return false;
+        }
+        let lost = std::mem::take(&mut self.timed_out) || now.lost > 0;
+        if !self.sampling {
+            if !lost {
+                return false;
+            }
+            self.begin(now);
+            self.sampling = true;
+        }
+        if now.limited {
+            self.forget();
+            return false;
+        }
+        self.rounds += u32::from(round);
+        if self.rounds > 4 * LEAST_ROUNDS {
+            self.forget();
+        } else if self.rounds >= LEAST_ROUNDS && lost {
+            self.finish(now, mss);
+        }
+        false
+    }
+
+    fn begin(&mut self, now: &Sample) {
+        self.since = now.delivered_at / 1_000;
+        (self.delivered, self.lost, self.rounds) = (now.total, now.total_lost, 0);
+    }
+
+    fn finish(&mut self, now: &Sample, mss: u64) {
+        let (lost, delivered) = (now.total_lost - self.lost, now.total - self.delivered);
+        let elapsed = now.delivered_at / 1_000 - self.since;
+        if delivered == 0 || lost * UNIT < LOSS_SHARE * delivered || elapsed < 1 {
+            return;
+        }
+        let rate = delivered * RATE_UNIT / (elapsed * 1_000);
+        let apart = rate.abs_diff(self.rate);
+        let bytes = (u128::from(apart * mss) * 990_000) >> 24;
+        let agree = apart * UNIT <= AGREEMENT * self.rate || bytes <= u128::from(AGREEMENT_BYTES);
+        if self.rate > 0 && agree {
+            (self.rate, self.found, self.rounds) = ((rate + self.rate) / 2, true, 0);
+        } else {
+            self.rate = rate;
+            self.begin(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod linux {
+    use super::*;
+
+    /// An interval of four rounds of 100 ms with so many delivered and lost in each.
+    fn interval(policer: &mut Policer, now: &mut Sample, delivered: u64, lost: u32) {
+        for _ in 0..4 {
+            now.total += delivered;
+            now.total_lost += u64::from(lost);
+            now.delivered_at += 100_000;
+            now.lost = lost;
+            policer.sample(now, true, true, 1000);
+        }
+    }
+
+    /// 100 a round with 25 lost (a fifth is 19.5) are 1000 a second, twice: kept for 48 rounds. With 10 lost,
+    /// or 150 the second time, there is no policer.
+    #[test]
+    fn bbr_lt_bw_sampling_two_equal_intervals_of_losses_are_a_policer() {
+        for (second, lost, found) in [(100, 25, true), (100, 10, false), (150, 40, false)] {
+            let (mut policer, mut now) =
+                (Policer::default(), Sample { lost: 1, ..Sample::default() });
+            policer.sample(&now, false, true, 1000);
+            interval(&mut policer, &mut now, 100, lost);
+            interval(&mut policer, &mut now, second, lost);
+            let rate = found.then_some(RATE_UNIT / 1000);
+            assert_eq!(policer.rate(), rate, "{second} {lost}");
+            if found {
+                let ended = (0..48).map(|_| policer.sample(&now, true, true, 1000));
+                assert_eq!(ended.filter(|ended| *ended).count(), 1);
+                assert_eq!(policer.rate(), None);
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! CUBIC in the kernel's integers.
+//!
+//! Source: Linux 6.1 (`bictcp_update`, `bictcp_recalc_ssthresh`, `cubictcp_acked`,
+//! `cubictcp_cwnd_event`, `bictcp_reset`), with its constants: beta 717/1024, C 410/1024 a tenth, time in
+//! 1024ths of a second counted in ticks of 4 ms.
+//! Differs from RFC 9438: Reno's line always rises by 8/15 a round trip; before a first loss the
+//! window grows by 5 % a round trip at least; at most a segment for two acknowledged.
+//! Differs from the kernel: the cube root is exact, the kernel's within 0.2 %.
+
+use super::super::hystart::Linux as Hystart;
+use super::super::{Cause, View, Window};
+use super::SlowStart;
+use trunkline_units::{math, Span, Time};
+
+const BETA: u64 = 717;
+/// C in 1024ths, of a time unit of 1/1024 s: 41 * 10.
+const SCALE: u64 = 410;
+/// 1024 / 41 / 10 seconds cubed, scaled by 2^30.
+const CUBE_FACTOR: u64 = (1 << 40) / SCALE;
+/// 8 acknowledgements a segment times (1 + beta) / 3 (1 - beta): 15.
+const RENO_SCALE: u64 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
+const TICK: Span = 4_000_000;
+const TICKS_A_SECOND: u64 = 250;
+
+#[derive(Clone, Debug, Default)]
+struct Climb {
+    start: Option<u64>, // tick
+    last_max: u64,      // window before the last reduction; 0: none
+    last_cwnd: u64,
+    last_tick: u64,
+    origin: u64, // where the curve is flat
+    k: u64,      // 1024ths of a second until then
+    least: Span, // least round trip; 0: none
+    acked: u64,
+    reno: u64,  // what Reno's window would be
+    count: u64, // acknowledgements for a segment more
+}
+
+#[derive(Clone, Debug)]
+pub(in crate::tcp) struct Cubic {
+    climb: Climb,
+    hystart: Option<Hystart>,
+}
+
+impl Cubic {
+    pub fn new(slow_start: SlowStart, paced: bool) -> Self {
+        let hystart = (slow_start == SlowStart::Hystart).then(|| Hystart::new(paced));
+        Self { climb: Climb::default(), hystart }
+    }
+
+    /// `cubictcp_acked`.
+    pub fn measured(&mut self, window: &mut Window, view: &View) {
+        let Some(rtt) = view.rtt else { return };
+        // The first second after a reduction tells of the queue that it left.
+        if self.climb.start.is_some_and(|start| view.now / TICK < start + TICKS_A_SECOND) {
+            return;
+        }
+        let rtt = rtt.max(1_000);
+        let climb = &mut self.climb;
+        climb.least = if climb.least == 0 { rtt } else { climb.least.min(rtt) };
+        if let Some(hystart) = self.hystart.as_mut() {
+            hystart.measured(window, rtt, climb.least, view);
+        }
+    }
+
+    pub fn acknowledged(&mut self, window: &mut Window, view: &View) {
+        let left = window.start_slowly(f64::from(view.acked));
+        if left > 0.0 {
+            let count = self.climb.update(window.cwnd as u64, left as u64, view.now / TICK);
+            window.open(left, count as f64);
+        }
+    }
+
+    /// `bictcp_recalc_ssthresh`; a timeout forgets the rest (`bictcp_reset`).
+    pub fn reduced(&mut self, window: &Window, _size: f64, cause: Cause) -> f64 {
+        let (climb, cwnd) = (&mut self.climb, window.cwnd as u64);
+        if cause == Cause::Timeout {
+            *climb = Climb::default();
+            if let Some(hystart) = self.hystart.as_mut() {
+                hystart.forget();
+            }
+        } else {
+            climb.start = None;
+            let less = cwnd < climb.last_max;
+            climb.last_max = if less { cwnd * (1024 + BETA) / 2048 } else { cwnd };
+        }
+        (cwnd * BETA / 1024) as f64
+    }
+
+    /// The curve waits while nothing is sent.
+    pub fn resumed(&mut self, idle: Span, now: Time) {
+        if let Some(start) = self.climb.start.as_mut() {
+            *start = (*start + idle / TICK).min(now / TICK);
+        }
+    }
+}
+
+impl Climb {
+    /// `bictcp_update`: acknowledgements for a segment more.
+    fn update(&mut self, cwnd: u64, acked: u64, tick: u64) -> u64 {
+        self.acked += acked;
+        if self.last_cwnd == cwnd && tick - self.last_tick <= TICKS_A_SECOND / 32 {
+            return self.count;
+        }
+        if self.start.is_none() || tick != self.last_tick {
+            self.follow(cwnd, acked, tick);
+        }
+        self.compare(cwnd);
+        self.count = self.count.max(2);
+        self.count
+    }
+
+    fn follow(&mut self, cwnd: u64, acked: u64, tick: u64) {
+        (self.last_cwnd, self.last_tick) = (cwnd, tick);
+        let start = *self.start.get_or_insert_with(|| {
+            self.acked = acked;
+            self.reno = cwnd;
+            self.origin = self.last_max.max(cwnd);
+            self.k = cube_root(CUBE_FACTOR * (self.origin - cwnd));
+            tick
+        });
+        let trip = (self.least / 1_000).div_ceil(TICK / 1_000);
+        let time = ((tick - start + trip) << 10) / TICKS_A_SECOND;
+        let off = time.abs_diff(self.k);
+        let delta = ((u128::from(SCALE) * u128::from(off).pow(3)) >> 40) as u64;
+        let target = match time < self.k {
+            true => self.origin.saturating_sub(delta),
+            false => self.origin + delta,
+        };
+        self.count = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        if self.last_max == 0 {
+            self.count = self.count.min(20);
+        }
+    }
+
+    /// As fast as Reno at least.
+    fn compare(&mut self, cwnd: u64) {
+        let each = ((cwnd * RENO_SCALE) >> 3).max(1);
+        while self.acked > each {
+            self.acked -= each;
+            self.reno += 1;
+        }
+        if self.reno > cwnd {
+            self.count = self.count.min(cwnd / (self.reno - cwnd));
+        }
+    }
+}
+
+/// Root, rounded down.
+fn cube_root(of: u64) -> u64 {
+    let mut root = math::cbrt(of as f64) as u64;
+    while (root + 1).pow(3) <= of {
+        root += 1;
+    }
+    while root.pow(3) > of {
+        root -= 1;
+    }
+    root
+}
+
+#[cfg(test)]
+mod tcp_cubic {
+    use super::*;
+
+    const MS: Span = 1_000_000;
+
+    /// W_max 200, reduced to 200 * 717 / 1024 = 140. K: (2^40 / 410 * 60)^(1/3) = 5439 1024ths, 5.312 s.
+    /// A round trip of 48 ms is 12 ticks. At the start the curve is 5263 units from K at t + RTT = 49
+    /// units: 410 * 5390^3 / 2^40 = 58 below 200: 142, so 140 / 2 = 70 ACKs. After 2 s 2097 units are
+    /// gone, 3342 left: 13.9 below: 187 of 160, 160 / 27 = 5.
+    #[test]
+    fn bictcp_update_counts_by_the_cubic() {
+        let mut climb = Climb { last_max: 200, least: 48 * MS, ..Climb::default() };
+        assert_eq!(climb.update(140, 1, 1000), 70);
+        assert_eq!((climb.k, climb.origin), (5439, 200));
+        assert_eq!(climb.update(160, 1, 1500), 5);
+    }
+
+    /// Reduced at 200, then at 180: 180 * 1741 / 2048 = 153, and 180 * 717 / 1024 = 126 are left.
+    #[test]
+    fn bictcp_recalc_ssthresh_a_smaller_maximum_makes_room() {
+        let mut cubic = Cubic::new(SlowStart::Hystart, false);
+        let mut window = Window {
+            cwnd: 200.0,
+            ssthresh: f64::INFINITY,
+            cap: 1000,
+            credit: 0,
+            growth: super::super::super::Growth::Linux,
+        };
+        assert_eq!(cubic.reduced(&window, 200.0, Cause::Loss), 140.0);
+        window.cwnd = 180.0;
+        assert_eq!(cubic.reduced(&window, 180.0, Cause::Loss), 126.0);
+        assert_eq!(cubic.climb.last_max, 153);
+        cubic.reduced(&window, 180.0, Cause::Timeout);
+        assert_eq!(cubic.climb.last_max, 0);
+    }
+
+    /// 15 eighths of a window of ACKs are a segment of Reno: 10 * 15 / 8 = 18. After 200 ACKs Reno's
+    /// window is 10 + 11: 10 / 11 = 0 ACKs a segment, but no faster than 2.
+    #[test]
+    fn bictcp_update_is_as_fast_as_reno_and_no_faster_than_a_segment_for_two() {
+        let mut climb = Climb { last_max: 10, ..Climb::default() };
+        climb.update(10, 1, 1000);
+        assert_eq!(climb.update(10, 200, 1020), 2);
+        assert_eq!(climb.reno, 21);
+    }
+
+    #[test]
+    fn cubic_root_of_a_cube_is_exact() {
+        for root in [1, 2, 63, 5439, 100_000] {
+            assert_eq!(cube_root(root * root * root), root);
+            assert_eq!(cube_root(root * root * root + 1), root);
+        }
+    }
+}

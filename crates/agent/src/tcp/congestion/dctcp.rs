@@ -1,0 +1,140 @@
+//! DCTCP: a mark takes from the window in proportion to the share of segments that were marked.
+//!
+//! Source: RFC 8257 sections 3.3 to 3.5, with g 1/16 and alpha 1 at first; under `linux` in the kernel's integers (Linux 6.1,
+//! `dctcp_update_alpha`, `dctcp_ssthresh`): alpha in 1024ths, all of it gone below 16. A loss halves.
+//! The share is of segments acknowledged, not of bytes; the receiver's part is in `receiver.rs`.
+
+use super::{Cause, Congestion, Growth, View, Window};
+use crate::tcp::TcpConfig;
+use serde::{Deserialize, Serialize};
+
+/// DCTCP has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DctcpConfig {}
+
+/// Section 4.2: g, the weight of a window's share.
+const GAIN: f64 = 1.0 / 16.0;
+const GAIN_SHIFT: u32 = 4;
+const ONE: u32 = 1024;
+
+#[derive(Clone, Debug)]
+pub(in crate::tcp) struct Dctcp {
+    alpha: f64,      // whole 1024ths under Linux
+    window_end: u32, // a window has been acknowledged when this is
+    acked: u32,      // of this window
+    acked_marked: u32,
+}
+
+impl Dctcp {
+    pub(super) fn new(_config: &DctcpConfig, _tcp: &TcpConfig) -> Self {
+        Self { alpha: 1.0, window_end: 0, acked: 0, acked_marked: 0 }
+    }
+
+    fn update(&mut self, growth: Growth) {
+        if growth == Growth::Linux {
+            let alpha = (self.alpha * f64::from(ONE)) as u32;
+            let kept = match alpha >> GAIN_SHIFT {
+                0 => 0,
+                part => alpha - part,
+            };
+            let share = (self.acked_marked << (10 - GAIN_SHIFT)) / self.acked.max(1);
+            self.alpha = f64::from((kept + share).min(ONE)) / f64::from(ONE);
+        } else if self.acked > 0 {
+            let share = f64::from(self.acked_marked) / f64::from(self.acked);
+            self.alpha += GAIN * (share - self.alpha);
+        }
+        (self.acked, self.acked_marked) = (0, 0);
+    }
+}
+
+impl Congestion for Dctcp {
+    /// Once a window of data (section 3.3 steps 5 to 9).
+    fn measured(&mut self, window: &mut Window, view: &View) {
+        if view.una >= self.window_end {
+            self.update(window.growth);
+            self.window_end = view.next;
+        }
+        self.acked += view.acked;
+        self.acked_marked += if view.echo { view.acked } else { 0 };
+    }
+
+    fn acknowledged(&mut self, window: &mut Window, view: &View) {
+        let left = window.start_slowly(f64::from(view.acked));
+        if left > 0.0 {
+            window.open(left, window.cwnd);
+        }
+    }
+
+    fn reduced(&mut self, window: &Window, size: f64, cause: Cause) -> f64 {
+        match cause {
+            Cause::Mark if window.growth == Growth::Linux => {
+                let alpha = (self.alpha * f64::from(ONE)) as u64;
+                let cwnd = window.cwnd as u64;
+                (cwnd - ((cwnd * alpha) >> 11)) as f64
+            }
+            Cause::Mark => size * (1.0 - self.alpha / 2.0),
+            Cause::Loss | Cause::Timeout => size / 2.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod rfc8257 {
+    use super::*;
+
+    fn window(growth: Growth) -> Window {
+        Window { cwnd: 100.0, ssthresh: 50.0, cap: 1000, credit: 0, growth }
+    }
+
+    fn all_marked(growth: Growth, alpha: f64, windows: u32) -> Vec<f64> {
+        let mut dctcp = Dctcp { alpha, window_end: 0, acked: 0, acked_marked: 0 };
+        let mut seen = vec![];
+        for each in 0..=windows {
+            let view = View {
+                una: 10 * each,
+                next: 10 * (each + 1),
+                acked: 10,
+                echo: true,
+                ..View::default()
+            };
+            dctcp.measured(&mut window(growth), &view);
+            seen.push(dctcp.alpha);
+        }
+        seen.split_off(1)
+    }
+
+    /// All marked, from 0: 1 - (15/16)^n = 0.0625, 0.121094, 0.176025, 0.227523.
+    #[test]
+    fn s3_3_alpha_is_a_mean_with_weight_a_sixteenth() {
+        let seen = all_marked(Growth::Segments, 0.0, 4);
+        for (alpha, wanted) in seen.iter().zip([0.0625, 0.121_094, 0.176_025, 0.227_523]) {
+            assert!((alpha - wanted).abs() < 1e-6, "{seen:?}");
+        }
+    }
+
+    /// In 1024ths, each step less a sixteenth rounded down and 64 more: 64, 124, 181, 234, 284.
+    #[test]
+    fn linux_alpha_in_whole_1024ths() {
+        let seen: Vec<f64> = all_marked(Growth::Linux, 0.0, 5).iter().map(|a| a * 1024.0).collect();
+        assert_eq!(seen, [64.0, 124.0, 181.0, 234.0, 284.0]);
+    }
+
+    /// alpha 1/4: 100 leave 87.5, in the kernel 100 - (100 * 256 >> 11) = 88; a loss leaves 50.
+    #[test]
+    fn s3_3_a_mark_takes_half_of_alpha_and_s3_5_a_loss_half() {
+        for (growth, left) in [(Growth::Segments, 87.5), (Growth::Linux, 88.0)] {
+            let mut dctcp = Dctcp { alpha: 0.25, window_end: 0, acked: 0, acked_marked: 0 };
+            assert_eq!(dctcp.reduced(&window(growth), 100.0, Cause::Mark), left);
+            assert_eq!(dctcp.reduced(&window(growth), 100.0, Cause::Loss), 50.0);
+        }
+    }
+
+    /// No mark for long: below 16 1024ths all is gone (`min_not_zero`).
+    #[test]
+    fn linux_a_small_alpha_vanishes() {
+        let mut dctcp = Dctcp { alpha: 15.0 / 1024.0, window_end: 0, acked: 5, acked_marked: 0 };
+        dctcp.update(Growth::Linux);
+        assert_eq!(dctcp.alpha, 0.0);
+    }
+}

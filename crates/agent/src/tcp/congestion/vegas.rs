@@ -1,0 +1,124 @@
+//! Vegas: two to four segments of its own in the queue, told by the round trip.
+//!
+//! Source: Brakmo and Peterson 1995; Linux 6.1, `net/ipv4/tcp_vegas.c` for the steps, taken once a
+//! round trip: alpha 2, beta 4, gamma 1 segments. Under the RFCs the same in real numbers.
+//! A loss, and a round trip with two samples or fewer, act as in Reno.
+
+use super::{Cause, Congestion, Growth, View, Window};
+use crate::tcp::TcpConfig;
+use serde::{Deserialize, Serialize};
+use trunkline_units::Span;
+
+/// Vegas has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VegasConfig {}
+
+const ALPHA: f64 = 2.0;
+const BETA: f64 = 4.0;
+const GAMMA: f64 = 1.0;
+const US: Span = 1_000;
+
+#[derive(Clone, Debug)]
+pub(in crate::tcp) struct Vegas {
+    base: Span,  // least round trip [us]
+    least: Span, // of this round trip's samples
+    samples: u32,
+    end: u32, // the round trip ends when this is acknowledged
+}
+
+impl Vegas {
+    pub(super) fn new(_config: &VegasConfig, _tcp: &TcpConfig) -> Self {
+        Self { base: Span::MAX, least: Span::MAX, samples: 0, end: 0 }
+    }
+
+    /// A round trip is over: moves the window by what waits in the queue.
+    fn step(&self, window: &mut Window, acked: f64) {
+        let cwnd = window.cwnd;
+        let linux = window.growth == Growth::Linux;
+        let whole = |size: f64| if linux { size.trunc() } else { size };
+        let (base, least) = (self.base as f64, self.least as f64);
+        let queued = whole(cwnd * (least - base) / base);
+        let slow = cwnd < window.ssthresh;
+        if queued > GAMMA && slow {
+            window.cwnd = cwnd.min(whole(cwnd * base / least) + 1.0);
+            window.ssthresh = window.ssthresh.min(window.cwnd);
+        } else if slow {
+            window.start_slowly(acked);
+        } else if queued > BETA {
+            window.cwnd -= 1.0;
+            window.ssthresh = window.ssthresh.min(window.cwnd);
+        } else if queued < ALPHA {
+            window.cwnd += 1.0;
+        }
+        window.cwnd = window.cwnd.clamp(2.0, f64::from(window.cap).max(2.0));
+        window.ssthresh = window.ssthresh.max(whole(window.cwnd * 0.75));
+    }
+}
+
+impl Congestion for Vegas {
+    fn measured(&mut self, _window: &mut Window, view: &View) {
+        if let Some(rtt) = view.rtt {
+            let rtt = rtt / US + 1; // never 0
+            (self.base, self.least) = (self.base.min(rtt), self.least.min(rtt));
+            self.samples += 1;
+        }
+    }
+
+    fn acknowledged(&mut self, window: &mut Window, view: &View) {
+        let acked = f64::from(view.acked);
+        if view.una <= self.end {
+            // Between its steps Vegas only starts slowly.
+            window.start_slowly(acked);
+            return;
+        }
+        self.end = view.next;
+        if self.samples > 2 {
+            self.step(window, acked);
+        } else {
+            let left = window.start_slowly(acked);
+            if left > 0.0 {
+                window.open(left, window.cwnd);
+            }
+        }
+        (self.least, self.samples) = (Span::MAX, 0);
+    }
+
+    fn reduced(&mut self, _window: &Window, size: f64, _cause: Cause) -> f64 {
+        // The round trip of a loss tells nothing of the path after it.
+        (self.least, self.samples) = (Span::MAX, 0);
+        size / 2.0
+    }
+}
+
+#[cfg(test)]
+mod brakmo1995 {
+    use super::*;
+
+    fn stepped(cwnd: f64, base: Span, least: Span) -> f64 {
+        let mut window =
+            Window { cwnd, ssthresh: 2.0, cap: 1000, credit: 0, growth: Growth::Linux };
+        let vegas = Vegas { base, least, samples: 10, end: 0 };
+        vegas.step(&mut window, 1.0);
+        window.cwnd
+    }
+
+    /// 20 segments at 100 ms: at 105 ms 1 waits, so one more; at 110 ms 2 wait and at 120 ms 4: as it
+    /// is; at 125 ms 5: one less.
+    #[test]
+    fn s3_2_two_to_four_segments_wait() {
+        for (least, cwnd) in [(105_000, 21.0), (110_000, 20.0), (120_000, 20.0), (125_000, 19.0)] {
+            assert_eq!(stepped(20.0, 100_000, least), cwnd, "{least}");
+        }
+    }
+
+    /// In slow start more than one that waits ends it: 20 * 100 / 120 = 16 and one.
+    #[test]
+    fn s3_3_slow_start_ends_with_the_window_that_fits() {
+        let mut window =
+            Window { cwnd: 20.0, ssthresh: 1e9, cap: 1000, credit: 0, growth: Growth::Linux };
+        let vegas = Vegas { base: 100_000, least: 120_000, samples: 10, end: 0 };
+        vegas.step(&mut window, 1.0);
+        assert_eq!((window.cwnd, window.ssthresh), (17.0, 17.0));
+    }
+}

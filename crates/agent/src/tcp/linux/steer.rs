@@ -1,0 +1,44 @@
+//! What the congestion control sees of an acknowledgement.
+//!
+//! Source: Linux 6.1 (`tcp_clean_rtx_queue`: the round trip of the segment that was delivered last;
+//! `tcp_cong_control`, `tcp_update_pacing_rate`).
+
+use super::queue::Taken;
+use super::{Phase, Sender};
+use crate::tcp::congestion::View;
+use crate::tcp::pace::Known;
+use crate::tcp::Ack;
+use trunkline_units::{Stream, Time};
+
+impl Sender {
+    /// Shows the control an acknowledgement, with the round trip of what was delivered last.
+    #[cold]
+    pub(super) fn measure(&mut self, taken: &Taken, held: &Taken, ack: &Ack, now: Time) {
+        let last = taken.last_sent.filter(|_| !taken.again).or(held.last_sent);
+        let view = View {
+            now,
+            acked: taken.fresh + held.count,
+            una: self.una,
+            next: self.next,
+            rtt: last.map(|sent| (now - sent) / 1_000 * 1_000),
+            srtt: self.estimator.srtt().unwrap_or(0) * 1_000,
+            echo: self.ecn && ack.ece,
+        };
+        self.control.measured(&mut self.window, &view);
+    }
+
+    /// Window and pace of a control that steers, and the pace of others that have one.
+    pub(super) fn follow(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
+        let Some(pace) = self.pace.as_mut() else { return };
+        let known = Known {
+            now,
+            srtt: self.estimator.srtt().unwrap_or(0) * 1_000,
+            in_flight: self.queue.in_flight(),
+            out: self.queue.len(),
+            found_lost: self.queue.found_lost,
+            recovering: self.phase == Phase::Recovery,
+            timed_out: self.phase == Phase::Loss,
+        };
+        pace.follow(ack, &known, (&mut self.control, &mut self.window), random);
+    }
+}

@@ -1,0 +1,144 @@
+//! Pacing: segments go one pause after the other, not as fast as the window opens.
+//!
+//! Source: Linux 6.1 (`tcp_update_pacing_rate`, `tcp_update_skb_after_send`, `tcp_tso_autosize`): twice a
+//! window in a smoothed round trip while the window is below half the threshold, 1.2 times afterwards;
+//! a burst of what 1 ms takes at that pace, and a control's own least; the first ten
+//! segments go at once; a late burst shortens the next pause, by half of it at most.
+//! Differs: without `linux` a burst is one segment.
+
+use trunkline_units::{Span, Time, SECOND};
+
+const UNPACED: u64 = 10;
+/// Least burst of a control that steers by its own pace: one segment below 1.2 Mbit/s, else two.
+const SLOW: u64 = 150_000;
+/// 65535 B less the headers of the largest kind.
+const LARGEST: u64 = 65_215;
+
+#[derive(Clone, Debug)]
+pub(super) struct Pacer {
+    mss: u64,
+    whole: bool, // bursts as the kernel's
+    rate: u64,   // [B/s]; 0: not known yet
+    next_at: Time,
+    burst: u64, // segments that may still go at once
+    sent: u64,
+}
+
+impl Pacer {
+    pub fn new(mss: u32, linux: bool) -> Self {
+        let mss = u64::from(mss.max(1));
+        Self { mss, whole: linux, rate: 0, next_at: 0, burst: 0, sent: 0 }
+    }
+
+    /// The pace of a control that names it [B/s].
+    pub fn set(&mut self, rate: u64) {
+        self.rate = rate;
+    }
+
+    /// The pace of a window [segments] in a smoothed round trip [ns].
+    pub fn follow(&mut self, cwnd: f64, out: u32, ssthresh: f64, srtt: Span) {
+        if srtt > 0 {
+            let gain = if cwnd < ssthresh / 2.0 { 2.0 } else { 1.2 };
+            let window = cwnd.max(f64::from(out)) * self.mss as f64;
+            self.rate = (gain * window * SECOND as f64 / srtt as f64) as u64;
+        }
+    }
+
+    /// When the next segment may go.
+    pub fn next_at(&self) -> Time {
+        if self.burst > 0 {
+            0
+        } else {
+            self.next_at
+        }
+    }
+
+    /// Segments that go at once.
+    pub fn goal(&self, least: u64) -> u64 {
+        ((self.rate >> 10).min(LARGEST) / self.mss).max(least).min(127)
+    }
+
+    /// A segment goes now.
+    pub fn sent(&mut self, now: Time) {
+        self.sent += 1;
+        if self.rate == 0 || self.sent <= UNPACED {
+            return;
+        }
+        if self.burst > 0 {
+            self.burst -= 1;
+            return;
+        }
+        let goal = if self.whole { self.goal(least_burst(self.rate)) } else { 1 };
+        let pause =
+            (u128::from(goal * self.mss) * u128::from(SECOND) / u128::from(self.rate)) as Span;
+        let late = now.saturating_sub(self.next_at);
+        self.next_at = now.max(self.next_at) + pause - late.min(pause / 2);
+        self.burst = goal - 1;
+    }
+}
+
+/// Segments that go at once at least.
+pub(super) fn least_burst(rate: u64) -> u64 {
+    if rate < SLOW {
+        1
+    } else {
+        2
+    }
+}
+
+#[cfg(test)]
+mod linux {
+    use super::*;
+
+    const MS: Span = 1_000_000;
+
+    fn times(pacer: &mut Pacer, count: u64) -> Vec<Time> {
+        let mut seen = vec![];
+        let mut now = 0;
+        for _ in 0..count {
+            now = now.max(pacer.next_at());
+            pacer.sent(now);
+            seen.push(now);
+        }
+        seen
+    }
+
+    /// 10 Mbit/s are 1.25 MB/s: 1 ms takes 1220 B, less than a segment of 1250 B, so two go at once, and
+    /// take 2 ms. The first ten go at once.
+    #[test]
+    fn tcp_tso_autosize_a_burst_of_a_millisecond_and_two_segments_at_least() {
+        let mut pacer = Pacer::new(1250, true);
+        pacer.set(1_250_000);
+        let seen = times(&mut pacer, 16);
+        assert_eq!(seen[..12], [0; 12]);
+        assert_eq!(seen[12..], [2 * MS, 2 * MS, 4 * MS, 4 * MS]);
+    }
+
+    /// One by one without `linux`: 1250 B at 1.25 MB/s are 1 ms.
+    #[test]
+    fn one_segment_a_pause_without_the_kernel() {
+        let mut pacer = Pacer::new(1250, false);
+        pacer.set(1_250_000);
+        assert_eq!(times(&mut pacer, 14)[10..], [0, MS, 2 * MS, 3 * MS]);
+    }
+
+    /// 20 segments of 1000 B in 100 ms: 200 kB/s, twice that below half the threshold, else 1.2 times.
+    #[test]
+    fn tcp_update_pacing_rate_twice_a_window_a_round_trip_in_slow_start() {
+        let mut pacer = Pacer::new(1000, true);
+        pacer.follow(20.0, 20, 100.0, 100 * MS);
+        assert_eq!(pacer.rate, 400_000);
+        pacer.follow(20.0, 20, 40.0, 100 * MS);
+        assert_eq!(pacer.rate, 240_000);
+    }
+
+    /// 5 ms late with a pause of 1 ms: half of the pause is made up for.
+    #[test]
+    fn tcp_update_skb_after_send_what_is_late_shortens_the_next_pause_by_half() {
+        let mut pacer = Pacer::new(1250, false);
+        pacer.set(1_250_000);
+        times(&mut pacer, 11);
+        pacer.sent(6 * MS);
+        assert_eq!(pacer.next_at(), 6 * MS + MS / 2);
+    }
+}

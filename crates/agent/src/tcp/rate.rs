@@ -1,0 +1,223 @@
+//! Rate samples: how fast segments were delivered, from what is noted with each of them.
+//!
+//! Source: draft-cheng-iccrg-delivery-rate-estimation sections 3.1 to 3.3; Linux 6.1,
+//! `net/ipv4/tcp_rate.c`. Times are in whole microseconds.
+//! Absent: a source that pauses ("application-limited"), but for what a control declares so; the
+//! end of a transfer sends nothing that would be sampled.
+
+use super::Ack;
+use std::collections::VecDeque;
+use trunkline_units::{Span, Time};
+
+const US: Span = 1_000;
+
+/// What is noted with a segment when it goes.
+#[derive(Clone, Copy, Debug)]
+struct Noted {
+    sent_at: Time, // [us]
+    first_sent: Time,
+    delivered_at: Time,
+    delivered: u64,
+    limited: bool,
+    again: bool,
+    done: bool, // delivered
+}
+
+/// What an acknowledgement tells of the path, for controls that steer by it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sample {
+    pub now: Time,
+    /// Segments delivered and the time that took [us]; none where that cannot be told.
+    pub delivered: Option<(u64, Span)>,
+    /// Segments that had been delivered when the last of them was sent.
+    pub prior_delivered: u64,
+    /// The rate was less than the path may give.
+    pub limited: bool,
+    /// Round trip of the segment delivered last that went once [us].
+    pub rtt: Option<Span>,
+    /// Smoothed round trip [us].
+    pub srtt: Option<Span>,
+    /// Segments that this acknowledgement delivered, and those it told to be lost.
+    pub acked: u32,
+    pub lost: u32,
+    /// Segments in the network before and after it.
+    pub prior_in_flight: u32,
+    pub in_flight: u32,
+    /// A loss is being repaired after duplicates, or after a timeout.
+    pub recovering: bool,
+    pub timed_out: bool,
+    /// Segments delivered and lost since the start, and when the last was delivered [us].
+    pub total: u64,
+    pub total_lost: u64,
+    pub delivered_at: Time,
+    /// When the next may go [us].
+    pub next_at: Time,
+}
+
+/// Notes of what is outstanding.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sampler {
+    first: u32, // number of the first entry
+    noted: VecDeque<Noted>,
+    outstanding: u32,
+    delivered: u64,
+    delivered_at: Time, // [us]
+    first_sent: Time,   // of the segment delivered last [us]
+    limited_until: u64, // 0: not limited
+    lost: u64,
+    least_rtt: Option<Span>,
+}
+
+impl Sampler {
+    /// A segment goes, for the first time or again.
+    pub fn sent(&mut self, seq: u32, now: Time) {
+        let now = now / US;
+        if self.outstanding == 0 {
+            (self.first_sent, self.delivered_at) = (now, now);
+        }
+        let (fresh, index) = (self.first + self.noted.len() as u32, seq.wrapping_sub(self.first));
+        let noted = Noted {
+            sent_at: now,
+            first_sent: self.first_sent,
+            delivered_at: self.delivered_at,
+            delivered: self.delivered,
+            limited: self.limited_until > 0,
+            again: seq < fresh,
+            done: false,
+        };
+        if seq >= fresh {
+            self.noted.push_back(noted);
+            self.outstanding += 1;
+        } else if let Some(old) = self.noted.get_mut(index as usize).filter(|old| !old.done) {
+            *old = noted;
+        }
+    }
+
+    /// Segments thought lost since the last sample.
+    pub fn lose(&mut self, lost: u32) {
+        self.lost += u64::from(lost);
+    }
+
+    /// A control declares what is in the network to be less than the path could take.
+    pub fn limit(&mut self, in_flight: u32) {
+        self.limited_until = (self.delivered + u64::from(in_flight)).max(1);
+    }
+
+    /// An acknowledgement came: what it delivers, and the sample it gives. Fields that the sender
+    /// knows are left to it.
+    pub fn sample(&mut self, ack: &Ack, now: Time) -> Sample {
+        let now_us = now / US;
+        let mut newest: Option<(Noted, u32)> = None;
+        let (mut acked, mut last_once) = (0, None);
+        let end = self.first + self.noted.len() as u32;
+        let whole = [[self.first, ack.ack], ack.sack[0], ack.sack[1], ack.sack[2]];
+        for [from, to] in whole {
+            for seq in from.max(self.first)..to.min(end) {
+                let noted = &mut self.noted[(seq - self.first) as usize];
+                if std::mem::replace(&mut noted.done, true) {
+                    continue;
+                }
+                acked += 1;
+                last_once = if noted.again { last_once } else { Some(noted.sent_at) };
+                if newest.is_none_or(|(old, at)| (noted.sent_at, seq) > (old.sent_at, at)) {
+                    newest = Some((*noted, seq));
+                }
+            }
+        }
+        for _ in self.first..ack.ack.min(end) {
+            self.noted.pop_front();
+            self.first += 1;
+        }
+        self.outstanding -= acked;
+        self.delivered += u64::from(acked);
+        if self.limited_until > 0 && self.delivered > self.limited_until {
+            self.limited_until = 0;
+        }
+        if acked > 0 {
+            self.delivered_at = now_us;
+        }
+        let rtt = last_once.map(|sent| now_us - sent);
+        self.least_rtt = self.least_rtt.min(rtt).or(self.least_rtt).or(rtt);
+        let mut sample = Sample { now, acked, rtt, ..self.totals() };
+        if let Some((newest, _)) = newest {
+            self.first_sent = newest.sent_at;
+            sample.prior_delivered = newest.delivered;
+            sample.limited = newest.limited;
+            // The longer of sending and acknowledging; what took less than a round trip is no sample.
+            let sending = newest.sent_at - newest.first_sent;
+            let interval = sending.max(now_us - newest.delivered_at);
+            let delivered = self.delivered - newest.delivered;
+            sample.delivered =
+                (interval >= self.least_rtt.unwrap_or(0).max(1)).then_some((delivered, interval));
+        }
+        sample
+    }
+
+    /// A sample without news.
+    pub fn totals(&self) -> Sample {
+        Sample {
+            total: self.delivered,
+            total_lost: self.lost,
+            delivered_at: self.delivered_at,
+            ..Sample::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod delivery_rate {
+    use super::*;
+
+    const MS: Span = 1_000_000;
+
+    fn ack(ack: u32) -> Ack {
+        Ack { ack, ..Ack::default() }
+    }
+
+    /// Ten at once at 0, acknowledged one each 1 ms from 100 ms on: the second's sample is 2 segments
+    /// since the send at 0, in 101 ms. The first of the next ten, sent at 100 ms when 1 was delivered
+    /// and acknowledged at 200 ms after 9 more: 10 in 100 ms.
+    #[test]
+    fn s3_1_delivered_since_the_segment_was_sent() {
+        let mut sampler = Sampler::default();
+        (0..10).for_each(|seq| sampler.sent(seq, 0));
+        for each in 0..10u32 {
+            let now = (100 + u64::from(each)) * MS;
+            let sample = sampler.sample(&ack(each + 1), now);
+            assert_eq!(sample.rtt, Some(100_000 + 1000 * u64::from(each)));
+            assert_eq!(sample.delivered, Some((u64::from(each) + 1, sample.rtt.unwrap())));
+            sampler.sent(10 + each, now);
+        }
+        let sample = sampler.sample(&ack(11), 200 * MS);
+        assert_eq!((sample.delivered, sample.prior_delivered), (Some((10, 100_000)), 1));
+    }
+
+    /// Sent over 50 ms, acknowledged at once, by a burst of ACKs: the sending is the longer: from the
+    /// first, at 0, to the last, at 50 ms; but that is less than the least round trip, 60 ms.
+    #[test]
+    fn s3_2_the_longer_of_sending_and_acknowledging_and_no_less_than_a_round_trip() {
+        let mut sampler = Sampler::default();
+        sampler.sent(0, 0);
+        sampler.sample(&ack(1), 60 * MS);
+        for seq in 1..12 {
+            sampler.sent(seq, 60 * MS + u64::from(seq) * 5 * MS);
+        }
+        // 1 went at 65 ms with nothing outstanding: both phases begin there. It took 120 ms.
+        assert_eq!(sampler.sample(&ack(2), 185 * MS).delivered, Some((1, 120_000)));
+        // 2 to 11 together: 11 went 50 ms after 1, and came 120 ms after 1 went.
+        assert_eq!(sampler.sample(&ack(12), 185 * MS).delivered, Some((11, 120_000)));
+    }
+
+    /// A block delivers once; what went again gives no round trip.
+    #[test]
+    fn s3_3_a_block_counts_once_and_a_retransmission_has_no_round_trip() {
+        let mut sampler = Sampler::default();
+        (0..4).for_each(|seq| sampler.sent(seq, 0));
+        let blocks = Ack { ack: 0, sack: [[1, 4], [0; 2], [0; 2]], ..Ack::default() };
+        assert_eq!(sampler.sample(&blocks, 100 * MS).acked, 3);
+        assert_eq!(sampler.sample(&blocks, 101 * MS).acked, 0);
+        sampler.sent(0, 101 * MS);
+        let last = sampler.sample(&ack(4), 201 * MS);
+        assert_eq!((last.acked, last.rtt, last.total), (1, None, 4));
+    }
+}

@@ -1,0 +1,19 @@
+"""The study of classic QoS with the senders of today: a run of two seeds holds its large claims."""
+
+from __future__ import annotations
+
+from trunkline.study import Reproduction, find
+from trunkline.study.run.runner import run
+
+
+def test_the_large_effects_show_in_two_seeds() -> None:
+    study = find("today2026")
+    done = Reproduction(study, [1, 2], run(study, [1, 2]))
+    means = {(cell.table, cell.row, cell.column): cell.ours.mean for cell in done.cells}
+    # What a flow loses by an answer to losses that its neighbour does not give is a factor, not a
+    # matter of seeds; a queue for each flow gives each a quarter of 10 * 1460/1500 Mbit/s.
+    assert means["drop-tail", "bbr", "part of Reno"] < 60
+    assert abs(means["fq-codel", "bbr", "Reno"] - 4.87) < 0.15
+    assert means["policer", "10 kB", "reno"] < 2.5
+    assert means["policer", "10 kB", "bbr"] > 9
+    assert means["assured", "no profile", "bbr"] > means["assured", "no profile", "reno"] * 2
