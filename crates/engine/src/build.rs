@@ -213,6 +213,7 @@ impl AgentArrays {
             stream: self.streams.len() as u32 - 1,
             connection: 0,
             mark: 0,
+            playout: flow.call.as_ref().map_or(NEVER, |call| call.playout_ns),
             wakes: [0; 2],
         }
     }
@@ -303,9 +304,10 @@ fn build_far_end(
     let element = format!("links[{}]", link.name);
     let ingress = format!("{element}.ingress");
     let conditioner = build_conditioner(network, link.ingress, seed, &ingress)?;
-    let any = conditioner.is_some() || link.loss > 0.0;
+    let any = conditioner.is_some() || link.loss > 0.0 || !link.scripted.is_empty();
+    let scripted = link.scripted.clone();
     let random = Stream::new(seed, &element, "loss");
-    Ok(any.then(|| Box::new(FarEnd { loss: link.loss, random, conditioner })))
+    Ok(any.then(|| Box::new(FarEnd { loss: link.loss, scripted, random, conditioner })))
 }
 
 fn build_port(

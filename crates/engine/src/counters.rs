@@ -18,6 +18,8 @@ pub struct Totals {
     pub delivered_bytes: u64,
     /// Application bytes of a UDP flow that reached the sink.
     pub datagram_bytes: u64,
+    /// Packets of a call that reached the sink too late to be played.
+    pub late_packets: u64,
     /// Packets lost on the way.
     pub dropped_packets: u64,
     /// Acknowledgements sent.

@@ -46,6 +46,7 @@ impl<O: Observer> Simulation<O> {
         let totals = &mut self.totals[flow as usize];
         let Agents::Tcp(agent) = plan.agents else {
             totals.datagram_bytes += u64::from(packet.ip_bytes.saturating_sub(plan.overhead));
+            totals.late_packets += u64::from(now - packet.sent_at > plan.playout);
             self.arena.remove(id);
             return;
         };

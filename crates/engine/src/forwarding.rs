@@ -25,7 +25,8 @@ impl<O: Observer> Simulation<O> {
         }
         let (to, id) = (link.to, departure.packet);
         if let Some(far_end) = link.far_end_mut() {
-            let lost = far_end.loss > 0.0 && far_end.random.uniform() < far_end.loss;
+            let lost = far_end.loss > 0.0 && far_end.random.uniform() < far_end.loss
+                || !far_end.scripted.is_empty() && far_end.loses(&self.arena[id]);
             let cause = if lost {
                 Some(Cause::Corrupted)
             } else {

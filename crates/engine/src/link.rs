@@ -13,9 +13,10 @@ pub use cut::Lost;
 use crate::area::Area;
 use crate::classful::Classful;
 use crate::conditioner::Conditioner;
+use crate::network::Scripted;
 use crate::queue::{Gate, Offer, QueueCounters};
 use crate::ring::Ring;
-use trunkline_packet::PacketId;
+use trunkline_packet::{Packet, PacketId};
 use trunkline_port::aqm::{Arrival, Backlog};
 use trunkline_units::{Serializer, Span, Stream, Time};
 
@@ -72,10 +73,28 @@ pub enum Port {
 pub struct FarEnd {
     /// Probability that a packet is lost on the wire.
     pub loss: f64,
+    /// What is lost by script, and how many times more.
+    pub scripted: Vec<Scripted>,
     /// Draws the losses.
     pub random: Stream,
     /// Conditions what arrives.
     pub conditioner: Option<Conditioner>,
+}
+
+impl FarEnd {
+    /// Whether the script says that a packet is lost here, which it then has said once.
+    #[cold]
+    pub fn loses(&mut self, packet: &Packet) -> bool {
+        let its = self.scripted.iter_mut().find(|its| {
+            its.times > 0
+                && (its.flow, its.seq) == (packet.flow, packet.seq)
+                && !packet.is_reverse()
+        });
+        its.is_some_and(|its| {
+            its.times -= 1;
+            true
+        })
+    }
 }
 
 /// A link.

@@ -4,14 +4,20 @@
 //! what provenance hashes. Every default is written out, so nothing here is optional for
 //! convenience: an `Option` means that absence has a meaning of its own.
 
+mod call;
 pub(crate) mod diffserv;
+mod probe;
 mod queue;
 pub mod recovery;
+mod scripted;
 mod transfers;
 
+pub use call::{Call, DelayFormula};
 pub use diffserv::{DiffServ, Tunnel};
+pub use probe::{Measure, Probe};
 pub use queue::{FlowKey, Flows, Hosts, Overflow, Queue};
 pub use recovery::Recovery;
+pub use scripted::Scripted;
 use serde::{Deserialize, Serialize};
 pub use transfers::{Opened, Transfers};
 use trunkline_agent::{tcp::TcpConfig, udp::UdpConfig};
@@ -90,6 +96,9 @@ pub struct Link {
     pub metric: u64,
     /// Probability that a packet is lost on the wire [0..1].
     pub loss: f64,
+    /// Packets that are lost on the wire by script.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scripted: Vec<Scripted>,
     /// Index into `ports`.
     pub port: u32,
     /// Conditioner at the near end, before the port's classifier: index into `conditioners`.
@@ -205,8 +214,11 @@ pub struct Flow {
     pub agent: Agent,
     /// Of TCP: the flow is no one connection but transfers that come and go, each a connection
     /// with the agent's parameters and a size of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub transfers: Option<Transfers>,
+    /// Of UDP: the flow is a call.
+    #[serde(default)]
+    pub call: Option<Call>,
 }
 
 /// Kinds of agent.
@@ -299,59 +311,6 @@ pub enum Ttl {
     Pipe,
 }
 
-/// Something to record in steps of time.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Probe {
-    /// What.
-    pub measure: Measure,
-    /// Index of the flow or the link (by `measure`).
-    pub target: u32,
-    /// Class of the port, for queues; none = the whole port.
-    pub class: Option<u16>,
-    /// Drop precedence, for queues; none = all of them.
-    #[serde(default)]
-    pub precedence: Option<u8>,
-    /// Step [ns, > 0].
-    pub step_ns: u64,
-}
-
-/// Measures of a probe. Rates are means over the step that ends at the sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// Flow: bits of IP packets delivered per second.
-    Throughput,
-    /// Flow: bits of new application data delivered per second.
-    Goodput,
-    /// Flow: mean one-way delay of the packets delivered in the step [s]; none: not a number.
-    Delay,
-    /// Flow: greatest one-way delay of the packets delivered in the step [s].
-    DelayMax,
-    /// Flow (TCP): congestion window [segments].
-    Cwnd,
-    /// Flow (TCP): slow-start threshold [segments].
-    Ssthresh,
-    /// Flow (TCP): smoothed round-trip time [s].
-    Srtt,
-    /// Flow (TCP): retransmission timeout, back-off included [s].
-    Rto,
-    /// Flow of transfers: those open at the sample.
-    Transfers,
-    /// Flow (TCP): 0 slow start, 1 congestion avoidance, 2 fast recovery, 3 timeout.
-    State,
-    /// Link: packets in the port, the one in service included.
-    QueuePackets,
-    /// Link: bytes in the port, the one in service included.
-    QueueBytes,
-    /// Link: average kept by the class's AQM.
-    QueueAverage,
-    /// Link: share of its capacity used.
-    Utilisation,
-    /// Link: packets dropped at its port per second.
-    Drops,
-}
-
 /// Length and seed of the run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -366,41 +325,4 @@ pub struct Run {
     pub trace: bool,
     /// Most events at one instant before the run is stopped as a zero-time loop.
     pub events_per_instant: u64,
-}
-
-impl Measure {
-    /// Every measure.
-    pub const ALL: [Self; 13] = [
-        Self::Throughput,
-        Self::Goodput,
-        Self::Delay,
-        Self::DelayMax,
-        Self::Cwnd,
-        Self::Ssthresh,
-        Self::Srtt,
-        Self::State,
-        Self::QueuePackets,
-        Self::QueueBytes,
-        Self::QueueAverage,
-        Self::Utilisation,
-        Self::Drops,
-    ];
-
-    /// Whether the probe's target is a flow; otherwise it is a link.
-    #[must_use]
-    pub fn is_of_flow(self) -> bool {
-        matches!(
-            self,
-            Self::Throughput
-                | Self::Goodput
-                | Self::Delay
-                | Self::DelayMax
-                | Self::Cwnd
-                | Self::Ssthresh
-                | Self::Srtt
-                | Self::Rto
-                | Self::Transfers
-                | Self::State
-        )
-    }
 }

@@ -55,6 +55,10 @@ fn check_flow(flow: &Flow) -> Result<(), String> {
     unless(flow.dscp < 64, "dscp must be below 64")?;
     within("start_ns", flow.start_ns)?;
     within("start_jitter_ns", flow.start_jitter_ns)?;
+    if let Some(call) = &flow.call {
+        unless(matches!(flow.agent, Agent::Udp(_)), "a call is a UDP flow")?;
+        within("playout_ns", call.playout_ns)?;
+    }
     match &flow.agent {
         Agent::Tcp(config) => check_tcp(config),
         Agent::Udp(config) => check_udp(config),

@@ -120,7 +120,8 @@ impl<O: Observer> Simulation<O> {
             self.recovery.routes_table(),
             self.summary(live),
         ];
-        tables.extend(self.workloads.tables(&self.pool));
+        tables.extend(self.workloads.tables(&self.pool, now));
+        tables.push(self.call_table());
         Ok((tables, self.observer))
     }
 
@@ -294,6 +295,7 @@ impl Totals {
             delivered_packets: self.delivered_packets - before.delivered_packets,
             delivered_bytes: self.delivered_bytes - before.delivered_bytes,
             datagram_bytes: self.datagram_bytes - before.datagram_bytes,
+            late_packets: self.late_packets - before.late_packets,
             dropped_packets: self.dropped_packets - before.dropped_packets,
             acks_sent: self.acks_sent - before.acks_sent,
             acks_delivered: self.acks_delivered - before.acks_delivered,

@@ -129,6 +129,8 @@ pub(crate) struct FlowPlan {
     /// Of one of many connections: its number, which packets carry, and their flag, else 0.
     pub connection: u32,
     pub mark: u8,
+    /// Of a call: packets that take longer come too late, else never.
+    pub playout: Span,
     /// Sources of the timers of sender and receiver.
     pub wakes: [Source; 2],
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from trunkline.cli.import_network import network
+from trunkline.cli.import_traffic import records, traffic
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
@@ -22,10 +23,12 @@ JSON_SCHEMA = 1
 
 @click.group("import", short_help="Read networks and configurations of routers.")
 def command() -> None:
-    """Read published networks as scenarios, configurations of routers as ports of one."""
+    """Read published networks as scenarios, router configurations as ports, captures as flows."""
 
 
 command.add_command(network)
+command.add_command(records)
+command.add_command(traffic)
 
 
 def _options(function: F) -> F:

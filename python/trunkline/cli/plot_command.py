@@ -26,6 +26,7 @@ KINDS = {
     "utilisation": "share of a link's capacity in use; needs a probe of utilisation",
     "cdf": "distribution of one-way delays; needs nothing more",
     "histogram": "density of one-way delays with a fit; needs nothing more",
+    "completions": "distribution of times of transfers and pages; needs flows that have them",
     "bars": "a column of a table, with intervals over the runs; needs nothing more",
     "published": "published values against ours; needs a reproduction",
 }

@@ -6,6 +6,7 @@ from trunkline.network import conditioners, flows, mpls, ports, recovery
 from trunkline.network.network import Network
 from trunkline.scenario import Scenario
 from trunkline.scenario.fields import Whole
+from trunkline.scenario.model import LinkOptions
 from trunkline.scenario.probe import Probe
 from trunkline.scenario.resolved import Resolved
 
@@ -60,6 +61,7 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
                 "port": built.of_link[arc.name],
             }
             | conditioned.of_link(arc.options)
+            | _scripted(its, arc.options)
             for arc in its.arcs
         ],
         "ports": built.ports,
@@ -88,6 +90,15 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     if saved is not None:
         data["recovery"] = saved
     return Network(data)
+
+
+def _scripted(scenario: Resolved, options: LinkOptions) -> dict[str, Any]:
+    """What a link loses by script, if anything."""
+    index = {name: at for at, (name, _) in enumerate(scenario.names)} if options.lose else {}
+    lost = [
+        {"flow": index[its.flow], "seq": its.segment, "times": its.times} for its in options.lose
+    ]
+    return {"scripted": lost} if lost else {}
 
 
 def _probes(scenario: Resolved, built: ports.Ports) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from trunkline.network import transfers
+from trunkline.scenario.call import CODECS, Call
 from trunkline.scenario.flow import Tcp, Udp
 from trunkline.scenario.resolved import Resolved
 
@@ -54,6 +55,8 @@ def compile(
         many = transfers.compile(scenario, name, flow, index) if isinstance(flow, Tcp) else None
         if many is not None:
             own["transfers"] = many
+        if isinstance(flow, Udp) and flow.call is not None:
+            own["call"] = _call(flow.call)
         result.append(declared[base] | own)
     return result
 
@@ -116,6 +119,19 @@ def _udp(scenario: Resolved, flow: Udp) -> dict[str, Any]:
         "rate_bit_s": 1 if flow.rate is None else flow.rate,
         "size": _size(flow),
         "header_bytes": flow.header,
+    }
+
+
+def _call(call: Call) -> dict[str, Any]:
+    codec = CODECS[call.codec]
+    return {
+        "codec": call.codec,
+        "playout_ns": call.playout,
+        "codec_ns": call.packet + codec.look_ahead_ns,
+        "ie": codec.ie if call.ie is None else call.ie,
+        "bpl": codec.bpl if call.bpl is None else call.bpl,
+        "burst_ratio": call.burst_ratio,
+        "delay_formula": call.delay_formula,
     }
 
 

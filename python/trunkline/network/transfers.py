@@ -6,7 +6,7 @@ from trunkline.scenario import published
 from trunkline.scenario.flow import Tcp
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.size_law import lognormal, mean, mean_segments
-from trunkline.scenario.workload import Pages, Transfers, TransferSize
+from trunkline.scenario.workload import Pages, Transfers, TransferSize, Video
 
 __all__ = ["compile"]
 
@@ -34,27 +34,62 @@ def compile(
     """
     base = scenario.declared(name)
     if base in scenario.requests:
-        pages = _pages_of(scenario, scenario.requests[base])
-        return _kept(pages, "requests")
+        return _kept(_asked(scenario, scenario.requests[base]), "requests")
     if flow.pages is not None:
-        replica = name.removeprefix(base)
-        requests = next(of for of, its in scenario.requests.items() if its == base)
-        return _kept(flow.pages, {"pages": _pages(scenario, flow.pages, index[requests + replica])})
+        users = _pages(scenario, flow.pages, _requests(scenario, name, base, index))
+        return _kept(flow.pages, {"pages": users})
+    if flow.video is not None:
+        players = _video(flow.video, _requests(scenario, name, base, index))
+        return _kept(flow.video, {"video": players})
     if flow.transfers is not None:
         return _kept(flow.transfers, {"arrivals": _arrivals(scenario, flow, flow.transfers)})
     return None
 
 
-def _pages_of(scenario: Resolved, name: str) -> Pages:
+def _asked(scenario: Resolved, name: str) -> Pages | Video:
+    """What the requests of a flow are for."""
     flow = scenario.flows[name]
-    if not isinstance(flow, Tcp) or flow.pages is None:
-        msg = f"{name} was given requests, so it has pages"
+    its = (flow.pages or flow.video) if isinstance(flow, Tcp) else None
+    if its is None:
+        msg = f"{name} was given requests, so it has pages or films"
         raise AssertionError(msg)
-    return flow.pages
+    return its
 
 
-def _kept(its: Transfers | Pages, opened: Any) -> dict[str, Any]:
-    return {"opened": opened, "bins_bytes": list(its.bins), "record": its.record}
+def _requests(scenario: Resolved, name: str, base: str, index: dict[str, int]) -> int:
+    """Index of the flow that carries the requests of a flow, replica for replica."""
+    requests = next(of for of, its in scenario.requests.items() if its == base)
+    return index[requests + name.removeprefix(base)]
+
+
+def _video(its: Video, requests: int) -> dict[str, Any]:
+    rule: Any = "rate"
+    if its.rule == "buffer":
+        reservoir = its.buffer // 4 if its.reservoir is None else its.reservoir
+        rule = {"buffer": {"reservoir_ns": reservoir, "cushion_ns": its.cushion or its.buffer // 2}}
+    players = {
+        "players": its.players,
+        "chunk_ns": its.chunk,
+        "ladder_bit_s": list(its.ladder),
+        "buffer_ns": its.buffer,
+        "start_ns": its.start or its.chunk,
+        "rule": rule,
+        "spread_ns": its.spread,
+    }
+    return {"players": players, "requests": requests, "request_bytes": its.request}
+
+
+def _kept(its: Transfers | Pages | Video, opened: Any) -> dict[str, Any]:
+    return {"opened": _plain(opened), "bins_bytes": list(its.bins), "record": its.record}
+
+
+def _plain(value: Any) -> Any:
+    """A value whose numbers have 12 digits, which every reader of JSON reads alike."""
+    if isinstance(value, float):
+        return float(f"{value:.12g}")
+    if isinstance(value, dict):
+        return {key: _plain(its) for key, its in value.items()}
+    return [_plain(its) for its in value] if isinstance(value, list) else value
 
 
 def _pages(scenario: Resolved, its: Pages, requests: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ OVER_TIME = (
 )
 """Kinds that show the series of a probe."""
 
-KINDS = ("time-sequence", *OVER_TIME, "cdf", "histogram", "bars", "published")
+KINDS = ("time-sequence", *OVER_TIME, "cdf", "histogram", "completions", "bars", "published")
 """Every named plot."""
 
 
@@ -55,6 +55,10 @@ def draw(kind: str, sources: Sequence[Source], choice: Choice) -> Figure:
         from trunkline.plot.sequence import time_sequence
 
         return time_sequence(sources, choice)
+    if kind == "completions":
+        from trunkline.plot.completions import completions
+
+        return completions(sources, choice)
     if kind == "bars":
         from trunkline.plot.bars import bars
 

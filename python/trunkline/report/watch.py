@@ -157,7 +157,9 @@ def _json(network: Network) -> str:
 def _probes(network: Network, run: Results) -> list[dict[str, Any]]:
     probes: list[dict[str, Any]] = []
     for number, flow in enumerate(network["flows"]):
-        for measure in FLOW_MEASURES[flow["agent"]["protocol"]]:
+        # Connections that come and go have a window each, and the flow none.
+        kind = "udp" if "transfers" in flow else flow["agent"]["protocol"]
+        for measure in FLOW_MEASURES[kind]:
             probes.append({"measure": measure, "target": number})
     busy = {
         link

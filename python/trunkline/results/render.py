@@ -44,6 +44,10 @@ def render(results: Results, *, width: int | None = None, colour: bool = False) 
     shown = [_flows(results.flows)]
     if 1 < len(results.classes) < len(results.flows):
         shown.append(_classes(results.classes))
+    if len(results.calls):
+        shown.append(_calls(results.calls))
+    if len(results.videos):
+        shown.append(_videos(results.videos))
     if len(results.completions):
         shown.append(_completions(results.completions))
     shown.append(_ports(results.ports))
@@ -281,6 +285,24 @@ def _classes(table: Table) -> RichTable:
     )
     drawn = _measured(table, rows, left_out, "class", measures)
     drawn.caption = "class: the flows of one DSCP; delay and p99: of all their packets together"
+    return drawn
+
+
+def _calls(table: Table) -> RichTable:
+    rows = list(table.rows())
+    measures = "mouth_to_ear_s late_ratio loss_ratio r_factor mos"
+    left_out = max(0, len(rows) - SHOWN_ROWS)
+    drawn = _measured(table, rows[:SHOWN_ROWS], left_out, "flow codec", measures)
+    drawn.caption = "loss: dropped or too late; R and MOS: ITU-T G.107"
+    return drawn
+
+
+def _videos(table: Table) -> RichTable:
+    rows = list(table.rows())
+    measures = "player start_up_s stalls stall_ratio bit_rate_bit_s switches"
+    left_out = max(0, len(rows) - SHOWN_ROWS)
+    drawn = _measured(table, rows[:SHOWN_ROWS], left_out, "flow", measures)
+    drawn.caption = "stalled: of the time since the first picture; bit rate: mean of the chunks"
     return drawn
 
 

@@ -26,6 +26,8 @@ JSON_TABLES = (
     "drops",
     "colours",
     "accounts",
+    "calls",
+    "videos",
     "completions",
     "timeline",
 )
@@ -159,6 +161,16 @@ class Results:
     def accounts(self) -> Table:
         """One row a flow, DSCP, colour, class and precedence at ports that keep accounts."""
         return self.tables["accounts"]
+
+    @property
+    def calls(self) -> Table:
+        """One row a flow that is a call."""
+        return self.tables["calls"]
+
+    @property
+    def videos(self) -> Table:
+        """One row a player of films."""
+        return self.tables["videos"]
 
     @property
     def transfers(self) -> Table:

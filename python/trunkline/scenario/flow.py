@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field
 
 from trunkline.scenario.base import Element
+from trunkline.scenario.call import Call
 from trunkline.scenario.dscp import Dscp
 from trunkline.scenario.fields import (
     Packets,
@@ -19,7 +20,7 @@ from trunkline.scenario.fields import (
     Word,
 )
 from trunkline.scenario.units import BYTES, TIME
-from trunkline.scenario.workload import Pages, Transfers
+from trunkline.scenario.workload import Pages, Transfers, Video
 
 __all__ = [
     "LINUX_TCP",
@@ -252,10 +253,14 @@ class Tcp(TcpOptions):
         default=None, description="Pages that users at `to` fetch, an object a connection."
     )
 
+    video: Video | None = Field(
+        default=None, description="Films that players at `to` fetch, a chunk a connection."
+    )
+
     @property
     def is_one_connection(self) -> bool:
         """Whether it has a window and a timer of its own."""
-        return self.transfers is None and self.pages is None
+        return self.transfers is None and self.pages is None and self.video is None
 
     @property
     def paced(self) -> bool:
@@ -276,6 +281,9 @@ class Udp(UdpOptions):
     to: Word = Field(description="Node of the sink.")
     replicate: Replicas | None = Field(
         default=None, description="This many such flows, named name[0], name[1] and so on."
+    )
+    call: Call | None = Field(
+        default=None, description="The flow is a call, whose codec says rate, size and arrivals."
     )
 
     @property

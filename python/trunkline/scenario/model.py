@@ -81,6 +81,18 @@ class Node(Element):
     )
 
 
+class Lost(Element):
+    """A data packet that a link loses."""
+
+    flow: Word = Field(description="Its flow; a TCP flow that is one connection, or a UDP flow.")
+    segment: Annotated[int, Whole("the number of a segment", 0, 2**31)] = Field(
+        description="Number of the segment or datagram in its flow, from 0."
+    )
+    times: Annotated[int, Whole("a number of losses", 1, 1000)] = Field(
+        default=1, description="How many times: 1 is the first copy that comes."
+    )
+
+
 class LinkOptions(Element):
     """Keys of each direction of a link, and of `defaults: link`."""
 
@@ -98,6 +110,10 @@ class LinkOptions(Element):
     )
     loss: Share = Field(
         default=0.0, description="Share of packets lost on the wire, each by itself."
+    )
+    lose: tuple[Lost, ...] = Field(
+        default=(),
+        description="Packets that are lost on the wire by script, for tests and teaching.",
     )
     port: Word | None = Field(
         default=None,

@@ -5,15 +5,32 @@ specification (SLS, RFC 3260 section 2.1). It is judged after the run and never 
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from trunkline.scenario.base import Element
 from trunkline.scenario.dscp import Dscp, dscp_name
-from trunkline.scenario.fields import Names, Rate, Share, Time
+from trunkline.scenario.fields import Names, Rate, Share, Time, invalid, kind, numeric
 
 __all__ = ["AtLeast", "AtMost", "Bound", "Sla", "row_of_class"]
+
+
+def _score(value: Any) -> float:
+    if isinstance(value, bool) or not numeric(value) or isinstance(value, str):
+        raise invalid("type", "a mean opinion score is a number such as 3.6", given=kind(value))
+    if not 1 <= value <= 4.5:
+        raise invalid("range", "a mean opinion score must be from 1 to 4.5", given=value)
+    return float(value)
+
+
+Score = Annotated[
+    float,
+    BeforeValidator(_score),
+    WithJsonSchema(
+        {"anyOf": [{"type": "number", "minimum": 1, "maximum": 4.5}, {"type": "string"}]}
+    ),
+]
 
 VOICE_ADMIT = 44
 """The code point that scenarios may call VA (RFC 5865); tables use its name in the registry."""
@@ -34,6 +51,12 @@ class AtMost(Element):
         default=None, description="Interarrival jitter (RFC 3550 section 6.4.1)."
     )
     loss: Share | None = Field(default=None, description="Packets lost over packets sent.")
+    start_up: Time | None = Field(
+        default=None, description="Time from a player's first request to its first picture."
+    )
+    stall: Share | None = Field(
+        default=None, description="Time that a player stood still over the time it was watched."
+    )
     fct_mean: Time | None = Field(default=None, description="Mean completion time of transfers.")
     fct_p50: Time | None = Field(default=None, description="Median of it.")
     fct_p90: Time | None = Field(default=None, description="90th percentile of it.")
@@ -57,6 +80,9 @@ class AtLeast(Element):
         default=None, description="Application bits handed over in order, each once."
     )
     throughput: Rate | None = Field(default=None, description="IP bits delivered.")
+    mos: Score | None = Field(
+        default=None, description="Mean opinion score of a call (ITU-T G.107), 1 to 4.5."
+    )
 
 
 class Sla(Element):
@@ -82,7 +108,7 @@ class Bound:
     ----------
     sla : str
         The agreement's name.
-    table : {"flows", "classes", "completions"}
+    table : {"flows", "classes", "calls", "videos", "completions"}
         Where the measure stands.
     rows : tuple of str
         Rows there; each must keep the bound.
@@ -90,7 +116,7 @@ class Bound:
         The measure as the scenario calls it.
     column : str
         Its column.
-    unit : {"s", "1", "bit/s"}
+    unit : {"s", "1", "bit/s", "MOS"}
         Unit of column and value.
     at : {"most", "least"}
         Which side.
@@ -101,11 +127,11 @@ class Bound:
     """
 
     sla: str
-    table: Literal["flows", "classes", "completions"]
+    table: Literal["flows", "classes", "calls", "videos", "completions"]
     rows: tuple[str, ...]
     measure: str
     column: str
-    unit: Literal["s", "1", "bit/s"]
+    unit: Literal["s", "1", "bit/s", "MOS"]
     at: Literal["most", "least"]
     value: float
     sizes: Literal["", "all", "pages"] = ""

@@ -10,6 +10,7 @@ from trunkline.scenario.fields import (
     Many,
     PositiveTime,
     Quantity,
+    Rate,
     RateOrShare,
     Short,
     Switch,
@@ -26,6 +27,7 @@ __all__ = [
     "Pareto",
     "TransferSize",
     "Transfers",
+    "Video",
     "Weibull",
 ]
 
@@ -179,3 +181,42 @@ class Pages(_Kept):
         default=130_000_000,
         description="Mean of the exponential time between the main object and the embedded ones.",
     )
+
+
+class Video(_Kept):
+    """Players at the flow's destination that fetch a film from its source in chunks.
+
+    Each chunk has a request, in a flow of the same name with `.requests` behind it, and a
+    connection of its own; its bit rate is chosen when it is asked for.
+    """
+
+    players: Annotated[int, Whole("a number of players", 1, 1_000_000)] = Field(
+        default=1, description="Players."
+    )
+    ladder: Many[Rate] = Field(
+        default=(400_000, 800_000, 1_500_000, 3_000_000, 6_000_000),
+        description="Bit rates that there are, rising.",
+    )
+    chunk: PositiveTime = Field(default=4_000_000_000, description="Film in a chunk.")
+    buffer: PositiveTime = Field(
+        default=30_000_000_000, description="Film that a player holds; two chunks or more."
+    )
+    start: PositiveTime | None = Field(
+        default=None,
+        description="Film in the buffer with which it begins to play, and plays on after a stall; "
+        "absent: one chunk.",
+    )
+    rule: Literal["rate", "buffer"] = Field(
+        default="rate",
+        description="rate: the highest below the harmonic mean of the last five throughputs; "
+        "buffer: a line over the film in the buffer (BBA-0).",
+    )
+    reservoir: Time | None = Field(
+        default=None, description="buffer: the lowest rate up to here; absent: a quarter."
+    )
+    cushion: PositiveTime | None = Field(
+        default=None,
+        description="buffer: from the reservoir to the highest rate; absent: half of the buffer.",
+    )
+    spread: Time = Field(default=0, description="Players begin at uniform random times below this.")
+    request: Transfer = Field(default=328, description="Application data of a request.")

@@ -22,6 +22,7 @@ KEYS = {
     "classes": ("class",),
     "ports": ("link", "class"),
     "paths": ("path",),
+    "calls": ("flow",),
     "completions": ("flow", "sizes"),
     "summary": (),
 }
@@ -56,7 +57,7 @@ def across(
     ----------
     runs : sequence of Results
         Runs with different seeds; at least one.
-    table : {"flows", "classes", "ports", "paths", "completions", "summary"}
+    table : {"flows", "classes", "ports", "paths", "calls", "completions", "summary"}
         Which table.
     interval : {"t", "bca"}
         Student's, or the bias-corrected and accelerated bootstrap.

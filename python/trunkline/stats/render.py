@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 _FLOWS = ("goodput_bit_s", "throughput_bit_s", "loss_ratio", "delay_mean_s", "delay_p99_s")
+_CALLS = ("mouth_to_ear_s", "late_ratio", "loss_ratio", "r_factor", "mos")
 _COMPLETIONS = ("unfinished", "fct_mean_s", "fct_p95_s", "fct_p99_s", "slowdown_mean")
 _CLASSES = ("goodput_bit_s", "loss_ratio", "delay_mean_s", "delay_p99_s", "jitter_s")
 _PORTS = ("utilisation", "loss_ratio", "wait_mean_s", "queue_mean_packets")
@@ -65,6 +66,9 @@ def render_many(
         _table("flows", flows, _FLOWS, "offered_bit_s"),
         _table("ports", busy, _PORTS, "utilisation"),
     ]
+    if len(runs[0].calls):
+        heard = across(runs, "calls", interval=interval, columns=set(_CALLS))
+        tables.insert(1, _table("calls", heard, _CALLS, "loss_ratio"))
     if len(runs[0].completions):
         wanted = {*_COMPLETIONS, "finished"}
         times = across(runs, "completions", interval=interval, columns=wanted)

@@ -31,7 +31,7 @@ class Bound(Protocol):
 
     @property
     def table(self) -> str:
-        """Table of the results: flows, classes or completions."""
+        """Table of the results: flows, classes, calls or completions."""
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class Bound(Protocol):
 
     @property
     def unit(self) -> str:
-        """Unit of column and bound: ``s``, ``1`` or ``bit/s``."""
+        """Unit of column and bound: ``s``, ``1``, ``bit/s`` or ``MOS``."""
 
     @property
     def at(self) -> str:
@@ -182,6 +182,12 @@ def _worst(bound: Bound, run: Results) -> tuple[float | None, str]:
     if bound.table == "completions":
         rows = zip(names, table["sizes"], table[bound.column], strict=True)
         found = {name: value for name, sizes, value in rows if sizes == bound.sizes}
+    if bound.table == "videos":
+        # A flow has a row a player: the worst of them counts.
+        found = {}
+        for name, value in zip(names, table[bound.column], strict=True):
+            worse = name not in found or _bad(bound, value) > _bad(bound, found[name])
+            found[name] = value if worse else found[name]
     missing = [row for row in bound.rows if row not in found]
     if missing or not bound.rows:
         msg = f"SLA {bound.sla}: the {bound.table} of these runs have no {', '.join(missing)}"
@@ -189,6 +195,10 @@ def _worst(bound: Bound, run: Results) -> tuple[float | None, str]:
     pairs = [(found[row], row) for row in bound.rows]
     known = [(None if value is None else float(value), row) for value, row in pairs]
     return max(known, key=lambda pair: _badness(bound, pair[0]))
+
+
+def _bad(bound: Bound, value: object) -> float:
+    return _badness(bound, None if value is None else float(str(value)))
 
 
 def _badness(bound: Bound, value: float | None) -> float:
@@ -200,6 +210,8 @@ def _badness(bound: Bound, value: float | None) -> float:
 
 def said(value: float | None, unit: str) -> str:
     """A value of a bound's unit as people read it."""
+    if unit == "MOS":
+        return "–" if value is None else f"{value:.2f}"
     return percent(value) if unit == "1" else quantity(value, unit)
 
 

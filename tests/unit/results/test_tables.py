@@ -156,7 +156,7 @@ def test_json_has_base_units_and_no_nanoseconds(results: Results) -> None:
     assert written["schema"] == 1
     assert written["hash"] == results.hash()
     tables = {"flows", "classes", "ports", "paths", "drops", "colours", "accounts", "timeline"}
-    assert set(written) == {"schema", "hash", "completions"} | tables
+    assert set(written) == {"schema", "hash", "calls", "videos", "completions"} | tables
     assert written["flows"][0]["goodput_bit_s"] == 15_480.0
     assert written["flows"][2]["delay_mean_s"] is None
     keys = {key for table in ("flows", "ports") for key in written[table][0]}
@@ -201,3 +201,11 @@ def test_terminal_tables_show_each_busy_port_and_drop(results: Results) -> None:
 def test_unknown_column_names_those_there_are(results: Results) -> None:
     with pytest.raises(KeyError, match="flows has no column 'goodput'; it has flow, source"):
         results.flows.column("goodput")
+
+
+def test_jain_index_of_a_class_is_that_of_1984() -> None:
+    from trunkline.results.decode.flows import _jain
+
+    # Jain, Chiu and Hawe: k of n users with equal shares have k / n; 1, 2 and 3: 36 / (3 * 14).
+    index = _jain([[5, 5, 5], [4, 4, 0, 0], [1, 2, 3], [0, 0]]).to_list()
+    assert index == [1, 0.5, pytest.approx(36 / 42), None]

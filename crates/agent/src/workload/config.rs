@@ -129,3 +129,38 @@ pub struct PagesConfig {
     /// From the main object to the first requests of embedded ones.
     pub parsing: Times,
 }
+
+/// Players that fetch a film in chunks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VideoConfig {
+    /// Players [>= 1].
+    pub players: u32,
+    /// Film in a chunk [ns, > 0].
+    pub chunk_ns: u64,
+    /// Bit rates that there are, rising [bit/s, > 0].
+    pub ladder_bit_s: Vec<u64>,
+    /// Film that the buffer holds [ns]; two chunks or more.
+    pub buffer_ns: u64,
+    /// Film in the buffer with which it begins to play, and plays on after a stall [ns].
+    pub start_ns: u64,
+    /// How the rate of the next chunk is chosen.
+    pub rule: Rule,
+    /// Players begin at uniform random times below this [ns].
+    pub spread_ns: u64,
+}
+
+/// Rules of rate adaptation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Rule {
+    /// The highest rate below the harmonic mean of the last five throughputs.
+    Rate,
+    /// A straight line from the lowest to the highest rate over the buffer (BBA-0).
+    Buffer {
+        /// Up to here the lowest rate [ns].
+        reservoir_ns: u64,
+        /// From the reservoir to the highest rate [ns].
+        cushion_ns: u64,
+    },
+}

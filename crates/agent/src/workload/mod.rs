@@ -1,8 +1,8 @@
 //! Workloads: transfers that come and go, as people cause them. Who asks for how much, and when.
 //!
 //! `open.rs` lets transfers arrive whatever the network does (open loop); `pages.rs` has users who
-//! wait for what they asked for (closed loop). `sizes.rs` draws sizes. All are state machines:
-//! time and random streams in, requests and the next instant out.
+//! wait for what they asked for, `video.rs` players of films (closed loop). `sizes.rs` draws sizes.
+//! All are state machines: time and random streams in, requests and the next instant out.
 
 mod config;
 mod open;
@@ -10,8 +10,10 @@ mod pages;
 mod sizes;
 #[cfg(test)]
 mod tests;
+mod video;
 
-pub use config::{Gaps, OpenConfig, PagesConfig, Sizes, Times};
+pub use config::{Gaps, OpenConfig, PagesConfig, Rule, Sizes, Times, VideoConfig};
 pub use open::Open;
 pub use pages::{Done, Pages, Request};
 pub use sizes::Law;
+pub use video::{Video, Viewing};

@@ -26,6 +26,9 @@ pub(crate) fn check_indices(network: &Network) -> Result<(), Failure> {
         inside("node", link.from, nodes)?;
         inside("node", link.to, nodes)?;
         inside("port", link.port, network.ports.len())?;
+        for its in &link.scripted {
+            inside("flow", its.flow, network.flows.len())?;
+        }
         for conditioner in [link.conditioner, link.ingress].into_iter().flatten() {
             inside("conditioner", conditioner, network.conditioners.len())?;
         }

@@ -1,7 +1,7 @@
 //! Transfers that come and go, as the compiled network has them.
 
 use serde::{Deserialize, Serialize};
-use trunkline_agent::workload::{OpenConfig, PagesConfig};
+use trunkline_agent::workload::{OpenConfig, PagesConfig, VideoConfig};
 
 /// A flow's transfers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,15 @@ pub enum Opened {
         /// Size of a request [B, > 0].
         request_bytes: u64,
     },
-    /// The pages of another flow, whose requests these are.
+    /// Players fetch films: the flow carries the chunks.
+    Video {
+        /// What players do.
+        players: VideoConfig,
+        /// Flow that carries the requests, from the players' node to the server's.
+        requests: u32,
+        /// Size of a request [B, > 0].
+        request_bytes: u64,
+    },
+    /// The pages or films of another flow, whose requests these are.
     Requests,
 }

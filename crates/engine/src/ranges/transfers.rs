@@ -2,7 +2,7 @@
 
 use super::{unless, within};
 use crate::network::{Agent, Flow, Opened, Transfers};
-use trunkline_agent::workload::{Gaps, PagesConfig, Sizes, Times};
+use trunkline_agent::workload::{Gaps, PagesConfig, Sizes, Times, VideoConfig};
 
 /// The first number of a flow's transfers that is out of range; `flows` are all of the network's.
 pub(super) fn check(flow: &Flow, its: &Transfers, flows: &[Flow]) -> Result<(), String> {
@@ -14,18 +14,37 @@ pub(super) fn check(flow: &Flow, its: &Transfers, flows: &[Flow]) -> Result<(), 
             check_gaps(&open.gaps)
         }
         Opened::Pages { users, requests, request_bytes } => {
-            unless(*request_bytes > 0, "request_bytes must be above 0")?;
-            let carries = |other: &&Flow| {
-                let opened = other.transfers.as_ref().map(|its| &its.opened);
-                matches!(opened, Some(Opened::Requests))
-                    && (other.src, other.dst) == (flow.dst, flow.src)
-            };
-            let found = flows.get(*requests as usize).filter(carries);
-            unless(found.is_some(), "requests names a flow of requests the other way")?;
+            check_requests(flow, *requests, *request_bytes, flows)?;
             check_users(users)
+        }
+        Opened::Video { players, requests, request_bytes } => {
+            check_requests(flow, *requests, *request_bytes, flows)?;
+            check_players(players)
         }
         Opened::Requests => Ok(()),
     }
+}
+
+fn check_requests(flow: &Flow, requests: u32, bytes: u64, flows: &[Flow]) -> Result<(), String> {
+    unless(bytes > 0, "request_bytes must be above 0")?;
+    let carries = |other: &&Flow| {
+        let opened = other.transfers.as_ref().map(|its| &its.opened);
+        matches!(opened, Some(Opened::Requests)) && (other.src, other.dst) == (flow.dst, flow.src)
+    };
+    let found = flows.get(requests as usize).filter(carries);
+    unless(found.is_some(), "requests names a flow of requests the other way")
+}
+
+fn check_players(config: &VideoConfig) -> Result<(), String> {
+    unless(config.players > 0 && config.chunk_ns > 0, "players and chunk_ns must be above 0")?;
+    for span in [config.chunk_ns, config.buffer_ns, config.start_ns, config.spread_ns] {
+        within("times of players", span)?;
+    }
+    let ladder = &config.ladder_bit_s;
+    let rises = ladder.windows(2).all(|pair| pair[0] < pair[1]);
+    unless(rises && ladder.first().is_some_and(|rate| *rate > 0), "ladder_bit_s must rise")?;
+    unless(config.buffer_ns >= 2 * config.chunk_ns, "buffer_ns is two chunks or more")?;
+    unless(config.start_ns <= config.buffer_ns, "start_ns must be at most buffer_ns")
 }
 
 fn check_users(users: &PagesConfig) -> Result<(), String> {

@@ -91,6 +91,17 @@ impl<O: Observer> Simulation<O> {
             .ints("packets", rows.iter().map(|row| row.2))
     }
 
+    /// What came too late, of the flows that are calls.
+    pub(super) fn call_table(&self) -> Table {
+        let calls = || (0..self.flows.len()).filter(|flow| self.flows[*flow].playout != NEVER);
+        let late = |flow: usize| {
+            self.totals[flow].late_packets - self.at_warm_up.totals[flow].late_packets
+        };
+        Table::new("calls")
+            .ints("flow", calls().map(|flow| flow as i64))
+            .ints("packets_late", calls().map(|flow| late(flow) as i64))
+    }
+
     fn finished(&self, flow: usize) -> i64 {
         let at: Option<Time> = match self.flows[flow].agents {
             Agents::Tcp(agent) => self.senders[agent as usize].finished_at(),

@@ -2,6 +2,7 @@
 
 use crate::histogram::{Histogram, Pool};
 use crate::tables::Table;
+use trunkline_agent::workload::Video;
 use trunkline_units::{Span, Time};
 
 /// Quantiles of completion times, and of slowdowns.
@@ -169,10 +170,32 @@ impl Measures {
 
 /// The tables of all flows, each with its number.
 pub fn tables(all: &[(u32, &Measures)], pool: &Pool) -> Vec<Table> {
-    if all.is_empty() {
-        return Vec::new();
-    }
     vec![rows(all), completions(all, pool), buckets(all, pool)]
+}
+
+/// What viewers met since they began.
+pub fn viewings<'a>(videos: impl Iterator<Item = (u32, &'a Video)>, now: Time) -> Table {
+    let rows: Vec<_> = videos
+        .flat_map(|(flow, video)| video.viewings(now).map(move |viewing| (flow, viewing)))
+        .collect();
+    let column = |field: fn(&trunkline_agent::workload::Viewing) -> i64| {
+        rows.iter().map(move |(_, viewing)| field(viewing))
+    };
+    let mut numbers: Vec<i64> = Vec::with_capacity(rows.len());
+    for (index, (flow, _)) in rows.iter().enumerate() {
+        let same = index > 0 && rows[index - 1].0 == *flow;
+        numbers.push(if same { numbers[index - 1] + 1 } else { 0 });
+    }
+    Table::new("videos")
+        .ints("flow", rows.iter().map(|(flow, _)| i64::from(*flow)))
+        .ints("player", numbers)
+        .ints("began_ns", column(|its| its.began as i64))
+        .ints("start_up_ns", column(|its| its.start_up.map_or(-1, |span| span as i64)))
+        .ints("stalls", column(|its| its.stalls as i64))
+        .ints("stalled_ns", column(|its| its.stalled as i64))
+        .ints("chunks", column(|its| its.chunks as i64))
+        .ints("rates_bit_s", column(|its| its.rates as i64))
+        .ints("switches", column(|its| its.switches as i64))
 }
 
 fn rows(all: &[(u32, &Measures)]) -> Table {

@@ -75,8 +75,10 @@ impl Workloads {
         };
         let mut all: Vec<Workload> = all.into_iter().filter_map(of_flow).collect();
         for index in 0..all.len() {
-            if let Opener::Pages { requests, .. } = all[index].opener {
-                all[requests as usize].opener = Opener::Requests { pages: index as u32 };
+            if let Opener::Pages { requests, .. } | Opener::Video { requests, .. } =
+                all[index].opener
+            {
+                all[requests as usize].opener = Opener::Requests { of: index as u32 };
             }
         }
         Self { all, first_agent: agents, ..Self::default() }
@@ -116,9 +118,15 @@ impl Workloads {
     }
 
     /// Transfers, and their measures.
-    pub fn tables(&self, pool: &Pool) -> Vec<Table> {
+    pub fn tables(&self, pool: &Pool, now: Time) -> Vec<Table> {
         let all: Vec<_> = self.all.iter().map(|its| (its.flow, &its.measures)).collect();
-        measures::tables(&all, pool)
+        let mut tables = measures::tables(&all, pool);
+        let players = self.all.iter().filter_map(|its| match &its.opener {
+            Opener::Video { players, .. } => Some((its.flow, players)),
+            _ => None,
+        });
+        tables.push(measures::viewings(players, now));
+        tables
     }
 }
 
@@ -144,6 +152,11 @@ impl<O: Observer> Simulation<O> {
                     }
                     self.ask(workload, asked);
                 }
+                Opener::Video { players, .. } => {
+                    let mut asked = std::mem::take(&mut self.workloads.asked);
+                    asked.extend(players.on_timer(self.now));
+                    self.ask(workload, asked);
+                }
                 Opener::Requests { .. } => return,
             }
         }
@@ -158,10 +171,11 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Sends the requests of users.
-    fn ask(&mut self, pages: u32, mut asked: Vec<Request>) {
-        if let Opener::Pages { requests, request_bytes, .. } =
-            self.workloads.all[pages as usize].opener
+    /// Sends the requests of users or players.
+    fn ask(&mut self, workload: u32, mut asked: Vec<Request>) {
+        if let Opener::Pages { requests, request_bytes, .. }
+        | Opener::Video { requests, request_bytes, .. } =
+            self.workloads.all[workload as usize].opener
         {
             for Request { user, bytes } in asked.drain(..) {
                 self.open(requests, request_bytes, user, bytes);
@@ -281,9 +295,13 @@ impl<O: Observer> Simulation<O> {
     fn complete(&mut self, its: &Connection) {
         match &mut self.workloads.all[its.workload as usize].opener {
             Opener::Arrivals(_) => {}
-            Opener::Requests { pages } => {
-                let pages = *pages;
-                self.open(pages, its.wanted, its.user, 0);
+            Opener::Requests { of } => {
+                let of = *of;
+                self.open(of, its.wanted, its.user, 0);
+            }
+            Opener::Video { players, .. } => {
+                players.on_object(its.user, self.now);
+                self.arm_workload(its.workload);
             }
             Opener::Pages { users, .. } => {
                 let mut asked = std::mem::take(&mut self.workloads.asked);

@@ -4,7 +4,7 @@ use super::floor::Floor;
 use super::measures::Measures;
 use crate::network::{Flow, Opened};
 use trunkline_agent::tcp::{Counters, TcpConfig};
-use trunkline_agent::workload::{Open, Pages};
+use trunkline_agent::workload::{Open, Pages, Video};
 use trunkline_units::{Stream, Time, NEVER};
 
 /// What opens transfers.
@@ -14,8 +14,10 @@ pub enum Opener {
     Arrivals(Open),
     /// Users ask for pages; `requests` is the workload that carries what they ask.
     Pages { users: Pages, requests: u32, request_bytes: u64 },
-    /// The users of another workload.
-    Requests { pages: u32 },
+    /// Players ask for chunks.
+    Video { players: Video, requests: u32, request_bytes: u64 },
+    /// The users or players of another workload.
+    Requests { of: u32 },
 }
 
 /// A flow of transfers.
@@ -57,7 +59,12 @@ impl Workload {
                 requests: index_of[*requests as usize],
                 request_bytes: *request_bytes,
             },
-            Opened::Requests => Opener::Requests { pages: 0 },
+            Opened::Video { players, requests, request_bytes } => Opener::Video {
+                players: Video::new(players, start, stream("times")),
+                requests: index_of[*requests as usize],
+                request_bytes: *request_bytes,
+            },
+            Opened::Requests => Opener::Requests { of: 0 },
         };
         let pages = matches!(opener, Opener::Pages { .. });
         Some(Self {
@@ -77,6 +84,7 @@ impl Workload {
         match &self.opener {
             Opener::Arrivals(source) => source.next_at(),
             Opener::Pages { users, .. } => users.next_at(),
+            Opener::Video { players, .. } => players.next_at(),
             Opener::Requests { .. } => NEVER,
         }
     }

@@ -104,6 +104,7 @@ impl Lab {
             mtu_bytes: 65_535,
             metric: 1,
             loss: 0.0,
+            scripted: vec![],
             port: 0,
             conditioner: None,
             ingress: None,
@@ -147,6 +148,7 @@ impl Lab {
             fec_reverse: 0,
             agent,
             transfers: None,
+            call: None,
         };
         self.network.flows.push(flow);
         self.network.flows.len() - 1

@@ -160,6 +160,13 @@ def wire(script: Script, side: Side, link: Link) -> None:
         about,
         wire=True,
     )
+    if link.get("scripted"):
+        script.refuse(
+            f"{link['name']}: netem cannot lose a packet by its number; nearest: loss: 1 %",
+            "links",
+            link["name"],
+            "lose",
+        )
     if link["loss"]:
         script.note(
             f"{link['name']} loses at random: other packets in the kernel than in the simulator"

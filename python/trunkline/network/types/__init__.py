@@ -57,6 +57,14 @@ class Node(TypedDict):
     name: str
 
 
+class Scripted(TypedDict):
+    """A data packet that a link loses."""
+
+    flow: int
+    seq: int
+    times: int
+
+
 Link = TypedDict(
     "Link",
     {
@@ -69,6 +77,7 @@ Link = TypedDict(
         "mtu_bytes": int,
         "metric": int,
         "loss": float,
+        "scripted": NotRequired[list[Scripted]],
         "port": int,
         "conditioner": NotRequired[int | None],
         "ingress": NotRequired[int | None],
@@ -224,6 +233,8 @@ Probe = TypedDict(
             "cwnd",
             "ssthresh",
             "srtt",
+            "rto",
+            "transfers",
             "state",
             "queue-packets",
             "queue-bytes",

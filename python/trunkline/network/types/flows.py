@@ -175,6 +175,18 @@ class Udp(TypedDict):
 Agent = Tcp | Udp
 
 
+class Call(TypedDict):
+    """A call."""
+
+    codec: str
+    playout_ns: int
+    codec_ns: int
+    ie: float | None
+    bpl: float | None
+    burst_ratio: float
+    delay_formula: Literal["g107", "simplified"]
+
+
 class Flow(TypedDict):
     """An agent at ``src``, its counterpart at ``dst``."""
 
@@ -189,4 +201,5 @@ class Flow(TypedDict):
     fec: int
     fec_reverse: int
     agent: Agent
-    transfers: NotRequired[Transfers]
+    transfers: NotRequired[Transfers | None]
+    call: NotRequired[Call | None]

@@ -179,9 +179,48 @@ class OfPages(TypedDict):
     pages: Pages
 
 
+class BufferRule(TypedDict):
+    """A line over the film in the buffer."""
+
+    reservoir_ns: int
+    cushion_ns: int
+
+
+class OfBufferRule(TypedDict):
+    """The word for the rule by the buffer, with its keys."""
+
+    buffer: BufferRule
+
+
+class Players(TypedDict):
+    """Players that fetch films."""
+
+    players: int
+    chunk_ns: int
+    ladder_bit_s: list[int]
+    buffer_ns: int
+    start_ns: int
+    rule: Literal["rate"] | OfBufferRule
+    spread_ns: int
+
+
+class Video(TypedDict):
+    """Films, and the flow of their requests."""
+
+    players: Players
+    requests: int
+    request_bytes: int
+
+
+class OfVideo(TypedDict):
+    """The word for films, with its keys."""
+
+    video: Video
+
+
 class Transfers(TypedDict):
     """Transfers that come and go."""
 
-    opened: Literal["requests"] | OfOpen | OfPages
+    opened: Literal["requests"] | OfOpen | OfPages | OfVideo
     bins_bytes: list[int]
     record: bool

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from trunkline.results.decode import flows, packets, ports, recovery, transfers
+from trunkline.results.decode import (
+    calls,
+    flows,
+    packets,
+    ports,
+    recovery,
+    transfers,
+    videos,
+)
 from trunkline.results.decode.columns import RawTable, Rows, empty, floats
 from trunkline.results.table import Column, Later, Table
 from trunkline.results.tables import SCHEMAS
@@ -43,6 +51,8 @@ def decode(raw: Raw, network: Network) -> dict[str, Table]:
         "series": lambda rows: ports.series(rows, network),
         "colours": lambda rows: ports.colours(rows, network, measured_s),
         "accounts": lambda rows: ports.accounts(rows, network),
+        "calls": lambda rows: calls.calls(rows, Rows(raw["flows"]), network),
+        "videos": lambda rows: videos.videos(rows, network),
         "transfers": lambda rows: transfers.transfers(rows, network),
         "completions": lambda rows: transfers.completions(rows, network),
         "completion_times": lambda rows: transfers.times(rows, network),

@@ -1,5 +1,6 @@
 """Checks of flows, and their names."""
 
+from trunkline.scenario.call import Call, datagram_bytes
 from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.flow import Tcp, Udp
 from trunkline.scenario.problems import Problems
@@ -7,6 +8,8 @@ from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.units import format_bytes, format_time
 
 __all__ = ["check"]
+
+LARGEST_DATAGRAM = 65_535
 
 
 def check(scenario: Resolved, problems: Problems) -> None:
@@ -125,6 +128,9 @@ _NEEDED = {
 def _udp(scenario: Resolved, flow: Udp, path: Path, problems: Problems) -> None:
     written = scenario.written.flows.get(str(path[1]), flow)
     own = written.model_fields_set
+    if flow.call is not None:
+        _call(flow.call, own, path, problems)
+        return
     for key, kinds in _ONLY.items():
         if key in own and flow.arrivals not in kinds:
             problems.add(
@@ -143,6 +149,23 @@ def _udp(scenario: Resolved, flow: Udp, path: Path, problems: Problems) -> None:
                 at_key=True,
             )
     _size(flow, path, problems)
+
+
+def _call(call: Call, own: set[str], path: Path, problems: Problems) -> None:
+    for key in ("arrivals", "rate", "size", "jitter", "mean_on", "mean_off", "schedule"):
+        if key in own:
+            message = f"{key} has no meaning for a call: its codec says it"
+            problems.add("relation", (*path, key), message, at_key=True)
+    size = datagram_bytes(call)
+    if size != int(size) or size > LARGEST_DATAGRAM:
+        problems.add(
+            "relation",
+            (*path, "call", "packet"),
+            f"{format_time(call.packet)} of {call.codec} are no packet of whole bytes up to "
+            f"{LARGEST_DATAGRAM} B",
+            given=f"{size:.1f} B with headers",
+            hint="packet: 20 ms",
+        )
 
 
 def _size(flow: Udp, path: Path, problems: Problems) -> None:

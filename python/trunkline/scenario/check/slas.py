@@ -1,8 +1,9 @@
 """Checks of service level agreements: whom they are for, and that they say something."""
 
+from trunkline.scenario.call import CODECS
 from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.dscp import dscp_name
-from trunkline.scenario.flow import Tcp
+from trunkline.scenario.flow import Tcp, Udp
 from trunkline.scenario.problems import Problems, listed
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.sla import Sla
@@ -37,6 +38,8 @@ def check(scenario: Resolved, problems: Problems) -> None:
                 allowed=listed([str(dscp_name(each)) for each in sorted(sent)]),
             )
         _completions(scenario, sla, path, problems)
+        if sla.at_least.mos is not None:
+            _calls(scenario, sla, (*path, "at_least", "mos"), problems)
         if not (sla.at_most.model_fields_set or sla.at_least.model_fields_set):
             problems.add(
                 "relation",
@@ -50,8 +53,8 @@ def check(scenario: Resolved, problems: Problems) -> None:
 def _completions(scenario: Resolved, sla: Sla, path: Path, problems: Problems) -> None:
     """Times of transfers and pages are measured of flows that have them."""
     for measure in sorted(sla.at_most.model_fields_set):
-        kind = measure.partition("_")[0]
-        if kind not in ("fct", "page"):
+        kind = "video" if measure in ("stall", "start_up") else measure.partition("_")[0]
+        if kind not in ("fct", "page", "video"):
             continue
         at = (*path, "at_most", measure)
         if sla.class_ is not None:
@@ -63,10 +66,33 @@ def _completions(scenario: Resolved, sla: Sla, path: Path, problems: Problems) -
             flow = scenario.flows.get(scenario.declared(name))
             if flow is None:
                 continue
-            of_pages = isinstance(flow, Tcp) and flow.pages is not None
-            many = isinstance(flow, Tcp) and not flow.is_one_connection
-            if not (of_pages if kind == "page" else many):
-                what = "pages" if kind == "page" else "transfers that come and go"
-                message = f"{measure} is a time of {what}, which {name} has not"
+            tcp = flow if isinstance(flow, Tcp) else None
+            has = {
+                "fct": tcp is not None and not tcp.is_one_connection,
+                "page": tcp is not None and tcp.pages is not None,
+                "video": tcp is not None and tcp.video is not None,
+            }
+            if not has[kind]:
+                what = {"fct": "transfers that come and go", "page": "pages", "video": "films"}
+                message = f"{measure} is measured of {what[kind]}, which {name} has not"
                 problems.add("relation", at, message, at_key=True)
                 return
+
+
+def _calls(scenario: Resolved, sla: Sla, at: Path, problems: Problems) -> None:
+    """A score is of calls whose codec has factors."""
+    if sla.class_ is not None:
+        message = "mos is measured of flows, not of a class"
+        problems.add("relation", at, message, allowed="with `flow`", at_key=True)
+        return
+    for name in scenario.flows if "all" in (sla.flow or ()) else (sla.flow or ()):
+        flow = scenario.flows.get(scenario.declared(name))
+        call = flow.call if isinstance(flow, Udp) else None
+        if flow is not None and call is None:
+            problems.add("relation", at, f"mos is of calls, and {name} is none", at_key=True)
+            return
+        if call is not None and CODECS[call.codec].ie is None and None in (call.ie, call.bpl):
+            message = f"ITU-T G.113 has no factors for {call.codec}: {name} has no mos"
+            hint = "give the call `ie` and `bpl`"
+            problems.add("relation", at, message, hint=hint, at_key=True)
+            return

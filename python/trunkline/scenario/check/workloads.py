@@ -7,8 +7,8 @@ from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.flow import Tcp
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
-from trunkline.scenario.units import format_bytes, format_ratio
-from trunkline.scenario.workload import Transfers, TransferSize
+from trunkline.scenario.units import format_bytes, format_rate, format_ratio, format_time
+from trunkline.scenario.workload import Transfers, TransferSize, Video
 
 __all__ = ["check"]
 
@@ -19,9 +19,11 @@ def check(scenario: Resolved, problems: Problems) -> None:
         if not isinstance(flow, Tcp):
             continue
         path: Path = ("flows", name)
-        given = [key for key in ("size", "transfers", "pages") if getattr(flow, key) is not None]
+        given = [
+            key for key in ("size", "transfers", "pages", "video") if getattr(flow, key) is not None
+        ]
         if len(given) > 1:
-            message = "a TCP flow is one transfer of a size, or transfers, or pages"
+            message = "a TCP flow is one transfer of a size, or transfers, or pages, or video"
             problems.add(
                 "relation", (*path, given[1]), message, given=", ".join(given), at_key=True
             )
@@ -31,6 +33,35 @@ def check(scenario: Resolved, problems: Problems) -> None:
             _bins(flow.pages.bins, (*path, "pages"), problems)
             _size(flow.pages.main, (*path, "pages", "main"), problems)
             _size(flow.pages.embedded, (*path, "pages", "embedded"), problems)
+        if flow.video is not None:
+            _video(flow.video, (*path, "video"), problems)
+
+
+def _video(its: Video, path: Path, problems: Problems) -> None:
+    _bins(its.bins, path, problems)
+    if any(low >= high for low, high in pairwise(its.ladder)):
+        given = ", ".join(format_rate(each) for each in its.ladder)
+        problems.add("relation", (*path, "ladder"), "a ladder must rise", given=given, at_key=True)
+    if its.buffer < 2 * its.chunk:
+        problems.add(
+            "relation",
+            (*path, "buffer"),
+            "a buffer holds two chunks or more",
+            given=format_time(its.buffer),
+            allowed=f"at least {format_time(2 * its.chunk)}",
+        )
+    elif its.start is not None and its.start > its.buffer - its.chunk:
+        problems.add(
+            "relation",
+            (*path, "start"),
+            "the buffer would be full before it begins to play",
+            given=format_time(its.start),
+            allowed=f"at most {format_time(its.buffer - its.chunk)}",
+        )
+    for key in ("reservoir", "cushion"):
+        if its.rule == "rate" and getattr(its, key) is not None:
+            message = f"{key} has no meaning for the rule rate"
+            problems.add("relation", (*path, key), message, allowed="rule: buffer", at_key=True)
 
 
 def _transfers(scenario: Resolved, its: Transfers, path: Path, problems: Problems) -> None:

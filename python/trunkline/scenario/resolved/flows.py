@@ -1,7 +1,10 @@
 """Flows with the defaults of their kind."""
 
+from typing import Any
+
 from trunkline.scenario.base import merged
-from trunkline.scenario.flow import LINUX_TCP, Tcp, Udp
+from trunkline.scenario.call import PAUSE_NS, TALK_NS, Call, datagram_bytes
+from trunkline.scenario.flow import LINUX_TCP, Size, Tcp, Udp
 from trunkline.scenario.model import Defaults
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Resolved
@@ -19,4 +22,20 @@ def _complete(flow: Tcp | Udp, defaults: Defaults) -> Tcp | Udp:
     if isinstance(flow, Tcp):
         own = merged(flow, defaults.tcp)
         return merged(own, LINUX_TCP) if own.preset == "linux" else own
-    return merged(flow, defaults.udp)
+    udp = merged(flow, defaults.udp)
+    return udp if udp.call is None else _call(udp, udp.call)
+
+
+def _call(flow: Udp, call: Call) -> Udp:
+    """A call with the packets of its codec."""
+    size = int(datagram_bytes(call))
+    update: dict[str, Any] = {
+        "size": Size(fixed=size),
+        "rate": round(size * 8e9 / call.packet),
+        "arrivals": "on-off" if call.silence else "cbr",
+        "mean_on": TALK_NS if call.silence else None,
+        "mean_off": PAUSE_NS if call.silence else None,
+        "schedule": None,
+        "jitter": 0.0,
+    }
+    return flow.model_copy(update=update)

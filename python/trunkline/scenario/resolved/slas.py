@@ -29,7 +29,12 @@ def _bounds(scenario: Resolved, name: str, sla: Sla) -> Iterator[Bound]:
         if limit is None:
             continue
         kind, _, which = measure.partition("_")
-        if kind in ("fct", "page"):
+        if measure == "stall":
+            yield Bound(name, "videos", rows, measure, "stall_ratio", "1", "most", limit)
+        elif measure == "start_up":
+            seconds = limit / 1e9
+            yield Bound(name, "videos", rows, measure, "start_up_s", "s", "most", seconds)
+        elif kind in ("fct", "page"):
             sizes: Literal["all", "pages"] = "all" if kind == "fct" else "pages"
             seconds, column = limit / 1e9, f"fct_{which}_s"
             yield Bound(name, "completions", rows, measure, column, "s", "most", seconds, sizes)
@@ -40,7 +45,9 @@ def _bounds(scenario: Resolved, name: str, sla: Sla) -> Iterator[Bound]:
             yield Bound(name, table, rows, measure, f"{measure}_s", "s", "most", limit / 1e9)
     for measure in AtLeast.model_fields:
         limit = getattr(sla.at_least, measure)
-        if limit is not None:
+        if limit is not None and measure == "mos":
+            yield Bound(name, "calls", rows, measure, measure, "MOS", "least", limit)
+        elif limit is not None:
             column = f"{measure}_bit_s"
             yield Bound(name, table, rows, measure, column, "bit/s", "least", float(limit))
 

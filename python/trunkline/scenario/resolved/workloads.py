@@ -17,13 +17,14 @@ REQUESTS = ".requests"
 
 
 def workloads(scenario: Resolved, problems: Problems) -> None:
-    """Adds a flow of requests for each flow of pages, and reads the files that workloads name."""
+    """Adds flows of requests for pages and films, and reads the files that workloads name."""
     for name, flow in list(scenario.flows.items()):
         if not isinstance(flow, Tcp):
             continue
         at: Path = ("flows", name)
-        if flow.pages is not None:
+        if flow.pages is not None or flow.video is not None:
             _requests(scenario, name, flow, problems)
+        if flow.pages is not None:
             _size(scenario, flow.pages.main, (*at, "pages", "main"), problems)
             _size(scenario, flow.pages.embedded, (*at, "pages", "embedded"), problems)
         its = flow.transfers
@@ -49,7 +50,7 @@ def _requests(scenario: Resolved, name: str, flow: Tcp, problems: Problems) -> N
         problems.add("duplicate-name", ("flows", requests), message, at_key=True)
         return
     said: dict[str, Any] = {key: getattr(flow, key) for key in flow.model_fields_set}
-    said |= {"from_": flow.to, "to": flow.from_, "pages": None}
+    said |= {"from_": flow.to, "to": flow.from_, "pages": None, "video": None}
     scenario.flows[requests] = Tcp.model_construct(None, **said)
     scenario.requests[requests] = name
     scenario.origins["flows", requests] = ("flows", name)

@@ -7,7 +7,7 @@ mod timing;
 
 use crate::support::*;
 use trunkline_agent::tcp::{TcpConfig, Variant};
-use trunkline_engine::network::{Agent, Measure};
+use trunkline_engine::network::{Agent, Measure, Scripted};
 use trunkline_packet::flag;
 
 /// A flow over one link of `rate_bit_s` and `delay_ns` each way, behind a queue of `packets`.

@@ -100,3 +100,25 @@ fn rfc6298_s5_3_the_timer_runs_from_the_last_new_acknowledgement() {
     let last_ack = ROUND + 2 * 8_320; // of the third segment
     assert_eq!(resent(&run), [(last_ack + SECOND, 3)]);
 }
+
+/// The same by script: the first copy of the last segment is lost on the wire, the second is not.
+#[test]
+fn rfc6298_s5_3_a_segment_lost_by_script_is_resent_when_the_timer_says() {
+    let config = TcpConfig {
+        initial_window: 4.0,
+        size_bytes: Some(4000),
+        rto_min_ns: SECOND,
+        ..tcp(Variant::NewReno)
+    };
+    let mut lab = fast(config);
+    lab.network.links[0].scripted = vec![Scripted { flow: 0, seq: 3, times: 1 }];
+    lab.lasting(0, 3 * SECOND);
+    let run = lab.trace(1);
+    assert_eq!(resent(&run), [(ROUND + 2 * 8_320 + SECOND, 3)]);
+    assert_eq!(run.flow(0, "goodput_bytes"), 4000.0);
+    // Lost twice: again after the doubled timer (5.5).
+    lab.network.links[0].scripted[0].times = 2;
+    lab.lasting(0, 5 * SECOND);
+    let again = ROUND + 2 * 8_320 + SECOND;
+    assert_eq!(resent(&lab.trace(1)), [(again, 3), (again + 2 * SECOND, 3)]);
+}

@@ -1,0 +1,34 @@
+//! Calls, as the compiled network has them.
+
+use serde::{Deserialize, Serialize};
+
+/// A call: what its receiver does with packets, and what the codec is worth (ITU-T G.107). The
+/// engine counts what comes too late to be played; the rest is for whoever reads its results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// Name of the codec.
+    pub codec: String,
+    /// A packet is played this long after it was sent; one that comes later is lost to the call [ns].
+    pub playout_ns: u64,
+    /// Packetization and look-ahead before a packet is sent [ns].
+    pub codec_ns: u64,
+    /// Equipment impairment factor without loss; none = not known.
+    pub ie: Option<f64>,
+    /// Packet-loss robustness factor; none = not known.
+    pub bpl: Option<f64>,
+    /// Burst ratio of losses [> 0]; 1 = at random.
+    pub burst_ratio: f64,
+    /// Which formula makes delay an impairment.
+    pub delay_formula: DelayFormula,
+}
+
+/// Formulas of the impairment by delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DelayFormula {
+    /// Idd of ITU-T G.107 clause 7.4.
+    G107,
+    /// Cole and Rosenbluth 2001: a straight line with a bend at 177.3 ms.
+    Simplified,
+}

@@ -1,0 +1,113 @@
+"""Flows of a capture: UDP datagram by datagram, TCP as sizes and think times.
+
+What TCP sent depended on the network it crossed, so its segments are not replayed: what one side
+wrote until it paused or the other side answered is one transfer, and the run's own TCP carries it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from trunkline.importers.traffic.capture import TCP, UDP, Packet
+
+__all__ = ["Replayed", "replay"]
+
+SMALLEST = 28
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One direction of a conversation.
+
+    Attributes
+    ----------
+    name : str
+        ``udp-1``, ``tcp-2``, ... in the order of their first packets.
+    key : tuple
+        Addresses, protocol and ports.
+    source, target : str
+        Nodes.
+    rows : list of (int, int)
+        Time since the first packet of the capture [ns], and size [B]: IP bytes of a datagram,
+        application bytes of a transfer.
+    """
+
+    name: str
+    key: tuple[str, str, int, int, int]
+    source: str
+    target: str
+    rows: list[tuple[int, int]]
+
+    @property
+    def is_tcp(self) -> bool:
+        """Whether its rows are transfers."""
+        return self.key[2] == TCP
+
+    def to_csv(self) -> str:
+        """Its schedule: a header and a line a row, values with their units."""
+        lines = [f"{time} ns,{size} B" for time, size in self.rows]
+        return "\n".join(["time,size", *lines]) + "\n"
+
+    def to_dict(self) -> dict[str, object]:
+        """Its entry in `flows` of a scenario, whose schedule is in ``NAME.csv``."""
+        ends = {"from": self.source, "to": self.target}
+        listed = {"arrivals": "schedule", "schedule": f"{self.name}.csv"}
+        if self.is_tcp:
+            return {"agent": "tcp", **ends, "transfers": listed}
+        return {"agent": "udp", **ends, **listed}
+
+
+def replay(
+    packets: Iterable[Packet],
+    *,
+    nodes: Mapping[str, str] | None = None,
+    think_ns: int = 200_000_000,
+) -> list[Replayed]:
+    """Sort the packets of a capture into flows.
+
+    Parameters
+    ----------
+    packets : iterable of Packet
+        From `capture.packets`.
+    nodes : mapping of str to str, optional
+        Node of each address; packets of other addresses are left out. None: nodes are called by
+        their addresses.
+    think_ns : int
+        A pause of TCP's sender that is longer ends a transfer [ns].
+
+    Returns
+    -------
+    list of Replayed
+        In the order of their first packets. Packets between two addresses of one node, and
+        directions of TCP without data, are left out.
+    """
+    rows: dict[tuple[str, str, int, int, int], list[tuple[int, int]]] = {}
+    last: dict[tuple[str, str, int, int, int], int] = {}
+    turn: dict[tuple[object, ...], tuple[str, str, int, int, int]] = {}
+    first: int | None = None
+    for packet in sorted(packets, key=lambda each: each.time_ns):
+        ends = [nodes.get(each) if nodes is not None else each for each in packet.key[:2]]
+        if None in ends or ends[0] == ends[1]:
+            continue
+        first = packet.time_ns if first is None else first
+        time, key = packet.time_ns - first, packet.key
+        if packet.protocol == UDP:
+            rows.setdefault(key, []).append((time, max(SMALLEST, packet.ip_bytes)))
+            continue
+        if packet.payload == 0:
+            continue
+        talk = frozenset(((packet.source, packet.ports[0]), (packet.destination, packet.ports[1])))
+        its = rows.setdefault(key, [])
+        paused = time - last.get(key, time) > think_ns
+        if not its or paused or turn.get((talk,)) != key:
+            its.append((time, packet.payload))
+        else:
+            its[-1] = (its[-1][0], its[-1][1] + packet.payload)
+        last[key], turn[talk,] = time, key
+    made = []
+    for number, (key, listed) in enumerate(rows.items(), 1):
+        name = f"{'tcp' if key[2] == TCP else 'udp'}-{number}"
+        source, target = ((nodes or {}).get(each, each) for each in key[:2])
+        made.append(Replayed(name, key, source, target, listed))
+    return made

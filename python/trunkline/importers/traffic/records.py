@@ -1,0 +1,88 @@
+"""Records of flows (NetFlow, IPFIX, sFlow as CSV) as demands between nodes."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from fractions import Fraction
+
+from trunkline.scenario import units
+from trunkline.scenario.units import UnitError
+
+__all__ = ["RecordError", "demands"]
+
+_NAMES = {
+    "from": ("from", "source", "src", "sa", "srcaddr", "source_address"),
+    "to": ("to", "destination", "dst", "da", "dstaddr", "destination_address"),
+    "bytes": ("bytes", "ibyt", "octets", "in_bytes", "doctets"),
+    "class": ("class", "dscp"),
+}
+"""What columns are called by us, nfdump and flow-tools."""
+
+
+class RecordError(ValueError):
+    """A file that holds no records of flows."""
+
+
+def demands(content: str, *, over: str, nodes: Mapping[str, str] | None = None) -> tuple[str, int]:
+    """The table of demands that records of flows amount to.
+
+    Parameters
+    ----------
+    content : str
+        CSV: columns for source, destination and bytes, and class if wanted.
+    over : str
+        Time that the records cover: ``5 min``.
+    nodes : mapping of str to str, optional
+        Node of each address; records of other addresses are left out. None: nodes are called by
+        their addresses.
+
+    Returns
+    -------
+    (str, int)
+        CSV with the columns from, to, rate and, if there are any, class, as `demands: {file: ...}`
+        reads it; and the number of records left out.
+
+    Raises
+    ------
+    RecordError
+        A column is missing or a value is no number, with its line.
+    """
+    try:
+        span = units.parse_time(over, lowest=1)
+    except UnitError as error:
+        raise RecordError(f"--over: {error}") from None
+    rows = csv.reader(content.splitlines())
+    header = [each.strip().lower() for each in next(rows, [])]
+    place = {ours: _column(header, names) for ours, names in _NAMES.items()}
+    for ours in ("from", "to", "bytes"):
+        if place[ours] is None:
+            raise RecordError(f"line 1: no column for {ours}: one of {', '.join(_NAMES[ours])}")
+    sums: dict[tuple[str, ...], int] = {}
+    left_out = 0
+    for row in rows:
+        if not row:
+            continue
+        try:
+            ends = [row[place[key] or 0].strip() for key in ("from", "to")]
+            size = int(row[place["bytes"] or 0])
+            more = [row[place["class"]].strip()] if place["class"] is not None else []
+        except (IndexError, ValueError):
+            raise RecordError(f"line {rows.line_num}: bytes is a whole number") from None
+        found = [nodes.get(each) if nodes is not None else each for each in ends]
+        if None in found or found[0] == found[1] or size <= 0:
+            left_out += 1
+            continue
+        key = (*(str(each) for each in found), *more)
+        sums[key] = sums.get(key, 0) + size
+    if not sums:
+        raise RecordError("no record between two nodes")
+    lines = ["from,to,rate" + (",class" if place["class"] is not None else "")]
+    for key, size in sums.items():
+        rate = max(1, round(Fraction(size * 8 * 10**9, span)))
+        lines.append(",".join([*key[:2], f"{rate} bit/s", *key[2:]]))
+    return "\n".join(lines) + "\n", left_out
+
+
+def _column(header: list[str], names: tuple[str, ...]) -> int | None:
+    return next((header.index(name) for name in names if name in header), None)

@@ -1,0 +1,148 @@
+"""Columns of tables: name, type, unit and title of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["str", "i64", "f64"]
+Origin = Literal["name", "counted", "averaged", "derived"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One column.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column; ends in the unit where there is one.
+    kind : {"str", "i64", "f64"}
+        Arrow type: string, int64 or double.
+    origin : {"name", "counted", "averaged", "derived"}
+        A name from the scenario, an integer of the engine, an average of the engine, or computed
+        here from the others.
+    about : str
+        What it holds; when it is null.
+    """
+
+    name: str
+    kind: Kind
+    origin: Origin
+    about: str
+
+    @property
+    def in_json(self) -> bool:
+        """Whether JSON carries it: base units only, so nanoseconds are left to the tables."""
+        return not self.name.endswith("_ns")
+
+    @property
+    def in_hash(self) -> bool:
+        """Whether the results hash covers it: names and integers, never floats."""
+        return self.origin in ("name", "counted")
+
+    @property
+    def unit(self) -> str:
+        """``bit/s``, ``s``, ``ns``, ``B``, ``%`` (of a share of 1); empty for names and numbers."""
+        if self.name.endswith(("_ratio", "utilisation", "share")):
+            return "%"
+        if "bytes" in self.name:
+            return "B"
+        return next((unit for end, unit in _UNITS.items() if self.name.endswith(end)), "")
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the sum over rows means something: counts and rates, not delays or extremes."""
+        extreme = any(word in self.name for word in ("_max", "_min", "_mean", *_SCORES))
+        return self.kind != "str" and self.unit in ("", "B", "bit/s") and not extreme
+
+    @property
+    def title(self) -> str:
+        """Head of the column in tables for people."""
+        return _TITLES.get(self.name, self.name.replace("_", " "))
+
+
+_SCORES = ("_index", "mos", "r_factor", "slowdown", "impairment")
+"""Numbers without a unit of which a sum means nothing."""
+_UNITS = {"_bit_s": "bit/s", "_ns": "ns", "_s": "s"}
+_TITLES = {
+    "dscp": "DSCP",
+    "offered_bit_s": "offered",
+    "throughput_bit_s": "throughput",
+    "goodput_bit_s": "goodput",
+    "loss_ratio": "loss",
+    "delay_mean_s": "delay",
+    "delay_p99_s": "p99",
+    "delay_max_s": "max",
+    "jitter_s": "jitter",
+    "retransmissions": "resent",
+    "utilisation": "use",
+    "packets_offered": "offered",
+    "packets_dropped": "dropped",
+    "wait_mean_s": "wait",
+    "queue_mean_packets": "queue",
+    "queue_max_packets": "queue max",
+    "jain_index": "Jain",
+    "mouth_to_ear_s": "mouth to ear",
+    "late_ratio": "late",
+    "r_factor": "R",
+    "mos": "MOS",
+    "start_up_s": "start-up",
+    "stalled_s": "stalled",
+    "stall_ratio": "stalled",
+    "bit_rate_bit_s": "bit rate",
+    "fct_mean_s": "mean",
+    "fct_p50_s": "p50",
+    "fct_p95_s": "p95",
+    "fct_p99_s": "p99",
+    "slowdown_mean": "slowdown",
+    "slowdown_p99": "p99 of it",
+}
+
+
+def name(name: str, about: str) -> Field:
+    """A name from the scenario."""
+    return Field(name, "str", "name", about)
+
+
+def count(name: str, about: str) -> Field:
+    """An integer of the engine."""
+    return Field(name, "i64", "counted", about)
+
+
+def mean(name: str, about: str) -> Field:
+    """An average of the engine."""
+    return Field(name, "f64", "averaged", about)
+
+
+def derived(name: str, about: str) -> Field:
+    """What is computed from the others."""
+    return Field(name, "f64", "derived", about)
+
+
+def delays(null: str, jitter: str, *, of: str = "one-way delay") -> tuple[Field, ...]:
+    """Measures of delay in ns, each with the rule for when it is null."""
+    later = [("p95", "95"), ("p99", "99"), ("p999", "99.9")]
+    return (
+        mean("delay_mean_ns", f"mean {of}; {null}"),
+        count("delay_min_ns", f"minimum {of}; {null}"),
+        count("delay_max_ns", f"maximum {of}; {null}"),
+        count("delay_p50_ns", f"median {of}; {null}"),
+        count("delay_p90_ns", f"90th percentile of the {of}; {null}"),
+        *(
+            count(f"delay_{name}_ns", f"{share}th percentile of it; {null}")
+            for name, share in later
+        ),
+        mean("jitter_ns", f"{jitter}; {null}"),
+    )
+
+
+def twins(*fields: Field) -> tuple[Field, ...]:
+    """The same in seconds; after the percentiles, the range of the delay."""
+    made = []
+    for field in fields:
+        if field.name == "jitter_ns":
+            null = field.about.rpartition("; ")[2]
+            made.append(derived("delay_range_s", f"maximum less minimum one-way delay; {null}"))
+        made.append(derived(field.name.removesuffix("_ns") + "_s", field.about))
+    return tuple(made)

@@ -1,0 +1,99 @@
+"""Calls: codecs, talk spurts and what the E-model needs to know of them."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.fields import Factor, PositiveTime, Switch, Time, invalid, kind, numeric
+
+__all__ = ["CODECS", "PAUSE_NS", "TALK_NS", "Call", "Codec", "datagram_bytes"]
+
+TALK_NS, PAUSE_NS = 1_004_000_000, 1_587_000_000
+"""Mean talk spurt and pause of ITU-T P.59 [ns]; both are exponential here."""
+RTP_UDP_IP = 40
+"""Headers of a packet: RTP 12, UDP 8, IP 20 [B]."""
+
+
+@dataclass(frozen=True)
+class Codec:
+    """A speech codec.
+
+    Attributes
+    ----------
+    rate_bit_s : int
+        Rate of its frames [bit/s].
+    look_ahead_ns : int
+        What it hears beyond a frame before it codes it [ns].
+    ie, bpl : float or None
+        Impairment factor without loss and packet-loss robustness (ITU-T G.113 appendix I); None:
+        the recommendation has none.
+    """
+
+    rate_bit_s: int
+    look_ahead_ns: int
+    ie: float | None
+    bpl: float | None
+
+
+CODECS = {
+    "g711": Codec(64_000, 0, 0.0, 4.3),
+    "g711-plc": Codec(64_000, 0, 0.0, 25.1),
+    "g729a": Codec(8000, 5_000_000, 11.0, 19.0),
+    "opus": Codec(24_000, 6_500_000, None, None),
+}
+"""By name: G.711 without and with loss concealment, G.729 annex A, Opus (RFC 6716)."""
+
+
+def _impairment(value: Any) -> float:
+    if isinstance(value, bool) or not numeric(value) or isinstance(value, str):
+        raise invalid("type", "a factor of the E-model is a number such as 11", given=kind(value))
+    if not 0 <= value <= 100:
+        raise invalid("range", "a factor of the E-model must be from 0 to 100", given=value)
+    return float(value)
+
+
+Impairment = Annotated[
+    float,
+    BeforeValidator(_impairment),
+    WithJsonSchema(
+        {"anyOf": [{"type": "number", "minimum": 0, "maximum": 100}, {"type": "string"}]}
+    ),
+]
+
+
+class Call(Element):
+    """One direction of a call: its packets, and how they are played at the other end."""
+
+    codec: Literal["g711", "g711-plc", "g729a", "opus"] = Field(
+        default="g711", description="Codec: its rate, and its factors in the E-model."
+    )
+    packet: PositiveTime = Field(default=20_000_000, description="Speech in one packet.")
+    silence: Switch = Field(
+        default=True,
+        description="Nothing is sent in pauses: exponential talk spurts and pauses with the means "
+        "of ITU-T P.59, 1.004 and 1.587 s; off: packets all the time.",
+    )
+    playout: Time = Field(
+        default=60_000_000,
+        description="A packet is played this long after it was sent; one that comes later is lost.",
+    )
+    delay_formula: Literal["g107", "simplified"] = Field(
+        default="g107",
+        description="Impairment by delay: Idd of ITU-T G.107, or 0.024 d + 0.11 (d - 177.3 ms)+.",
+    )
+    burst_ratio: Factor = Field(
+        default=1.0, description="Burst ratio of losses in the E-model; 1: at random."
+    )
+    ie: Impairment | None = Field(
+        default=None, description="Impairment factor in place of the codec's."
+    )
+    bpl: Impairment | None = Field(
+        default=None, description="Packet-loss robustness in place of the codec's."
+    )
+
+
+def datagram_bytes(call: Call) -> float:
+    """IP bytes of a packet, whole or not [B]."""
+    return CODECS[call.codec].rate_bit_s * call.packet / 8e9 + RTP_UDP_IP
