@@ -74,6 +74,34 @@ def test_solve_writes_scenario_picture_page_and_json(trunkline, net, tmp_path):
     assert placed["methods"][0]["mlu"] == pytest.approx(0.9)
 
 
+def test_a_report_shows_planned_beside_measured_load_and_the_scale(trunkline, net, tmp_path):
+    trunkline("import", "network", net, "-o", "net.yaml")
+    trunkline("te", "place", "net.yaml", "-o", "placed.yaml")
+    placed = (tmp_path / "placed.yaml").read_text("utf-8")
+    (tmp_path / "placed.yaml").write_text(placed + "scale: 50 %\n", "utf-8")
+    done = trunkline("run", "placed.yaml", "--out", "r")
+    assert done.returncode == 0, done.stderr
+    words = "a run has 50 % of these rates: queueing times there are 2 times as long"
+    assert words in done.stderr
+    said = json.loads(trunkline("run", "placed.yaml", "--json").stdout)
+    assert said["scale"] == 0.5
+    plan = json.loads((tmp_path / "r" / "plan.json").read_text("utf-8"))
+    assert plan["methods"][0]["method"] == "placed"
+    page = (tmp_path / "r" / "report.html").read_text("utf-8")
+    for word in (
+        'id="x0-engineering"',
+        "data:image/svg+xml;base64,",
+        "Maximum link utilisation by method",
+        "planned and measured load",
+        "This run has 50 % of the rates of the network",
+    ):
+        assert word in page
+    (tmp_path / "r" / "plan.json").write_text("[]", "utf-8")
+    done = trunkline("report", "r", "--out", "again.html")
+    assert done.returncode == 2
+    assert "plan.json is damaged" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -175,13 +175,25 @@ def command(
     if out is not None:
         from trunkline.results import store
 
-        folder = store.write(results, out, network_json=network.to_json(), overwrite=overwrite)
+        folder = store.write(
+            results,
+            out,
+            network_json=network.to_json(),
+            plan_json=_plan(scenario),
+            overwrite=overwrite,
+        )
         click.echo(f"results written to {folder}", err=True)
+    if scenario.scale != 1:
+        from trunkline.cli.te_common import scaling
+
+        click.echo(scaling(scenario.scale), err=True)
     capture.write(results[0], network)
     levels = _levels(scenario, results)
     if as_json:
         about = to_json(results, interval=interval)
         about["slas"] = [level.to_json() for level in levels]
+        if scenario.scale != 1:
+            about["scale"] = scenario.scale
         if reached is not None:
             about["precision"] = {"wanted": until_ci, **asdict(reached)}
         if pilot is not None:
@@ -201,6 +213,17 @@ def command(
         write_report(folder)
     if judge and not all(level.met for level in levels):
         click.get_current_context().exit(Status.NOT_HELD)
+
+
+def _plan(scenario: Scenario) -> str | None:
+    """The plan that the report shows; None where nothing is planned."""
+    import json
+
+    from trunkline.planning import engineered, place
+
+    if not engineered(scenario):
+        return None
+    return json.dumps(place(scenario, thorough=False).to_dict())
 
 
 def _levels(scenario: Scenario, results: list[Results]) -> list[Level]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
+from trunkline.cli import te_common as common
 from trunkline.cli.common import echo_json, echo_tables, scenario_options
-
-FILE = click.Path(dir_okay=False)
 
 
 @click.command("solve", short_help="Compare routings with the optimum.")
@@ -30,11 +29,7 @@ FILE = click.Path(dir_okay=False)
     show_default=True,
     help="Weight vectors that the search for IGP weights looks at.",
 )
-@click.option("-o", "--out", type=FILE, help="New scenario with these paths or metrics.")
-@click.option("--picture", type=FILE, help="Utilisation map, as .svg.")
-@click.option("--report", type=FILE, help="Page with map and tables, .html.")
-@click.option("--overwrite", is_flag=True, help="Replace earlier files.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@common.outputs("New scenario with these paths or metrics.", "Utilisation map, as .svg.")
 def solve(
     file: str,
     overrides: tuple[str, ...],
@@ -54,7 +49,6 @@ def solve(
     `igp-weights` sets metrics for equal-cost multipath; both are heuristics, their gap says how
     good they are. Paths of FILE and their constraints are not looked at.
     """
-    from trunkline.cli import te_command as common
     from trunkline.planning import solve as optimise
     from trunkline.planning import solved
 
@@ -71,7 +65,7 @@ def solve(
         raise click.UsageError(f"{file}: {error}.") from error
     if out is not None and text is not None:
         common.write_text(scenario, file, out, text)
-    common.draw(scenario, found, picture, report)
+    common.draw_plan(scenario, found, picture, report)
     if as_json:
         echo_json({"schema": common.JSON_SCHEMA} | found.to_dict())
         return

@@ -81,7 +81,7 @@ def survive(
     """
     from pathlib import Path
 
-    from trunkline.cli.te_command import free, leniently
+    from trunkline.cli.te_common import free, leniently
     from trunkline.planning import survived_page as pages
     from trunkline.planning.failures import KINDS, TooMany
     from trunkline.planning.survive import survive as screened
@@ -215,7 +215,7 @@ def show(found: Survival, slas: Sequence[Kept]) -> None:
     if slas:
         last += f"; {broken} of {len(slas)} bounds broken in packets"
     if found.scale != 1:
-        from trunkline.cli.te_command import scaling
+        from trunkline.cli.te_common import scaling
 
         last += f"; {scaling(found.scale)}"
     echo_tables(lambda **kind: draw(tables, last, **kind))

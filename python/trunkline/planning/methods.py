@@ -74,13 +74,13 @@ class Methods:
         self.ideal = te.fortz_thorup.uncapacitated(graph, self.traffic) or 1.0
 
     @property
-    def can_be_bounded(self) -> bool:
-        """Whether the network is small enough to find the optimum."""
+    def size(self) -> Form | None:
+        """How the optimum would be found; None in a network too large for that."""
         try:
-            te.optimum.by_size(self.graph, self.traffic)
+            found: Form = te.optimum.by_size(self.graph, self.traffic)
         except ValueError:
-            return False
-        return True
+            return None
+        return found
 
     @cached_property
     def optimum(self) -> Optimum:

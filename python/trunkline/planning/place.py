@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from trunkline.te.place import Outcome, Placement
     from trunkline.te.topology import Floats, Topology
 
-__all__ = ["LinkLoad", "PlacedPath", "Plan", "links", "lsp_loads", "place"]
+__all__ = ["LinkLoad", "PlacedPath", "Plan", "engineered", "links", "lsp_loads", "place"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,13 @@ class Plan:
         return asdict(self)
 
 
-def place(scenario: Scenario, *, reoptimise: bool = False) -> Plan:
+def engineered(scenario: Scenario) -> bool:
+    """Whether there is a plan to show: demands, computed paths, or another scale."""
+    auto = any(is_auto(path) for path in scenario.paths.values())
+    return bool(scenario.demands) or auto or scenario.scale != 1
+
+
+def place(scenario: Scenario, *, reoptimise: bool = False, thorough: bool = True) -> Plan:
     """Place every path of a scenario, computed or written.
 
     Parameters
@@ -122,6 +128,8 @@ def place(scenario: Scenario, *, reoptimise: bool = False) -> Plan:
         placed are to be listed, not an error.
     reoptimise : bool
         Whether computed paths then move off the busiest link, within their constraints.
+    thorough : bool
+        Whether to compute the bound in networks where that takes more than a moment too.
 
     Returns
     -------
@@ -145,7 +153,7 @@ def place(scenario: Scenario, *, reoptimise: bool = False) -> Plan:
         found["reoptimised"] = base + lsp_loads(full, graph, made)
     loads = list(found.values())[-1]
     return Plan(
-        _methods(full, graph, found),
+        _methods(full, graph, found, thorough),
         tuple(_path(full, graph, each) for each in made.outcomes),
         links(full, graph, made, loads),
         scenario.scale,
@@ -201,9 +209,11 @@ def links(
     )
 
 
-def _methods(scenario: Resolved, graph: Topology, found: dict[str, Floats]) -> tuple[Method, ...]:
+def _methods(
+    scenario: Resolved, graph: Topology, found: dict[str, Floats], thorough: bool
+) -> tuple[Method, ...]:
     """The plan beside routing by the IGP and the optimum."""
     ways = Methods(scenario, graph)
-    bounded = bool(scenario.demands) and ways.can_be_bounded
+    bounded = bool(scenario.demands) and ways.size in ("arcs", *["paths", "frank-wolfe"] * thorough)
     own = [ways.row(name, loads, ways.single if bounded else None) for name, loads in found.items()]
     return (*own, *(ways.usual() if bounded else ()))

@@ -18,6 +18,10 @@ from trunkline.results.render import printable
 WIDTH = 960.0
 LEAST_HEIGHT, MOST_HEIGHT = 120.0, 760.0
 MARGIN_X, MARGIN_Y = 70.0, 56.0
+LETTER = 7.2
+"""Width of a letter of a name, about."""
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
 SLOT = 5.0
 """Distance between paths beside each other."""
 MOST_LISTED = 24
@@ -42,6 +46,20 @@ class Canvas:
     radius: float
     parts: list[str] = field(default_factory=list)
     taken: dict[tuple[str, str], int] = field(default_factory=dict)
+    names: list[Box] = field(default_factory=list)
+
+    def hidden(self, box: Box) -> tuple[int, int]:
+        """How many names, and how many nodes, a name there would hide."""
+        rim = self.radius
+        nodes = [(x - rim, y - rim, x + rim, y + rim) for x, y in self.points.values()]
+        names, circles = (
+            sum(
+                box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
+                for other in others
+            )
+            for others in (self.names, nodes)
+        )
+        return names, circles
 
     def segment(self, ends: tuple[str, str], offset: float) -> tuple[Place, Place]:
         """A line between two nodes, from rim to rim, shifted to the right of its direction."""
@@ -259,8 +277,25 @@ def node(canvas: Canvas, name: str, *, host: bool) -> None:
         place = f'x="{x:.1f}" y="{y + 4.5:.1f}"'
     else:
         shown = shown if len(shown) <= 16 else shown[:15] + "…"
-        place = f'class="halo" x="{x:.1f}" y="{y + r + 15:.1f}"'
+        place = f'class="halo" {_beside(canvas, x, y, shown)}'
     canvas.parts.append(f'<text text-anchor="middle" {place}>{escape(shown)}</text>')
+
+
+def _beside(canvas: Canvas, x: float, y: float, shown: str) -> str:
+    """Where a name stands: below its node, or on the first side where it hides least."""
+    half, r = LETTER * len(shown) / 2, canvas.radius
+    # The middle of the name and its base line.
+    sides = [
+        (x, y + r + 15),
+        (x, y - r - 5),
+        (x + r + 4 + half, y + 4.5),
+        (x - r - 4 - half, y + 4.5),
+    ]
+    boxes = [(at - half, base - 11, at + half, base + 2) for at, base in sides]
+    inside = [n for n, box in enumerate(boxes) if box[0] >= 0 and box[2] <= WIDTH] or [0]
+    chosen = min(inside, key=lambda n: canvas.hidden(boxes[n]))
+    canvas.names.append(boxes[chosen])
+    return f'x="{sides[chosen][0]:.1f}" y="{sides[chosen][1]:.1f}"'
 
 
 def _legend(canvas: Canvas, ways: tuple[Way, ...], more: int, height: float) -> float:

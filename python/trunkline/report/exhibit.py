@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from trunkline.report import watch
 from trunkline.results import Results, store
@@ -31,12 +31,15 @@ class Exhibit:
         The compiled network.
     runs : list of Results
         One run a seed.
+    plan : mapping, optional
+        Of its traffic engineering, as ``te place --json`` prints it.
     """
 
     title: str
     about: str
     network: Network
     runs: list[Results]
+    plan: Mapping[str, Any] | None = None
 
     @classmethod
     def read(cls, folder: Path, title: str = "", about: str = "") -> Exhibit:
@@ -56,7 +59,10 @@ class Exhibit:
             msg = f"{file} is damaged: it holds no compiled network"
             raise store.Unreadable(msg)
         stored = cast("Network", network)
-        return cls(title or str(network["name"]), about, stored, store.read(folder))
+        plan = store.read_json(folder / store.PLAN) if (folder / store.PLAN).is_file() else None
+        if plan is not None and not {"methods", "paths", "links", "scale"} <= plan.keys():
+            raise store.Unreadable(f"{folder / store.PLAN} is damaged: it holds no plan")
+        return cls(title or str(network["name"]), about, stored, store.read(folder), plan)
 
     @property
     def first(self) -> Results:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.report import (
     charts,
+    engineering,
     grids,
     packets,
     replay,
@@ -50,6 +51,7 @@ class View:
     replayed: bool
     fails: bool
     window: dict[str, Any] | None
+    engineering: engineering.Engineering | None
     facts: list[verdict.Fact]
     figures: list[verdict.Figure]
     asked: list[verdict.Said]
@@ -96,6 +98,7 @@ def view(exhibit: Exhibit, key: str) -> View:
         played is not None,
         played is not None and bool(played["down"]),
         window,
+        engineering.of(exhibit),
         verdict.of_run(exhibit),
         verdict.figures_of_run(exhibit),
         verdict.asked(exhibit.first.provenance.scenario),

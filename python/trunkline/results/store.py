@@ -20,6 +20,7 @@ from trunkline.results.tables import SCHEMAS, Field
 FORMAT = 1
 RUN = "run.json"
 NETWORK = "network.json"
+PLAN = "plan.json"
 
 
 class Unreadable(ValueError):
@@ -31,6 +32,7 @@ def write(
     directory: str | Path,
     *,
     network_json: str | None = None,
+    plan_json: str | None = None,
     overwrite: bool = False,
 ) -> Path:
     """Write runs of one scenario into a new folder.
@@ -43,6 +45,8 @@ def write(
         Folder to make; its parents are made too.
     network_json : str, optional
         The compiled network, kept beside the tables.
+    plan_json : str, optional
+        The plan of its traffic engineering, kept beside them too.
     overwrite : bool, default False
         Replace the folder if it holds earlier results.
 
@@ -61,7 +65,7 @@ def write(
         raise ValueError(msg)
 
     def fill(folder: Path) -> None:
-        _fill(folder, runs, network_json)
+        _fill(folder, runs, network_json, plan_json)
 
     return folders.replace(directory, fill, marker=RUN, overwrite=overwrite)
 
@@ -139,7 +143,9 @@ def _runs(folder: Path, about: dict[str, Any], frames: dict[str, Any]) -> list[R
     return runs
 
 
-def _fill(folder: Path, runs: Sequence[Results], network_json: str | None) -> None:
+def _fill(
+    folder: Path, runs: Sequence[Results], network_json: str | None, plan_json: str | None
+) -> None:
     import polars as pl
 
     for name in SCHEMAS:
@@ -169,6 +175,8 @@ def _fill(folder: Path, runs: Sequence[Results], network_json: str | None) -> No
     folders.write_text(folder / RUN, json.dumps(about, indent=2, sort_keys=True) + "\n")
     if network_json is not None:
         folders.write_text(folder / NETWORK, network_json + "\n")
+    if plan_json is not None:
+        folders.write_text(folder / PLAN, plan_json + "\n")
 
 
 def _frame(folder: Path, name: str) -> Any:

@@ -42,6 +42,9 @@ class Row:
 def read(name: str, folder: str | None) -> list[Row]:
     """Reads a CSV file with the columns ``from``, ``to``, ``rate`` and, if wanted, ``class``.
 
+    Or a square matrix: an empty first cell, then the nodes; each further line a node, then what it
+    offers to each. The diagonal and empty cells do not count.
+
     Parameters
     ----------
     name : str
@@ -71,9 +74,13 @@ def rows(lines: Iterable[str]) -> list[Row]:
         A line that is no demand.
     """
     table = csv.reader(lines)
-    header = [each.strip().lower() for each in next(table, [])]
+    first = [each.strip() for each in next(table, [])]
+    if len(first) > 2 and not first[0]:
+        return _square(table, first[1:])
+    header = [each.lower() for each in first]
     if sorted(header) not in (sorted(COLUMNS), sorted([*COLUMNS, "class"])):
-        raise BesideError("the first line must name the columns from, to and rate, and class", 1)
+        message = "the first line must name the columns from, to and rate, and class"
+        raise BesideError(f"{message}; or be empty, then the nodes of a square matrix", 1)
     source, target, rate = (header.index(each) for each in COLUMNS)
     class_ = header.index("class") if "class" in header else None
     found = []
@@ -86,6 +93,31 @@ def rows(lines: Iterable[str]) -> list[Row]:
         kind = "" if class_ is None else words[class_]
         load = _rate(words[rate], table.line_num)
         found.append(Row(words[source], words[target], load, kind, table.line_num))
+    if not found:
+        raise BesideError("holds no demand")
+    return found
+
+
+def _square(table: Iterable[list[str]], names: list[str]) -> list[Row]:
+    """Rows of a square matrix: a line a source, which it begins with; a column a destination."""
+    found: list[Row] = []
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if twice is not None:
+        raise BesideError(f"node {twice} has two columns", 1)
+    seen: set[str] = set()
+    for line, row in enumerate(table, 2):
+        if not row:
+            continue
+        source, *values = [each.strip() for each in row]
+        if len(values) != len(names):
+            raise BesideError(f"a node and {len(names)} values are expected", line)
+        if source in seen or source not in names:
+            what = "two lines" if source in seen else "no column"
+            raise BesideError(f"node {source} has {what}", line)
+        seen.add(source)
+        for target, value in zip(names, values, strict=True):
+            if value not in ("", "0") and source != target:
+                found.append(Row(source, target, _rate(value, line), "", line))
     if not found:
         raise BesideError("holds no demand")
     return found

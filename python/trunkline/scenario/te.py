@@ -75,6 +75,11 @@ class Te(Element):
         description="Bandwidth constraint of each class type over the maximum reservable "
         "bandwidth; with a model.",
     )
+    threshold: Factor | None = Field(
+        default=None,
+        description="With `mar`: what a class type above its constraint leaves free for the "
+        "others, over the maximum reservable bandwidth (RFC 4126 section 4).",
+    )
     order: Literal["priority", "listed"] = Field(
         default="priority",
         description="Paths are placed by setup priority, then bandwidth from the largest, then "

@@ -18,7 +18,7 @@ from scipy.sparse import block_diag, csc_array, hstack, identity, vstack
 
 from trunkline.te.fortz_thorup import SLOPES, WIDTHS
 from trunkline.te.highs import solve
-from trunkline.te.optimum import Optimum, checked
+from trunkline.te.optimum import Optimum, checked, proven
 from trunkline.te.topology import Floats, Ints, Path, Topology
 
 DUST = 1e-9
@@ -110,7 +110,7 @@ def minimum_utilisation(topology: Topology, traffic: Floats) -> Optimum:
     mlu = float((loads / topology.capacity).max())
     # Duality: what conservation is worth is the value of the program.
     bound = float(found.eqlin.marginals @ its.supply)
-    return Optimum("arcs", mlu, min(bound, mlu), loads, shares)
+    return Optimum("arcs", mlu, proven(mlu, bound), loads, shares)
 
 
 def minimum_cost(

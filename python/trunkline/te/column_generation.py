@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from trunkline.te.highs import solve
-from trunkline.te.optimum import Optimum, price_bound, tree_loads
+from trunkline.te.optimum import Optimum, price_bound, proven, tree_loads
 from trunkline.te.spf import trees
 from trunkline.te.topology import Floats, Ints, Path, Topology
 
@@ -124,7 +124,7 @@ def minimum_utilisation(topology: Topology, traffic: Floats) -> Optimum:
         cheaper = np.flatnonzero(cost < paid - 1e-10 * max(float(np.abs(paid).max()), 1e-300))
         if mlu - bound <= CLOSE * mlu or not its.add(last, cheaper):
             break
-    return Optimum("paths", mlu, min(bound, mlu), loads, _shares(its, part), rounds)
+    return Optimum("paths", mlu, proven(mlu, bound), loads, _shares(its, part), rounds)
 
 
 def _prepare(its: _Columns, capacity: Floats, every: Ints) -> float:

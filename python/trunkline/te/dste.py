@@ -5,9 +5,8 @@ R(b, q) is what class type b has reserved at holding priority q, and B_k is band
 
 - ``mam`` (RFC 4125, 4.1): B_c bounds class type c, M bounds all.
 - ``rdm`` (RFC 4127, 4): B_k bounds class types k and above together; B_0 is M.
-- ``mar`` (RFC 4126, 4): M bounds all; a class type at or above its B_c leaves a threshold T free
-for
-  the others.
+- ``mar`` (RFC 4126, 4): M bounds all; a class type above its B_c leaves a threshold T free for the
+  others.
 
 Only reservations with a holding priority numerically up to p are counted for priority p.
 """
@@ -122,7 +121,7 @@ class Pools:
                 np.minimum(free[:, c], left, out=free[:, c])
         if self.model == "mar":
             count = self.types
-            above = held[:, :count] >= self.constraints[arcs, :, None]
+            above = held[:, :count] > self.constraints[arcs, :, None]
             free[:, :count] -= np.where(above, self.threshold[arcs, None, None], 0)
         free[:, self.types :] = 0
         return free

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trunkline.te.optimum import Optimum, price_bound, tree_loads
+from trunkline.te.optimum import Optimum, price_bound, proven, tree_loads
 from trunkline.te.spf import trees
 from trunkline.te.topology import Floats, Topology
 
@@ -66,15 +66,15 @@ def minimum_utilisation(
         use = now / capacity
         price = np.exp(eta * (use - use.max())) / capacity
         price = np.maximum(price, 1e-9 * price.max())
-        target, proven = cheapest(price)
-        bound = max(bound, proven)
+        target, least = cheapest(price)
+        bound = max(bound, least)
         now = now + _length(eta, use, (target - now) / capacity) * (target - now)
         if float((now / capacity).max()) < mlu:
             best = now
         if step % 10 == 0:
             eta = min(eta * 1.3, SHARPEST / mlu)
     mlu = float((best / capacity).max())
-    return Optimum("frank-wolfe", mlu, min(bound, mlu), best, {}, step)
+    return Optimum("frank-wolfe", mlu, proven(mlu, bound), best, {}, step)
 
 
 def _length(eta: float, use: Floats, change: Floats) -> float:

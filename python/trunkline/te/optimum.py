@@ -75,6 +75,22 @@ def gap(value: float, bound: float) -> float | None:
     return over if over > ROUNDING else 0.0
 
 
+def proven(value: float, bound: float) -> float:
+    """A bound, raised to the value where both differ by rounding alone.
+
+    Parameters
+    ----------
+    value, bound : float
+        The bound is at most the value, but for rounding.
+
+    Returns
+    -------
+    float
+        At most the value.
+    """
+    return value if gap(value, bound) == 0.0 else bound
+
+
 def minimum_utilisation(
     topology: Topology, traffic: Floats, form: Form | None = None, close: float = 0.02
 ) -> Optimum:

@@ -35,15 +35,20 @@ def test_unreserved_bandwidth_of_every_te_class_of_RFC_4125_and_4127(model, cons
 
 
 def test_RFC_4126_4_a_class_type_above_its_constraint_leaves_the_threshold():
-    # M = 100, B = 60/30, T = 10. UNRESERVED = M - sum of all - (T once the type is at its B).
+    # M = 100, B = 60/30, T = 10. A request of DBW on CTc is admitted if DBW <= UNRESERVED_BW while
+    # RESERVED_BWc <= BCc, and if DBW <= UNRESERVED_BW - RBW_THRES once RESERVED_BWc > BCc.
     state = Reservations(pools(np.array([100]), "mar", np.array([[60, 30]]), np.array([10])))
     state.hold("a", Reservation((0,), 29, 1, 0))
     assert state.free[0, :2, 0].tolist() == [71, 71]
     state.hold("b", Reservation((0,), 1, 1, 0))
-    assert state.free[0, :2, 0].tolist() == [70, 60]
-    state.hold("c", Reservation((0,), 60, 0, 4))
-    assert state.free[0, :2, 3].tolist() == [70, 60]
-    assert state.free[0, :2, 4].tolist() == [0, 0]
+    assert state.free[0, :2, 0].tolist() == [70, 70]
+    state.hold("c", Reservation((0,), 1, 1, 0))
+    assert state.free[0, :2, 0].tolist() == [69, 59]
+    state.hold("d", Reservation((0,), 60, 0, 4))
+    assert state.free[0, :2, 3].tolist() == [69, 59]
+    assert state.free[0, :2, 4].tolist() == [9, -1]
+    state.hold("e", Reservation((0,), 1, 0, 4))
+    assert state.free[0, :2, 4].tolist() == [-2, -2]
 
 
 def blocking(model, constraints, threshold, loads, units):

@@ -144,7 +144,8 @@ def _pools(scenario: Resolved, graph: "Topology") -> "Pools":
         graph.reservable,
         [constraints.get(each, 1.0) for each in CLASS_TYPES[: max(named, default=0) + 1]],
     )
-    return te.dste.pools(graph.reservable, rules.model, bounds)
+    spare = te.dste.shares(graph.reservable, [rules.threshold or 0.0])[:, 0]
+    return te.dste.pools(graph.reservable, rules.model, bounds, spare)
 
 
 def request_of(scenario: Resolved, graph: "Topology", name: str, path: Path) -> "Request":
@@ -296,6 +297,15 @@ def _rules(scenario: Resolved, problems: Problems) -> None:
     if rules.model == "none" and rules.constraints:
         message = "constraints have a meaning with a model"
         problems.add("relation", ("te", "constraints"), message, allowed="mam, rdm, mar")
+    if rules.model == "mar" and rules.threshold is None:
+        message = "mar needs a threshold: without one its constraints do nothing"
+        problems.add("missing-key", ("te", "model"), message)
+    elif rules.model != "mar" and rules.threshold is not None:
+        message = "threshold has a meaning with the model mar"
+        problems.add("relation", ("te", "threshold"), message)
+    if rules.model != "none" and not rules.constraints:
+        message = f"{rules.model} needs constraints: without them it bounds nothing"
+        problems.add("missing-key", ("te", "model"), message)
     classes = {*scenario.written.traffic, *(each.class_ for each in scenario.demands.values())}
     first: dict[str, str] = {}
     for type_, members in rules.class_types.items():

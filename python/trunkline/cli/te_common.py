@@ -1,0 +1,152 @@
+"""What the commands of ``trunkline te`` share: options, files written, tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from trunkline.cli.common import load_scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rich.table import Table
+
+    from trunkline.planning import Plan
+    from trunkline.scenario import Scenario
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+JSON_SCHEMA = 1
+SHOWN = 20
+
+
+def outputs(scenario: str, picture: str) -> Callable[[F], F]:
+    """Options for what a command writes, with what they say of the scenario and the picture."""
+    file = click.Path(dir_okay=False)
+
+    def add(function: F) -> F:
+        for option in (
+            click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+            click.option("--overwrite", is_flag=True, help="Replace earlier files."),
+            click.option("--report", type=file, help="Page with map and tables, .html."),
+            click.option("--picture", type=file, help=picture),
+            click.option("-o", "--out", type=file, help=scenario),
+        ):
+            function = option(function)
+        return function
+
+    return add
+
+
+def leniently(file: str, overrides: tuple[str, ...], strict: bool) -> Scenario:
+    """Load a scenario; a path that cannot be placed is listed later, not an error."""
+    from trunkline.scenario.resolved.placement import LENIENT
+
+    token = LENIENT.set(True)
+    try:
+        return load_scenario(file, overrides, strict)
+    finally:
+        LENIENT.reset(token)
+
+
+def free(files: Sequence[str | None], overwrite: bool) -> None:
+    """Refuse to replace files.
+
+    Raises
+    ------
+    click.UsageError
+        One exists.
+    """
+    import os
+
+    for each in files:
+        if each is not None and os.path.exists(each) and not overwrite:
+            raise click.UsageError(f"{each} exists; --overwrite replaces it.")
+
+
+def write_scenario(
+    scenario: Scenario,
+    file: str,
+    out: str,
+    remarks: list[str],
+    routes: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """Write a scenario with all written out, and the tables it names beside it."""
+    from trunkline.planning import explicit
+
+    write_text(scenario, file, out, explicit(scenario, remarks=remarks, routes=routes))
+
+
+def write_text(scenario: Scenario, file: str, out: str, text: str) -> None:
+    """Write a new scenario, and the tables that it names beside it."""
+    import shutil
+    from pathlib import Path
+
+    here, there = Path(file).parent.resolve(), Path(out).parent.resolve()
+    if here != there and file != "-":
+        for demand in scenario.demands.values():
+            if demand.file is not None:
+                target = there / demand.file
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(here / demand.file, target)
+    Path(out).write_text(text, encoding="utf-8", newline="\n")
+    click.echo(f"scenario written to {out}", err=True)
+
+
+def draw_plan(scenario: Scenario, plan: Plan, picture: str | None, report: str | None) -> None:
+    """Draw what was asked for."""
+    from pathlib import Path
+
+    from trunkline.planning import pictures
+
+    for target, make in ((picture, pictures.svg), (report, pictures.html)):
+        if target is not None:
+            Path(target).write_text(make(scenario, plan), encoding="utf-8", newline="\n")
+            click.echo(f"{target} written", err=True)
+
+
+def methods_table(plan: Plan) -> Table:
+    """Methods with their gaps."""
+    from trunkline.results.render import add, frame
+
+    costs = any(method.cost_gap is not None for method in plan.methods)
+    heads = ["method", "utilisation", "bound", "gap"] + ["cost", "gap of cost"] * costs
+    table = frame("Maximum link utilisation", heads)
+    for each in plan.methods:
+        cells = [each.method, *(ratio(v) for v in (each.mlu, each.bound, each.gap))]
+        if costs:
+            cells += ["–" if each.cost is None else f"{each.cost:.4g}", ratio(each.cost_gap)]
+        add(table, cells)
+    return table
+
+
+def links_table(plan: Plan) -> Table:
+    """The links that are loaded most."""
+    from trunkline.results.render import add, frame, percent, quantity
+
+    reserved = any(link.reserved_bit_s for link in plan.links)
+    heads = ["link", "capacity", "load", *["reserved"] * reserved, "utilisation"]
+    table = frame("Links by utilisation", heads)
+    for link in sorted(plan.links, key=lambda each: -each.utilisation)[:SHOWN]:
+        amounts = [link.capacity_bit_s, link.load_bit_s, *[link.reserved_bit_s] * reserved]
+        add(table, [link.link, *(quantity(v, "bit/s") for v in amounts), percent(link.utilisation)])
+    return table
+
+
+def scaling(scale: float) -> str:
+    """What running at a scale does."""
+    from trunkline.scenario.units import format_ratio
+
+    return (
+        f"a run has {format_ratio(scale)} of these rates: queueing times there are "
+        f"{1 / scale:.6g} times as long, delays of links are not"
+    )
+
+
+def ratio(value: float | None) -> str:
+    """A share in per cent; a dash if it is not known."""
+    from trunkline.results.render import percent
+
+    return "–" if value is None else percent(value)
