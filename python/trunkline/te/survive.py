@@ -98,8 +98,11 @@ class Routing:
         loads, lost = spread(self.topology, on, away, self._traffic[rows])
         total = self.loads - self._by_target[rows].sum(axis=0) + loads.sum(axis=0)
         total[dead] = 0.0
-        grown = self._delays(away, on) - self._delay[rows]
-        wanted = (self._traffic[rows] > 0) & np.isfinite(grown)
+        # Without a path before the failure there is none after it.
+        wanted = (self._traffic[rows] > 0) & np.isfinite(away)
+        grown = np.subtract(
+            self._delays(away, on), self._delay[rows], out=np.zeros_like(away), where=wanted
+        )
         moved = float(self._by_target[np.ix_(rows, np.flatnonzero(dead))].sum())
         gone = self.lost - float(self._lost[rows].sum()) + float(lost.sum())
         return After(total, gone, moved, float(grown[wanted].max(initial=0.0)))

@@ -69,13 +69,16 @@ def test_a_single_next_hop_is_that_of_the_smallest_number_and_the_stretch_that_o
     assert (after.lost, after.moved, after.stretch) == (0, 4, 8)
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_bridge_is_a_loss_and_two_parts_not_a_division_by_zero():
     graph = topology("ABC", both([Arc("A", "B", 1), Arc("B", "C", 1)]))
-    traffic = np.zeros((3, 3))
-    traffic[0, 2] = traffic[0, 1] = 1
+    graph = topology("ABCD", [*graph.arcs])
+    traffic = np.zeros((4, 4))
+    # D has no link at all: lost before the failure and after it.
+    traffic[0, 2] = traffic[0, 1] = traffic[3, 2] = 1
     dead = graph.link == 1
     after = Routing(graph, graph.igp, traffic).after(dead)
-    assert after.lost == 1
+    assert after.lost == 2
     assert after.loads[0] == 1
     label = parts(graph, ~dead)
     assert label[0] == label[1] != label[2]
