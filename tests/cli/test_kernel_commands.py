@@ -99,9 +99,7 @@ def test_verify_without_a_file_compares_two_examples_and_ends_with_3_if_they_dif
 
     monkeypatch.setattr(verify, "verify", compared)
     monkeypatch.setattr(readiness, "choose", lambda _: "uml")
-    done = CliRunner().invoke(
-        verify_command, ["--seeds", "2", "--seed", "7"], standalone_mode=False
-    )
+    done = CliRunner().invoke(verify_command, ["--runs", "2", "--seed", "7"], standalone_mode=False)
     assert done.return_value == status
     assert asked == [("diffserv-over-mpls", [7, 8]), ("hello", [7, 8])]
     assert done.stdout.count(said) == 2
@@ -123,7 +121,7 @@ def test_reproduce_runs_in_the_kernel_what_it_can_and_names_the_rest(monkeypatch
 
     monkeypatch.setattr(verify, "verify_runs", compared)
     monkeypatch.setattr(readiness, "choose", lambda _: "uml")
-    words = ["avallone2003", "--engine", "linux", "--seeds", "2", *words]
+    words = ["avallone2003", "--engine", "linux", "--runs", "2", *words]
     wide = {"COLUMNS": "160"}
     done = CliRunner(env=wide).invoke(reproduce_command, words, standalone_mode=False)
     assert done.return_value == status
@@ -139,7 +137,7 @@ def test_reproduce_runs_in_the_kernel_what_it_can_and_names_the_rest(monkeypatch
 
 
 def test_a_study_of_which_the_kernel_can_run_nothing_is_refused(trunkline):
-    done = trunkline("reproduce", "bhani1999", "--engine", "linux", "--seeds", "2")
+    done = trunkline("reproduce", "bhani1999", "--engine", "linux", "--runs", "2")
     assert done.returncode == 2
     assert "No table of bhani1999 can run on Linux" in done.stderr
     assert "no tahoe; nearest: new-reno" in done.stderr

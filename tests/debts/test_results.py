@@ -7,7 +7,7 @@ import math
 import pytest
 
 import trunkline as tl
-from trunkline.results.render import quantity
+from trunkline.results.numbers import quantity
 from trunkline.scenario import ScenarioError
 from trunkline.study.run.measure import measure, of_columns
 

@@ -196,7 +196,7 @@ def test_undecided_has_a_status_of_its_own(tmp_path) -> None:
     done = CliRunner().invoke(command, words, standalone_mode=False)
     assert done.return_value == Status.UNDECIDED
     assert "4 more seeds would probably decide" in " ".join(done.stdout.split())
-    done = CliRunner().invoke(command, [*words, "--seeds", "5", "--json"], standalone_mode=False)
+    done = CliRunner().invoke(command, [*words, "--runs", "5", "--json"], standalone_mode=False)
     data = json.loads(done.stdout)
     assert done.return_value == Status.DONE
     assert data["outcome"] == "agrees"

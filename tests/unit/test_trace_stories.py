@@ -11,9 +11,10 @@ import pytest
 from trunkline.engine import simulate
 from trunkline.network import compile
 from trunkline.results import Results
+from trunkline.results.numbers import span
 from trunkline.scenario import load
 from trunkline.trace import Untraced, flow_story, packet_story, path_story
-from trunkline.trace.words import FATES, relabelled, span
+from trunkline.trace.words import FATES, relabelled
 
 # 8 Mbit/s and 1000 B: 1 ms each. Two datagrams at once every 10 ms: the second waits 1 ms. The
 # trunk takes both from A to C by a label that B, the last but one, pops.
@@ -123,7 +124,7 @@ def test_rfc3031_s3_10_operations_are_told(before: str, after: str, said: str) -
 
 def test_spans_are_told_in_their_unit() -> None:
     told = [span(value) for value in (0, 999, 1500, 2_000_000, 1.23456e9)]
-    assert told == ["0 ns", "999 ns", "1.5 µs", "2 ms", "1.235 s"]
+    assert told == ["0 s", "999 ns", "1.5 µs", "2 ms", "1.235 s"]
 
 
 def test_inspect_tells_stories_from_a_folder(trunkline: Any, tmp_path: Path) -> None:

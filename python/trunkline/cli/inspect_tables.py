@@ -2,75 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-Network = dict[str, Any]
+from trunkline import _core
+from trunkline.scenario.units import format_rate, format_time
+
+if TYPE_CHECKING:
+    from trunkline.network.types import Ftn, Network
+
 Rows = list[list[str]]
 # Title, heads, rows.
 Table = tuple[str, list[str], Rows]
 
-# Measures of a probe that are about a link; the others are about a flow.
-OF_LINKS = {"queue-packets", "queue-bytes", "queue-average", "utilisation", "drops"}
 
-
-def rate(bit_s: int) -> str:
-    """A rate in the largest unit that leaves a whole number.
-
-    Parameters
-    ----------
-    bit_s : int
-        The rate [bit/s].
-
-    Returns
-    -------
-    str
-    """
-    return scaled(bit_s, ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s")), "bit/s")
-
-
-def span(ns: int) -> str:
-    """A time in the largest unit that leaves a whole number.
-
-    Parameters
-    ----------
-    ns : int
-        The time [ns].
-
-    Returns
-    -------
-    str
-    """
-    return scaled(ns, ((10**9, "s"), (10**6, "ms"), (10**3, "us")), "ns")
-
-
-def scaled(value: int, units: tuple[tuple[int, str], ...], base: str) -> str:
-    """An exact number with the largest unit that divides it.
-
-    Parameters
-    ----------
-    value : int
-        In the base unit.
-    units : tuple of (int, str)
-        Larger units, the largest first.
-    base : str
-        The base unit.
-
-    Returns
-    -------
-    str
-    """
-    for size, unit in units:
-        if value and value % size == 0:
-            return f"{value // size} {unit}"
-    return f"{value} {base}"
-
-
-def settings(value: dict[str, Any], skip: tuple[str, ...] = ()) -> str:
+def settings(value: Mapping[str, Any], skip: tuple[str, ...] = ()) -> str:
     """Keys and values on a line, absent ones as none.
 
     Parameters
     ----------
-    value : dict
+    value : mapping
         Settings.
     skip : tuple of str
         Keys to leave out.
@@ -86,9 +37,9 @@ def settings(value: dict[str, Any], skip: tuple[str, ...] = ()) -> str:
         if isinstance(item, dict):
             item = f"({settings(item)})"
         elif key.endswith("_ns") and isinstance(item, int):
-            key, item = key.removesuffix("_ns"), span(item).replace(" ", "")
+            key, item = key.removesuffix("_ns"), format_time(item).replace(" ", "")
         elif key.endswith("_bit_s") and isinstance(item, int):
-            key, item = key.removesuffix("_bit_s"), rate(item).replace(" ", "")
+            key, item = key.removesuffix("_bit_s"), format_rate(item).replace(" ", "")
         elif isinstance(item, bool):
             item = "yes" if item else "no"
         elif item is None:
@@ -111,8 +62,8 @@ def links(network: Network) -> Table:
     rows = [
         [
             link["name"],
-            rate(link["rate_bit_s"]),
-            span(link["delay_ns"]),
+            format_rate(link["rate_bit_s"]),
+            format_time(link["delay_ns"]),
             f"{link['header_bytes']} B",
             f"{link['mtu_bytes']} B",
             str(link["metric"]),
@@ -133,12 +84,11 @@ def ports(network: Network) -> Table:
         shares = scheduler["shares"]
         for place, (each, share) in enumerate(zip(port["classes"], shares, strict=True)):
             queue = each["queue"]
-            limits = [
-                f"{queue[key]} {unit}"
-                for key, unit in (("limit_packets", "packets"), ("limit_bytes", "B"))
-                if queue[key] is not None
-            ]
-            aqm = settings(queue["aqm"], skip=("kind",))
+            held = ((queue["limit_packets"], "packets"), (queue["limit_bytes"], "B"))
+            limits = [f"{most} {unit}" for most, unit in held if most is not None]
+            aqm = f"{queue['aqm']['kind']} {settings(queue['aqm'], skip=('kind',))}".rstrip()
+            if by_flow := queue.get("flows"):
+                aqm += f" flows=({settings(by_flow)})"
             rows.append(
                 [
                     "" if place else port["name"],
@@ -146,7 +96,7 @@ def ports(network: Network) -> Table:
                     each["name"],
                     " and ".join(limits) or "none",
                     "counts" if queue["counts_in_service"] else "does not",
-                    f"{queue['aqm']['kind']} {aqm}".rstrip(),
+                    aqm,
                     settings(share),
                 ]
             )
@@ -169,8 +119,8 @@ def flows(network: Network) -> Table:
                 nodes[flow["dst"]]["name"],
                 str(flow["dscp"]),
                 str(flow["ttl"]),
-                span(flow["start_ns"]),
-                "end" if stop is None else span(stop),
+                format_time(flow["start_ns"]),
+                "end" if stop is None else format_time(stop),
                 settings(agent, skip=("protocol",)),
             ]
         )
@@ -219,24 +169,27 @@ def labels(network: Network) -> Table:
     heads = ["at", "comes with", "operation", "goes to", "ttl", "path"]
     nodes = network["nodes"]
     rows = []
-    for table, what, key in (("ftn", "class of flows", "fec"), ("ilm", "label", "label")):
-        for entry in network[table]:
-            does = network["nhlfe"][entry["nhlfe"]]
-            link = does["link"]
-            rows.append(
-                [
-                    nodes[entry["node"]]["name"],
-                    f"{what} {entry[key]}{_dscps(entry)}",
-                    operation(does["pop"], does["push"]),
-                    "looks again here" if link is None else network["links"][link]["name"],
-                    does["ttl"],
-                    network["paths"][does["path"]]["name"],
-                ]
-            )
+    entries = [
+        *((each, f"class of flows {each['fec']}{_dscps(each)}") for each in network["ftn"]),
+        *((each, f"label {each['label']}") for each in network["ilm"]),
+    ]
+    for entry, comes_with in entries:
+        does = network["nhlfe"][entry["nhlfe"]]
+        link = does["link"]
+        rows.append(
+            [
+                nodes[entry["node"]]["name"],
+                comes_with,
+                operation(does["pop"], does["push"]),
+                "looks again here" if link is None else network["links"][link]["name"],
+                does["ttl"],
+                network["paths"][does["path"]]["name"],
+            ]
+        )
     return "Label tables", heads, rows
 
 
-def _dscps(entry: dict[str, Any]) -> str:
+def _dscps(entry: Ftn) -> str:
     """Which DSCPs of a class an FTN entry is for; nothing where it is for all."""
     dscps = entry.get("dscps", [])
     if not dscps:
@@ -273,12 +226,15 @@ def probes(network: Network) -> Table:
     """What is recorded in steps of time."""
     rows = []
     for probe in network["probes"]:
-        kind = "links" if probe["measure"] in OF_LINKS else "flows"
-        target = network[kind][probe["target"]]
         of_class = "all"
-        if kind == "links" and probe["class"] is not None:
-            of_class = network["ports"][target["port"]]["classes"][probe["class"]]["name"]
-        rows.append([probe["measure"], target["name"], of_class, span(probe["step_ns"])])
+        if probe["measure"] not in _core.LINK_MEASURES:
+            name = network["flows"][probe["target"]]["name"]
+        else:
+            link = network["links"][probe["target"]]
+            name = link["name"]
+            if probe["class"] is not None:
+                of_class = network["ports"][link["port"]]["classes"][probe["class"]]["name"]
+        rows.append([probe["measure"], name, of_class, format_time(probe["step_ns"])])
     return "Probes", ["measure", "of", "class", "every"], rows
 
 
@@ -306,9 +262,10 @@ def failures(network: Network) -> Table:
         down = ", ".join(network["links"][link]["name"] for link in failure["links"])
         outages = failure["outages"]
         when = settings(outages, skip=("kind", "at"))
-        for each in outages.get("at", []):
+        for each in outages["at"] if outages["kind"] == "fixed" else ():
             end = each["repaired_ns"]
-            when += f" {span(each['failed_ns'])} to {'the end' if end is None else span(end)}"
+            until = "the end" if end is None else format_time(end)
+            when += f" {format_time(each['failed_ns'])} to {until}"
         kind = "node" if failure["node"] else "links"
         rows.append([failure["name"], kind, when.strip(), down])
     return "Failures", ["failure", "of", "when", "links"], rows

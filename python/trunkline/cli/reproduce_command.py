@@ -21,7 +21,7 @@ STUDIES = ("avallone2003", "bhani1999", "develder2003", "seddigh1999", "today202
 )
 @click.argument("name")
 @click.option(
-    "--seeds",
+    "--runs",
     type=click.IntRange(1, 100_000),
     help="Replications of each point; the study's own number if not given.",
 )
@@ -37,7 +37,7 @@ STUDIES = ("avallone2003", "bhani1999", "develder2003", "seddigh1999", "today202
 @click.option("--judge", is_flag=True, help="End with 3 when a claim or criterion does not hold.")
 def command(
     name: str,
-    seeds: int | None,
+    runs: int | None,
     out: str | None,
     report: bool,
     engine: str,
@@ -68,23 +68,23 @@ def command(
     how = how_of(threads, cluster)
     kept = {"resume": resume, "overwrite": overwrite}
     with study_faults(out):
-        subject = Subject(name, seeds=seeds)
+        subject = Subject(name, seeds=runs)
         if engine == "linux":
             from trunkline.cli.kernel_tables import run_in_both
 
             return run_in_both(subject, runner, as_json=as_json, judge=judge)
         watch = progress_of(progress, subject.plan.name, running=threads or cores())
         try:
-            with performed(subject.plan, out=out, how=how, progress=watch, **kept) as runs:
-                done = subject.outcome(runs)
+            with performed(subject.plan, out=out, how=how, progress=watch, **kept) as ended:
+                done = subject.outcome(ended)
                 if out is not None:
                     done.add_to(out)
         except Incomplete as error:
             click.echo(f"error: {error}", err=True)
             return Status.PARTIAL
         except KeyboardInterrupt:
-            ended = watch.before + watch.done
-            told = interrupted(ended, watch.total, out) if out else "interrupted; nothing was kept"
+            count = watch.before + watch.done
+            told = interrupted(count, watch.total, out) if out else "interrupted; nothing was kept"
             click.echo(told, err=True)
             return Status.INTERRUPTED
     if as_json:

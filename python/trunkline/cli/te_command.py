@@ -161,7 +161,8 @@ command.add_command(survive)
 
 def show(plan: Plan) -> None:
     """Print a plan for people."""
-    from trunkline.results.render import add, draw, frame, quantity
+    from trunkline.results.numbers import quantity
+    from trunkline.results.render import add, draw, frame
 
     refused = [each for each in plan.paths if not each.placed]
     displaced = [each for each in plan.paths if each.displaced_by]
@@ -185,7 +186,8 @@ def show(plan: Plan) -> None:
 
 def show_protected(plan: Protected) -> None:
     """Print backups for people."""
-    from trunkline.results.render import add, draw, frame, percent, quantity
+    from trunkline.results.numbers import percent, quantity
+    from trunkline.results.render import add, draw, frame
     from trunkline.scenario.units import format_time
 
     heads = ["backup", "around", "route", "paths", "bandwidth", "longer by"]

@@ -166,7 +166,8 @@ def _tried(
 
 def show(found: Survival, slas: Sequence[Kept]) -> None:
     """Print what failures do for people."""
-    from trunkline.results.render import add, draw, frame, percent, quantity
+    from trunkline.results.numbers import percent, quantity
+    from trunkline.results.render import add, draw, frame
     from trunkline.scenario.units import format_time
     from trunkline.stats.sla import said
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from trunkline.scenario import Scenario
     from trunkline.stats.equivalence import Outcome
 
-MOST_SEEDS = 1000
+MOST_RUNS = 1000
 SHIPPED = ("diffserv-over-mpls", "hello")
 """The examples that are compared when no FILE is given: DiffServ over MPLS, and TCP."""
 STATUS: dict[Outcome, Status] = {
@@ -47,8 +47,8 @@ STATUS: dict[Outcome, Status] = {
 @override_options
 @click.option("--seed", type=SEED, help="First seed; the scenario's own if not given.")
 @click.option(
-    "--seeds",
-    type=click.IntRange(1, MOST_SEEDS),
+    "--runs",
+    type=click.IntRange(1, MOST_RUNS),
     default=1,
     show_default=True,
     help="Runs in each engine, with seeds SEED, SEED + 1, ...",
@@ -56,14 +56,14 @@ STATUS: dict[Outcome, Status] = {
 @click.option(
     "--until-decided",
     is_flag=True,
-    help="Go on with more seeds while a measure is undecided, up to --most-seeds.",
+    help="Go on with more seeds while a measure is undecided, up to --max-runs.",
 )
 @click.option(
-    "--most-seeds",
-    type=click.IntRange(1, MOST_SEEDS),
+    "--max-runs",
+    type=click.IntRange(1, MOST_RUNS),
     default=100,
     show_default=True,
-    help="With --until-decided, the greatest number of seeds.",
+    help="With --until-decided, the maximum number of runs.",
 )
 @click.option(
     "--runner",
@@ -83,9 +83,9 @@ def command(
     overrides: tuple[str, ...],
     strict: bool,
     seed: int | None,
-    seeds: int,
+    runs: int,
     until_decided: bool,
-    most_seeds: int,
+    max_runs: int,
     runner: str | None,
     against: str | None,
     every: bool,
@@ -100,18 +100,18 @@ def command(
     """
     if against is not None and (len(files) != 1 or runner is not None):
         raise click.UsageError("--against takes one FILE, and no --runner: it needs no kernel.")
-    most = max(most_seeds, seeds) if until_decided else None
+    most = max(max_runs, runs) if until_decided else None
     with _scenarios(files, overrides, strict) as scenarios:
         first = [scenario.run.seed if seed is None else seed for scenario in scenarios]
         for each in first:
-            if each + (most or seeds) > 2**64:
+            if each + (most or runs) > 2**64:
                 raise click.UsageError(
-                    f"--seed {each} with --seeds {most or seeds} goes beyond 2^64 - 1."
+                    f"--seed {each} with --runs {most or runs} goes beyond 2^64 - 1."
                 )
         from trunkline.linux.judge.verify import overall
 
         verdicts = []
-        for name, verdict in _verdicts(scenarios, first, seeds, most, runner, against, strict):
+        for name, verdict in _verdicts(scenarios, first, runs, most, runner, against, strict):
             verdicts.append((name, verdict))
             if not as_json:
                 echo_tables(partial(render, name, verdict, every=every))
@@ -140,7 +140,7 @@ def _scenarios(
 def _verdicts(
     scenarios: Sequence[Scenario],
     first: Sequence[int],
-    seeds: int,
+    runs: int,
     most: int | None,
     runner: str | None,
     against: str | None,
@@ -167,7 +167,7 @@ def _verdicts(
             runner = choose(runner)
         for scenario, network, each in zip(scenarios, networks, first, strict=True):
             name = scenario.name or "scenario"
-            listed = list(range(each, each + seeds))
+            listed = list(range(each, each + runs))
             show = part_shown(f"verify: {name}, {against or f'kernel of {runner}'}")
             try:
                 if other is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from trunkline.compare.difference import Comparison, Difference
-from trunkline.results.render import add, draw, frame, mean_and_half, printable
+from trunkline.results.numbers import mean_and_half
+from trunkline.results.render import add, draw, frame, printable
 from trunkline.results.tables import column
 
 

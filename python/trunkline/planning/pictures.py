@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from trunkline.network import compile
 from trunkline.plot import load_map
 from trunkline.plot.sketch import Sketch
-from trunkline.results.render import percent, printable, quantity
+from trunkline.results.numbers import percent, quantity
+from trunkline.results.render import printable
 
 if TYPE_CHECKING:
     from trunkline.planning.place import LinkLoad, Plan

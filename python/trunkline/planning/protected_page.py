@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trunkline.planning.pictures import document, drawing, rate, table, text
-from trunkline.results.render import percent, quantity
+from trunkline.results.numbers import percent, quantity
 
 if TYPE_CHECKING:
     from trunkline.planning.protect import Protected

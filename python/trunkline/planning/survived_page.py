@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trunkline.planning.pictures import document, drawing, rate, table, text
-from trunkline.results.render import percent, quantity
+from trunkline.results.numbers import percent, quantity
 
 if TYPE_CHECKING:
     from trunkline.planning.survive import Survival

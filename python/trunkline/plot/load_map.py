@@ -8,7 +8,8 @@ from html import escape
 from trunkline.plot.graph import LEGEND_ROW, MARGIN_X, Canvas, canvas_of, document, node
 from trunkline.plot.layout import Place
 from trunkline.plot.sketch import Sketch
-from trunkline.results.render import percent, printable
+from trunkline.results.numbers import percent
+from trunkline.results.render import printable
 
 LEVELS: tuple[tuple[float, str], ...] = (
     (0.25, "#9ecae1"),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trunkline.report.words import ratio, short
+from trunkline.results.numbers import percent, short
 
 if TYPE_CHECKING:
     from trunkline.network.types import Link
@@ -93,7 +93,7 @@ def words(
         first = ""
     elif long < SHORT_LENGTH:
         first = short(links[members[0]]["rate_bit_s"], "bit/s")
-    lost = [ratio(each) for each in losses if each > 0]
+    lost = [percent(each) for each in losses if each > 0]
     rows = [(first, False)] if first else []
     return [*rows, (f"loss {' / '.join(lost)}", True)] if lost else rows
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.marks import Mark, marks_of
-from trunkline.report.words import length, number
 from trunkline.results import Results
+from trunkline.results.numbers import number, span
 
 Floats = NDArray[np.float64]
 Numbers = list[float | None]
@@ -347,7 +347,7 @@ def _mean(values: Numbers) -> float:
 def _step(x: Numbers) -> str:
     if len(x) < 2 or x[0] is None or x[1] is None:
         return ""
-    return f"Each point is a step of {length(round(1e9 * (x[1] - x[0])))}."
+    return f"Each point is a step of {span(round(1e9 * (x[1] - x[0])))}."
 
 
 def _band(exhibit: Exhibit) -> str:
@@ -368,8 +368,8 @@ def _alt(title: str, lines: list[Line], unit: str) -> str:
 
 def said(value: float, unit: str) -> str:
     """Write a value of a chart with its unit."""
-    from trunkline.report.words import ratio, short
+    from trunkline.results.numbers import percent, short
 
     if unit == "%":
-        return ratio(value)
+        return percent(value)
     return short(value, unit) if unit in ("s", "bit/s") else f"{number(value, 3)} {unit}"

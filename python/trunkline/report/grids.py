@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.loads import by_class
 from trunkline.report.stress import stressed
-from trunkline.report.words import count, interval, length, number, ratio
+from trunkline.results.numbers import count, interval, number, percent, span
 from trunkline.results.table import Scalar
 from trunkline.results.tables import Field, column
 from trunkline.stats import Interval, across
@@ -153,12 +153,12 @@ def _stressed(exhibit: Exhibit) -> Grid:
     rows = [
         [
             Cell(each.link),
-            *(Cell(ratio(use), use) for use in (each.use_up, each.use_down, each.use_most)),
+            *(Cell(percent(use), use) for use in (each.use_up, each.use_down, each.use_most)),
             *(Cell(count(packets), packets) for packets in (each.queue_most, each.dropped)),
         ]
         for each in found[:MOST_ROWS]
     ]
-    step = length(exhibit.watched.step_ns)
+    step = span(exhibit.watched.step_ns)
     note = f"The busiest then first. Seed {exhibit.first.seed}, in steps of {step}."
     title = "Links while something is down"
     return Grid("stress", title, heads, rows, note, folded=len(rows) > MOST_OPEN)
@@ -195,7 +195,7 @@ def _colours(exhibit: Exhibit) -> Grid:
             [
                 *map(Cell, names),
                 Cell(count(packets), packets),
-                Cell(ratio(None if share is None else float(share)), float(share or 0)),
+                Cell(percent(None if share is None else float(share)), float(share or 0)),
             ]
         )
     heads = [(name, "") for name in ("link", "end", "conditioner", "profile", "colour", "packets")]

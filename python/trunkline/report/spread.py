@@ -8,7 +8,7 @@ import numpy as np
 
 from trunkline.report.charts import MOST_LINES, Chart, Line, groups, rounded, said
 from trunkline.report.exhibit import Exhibit
-from trunkline.report.words import number
+from trunkline.results.numbers import number
 
 SHARES = (
     0.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup, escape
 
 from trunkline.report.charts import Chart, Line, Numbers, said
-from trunkline.report.words import number
+from trunkline.results.numbers import number
 
 WIDTH, HEIGHT = 720.0, 240.0
 LEFT, RIGHT, TOP, BOTTOM = 84.0, 12.0, 12.0, 30.0

@@ -12,7 +12,7 @@ from typing import Any
 from trunkline.report.charts import MOST_LINES, Chart, Line
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.grids import Cell, Grid
-from trunkline.report.words import number
+from trunkline.results.numbers import number
 from trunkline.results.store import read_json
 from trunkline.study.outcome.cells import inside
 

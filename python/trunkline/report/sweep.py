@@ -11,8 +11,8 @@ from trunkline.report.exhibit import Exhibit
 from trunkline.report.grids import MOST_OPEN, Cell, Grid
 from trunkline.report.study import Compared
 from trunkline.report.verdict import Fact, Figure, Sign
-from trunkline.report.words import count
 from trunkline.results import store
+from trunkline.results.numbers import count
 from trunkline.stats.sla import said
 from trunkline.study.outcome import failing
 from trunkline.study.outcome.failing import Pair

@@ -13,7 +13,7 @@ from trunkline.report import captions
 from trunkline.report.captions import Caption, Wanted
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.loads import Load, by_link
-from trunkline.report.words import number, ratio, short
+from trunkline.results.numbers import number, percent, short
 
 if TYPE_CHECKING:
     from trunkline.network.types import Link, Network
@@ -208,7 +208,7 @@ def _lane(
     load = of.get(name, Load())
     said = f"{name}: {short(about['rate_bit_s'], 'bit/s')}, {short(about['delay_ns'] / 1e9, 's')}"
     if load.offered:
-        said += f"; utilisation {ratio(load.use)}, loss {ratio(load.loss)}"
+        said += f"; utilisation {percent(load.use)}, loss {percent(load.loss)}"
         said += f" ({number(load.lost)} packets"
         said += f", {number(load.failed)} of them by its failure)" if load.failed else ")"
     else:
@@ -254,7 +254,7 @@ def backup_paths(network: Network) -> dict[str, list[str]]:
 
 
 def _path_rates(exhibit: Exhibit) -> dict[str, str]:
-    from trunkline.report.words import interval
+    from trunkline.results.numbers import interval
     from trunkline.stats import across
 
     return {
@@ -269,9 +269,9 @@ def _summary(exhibit: Exhibit, of: dict[str, Load]) -> str:
     busiest = sorted(of.items(), key=lambda item: -item[1].use)[:3]
     said = f"Network of {len(network['nodes'])} nodes and {len(network['links']) // 2} links"
     if busiest and busiest[0][1].use > 0:
-        parts = [f"{name} {ratio(load.use)}" for name, load in busiest if load.use > 0]
+        parts = [f"{name} {percent(load.use)}" for name, load in busiest if load.use > 0]
         said += f". Busiest: {', '.join(parts)}"
     lossy = sorted(((load.loss, name) for name, load in of.items() if load.loss), reverse=True)[:3]
     if lossy:
-        said += f". Loss: {', '.join(f'{name} {ratio(loss)}' for loss, name in lossy)}"
+        said += f". Loss: {', '.join(f'{name} {percent(loss)}' for loss, name in lossy)}"
     return said + "."

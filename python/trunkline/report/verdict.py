@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.loads import by_class, by_link
 from trunkline.report.stress import stressed
-from trunkline.report.words import count, length, number, quantity, ratio
+from trunkline.results.numbers import count, number, percent, quantity, span
 from trunkline.results.own_drops import own_drops
 
 Sign = Literal["held", "broken", "known", "doubt", "undecided"]
@@ -114,15 +114,15 @@ def figures_of_run(exhibit: Exhibit) -> list[Figure]:
             quantity(goodput / number_of, "bit/s"),
             f"goodput of {_counted(len(runs[0].flows), 'flow')}",
         ),
-        Figure(ratio(lost / sent if sent else 0.0), f"of {count(sent)} packets lost"),
+        Figure(percent(lost / sent if sent else 0.0), f"of {count(sent)} packets lost"),
     ]
     if busiest is not None:
         shown.append(
-            Figure(ratio(busiest[1].use), f"utilisation of {busiest[0]}, the busiest link")
+            Figure(percent(busiest[1].use), f"utilisation of {busiest[0]}, the busiest link")
         )
     worst = max(_losses(exhibit).items(), key=lambda item: item[1], default=None)
     if worst is not None and worst[1] > 0:
-        shown.append(Figure(ratio(worst[1]), f"loss at {worst[0]}, the worst port"))
+        shown.append(Figure(percent(worst[1]), f"loss at {worst[0]}, the worst port"))
     late = [float(value or 0) for run in runs for value in run.flows["delay_p99_s"]]
     if any(late):
         shown.append(
@@ -271,10 +271,10 @@ def _recovery(exhibit: Exhibit) -> list[Fact]:
                 else:
                     lasted.append(outage.lasted_ns)
         if lasted:
-            span = length(max(lasted))
+            how_long = span(max(lasted))
             if min(lasted) != max(lasted):
-                span = f"{length(min(lasted))} to {span}"
-            text = f"{path} was switched {span} after the failure"
+                how_long = f"{span(min(lasted))} to {how_long}"
+            text = f"{path} was switched {how_long} after the failure"
             detail = f"by protection {name}, {_counted(len(lasted), 'outage')}"
             facts.append(Fact("known", f"Path {text}", detail))
         if open_ended:
@@ -324,9 +324,10 @@ def _failed(exhibit: Exhibit) -> list[Fact]:
     if stress:
         busiest = stress[0]
         says = (
-            f"While something is down {busiest.link} is the busiest link, {ratio(busiest.use_down)}"
+            f"While something is down {busiest.link} is the busiest link, "
+            f"{percent(busiest.use_down)}"
         )
-        others = f"{ratio(busiest.use_up)} otherwise; the table of links while something is down"
+        others = f"{percent(busiest.use_up)} otherwise; the table of links while something is down"
         facts.append(Fact("known", f"{says} used", f"{others} has all, seed {exhibit.first.seed}"))
     return facts
 
@@ -375,6 +376,6 @@ def of_study(record: Mapping[str, Any]) -> list[Fact]:
         facts.append(Fact(SIGNS[_outcome(claim)], says, detail))
     if record["seeds"] < FEW_SEEDS:
         says = f"{_counted(record['seeds'], 'seed')} a point leave wide intervals"
-        detail = "much is undecided here; without --seeds there are more"
+        detail = "much is undecided here; without --runs there are more"
         facts.insert(0, Fact("doubt", says, detail))
     return facts

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from trunkline.results.numbers import count, percent, quantity
 from trunkline.results.own_drops import own_drops
 from trunkline.results.table import Scalar, Table
 from trunkline.results.tables import Field, column
@@ -167,57 +167,6 @@ def printable(text: str, *, keep: str = "") -> str:
     return "".join(
         c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text
     )
-
-
-def quantity(value: Scalar, unit: str) -> str:
-    """Write a number with its unit and a metric prefix, four significant digits."""
-    if value is None:
-        return "–"
-    if unit == "s" and abs(float(value)) < 1e-12:
-        # The clock counts ns: less than a thousandth of one is what an average has left over.
-        return "0 s"
-    factor, prefix = scale(float(value), unit)
-    return f"{float(value) / factor:.4g} {prefix}{unit}"
-
-
-def mean_and_half(mean: float, half: float | None, unit: str) -> str:
-    """Write a mean and half of its interval in one unit, to the digits that the interval allows.
-
-    Two significant digits of the half width are kept, and the mean to the same place, unless
-    that would give the mean more than three significant digits, or four if it is a rate.
-    """
-    factor, prefix = scale(mean, unit)
-    end = f" {prefix}{unit}" if unit else ""
-    if not half:
-        # No exponent, however many packets there are.
-        said = f"{mean / factor:{'.4g' if abs(mean) / factor < 10_000 else '.0f'}}"
-        return f"{said}{end}" if half is None else f"{said} ± 0{end}"
-    places = 1 - math.floor(math.log10(half / factor))
-    if mean:
-        most = 3 if unit == "bit/s" else 2
-        places = min(places, most - math.floor(math.log10(abs(mean / factor))))
-    places = min(max(places, 0), 4)
-    return f"{mean / factor:.{places}f} ± {half / factor:.{places}f}{end}"
-
-
-def scale(value: float, unit: str) -> tuple[float, str]:
-    """Factor and metric prefix that suit a value; bits go up from 1, seconds down from 1."""
-    up = [(1e9, "G"), (1e6, "M"), (1e3, "k")] if unit == "bit/s" else []
-    down = [(1e-3, "m"), (1e-6, "µ"), (1e-9, "n")] if unit == "s" else []
-    for factor, prefix in [*up, (1.0, ""), *down]:
-        if abs(value) >= factor * 0.99995:
-            return factor, prefix
-    return 1.0, ""
-
-
-def percent(value: Scalar) -> str:
-    """Write a ratio in per cent."""
-    return "–" if value is None else f"{100 * float(value):.3g} %"
-
-
-def count(value: Scalar) -> str:
-    """Write an integer with its thousands apart."""
-    return "–" if value is None else f"{int(value):,}".replace(",", " ")
 
 
 def _busiest(table: Table, by: str) -> tuple[list[dict[str, Scalar]], int]:

@@ -8,8 +8,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from trunkline.results import Results
+from trunkline.results.numbers import mean_and_half
 from trunkline.results.own_drops import own_drops
-from trunkline.results.render import SHOWN_ROWS, add, draw, frame, mean_and_half
+from trunkline.results.render import SHOWN_ROWS, add, draw, frame
 from trunkline.results.tables import column
 from trunkline.stats.across import KEYS, Row, across
 from trunkline.stats.interval import Interval

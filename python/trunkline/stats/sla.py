@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from trunkline.results import Results
-from trunkline.results.render import add, draw, frame, mean_and_half, percent, quantity
+from trunkline.results.numbers import mean_and_half, percent, quantity
+from trunkline.results.render import add, draw, frame
 from trunkline.stats.interval import Interval, mean_interval
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import Any
 
 from trunkline.network.types import Network
 from trunkline.results import Results
+from trunkline.results.numbers import rate, span
 from trunkline.trace.packet import UNTRACED
-from trunkline.trace.words import FATES, count, rate, seconds, span
+from trunkline.trace.words import FATES, count, seconds
 
 MOST = 10
 """Losses and retransmissions told one by one."""

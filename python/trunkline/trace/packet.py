@@ -7,8 +7,9 @@ from typing import Any
 
 from trunkline.network.types import Network
 from trunkline.results import Results
+from trunkline.results.numbers import span
 from trunkline.trace.capture import Untraced
-from trunkline.trace.words import FATES, relabelled, seconds, span
+from trunkline.trace.words import FATES, relabelled, seconds
 
 Row = Mapping[str, Any]
 

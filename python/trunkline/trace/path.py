@@ -6,8 +6,9 @@ from typing import Any
 
 from trunkline.network.types import Network
 from trunkline.results import Results
+from trunkline.results.numbers import rate, span
 from trunkline.trace.flow import unknown
-from trunkline.trace.words import count, rate, seconds, span
+from trunkline.trace.words import count, seconds
 
 MOST = 40
 """Moments told one by one."""

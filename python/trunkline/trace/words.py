@@ -35,34 +35,6 @@ def seconds(at_ns: int) -> str:
     return f"{at_ns // 10**9}.{at_ns % 10**9:09d} s"
 
 
-def span(length_ns: float) -> str:
-    """A length of time in four digits.
-
-    Parameters
-    ----------
-    length_ns : float
-        The length [ns].
-    """
-    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
-        if length_ns >= size:
-            return f"{length_ns / size:.4g} {unit}"
-    return f"{length_ns:.4g} ns"
-
-
-def rate(bit_s: float) -> str:
-    """A rate in four digits.
-
-    Parameters
-    ----------
-    bit_s : float
-        The rate [bit/s].
-    """
-    for size, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
-        if bit_s >= size:
-            return f"{bit_s / size:.4g} {unit}"
-    return f"{bit_s:.4g} bit/s"
-
-
 def count(number: int, one: str, many: str | None = None) -> str:
     """A number with its noun.
 

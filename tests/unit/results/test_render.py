@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from trunkline.results.render import mean_and_half, printable, quantity
+from trunkline.results.numbers import mean_and_half, quantity
+from trunkline.results.render import printable
 
 
 @pytest.mark.parametrize(

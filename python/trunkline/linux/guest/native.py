@@ -84,18 +84,7 @@ def _lacking() -> str:
 
 
 def run(job: Job) -> tuple[bytes, bytes, Cost, dict[str, str]]:
-    """Run a plan on this kernel.
-
-    Parameters
-    ----------
-    job : Job
-        What to do.
-
-    Returns
-    -------
-    (bytes, bytes, Cost, dict)
-        Results, what it said, cost, and no digests.
-    """
+    """Run a plan on this kernel: its results, what it said, its cost, and no digests."""
     for name, data in job.files.items():
         (job.folder / name).write_bytes(data)
     command = [str(agent_file()), "native", "orders", ".", "archive"]

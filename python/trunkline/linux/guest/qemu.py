@@ -90,18 +90,7 @@ def environment() -> dict[str, str]:
 
 
 def run(job: Job) -> tuple[bytes, bytes, Cost, dict[str, str]]:
-    """Run a guest.
-
-    Parameters
-    ----------
-    job : Job
-        What to do.
-
-    Returns
-    -------
-    (bytes, bytes, Cost, dict)
-        Results, console, cost, and digests of what was run.
-    """
+    """Run a guest: its results, its console, its cost, and digests of what was run."""
     program, kernel = find_program(), find_kernel()
     assert program is not None, "the runner is ready"
     assert kernel is not None, "the runner is ready"

@@ -19,20 +19,9 @@ _TICK_NS: Final = 4_000_000
 def timed(
     script: Script, side: Side, its: Mapping[str, Any], add: str, owner: tuple[str, str]
 ) -> str:
-    """Says the qdisc of a queue with CoDel, PIE or flows, and returns its kind.
+    """Says the qdisc of a queue with CoDel, PIE or flows and returns its kind, as ``aqm.queue``.
 
-    Parameters
-    ----------
-    script : Script
-        Where to say it.
-    side : Side
-        End that sends.
-    its : mapping
-        The queue in the compiled network.
-    add : str
-        Beginning of the line, up to the qdisc's kind.
-    owner : (str, str)
-        Port and class.
+    ``add`` is the beginning of the line, up to the qdisc's kind.
     """
     place = ("ports", owner[0], "classes", owner[1], "queue")
     name, aqm, flows = ".".join(owner), its["aqm"], its["flows"]

@@ -14,7 +14,8 @@ from typing import Any
 from trunkline.engine.sim import Job, simulate_all
 from trunkline.network import Network
 from trunkline.results import Results
-from trunkline.results.render import add, draw, frame, mean_and_half
+from trunkline.results.numbers import mean_and_half
+from trunkline.results.render import add, draw, frame
 from trunkline.results.tables import column
 from trunkline.stats import BatchMeans, batch_means, mser5
 

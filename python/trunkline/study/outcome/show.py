@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trunkline.results.render import add, draw, frame, percent
+from trunkline.results.numbers import percent
+from trunkline.results.render import add, draw, frame
 from trunkline.stats import Interval, mean_interval, share_interval
 from trunkline.stats.histogram import BUCKET
 from trunkline.study.errors import Refused
