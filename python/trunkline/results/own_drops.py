@@ -29,18 +29,23 @@ def own_drops(runs: Sequence[Results]) -> str:
     if len(set(first.ports["link"])) <= 2:
         return ""
     source = dict(zip(first.flows["flow"], first.flows["source"], strict=True))
+    # A host has one link; at a router's port the packets of others wait too.
+    links = set(first.ports["link"])
+    hosts = {
+        node for node in source.values() if sum(str(x).startswith(f"{node}->") for x in links) == 1
+    }
     lost: dict[tuple[str, str], float] = {}
     for run in runs:
         for row in run.drops.rows():
             flow, link = row["flow"], row["link"]
-            own = link is not None and row["node"] == source.get(flow)
+            own = link is not None and row["node"] in hosts and row["node"] == source.get(flow)
             if own and row["direction"] == "forward" and row["cause"] in BY_QUEUE:
                 key = (str(flow), str(link))
                 lost[key] = lost.get(key, 0.0) + float(row["packets"] or 0) / len(runs)
     if not lost:
         return ""
     (flow, link), packets = max(lost.items(), key=lambda item: item[1])
-    more = f", {len(lost) - 1} more flows theirs" if len(lost) > 1 else ""
+    more = f", as {len(lost) - 1} more flows do at theirs" if len(lost) > 1 else ""
     return (
         f"Dropped by the host itself: {flow} loses {packets:.0f} packets at its source's own port "
         f"{link}{more}; a real host waits there, so give that port a longer queue or a higher rate"
