@@ -124,7 +124,8 @@ def methods_table(plan: Plan) -> Table:
 
 def links_table(plan: Plan) -> Table:
     """The links that are loaded most."""
-    from trunkline.results.render import add, frame, percent, quantity
+    from trunkline.results.numbers import percent, quantity
+    from trunkline.results.render import add, frame
 
     reserved = any(link.reserved_bit_s for link in plan.links)
     heads = ["link", "capacity", "load", *["reserved"] * reserved, "utilisation"]
@@ -147,6 +148,6 @@ def scaling(scale: float) -> str:
 
 def ratio(value: float | None) -> str:
     """A share in per cent; a dash if it is not known."""
-    from trunkline.results.render import percent
+    from trunkline.results.numbers import percent
 
     return "–" if value is None else percent(value)

@@ -10,7 +10,7 @@ from trunkline.plot import load_map
 from trunkline.plot.sketch import Sketch
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.grids import Cell, Grid
-from trunkline.report.words import quantity, ratio
+from trunkline.results.numbers import percent, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ def of(exhibit: Exhibit) -> Engineering | None:
     if not any(link["load_bit_s"] or link["reserved_bit_s"] for link in plan["links"]):
         return found if found.scale else None
     use = [float(link["utilisation"]) for link in plan["links"]]
-    said = [f"{link['link']}: {ratio(link['utilisation'])}" for link in plan["links"]]
+    said = [f"{link['link']}: {percent(link['utilisation'])}" for link in plan["links"]]
     drawn = load_map.draw(Sketch.of(exhibit.network), exhibit.places, use, said)
     busiest = max(range(len(use)), key=lambda at: use[at])
     grids = [_methods(plan), _links(exhibit, plan)]
@@ -64,7 +64,7 @@ def of(exhibit: Exhibit) -> Engineering | None:
 
 def _scaled(scale: float) -> str:
     return (
-        f"This run has {ratio(scale)} of the rates of the network. Utilisation is that of the "
+        f"This run has {percent(scale)} of the rates of the network. Utilisation is that of the "
         f"network; queueing times here are {1 / scale:.6g} times as long, delays of links are not."
     )
 
@@ -81,7 +81,7 @@ def _methods(plan: Mapping[str, Any]) -> Grid:
         [
             Cell(each["method"]),
             Cell(NAMES.get(each["method"], "")),
-            *(Cell(ratio(each[key]), each[key]) for key in ("mlu", "bound", "gap")),
+            *(Cell(percent(each[key]), each[key]) for key in ("mlu", "bound", "gap")),
         ]
         for each in plan["methods"]
     ]
@@ -114,8 +114,8 @@ def _links(exhibit: Exhibit, plan: Mapping[str, Any]) -> Grid:
             Cell(link["link"]),
             rate(link["capacity_bit_s"]),
             rate(link["load_bit_s"]),
-            Cell(ratio(link["utilisation"]), link["utilisation"]),
-            Cell(ratio(measured.get(link["link"])), measured.get(link["link"])),
+            Cell(percent(link["utilisation"]), link["utilisation"]),
+            Cell(percent(measured.get(link["link"])), measured.get(link["link"])),
             rate(link["reserved_bit_s"]),
             *(rate(link["by_class_type"].get(type_, 0)) for type_ in types),
         ]
