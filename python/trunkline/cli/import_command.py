@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -65,16 +66,19 @@ def _options(function: F) -> F:
 
 @command.command("tc", short_help="Read a script of tc commands.")
 @_options
-def tc(**asked: Any) -> None:
+@click.option(
+    "--partial", is_flag=True, help="Leave out commands that cannot be translated, and say which."
+)
+def tc(partial: bool, **asked: Any) -> None:
     """Print the `ports` and `conditioners` that do what the tc commands in FILE do.
 
-    Read are cbq, htb, drr, prio, dsmark, gred, red, tbf, pfifo, bfifo and pfifo_fast, the filters
-    u32, fw, tcindex, flower and matchall, policers, and marks of iptables. What cannot be
-    translated is an error with its line.
+    Read are cbq, htb, drr, prio, dsmark, gred, red, tbf, cake, codel, fq_codel, pie, fq_pie, sfq,
+    fq, pfifo, bfifo and pfifo_fast, the filters u32, fw, tcindex, flower and matchall, policers,
+    and marks of iptables. What cannot be translated is an error with its line.
     """
     from trunkline.importers import read_tc
 
-    _print(read_tc, **asked)
+    _print(functools.partial(read_tc, partial=partial), **asked)
 
 
 @command.command("tcng", short_help="Read a tcng configuration.")
@@ -138,8 +142,9 @@ class Refused(click.ClickException):
         """Print it as the errors of scenarios are."""
         from trunkline.scenario.diagnostic import printable
 
-        place, _, message = self.message.partition(": ")
-        click.echo(printable(f"{place}: error[import]: {message}"), file=file, err=True)
+        for line in self.message.splitlines():
+            place, _, message = line.partition(": ")
+            click.echo(printable(f"{place}: error[import]: {message}"), file=file, err=True)
 
 
 def _text(file: str) -> str:

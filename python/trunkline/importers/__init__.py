@@ -12,7 +12,11 @@ _OLD = ("cbq", "dsmark")
 
 
 def read_tc(
-    content: str, *, addresses: Addresses | None = None, age: str | None = None
+    content: str,
+    *,
+    addresses: Addresses | None = None,
+    age: str | None = None,
+    partial: bool = False,
 ) -> Imported:
     """Translate a script of tc commands.
 
@@ -25,6 +29,8 @@ def read_tc(
     age : {"plog", "max-p"}, optional
         How RED of its kernel stores probabilities: rounded to a power of two (until 2011) or
         exact; left out: rounded where the script uses cbq or dsmark, which are as old.
+    partial : bool, default False
+        Whether commands that cannot be translated are left out, with a note each.
 
     Returns
     -------
@@ -37,7 +43,7 @@ def read_tc(
     """
     from trunkline.importers.tc.parse import parse
 
-    made = parse(content, addresses or Addresses())
+    made = parse(content, addresses or Addresses(), partial=partial)
     kinds = {
         qdisc.kind
         for device in made.devices.values()

@@ -308,7 +308,8 @@ def test_what_changes_nothing_is_listed_with_its_line() -> None:
 
 
 KNOWN_QDISCS = (
-    "cbq, htb, drr, prio, dsmark, gred, red, tbf, pfifo, bfifo, pfifo_fast, ingress, clsact"
+    "cbq, htb, drr, prio, dsmark, gred, red, tbf, pfifo, bfifo, pfifo_fast, ingress, clsact, "
+    "codel, fq_codel, pie, fq_pie, sfq, fq, cake"
 )
 
 
@@ -316,16 +317,16 @@ KNOWN_QDISCS = (
     ("script", "message"),
     [
         (
-            "tc qdisc add dev eth0 root sfq perturb 10\n",
-            "1:28: there is no queueing discipline sfq here; nearest: pfifo, or drr with a class "
+            "tc qdisc add dev eth0 root hhf limit 10\n",
+            "1:28: there is no queueing discipline hhf here; nearest: pfifo, or drr with a class "
             f"for each flow; known: {KNOWN_QDISCS}",
         ),
         (
             "tc qdisc add dev eth0 root handle 1: htb default 10\n"
             "tc class add dev eth0 parent 1: classid 1:10 htb rate 5mbit\n"
-            "tc qdisc add dev eth0 parent 1:10 fq_codel limit 1024\n",
-            "3:35: there is no queueing discipline fq_codel here; nearest: pfifo, or drr with a "
-            f"class for each flow; red for short queues; known: {KNOWN_QDISCS}",
+            "tc qdisc add dev eth0 parent 1:10 skbprio limit 1024\n",
+            "3:35: there is no queueing discipline skbprio here; nearest: gred, with a virtual "
+            f"queue for each priority; known: {KNOWN_QDISCS}",
         ),
         (
             "tc qdisc add dev eth0 root handle 1: drr\n"
@@ -341,7 +342,7 @@ KNOWN_QDISCS = (
         (
             "tc qdisc add dev eth0 root handle 1: prio\n"
             "tc filter add dev eth0 parent 1: protocol ip prio 1 route to 3 flowid 1:1\n",
-            "2:53: there is no filter route here; known: u32, fw, tcindex, flower, matchall",
+            "2:53: there is no filter route here; known: u32, fw, tcindex, flower, basic, matchall",
         ),
         (
             "tc qdisc add dev eth0 root handle 1: prio\n"
@@ -452,3 +453,75 @@ def test_a_policer_may_be_shared_by_packets_that_fare_alike() -> None:
     with pytest.raises(ImportFault) as caught:
         imported(EDGE.replace("index 2", "index 1"))
     assert "policer 1 is shared by packets that fare differently behind it" in str(caught.value)
+
+
+HOME = """\
+tc qdisc add dev wan root handle 1: htb default 12
+tc class add dev wan parent 1: classid 1:1 htb rate 9500kbit
+tc class add dev wan parent 1:1 classid 1:11 htb rate 2mbit ceil 9500kbit prio 1
+tc class add dev wan parent 1:1 classid 1:12 htb rate 7mbit ceil 9500kbit prio 2
+tc qdisc add dev wan parent 1:11 fq_codel quantum 300 noecn
+tc qdisc add dev wan parent 1:12 pie target 20ms alpha 2 beta 20
+tc filter add dev wan parent 1: protocol ip prio 1 u32 match ip tos 0xb8 0xfc flowid 1:11
+tc qdisc add dev wan handle ffff: ingress
+tc filter add dev wan parent ffff: protocol all basic action mirred egress redirect dev ifb0
+tc qdisc add dev ifb0 root cake bandwidth 45mbit besteffort dual-dsthost nat ingress rtt 50ms
+tc qdisc add dev lan root sfq perturb 10 depth 60
+tc qdisc add dev dsl root tbf rate 1mbit burst 5kb latency 50ms peakrate 2mbit mtu 1600
+"""
+
+
+def test_a_home_router_with_flow_queues_ifb_and_cake() -> None:
+    made = imported(HOME)
+    wan = made.ports["wan"]["classes"]
+    assert wan["EF"]["queue"] == {
+        "limit": "10240 packets",
+        "flows": {"kind": "fq-codel", "quantum": "300 B"},
+        "aqm": {"kind": "codel", "arithmetic": "linux"},
+    }
+    # tc-pie(8): alpha and beta are in sixteenths.
+    assert wan["default"]["queue"]["aqm"] == {
+        "kind": "pie",
+        "target": "20000000 ns",
+        "alpha": 0.125,
+        "beta": 1.25,
+    }
+    # tc-cake(8): the target is a twentieth of the rtt.
+    cake = made.ports["ifb0"]
+    assert (cake["scheduler"], cake["bandwidth"]) == ("cake", "45000000 bit/s")
+    assert cake["classes"]["default"]["queue"] == {
+        "flows": {"kind": "cake", "hosts": "destination"},
+        "aqm": {"kind": "cobalt", "target": "2500000 ns", "interval": "50000000 ns"},
+    }
+    assert made.ports["lan"]["queue"]["flows"]["flow_limit"] == "60 packets"
+    dsl = made.ports["dsl"]["classes"]["default"]
+    assert (dsl["peak_rate"], dsl["min_burst"]) == ("2000000 bit/s", "1600 B")
+    assert any("comes in at wan goes through ifb0" in note.why for note in made.notes)
+
+
+def test_tc_cake_without_a_word_has_the_tins_of_diffserv3() -> None:
+    port = read_tc("tc qdisc add dev eth0 root cake bandwidth 8mbit\n").ports["eth0"]
+    assert {name: its["rate"] for name, its in port["classes"].items()} == {
+        "voice": "25 %",
+        "bulk": "6.25 %",
+        "default": "100 %",
+    }
+    four = read_tc("tc qdisc add dev eth0 root cake bandwidth 8mbit diffserv4 flows\n")
+    assert four.ports["eth0"]["preset"] == "cake-diffserv4"
+
+
+def test_partial_leaves_out_what_is_not_read_and_says_so() -> None:
+    script = (
+        "tc qdisc add dev eth0 root hhf\n"
+        "tc qdisc add dev eth1 root fq_codel\n"
+        "tc qdisc add dev eth2 root cake bandwidth 1mbit fwmark 0xff\n"
+    )
+    with pytest.raises(ImportFault) as caught:
+        read_tc(script)
+    assert [each.line for each in (caught.value, *caught.value.others)] == [1, 3]
+    made = read_tc(script, partial=True)
+    assert list(made.ports) == ["eth1"]
+    assert [note.line for note in made.notes] == [1, 3]
+    # A loop leaves no command whole: nothing can be told of the rest.
+    with pytest.raises(ImportFault, match=r"^2:1: for is not read"):
+        read_tc("tc qdisc add dev eth1 root sfq\nfor x in 1 2; do\n", partial=True)

@@ -8,10 +8,12 @@ from trunkline.importers.common.tree import Configuration
 __all__ = ["sentences"]
 
 _KINDS = {
+    "cake": "CAKE",
     "cbq": "class-based queueing",
     "drr": "deficit round robin",
     "htb": "a hierarchical token bucket",
     "priority": "strict priority",
+    "tbf": "a token bucket filter",
     "shaped": "shaping by token buckets, strict priority among those that may send",
 }
 
@@ -56,7 +58,9 @@ def _port(name: str, port: Config) -> list[str]:
         lines = [f"{name}: one queue of {_queue(port['queue'])}"]
     else:
         classes = port["classes"]
-        lines = [f"{name}: {_KINDS[port['scheduler']]} of {len(classes)} class(es)"]
+        lines = [f"{name}: {_KINDS[port.get('scheduler', 'cake')]} of {len(classes)} class(es)"]
+        if "bandwidth" in port:
+            lines[0] += f" at {_rate(port['bandwidth'])}"
         lines += [f"{name}, {each}: {_class(its)}" for each, its in classes.items()]
     for rule in port.get("classify", ()):
         asked = _asked(rule)
@@ -105,9 +109,14 @@ def _class(its: Config) -> str:
 
 
 def _queue(queue: Config) -> str:
-    aqm = queue.get("aqm")
+    aqm, flows = queue.get("aqm"), queue.get("flows")
+    if flows is not None:
+        kind = flows["kind"] if aqm is None else f"{flows['kind']} with {aqm['kind']}"
+        return f"{queue.get('limit', 'the usual limit')}, divided by flow as {kind}"
     if aqm is None:
         return str(queue["limit"])
+    if aqm["kind"] in ("codel", "pie"):
+        return f"{queue['limit']}, judged by {aqm['kind']}"
     if aqm["kind"] == "red-linux":
         return f"{queue['limit']}, {_red(aqm)}"
     its = "; ".join(f"DP {dp['dp']} of {dp['limit']}, {_red(dp)}" for dp in aqm["dps"])
@@ -152,6 +161,8 @@ def _profile(its: Config) -> str:
 
 def _rate(text: str) -> str:
     """A rate in bit/s as people say it."""
+    if text.endswith("%"):
+        return text
     value = int(text.split()[0])
     for scale, unit in ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s")):
         if value >= scale:

@@ -8,10 +8,11 @@ tc-tbf(8).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import deepcopy
 
 from trunkline.importers.common.classify import PRIOMAP, Reached, whole
 from trunkline.importers.common.fault import refuse
-from trunkline.importers.common.queues import FRAME, Config, Defaults, queue
+from trunkline.importers.common.queues import FRAME, LEAVES, Config, Defaults, queue
 from trunkline.importers.common.tree import ALL_DSCPS, Class, Condition, Qdisc
 from trunkline.scenario.dscp import dscp_name
 from trunkline.scenario.match import CONDITIONS
@@ -99,11 +100,13 @@ def port(root: Qdisc, reached: list[Reached], defaults: Defaults) -> Config:
         Of the device.
     """
     its = core(root)
-    if its is None or its.kind in ("pfifo", "bfifo", "red", "gred"):
+    if its is None or its.kind in LEAVES:
         made: Config = {}
         if its is not None and its.kind == "gred":
             made = _classify(reached, None)
         return made | {"queue": queue(its, defaults, inside=its is not root)}
+    if its.kind == "cake":
+        return _cake(its)
     names = Names(its, reached)
     classes = {
         "cbq": _cbq,
@@ -114,6 +117,41 @@ def port(root: Qdisc, reached: list[Reached], defaults: Defaults) -> Config:
     }[its.kind](its, names, reached, defaults)
     head: Config = classes.pop("")
     return head | _classify(reached, names) | {"classes": classes}
+
+
+def _cake(its: Qdisc) -> Config:
+    """CAKE: tc's default are the tins of diffserv3 and `triple-isolate`."""
+    own = its.options
+    isolation = {"flows": "flows", "dual-srchost": "source", "dual-dsthost": "destination"}
+    flows: Config = {"kind": "cake"}
+    for word, hosts in isolation.items():
+        if own.get(word):
+            flows["hosts"] = hosts
+    queue: Config = {"flows": flows}
+    if "rtt" in own:
+        rtt = whole(own, "rtt", 0)
+        queue["aqm"] = {"kind": "cobalt", "target": f"{rtt // 20} ns", "interval": f"{rtt} ns"}
+    if "memlimit" in own:
+        queue["limit"] = f"{own['memlimit']} B"
+    made: Config = {"scheduler": "cake"}
+    if "bandwidth" in own:
+        made["bandwidth"] = f"{own['bandwidth']} bit/s"
+    if own.get("besteffort"):
+        return made | {"classes": {"default": {"queue": queue}}}
+    if own.get("diffserv4"):
+        made["preset"] = made.pop("scheduler") + "-diffserv4"
+        tins = ("voice", "video", "bulk", "default")
+        return made | {"classes": {tin: {"queue": deepcopy(queue)} for tin in tins}}
+    rules = [
+        {"dscp": ["CS7", "CS6", "EF", 44, 4], "class": "voice"},
+        {"dscp": ["CS1", "LE"], "class": "bulk"},
+    ]
+    rates = {"voice": "25 %", "bulk": "6.25 %", "default": "100 %"}
+    classes = {
+        tin: {"priority": at, "rate": rate, "queue": deepcopy(queue)}
+        for at, (tin, rate) in enumerate(rates.items())
+    }
+    return made | {"classify": rules, "classes": classes}
 
 
 def _classify(reached: list[Reached], names: Names | None) -> Config:
@@ -292,18 +330,22 @@ def _prio(its: Qdisc, names: Names, reached: list[Reached], defaults: Defaults) 
 
 
 def _tbf(its: Qdisc, names: Names, reached: list[Reached], defaults: Defaults) -> Config:
-    return {"": {"scheduler": "shaped"}, "default": _shaping(its, defaults)}
+    return {"": {"scheduler": "tbf"}, "default": _shaping(its, defaults, alone=True)}
 
 
-def _shaping(its: Qdisc, defaults: Defaults) -> Config:
+def _shaping(its: Qdisc, defaults: Defaults, *, alone: bool = False) -> Config:
     own = its.options
-    if "peakrate" in own:
-        refuse(its.at, "a peak rate of tbf is not read", "rate, burst, and limit or latency")
+    if "peakrate" in own and not alone:
+        refuse(its.at, "a peak rate of tbf inside prio is not read", "tbf at the root")
     for name in ("rate", "burst"):
         if name not in own:
             refuse(its.at, f"tbf needs {name}")
     rate, burst = whole(own, "rate", 0), whole(own, "burst", 0)
     shape: Config = {"rate": f"{rate} bit/s", "burst": f"{burst} B"}
+    if "peakrate" in own:
+        if "minburst" not in own:
+            refuse(its.at, "a peak rate of tbf needs mtu", "peakrate RATE mtu BYTES")
+        shape |= {"peak_rate": f"{own['peakrate']} bit/s", "min_burst": f"{own['minburst']} B"}
     if its.inner is not None:
         return shape | {"queue": queue(its.inner, defaults, inside=True)}
     if "limit" not in own and "latency" not in own:

@@ -12,12 +12,16 @@ from trunkline.importers.common.classify import whole
 from trunkline.importers.common.fault import Word, fault, refuse
 from trunkline.importers.common.tree import Options, Qdisc
 
-__all__ = ["FRAME", "Age", "Config", "Defaults", "queue"]
+__all__ = ["FRAME", "LEAVES", "Age", "Config", "Defaults", "queue"]
 
 Config = dict[str, Any]
 Age = str
 
-_LEAVES = "pfifo, bfifo, red, gred"
+FLOWS_OR_TIME = ("codel", "pie", "fq_codel", "fq_pie", "sfq", "fq")
+LEAVES = ("pfifo", "bfifo", "red", "gred", *FLOWS_OR_TIME)
+_LEAVES = ", ".join(LEAVES)
+_SIXTEENTHS = 16
+"""tc-pie(8): alpha and beta are in sixteenths."""
 FRAME = 1514
 """Longest frame of Ethernet, in which bfifo counts its default limit [B]."""
 
@@ -66,7 +70,40 @@ def queue(qdisc: Qdisc | None, defaults: Defaults, *, inside: bool) -> Config:
         return {"limit": f"{_needed(qdisc.at, its, 'limit')} B", "aqm": aqm}
     if qdisc.kind == "gred":
         return {"limit": "none", "aqm": _gred(qdisc, defaults)}
+    if qdisc.kind in FLOWS_OR_TIME:
+        return _modern(qdisc)
     raise fault(qdisc.at, f"{qdisc.kind} inside a class is not read", _LEAVES)
+
+
+def _modern(qdisc: Qdisc) -> Config:
+    """CoDel, PIE, and queues by flow."""
+    its, kind = qdisc.options, qdisc.kind
+    packets = {"codel": 1000, "pie": 1000, "sfq": 127, "fq": 10_000}.get(kind, 10_240)
+    made: Config = {"limit": f"{whole(its, 'packets', packets)} packets"}
+    if kind not in ("codel", "pie"):
+        flows: Config = {"kind": kind.replace("_", "-")}
+        if "flows" in its:
+            flows["queues"] = its["flows"]
+        # fq's quantum is two frames where none is given.
+        quantum = whole(its, "quantum", 2 * FRAME if kind == "fq" else FRAME)
+        flows["quantum"] = f"{quantum} B"
+        if "drop_batch" in its:
+            flows["batch"] = f"{its['drop_batch']} packets"
+        if "depth" in its:
+            flows["flow_limit"] = f"{its['depth']} packets"
+        made["flows"] = flows
+    if kind.endswith(("codel", "pie")):
+        aqm: Config = {"kind": "codel" if kind.endswith("codel") else "pie"}
+        for key in ("target", "interval", "tupdate", "ce_threshold"):
+            if key in its:
+                aqm[key] = f"{its[key]} ns"
+        for key in ("alpha", "beta"):
+            if key in its:
+                aqm[key] = whole(its, key, 0) / _SIXTEENTHS
+        if aqm["kind"] == "codel":
+            aqm["arithmetic"] = "linux"
+        made["aqm"] = aqm
+    return made
 
 
 def _needed(at: Word, its: Options, name: str) -> int:

@@ -125,6 +125,8 @@ class Filter:
         Whether it drops what it takes.
     is_table : bool
         Whether it only makes room for others, and takes nothing.
+    redirect : str
+        Device whose discipline gets what it takes.
     """
 
     at: Word
@@ -143,6 +145,7 @@ class Filter:
     colour: str = ""
     drop: bool = False
     is_table: bool = False
+    redirect: str = ""
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from trunkline.importers.tc.words import Reader
 
 __all__ = ["read_filter"]
 
-_KINDS = "u32, fw, tcindex, flower, matchall"
+_KINDS = "u32, fw, tcindex, flower, basic, matchall"
 _FIELDS = "ip tos, dsfield, src, dst, protocol, sport, dport; u32, u16, u8 VALUE MASK at OFFSET"
 _DONE = ("pass", "ok", "pipe", "continue", "reclassify")
 _MPLS = ("mpls_uc", "mpls")
@@ -89,7 +89,9 @@ def read_filter(reader: Reader, addresses: Addresses, notes: list[Note]) -> Read
         made.handle = None if handle is None else _number(handle)
     elif word.text == "flower":
         _flower(reader, made, addresses)
-    elif word.text != "matchall":
+    elif word.text == "basic" and reader.peek() == "match":
+        refuse(word, "a match of basic is not read", "basic without match; u32, flower")
+    elif word.text not in ("matchall", "basic"):
         refuse(word, f"there is no filter {word.text} here", _KINDS)
     if is_egress:
         # What runs before the discipline decides before the discipline's own filters do.
@@ -238,12 +240,22 @@ def _action(reader: Reader, made: Filter, notes: list[Note]) -> None:
             reader.take("a word")
     elif word.text == "drop":
         made.drop = True
+    elif word.text == "mirred":
+        _mirred(word, reader, made)
     elif word.text not in _DONE:
-        known = "police, skbedit, pedit, csum, mpls, drop, " + ", ".join(_DONE)
+        known = "mirred, police, skbedit, pedit, csum, mpls, drop, " + ", ".join(_DONE)
         refuse(word, f"the action {word.text} is not read", known)
     while reader.more() and reader.peek() in (*_DONE, "index"):
         if reader.take("a word").text == "index":
             reader.number(0, 2**31 - 1)
+
+
+def _mirred(at: Word, reader: Reader, made: Filter) -> None:
+    """``mirred egress redirect dev ifb0``: to the discipline of another device."""
+    words = [reader.take("egress redirect dev DEVICE").text for _ in range(3)]
+    if words != ["egress", "redirect", "dev"]:
+        refuse(at, f"mirred {' '.join(words)} is not read", "mirred egress redirect dev DEVICE")
+    made.redirect = reader.take("a device").text
 
 
 def _pedit(at: Word, reader: Reader) -> int:

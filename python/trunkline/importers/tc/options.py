@@ -6,17 +6,13 @@ iproute2's usage texts of gred and dsmark.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from trunkline.importers.common.fault import Note, Word, refuse
 from trunkline.importers.common.tree import Options, Qdisc, Virtual
+from trunkline.importers.tc import modern
+from trunkline.importers.tc.reads import Table, count, flag, probability, rate, size, time
 from trunkline.importers.tc.words import Reader
 
 __all__ = ["CLASSES", "QDISCS", "dsmark_mark", "gred_virtual", "read_options"]
-
-Read = Callable[[Reader], int | float | bool | list[int]]
-Table = dict[str, tuple[str, Read]]
-"""How each word is read, and the name of the option it sets; an empty name is left out."""
 
 _EXACT = "times are exact here, tc's are tables of cells"
 _IGNORED = {
@@ -34,30 +30,6 @@ _IGNORED = {
     "peakburst": "see mtu",
     "offload": "there is no hardware here",
 }
-
-
-def _rate(reader: Reader) -> int:
-    return reader.rate()
-
-
-def _size(reader: Reader) -> int:
-    return reader.size()
-
-
-def _time(reader: Reader) -> int:
-    return reader.time()
-
-
-def _flag(reader: Reader) -> bool:
-    return True
-
-
-def _probability(reader: Reader) -> float:
-    return reader.probability()
-
-
-def _count(low: int, high: int) -> Read:
-    return lambda reader: reader.number(low, high)
 
 
 def _hex(reader: Reader) -> int:
@@ -91,80 +63,81 @@ def _defmap(reader: Reader) -> int:
 
 
 _SAME_CBQ: Table = {
-    "bandwidth": ("bandwidth", _rate),
-    "rate": ("rate", _rate),
-    "avpkt": ("avpkt", _size),
-    "allot": ("allot", _size),
+    "bandwidth": ("bandwidth", rate),
+    "rate": ("rate", rate),
+    "avpkt": ("avpkt", size),
+    "allot": ("allot", size),
     "weight": ("weight", _weight),
-    "maxburst": ("maxburst", _count(1, 1_000_000)),
-    "ewma": ("ewma", _count(1, 16)),
-    "prio": ("prio", _count(0, 8)),
-    "minburst": ("", _count(0, 1_000_000)),
-    "mpu": ("", _size),
-    "cell": ("", _size),
-    "bounded": ("bounded", _flag),
-    "borrow": ("borrow", _flag),
-    "isolated": ("isolated", _flag),
-    "sharing": ("sharing", _flag),
+    "maxburst": ("maxburst", count(1, 1_000_000)),
+    "ewma": ("ewma", count(1, 16)),
+    "prio": ("prio", count(0, 8)),
+    "minburst": ("", count(0, 1_000_000)),
+    "mpu": ("", size),
+    "cell": ("", size),
+    "bounded": ("bounded", flag),
+    "borrow": ("borrow", flag),
+    "isolated": ("isolated", flag),
+    "sharing": ("sharing", flag),
     "overhead": ("", _word),
     "linklayer": ("", _word),
 }
 _RED: Table = {
-    "limit": ("limit", _size),
-    "min": ("min", _size),
-    "max": ("max", _size),
-    "avpkt": ("avpkt", _size),
-    "burst": ("burst", _count(1, 2**31 - 1)),
-    "bandwidth": ("bandwidth", _rate),
-    "probability": ("probability", _probability),
-    "ecn": ("", _flag),
-    "harddrop": ("harddrop", _flag),
+    "limit": ("limit", size),
+    "min": ("min", size),
+    "max": ("max", size),
+    "avpkt": ("avpkt", size),
+    "burst": ("burst", count(1, 2**31 - 1)),
+    "bandwidth": ("bandwidth", rate),
+    "probability": ("probability", probability),
+    "ecn": ("", flag),
+    "harddrop": ("harddrop", flag),
 }
 
 QDISCS: dict[str, Table] = {
     "cbq": _SAME_CBQ,
     "htb": {
         "default": ("default", _hex),
-        "r2q": ("r2q", _count(1, 1_000_000)),
-        "direct_qlen": ("", _count(0, 2**31 - 1)),
+        "r2q": ("r2q", count(1, 1_000_000)),
+        "direct_qlen": ("", count(0, 2**31 - 1)),
     },
     "drr": {},
-    "prio": {"bands": ("bands", _count(2, 16)), "priomap": ("priomap", _priomap)},
+    "prio": {"bands": ("bands", count(2, 16)), "priomap": ("priomap", _priomap)},
     "dsmark": {
-        "indices": ("indices", _count(1, 2**16)),
-        "default_index": ("default_index", _count(0, 2**16)),
-        "set_tc_index": ("set_tc_index", _flag),
+        "indices": ("indices", count(1, 2**16)),
+        "default_index": ("default_index", count(0, 2**16)),
+        "set_tc_index": ("set_tc_index", flag),
     },
     "gred": {
-        "setup": ("setup", _flag),
-        "DPs": ("DPs", _count(1, 16)),
-        "vqs": ("DPs", _count(1, 16)),
-        "default": ("default", _count(0, 15)),
-        "grio": ("grio", _flag),
-        "limit": ("limit", _size),
-        "ecn": ("", _flag),
-        "harddrop": ("harddrop", _flag),
+        "setup": ("setup", flag),
+        "DPs": ("DPs", count(1, 16)),
+        "vqs": ("DPs", count(1, 16)),
+        "default": ("default", count(0, 15)),
+        "grio": ("grio", flag),
+        "limit": ("limit", size),
+        "ecn": ("", flag),
+        "harddrop": ("harddrop", flag),
     },
     "red": _RED,
     "tbf": {
-        "rate": ("rate", _rate),
-        "burst": ("burst", _size),
-        "buffer": ("burst", _size),
-        "maxburst": ("burst", _size),
-        "limit": ("limit", _size),
-        "latency": ("latency", _time),
-        "peakrate": ("peakrate", _rate),
-        "mtu": ("minburst", _size),
-        "minburst": ("minburst", _size),
-        "mpu": ("", _size),
+        "rate": ("rate", rate),
+        "burst": ("burst", size),
+        "buffer": ("burst", size),
+        "maxburst": ("burst", size),
+        "limit": ("limit", size),
+        "latency": ("latency", time),
+        "peakrate": ("peakrate", rate),
+        "mtu": ("minburst", size),
+        "minburst": ("minburst", size),
+        "mpu": ("", size),
         "overhead": ("", _word),
         "linklayer": ("", _word),
     },
-    "pfifo": {"limit": ("packets", _count(0, 2**31 - 1))},
-    "bfifo": {"limit": ("bytes", _size)},
+    "pfifo": {"limit": ("packets", count(0, 2**31 - 1))},
+    "bfifo": {"limit": ("bytes", size)},
     "pfifo_fast": {},
     "ingress": {},
     "clsact": {},
+    **modern.QDISCS,
 }
 """Options by queueing discipline."""
 
@@ -176,26 +149,26 @@ CLASSES: dict[str, Table] = {
         "estimator": ("", _word),
     },
     "htb": {
-        "rate": ("rate", _rate),
-        "ceil": ("ceil", _rate),
-        "burst": ("burst", _size),
-        "buffer": ("burst", _size),
-        "maxburst": ("burst", _size),
-        "cburst": ("cburst", _size),
-        "cbuffer": ("cburst", _size),
-        "prio": ("prio", _count(0, 7)),
-        "quantum": ("quantum", _size),
-        "mtu": ("", _size),
-        "mpu": ("", _size),
+        "rate": ("rate", rate),
+        "ceil": ("ceil", rate),
+        "burst": ("burst", size),
+        "buffer": ("burst", size),
+        "maxburst": ("burst", size),
+        "cburst": ("cburst", size),
+        "cbuffer": ("cburst", size),
+        "prio": ("prio", count(0, 7)),
+        "quantum": ("quantum", size),
+        "mtu": ("", size),
+        "mpu": ("", size),
         "overhead": ("", _word),
         "linklayer": ("", _word),
     },
-    "drr": {"quantum": ("quantum", _size)},
+    "drr": {"quantum": ("quantum", size)},
 }
 """Options by kind of class."""
 
-_VIRTUAL: Table = {**_RED, "DP": ("dp", _count(0, 15)), "vq": ("dp", _count(0, 15))}
-_VIRTUAL["prio"] = ("prio", _count(0, 255))
+_VIRTUAL: Table = {**_RED, "DP": ("dp", count(0, 15)), "vq": ("dp", count(0, 15))}
+_VIRTUAL["prio"] = ("prio", count(0, 255))
 del _VIRTUAL["harddrop"]
 
 
@@ -224,7 +197,8 @@ def read_options(reader: Reader, table: Table, of: Word, notes: list[Note]) -> O
         if name:
             options[name] = value
         else:
-            notes.append(Note(word.line, word.text, _IGNORED[word.text]))
+            why = modern.IGNORED if of.text in modern.QDISCS else _IGNORED
+            notes.append(Note(word.line, word.text, why[word.text]))
     return options
 
 
@@ -244,7 +218,7 @@ def gred_virtual(reader: Reader, qdisc: Qdisc, notes: list[Note]) -> None:
 
 def dsmark_mark(reader: Reader, of: Word) -> tuple[int, int]:
     """What dsmark writes for one index: ``mask 0x3 value 0xb8``."""
-    table: Table = {"mask": ("mask", _count(0, 255)), "value": ("value", _count(0, 255))}
+    table: Table = {"mask": ("mask", count(0, 255)), "value": ("value", count(0, 255))}
     options = read_options(reader, table, of, [])
     mask, value = options.get("mask", 0xFF), options.get("value", 0)
     assert isinstance(mask, int)

@@ -43,7 +43,7 @@ _SILENT = {
 _PROGRAMS = "tc, iptables, ipchains, ip, ifconfig, " + ", ".join(_SILENT)
 
 
-def parse(content: str, addresses: Addresses) -> Configuration:
+def parse(content: str, addresses: Addresses, *, partial: bool = False) -> Configuration:
     """Read a script.
 
     Parameters
@@ -52,6 +52,8 @@ def parse(content: str, addresses: Addresses) -> Configuration:
         The script.
     addresses : Addresses
         Nodes and flows by address and port.
+    partial : bool, default False
+        Whether commands that are not translated are left out, with a note each.
 
     Raises
     ------
@@ -60,6 +62,7 @@ def parse(content: str, addresses: Addresses) -> Configuration:
     """
     script = _Script(addresses)
     faults: list[ImportFault] = []
+    told = True
     try:
         for words in commands(content, lenient=tuple(_SILENT)):
             try:
@@ -68,9 +71,13 @@ def parse(content: str, addresses: Addresses) -> Configuration:
                 # What a command that failed should have made is missed further down: no news.
                 if not (faults and isinstance(fault, Absent)):
                     faults.append(fault)
+                if partial:
+                    text = " ".join(shown(word) for word in words[:6])
+                    script.made.notes.append(Note(words[0].line, text, fault.message))
     except ImportFault as fault:
+        told = False
         faults.append(fault)  # no command can be told from the next after this
-    if faults:
+    if faults and not (partial and told):
         faults[0].others = tuple(faults[1:])
         raise faults[0]
     script.note_unset_marks()
@@ -288,6 +295,13 @@ class _Script:
         if made.is_table:
             why = "a hash table of filters, which changes only how fast they are found"
             self.made.notes.append(Note(made.at.line, "u32 divisor", why))
+            return
+        if made.redirect:
+            why = (
+                f"what comes in at {device_name} goes through {made.redirect}: give its port to "
+                "the other end of that link"
+            )
+            self.made.notes.append(Note(made.at.line, f"mirred to {made.redirect}", why))
             return
         if not is_ip:
             why = "the simulator has neither ARP nor IPv6"
