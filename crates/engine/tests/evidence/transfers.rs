@@ -6,7 +6,7 @@ use trunkline_agent::tcp::{TcpConfig, Variant};
 use trunkline_agent::udp::Size;
 use trunkline_agent::workload::{Gaps, OpenConfig, PagesConfig, Sizes, Times};
 use trunkline_engine::network::{
-    Agent, FlowKey, Flows, Measure, Opened, Overflow, Queue, Transfers,
+    Agent, FlowKey, Flows, Hosts, Measure, Opened, Overflow, Queue, Transfers,
 };
 
 const SEGMENT: u64 = 1040;
@@ -102,6 +102,8 @@ fn by_connection() -> Queue {
         overflow: Overflow::Arrival,
         batch: 1,
         flow_limit_packets: None,
+        ways: 1,
+        hosts: Hosts::Flows,
     };
     Queue { flows: Some(flows), ..UNLIMITED }
 }
