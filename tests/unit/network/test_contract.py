@@ -20,6 +20,7 @@ import pytest
 import trunkline as tl
 from trunkline import _core, network, study
 from trunkline.network import types as types_of_network
+from trunkline.network.compile import FORMAT
 from trunkline.network.types import Network, Protection
 from trunkline.results.tables import SCHEMAS
 from trunkline.scenario.probe import FLOW_MEASURES, LINK_MEASURES
@@ -142,7 +143,8 @@ def listed(refused: str) -> set[str]:
     return set(re.findall("`([^`]*)`", refused.partition("expected")[2]))
 
 
-FILLED = every(Network)
+# Another format is refused before any key is looked at.
+FILLED = [{**filled, "format": FORMAT} for filled in every(Network)]
 
 
 def structs() -> Iterator[tuple[Any, Place, Any, Any]]:
