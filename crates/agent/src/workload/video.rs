@@ -230,10 +230,12 @@ mod tests {
     }
 
     /// 0.5 Mbit/s and a lowest rate of 1 Mbit/s: a chunk of 4 s comes every 8 s. It plays from 8 s on
-    /// and stands still for 4 s before each of the others: by 88 s ten stalls, 40 s.
+    /// and stands still for 4 s before each of the others: by 88 s ten stalls, 40 s. The buffer never
+    /// has more than a chunk, which is the reservoir of the buffer rule.
     #[test]
     fn a_link_below_the_lowest_rate_stalls_half_of_the_time() {
-        for rule in [Rule::Rate, Rule::Buffer { reservoir_ns: SECOND, cushion_ns: SECOND }] {
+        for rule in [Rule::Rate, Rule::Buffer { reservoir_ns: 4 * SECOND, cushion_ns: 8 * SECOND }]
+        {
             let mut video = video(rule);
             let seen = watch(&mut video, 500_000, 88 * SECOND);
             assert!(seen.iter().all(|rate| *rate == 1), "{seen:?}");

@@ -126,9 +126,9 @@ def _delays(late: Ints, ours_s: float, theirs_s: float, its: Allowance) -> Itera
         # One that misses its turn waits until no class before it has packets: their sum is bounded.
         total = float(size[beyond].sum()) / 1e9
         yield "delay, sum of those left out", "s", ours_s, theirs_s, total, allowed * most
-        return
-    worst = float(late[order[0]]) / 1e9
-    yield "delay, those left out", "s", ours_s, theirs_s, worst, most
+    else:
+        worst = float(late[order[0]]) / 1e9
+        yield "delay, those left out", "s", ours_s, theirs_s, worst, most
     most = margin.run_left_out(len(late), allowed)
     yield "left out, one after the other", "packets", 0.0, 0.0, float(_run(beyond)), most
 

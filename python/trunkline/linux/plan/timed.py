@@ -103,7 +103,7 @@ def _pie(aqm: Mapping[str, Any], routers: bool, refuse: Any) -> str:
         refuse("Linux's pie has a burst of 150 ms; nearest: burst: 150 ms", "aqm", "burst")
     tupdate = aqm["tupdate_ns"]
     if not routers:
-        # A timer of the kernel's wheel never fires early: it fires a tick after the one it is for.
+        # kernel/time/timer.c, calc_index: so as never to fire early, a timer fires a tick late.
         tupdate = (-(-tupdate // _TICK_NS) - 1) * _TICK_NS
         if not tupdate:
             refuse(
