@@ -9,8 +9,7 @@ import pytest
 import yaml
 from altered import OTHER_COINS
 from click.testing import CliRunner
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import trunkline as tl
 from trunkline.cli.run_command import command

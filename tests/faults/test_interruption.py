@@ -18,8 +18,7 @@ import pytest
 
 from trunkline.study.errors import Refused
 from trunkline.study.outcome.reproduction import Subject
-from trunkline.study.run import disk
-from trunkline.study.run import store as stores
+from trunkline.study.run import disk, store as stores
 from trunkline.study.run.execute import How, execute
 from trunkline.study.run.perform import performed
 from trunkline.study.run.plan import Plan

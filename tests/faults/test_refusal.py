@@ -15,9 +15,7 @@ import pytest
 
 from trunkline.study.errors import Damaged, Refused
 from trunkline.study.outcome.reproduction import Subject
-from trunkline.study.run import frames, journal, lock
-from trunkline.study.run import plan as plans
-from trunkline.study.run import store as stores
+from trunkline.study.run import frames, journal, lock, plan as plans, store as stores
 from trunkline.study.run.execute import How, execute, shard_of
 from trunkline.study.run.merge import merge
 from trunkline.study.run.perform import performed

@@ -12,8 +12,7 @@ import pytest
 
 from trunkline.linux.guest.runner import execute
 from trunkline.linux.outcome import decode
-from trunkline.linux.plan.compile import Compiled
-from trunkline.linux.plan.compile import compile as plan_of
+from trunkline.linux.plan.compile import Compiled, compile as plan_of
 from trunkline.linux.plan.export import scripts
 from trunkline.linux.plan.plan import Node
 from trunkline.linux.plan.script import UnsupportedError

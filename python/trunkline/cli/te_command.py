@@ -120,9 +120,7 @@ def protect(
     """
     from pathlib import Path
 
-    from trunkline.planning import protect as protected
-    from trunkline.planning import protected_page as pages
-    from trunkline.planning import with_backups
+    from trunkline.planning import protect as protected, protected_page as pages, with_backups
 
     free((out, picture, report), overwrite)
     scenario = leniently(file, overrides, strict)

@@ -49,8 +49,7 @@ def solve(
     `igp-weights` sets metrics for equal-cost multipath; both are heuristics, their gap says how
     good they are. Paths of FILE and their constraints are not looked at.
     """
-    from trunkline.planning import solve as optimise
-    from trunkline.planning import solved
+    from trunkline.planning import solve as optimise, solved
 
     common.free((out, picture, report), overwrite)
     scenario = common.leniently(file, overrides, strict)

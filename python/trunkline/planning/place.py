@@ -10,8 +10,13 @@ import numpy as np
 from trunkline import te
 from trunkline.planning.loads import by_igp, carried, on_igp
 from trunkline.planning.methods import Method, Methods
-from trunkline.scenario.resolved.placement import is_auto, route_of, topology, why
-from trunkline.scenario.resolved.placement import place as place_paths
+from trunkline.scenario.resolved.placement import (
+    is_auto,
+    place as place_paths,
+    route_of,
+    topology,
+    why,
+)
 from trunkline.scenario.te import CLASS_TYPES
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from trunkline.planning.loads import by_igp, on_igp
 from trunkline.planning.place import lsp_loads
 from trunkline.scenario.loader import extended
 from trunkline.scenario.path import AUTO
-from trunkline.scenario.resolved.placement import place as place_paths
-from trunkline.scenario.resolved.placement import route_of, topology
+from trunkline.scenario.resolved.placement import place as place_paths, route_of, topology
 
 if TYPE_CHECKING:
     from trunkline.scenario import Scenario

@@ -9,8 +9,7 @@ import tempfile
 from pathlib import Path
 
 from trunkline.report import study
-from trunkline.results import folder as folders
-from trunkline.results import store
+from trunkline.results import folder as folders, store
 
 NAME = "report.html"
 

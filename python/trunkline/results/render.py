@@ -16,8 +16,7 @@ from trunkline.results.tables import Field, column
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Column
-    from rich.table import Table as RichTable
+    from rich.table import Column, Table as RichTable
 
     from trunkline.results.results import Results
 

@@ -5,8 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import sndlib
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
 from trunkline.te import fortz_thorup

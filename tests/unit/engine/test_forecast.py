@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.engine import forecast as forecasts
-from trunkline.engine import simulate
+from trunkline.engine import forecast as forecasts, simulate
 from trunkline.engine.forecast import forecast, most_hops
 from trunkline.network import compile
 from trunkline.scenario import load

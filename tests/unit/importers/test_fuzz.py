@@ -3,8 +3,7 @@
 import re
 from importlib.resources import files
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from trunkline.importers import Addresses, ImportFault, read_tc, read_tcng
 from trunkline.scenario.conditioner import Conditioner

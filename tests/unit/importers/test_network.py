@@ -8,8 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from trunkline.importers import ImportFault
 from trunkline.importers.network import Rules, read_network, read_topology

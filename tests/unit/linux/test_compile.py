@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trunkline.linux.plan.compile import Compiled
-from trunkline.linux.plan.compile import compile as plan_of
+from trunkline.linux.plan.compile import Compiled, compile as plan_of
 from trunkline.linux.plan.script import Reason, UnsupportedError
 from trunkline.network import compile
 from trunkline.scenario import load

@@ -9,8 +9,7 @@ import pytest
 
 from trunkline.linux.outcome import decode
 from trunkline.linux.outcome.arrivals import Arrival, BrokenRecordsError, datagrams, lost
-from trunkline.linux.plan.compile import Compiled
-from trunkline.linux.plan.compile import compile as plan_of
+from trunkline.linux.plan.compile import Compiled, compile as plan_of
 from trunkline.linux.plan.plan import RECEIVED
 from trunkline.network import compile
 from trunkline.results import Provenance, Results

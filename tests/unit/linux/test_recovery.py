@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trunkline.linux.plan.compile import Compiled
-from trunkline.linux.plan.compile import compile as plan_of
+from trunkline.linux.plan.compile import Compiled, compile as plan_of
 from trunkline.linux.plan.orders import write_orders
 from trunkline.linux.plan.plan import Count, Plan
 from trunkline.linux.plan.script import UnsupportedError

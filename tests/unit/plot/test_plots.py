@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from trunkline.cli.plot_command import KINDS as LISTED
-from trunkline.cli.plot_command import labelled
+from trunkline.cli.plot_command import KINDS as LISTED, labelled
 from trunkline.engine import simulate
 from trunkline.network import compile
 from trunkline.plot import save

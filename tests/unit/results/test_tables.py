@@ -7,8 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from trunkline.results import SCHEMAS, Results
-from trunkline.results import dscp as code_points
+from trunkline.results import SCHEMAS, Results, dscp as code_points
 from trunkline.stats import across
 
 from .raw import column, network, tables

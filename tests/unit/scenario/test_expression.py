@@ -4,8 +4,7 @@ import contextlib
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trunkline.scenario.expression import ExpressionError, evaluate
 

@@ -4,8 +4,7 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from trunkline.network import compile
 from trunkline.scenario import CODES, Scenario, ScenarioError, load

@@ -1,8 +1,7 @@
 """Checks of paths: routes, tunnels, labels."""
 
 from trunkline.scenario.diagnostic import Path
-from trunkline.scenario.path import FIRST_LABEL
-from trunkline.scenario.path import Path as LabelPath
+from trunkline.scenario.path import FIRST_LABEL, Path as LabelPath
 from trunkline.scenario.problems import Problems, plural
 from trunkline.scenario.resolved import Resolved
 

@@ -18,8 +18,7 @@ from trunkline.scenario.te import Constraints
 if TYPE_CHECKING:
     from trunkline.te.disjoint import Apart
     from trunkline.te.refusal import Refusal
-    from trunkline.te.topology import Path as Arcs
-    from trunkline.te.topology import Topology
+    from trunkline.te.topology import Path as Arcs, Topology
 
 __all__ = ["Finder"]
 

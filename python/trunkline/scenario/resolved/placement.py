@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from trunkline.te.dste import Pools
     from trunkline.te.place import Outcome, Placement, Request
     from trunkline.te.refusal import Refusal
-    from trunkline.te.topology import Path as Arcs
-    from trunkline.te.topology import Topology
+    from trunkline.te.topology import Path as Arcs, Topology
 
 __all__ = [
     "LENIENT",

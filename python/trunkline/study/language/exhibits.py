@@ -13,8 +13,7 @@ from pathlib import Path
 
 from pydantic import model_validator
 
-from trunkline import network as networks
-from trunkline import scenario as scenarios
+from trunkline import network as networks, scenario as scenarios
 from trunkline.engine.sim import Job
 from trunkline.scenario.diagnostic import ScenarioError
 from trunkline.scenario.fields import invalid

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from trunkline import scenario as scenarios
 from trunkline.scenario import Scenario, ScenarioError
-from trunkline.scenario.diagnostic import Path as Keys
-from trunkline.scenario.diagnostic import with_place
+from trunkline.scenario.diagnostic import Path as Keys, with_place
 from trunkline.scenario.places import locate
 from trunkline.scenario.problems import path_text
 from trunkline.study.language.model import Study

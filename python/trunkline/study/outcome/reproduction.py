@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trunkline.results import Results
-from trunkline.results import folder as folders
+from trunkline.results import Results, folder as folders
 from trunkline.stats import mean_absolute_percentage, mean_interval, mean_log_ratio
 from trunkline.study.errors import Refused
 from trunkline.study.language.catalogue import find
@@ -27,8 +26,7 @@ from trunkline.study.run import runner
 from trunkline.study.run.execute import How
 from trunkline.study.run.frames import Runs
 from trunkline.study.run.perform import performed
-from trunkline.study.run.progress import Progress
-from trunkline.study.run.progress import progress as progress_of
+from trunkline.study.run.progress import Progress, progress as progress_of
 
 
 class Reproduction:

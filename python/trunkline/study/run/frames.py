@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trunkline.results import Results
-from trunkline.results import store as results_store
+from trunkline.results import Results, store as results_store
 from trunkline.study.errors import Damaged, Refused
 from trunkline.study.run.disk import checked
 from trunkline.study.run.journal import Record

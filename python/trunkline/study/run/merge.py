@@ -24,8 +24,8 @@ from trunkline.study.run.store import (
     RUNS,
     manifest,
     publish,
+    shards as shards_in,
 )
-from trunkline.study.run.store import shards as shards_in
 
 SHARD = "shard-{:04}-of-{:04}"
 """Folder of a shard inside that of its study."""

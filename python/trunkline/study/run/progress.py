@@ -158,8 +158,7 @@ class Bar(Progress):
     def begin(self, total: int, before: int) -> None:
         """Show the bar."""
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as RichProgress
+        from rich.progress import BarColumn, Progress as RichProgress, TextColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
         console = Console(file=self._out)

@@ -22,16 +22,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trunkline.results import Results
-from trunkline.results import folder as folders
-from trunkline.results import store as results_store
+from trunkline.results import Results, folder as folders, store as results_store
 from trunkline.results.folder import flush
 from trunkline.study.errors import Damaged, Refused
 from trunkline.study.run import journal as journals
 from trunkline.study.run.disk import checked, checksum, digest_of, write_bytes, write_json
 from trunkline.study.run.journal import Journal, Record
-from trunkline.study.run.lock import FILE as LOCK
-from trunkline.study.run.lock import Lock
+from trunkline.study.run.lock import FILE as LOCK, Lock
 from trunkline.study.run.plan import Plan, Task, differences
 
 MANIFEST, JOURNAL, HISTORY = "manifest.json", "journal.jsonl", "history.jsonl"
