@@ -22,7 +22,8 @@ __all__ = ["document", "drawing", "html", "rate", "svg", "table", "text"]
 STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:62rem;padding:0 1rem;"
     "background:#fff;color:#1b1b1b}svg{max-width:100%;height:auto}"
-    "table{border-collapse:collapse}td,th{padding:.2rem 1rem .2rem 0;text-align:left}"
+    "table{border-collapse:collapse}td,th{padding:.2rem 1rem .2rem 0;text-align:left;"
+    "white-space:nowrap}"
     "td.n,th.n{text-align:right}.bar{background:#4292c6;height:.8rem;display:inline-block}"
 )
 
