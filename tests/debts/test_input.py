@@ -159,10 +159,10 @@ class TestScriptsOfTc:
         with pytest.raises(ImportFault) as caught:
             read_tc(
                 "tc qdisc add dev eth0 root handle 1: prio\n"
-                "tc qdisc add dev eth0 parent 1:1 handle 2: sfq\n"
+                "tc qdisc add dev eth0 parent 1:1 handle 2: choke\n"
                 "tc filter add dev eth0 parent 2: prio 1 matchall action drop\n"
                 "tc filter add dev eth0 parent 1: prio 1 u32 match ip protocol 1 0xff classid 1:1\n"
-                "tc filter add dev eth0 parent 1: prio 2 basic classid 1:1\n"
+                "tc filter add dev eth0 parent 1: prio 2 basic match ipset(a src) classid 1:1\n"
                 "tc filter add dev eth0 parent 1: prio 3 matchall action mirred egress\n"
             )
         lines = caught.value.render("old.sh").splitlines()

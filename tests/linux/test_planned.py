@@ -28,9 +28,7 @@ run: {duration: 10 s}
 """
 
 
-def test_loads_of_placed_paths_are_those_of_the_plan(
-    kernel: str, tmp_path: Path
-) -> None:
+def test_loads_of_placed_paths_are_those_of_the_plan(kernel: str, tmp_path: Path) -> None:
     scenario = load(MESH)
     planned = {each.link: each.load_bit_s for each in place(scenario).links if each.load_bit_s}
     # By hand: the demand of 5 takes A-B-C, the others the shortest way.

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trunkline.cli import inspect_tables as tables
 from trunkline.cli.common import SEED, echo_json, load_scenario, override_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from trunkline.cli import inspect_tables as tables
 
 SECTIONS = (
     "run",
@@ -172,6 +173,7 @@ def show(written: str, sections: tuple[str, ...], *, as_json: bool) -> None:
     import json
 
     from trunkline import _core
+    from trunkline.cli import inspect_tables as tables
 
     network = json.loads(written)
     wanted = sections or SECTIONS

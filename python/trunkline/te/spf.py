@@ -51,6 +51,12 @@ def distances(
     return found
 
 
+def distances_to(topology: Topology, metric: Ints | Floats, target: int) -> list[float]:
+    """Cost of the cheapest path of every node to one destination; infinite where there is none."""
+    found: list[float] = distances(topology, metric, np.array([target]))[0].tolist()
+    return found
+
+
 def equal_cost(
     topology: Topology, metric: Ints | Floats, away: Floats, usable: Bools | None = None
 ) -> Bools:

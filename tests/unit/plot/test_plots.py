@@ -36,6 +36,15 @@ probes:
   - {link: R->D, measure: [queue-packets, queue-bytes, utilisation], every: 100 ms}
 run: {duration: 4 s, trace: on}
 """
+TRANSFERS = """
+trunkline: 1
+nodes: [S, D]
+links: {S-D: {rate: 5 Mbit/s, delay: 10 ms}}
+flows: {web: {agent: tcp, from: S, to: D, transfers: {every: 100 ms, size: 5 kB}}}
+run: {duration: 4 s}
+"""
+OF_ANY = [kind for kind in KINDS if kind not in ("published", "completions")]
+"""Kinds of plots that any run has something for."""
 CELLS = [
     {
         "table": "1",
@@ -68,13 +77,23 @@ def lines(figure: Any) -> dict[str, tuple[list[float], list[float]]]:
     return {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in drawn}
 
 
+def test_completions_are_drawn_up_to_the_share_that_finished() -> None:
+    done = simulate(compile(load(TRANSFERS)), seeds=[1])
+    (line,) = lines(draw("completions", [Source("a", done)], Choice())).values()
+    row = next(row for row in done[0].completions.rows() if row["sizes"] == "all")
+    finished, unfinished = int(row["finished"] or 0), int(row["unfinished"] or 0)
+    assert finished > 10
+    assert line[1][-1] == pytest.approx(finished / (finished + unfinished))
+    assert line[1] == sorted(line[1])
+
+
 def test_the_command_lists_every_kind() -> None:
     assert tuple(LISTED) == KINDS
 
 
 @pytest.mark.parametrize(
     ("kind", "ending"),
-    [("bars", "png"), ("bars", "pdf"), *((kind, "svg") for kind in KINDS if kind != "published")],
+    [("bars", "png"), ("bars", "pdf"), *((kind, "svg") for kind in OF_ANY)],
 )
 def test_every_kind_is_drawn_in_every_format_with_the_same_bytes(
     kind: str, ending: str, sources: Sequence[Source], tmp_path: Path

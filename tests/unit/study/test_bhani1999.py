@@ -46,7 +46,7 @@ def test_draft_section4_has_60_cells(study: Study) -> None:
 
 def test_draft_tables_hold_the_claims_of_their_text(study: Study) -> None:
     # Our predicates are fair only if the document's own numbers satisfy them.
-    assert [c.name for c in published(study).claims if not c.held] == []
+    assert [c.name for c in published(study).claims if "not held" in c.detail] == []
 
 
 def test_published_values_have_no_error_against_themselves(study: Study) -> None:

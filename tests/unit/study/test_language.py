@@ -101,7 +101,7 @@ def test_values_out_of_series(done: Reproduction) -> None:
     # In the fifth second nothing is left on the way.
     assert (columns["plain", "idle"] == 1).all()
     curve = done.measured.samples["plain", "curve"]
-    assert curve.shape == (2, 3, 5)
+    assert curve.shape == (2, 3, 6)
     assert np.allclose(columns["plain", "most"], curve[:, :, 1:4].max(axis=2))
     assert np.allclose(columns["plain", "gain"][1], 100.0, atol=2)
     assert (columns["plain", "gain"][0] == 0).all()

@@ -71,7 +71,9 @@ def test_error_is_no_worse_than_the_best_common_setting_of_ns2(once: Reproductio
 
 
 def test_claims_of_the_text_hold(once: Reproduction) -> None:
-    assert [claim.name for claim in once.claims if not claim.held] == []
+    # One seed refutes none and, as a single run, decides none.
+    assert {claim.outcome for claim in once.claims} == {"undecided"}
+    assert [claim.name for claim in once.claims if "not held" in claim.detail] == []
 
 
 def test_json_tells_every_criterion(once: Reproduction) -> None:

@@ -6,10 +6,9 @@ node listed first in `nodes` among those of equal cost, then the link listed fir
 Source: RFC 8402 sections 2 and 3 (segments, SRGB), RFC 8660 section 2 (labels over MPLS).
 """
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from trunkline import te
 from trunkline.scenario.diagnostic import Path as Place
@@ -106,10 +105,10 @@ def followed(
         if sid.arc is not None:
             arcs.append(number[sid.arc])
         else:
-            away = te.spf.distances(graph, graph.igp, np.array([end]))[0]
-            if here == end or not np.isfinite(away[here]):
+            away = te.spf.distances_to(graph, graph.igp, end)
+            if here == end or away[here] == math.inf:
                 return arcs, index
-            arcs += _shortest(graph, away.tolist(), here, end)
+            arcs += _shortest(graph, away, here, end)
         here = end
     return arcs, None
 

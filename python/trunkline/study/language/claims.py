@@ -110,6 +110,14 @@ class Tables:
     errors: Callable[[str], float] = lambda _: float("nan")
     chance: bool = True
 
+    @property
+    def by_chance(self) -> bool:
+        """Whether a value without an interval may be chance: there is one seed, and not many.
+
+        With several, a value without an interval is one of all seeds, such as a mean of theirs.
+        """
+        return self.chance and all(values.shape[1] == 1 for values in self.values.values())
+
     def columns(self, table: str | None) -> list[str]:
         """Names of a table's columns."""
         return [column for name, column in self.values if name == (table or self.own)]
@@ -135,7 +143,7 @@ def _judge(tree: ast.expr, scope: Tables) -> Verdict | None:
         if np.isnan(left.values).any() or np.isnan(right.values).any():
             return None
         sign = formula.SIGNS[type(each.ops[0])]
-        verdicts.append(_compared(left, sign, right, chance=scope.chance))
+        verdicts.append(_compared(left, sign, right, chance=scope.by_chance))
     return Verdict(overall(v.outcome for v in verdicts), "; ".join(v.detail for v in verdicts))
 
 
