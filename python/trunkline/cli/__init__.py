@@ -80,7 +80,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "TRUNKLINE"},
     epilog=(
-        "Data goes to standard output, talk to standard error. Exit status: 0 done, 1 a run "
+        "Data goes to standard output, messages to standard error. Exit status: 0 done, 1 a run "
         "failed, 2 wrong usage or invalid scenario, 3 a claim did not hold, 4 the machine cannot "
         "do it, 5 some runs of a study failed, 6 undecided, 130 interrupted. Every "
         "option can be set by a variable, such as TRUNKLINE_RUN_SEED for run --seed."

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from trunkline.planning import Plan, Protected
 
 
-@click.group("te", short_help="Traffic engineering: place, solve, protect.")
+@click.group("te", short_help="Traffic engineering: place, solve, protect, survive.")
 def command() -> None:
     """Place label-switched paths, compare with the optimum, and protect them."""
 
