@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trunkline.plot.canvas import canvas, legend, look, plain
+from trunkline.plot.distribution import cumulative
 from trunkline.plot.figure import style
 from trunkline.plot.sources import Choice, Lacking, Source, named
 from trunkline.stats.histogram import Histogram, completions_by
@@ -41,20 +42,9 @@ def completions(sources: Sequence[Source], choice: Choice) -> Figure:
             choice.title or "Distribution of completion times", "time [s]", "share of the begun"
         )
         for number, (name, times, unfinished) in enumerate(_lines(sources, choice)):
-            begun = times.n + unfinished
-            at, shares, seen = [], [], 0
-            for end, count in times.counts.items():
-                seen += count
-                at.append(end / 1e9)
-                shares.append(seen / begun)
+            at, shares = cumulative(times, 1e-9, times.n + unfinished)
             label = f"{name}: {times.n}" + (f", {unfinished} unfinished" if unfinished else "")
-            axes.plot(
-                [at[0] * 63 / 64, *at],
-                [0.0, *shares],
-                label=plain(label),
-                drawstyle="steps-post",
-                **look(number),
-            )
+            axes.plot(at, shares, label=plain(label), drawstyle="steps-post", **look(number))
         axes.set_xscale("log")
         axes.set_ylim(0, 1.01)
         legend(axes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from trunkline.plot.canvas import canvas, legend, look, plain
@@ -47,22 +48,21 @@ def cdf(sources: Sequence[Source], choice: Choice) -> Figure:
             choice.title or "Distribution of one-way delays", "delay [ms]", "share of packets"
         )
         for number, (name, histogram) in enumerate(_histograms(sources, choice)):
-            at, shares, seen = [], [], 0
-            for end, count in histogram.counts.items():
-                seen += count
-                at.append(end * MILLI)
-                shares.append(seen / histogram.n)
-            # From the lower end of the first bucket, below which nothing is.
-            axes.plot(
-                [at[0] * 63 / 64, *at],
-                [0.0, *shares],
-                label=plain(name),
-                drawstyle="steps-post",
-                **look(number),
-            )
+            at, shares = cumulative(histogram, MILLI, histogram.n)
+            axes.plot(at, shares, label=plain(name), drawstyle="steps-post", **look(number))
         axes.set_ylim(0, 1.01)
         legend(axes)
     return figure
+
+
+def cumulative(counted: Histogram, unit: float, of: int) -> tuple[list[float], list[float]]:
+    """Steps of a distribution: upper ends of buckets times `unit`, and shares of `of` up to them.
+
+    They begin at the lower end of the first bucket, below which nothing is.
+    """
+    ends = [end * unit for end in counted.counts]
+    shares = [seen / of for seen in accumulate(counted.counts.values())]
+    return [ends[0] * 63 / 64, *ends], [0.0, *shares]
 
 
 def histogram(sources: Sequence[Source], choice: Choice) -> Figure:

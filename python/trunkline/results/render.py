@@ -236,11 +236,16 @@ def _classes(table: Table) -> RichTable:
     return drawn
 
 
+def _first(table: Table, rows: list[dict[str, Scalar]], names: str, measures: str) -> RichTable:
+    """A table of columns with the first rows, and how many are left out."""
+    left_out = max(0, len(rows) - SHOWN_ROWS)
+    return _measured(table, rows[:SHOWN_ROWS], left_out, names, measures)
+
+
 def _calls(table: Table) -> RichTable:
     rows = list(table.rows())
     measures = "mouth_to_ear_s late_ratio loss_ratio r_factor mos"
-    left_out = max(0, len(rows) - SHOWN_ROWS)
-    drawn = _measured(table, rows[:SHOWN_ROWS], left_out, "flow codec", measures)
+    drawn = _first(table, rows, "flow codec", measures)
     drawn.caption = "loss: dropped or too late; R and MOS: ITU-T G.107"
     return drawn
 
@@ -248,8 +253,7 @@ def _calls(table: Table) -> RichTable:
 def _videos(table: Table) -> RichTable:
     rows = list(table.rows())
     measures = "player start_up_s stalls stall_ratio bit_rate_bit_s switches"
-    left_out = max(0, len(rows) - SHOWN_ROWS)
-    drawn = _measured(table, rows[:SHOWN_ROWS], left_out, "flow", measures)
+    drawn = _first(table, rows, "flow", measures)
     drawn.caption = "stalled: of the time since the first picture; bit rate: mean of the chunks"
     return drawn
 
@@ -257,8 +261,7 @@ def _videos(table: Table) -> RichTable:
 def _completions(table: Table) -> RichTable:
     rows = told_apart(list(table.rows()))
     measures = "started unfinished fct_mean_s fct_p50_s fct_p95_s fct_p99_s slowdown_mean"
-    left_out = max(0, len(rows) - SHOWN_ROWS)
-    drawn = _measured(table, rows[:SHOWN_ROWS], left_out, "flow sizes", measures)
+    drawn = _first(table, rows, "flow sizes", measures)
     for name in drawn.columns[:2]:
         name.no_wrap = True
     drawn.caption = (
