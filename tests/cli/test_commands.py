@@ -182,7 +182,8 @@ def worked_s(number: int) -> float:
     return int(fields[11]) / os.sysconf("SC_CLK_TCK")
 
 
-def test_interrupt_ends_a_run_within_a_second(tmp_path):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=["int", "term"])
+def test_interrupt_ends_a_run_within_a_second(how, tmp_path):
     """Fault F01: 130, and nothing is written."""
     (tmp_path / "long.yaml").write_text(LONG, "utf-8")
     words = [sys.executable, "-m", "trunkline", "run", "long.yaml", "--out", "results"]
@@ -190,7 +191,7 @@ def test_interrupt_ends_a_run_within_a_second(tmp_path):
     while worked_s(child.pid) < 1.5:  # well inside the engine: the run would take an hour
         assert child.poll() is None
         time.sleep(0.05)
-    child.send_signal(signal.SIGINT)
+    child.send_signal(how)
     _, said = child.communicate(timeout=60)
     assert child.returncode == 130
     assert "Traceback" not in said

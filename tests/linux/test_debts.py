@@ -1,7 +1,13 @@
 """Faults of the Linux engine that testing from outside found, by their numbers."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,6 +80,34 @@ run: {duration: 100 ms}
 """
 
 
+REFUSED = """\
+trunkline: 1
+run: {duration: 5 s}
+nodes: [A, B, C, D, E]
+defaults: {udp: {rate: 100 kbit/s, size: 500 B}, link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {}, B-C: {}, C-D: {mtu: 700 B}, D-E: {}}
+flows:
+  short: {from: A, to: E, agent: udp, ttl: 2, start: 0.1 s}
+  big: {from: A, to: E, agent: udp, size: 1000 B, start: 0.2 s}
+  good: {from: A, to: E, agent: udp, start: 0.3 s}
+"""
+LABELLED = "paths: {p: {route: [B, C, D, E]}}\ntrunks: {t: {path: p, flows: [short, big, good]}}\n"
+
+
+# 25 packets a second for 4.9 s, 12.5 a second for 4.8 s. The TTL of 2 ends at C: A sends 2, B 1,
+# and C would send 0 (RFC 1812 section 5.3.1; RFC 3443 section 3.1, as B copies it into the label).
+@pytest.mark.parametrize("paths", ["", LABELLED], ids=["ip", "label"])
+def test_b4_rfc1812_s5_3_1_what_routers_refuse_has_its_cause_in_both_engines(
+    paths: str, quick: str, tmp_path: Path
+) -> None:
+    written = network(REFUSED + paths)
+    its = engine.run(written, 1, tmp_path, runner=quick).results
+    (ours,) = simulate(written, seeds=[1])
+    for results in (its, ours):
+        lost = {row["cause"]: (row["node"], row["packets"]) for row in results.drops.rows()}
+        assert lost == {"ttl_expired": ("C", 123), "too_big": ("C", 60)}
+
+
 @pytest.mark.parametrize(
     "end",
     [
@@ -143,3 +177,31 @@ flows:
   rest: {agent: udp, from: S, to: D, rate: 8 Mbit/s}
 run: {duration: 10 s}
 """
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["term", "kill"])
+def test_b8_nothing_is_left_of_a_verify_that_was_ended(
+    how: signal.Signals, quick: str, tmp_path: Path
+) -> None:
+    """SIGTERM left 8 MB; what SIGKILL leaves, the next run removes."""
+    (tmp_path / "long.yaml").write_text(REFUSED.replace("duration: 5 s", "duration: 500 s"))
+    (tmp_path / "short.yaml").write_text(REFUSED.replace("duration: 5 s", "duration: 1 s"))
+    private = tmp_path / "private"
+    private.mkdir()
+    words = [sys.executable, "-m", "trunkline", "run", "--engine", "linux", "--runner", quick]
+    about: dict[str, Any] = {
+        "cwd": tmp_path,
+        "env": {**os.environ, "TMPDIR": str(private)},
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
+    with subprocess.Popen([*words, "long.yaml"], **about) as child:
+        end = time.monotonic() + 60
+        while not any(private.glob("*/*")) and child.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        child.send_signal(how)
+    assert child.returncode == (130 if how is signal.SIGTERM else -signal.SIGKILL)
+    if how is signal.SIGKILL:
+        assert list(private.iterdir())
+        subprocess.run([*words, "short.yaml"], check=True, timeout=120, **about)
+    assert not list(private.iterdir())

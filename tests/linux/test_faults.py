@@ -18,7 +18,8 @@ from line import SECOND, line, schedule, tcp, udp
 from trunkline.linux.engine import _doubts
 from trunkline.linux.guest.process import GuestFailed
 from trunkline.linux.guest.readiness import Unready, choose
-from trunkline.linux.guest.runner import PREFIX, execute, remove_leftovers
+from trunkline.linux.guest.runner import execute
+from trunkline.linux.guest.scratch import PREFIX, remove_leftovers
 
 
 def processes_in(session):

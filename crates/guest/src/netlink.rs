@@ -12,6 +12,7 @@ const NEW_LINK: u16 = 16;
 const GET_LINK: u16 = 18;
 const GET_QDISC: u16 = 38;
 const GET_CLASS: u16 = 42;
+const GET_STATISTICS: u16 = 94;
 const REQUEST: u16 = 1;
 const ACK: u16 = 4;
 const DUMP: u16 = 0x300;
@@ -46,6 +47,17 @@ pub struct Counters {
     pub drops: u32,
     /// Times that it held packets back.
     pub overlimits: u32,
+}
+
+/// Labelled packets that the kernel refused at one device.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Labelled {
+    /// Came in with a TTL that ran out.
+    pub expired: u64,
+    /// Came in with a label that has no entry.
+    pub unknown: u64,
+    /// Were too large to go out.
+    pub too_big: u64,
 }
 
 impl Netlink {
@@ -107,6 +119,16 @@ impl Netlink {
             found.extend(messages.iter().filter_map(|body| counters_in(what, device, body)));
         }
         Ok(found)
+    }
+
+    /// Labelled packets that the kernel refused at each device: its index and their numbers. Without
+    /// the MPLS module there are none.
+    pub fn labelled(&mut self) -> io::Result<Vec<(i32, Labelled)>> {
+        const PROTOCOLS: u32 = 1 << 4;
+        let mut about = vec![0; 8];
+        about.extend(PROTOCOLS.to_ne_bytes());
+        let messages = self.ask(GET_STATISTICS, REQUEST | DUMP, &about)?;
+        Ok(messages.iter().filter_map(|body| labelled_in(body)).collect())
     }
 
     /// Sends a request and reads the answer: the bodies of its messages.
@@ -226,6 +248,22 @@ fn counters_in(what: &'static str, device: i32, body: &[u8]) -> Option<Counters>
     })
 }
 
+/// Refusals in a `struct if_stats_msg` with its attributes: `struct mpls_link_stats` has packets, bytes,
+/// errors and drops, each in and out, and `rx_noroute`. `mpls_forward` counts a TTL that ran out as an
+/// error in, and what the device out cannot hold as an error out.
+fn labelled_in(body: &[u8]) -> Option<(i32, Labelled)> {
+    const BY_PROTOCOL: u16 = 5;
+    const MPLS: u16 = 28;
+    const LINK: u16 = 1;
+    let within = |bytes, kind| attributes(bytes).find(|each| each.0 == kind).map(|each| each.1);
+    let device = i32::from_ne_bytes(body.get(4..8)?.try_into().ok()?);
+    let counts = within(within(within(body.get(12..)?, BY_PROTOCOL)?, MPLS)?, LINK)?;
+    let at = |word: usize| {
+        u64::from(number(counts, 8 * word + 4)) << 32 | u64::from(number(counts, 8 * word))
+    };
+    Some((device, Labelled { expired: at(4), unknown: at(8), too_big: at(5) }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,5 +303,17 @@ mod tests {
         assert_eq!((found.kind.as_str(), found.handle), ("htb", 0x0001_0000));
         assert_eq!((found.bytes, found.packets), ((1 << 32) + 7, 3));
         assert_eq!((found.queued, found.backlog, found.drops, found.overlimits), (4, 400, 2, 9));
+    }
+
+    /// `struct mpls_link_stats`: rx and tx of packets, bytes, errors and drops, then rx_noroute.
+    #[test]
+    fn refused_labels_are_found_in_their_places() {
+        let counts: Vec<u8> = (10..19_u64).flat_map(u64::to_ne_bytes).collect();
+        let mut body = vec![0; 12];
+        body[4] = 7;
+        body.extend(attribute(5, &attribute(28, &attribute(1, &counts))));
+        let refused = Labelled { expired: 14, unknown: 18, too_big: 15 };
+        assert_eq!(labelled_in(&body), Some((7, refused)));
+        assert_eq!(labelled_in(&body[..12]), None);
     }
 }

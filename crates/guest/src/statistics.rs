@@ -109,6 +109,16 @@ impl Snapshot {
             };
             Ok(read("netstat")? + &read("snmp")?)
         })?;
+        for (number, its) in socket.labelled().map_err(|why| why.to_string())? {
+            if let Some((_, device)) = devices.iter().find(|each| each.0 == number) {
+                writeln!(
+                    protocols,
+                    "Mpls-{device}: ttl_expired no_label too_big\nMpls-{device}: {} {} {}",
+                    its.expired, its.unknown, its.too_big
+                )
+                .expect("memory takes it");
+            }
+        }
         Ok(())
     }
 

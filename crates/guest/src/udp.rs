@@ -11,6 +11,9 @@ use std::os::fd::OwnedFd;
 const HEAD_BYTES: u32 = 16;
 const TOS: i32 = 1;
 const TTL: i32 = 2;
+const MTU_DISCOVER: i32 = 10;
+/// Packets leave with DF, whatever ICMP says of the path: no router fragments them.
+const MTU_DISCOVER_PROBE: u32 = 3;
 const TTL_OF_ARRIVALS: i32 = 12;
 const TOS_OF_ARRIVALS: i32 = 13;
 const RECEIVE_BUFFER_FORCED: i32 = 33;
@@ -54,6 +57,7 @@ impl Flow {
         let opened = || -> io::Result<(OwnedFd, OwnedFd)> {
             let sender = spaces.within(path.source, || socket::inet_socket(socket::DATAGRAM))??;
             set_marks(&sender, &path)?;
+            socket::set(&sender, socket::IP, MTU_DISCOVER, MTU_DISCOVER_PROBE)?;
             set_buffer(&sender, SEND_BUFFER_FORCED, SEND_BUFFER, 16 << 20)?;
             socket::bind_to(&sender, path.source_address, path.port)?;
             let receiver =

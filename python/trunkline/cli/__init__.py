@@ -82,8 +82,8 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     epilog=(
         "Data goes to standard output, messages to standard error. Exit status: 0 done, 1 a run "
         "failed, 2 wrong usage or invalid scenario, 3 a claim did not hold, 4 the machine cannot "
-        "do it, 5 some runs of a study failed, 6 undecided, 130 interrupted. Every "
-        "option can be set by a variable, such as TRUNKLINE_RUN_SEED for run --seed."
+        "do it, 5 some runs of a study failed, 6 undecided, 130 interrupted (Ctrl-C or SIGTERM). "
+        "Every option can be set by a variable, such as TRUNKLINE_RUN_SEED for run --seed."
     ),
 )
 @click.option(
@@ -109,7 +109,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     arguments : list of str, optional
         Words after the program's name; those of the process when left out.
     """
-    words = sys.argv[1:] if arguments is None else arguments
+    words = arguments
+    if words is None:
+        import signal
+
+        words = sys.argv[1:]
+        # SIGTERM does what Ctrl-C does: private folders are removed, guests end.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = _guarded(words)
     try:
         sys.stdout.flush()

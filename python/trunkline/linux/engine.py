@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -148,13 +146,12 @@ def simulate(
     list of Results
         In the order of the seeds.
     """
-    from trunkline.linux.guest.runner import PREFIX
+    from trunkline.linux.guest.scratch import scratch
 
     made: list[Results] = []
     told: set[str] = set()
     for seed in seeds:
-        # Of a process that is killed it is removed by the next run, as its name says whose it is.
-        with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as folder:
+        with scratch() as folder:
             done = run(
                 network_json,
                 seed,

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.guest.cache import agent, agent_file
 from trunkline.linux.guest.needs import Part, tool_environment, tools
 from trunkline.linux.guest.process import GuestFailed, run_guest
+from trunkline.linux.guest.scratch import scratch
 from trunkline.linux.plan.orders import write_orders
 from trunkline.linux.plan.plan import Node, Plan
 
@@ -70,7 +70,7 @@ def _lacking() -> str:
         ),
     )
     plan = Plan(seed=1, duration_ns=1, nodes=(node,), links=())
-    with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
+    with scratch() as folder:
         (Path(folder) / "orders").write_bytes(write_orders(plan))
         tried = subprocess.run(
             [str(agent_file()), "native", "orders", ".", "archive"],

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import shutil
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,6 +12,7 @@ from trunkline.linux.guest import native, qemu, uml
 from trunkline.linux.guest.archive import BadArchive, read_archive, statistics
 from trunkline.linux.guest.process import PATIENCE_S, GuestFailed, Job
 from trunkline.linux.guest.readiness import choose
+from trunkline.linux.guest.scratch import remove_leftovers, scratch
 from trunkline.linux.plan.orders import write_orders
 
 if TYPE_CHECKING:
@@ -24,9 +22,6 @@ if TYPE_CHECKING:
 
 MEMORY_MB: Final = 256
 """Memory of a guest. The amount changes which random numbers are drawn."""
-
-PREFIX: Final = "trunkline-guest-"
-"""Private folders begin so; the number of the process follows."""
 
 LATE_NS: Final = 1_000_000
 """A run in real time that was later than this with a packet or a sample is not to be trusted."""
@@ -118,7 +113,7 @@ def execute(
     memory_mb = memory_mb or memory_for(schedules)
     given = {"orders": write_orders(plan), **schedules}
     remove_leftovers()
-    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as private:
+    with scratch() as private:
         try:
             stream, console, cost, digests = run(
                 Job(given, Path(private), plan.seed, memory_mb, on_progress, patience_s)
@@ -150,19 +145,6 @@ def execute(
     )
     _write(plan, files, console, folder, record)
     return record
-
-
-def remove_leftovers() -> None:
-    """Remove the private folders of runs whose process was killed."""
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        number = path.name.removeprefix(PREFIX).partition("-")[0]
-        try:
-            os.kill(int(number), 0)
-        except ProcessLookupError:
-            # Those of other users stay: they cannot be removed, and need not be.
-            shutil.rmtree(path, ignore_errors=True)
-        except (ValueError, PermissionError, OverflowError):
-            continue
 
 
 def memory_for(schedules: Mapping[str, bytes]) -> int:

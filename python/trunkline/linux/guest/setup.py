@@ -27,6 +27,7 @@ from trunkline.linux.guest.packages import Apt, NoPackages, Package, unpack
 from trunkline.linux.guest.process import GuestFailed
 from trunkline.linux.guest.readiness import Readiness, Unready, examine
 from trunkline.linux.guest.runner import execute
+from trunkline.linux.guest.scratch import scratch
 from trunkline.linux.plan.plan import Node, Plan
 
 if TYPE_CHECKING:
@@ -285,7 +286,7 @@ def try_out(runner: str, say: Callable[[str], None]) -> None:
     mark.touch()
     started = time.monotonic()
     try:
-        with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
+        with scratch() as folder:
             plan = Plan(seed=1, duration_ns=1_000_000, nodes=(Node("n0"),), links=())
             record = execute(plan, {}, Path(folder), runner, patience_s=TRIAL_PATIENCE_S)
     except BaseException as error:

@@ -7,13 +7,13 @@ differ by chance, the interval of the mean difference over the seeds has to lie 
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from trunkline.linux import engine
+from trunkline.linux.guest.scratch import scratch
 from trunkline.linux.judge import compare, margin, observed
 from trunkline.linux.judge.compare import Row
 from trunkline.linux.judge.measures import MOST_WINDOWS, Key
@@ -329,7 +329,7 @@ def _in_kernel(
 ) -> tuple[Pair, str, tuple[str, ...]]:
     data = probed(network)
     written = json.dumps(data, sort_keys=True, separators=(",", ":"))
-    with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
+    with scratch() as folder:
         done = engine.run(written, seed, Path(folder), runner=runner, on_progress=show)
         reference = observed.of_kernel(done, Path(folder))
     machines: dict[str, Machine] = {engine.UNHURRIED: "virtual", engine.REAL: "real"}

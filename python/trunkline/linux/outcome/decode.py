@@ -26,6 +26,7 @@ from trunkline.linux.outcome.statistics import (
     netstat,
     police_drops,
     queues,
+    refused,
     trapped,
 )
 from trunkline.linux.plan.addresses import node_name
@@ -39,6 +40,9 @@ KNOWN_CAUSES = (
     "queue_full",
     "early",
     "policed",
+    "ttl_expired",
+    "no_label",
+    "too_big",
     "corrupted",
     "failed_queued",
     "failed_in_flight",
@@ -104,16 +108,20 @@ def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
             flows.append(_tcp(compiled, folder, index, (first, last)))
     found = queues(compiled, first, last)
     policed = police_drops(compiled, first, last)
-    failed = [*cut(compiled, folder, warmup), *trapped(compiled, first, last)]
+    elsewhere = [
+        *refused(compiled, first, last),
+        *cut(compiled, folder, warmup),
+        *trapped(compiled, first, last),
+    ]
     if not compiled.plan.tcp:
         told = sum(each.dropped for each in found)
         share_out(
-            flows, told + sum(each[-1] for each in policed) + sum(each[-1] for each in failed)
+            flows, told + sum(each[-1] for each in policed) + sum(each[-1] for each in elsewhere)
         )
     raw = {
         "flows": _raw_flows(flows),
         "ports": _raw_ports(found),
-        "drops": _raw_drops(found, policed, failed),
+        "drops": _raw_drops(found, policed, elsewhere),
         "timeline": compiled.rehearsal.timeline,
         "series": series.raw(compiled, folder),
         "summary": _raw_summary(flows, found),
@@ -287,7 +295,7 @@ def _raw_ports(found: Sequence[Queue]) -> dict[str, tuple[str, bytes]]:
 def _raw_drops(
     found: Sequence[Queue],
     policed: Sequence[tuple[int, int, int, int]],
-    failed: Sequence[tuple[int, int, int | None, str, int]],
+    elsewhere: Sequence[tuple[int, int, int | None, str, int]],
 ) -> dict[str, tuple[str, bytes]]:
     rows = [
         (each.link, each.node, each.class_, _core.CAUSES.index(cause), count)
@@ -298,7 +306,7 @@ def _raw_drops(
     refused = _core.CAUSES.index("policed")
     rows += [(link, node, _NO_CLASS, refused, count) for link, node, _, count in policed]
     summed: dict[tuple[int, int, int, int], int] = {}
-    for link, node, class_, cause, count in failed:
+    for link, node, class_, cause, count in elsewhere:
         key = (link, node, _NO_CLASS if class_ is None else class_, _core.CAUSES.index(cause))
         summed[key] = summed.get(key, 0) + count
     rows += [(*key, count) for key, count in summed.items() if count]

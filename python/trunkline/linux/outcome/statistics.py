@@ -143,6 +143,45 @@ def trapped(
     return made
 
 
+def refused(
+    compiled: Compiled, first: Snapshot | None, last: Snapshot
+) -> list[tuple[int, int, int | None, str, int]]:
+    """Packets that routers refused: link (-1: a node), node, class if known, cause, packets.
+
+    A node counts IP packets whose TTL ran out and those too large for the next link, of all its
+    links together; labelled ones are counted by device.
+
+    Parameters
+    ----------
+    compiled : Compiled
+        What was run.
+    first, last : mapping
+        Snapshots; without a first one from the start.
+    """
+
+    def count(node: int, protocol: str, name: str) -> int:
+        now, then = (
+            each["nodes"][node_name(node)]["netstat"].get(protocol, {}).get(name, 0) if each else 0
+            for each in (last, first)
+        )
+        return int(now) - int(then)
+
+    made: list[tuple[int, int, int | None, str, int]] = []
+    links = compiled.network["links"]
+    for node in range(len(compiled.network["nodes"])):
+        made.append((-1, node, None, "ttl_expired", count(node, "Ip", "InHdrErrors")))
+        out = [number for number, link in enumerate(links) if link["from"] == node]
+        narrow = min(out, key=lambda number: links[number]["mtu_bytes"], default=-1)
+        made.append((narrow, node, None, "too_big", count(node, "Ip", "FragFails")))
+    for link, (near, far) in enumerate(zip(compiled.wiring.near, compiled.wiring.far, strict=True)):
+        made.append(
+            (link, near.node, None, "too_big", count(near.node, f"Mpls-{near.device}", "too_big"))
+        )
+        for cause in ("ttl_expired", "no_label"):
+            made.append((-1, far.node, None, cause, count(far.node, f"Mpls-{far.device}", cause)))
+    return [each for each in made if each[-1]]
+
+
 def cut(
     compiled: Compiled, folder: Path, warmup_ns: int
 ) -> list[tuple[int, int, int | None, str, int]]:

@@ -106,6 +106,7 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
     _arrivals(script, its, wiring, leaves, sent)
     if not ground.routers:
         recovery.traps(script, its, wiring)
+        _silence(script, data)
     _addresses(script, sent)
     tables = Forwarding(script, its.network, wiring, sent)
     _routes(script, data, its, tables)
@@ -188,6 +189,19 @@ def _settings(
         if mpls.pipes_null(data, node):
             said.append(("net/mpls/ip_ttl_propagate", "0"))
     return said if ground.routers else said + sysctls(data, node)
+
+
+def _silence(script: Script, data: Mapping[str, Any]) -> None:
+    """Drops are silent in a scenario: routers send no ICMP errors among its packets.
+
+    A limit of their rate would let "fragmentation needed" through, so they get no route. Hosts
+    keep theirs.
+    """
+    hosts = {flow[end] for flow in data["flows"] for end in ("src", "dst")}
+    for node in range(len(data["nodes"])):
+        if node not in hosts:
+            line = "rule add pref 1 iif lo ipproto 1 blackhole"
+            script.say(node, "ip", line, f"no ICMP errors from {data['nodes'][node]['name']}")
 
 
 def _takes_null(data: Mapping[str, Any], node: int) -> bool:

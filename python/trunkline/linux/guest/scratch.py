@@ -1,0 +1,37 @@
+"""Private folders of runs, which nothing survives: not an interruption, not a kill."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Final
+
+PREFIX: Final = "trunkline-guest-"
+"""Their names begin so; the number of the process follows."""
+
+
+def scratch() -> tempfile.TemporaryDirectory[str]:
+    """A private folder, as a context manager.
+
+    Of a process that is killed the next run removes it, as its name says whose it is.
+
+    Returns
+    -------
+    tempfile.TemporaryDirectory
+    """
+    return tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
+
+
+def remove_leftovers() -> None:
+    """Remove the private folders of runs whose process was killed."""
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        number = path.name.removeprefix(PREFIX).partition("-")[0]
+        try:
+            os.kill(int(number), 0)
+        except ProcessLookupError:
+            # Those of other users stay: they cannot be removed, and need not be.
+            shutil.rmtree(path, ignore_errors=True)
+        except (ValueError, PermissionError, OverflowError):
+            continue

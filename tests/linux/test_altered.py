@@ -1,0 +1,65 @@
+"""The gate of the verdict against the kernel: altered it never agrees, unaltered it never differs.
+
+`tests/evidence/test_altered.py` has the whole table, simulator against altered simulator.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from altered import SUBJECTS, network
+
+from trunkline.linux import engine
+from trunkline.linux.judge.observed import of_kernel, of_simulator
+from trunkline.linux.judge.pair import Pair, pair
+from trunkline.linux.judge.verify import Verdict, decide, probed
+
+if TYPE_CHECKING:
+    from trunkline.linux.judge.verify import Progress
+
+HANDFUL = [
+    ("drop-tail line", "queue one packet shorter"),
+    ("drop-tail line", "bottleneck 1 % slower"),
+    ("policed", "meter 5 % slower"),
+    ("policed", "remarked to AF12 for AF13"),
+    ("labels", "EF mapped to the TC of the rest"),
+    ("labels", "label popped a hop earlier"),
+    ("protection", "backup path 1 ms longer"),
+    ("tcp, window", "path 1 ms longer"),
+]
+
+
+def against_kernel(name: str, alteration: str | None, runner: str, folder: Path) -> Verdict:
+    """The scenario in the simulator, and as it is altered in the kernel."""
+    subject = SUBJECTS[name]
+    there, instead = subject.altered[alteration] if alteration else ("", "")
+    text = subject.text.replace(there, instead) if alteration else subject.text
+    assert (text != subject.text) == (alteration is not None)
+    ours, theirs = probed(network(subject.text)), probed(network(text))
+
+    def one(_written: str, seed: int, show: Progress | None) -> tuple[Pair, str, tuple[str, ...]]:
+        written = json.dumps(theirs, sort_keys=True, separators=(",", ":"))
+        done = engine.run(written, seed, folder, runner=runner, on_progress=show)
+        machine = "virtual" if runner == engine.UNHURRIED else "emulated"
+        found = pair(ours, of_simulator(ours, seed), of_kernel(done, folder), machine)
+        return found, done.results.provenance.version, ()
+
+    return decide([(json.dumps(ours), 1)], one)
+
+
+@pytest.mark.parametrize(("name", "alteration"), HANDFUL)
+def test_no_altered_kernel_agrees(name: str, alteration: str, uml: str, tmp_path: Path) -> None:
+    assert against_kernel(name, alteration, uml, tmp_path).outcome != "agrees"
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in HANDFUL}))
+def test_no_unaltered_kernel_differs(name: str, uml: str, tmp_path: Path) -> None:
+    found = against_kernel(name, None, uml, tmp_path)
+    assert [(row.subject, row.measure) for row in found.rows if row.outcome == "differs"] == []
