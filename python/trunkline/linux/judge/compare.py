@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from trunkline.linux.judge import margin, packetwise
 from trunkline.linux.judge.margin import MEASURES
@@ -173,7 +172,7 @@ def _margin(each: Told, pairs: Sequence[Pair], way: Way) -> float:
 def _exact(each: Told, pairs: Sequence[Pair], way: Way, mean: float) -> float:
     """Where packets are compared one by one, their sums may be apart by what ties decide."""
     measure, flow = each.key.measure, each.key.subject.partition(", ")[0]
-    network: Mapping[str, Any] = pairs[0].network
+    network = pairs[0].network
     if measure == "packets sent":
         return 0.0
     unit = MEASURES[measure].unit

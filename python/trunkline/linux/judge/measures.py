@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from trunkline import _core
 from trunkline.linux.judge.observed import Datagrams, Observed
 from trunkline.linux.judge.phases import Phase
+from trunkline.network.types import Network
 from trunkline.results import Results, dscp
 
 QUANTILES = {"delay p50": 0.5, "delay p95": 0.95, "delay p99": 0.99}
@@ -56,7 +57,7 @@ class Frame:
     phases: Sequence[Phase]
 
 
-def frame(network: Mapping[str, Any], phases: Sequence[Phase], both: Sequence[Observed]) -> Frame:
+def frame(network: Network, phases: Sequence[Phase], both: Sequence[Observed]) -> Frame:
     """The frame of a seed.
 
     Parameters
@@ -81,7 +82,7 @@ def frame(network: Mapping[str, Any], phases: Sequence[Phase], both: Sequence[Ob
     return Frame(run["warmup_ns"], run["duration_ns"], run["duration_ns"] - longest, phases)
 
 
-def measure(seen: Observed, network: Mapping[str, Any], within: Frame) -> Values:
+def measure(seen: Observed, network: Network, within: Frame) -> Values:
     """Every measure of one seed in one engine.
 
     Parameters

@@ -15,6 +15,7 @@ from trunkline import _core
 from trunkline.engine.sim import Decoder, Job, error_of, stream
 from trunkline.linux import engine
 from trunkline.linux.outcome.arrivals import datagrams
+from trunkline.network.types import Network
 from trunkline.results import Results
 
 _SENT, _DELIVERED, _DROPPED = map(_core.PACKET_EVENTS.index, ("sent", "delivered", "dropped"))
@@ -65,7 +66,7 @@ class Observed:
     flows: dict[str, Datagrams]
 
 
-def of_simulator(network: Mapping[str, Any], seed: int) -> Observed:
+def of_simulator(network: Network, seed: int) -> Observed:
     """Run the simulator and note every datagram.
 
     Parameters

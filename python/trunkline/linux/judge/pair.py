@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -14,6 +14,7 @@ from trunkline.linux.judge.packetwise import Seed, fates
 from trunkline.linux.judge.phases import phases
 from trunkline.linux.outcome.decode import KNOWN_CAUSES
 from trunkline.linux.plan.routing import next_links
+from trunkline.network.types import Network
 
 CERTAIN: Final = ("drop-tail", "precedence-drop-tail")
 """Policies that toss no coins."""
@@ -45,7 +46,7 @@ class Pair:
         Datagrams sent.
     """
 
-    network: Mapping[str, Any]
+    network: Network
     machine: Machine
     values: tuple[Values, Values]
     packets: dict[str, Seed]
@@ -69,9 +70,7 @@ class Pair:
         return [str(flow["name"]) for flow in flows if flow["agent"]["protocol"] == "tcp"]
 
 
-def pair(
-    network: Mapping[str, Any], simulator: Observed, reference: Observed, machine: Machine
-) -> Pair:
+def pair(network: Network, simulator: Observed, reference: Observed, machine: Machine) -> Pair:
     """What both engines made of a seed, in what the comparison needs.
 
     Parameters
@@ -102,7 +101,7 @@ def pair(
     return Pair(network, machine, both, single, sizes, mixes(simulator), sent)
 
 
-def is_random(network: Mapping[str, Any]) -> bool:
+def is_random(network: Network) -> bool:
     """Whether an engine draws random numbers of its own: random loss, RED and others like it."""
     kinds = [each["queue"]["aqm"]["kind"] for port in network["ports"] for each in port["classes"]]
     return (
@@ -112,7 +111,7 @@ def is_random(network: Mapping[str, Any]) -> bool:
     )
 
 
-def is_exact(network: Mapping[str, Any], machine: Machine, sizes: frozenset[int]) -> bool:
+def is_exact(network: Network, machine: Machine, sizes: frozenset[int]) -> bool:
     """Whether packets can be compared one by one.
 
     TCP answers to what became of earlier packets. So does a limit of bytes where packets have
@@ -250,12 +249,12 @@ def _fates(pair: Pair) -> float:
     return most
 
 
-def hops(network: Mapping[str, Any], flow: str) -> int:
+def hops(network: Network, flow: str) -> int:
     """Links that packets of a flow cross, on the longest of their ways; at least 1."""
     return max(1, len(crossed(network, flow)))
 
 
-def crossed(network: Mapping[str, Any], flow: str) -> list[int]:
+def crossed(network: Network, flow: str) -> list[int]:
     """Links of the shortest path of a flow, and of the longest label-switched path beside it."""
     its = next((each for each in network["flows"] if each["name"] == flow), None)
     if its is None:
@@ -275,9 +274,10 @@ def packet_ns(pair: Pair, flow: str) -> int:
     links = [pair.network["links"][index] for index in crossed(pair.network, flow)]
     rates = [link["rate_bit_s"] for link in links]
     for link in links:
-        shares = pair.network["ports"][link["port"]]["scheduler"]["shares"]
         # A shaper lets a packet go at its own rate.
-        rates += [each["rate_bit_s"] for each in shares if each.get("rate_bit_s")]
+        for share in pair.network["ports"][link["port"]]["scheduler"]["shares"]:
+            own = share.get("rate_bit_s")
+            rates += [own] if isinstance(own, int) and own else []
     return largest(pair) * 8 * 10**9 // min(rates) if rates else 0
 
 

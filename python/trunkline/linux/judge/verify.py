@@ -7,7 +7,7 @@ differ by chance, the interval of the mean difference over the seeds has to lie 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +19,7 @@ from trunkline.linux.judge.compare import Row
 from trunkline.linux.judge.measures import MOST_WINDOWS, Key
 from trunkline.linux.judge.pair import Machine, Pair, pair, way
 from trunkline.linux.plan.compile import compile
+from trunkline.network.types import Network, Probe
 from trunkline.stats.equivalence import FEWEST, Outcome
 
 PROBE_NS: Final = 10_000_000
@@ -307,10 +308,10 @@ def against(network_json: str, other_json: str, name: str) -> One:
     return one
 
 
-def probed(data: Mapping[str, Any]) -> dict[str, Any]:
+def probed(data: Network) -> Network:
     """A network that watches the windows of TCP, in place of the scenario's own probes."""
     tcp = [index for index, flow in enumerate(data["flows"]) if flow["agent"]["protocol"] == "tcp"]
-    probes = [
+    probes: list[Probe] = [
         {
             "measure": "cwnd",
             "target": index,
@@ -325,7 +326,7 @@ def probed(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _in_kernel(
-    network: Mapping[str, Any], seed: int, runner: str | None, show: Progress | None
+    network: Network, seed: int, runner: str | None, show: Progress | None
 ) -> tuple[Pair, str, tuple[str, ...]]:
     data = probed(network)
     written = json.dumps(data, sort_keys=True, separators=(",", ":"))
@@ -339,7 +340,7 @@ def _in_kernel(
     return found, done.results.provenance.version, notes
 
 
-def stacks(network: Mapping[str, Any]) -> tuple[str, ...]:
+def stacks(network: Network) -> tuple[str, ...]:
     """A note a TCP flow whose sender is the RFCs' here and the kernel's there."""
     return tuple(
         f"flow {flow['name']} lacks preset: linux: in the simulator it repairs losses as RFC 6582 "

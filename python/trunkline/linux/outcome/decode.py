@@ -13,7 +13,6 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from trunkline import _core
 from trunkline.linux.outcome import series
@@ -32,6 +31,7 @@ from trunkline.linux.outcome.statistics import (
 from trunkline.linux.plan.addresses import node_name
 from trunkline.linux.plan.compile import Compiled
 from trunkline.linux.plan.flows import TCP_HEADERS, TIMESTAMPS
+from trunkline.network.types import Network
 from trunkline.results import SCHEMAS, Column, Provenance, Results, Table
 from trunkline.results.decode import decode
 from trunkline.results.decode.columns import DELAYS, QUANTILES
@@ -197,6 +197,7 @@ def _tcp(
     warmup = data["run"]["warmup_ns"]
     flow = data["flows"][index]
     agent = flow["agent"]
+    assert agent["protocol"] == "tcp"
     header = TCP_HEADERS + (TIMESTAMPS if agent["timestamps"] else 0)
     totals = json.loads((folder / f"tcp-{index}.json").read_text())
     sampled, read_bytes = samples(folder, index)
@@ -339,9 +340,7 @@ def _raw_summary(flows: Sequence[Flow], found: Sequence[Queue]) -> dict[str, tup
     return {name: _column("i64", [count]) for name, count in counts.items()}
 
 
-def _masked(
-    tables: Mapping[str, Table], flows: Sequence[Flow], data: Mapping[str, Any]
-) -> dict[str, Table]:
+def _masked(tables: Mapping[str, Table], flows: Sequence[Flow], data: Network) -> dict[str, Table]:
     """Tables in which what the kernel does not tell is null."""
     timed = [bool(each.delays) for each in flows]
     unknown = {f"delay_{which}{unit}": timed for which in _ARRIVED for unit in ("_ns", "_s")} | {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from trunkline.linux.plan.plan import Node, Plan, Sample
 from trunkline.linux.plan.recovery import Course
 from trunkline.linux.plan.rehearsal import Rehearsal, rehearse
 from trunkline.linux.plan.script import Script, UnsupportedError
+from trunkline.network.types import Network
 from trunkline.scenario.probe import FLOW_MEASURES
 
 _DEVICE_MTU = 65_535
@@ -55,7 +56,7 @@ class Compiled:
     plan: Plan
     schedules: dict[str, bytes]
     notes: tuple[str, ...]
-    network: Any
+    network: Network
     script: Script
     wiring: Wiring
     leaves: tuple[dict[int, Leaf], ...]
@@ -149,7 +150,7 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
     )
 
 
-def _refuse(script: Script, data: Mapping[str, Any]) -> None:
+def _refuse(script: Script, data: Network) -> None:
     if len(data["links"]) > MOST_LINKS:
         script.refuse(
             f"{len(data['links'])} links; there are addresses for {MOST_LINKS}; "
@@ -167,9 +168,7 @@ def _refuse(script: Script, data: Mapping[str, Any]) -> None:
             )
 
 
-def _settings(
-    data: Mapping[str, Any], wiring: Wiring, node: int, ground: Ground
-) -> list[tuple[str, str]]:
+def _settings(data: Network, wiring: Wiring, node: int, ground: Ground) -> list[tuple[str, str]]:
     """Sysctls of a node: a router, with labels if it has any.
 
     Paths of both directions may differ, so that no reverse path filter may be strict. A device's is
@@ -191,7 +190,7 @@ def _settings(
     return said if ground.routers else said + sysctls(data, node)
 
 
-def _silence(script: Script, data: Mapping[str, Any]) -> None:
+def _silence(script: Script, data: Network) -> None:
     """Drops are silent in a scenario: routers send no ICMP errors among its packets.
 
     A limit of their rate would let "fragmentation needed" through, so they get no route. Hosts
@@ -204,7 +203,7 @@ def _silence(script: Script, data: Mapping[str, Any]) -> None:
             script.say(node, "ip", line, f"no ICMP errors from {data['nodes'][node]['name']}")
 
 
-def _takes_null(data: Mapping[str, Any], node: int) -> bool:
+def _takes_null(data: Network, node: int) -> bool:
     """Whether explicit null is sent to a node."""
     return any(
         entry["link"] is not None
@@ -214,7 +213,7 @@ def _takes_null(data: Mapping[str, Any], node: int) -> bool:
     )
 
 
-def _links(script: Script, data: Mapping[str, Any], wiring: Wiring) -> None:
+def _links(script: Script, data: Network, wiring: Wiring) -> None:
     names = {id(side): link["name"] for side, link in zip(wiring.near, data["links"], strict=True)}
     mtus = {
         id(side): link["mtu_bytes"] for side, link in zip(wiring.near, data["links"], strict=True)
@@ -238,7 +237,7 @@ def _links(script: Script, data: Mapping[str, Any], wiring: Wiring) -> None:
                 script.say(side.node, "ip", line, about)
 
 
-def _deepest(data: Mapping[str, Any]) -> int:
+def _deepest(data: Network) -> int:
     """Labels that a packet has at most: those it enters with, and those put on top on its way."""
     nhlfe = data["nhlfe"]
     first: int = max((len(nhlfe[each["nhlfe"]]["push"]) for each in data["ftn"]), default=0)
@@ -247,7 +246,7 @@ def _deepest(data: Mapping[str, Any]) -> int:
     return first + deeper
 
 
-def _enough(script: Script, data: Mapping[str, Any], sent: Traffic) -> None:
+def _enough(script: Script, data: Network, sent: Traffic) -> None:
     """Refuses a file of addresses with too few for a node."""
     for node, own in sent.ends.chosen.items():
         needed = sum(each[0] == node for each in sent.ends.keys)
@@ -261,7 +260,7 @@ def _enough(script: Script, data: Mapping[str, Any], sent: Traffic) -> None:
             )
 
 
-def _ports(script: Script, data: Mapping[str, Any], wiring: Wiring) -> list[dict[int, Leaf]]:
+def _ports(script: Script, data: Network, wiring: Wiring) -> list[dict[int, Leaf]]:
     leaves = []
     for index, link in enumerate(data["links"]):
         config = data["ports"][link["port"]]
@@ -289,7 +288,7 @@ def _arrivals(
         config = data["ports"][link["port"]]
         egress = classify.Egress(script, side.node, side.device, link, config, leaves[index])
         for _, state in its.states:
-            if mpls.leaving(egress, dict(data, nhlfe=state.nhlfe), index, dscps, tcs):
+            if mpls.leaving(egress, {**data, "nhlfe": list(state.nhlfe)}, index, dscps, tcs):
                 marking.add(side.node)
         egress.packets(sent.rows(config["classifier"]))
         egresses.append(egress)
@@ -312,8 +311,9 @@ def _arrivals(
         side = wiring.far[index]
         said: list[str] = []
         chain = ""
-        if link.get("ingress") is not None:
-            conditioner = data["conditioners"][link["ingress"]]
+        ingress = link.get("ingress")
+        if ingress is not None:
+            conditioner = data["conditioners"][ingress]
             conditioning.refuse_labels(script, data, index, conditioner)
             said += conditioning.filters(script, conditioner, sent.rows(conditioner["classifier"]))
             chain = f"chain {conditioning.AFTER} "
@@ -342,7 +342,7 @@ def _arrivals(
         )
 
 
-def codepoints(data: Mapping[str, Any]) -> list[int]:
+def codepoints(data: Network) -> list[int]:
     """DSCPs that packets may have: those of flows, those that conditioners and paths write."""
     found = {flow["dscp"] for flow in data["flows"]}
     for conditioner in data.get("conditioners", []):
@@ -360,14 +360,14 @@ def _addresses(script: Script, sent: Traffic) -> None:
         script.say(node, "ip", f"addr add {sent.ends.text(number)}/32 dev lo", about)
 
 
-def _routes(script: Script, data: Mapping[str, Any], its: Course, tables: Forwarding) -> None:
+def _routes(script: Script, data: Network, its: Course, tables: Forwarding) -> None:
     for (node, program, target), (rest, about) in tables.routes(its.states[0][1]).items():
         script.say(node, program, f"route add {target} {rest}", about)
     for node, rule, about in tables.rules(codepoints(data)):
         script.say(node, "ip", rule, about)
 
 
-def _samples(data: Mapping[str, Any], wiring: Wiring) -> tuple[Sample, ...]:
+def _samples(data: Network, wiring: Wiring) -> tuple[Sample, ...]:
     steps: dict[tuple[str, str], int] = {}
     for probe in data["probes"]:
         if probe["measure"] in FLOW_MEASURES:

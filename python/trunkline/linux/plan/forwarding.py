@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from trunkline.linux.plan import mpls
 from trunkline.linux.plan.addresses import Wiring
 from trunkline.linux.plan.flows import Traffic
 from trunkline.linux.plan.script import Program, Script
+from trunkline.network.types import Ftn, Network, Nhlfe
 
 FTN_MARK: Final = 0x100
 _FTN_MASK: Final = 0xFC0
@@ -35,7 +36,7 @@ class State:
         Out-link of each node, by destination; None where no path leads there.
     """
 
-    nhlfe: Sequence[Mapping[str, Any]]
+    nhlfe: Sequence[Nhlfe]
     next: Mapping[int, Sequence[int | None]]
 
 
@@ -56,7 +57,7 @@ class Forwarding:
     """
 
     script: Script
-    data: Mapping[str, Any]
+    data: Network
     wiring: Wiring
     sent: Traffic
     _tables: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -108,7 +109,7 @@ class Forwarding:
                             rule = f"rule add iif lo ipproto {protocol} dport {port}"
                             yield node, f"{rule} {to} table {table}", about
 
-    def _bound(self, node: int, fec: int) -> list[tuple[int, Mapping[str, Any]]]:
+    def _bound(self, node: int, fec: int) -> list[tuple[int, Ftn]]:
         return [
             (index, each)
             for index, each in enumerate(self.data["ftn"])
@@ -118,9 +119,10 @@ class Forwarding:
     def _table(self, node: int, entry: int) -> int:
         return self._tables.setdefault((node, entry), _FIRST_TABLE + len(self._tables))
 
-    def _into(self, state: State, bound: Mapping[str, Any]) -> str:
+    def _into(self, state: State, bound: Ftn) -> str:
         """Rest of a route that puts labels on."""
         entry = state.nhlfe[bound["nhlfe"]]
+        assert entry["link"] is not None  # what puts labels on leaves the node
         labels = "/".join(str(each) for each in reversed(entry["push"]))
         hop = self._via(entry["link"])
         if not labels:

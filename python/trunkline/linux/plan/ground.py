@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv4Address, IPv4Interface, NetmaskValueError
 from typing import Any, Final
 
+from trunkline.network.types import Network
 from trunkline.scenario import ScenarioError
 from trunkline.scenario.diagnostic import Diagnostic
 from trunkline.scenario.loader import file_text
@@ -55,7 +56,7 @@ GUEST: Final = Ground()
 """A guest: names and addresses are generated, time is virtual."""
 
 
-def read_ground(name: str, network: Mapping[str, Any]) -> Ground:
+def read_ground(name: str, network: Network) -> Ground:
     """Devices and addresses of real routers.
 
     Parameters
@@ -98,7 +99,7 @@ def _part(document: Mapping[str, Any], key: str, problems: Problems) -> Mapping[
 
 
 def _nodes(
-    document: Mapping[str, Any], network: Mapping[str, Any], problems: Problems
+    document: Mapping[str, Any], network: Network, problems: Problems
 ) -> dict[str, tuple[str, ...]]:
     known = {each["name"] for each in network["nodes"]}
     made = {}
@@ -118,7 +119,7 @@ def _nodes(
 
 
 def _links(
-    document: Mapping[str, Any], network: Mapping[str, Any], problems: Problems
+    document: Mapping[str, Any], network: Network, problems: Problems
 ) -> tuple[dict[str, str], dict[str, IPv4Interface]]:
     known = [each["name"] for each in network["links"]]
     devices: dict[str, str] = {}

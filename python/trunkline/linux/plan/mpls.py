@@ -7,12 +7,13 @@ entry and TC, so that the egress filter knows what the kernel has forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from trunkline.linux.plan.classify import TCS, Egress
 from trunkline.linux.plan.script import Script
+from trunkline.network.types import Network, Nhlfe
 
 MARK: Final = 0x1000
 """Marks of label entries begin here: eight for each entry of a node."""
@@ -46,7 +47,7 @@ class After:
     below_column: int | None = None
 
 
-def on_ip(data: Mapping[str, Any], entry: Mapping[str, Any], dscp: int) -> After:
+def on_ip(data: Network, entry: Nhlfe, dscp: int) -> After:
     """What an FTN entry makes of an IP packet (RFC 3270 section 3.2)."""
     tcs = _stack(data, entry, None, dscp)
     return After(tuple(reversed(tcs)), DSCP_COLUMNS + tcs[-1] if tcs else dscp)
@@ -55,9 +56,7 @@ def on_ip(data: Mapping[str, Any], entry: Mapping[str, Any], dscp: int) -> After
 DSCP_COLUMNS: Final = 64
 
 
-def _stack(
-    data: Mapping[str, Any], entry: Mapping[str, Any], below: int | None, dscp: int
-) -> list[int]:
+def _stack(data: Network, entry: Nhlfe, below: int | None, dscp: int) -> list[int]:
     """TC of each label pushed, from the bottom, on a label of TC `below` or an IP packet."""
     maps = entry.get("push_diffserv") or [None] * len(entry["push"])
     tcs: list[int] = []
@@ -74,7 +73,7 @@ def _stack(
     return tcs
 
 
-def on_label(data: Mapping[str, Any], entry: Mapping[str, Any], tc: int) -> After | None:
+def on_label(data: Network, entry: Nhlfe, tc: int) -> After | None:
     """What an ILM entry makes of a packet with this TC; None where that is not known here.
 
     RFC 3270 sections 2.6 and 3.3; the counterpart of `crates/engine/src/mpls/diffserv.rs`.
@@ -88,7 +87,11 @@ def on_label(data: Mapping[str, Any], entry: Mapping[str, Any], tc: int) -> Afte
         if not pushed:
             return After()
         swapped = 0 if entry.get("zero_tc") else tc
-        rest = dict(entry, push=pushed[1:], push_diffserv=(entry.get("push_diffserv") or [])[1:])
+        rest: Nhlfe = {
+            **entry,
+            "push": pushed[1:],
+            "push_diffserv": (entry.get("push_diffserv") or [])[1:],
+        }
         tcs = [swapped, *_stack(data, rest, swapped, 0)]
         return After(tuple(reversed(tcs)), DSCP_COLUMNS + tcs[-1])
     if pushed:
@@ -104,12 +107,12 @@ def on_label(data: Mapping[str, Any], entry: Mapping[str, Any], tc: int) -> Afte
     return After()
 
 
-def labels_out(entry: Mapping[str, Any], label: int) -> list[int]:
+def labels_out(entry: Nhlfe, label: int) -> list[int]:
     """Labels that Linux puts on for an ILM entry, from the top."""
     return list(reversed(entry["push"])) + ([] if entry["pop"] else [label])
 
 
-def labelled(data: Mapping[str, Any], link: int) -> int:
+def labelled(data: Network, link: int) -> int:
     """How many label stacks the packets have that leave a link."""
     leaving = {
         ("ftn", *data["nhlfe"][each["nhlfe"]]["push"])
@@ -129,13 +132,13 @@ def mark(rank: int, tc: int) -> int:
     return MARK + rank * TCS + tc
 
 
-def entries_of(data: Mapping[str, Any], node: int) -> list[tuple[int, int, Mapping[str, Any]]]:
+def entries_of(data: Network, node: int) -> list[tuple[int, int, Nhlfe]]:
     """Rank, label and NHLFE of each ILM entry of a node."""
     own = [each for each in data["ilm"] if each["node"] == node]
     return [(rank, each["label"], data["nhlfe"][each["nhlfe"]]) for rank, each in enumerate(own)]
 
 
-def traffic_classes(data: Mapping[str, Any], dscps: Sequence[int]) -> list[int]:
+def traffic_classes(data: Network, dscps: Sequence[int]) -> list[int]:
     """TCs that labels may have: 0 alone if no codepoint that occurs becomes another."""
     if not data["ilm"] and not data["ftn"]:
         return [0]
@@ -147,7 +150,7 @@ def traffic_classes(data: Mapping[str, Any], dscps: Sequence[int]) -> list[int]:
 
 def leaving(
     egress: Egress,
-    data: Mapping[str, Any],
+    data: Network,
     link: int,
     dscps: Sequence[int],
     tcs: Sequence[int],
@@ -188,8 +191,8 @@ def leaving(
 
 def _entering(
     egress: Egress,
-    data: Mapping[str, Any],
-    entry: Mapping[str, Any],
+    data: Network,
+    entry: Nhlfe,
     chosen: Sequence[int],
     dscps: Sequence[int],
 ) -> None:
@@ -208,7 +211,7 @@ def _entering(
 
 def _coming(
     egress: Egress,
-    entry: Mapping[str, Any],
+    entry: Nhlfe,
     came: tuple[int, int],
     labels: Sequence[int],
     after: After,
@@ -234,7 +237,7 @@ def _coming(
     return said
 
 
-def _revealed(egress: Egress, entry: Mapping[str, Any], rank: int) -> bool:
+def _revealed(egress: Egress, entry: Nhlfe, rank: int) -> bool:
     """Filters for what an entry leaves without its label, told by what it shows now."""
     rows = egress.config["classifier"]["rows"]
     if not entry["pop"] or entry["push"] or not rows or not egress.sorts:
@@ -254,12 +257,12 @@ def _revealed(egress: Egress, entry: Mapping[str, Any], rank: int) -> bool:
     return True
 
 
-def pipes_null(data: Mapping[str, Any], node: int) -> bool:
+def pipes_null(data: Network, node: int) -> bool:
     """Whether explicit null of a pipe ends at a node: its TTL is not to become that of IP."""
     return any(entry["ttl"] == "pipe" for entry in _nulls(data, node))
 
 
-def _nulls(data: Mapping[str, Any], node: int) -> list[Mapping[str, Any]]:
+def _nulls(data: Network, node: int) -> list[Nhlfe]:
     """Entries that send explicit null to a node."""
     return [
         entry
@@ -270,7 +273,7 @@ def _nulls(data: Mapping[str, Any], node: int) -> list[Mapping[str, Any]]:
     ]
 
 
-def once_less(data: Mapping[str, Any], node: int, own: Sequence[str]) -> list[str]:
+def once_less(data: Network, node: int, own: Sequence[str]) -> list[str]:
     """Filters that give back the second TTL that a path's last node takes off.
 
     Linux takes the label off and one off the TTL, that of the label or in a pipe that of the IP
@@ -293,7 +296,7 @@ def once_less(data: Mapping[str, Any], node: int, own: Sequence[str]) -> list[st
     ]
 
 
-def arriving(script: Script, data: Mapping[str, Any], node: int, tcs: Sequence[int]) -> list[str]:
+def arriving(script: Script, data: Network, node: int, tcs: Sequence[int]) -> list[str]:
     """Ingress filters that mark what comes with a label, for one device of a node."""
     return [
         f"protocol mpls_uc prio 60 flower mpls_label {label} mpls_tc {tc} "

@@ -9,9 +9,9 @@ takes over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from trunkline.linux.plan import mpls
 from trunkline.linux.plan.addresses import Wiring, node_name
@@ -20,6 +20,7 @@ from trunkline.linux.plan.plan import Change, Count
 from trunkline.linux.plan.rehearsal import Moment, Rehearsal
 from trunkline.linux.plan.routing import next_links
 from trunkline.linux.plan.script import Program, Script
+from trunkline.network.types import Network, Nhlfe, Protection
 
 CHAINS: Final = {"link_down": 1, "node_down": 2, "switching": 3}
 """Chains of the egress in which what is lost for a cause ends, and is counted."""
@@ -93,7 +94,7 @@ class Course:
         In the order of their ends.
     """
 
-    network: dict[str, Any]
+    network: Network
     states: list[tuple[int, State]]
     outages: list[Outage] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
@@ -105,9 +106,7 @@ class Course:
         return list(dict.fromkeys(named))
 
 
-def course(
-    script: Script, data: Mapping[str, Any], rehearsal: Rehearsal, targets: Sequence[int]
-) -> Course:
+def course(script: Script, data: Network, rehearsal: Rehearsal, targets: Sequence[int]) -> Course:
     """What happens in a run.
 
     Parameters
@@ -121,7 +120,7 @@ def course(
     targets : sequence of int
         Nodes that packets are sent to.
     """
-    whole = dict(data, nhlfe=list(data["nhlfe"]), ilm=list(data["ilm"]))
+    whole: Network = {**data, "nhlfe": list(data["nhlfe"]), "ilm": list(data["ilm"])}
     first = State(
         data["nhlfe"],
         {node: next_links(len(data["nodes"]), data["links"], node) for node in targets},
@@ -146,7 +145,7 @@ def course(
 
 
 def _follow(
-    script: Script, made: Course, rehearsal: Rehearsal, protections: Sequence[Mapping[str, Any]]
+    script: Script, made: Course, rehearsal: Rehearsal, protections: Sequence[Protection]
 ) -> None:
     """Adds a state for each moment that changes forwarding."""
     overlays = _Overlays(made.network)
@@ -187,14 +186,14 @@ def _follow(
 class _Overlays:
     """Entries that stand in for others, the last one laid first; as `mpls/overlay.rs` has them."""
 
-    network: dict[str, Any]
-    laid: list[tuple[int, int, int | Mapping[str, Any]]] = field(default_factory=list)
+    network: Network
+    laid: list[tuple[int, int, int | Nhlfe]] = field(default_factory=list)
 
     def lift(self, owner: int) -> None:
         """Takes those of one protection off."""
         self.laid = [each for each in self.laid if each[0] != owner]
 
-    def lay(self, owner: int, protection: Mapping[str, Any], path: Sequence[int]) -> None:
+    def lay(self, owner: int, protection: Protection, path: Sequence[int]) -> None:
         """Points the entries of a protection at their alternatives, or into a restored path."""
         label = self._restore(path, protection["path"]) if path else None
         for switch in protection["switches"]:
@@ -204,15 +203,15 @@ class _Overlays:
             elif label is not None:
                 original = self.network["nhlfe"][entry]
                 pushed = [*original["push"][:-1], label]
-                via = dict(original, link=path[0], row=None, push=pushed)
+                via: Nhlfe = {**original, "link": path[0], "row": None, "push": pushed}
                 self.laid.append((owner, entry, via))
 
-    def entries(self) -> list[Mapping[str, Any]]:
+    def entries(self) -> list[Nhlfe]:
         """The entries as they are now."""
         return [self._effective(index, _DEPTH) for index in range(len(self.network["nhlfe"]))]
 
-    def _effective(self, index: int, depth: int) -> Mapping[str, Any]:
-        original: Mapping[str, Any] = self.network["nhlfe"][index]
+    def _effective(self, index: int, depth: int) -> Nhlfe:
+        original: Nhlfe = self.network["nhlfe"][index]
         top = next((each[2] for each in reversed(self.laid) if each[1] == index), None)
         if top is None or not depth:
             return original
@@ -224,13 +223,18 @@ class _Overlays:
         out: tuple[int, int] | None = None
         for link in reversed(path):
             label = _LAST_LABEL - (len(ilm) - self._own)
-            entry = {"pop": True, "push": [], "link": None, "path": owner, "row": None}
-            if out is not None:
-                entry |= {"push": [out[0]], "link": out[1]}
+            entry: Nhlfe = {
+                "pop": True,
+                "push": [] if out is None else [out[0]],
+                "link": None if out is None else out[1],
+                "ttl": "uniform",
+                "path": owner,
+                "row": None,
+            }
             ilm.append(
                 {"node": self.network["links"][link]["to"], "label": label, "nhlfe": len(nhlfe)}
             )
-            nhlfe.append(entry | {"ttl": "uniform"})
+            nhlfe.append(entry)
             out = (label, link)
         assert out is not None
         return out[0]
@@ -239,9 +243,7 @@ class _Overlays:
         self._own = len(self.network["ilm"])
 
 
-def _part(
-    script: Script, made: Course, its: Mapping[str, Any], moment: Moment, state: State
-) -> None:
+def _part(script: Script, made: Course, its: Protection, moment: Moment, state: State) -> None:
     """The time before a way back, in which the protection's entries forward nothing."""
     data, about = made.network, f"protection {its['name']}"
     own = {switch["entry"] for switch in its["switches"]}
@@ -266,21 +268,19 @@ def _part(
         made.gaps.append(Gap(moment.protection, link, labels, start, moment.time_ns))
 
 
-def _users(
-    data: Mapping[str, Any], state: State
-) -> Iterator[tuple[int, int, int | None, tuple[int, ...]]]:
+def _users(data: Network, state: State) -> Iterator[tuple[int, int, int | None, tuple[int, ...]]]:
     """Node, entry, out-link and labels, from the top, of everything that uses an entry."""
-    for each in data["ftn"]:
-        entry = state.nhlfe[each["nhlfe"]]
-        yield each["node"], each["nhlfe"], entry["link"], tuple(reversed(entry["push"]))
-    for each in data["ilm"]:
-        if each["nhlfe"] < len(state.nhlfe):
-            entry = state.nhlfe[each["nhlfe"]]
-            labels = tuple(mpls.labels_out(entry, each["label"]))
-            yield each["node"], each["nhlfe"], entry["link"], labels
+    for bound in data["ftn"]:
+        entry = state.nhlfe[bound["nhlfe"]]
+        yield bound["node"], bound["nhlfe"], entry["link"], tuple(reversed(entry["push"]))
+    for come in data["ilm"]:
+        if come["nhlfe"] < len(state.nhlfe):
+            entry = state.nhlfe[come["nhlfe"]]
+            labels = tuple(mpls.labels_out(entry, come["label"]))
+            yield come["node"], come["nhlfe"], entry["link"], labels
 
 
-def _outages(data: Mapping[str, Any], moments: Sequence[Moment], end: int) -> list[Outage]:
+def _outages(data: Network, moments: Sequence[Moment], end: int) -> list[Outage]:
     rows = [each for each in moments if each.link >= 0 and each.protection < 0]
     failures = data.get("recovery", {}).get("failures", [])
     of_nodes = [set(each["links"]) for each in failures if each["node"]]

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from trunkline.linux.plan.addresses import Side
 from trunkline.linux.plan.script import Script
+from trunkline.network.types import Network
 
 _BURST_NS: Final = 150_000_000
 """Burst allowance of the kernel's PIE, which `tc` cannot set."""
@@ -118,7 +119,7 @@ def _pie(aqm: Mapping[str, Any], routers: bool, refuse: Any) -> str:
     )
 
 
-def refuse_labelled(script: Script, data: Mapping[str, Any], index: int, stacks: int) -> None:
+def refuse_labelled(script: Script, data: Network, index: int, stacks: int) -> None:
     """Refuses queues by flow that would tell labelled packets apart otherwise than asked.
 
     The kernel's flow dissector sees no label: to it all labelled packets are one flow, whatever
