@@ -32,6 +32,7 @@ PYTHON: dict[str, set[str]] = {
     "study": {"scenario", "importers", "network", "results", "stats", "engine", "plot"},
     "planning": {"te", "scenario", "network", "results", "stats", "plot", "study"},
     "report": {"scenario", "network", "results", "stats", "engine", "plot", "study"},
+    "live": {"scenario", "network", "results", "stats", "engine", "compare", "report"},
     "examples": set(),
     "studies": set(),
 }

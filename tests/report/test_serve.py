@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.report import serve
+from trunkline.report import local
 from trunkline.report.serve import Server, inside
 
 
@@ -147,9 +147,9 @@ def test_a_taken_port_is_passed_over_and_a_port_that_is_asked_for_is_not(tmp_pat
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        monkeypatch.setattr(serve, "PORT", port)
+        monkeypatch.setattr(local, "PORT", port)
         made = Server(tmp_path)
-        assert port < made.server_port < port + serve.PORTS_TRIED
+        assert port < made.server_port < port + local.PORTS_TRIED
         made.server_close()
         with pytest.raises(OSError, match="in use"):
             Server(tmp_path, port)

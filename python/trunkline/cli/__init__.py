@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "run",
+    "watch",
     "verify",
     "compare",
     "diff",

@@ -86,6 +86,24 @@ def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenar
     """
     from pathlib import Path
 
+    values = set_values(overrides)
+    from trunkline.scenario import load
+
+    source = standard_input() if file == "-" else Path(file)
+    scenario = load(source, overrides=values, strict=strict)
+    if scenario.warnings:
+        click.echo(scenario.render_warnings(), err=True)
+    return scenario
+
+
+def set_values(overrides: tuple[str, ...]) -> dict[str, str]:
+    """What ``--set`` gives.
+
+    Raises
+    ------
+    click.UsageError
+        One has no ``=``, or one path is set twice.
+    """
     values: dict[str, str] = {}
     for item in overrides:
         path, sign, value = item.partition("=")
@@ -94,14 +112,7 @@ def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenar
         if path.strip() in values:
             raise click.UsageError(f"--set gives {path.strip()!r} twice.")
         values[path.strip()] = value.strip()
-
-    from trunkline.scenario import load
-
-    source = standard_input() if file == "-" else Path(file)
-    scenario = load(source, overrides=values, strict=strict)
-    if scenario.warnings:
-        click.echo(scenario.render_warnings(), err=True)
-    return scenario
+    return values
 
 
 # As large as a scenario file may be.

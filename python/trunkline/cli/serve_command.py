@@ -26,7 +26,7 @@ def command(directory: str, port: int | None, opened: bool, as_json: bool) -> in
     import sys
     from pathlib import Path
 
-    from trunkline.report.serve import Server, run
+    from trunkline.report.serve import Server
 
     try:
         server = Server(Path(directory), port)
@@ -47,7 +47,7 @@ def command(directory: str, port: int | None, opened: bool, as_json: bool) -> in
 
             if not webbrowser.open(server.address):
                 click.echo("no browser was found; open the address yourself", err=True)
-        run(server)
+        server.run()
     except KeyboardInterrupt:
         click.echo("ended", err=True)
     return Status.DONE

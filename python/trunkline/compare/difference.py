@@ -120,7 +120,8 @@ class Comparison:
         """The outcome in a line."""
         count = len(self.differences)
         if self.identical:
-            return f"identical: all {len(self.seeds)} runs have the same results hash"
+            runs = "both runs" if len(self.seeds) == 1 else f"all {len(self.seeds)} runs"
+            return f"identical: {runs} have the same results hash"
         shown = sum(each.verdict in ("B higher", "B lower") for each in self.differences)
         if any(each.verdict == "one run" for each in self.differences):
             return "NOT ENOUGH RUNS: one run shows no spread, so nothing can be said of chance"

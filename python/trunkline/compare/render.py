@@ -23,7 +23,7 @@ def render(done: Comparison, *, width: int | None = None, colour: bool = False) 
     heads = ["metric", "of", "A", "B", "B - A", "", "p"]
     drawn = frame(f"{printable(done.a)} (A) and {printable(done.b)} (B)", heads, names=2)
     for each in done.differences:
-        add(drawn, _cells(each))
+        add(drawn, cells(each))
     for names in drawn.columns[:2]:
         names.no_wrap = True
     pairs, over = len(done.seeds), "over pairs of one seed" if done.paired else "of separate means"
@@ -38,7 +38,8 @@ def render(done: Comparison, *, width: int | None = None, colour: bool = False) 
     return draw([drawn], "\n".join(lines), width=width, colour=colour)
 
 
-def _cells(each: Difference) -> list[str]:
+def cells(each: Difference) -> list[str]:
+    """A difference in words: metric, row, A, B, B - A, verdict and adjusted p."""
     table, _, measure = each.metric.partition(".")
     name = measure if table == "flows" else each.metric
     unit = column(table, measure).unit

@@ -30,6 +30,7 @@ from trunkline.report.topology import Drawing
 from trunkline.results.render import printable
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from markupsafe import Markup
 
     from trunkline.network.types import Link, Network
@@ -223,37 +224,81 @@ def _spelled(data: Any) -> Any:
     return data
 
 
-def _render(**what: Any) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around the content of a page: its scripts, style and policy.
 
+    Parameters
+    ----------
+    script, style : str
+        Our own, whole.
+    library : str
+        The charts library, packed; empty if the package has none.
+    policy : str
+        What a browser may do with the page: run these scripts alone, ask nobody for anything.
+    """
+
+    script: str
+    style: str
+    library: str
+    policy: str
+
+
+def frame(scripts: Sequence[str], more: str = "") -> Frame:
+    """Put a page's scripts and style together, with the policy that allows them and no others.
+
+    Parameters
+    ----------
+    scripts : sequence of str
+        Files of ``assets``, in order.
+    more : str, default ""
+        Further directives of the policy, such as ``connect-src 'self'``.
+    """
     pack = library()
-    script = "\n".join((FOLDER / "assets" / name).read_text("utf-8") for name in SCRIPTS)
+    script = "\n".join((FOLDER / "assets" / name).read_text("utf-8") for name in scripts)
     style = (FOLDER / "assets" / "report.css").read_text("utf-8")
     hashes = [policy_hash(script.encode())] + ([pack.source_hash] if pack else [])
     allowed = " ".join(f"'{each}'" for each in hashes)
     policy = (
         f"default-src 'none'; script-src {allowed}; style-src '{policy_hash(style.encode())}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        f"img-src data:; {more}base-uri 'none'; form-action 'none'"
     )
-    environment = Environment(
+    return Frame(script, style, pack.packed if pack else "", policy)
+
+
+def environment() -> Environment:
+    """Templates with the filters that they use; all that is put into them is escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["shown"] = visible
-    environment.filters["prose"] = prose
-    environment.globals["still"] = still.draw
-    return environment.get_template("page.html.j2").render(
-        policy=policy,
-        # Our own files and data that `embedded` made safe; all else is escaped.
-        script=Markup(script),  # noqa: S704
-        style=Markup(style),  # noqa: S704
-        library=pack.packed if pack else "",
-        json=Markup,
-        **what,
+    made.filters["shown"] = visible
+    made.filters["prose"] = prose
+    made.globals["still"] = still.draw
+    return made
+
+
+def _render(**what: Any) -> str:
+    from markupsafe import Markup
+
+    around = frame(SCRIPTS)
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            policy=around.policy,
+            # Our own files and data that `embedded` made safe; all else is escaped.
+            script=Markup(around.script),  # noqa: S704
+            style=Markup(around.style),  # noqa: S704
+            library=around.library,
+            json=Markup,
+            **what,
+        )
     )
 
 

@@ -30,6 +30,14 @@ async function startCharts() {
     for (const place of places) place.textContent = "This browser cannot unpack the charts; the tables hold the numbers.";
     return;
   }
+  drawNear(places);
+  addEventListener("resize", () => { for (const chart of drawn.values()) chart.resize(); });
+  addEventListener("beforeprint", () => { for (const place of places) drawChart(place); });
+  onTheme(() => { for (const place of drawn.keys()) drawChart(place); });
+  document.documentElement.dataset.charts = "ready";
+}
+
+function drawNear(places) {
   const watcher = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) { watcher.unobserve(entry.target); drawChart(entry.target); }
   }, { rootMargin: "900px" });
@@ -38,10 +46,6 @@ async function startCharts() {
     if (rows > 12) place.style.height = `${Math.min(44, 20 + (rows - 12) * 0.6)}rem`;
     watcher.observe(place);
   }
-  addEventListener("resize", () => { for (const chart of drawn.values()) chart.resize(); });
-  addEventListener("beforeprint", () => { for (const place of places) drawChart(place); });
-  onTheme(() => { for (const place of drawn.keys()) drawChart(place); });
-  document.documentElement.dataset.charts = "ready";
 }
 
 function drawChart(place) {
@@ -60,7 +64,7 @@ function drawChart(place) {
 
 const hiddenOf = new Map();
 // The series that belong to a line: what it is beside, and what is published of it.
-function namesOf(name) { return [name, `${name} (band)`, `${name}, published`]; }
+function namesOf(name) { return [name, `${name} (band)`, `${name}, published`, `${name}, last run`]; }
 
 // The names of the lines below a chart, wrapped as text is; a press hides a line or shows it again.
 function keyOf(data, place, hidden) {
@@ -137,6 +141,14 @@ function lineOption(data) {
       markLine: index ? undefined : marksOf(data),
     });
   });
+  // The same lines of an earlier run, where a live page has one.
+  for (const line of data.before ? data.before.lines : []) {
+    series.push({
+      name: `${line.name}, last run`, type: "line", symbol: "none", z: 2, itemStyle: { color: tone(line), opacity: 0.45 },
+      lineStyle: { width: 1.4, color: tone(line), type: [1, 3], opacity: 0.6 },
+      data: line.values.map((value, at) => [data.before.x[at], value === null ? "-" : value]),
+    });
+  }
   return {
     xAxis: timeAxis(data.end), yAxis: valueAxis(data.unit, { min: (range) => Math.min(0, range.min), max: (range) => (data.unit === "%" && range.max <= 1.02 ? 1 : null) }), series,
     tooltip: tooltip({ trigger: "axis", formatter: (items) => tip(items, data) }),

@@ -1,6 +1,6 @@
 // Paths light up while the pointer or the focus is on their name; a press keeps them lit.
-function startPaths() {
-  for (const list of document.querySelectorAll("ul.paths")) {
+function startPaths(root = document) {
+  for (const list of root.querySelectorAll("ul.paths")) {
     for (const chip of list.querySelectorAll(".chip")) {
       const route = document.getElementById(`${list.dataset.exhibit}-path-${chip.dataset.path}`);
       chip.setAttribute("role", "button");

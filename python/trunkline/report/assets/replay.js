@@ -3,8 +3,8 @@ const CLOSE_STEPS = 1000;
 const LEVELS = [25, 50, 75, 95];
 const players = [];
 
-function startReplay() {
-  for (const panel of document.querySelectorAll(".player")) {
+function startReplay(root = document) {
+  for (const panel of root.querySelectorAll(".player")) {
     const data = exhibits.get(panel.dataset.exhibit);
     if (data.replay) players.push(new Player(panel, data));
   }

@@ -1,6 +1,6 @@
 // A press on the head of a column sorts the table by it; the numbers stand in data-sort.
-function startTables() {
-  for (const table of document.querySelectorAll("table.sortable")) {
+function startTables(root = document) {
+  for (const table of root.querySelectorAll("table.sortable")) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
       if (!head.textContent.trim()) return;

@@ -1,0 +1,118 @@
+"""``trunkline watch``: a live page of a scenario beside the editor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trunkline.cli.common import SEED, echo_json
+from trunkline.cli.status import Status
+
+FIRST = "hello.yaml"
+"""What is written to start from, where no file is named."""
+
+
+@click.command("watch", short_help="Show a scenario as a live page while you edit it.")
+@click.argument("file", metavar="[FILE]", type=click.Path(dir_okay=False), required=False)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Set a parameter or any value at the start; the page can change it. Repeatable.",
+)
+@click.option("--seed", type=SEED, help="Seed of the first run; the scenario's own if not given.")
+@click.option(
+    "--runs",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    help="Replications, with seeds SEED, SEED + 1, ...; the page can change it.",
+)
+@click.option(
+    "--limit-time",
+    metavar="SECONDS",
+    type=click.FloatRange(0, min_open=True),
+    default=20.0,
+    show_default=True,
+    help="Maximum time of one run.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    help="Port of 127.0.0.1; the next free one from 8470 if not given.",
+)
+@click.option(
+    "--open/--no-open",
+    "opened",
+    default=None,
+    help="Show it in the browser.  [default: on a terminal]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the address as one JSON object.")
+def command(
+    file: str | None,
+    overrides: tuple[str, ...],
+    seed: int | None,
+    runs: int,
+    limit_time: float,
+    port: int | None,
+    opened: bool | None,
+    as_json: bool,
+) -> int:
+    """Check and run the scenario in FILE on each save, and show it until interrupted.
+
+    Errors stand in the page with their lines; parameters are sliders; what changed against the last
+    run is shown beside it. Without FILE, hello.yaml in this folder is shown, and written first if
+    it is not there. Only this machine is answered, and only with the token in the address.
+    """
+    import sys
+
+    from trunkline.cli.common import set_values
+    from trunkline.live import Server, Watcher
+
+    values = set_values(overrides)
+    watcher = Watcher(
+        Path(file) if file is not None else _first(),
+        values,
+        seed=seed,
+        runs=runs,
+        limit_s=limit_time,
+    )
+    try:
+        server = Server(watcher, port)
+    except OSError as error:
+        where = "any port" if port is None else f"port {port}"
+        raise click.UsageError(
+            f"cannot listen on {where} of 127.0.0.1: {error.strerror}."
+        ) from None
+    try:
+        if as_json:
+            echo_json({"schema": 1, "address": server.address})
+        else:
+            click.echo(server.address)
+            click.echo("save the file to see it run; Ctrl-C ends", err=True)
+        sys.stdout.flush()
+        if sys.stdout.isatty() if opened is None else opened:
+            import webbrowser
+
+            if not webbrowser.open(server.address):
+                click.echo("no browser was found; open the address yourself", err=True)
+        server.run()
+    except KeyboardInterrupt:
+        click.echo("ended", err=True)
+    return Status.DONE
+
+
+def _first() -> Path:
+    """The scenario to start from: that in this folder, or a new copy of the first example."""
+    from trunkline.cli.examples_command import find
+
+    file = Path(FIRST)
+    try:
+        with file.open("x", encoding="utf-8", newline="\n") as stream:
+            stream.write(find(FIRST).read_text("utf-8"))
+        click.echo(f"{file} written, the first example; edit it", err=True)
+    except FileExistsError:
+        click.echo(f"{file} is there already, and shown as it is", err=True)
+    return file

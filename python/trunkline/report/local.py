@@ -1,0 +1,222 @@
+"""A server for this machine alone, on which the pages that need one stand.
+
+Only this machine is answered (127.0.0.1), only requests that know the token in the address, name
+this server as their host and come from no other page.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+HOST = "127.0.0.1"
+PORT = 8470
+PORTS_TRIED = 64
+EVERY_S = 1.0
+SILENT_S = 15.0
+LARGEST_POST = 1 << 16
+"""Bytes that a page may send."""
+
+FILE_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; sandbox allow-scripts"
+)
+"""Pages of others lie in results folders too: they get an origin of their own and fetch nothing."""
+
+
+class LocalServer(ThreadingHTTPServer):
+    """A server that a handler class answers for.
+
+    Parameters
+    ----------
+    handler : type
+        Kind of :class:`Handler`.
+    port : int, optional
+        Port; the next free one from 8470 if left out.
+
+    Raises
+    ------
+    OSError
+        The port, or every one that was tried, is taken.
+    """
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, handler: type[Handler], port: int | None = None) -> None:
+        self.token = secrets.token_urlsafe(24)
+        self.stopping = threading.Event()
+        wanted = range(PORT, PORT + PORTS_TRIED) if port is None else (port,)
+        fault: OSError | None = None
+        for number in wanted:
+            try:
+                super().__init__((HOST, number), handler)
+            except OSError as error:
+                fault = error
+            else:
+                return
+        assert fault is not None
+        raise fault
+
+    @property
+    def address(self) -> str:
+        """Where a browser finds it; whoever has it may use the server."""
+        return f"http://{HOST}:{self.server_port}/{self.token}/"
+
+    def run(self) -> None:
+        """Serve until the process is interrupted."""
+        # In this thread: an interrupt between a thread's start and its watch would not end it.
+        try:
+            self.serve_forever(poll_interval=0.2)
+        finally:
+            self.stopping.set()
+            self.server_close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers those who may ask; what it answers is said by `get` and `post`."""
+
+    server: LocalServer
+    protocol_version = "HTTP/1.1"
+    server_version = "trunkline"
+    sys_version = ""
+    timeout = 60
+    posts: ClassVar[Mapping[str, Callable[[Any, Any], None]]] = {}
+    """What may be posted, by the rest of the address."""
+
+    def get(self, rest: str) -> None:
+        """Answer a request for what the rest of the address names."""
+        self.refuse(404, f"there is nothing at {rest}")
+
+    def do_GET(self) -> None:
+        """Answer a request, or refuse it."""
+        self._guarded(self._get)
+
+    def do_HEAD(self) -> None:
+        """Answer as to GET, without the content (RFC 9110 section 9.3.2)."""
+        self.do_GET()
+
+    def do_POST(self) -> None:
+        """Take what a page of this server sends."""
+        self._guarded(self._post)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Keep quiet: the address holds the token."""
+
+    def _guarded(self, answer: Callable[[], None]) -> None:
+        try:
+            answer()
+        except (BrokenPipeError, ConnectionResetError, TimeoutError):
+            self.close_connection = True
+
+    def _get(self) -> None:
+        rest = self._allowed()
+        if rest is not None:
+            self.get(rest)
+
+    def _post(self) -> None:
+        # What was not read of a request would be taken for the next one.
+        self.close_connection = True
+        rest = self._allowed()
+        if rest is None:
+            return
+        if self.headers.get("Origin") is None:
+            self.refuse(403, "only a page of this server may change something")
+            return
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > LARGEST_POST:
+            self.refuse(413, f"up to {LARGEST_POST} bytes are taken, their number said before")
+            return
+        if self.headers.get("Content-Type") != "application/json":
+            self.refuse(415, "JSON is taken")
+            return
+        take = self.posts.get(rest)
+        if take is None:
+            self.refuse(404, "there is nothing here")
+            return
+        try:
+            said = json.loads(self.rfile.read(int(length)))
+            take(self, said)
+        except (ValueError, KeyError, TypeError) as error:
+            self.refuse(400, f"{error}")
+            return
+        self.send(200, "application/json", b"{}", "default-src 'none'")
+
+    def _allowed(self) -> str | None:
+        """What of the address follows the token; None if the request was refused."""
+        known = {f"{HOST}:{self.server.server_port}", f"localhost:{self.server.server_port}"}
+        if self.headers.get("Host", "") not in known:
+            self.refuse(421, "this server answers to its own name only")
+            return None
+        origin = self.headers.get("Origin")
+        if origin is not None and origin not in {f"http://{name}" for name in known}:
+            self.refuse(403, "requests of other pages are not answered")
+            return None
+        token, _, rest = urlsplit(self.path).path.removeprefix("/").partition("/")
+        if not hmac.compare_digest(token.encode(), self.server.token.encode()):
+            self.refuse(403, "the address lacks the token that was printed at the start")
+            return None
+        return rest
+
+    def events(self, now: Callable[[], str], wait: Callable[[float], object]) -> None:
+        """Send some text, again whenever it changes, as server-sent events.
+
+        Parameters
+        ----------
+        now : callable
+            Gives the text, one line.
+        wait : callable
+            Waits up to so long [s] for it to change.
+        """
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self._common("default-src 'none'")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        if self.command == "HEAD":
+            return
+        before = None
+        silent = 0.0
+        while not self.server.stopping.is_set():
+            text = now()
+            silent += EVERY_S
+            if text != before:
+                self.wfile.write(f"data: {text}\n\n".encode())
+                before, silent = text, 0.0
+            elif silent >= SILENT_S:
+                self.wfile.write(b": still here\n\n")
+                silent = 0.0
+            self.wfile.flush()
+            wait(EVERY_S)
+
+    def send(self, status: int, kind: str, content: bytes, policy: str) -> None:
+        """Send content of a kind, under a policy."""
+        self.head(status, kind, len(content), policy)
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def head(self, status: int, kind: str, length: int, policy: str) -> None:
+        """Send the head of an answer whose content follows."""
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(length))
+        self._common(policy)
+        self.end_headers()
+
+    def refuse(self, status: int, why: str) -> None:
+        """Say why a request is not answered."""
+        self.send(status, "text/plain; charset=utf-8", f"{why}\n".encode(), "default-src 'none'")
+
+    def _common(self, policy: str) -> None:
+        self.send_header("Content-Security-Policy", f"{policy}; frame-ancestors 'none'")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        self.send_header("Cache-Control", "no-store")

@@ -1,0 +1,228 @@
+"""The live page: an error is seen and mended, a slider is dragged, runs are compared."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from trunkline.live import Server, Watcher
+from trunkline.live.knobs import knobs
+from trunkline.live.server import to_json
+from trunkline.live.studied import write_study
+
+QUEUE = """\
+trunkline: 1
+# A queue that Poisson traffic loads
+parameters: {load: 0.5, size: 500 B, buffer: 20 packets, twice: "${2 * load}"}
+nodes: [a, b]
+links: {a-b: {rate: 1 Mbit/s, delay: 1 ms, port: p}}
+ports: {p: {queue: {limit: $buffer}}}
+flows:
+  f: {agent: udp, from: a, to: b, rate: "${load * 1 Mbit/s}", size: $size, arrivals: poisson}
+run: {duration: 5 s}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    made = tmp_path / "queue.yaml"
+    made.write_text(QUEUE)
+    return made
+
+
+@pytest.fixture
+def server(file: Path) -> Iterator[Server]:
+    made = Server(Watcher(file))
+    thread = threading.Thread(target=made.run)
+    thread.start()
+    yield made
+    made.shutdown()
+    thread.join()
+
+
+def until(condition: Callable[[], object], longest_s: float = 30) -> None:
+    end = time.monotonic() + longest_s
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def send(server: Server, what: str, said: object, **headers: str) -> int:
+    own = {"Origin": f"http://127.0.0.1:{server.server_port}", "Content-Type": "application/json"}
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    body = said if isinstance(said, bytes) else json.dumps(said).encode()
+    connection.request("POST", f"/{server.token}/{what}", body, {**own, **headers})
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+TURN = {"overrides": {"load": "0.9"}, "settled": True, "runs": 1}
+
+
+def test_only_a_page_of_this_server_changes_something(server):
+    assert send(server, "turn", TURN, Origin="http://evil.example") == 403
+    assert send(server, "turn", TURN, Origin="null") == 403
+    assert send(server, "turn", TURN, Host="evil.example") == 421
+    # What a form of another page can send without being asked first (Fetch, 2.2.2).
+    assert send(server, "turn", TURN, **{"Content-Type": "text/plain"}) == 415
+    assert send(server, "turn", b"x" * 100_000) == 413
+    assert send(server, "turn", b"{") == 400
+    assert send(server, "turn", {"overrides": {"load": 1}, "settled": True, "runs": 1}) == 400
+    assert send(server, "turn", {**TURN, "runs": 10**9}) == 400
+    assert send(server, "run", TURN) == 404
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    # Programs send no Origin; a page always does with POST (Fetch, 3.2).
+    connection.request("POST", f"/{server.token}/turn", b"{}", {"Content-Type": "application/json"})
+    assert connection.getresponse().status == 403
+    connection.close()
+    until(lambda: server.watcher.now)
+    assert to_json(server.watcher)["overrides"] == {}
+    assert send(server, "turn", TURN) == 200
+    until(lambda: to_json(server.watcher)["overrides"] == {"load": "0.9"})
+
+
+def test_parameters_become_knobs_and_what_follows_from_others_does_not():
+    found = {
+        knob.name: knob for knob in knobs(QUEUE, {"size": "1 kB", "links.a-b.rate": "2 Mbit/s"})
+    }
+    assert list(found) == ["load", "size", "buffer", "links.a-b.rate"]
+    assert (found["load"].number, found["load"].whole) == (0.5, False)
+    # The slider's middle stays where the file has it.
+    size = found["size"]
+    assert (size.number, size.unit, size.value, size.whole) == (500.0, "B", "1 kB", True)
+    assert found["links.a-b.rate"].parameter is False
+
+
+def test_a_save_runs_anew_and_an_error_keeps_the_last_run(server, file):
+    watcher = server.watcher
+    until(lambda: watcher.now)
+    first = watcher.now
+    assert first is not None
+    assert first.exhibit is not None
+    file.write_text(QUEUE.replace("load: 0.5", "load: 0,5"))
+    until(lambda: watcher.now is not first)
+    state = to_json(watcher)
+    assert state["failed"]
+    # The fault stands in line 3, whose parameter is no number.
+    assert f"{file}:" in state["said"][0]
+    assert watcher.shown is first
+    file.write_text(QUEUE.replace("load: 0.5", "load: 0.8"))
+    until(lambda: watcher.shown is not first)
+    changes = to_json(watcher)["changes"]
+    # 1 Mbit/s times 0.5, then 0.8: a rate in the network.
+    assert changes["network"] == [
+        "flows[f].agent.rate_bit_s: 500000 in A, 800000 in B",
+    ]
+    assert changes["verdict"].startswith("NOT ENOUGH RUNS")
+
+
+def test_steps_of_a_slider_are_compared_with_what_was_before_it_moved(server):
+    watcher = server.watcher
+    until(lambda: watcher.shown)
+    for load in ("0.6", "0.7", "0.8"):
+        watcher.turn({"load": load}, settled=False, runs=1)
+        until(lambda load=load: watcher.shown.wanted.overrides == {"load": load})
+    assert "500000 in A, 800000 in B" in watcher.shown.network[0]
+    watcher.turn({"load": "0.8"}, settled=True, runs=1)
+    until(lambda: watcher.shown.settled)
+    watcher.turn({"load": "0.9"}, settled=True, runs=1)
+    until(lambda: watcher.shown.wanted.overrides == {"load": "0.9"})
+    assert "800000 in A, 900000 in B" in watcher.shown.network[0]
+
+
+def test_a_run_that_takes_too_long_is_stopped_and_said(file):
+    file.write_text(QUEUE.replace("duration: 5 s", "duration: 5000000 s"))
+    watcher = Watcher(file, limit_s=0.2)
+    thread = threading.Thread(target=watcher.follow)
+    thread.start()
+    until(lambda: watcher.now)
+    watcher.stop()
+    thread.join()
+    assert "takes longer than 0.2 s" in watcher.now.said[0]
+
+
+def test_a_study_over_a_parameter_is_a_file_that_runs(server, file):
+    watcher = server.watcher
+    until(lambda: watcher.now)
+    watcher.turn({"size": "250 B", "load": "0.7"}, settled=True, runs=1)
+    until(lambda: watcher.shown.wanted.overrides)
+    assert send(server, "study", {"parameter": "load", "values": ["0.3", "0.6"], "seeds": 2}) == 200
+    until(lambda: watcher.errand.status is not None, 120)
+    assert watcher.errand.status == 0, watcher.errand.lines
+    written = (file.parent / "queue-load-study.yaml").read_text()
+    assert '"size": "250 B"' in written
+    assert '"load": "0.7"' not in written
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    connection.request("GET", f"/{server.token}/study.html")
+    answer = connection.getresponse()
+    assert answer.status == 200
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    assert b"queue against load" in answer.read()
+    connection.close()
+    with pytest.raises(ValueError, match="no parameter"):
+        write_study(watcher.now.wanted, "../x", ["1"], 1)
+
+
+def opened(look, server, **how):
+    looker = look(**how)
+    looker.page.goto(server.address)
+    looker.until("document.querySelector('#run .figures') !== null")
+    return looker
+
+
+def closed(looker, server):
+    """This page does ask: its own server, and nobody else."""
+    own = f"asked for {server.address}"
+    looker.faults = [fault for fault in looker.faults if not fault.startswith(own)]
+
+
+def test_in_a_browser_an_error_is_seen_and_mended_and_a_slider_is_dragged(server, file, look):
+    looker = opened(look, server)
+    page = looker.page
+    looker.drawn()
+    file.write_text(QUEUE.replace("rate: 1 Mbit/s", "rate: 1"))
+    page.locator("#problems pre").first.wait_for()
+    told = page.locator("#problems").inner_text()
+    assert "queue.yaml:5:" in told
+    assert "mend and save" in page.locator("#state").inner_text()
+    assert page.locator("#run .figures").is_visible()
+    file.write_text(QUEUE)
+    page.locator("#problems").wait_for(state="hidden")
+    # By keyboard: 40 steps of 200 over two decades are a factor 10^0.4 = 2.51; 0.5 becomes 1.26.
+    slider = page.get_by_label("load, slider")
+    slider.focus()
+    for _ in range(40):
+        page.keyboard.press("ArrowRight")
+    looker.until("document.querySelector('#command').textContent.includes('load=1.26')")
+    looker.until("document.querySelector('#differences').textContent.includes('1260000 in B')")
+    assert "goodput_bit_s" in page.locator("#differences").inner_text()
+    assert page.get_by_label("load, value").input_value() == "1.26"
+    # Several runs give the words of compare: 1.26 Mbit/s into 1 Mbit/s lose packets, 0.5 none.
+    page.get_by_label("Runs, each").select_option("5")
+    looker.until("document.querySelector('#changed').textContent.includes('this run')")
+    page.get_by_role("button", name="As in the file").click()
+    looker.until("!document.querySelector('#command').textContent.includes('load')")
+    closed(looker, server)
+
+
+def test_names_of_users_stay_text_on_the_live_page(server, file, look):
+    looker = opened(look, server)
+    bad = "<img src=x onerror=alert(1)>"
+    file.write_text(QUEUE.replace("load: 0.5", f'load: "{bad}"'))
+    looker.page.locator("#problems pre").first.wait_for()
+    assert bad in looker.page.locator("#problems").inner_text()
+    assert looker.page.locator("#problems img, #knobs img").count() == 0
+    closed(looker, server)
+
+
+def test_on_a_phone_nothing_stands_out_at_the_side(server, look):
+    looker = opened(look, server, viewport={"width": 360, "height": 740})
+    assert looker.page.evaluate("document.documentElement.scrollWidth") <= 360
+    closed(looker, server)
