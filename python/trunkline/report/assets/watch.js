@@ -212,7 +212,7 @@ function showRun(state) {
   drawn.clear();
   listeners.length = 0;
   exhibits.set("x0", data);
-  place.innerHTML = state.html;
+  place.replaceChildren(...new DOMParser().parseFromString(state.html, "text/html").body.children);
   startTables(place);
   startPaths(place);
   startReplay(place);
