@@ -30,7 +30,7 @@ use crate::simulation::{
 use crate::transfers::Workloads;
 use std::collections::BTreeMap;
 use trunkline_agent::{tcp, udp};
-use trunkline_packet::{Arena, Ecn};
+use trunkline_packet::{flag, Arena, Ecn};
 use trunkline_port::aqm::{Aqm, DropTail};
 use trunkline_port::sched::{Sched, SchedulerConfig};
 use trunkline_units::{Serializer, Span, Stream, Time, NEVER};
@@ -88,6 +88,8 @@ impl<O: Observer> Simulation<O> {
             flows,
             senders: agents.senders,
             receivers: agents.receivers,
+            handshakes: Vec::new(),
+            fresh_handshakes: network.flows.iter().map(fresh_handshake).collect(),
             datagrams: agents.datagrams,
             streams: agents.streams,
             workloads,
@@ -212,10 +214,20 @@ impl AgentArrays {
             stop: flow.stop_ns.unwrap_or(NEVER),
             stream: self.streams.len() as u32 - 1,
             connection: 0,
-            mark: 0,
+            mark: match &flow.agent {
+                Agent::Tcp(config) if config.connect => flag::SETUP,
+                _ => 0,
+            },
             playout: flow.call.as_ref().map_or(NEVER, |call| call.playout_ns),
             wakes: [0; 2],
         }
+    }
+}
+
+fn fresh_handshake(flow: &crate::network::Flow) -> Option<tcp::Handshake> {
+    match &flow.agent {
+        Agent::Tcp(config) if config.connect => Some(tcp::Handshake::new(config)),
+        _ => None,
     }
 }
 

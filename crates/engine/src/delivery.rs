@@ -24,10 +24,12 @@ impl<O: Observer> Simulation<O> {
         let now = self.now;
         let packet = &self.arena[id];
         let flow = packet.flow;
-        let connection = packet.connection();
-        let plan = match connection {
-            None => self.flows[flow as usize],
-            Some(connection) => self.plan_for_data(connection),
+        let is_marked = packet.flags & flag::MARKED != 0;
+        let plan = if is_marked {
+            let Some(plan) = self.plan_for_marked(id) else { return };
+            plan
+        } else {
+            self.flows[flow as usize]
         };
         let packet = &self.arena[id];
         let totals = &mut self.totals[flow as usize];
@@ -72,15 +74,15 @@ impl<O: Observer> Simulation<O> {
         if timer < self.calendar.due(source) {
             self.calendar.schedule(source, timer);
         }
-        if let Some(connection) = connection {
-            self.received(connection);
+        if is_marked {
+            self.after_marked(flow, &plan);
         }
     }
 
     /// Measures a data packet for its path, before its flow does.
     #[cold]
     #[inline(never)]
-    fn account_delivery(&mut self, id: PacketId) {
+    pub(crate) fn account_delivery(&mut self, id: PacketId) {
         let packet = &self.arena[id];
         let delays = &self.delays[packet.flow as usize];
         let delay = self.now - packet.sent_at;
@@ -100,17 +102,23 @@ impl<O: Observer> Simulation<O> {
     }
 
     #[inline]
-    fn acknowledgement(&mut self, flow: u32, plan: &FlowPlan, fields: &AckFields) -> Packet {
+    pub(crate) fn acknowledgement(
+        &mut self,
+        flow: u32,
+        plan: &FlowPlan,
+        fields: &AckFields,
+    ) -> Packet {
         let totals = &mut self.totals[flow as usize];
         let number = totals.acks_sent;
         totals.acks_sent += 1;
-        let number = if plan.mark == 0 { number as u32 } else { plan.connection };
+        let is_one = plan.mark & flag::CONNECTION == 0;
+        let number = if is_one { number as u32 } else { plan.connection };
         let mut ack = Packet::new(flow, plan.src_column, number, plan.overhead, self.now);
         ack.ack = fields.ack;
         ack.echo = fields.echo;
         ack.flags = flag::REVERSE | plan.mark | if fields.ece { flag::ECE } else { 0 };
         if plan.mark != 0 {
-            self.workloads.enter(plan.connection);
+            self.enter_of(plan);
         }
         ack.fec = plan.fec_reverse;
         ack.dscp = plan.dscp;
@@ -135,7 +143,7 @@ impl<O: Observer> Simulation<O> {
     fn deliver_ack(&mut self, id: PacketId) {
         let packet = &self.arena[id];
         let flow = packet.flow;
-        let connection = packet.connection();
+        let marked = (packet.flags & flag::MARKED != 0).then_some(*packet);
         let ack = Ack {
             ack: packet.ack,
             echo: packet.echo,
@@ -144,16 +152,19 @@ impl<O: Observer> Simulation<O> {
         };
         self.arena.remove(id);
         self.totals[flow as usize].acks_delivered += 1;
-        let plan = match connection {
+        let plan = match &marked {
             None => self.flows[flow as usize],
-            Some(connection) => self.plan_for_ack(connection),
+            Some(packet) => {
+                let Some(plan) = self.plan_for_marked_ack(packet) else { return };
+                plan
+            }
         };
         let Agents::Tcp(agent) = plan.agents else { return };
         let random = &mut self.streams[plan.stream as usize];
         self.senders[agent as usize].on_ack(&ack, self.now, random);
         self.pump(flow, &plan, agent);
-        if let Some(connection) = connection {
-            self.settle(connection);
+        if marked.is_some() {
+            self.settle_of(&plan);
         }
     }
 
@@ -181,7 +192,7 @@ impl<O: Observer> Simulation<O> {
             totals.sent_packets += 1;
             totals.sent_bytes += u64::from(segment.ip_bytes);
             if plan.mark != 0 {
-                self.workloads.enter(plan.connection);
+                self.enter_of(plan);
             }
             self.send(plan.src, packet);
         }
@@ -195,6 +206,9 @@ impl<O: Observer> Simulation<O> {
     pub(crate) fn wake_sender(&mut self, flow: u32) {
         let plan = self.flows[flow as usize];
         match plan.agents {
+            Agents::Tcp(agent) if self.now == plan.start && plan.connects() => {
+                self.connect(flow, &plan, agent);
+            }
             Agents::Tcp(agent) if self.now == plan.start => {
                 self.senders[agent as usize].start(self.now);
                 self.pump(flow, &plan, agent);
@@ -208,6 +222,9 @@ impl<O: Observer> Simulation<O> {
     /// The timer of a TCP sender: one that was put off since is armed again for its new time.
     #[inline]
     pub(crate) fn time_sender(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
+        if plan.connects() {
+            self.time_client(flow, plan, agent);
+        }
         let sender = &mut self.senders[agent as usize];
         if sender.timer() <= self.now {
             sender.on_timer(self.now, &mut self.streams[plan.stream as usize]);
@@ -255,7 +272,10 @@ impl<O: Observer> Simulation<O> {
             let id = self.arena.insert(packet);
             self.send_ack(plan.dst, id, agent);
         }
-        let timer = self.receivers[agent as usize].timer();
+        let mut timer = self.receivers[agent as usize].timer();
+        if plan.connects() {
+            timer = timer.min(self.time_server(flow, plan, agent));
+        }
         if timer != NEVER {
             self.calendar.schedule(plan.wakes[1], timer);
         }

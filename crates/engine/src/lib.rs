@@ -11,6 +11,7 @@ mod class_queue;
 mod classful;
 mod classifier;
 mod conditioner;
+mod connect;
 mod counters;
 mod delay_columns;
 mod delivery;

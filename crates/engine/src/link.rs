@@ -16,7 +16,7 @@ use crate::conditioner::Conditioner;
 use crate::network::Scripted;
 use crate::queue::{Gate, Offer, QueueCounters};
 use crate::ring::Ring;
-use trunkline_packet::{Packet, PacketId};
+use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_port::aqm::{Arrival, Backlog};
 use trunkline_units::{Serializer, Span, Stream, Time};
 
@@ -88,7 +88,7 @@ impl FarEnd {
         let its = self.scripted.iter_mut().find(|its| {
             its.times > 0
                 && (its.flow, its.seq) == (packet.flow, packet.seq)
-                && !packet.is_reverse()
+                && packet.flags & (flag::REVERSE | flag::BARE) == 0
         });
         its.is_some_and(|its| {
             its.times -= 1;

@@ -20,9 +20,9 @@ use crate::probe::Sampler;
 use crate::recovery::Recovery;
 use crate::route::Fib;
 use crate::transfers::Workloads;
-use trunkline_agent::tcp::{Counters, Receiver, Sender};
+use trunkline_agent::tcp::{Counters, Handshake, Receiver, Sender};
 use trunkline_agent::udp;
-use trunkline_packet::{Arena, Ecn};
+use trunkline_packet::{flag, Arena, Ecn};
 use trunkline_units::{Span, Stream, Time};
 
 /// Why a run ended early.
@@ -126,13 +126,22 @@ pub(crate) struct FlowPlan {
     pub stop: Time,
     /// Index of the flow's random stream.
     pub stream: u32,
-    /// Of one of many connections: its number, which packets carry, and their flag, else 0.
+    /// Of one of many connections: its number, which packets carry.
     pub connection: u32,
+    /// Flags that all its packets bear.
     pub mark: u8,
     /// Of a call: packets that take longer come too late, else never.
     pub playout: Span,
     /// Sources of the timers of sender and receiver.
     pub wakes: [Source; 2],
+}
+
+impl FlowPlan {
+    /// Whether its connections open by a handshake.
+    #[inline(always)]
+    pub fn connects(&self) -> bool {
+        self.mark & flag::SETUP != 0
+    }
 }
 
 /// First source numbers of each kind, in the order they are served at one instant.
@@ -178,6 +187,9 @@ pub struct Simulation<O> {
     pub(crate) flows: Vec<FlowPlan>,
     pub(crate) senders: Vec<Sender>,
     pub(crate) receivers: Vec<Receiver>,
+    /// By agent, where its connection opens by a handshake; by flow, as each begins.
+    pub(crate) handshakes: Vec<Option<Box<Handshake>>>,
+    pub(crate) fresh_handshakes: Vec<Option<Handshake>>,
     pub(crate) datagrams: Vec<udp::Source>,
     pub(crate) streams: Vec<Stream>,
     pub(crate) workloads: Workloads,

@@ -2,7 +2,7 @@
 
 use crate::observer::{Event, Line, Trace};
 use crate::tables::Table;
-use trunkline_packet::flag;
+use trunkline_packet::{flag, Packet};
 use trunkline_units::Time;
 
 /// Names of the events in the packets table, by number.
@@ -45,6 +45,15 @@ fn wait(line: &Line, end: Time) -> i64 {
     line.wait.filter(|wait| line.at + wait <= end).map_or(NONE, |wait| wait as i64)
 }
 
+/// Number of a segment. A SYN and its answer come before the first: -1 (RFC 9293 section 3.4).
+fn seq(packet: &Packet) -> i64 {
+    let opens = if packet.is_reverse() { packet.ack == 0 } else { packet.seq == 0 };
+    match packet.flags & flag::BARE != 0 && opens {
+        true => NONE,
+        false => packet.seq.into(),
+    }
+}
+
 /// The table of a run that ended at `end`: -1 where a column does not apply.
 pub(crate) fn table(trace: &Trace, end: Time) -> Table {
     let lines = || trace.lines.iter();
@@ -56,7 +65,7 @@ pub(crate) fn table(trace: &Trace, end: Time) -> Table {
         .ints("packet", lines().map(|line| line.number as i64))
         .ints("flow", packets().map(|packet| i64::from(packet.flow)))
         .ints("reverse", packets().map(|packet| i64::from(packet.is_reverse())))
-        .ints("seq", packets().map(|packet| i64::from(packet.seq)))
+        .ints("seq", packets().map(seq))
         .ints("ack", packets().map(|packet| i64::from(packet.ack)))
         .ints("retransmission", packets().map(|it| flagged(it.flags, flag::RETRANSMISSION)))
         .ints("link", lines().map(|line| place(&line.event).1))

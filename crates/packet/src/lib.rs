@@ -59,8 +59,14 @@ pub mod flag {
     pub const CWR: u8 = 8;
     /// TCP Push: an application's write ends here (RFC 9293 section 3.9.1).
     pub const PUSH: u8 = 16;
+    /// Its connection opens by a handshake and closes by FIN.
+    pub const SETUP: u8 = 32;
+    /// Of those, one without data, which opens or closes the connection.
+    pub const BARE: u8 = 64;
     /// Belongs to one of many connections of its flow: see [`super::Packet::connection`].
     pub const CONNECTION: u8 = 128;
+    /// Who gets it is more than a look at its flow.
+    pub const MARKED: u8 = SETUP | CONNECTION;
 }
 
 /// One packet: a cache line, in an [`Arena`].

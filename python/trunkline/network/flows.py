@@ -72,6 +72,7 @@ def _tcp(flow: Tcp) -> dict[str, Any]:
         "count_segments": flow.count_segments,
         "linux": flow.stack == "linux",
         "pacing": flow.paced,
+        "connect": flow.connect,
     }
     opening = flow.initial_receive_window
     extra: dict[str, Any] = {key: True for key, on in switches.items() if on}

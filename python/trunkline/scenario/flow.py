@@ -109,6 +109,11 @@ class TcpOptions(FlowOptions):
         description="With stack rfc, new-reno: restart the timer on the first partial ACK only, "
         "not on each (RFC 6582 section 4).",
     )
+    connect: Switch = Field(
+        default=False,
+        description="The connection opens by a SYN, its answer and an ACK, and closes by FIN when "
+        "all of a transfer has come (RFC 9293); else it is open from the start.",
+    )
     mss: Mss = Field(default=1460, description="Payload of a full segment.")
     header: HeaderBytes = Field(default=40, description="IP and TCP headers of a data segment.")
     ack: HeaderBytes = Field(default=40, description="IP packet of a pure acknowledgement.")

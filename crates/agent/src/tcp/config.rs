@@ -91,6 +91,9 @@ pub struct TcpConfig {
     /// Segments go one pause after the other; `bbr` names the pace, else a window in a round trip does.
     #[serde(default)]
     pub pacing: bool,
+    /// The connection opens by a handshake and closes by FIN (RFC 9293 section 3); else it is open.
+    #[serde(default)]
+    pub connect: bool,
     /// With `linux`: window that the receiver advertises at first [segments, >= 1]; it grows by two
     /// for each segment that comes (without SACK: in order; Linux: 65535 B at first). None = `window_packets` at once.
     #[serde(default)]

@@ -4,13 +4,14 @@
 //! A sender is loss recovery, which finds what is lost and sends it again, and congestion control,
 //! which says how large the window is. `config.rs` holds the parameters; `sender.rs` is one of two
 //! stacks, `rfc/` (Tahoe, Reno, NewReno, SACK; `rto.rs` its timer) or `linux/` (as Linux has it;
-//! `prr.rs`); both ask a control in `congestion/`; `receiver.rs` is the other end.
+//! `prr.rs`); both ask a control in `congestion/`; `receiver.rs` is the other end; `handshake.rs` opens
+//! and closes a connection that asks for it.
 //!
-//! Absent: connection set-up and release, flow control by a slow reader, the persist timer, more
-//! than 2^32 segments a connection.
+//! Absent: flow control by a slow reader, the persist timer, more than 2^32 segments a connection.
 
 mod config;
 mod congestion;
+mod handshake;
 mod linux;
 mod pace;
 mod pacing;
@@ -26,6 +27,7 @@ pub use congestion::{
     BbrConfig, CongestionConfig, CubicConfig, DctcpConfig, RenoConfig, SlowStart, VegasConfig,
     WestwoodConfig,
 };
+pub use handshake::{Bare, Handshake, Opened};
 pub use receiver::Receiver;
 pub use sender::Sender;
 

@@ -41,6 +41,13 @@ impl Pace {
         })
     }
 
+    /// The connection is open, after a round trip [ns]; 0: not timed.
+    pub fn establish(&mut self, cwnd: f64, ssthresh: f64, rtt: u64) {
+        if self.sampler.is_none() {
+            self.pacer.follow(cwnd, 0, ssthresh, rtt);
+        }
+    }
+
     /// A segment goes now.
     pub fn sent(&mut self, seq: u32, now: Time) {
         self.pacer.sent(now);

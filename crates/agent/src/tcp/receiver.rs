@@ -249,6 +249,25 @@ impl Receiver {
         self.recent_len = kept as u8;
     }
 
+    /// Its connection is open; the round trip, if one was timed [ns].
+    pub fn establish(&mut self, rtt: Option<Span>) {
+        if let Some(linux) = self.linux.as_mut() {
+            linux.answer.open(rtt.map(|rtt| rtt / 1_000));
+        }
+    }
+
+    /// Whether anything has come.
+    #[must_use]
+    pub fn has_heard(&self) -> bool {
+        self.next > 0 || self.recent_len > 0 || self.last_ack > 0
+    }
+
+    /// Whether all of a finite transfer has come.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.size != u64::MAX && self.goodput_bytes() >= self.size
+    }
+
     /// When a delayed acknowledgement falls due; [`NEVER`] if none is held back.
     #[inline]
     #[must_use]

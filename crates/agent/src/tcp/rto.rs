@@ -88,6 +88,12 @@ impl Rto {
         self.end_back_off();
     }
 
+    /// RFC 6298 (5.7): a SYN was lost, and no round trip timed: `timeout` at least [ns].
+    pub fn fall_back(&mut self, timeout: Span) {
+        self.base = self.base.max(timeout);
+        self.end_back_off();
+    }
+
     /// RFC 6298 (5.5): the timer ran out.
     pub fn back_off(&mut self) {
         if self.current < self.max {

@@ -1,6 +1,6 @@
 //! The sending end of a connection: one of two stacks, and what both show.
 
-use super::{linux, rfc, Ack, Counters, Segment, State, TcpConfig};
+use super::{linux, rfc, Ack, Counters, Opened, Segment, State, TcpConfig};
 use trunkline_units::{fetch, Span, Stream, Time};
 
 /// Sending end of a TCP connection.
@@ -40,6 +40,17 @@ impl Sender {
     /// Opens the window. The first burst is not held back: the flow's own start may be random.
     pub fn start(&mut self, now: Time) {
         ask!(self, stack => stack.start(now));
+    }
+
+    /// Its connection is open: round trip, timeout and first window are what the handshake leaves.
+    /// [`Sender::start`] comes after it.
+    pub fn establish(&mut self, opened: &Opened) {
+        ask!(self, stack => stack.establish(opened));
+    }
+
+    /// Its SYN went again.
+    pub fn connect_again(&mut self) {
+        ask!(self, stack => stack.connect_again());
     }
 
     /// No new data after this; what was sent is still made good.

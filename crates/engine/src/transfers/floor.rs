@@ -18,6 +18,8 @@ pub struct Floor {
     propagation: Span,
     mss: u64,
     header: u64,
+    /// A SYN and its answer, where the connection opens by them.
+    opening: Span,
 }
 
 impl Floor {
@@ -29,13 +31,24 @@ impl Floor {
         fib: &Fib,
         tcp: &TcpConfig,
     ) -> Self {
-        let links = way(network, flow, plan, fib);
+        let forth = Way { from: flow.src, to: flow.dst, fec: flow.fec, column: plan.dst_column };
+        let back =
+            Way { from: flow.dst, to: flow.src, fec: flow.fec_reverse, column: plan.src_column };
+        let links = forth.links(network, flow.dscp, fib);
+        let opening = match tcp.connect {
+            true => [&links, &back.links(network, flow.dscp, fib)]
+                .map(|links| alone(network, links, tcp.syn_bytes()))
+                .into_iter()
+                .sum(),
+            false => 0,
+        };
         let links = links.iter().map(|index| &network.links[*index as usize]);
         Self {
             propagation: links.clone().map(|link| link.delay_ns).sum(),
             links: links.map(|link| (link.rate_bit_s, link.header_bytes)).collect(),
             mss: u64::from(tcp.mss_bytes),
             header: u64::from(tcp.header_bytes),
+            opening,
         }
     }
 
@@ -56,36 +69,57 @@ impl Floor {
             _ if index < slowest => span(first, link, 1),
             _ => span(last, link, 1),
         });
-        self.propagation + each.sum::<Span>()
+        self.opening + self.propagation + each.sum::<Span>()
     }
 }
 
-/// Links of a flow's data, in order.
-fn way(network: &Network, flow: &Flow, plan: &FlowPlan, fib: &Fib) -> Vec<u32> {
-    let mut links = Vec::new();
-    let mut node = flow.src;
-    // Each step leads nearer, or a table is wrong: no way is longer than all nodes.
-    for _ in 0..network.nodes.len() {
-        let bound = network.ftn.iter().find(|entry| {
-            entry.fec == flow.fec
-                && entry.node == node
-                && flow.fec != 0
-                && (entry.dscps.is_empty() || entry.dscps.contains(&flow.dscp))
-        });
-        let path =
-            bound.map(|entry| &network.paths[network.nhlfe[entry.nhlfe as usize].path as usize]);
-        match (path.filter(|path| !path.links.is_empty()), fib.next(node, plan.dst_column)) {
-            (_, LOCAL) => return links,
-            (Some(path), _) => links.extend(&path.links),
-            (None, UNREACHABLE) => return Vec::new(),
-            (None, link) => links.push(link),
+/// Time of one packet over links in a row.
+fn alone(network: &Network, links: &[u32], bytes: u16) -> Span {
+    let links = links.iter().map(|index| &network.links[*index as usize]);
+    let each = links.map(|link| {
+        let bits = 8 * (u128::from(bytes) + u128::from(link.header_bytes));
+        link.delay_ns + (bits * 1_000_000_000 / u128::from(link.rate_bit_s)) as Span
+    });
+    each.sum()
+}
+
+/// One direction of a flow.
+struct Way {
+    from: u32,
+    to: u32,
+    fec: u16,
+    /// Of the routing table.
+    column: u32,
+}
+
+impl Way {
+    /// Its links, in order.
+    fn links(&self, network: &Network, dscp: u8, fib: &Fib) -> Vec<u32> {
+        let mut links = Vec::new();
+        let mut node = self.from;
+        // Each step leads nearer, or a table is wrong: no way is longer than all nodes.
+        for _ in 0..network.nodes.len() {
+            let bound = network.ftn.iter().find(|entry| {
+                entry.fec == self.fec
+                    && entry.node == node
+                    && self.fec != 0
+                    && (entry.dscps.is_empty() || entry.dscps.contains(&dscp))
+            });
+            let path = bound
+                .map(|entry| &network.paths[network.nhlfe[entry.nhlfe as usize].path as usize]);
+            match (path.filter(|path| !path.links.is_empty()), fib.next(node, self.column)) {
+                (_, LOCAL) => return links,
+                (Some(path), _) => links.extend(&path.links),
+                (None, UNREACHABLE) => return Vec::new(),
+                (None, link) => links.push(link),
+            }
+            node = links.last().map_or(node, |link| network.links[*link as usize].to);
         }
-        node = links.last().map_or(node, |link| network.links[*link as usize].to);
-    }
-    if node == flow.dst {
-        links
-    } else {
-        Vec::new()
+        if node == self.to {
+            links
+        } else {
+            Vec::new()
+        }
     }
 }
 
@@ -94,7 +128,7 @@ mod tests {
     use super::*;
 
     fn floor(links: Vec<(u64, u32)>) -> Floor {
-        Floor { links, propagation: 1_000_000, mss: 1460, header: 40 }
+        Floor { links, propagation: 1_000_000, mss: 1460, header: 40, opening: 0 }
     }
 
     /// 3000 B are segments of 1460, 1460 and 80 B, packets of 1500, 1500 and 120 B. 10 Mbit/s: 1.2,

@@ -201,7 +201,7 @@ impl<O: Observer> Simulation<O> {
             start: self.now,
             stop: NEVER,
             connection: slot,
-            mark: flag::CONNECTION,
+            mark: flag::CONNECTION | self.flows[flow as usize].mark,
             wakes: [wake, wake + 1],
             ..self.flows[flow as usize]
         };
@@ -218,6 +218,9 @@ impl<O: Observer> Simulation<O> {
             user,
             wanted,
         };
+        if plan.connects() {
+            return self.connect(flow, &plan, agent);
+        }
         self.senders[agent as usize].start(self.now);
         self.pump(flow, &plan, agent);
     }
@@ -320,11 +323,12 @@ impl<O: Observer> Simulation<O> {
     /// Frees a connection that is over.
     #[inline(never)]
     pub(crate) fn settle(&mut self, connection: u32) {
-        let its = &mut self.workloads.connections[connection as usize];
+        let its = &self.workloads.connections[connection as usize];
         let agent = (self.workloads.first_agent + connection) as usize;
-        if !its.open || its.inside > 0 || self.senders[agent].finished_at().is_none() {
+        if !its.open || its.inside > 0 || !self.is_over(agent as u32) {
             return;
         }
+        let its = &mut self.workloads.connections[connection as usize];
         its.open = false;
         let wakes = its.plan.wakes;
         let workload = &mut self.workloads.all[its.workload as usize];

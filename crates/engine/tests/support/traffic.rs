@@ -60,6 +60,7 @@ pub fn tcp(variant: Variant) -> TcpConfig {
         ecn: false,
         count_segments: false,
         linux: false,
+        connect: false,
         initial_receive_window: None,
         congestion: CongestionConfig::default(),
         pacing: false,

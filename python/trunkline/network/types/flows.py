@@ -79,6 +79,7 @@ class Tcp(TypedDict):
     count_segments: NotRequired[bool]
     linux: NotRequired[bool]
     pacing: NotRequired[bool]
+    connect: NotRequired[bool]
     congestion: NotRequired[Congestion]
     initial_receive_window: NotRequired[int | None]
 

@@ -7,10 +7,11 @@
 //! comes. Otherwise an acknowledgement waits for a second segment, 40 ms at first: half of that and
 //! of the pause between segments together afterwards, twice as long each time it was in vain, but
 //! no longer than a round trip.
-//! Differs: the receiver's round trip, which its handshake would tell, is twice what the first
+//! Differs: without a handshake, which tells the receiver a round trip, that is twice what the first
 //! segment took.
 
 use super::timer::{fires, ticks, TICK};
+use crate::tcp::handshake::FALLBACK;
 use trunkline_units::Time;
 
 /// Segments acknowledged one by one at first, after a duplicate, and after silence.
@@ -28,22 +29,34 @@ pub(in crate::tcp) struct Answer {
     trip: u64,         // round trip [ticks]
     timeout: u64,      // [ticks]
     came: Option<u64>, // tick at which a segment came in order
+    opened: bool,      // the round trip is known
 }
 
 impl Answer {
     /// Nothing has come: least delay of an acknowledgement [ns].
     pub fn new(least: u64) -> Self {
         let least = ticks(least / 1_000);
-        Self { quick: 0, least, delay: least, trip: least, timeout: 0, came: None }
+        Self { quick: 0, least, delay: least, trip: least, timeout: 0, came: None, opened: false }
+    }
+
+    /// The handshake is over, which timed a round trip [us] or none.
+    pub fn open(&mut self, trip: Option<u64>) {
+        self.opened = true;
+        let Some(trip) = trip else {
+            (self.trip, self.timeout) = (MOST_DELAY, ticks(FALLBACK / 1_000));
+            return;
+        };
+        self.trip = ticks(trip).max(self.least);
+        self.timeout = ticks(trip + LEAST_VARIANCE.max(2 * trip));
     }
 
     /// The segment expected came, which was sent then.
     pub fn hear(&mut self, sent_at: Time, now: Time) {
         let tick = now / TICK;
         let Some(before) = self.came.replace(tick) else {
-            let trip = 2 * (now - sent_at) / 1_000;
-            self.trip = ticks(trip).max(self.least);
-            self.timeout = ticks(trip + LEAST_VARIANCE.max(2 * trip));
+            if !self.opened {
+                self.open(Some(2 * (now - sent_at) / 1_000));
+            }
             self.quick = self.quick.max(QUICK);
             return;
         };

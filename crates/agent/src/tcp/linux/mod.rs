@@ -7,7 +7,7 @@
 //! takes back needless reductions; `rack.rs`, `probe.rs`, `window.rs`, `output.rs` and `timer.rs` do
 //! what their names say; `offer.rs` is the receiver's window, `writer.rs` the application; `buffer.rs`
 //! and `answer.rs` are the receiver's.
-//! Absent: the handshake, D-SACK, reneging, path MTU probes, a shrinking receiver's window, small
+//! Absent: D-SACK, reneging, path MTU probes, a shrinking receiver's window, small
 //! queues (TSQ) but for what they let the application write, SACKs held back, windows that shrink while
 //! the application is idle (RFC 7661).
 
@@ -20,16 +20,17 @@ mod probe;
 mod queue;
 mod rack;
 mod steer;
-pub(super) mod timer;
+pub(in crate::tcp) mod timer;
 mod undo;
 mod window;
 mod writer;
 
 use super::config::Sizes;
 use super::congestion::{Control, Growth, Window};
+use super::handshake::FALLBACK;
 use super::pace::Pace;
 use super::prr::Prr;
-use super::{Ack, Counters, Segment, State, TcpConfig, Variant};
+use super::{Ack, Counters, Opened, Segment, State, TcpConfig, Variant};
 use queue::{Queue, Taken};
 use std::collections::VecDeque;
 use timer::Estimator;
@@ -188,6 +189,32 @@ impl Sender {
             timeouts: 0,
             recoveries: 0,
         }
+    }
+
+    /// As `tcp_init_transfer` and `tcp_init_metrics`: a window of one segment where the SYN went more than
+    /// twice.
+    pub fn establish(&mut self, opened: &Opened) {
+        match opened.rtt {
+            Some(rtt) => {
+                let rtt = rtt / 1_000;
+                self.estimator.min_rtt = rtt;
+                self.estimator.sample(rtt, 0, 0);
+            }
+            None => self.estimator.fall_back(FALLBACK),
+        }
+        if opened.retries > 1 {
+            self.window.cwnd = 1.0;
+        }
+        let (cwnd, ssthresh) = (self.window.cwnd, self.window.ssthresh);
+        if let Some(pace) = self.pace.as_mut() {
+            pace.establish(cwnd, ssthresh, opened.rtt.unwrap_or(0));
+        }
+    }
+
+    /// Its SYN went again.
+    pub fn connect_again(&mut self) {
+        self.timeouts += 1;
+        self.retransmissions += 1;
     }
 
     pub fn start(&mut self, now: Time) {

@@ -30,7 +30,7 @@ pub(in crate::tcp) fn fires(now: Time, after: u64) -> Time {
 
 /// Round trip and timeout of a connection.
 #[derive(Clone, Debug)]
-pub(super) struct Estimator {
+pub(in crate::tcp) struct Estimator {
     srtt_8: u64, // 8 SRTT [us]
     mdev_4: u64, // 4 mean deviations [us]
     mdev_max: u64,
@@ -89,6 +89,13 @@ impl Estimator {
         self.mdev_4 = self.mdev_4.saturating_add_signed(more);
         self.mdev_max = self.mdev_max.max(self.mdev_4);
         self.rttvar = self.rttvar.max(self.mdev_max);
+    }
+
+    /// RFC 6298 (5.7): no round trip was timed while the connection opened.
+    pub fn fall_back(&mut self, timeout: Span) {
+        let us = timeout / US;
+        (self.rttvar, self.mdev_max, self.mdev_4) = (us, us, us);
+        self.rto = ticks(us).min(self.most);
     }
 
     /// RFC 6298 (5.5); the next sample ends it.

@@ -15,8 +15,9 @@ mod window;
 
 use super::config::Sizes;
 use super::congestion::{Control, Growth, Window};
+use super::handshake::FALLBACK;
 use super::pace::{Known, Pace};
-use super::{rto::Rto, Ack, Segment, TcpConfig, Variant};
+use super::{rto::Rto, Ack, Opened, Segment, TcpConfig, Variant};
 use scoreboard::Scoreboard;
 use trunkline_units::{Span, Stream, Time, NEVER};
 
@@ -144,6 +145,27 @@ impl Sender {
             fast_retransmits: 0,
             scoreboard: Scoreboard::default(),
         }
+    }
+
+    /// RFC 6298 (2.2), (5.7); RFC 5681 section 3.1: one segment where a SYN was lost.
+    pub fn establish(&mut self, opened: &Opened) {
+        match opened.rtt {
+            Some(rtt) => self.rto.sample_timed(0, rtt),
+            None => self.rto.fall_back(FALLBACK),
+        }
+        if opened.retries > 0 {
+            self.window.cwnd = self.window.cwnd.min(1.0);
+        }
+        let (cwnd, ssthresh) = (self.window.cwnd, self.window.ssthresh);
+        if let Some(pace) = self.pace.as_mut() {
+            pace.establish(cwnd, ssthresh, opened.rtt.unwrap_or(0));
+        }
+    }
+
+    /// Its SYN went again.
+    pub fn connect_again(&mut self) {
+        self.timeouts += 1;
+        self.retransmissions += 1;
     }
 
     /// Opens the window. The first burst is not held back: the flow's own start may be random.

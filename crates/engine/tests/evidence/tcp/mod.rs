@@ -1,6 +1,7 @@
 //! TCP through the engine: what the RFCs and the models of throughput say of whole connections.
 
 mod fairness;
+mod handshake;
 mod models;
 mod recovery;
 mod timing;

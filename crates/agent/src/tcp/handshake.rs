@@ -1,0 +1,409 @@
+//! How a connection opens and closes: SYN, its answer, FIN, and what happens when one is lost.
+//!
+//! Source: RFC 9293 sections 3.5 and 3.6; RFC 6298 (2.1), (5.5) for the timers, which start at 1 s and
+//! double; RFC 7323, 2018 for the options that a SYN bears; Linux 6.1 (`tcp_retransmit_timer`,
+//! `reqsk_timer_handler`) with `linux`: ticks, 6 retries of a SYN and 5 of its answer.
+//! Differs: the sender's FIN rides on its last segment and costs no byte, as Linux's does; a FIN of the
+//! receiver answers it as soon as all has come. Absent: RST, simultaneous open, SYN cookies, data in a SYN
+//! (RFC 7413), half-closed connections.
+
+use super::linux::timer::{fires, Estimator};
+use super::rto::Rto;
+use super::TcpConfig;
+use trunkline_units::{Span, Time, NEVER, SECOND};
+
+/// Longest that a SYN is repeated under the RFCs (RFC 9293 section 3.8.3: at least 3 minutes).
+const PATIENCE: Span = 180 * SECOND;
+/// Retries of Linux: `tcp_syn_retries`, `tcp_synack_retries`.
+const SYN_RETRIES: u32 = 6;
+const ANSWER_RETRIES: u32 = 5;
+/// Retries of a FIN (Linux: `tcp_orphan_retries`).
+const FIN_RETRIES: u32 = 8;
+
+/// A packet without data of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bare {
+    /// SYN, or the answer to it.
+    Syn,
+    /// Acknowledges the answer.
+    Ack,
+    /// FIN of the receiver, with its last acknowledgement.
+    Fin,
+    /// Acknowledges it.
+    LastAck,
+}
+
+/// What the sender knows when its connection is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// Round trip of the SYN; none if it was sent more than once (RFC 6298 section 3).
+    pub rtt: Option<Span>,
+    /// Times that the SYN was sent again.
+    pub retries: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Closed,
+    Opening,
+    Open,
+    Closing,
+    Over,
+}
+
+/// Timeouts of either stack.
+#[derive(Clone, Debug)]
+enum Clock {
+    Rfc(Rto),
+    Linux(Estimator),
+}
+
+impl Clock {
+    fn new(config: &TcpConfig) -> Self {
+        let (initial, least, most) = (config.rto_initial_ns, config.rto_min_ns, config.rto_max_ns);
+        if config.linux {
+            Self::Linux(Estimator::new(initial, least, most))
+        } else {
+            Self::Rfc(Rto::new(initial, least, most, config.tick_ns))
+        }
+    }
+
+    fn due(&self, now: Time) -> Time {
+        match self {
+            Self::Rfc(rto) => now + rto.current(),
+            Self::Linux(estimator) => fires(now, estimator.rto()),
+        }
+    }
+
+    fn back_off(&mut self) {
+        match self {
+            Self::Rfc(rto) => rto.back_off(),
+            Self::Linux(estimator) => estimator.back_off(),
+        }
+    }
+
+    fn sample(&mut self, sent: Time, now: Time) {
+        match self {
+            Self::Rfc(rto) => rto.sample_timed(sent, now),
+            Self::Linux(estimator) => estimator.sample((now - sent) / 1_000, 0, 0),
+        }
+    }
+}
+
+/// One end: what it said last, when, and how often.
+#[derive(Clone, Debug)]
+struct End {
+    phase: Phase,
+    clock: Clock,
+    first_at: Time,
+    timer: Time,
+    retries: u32,
+}
+
+impl End {
+    fn new(config: &TcpConfig) -> Self {
+        Self {
+            phase: Phase::Closed,
+            clock: Clock::new(config),
+            first_at: 0,
+            timer: NEVER,
+            retries: 0,
+        }
+    }
+
+    fn say(&mut self, phase: Phase, now: Time) {
+        (self.phase, self.first_at, self.retries) = (phase, now, 0);
+        self.timer = self.clock.due(now);
+    }
+
+    /// RFC 6298 (5.4) to (5.6). False: it has tried long enough.
+    fn again(&mut self, now: Time, most: u32) -> bool {
+        self.timer = NEVER;
+        if self.retries >= most {
+            self.phase = Phase::Over;
+            return false;
+        }
+        self.retries += 1;
+        self.clock.back_off();
+        self.timer = self.clock.due(now);
+        true
+    }
+
+    /// What was said last is answered. Its round trip, if it was said once.
+    fn answered(&mut self, phase: Phase, now: Time) -> Option<Span> {
+        (self.phase, self.timer) = (phase, NEVER);
+        if self.retries > 0 {
+            return None;
+        }
+        self.clock.sample(self.first_at, now);
+        Some(now - self.first_at)
+    }
+}
+
+/// Both ends of a connection that opens and closes. What one end does touches nothing of the other.
+#[derive(Clone, Debug)]
+pub struct Handshake {
+    client: End,
+    server: End,
+    linux: bool,
+    syn_bytes: u16,
+}
+
+impl Handshake {
+    /// Of a connection that is closed.
+    #[must_use]
+    pub fn new(config: &TcpConfig) -> Self {
+        Self {
+            client: End::new(config),
+            server: End::new(config),
+            linux: config.linux,
+            syn_bytes: config.syn_bytes(),
+        }
+    }
+
+    /// IP packet of a SYN, and of its answer [B].
+    #[must_use]
+    pub fn syn_bytes(&self) -> u16 {
+        self.syn_bytes
+    }
+
+    /// The sender connects: a SYN goes.
+    pub fn connect(&mut self, now: Time) {
+        self.client.say(Phase::Opening, now);
+    }
+
+    /// When the sender's end has something to do.
+    #[must_use]
+    pub fn client_timer(&self) -> Time {
+        self.client.timer
+    }
+
+    /// When the receiver's end has something to do.
+    #[must_use]
+    pub fn server_timer(&self) -> Time {
+        self.server.timer
+    }
+
+    /// The sender's timer may have run out. What goes again.
+    pub fn on_client_timer(&mut self, now: Time) -> Option<Bare> {
+        if now < self.client.timer {
+            return None;
+        }
+        let patient = now < self.client.first_at + PATIENCE;
+        let most = if self.linux || !patient { SYN_RETRIES } else { u32::MAX };
+        self.client.again(now, most).then_some(Bare::Syn)
+    }
+
+    /// The receiver's timer may have run out; `heard` says whether data came, which open it too. What goes again.
+    pub fn on_server_timer(&mut self, heard: bool, now: Time) -> Option<Bare> {
+        if now < self.server.timer {
+            return None;
+        }
+        match self.server.phase {
+            Phase::Opening if heard => {
+                (self.server.phase, self.server.timer) = (Phase::Open, NEVER);
+                None
+            }
+            Phase::Opening => {
+                let again = self.server.again(now, ANSWER_RETRIES);
+                if !again {
+                    self.server.phase = Phase::Closed; // another SYN opens it anew
+                }
+                again.then_some(Bare::Syn)
+            }
+            Phase::Closing => self.server.again(now, FIN_RETRIES).then_some(Bare::Fin),
+            _ => {
+                self.server.timer = NEVER;
+                None
+            }
+        }
+    }
+
+    /// A SYN came: it is answered, unless data came before it.
+    pub fn on_syn(&mut self, now: Time) -> bool {
+        match self.server.phase {
+            Phase::Closed => self.server.say(Phase::Opening, now),
+            Phase::Opening => {
+                // Linux puts its own retry off when the SYN comes again.
+                self.server.retries += 1;
+                self.server.timer = self.server.clock.due(now);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// The answer to the SYN came. None: it had come before.
+    pub fn on_answer(&mut self, now: Time) -> Option<Opened> {
+        if self.client.phase != Phase::Opening {
+            return None;
+        }
+        let retries = self.client.retries;
+        let rtt = self.client.answered(Phase::Open, now);
+        Some(Opened { rtt, retries })
+    }
+
+    /// The acknowledgement of the answer came. None: it had come before; else the round trip, if it was timed.
+    pub fn on_ack(&mut self, now: Time) -> Option<Option<Span>> {
+        (self.server.phase == Phase::Opening).then(|| self.server.answered(Phase::Open, now))
+    }
+
+    /// All of a finite transfer has come, its FIN with it. True: the receiver's FIN goes.
+    pub fn close(&mut self, now: Time) -> bool {
+        if matches!(self.server.phase, Phase::Closing | Phase::Over) {
+            return false;
+        }
+        self.server.say(Phase::Closing, now);
+        true
+    }
+
+    /// The receiver's FIN came; it is acknowledged each time.
+    pub fn on_fin(&mut self) {
+        self.client.phase = Phase::Over;
+    }
+
+    /// The acknowledgement of the receiver's FIN came.
+    pub fn on_last_ack(&mut self) {
+        (self.server.phase, self.server.timer) = (Phase::Over, NEVER);
+    }
+
+    /// Whether neither end expects anything more.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        let refused = self.client.phase == Phase::Over && self.server.phase == Phase::Closed;
+        refused || (self.client.phase == Phase::Over && self.server.phase == Phase::Over)
+    }
+
+    /// Whether the sender gave up before its connection was open.
+    #[must_use]
+    pub fn has_given_up(&self) -> bool {
+        self.client.phase == Phase::Over && self.client.retries > 0
+    }
+}
+
+impl TcpConfig {
+    /// IP packet of a SYN: an acknowledgement and its options (RFC 9293 section 3.2, RFC 7323
+    /// section 2.2, RFC 2018 section 2), in words of 4 B: 4 B of segment size, 4 of window scale, 4 of
+    /// SACK permitted, which time stamps have room for.
+    #[must_use]
+    pub fn syn_bytes(&self) -> u16 {
+        let sack = if self.uses_sack() && !self.timestamps { 4 } else { 0 };
+        (self.ack_bytes + 4 + 4 + sack).min(u32::from(u16::MAX)) as u16
+    }
+}
+
+/// RFC 6298 (5.7): the timeout before the first sample when a SYN was lost.
+pub(super) const FALLBACK: Span = 3 * SECOND;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::CongestionConfig;
+    use crate::tcp::Variant;
+
+    const MS: Span = 1_000_000;
+
+    fn config(linux: bool) -> TcpConfig {
+        TcpConfig {
+            variant: Variant::Sack,
+            new_reno_impatient: false,
+            mss_bytes: 1460,
+            header_bytes: 40,
+            ack_bytes: 40,
+            size_bytes: None,
+            window_packets: 100,
+            initial_window: 10.0,
+            initial_ssthresh: None,
+            rto_initial_ns: SECOND,
+            rto_min_ns: 200 * MS,
+            rto_max_ns: if linux { 120 * SECOND } else { 60 * SECOND },
+            tick_ns: 1,
+            timestamps: false,
+            delayed_ack: None,
+            limited_transmit: false,
+            dup_acks: 3,
+            send_overhead_ns: 0,
+            ecn: false,
+            count_segments: false,
+            linux,
+            congestion: CongestionConfig::default(),
+            pacing: false,
+            connect: true,
+            initial_receive_window: None,
+        }
+    }
+
+    /// Times of the SYNs that nobody answers, and when the sender gives up.
+    fn unanswered(linux: bool) -> (Vec<Time>, Time) {
+        let mut handshake = Handshake::new(&config(linux));
+        handshake.connect(0);
+        let mut sent = vec![0];
+        loop {
+            let at = handshake.client_timer();
+            if handshake.on_client_timer(at).is_none() {
+                assert!(handshake.has_given_up());
+                return (sent, at);
+            }
+            sent.push(at);
+        }
+    }
+
+    /// RFC 6298 (2.1), (5.5): 1 s, and twice as long each time, 60 s at most: 0, 1, 3, 7, 15, 31, 63,
+    /// 123, 183 s. RFC 9293 section 3.8.3: for at least 3 minutes; at 243 s these are over.
+    #[test]
+    fn rfc6298_s5_5_a_syn_is_repeated_after_one_second_doubling() {
+        let (sent, end) = unanswered(false);
+        let seconds: Vec<u64> = sent.iter().map(|at| at / SECOND).collect();
+        assert_eq!(seconds, [0, 1, 3, 7, 15, 31, 63, 123]);
+        assert_eq!(end, 183 * SECOND);
+    }
+
+    /// Linux 6.1: six retries. 250 ticks of 4 ms lie in slots of 8, which ends at 256; 500 from there
+    /// at 760; 1000 from there, in a slot of 64, at 1792; 2000 at 3840; 4000 at 7872; 8000 from there,
+    /// 15872, begins a slot of 512, which ends at 16384. After 16000 more, at 32768, 131 s, it gives up.
+    #[test]
+    fn linux_tcp_retransmit_timer_six_retries_at_the_ends_of_their_slots() {
+        let (sent, end) = unanswered(true);
+        let ticks: Vec<u64> = sent.iter().map(|at| at / (4 * MS)).collect();
+        assert_eq!(ticks, [0, 256, 760, 1792, 3840, 7872, 16_384]);
+        assert_eq!(end / (4 * MS), 32_768);
+    }
+
+    /// RFC 6298 section 3 (Karn): a SYN that went twice times nothing.
+    #[test]
+    fn rfc6298_s3_only_a_syn_that_went_once_times_the_round_trip() {
+        let mut once = Handshake::new(&config(false));
+        once.connect(0);
+        assert_eq!(once.on_answer(40 * MS), Some(Opened { rtt: Some(40 * MS), retries: 0 }));
+        assert_eq!(once.on_answer(41 * MS), None);
+        let mut twice = Handshake::new(&config(false));
+        twice.connect(0);
+        assert_eq!(twice.on_client_timer(SECOND), Some(Bare::Syn));
+        assert_eq!(twice.on_answer(SECOND + 40 * MS), Some(Opened { rtt: None, retries: 1 }));
+    }
+
+    /// RFC 9293 section 3.6: the receiver's FIN is repeated until it is acknowledged. After a round trip
+    /// of 100 ms the timeout is 100 + 4 * 50 = 300 ms (RFC 6298 (2.2)), then 600.
+    #[test]
+    fn rfc9293_s3_6_a_fin_is_repeated_until_it_is_acknowledged() {
+        let mut its = Handshake::new(&config(false));
+        assert!(its.on_syn(0));
+        assert_eq!(its.on_ack(100 * MS), Some(Some(100 * MS)));
+        assert!(its.close(SECOND) && !its.close(SECOND));
+        assert_eq!(its.server_timer(), SECOND + 300 * MS);
+        assert_eq!(its.on_server_timer(true, its.server_timer()), Some(Bare::Fin));
+        assert_eq!(its.server_timer(), SECOND + 900 * MS);
+        its.on_last_ack();
+        assert_eq!(its.server_timer(), NEVER);
+    }
+
+    /// 40 B of headers, 4 of segment size, 4 of window scale; SACK permitted takes 4 more, or none where
+    /// time stamps, which are in the 52 B of an acknowledgement, leave room for it.
+    #[test]
+    fn rfc7323_s2_2_options_of_a_syn() {
+        assert_eq!(config(true).syn_bytes(), 52);
+        assert_eq!(TcpConfig { variant: Variant::NewReno, ..config(true) }.syn_bytes(), 48);
+        let stamped = TcpConfig { timestamps: true, ack_bytes: 52, ..config(true) };
+        assert_eq!(stamped.syn_bytes(), 60);
+    }
+}

@@ -1,0 +1,265 @@
+//! Connections that open by a handshake and close by FIN: their packets without data.
+//!
+//! `tcp::Handshake` says what goes when; this sends it, hands what arrives to the right end, and sees
+//! to the timers. A packet without data says what it is by the number of its segment, or of the segment
+//! that it expects: see [`of_sender`] and [`of_receiver`].
+
+use crate::observer::Event;
+use crate::observer::Observer;
+use crate::simulation::{Agents, FlowPlan, Simulation};
+use trunkline_agent::tcp::{Ack, AckFields, Bare, Handshake};
+use trunkline_packet::{flag, Packet, PacketId};
+use trunkline_units::{Time, NEVER};
+
+/// What a packet without data of the sender is, by its number.
+fn of_sender(seq: u32) -> Bare {
+    match seq {
+        0 => Bare::Syn,
+        1 => Bare::Ack,
+        _ => Bare::LastAck,
+    }
+}
+
+/// What a packet without data of the receiver is, by what it acknowledges.
+fn of_receiver(ack: u32) -> Bare {
+    match ack {
+        0 => Bare::Syn,
+        _ => Bare::Fin,
+    }
+}
+
+impl<O: Observer> Simulation<O> {
+    fn handshake(&mut self, agent: u32) -> &mut Handshake {
+        self.handshakes[agent as usize].as_mut().expect("of a flow that connects")
+    }
+
+    /// A sender connects.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn connect(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
+        let now = self.now;
+        self.begin(flow, agent).connect(now);
+        self.send_bare(flow, plan, agent, Bare::Syn, false);
+        self.arm_client(plan, agent);
+    }
+
+    fn arm_client(&mut self, plan: &FlowPlan, agent: u32) {
+        let timer = self.handshake(agent).client_timer();
+        if timer < self.calendar.due(plan.wakes[0]) {
+            self.calendar.schedule(plan.wakes[0], timer);
+        }
+    }
+
+    fn arm_server(&mut self, plan: &FlowPlan, agent: u32) {
+        let timer = self.handshake(agent).server_timer();
+        if timer < self.calendar.due(plan.wakes[1]) {
+            self.calendar.schedule(plan.wakes[1], timer);
+        }
+    }
+
+    /// A packet of the sender's end without data goes.
+    fn send_bare(&mut self, flow: u32, plan: &FlowPlan, agent: u32, bare: Bare, again: bool) {
+        let (seq, bytes) = match bare {
+            Bare::Syn => (0, self.handshake(agent).syn_bytes()),
+            Bare::Ack => (1, plan.overhead),
+            Bare::LastAck | Bare::Fin => (2, plan.overhead),
+        };
+        let mut packet = Packet::new(flow, plan.dst_column, seq, bytes, self.now);
+        packet.fec = plan.fec;
+        packet.dscp = plan.dscp;
+        packet.ttl = plan.ttl;
+        packet.ack = plan.connection;
+        packet.flags = plan.mark | flag::BARE | if again { flag::RETRANSMISSION } else { 0 };
+        if plan.all_capable {
+            packet.set_ecn(plan.ecn);
+        }
+        let totals = &mut self.totals[flow as usize];
+        totals.sent_packets += 1;
+        totals.sent_bytes += u64::from(bytes);
+        self.enter_of(plan);
+        self.send(plan.src, packet);
+    }
+
+    /// A packet of the receiver's end without data goes: the answer to a SYN, or a FIN.
+    fn answer_bare(&mut self, flow: u32, plan: &FlowPlan, agent: u32, bare: Bare) {
+        let fields = match bare {
+            Bare::Fin => self.receivers[agent as usize].ack(self.now),
+            _ => AckFields { ack: 0, echo: 0, ece: false },
+        };
+        let bytes = self.handshake(agent).syn_bytes();
+        let mut packet = self.acknowledgement(flow, plan, &fields);
+        packet.flags |= flag::BARE;
+        if bare == Bare::Syn {
+            packet.ip_bytes = bytes;
+        }
+        let id = self.arena.insert(packet);
+        if self.arena.keeps_sack() {
+            self.arena.set_sack(id, Default::default());
+        }
+        self.observer.record(self.now, Event::Sent { node: plan.dst }, id, &self.arena);
+        self.originate(plan.dst, id);
+    }
+
+    pub(crate) fn enter_of(&mut self, plan: &FlowPlan) {
+        if plan.mark & flag::CONNECTION != 0 {
+            self.workloads.enter(plan.connection);
+        }
+    }
+
+    /// Who gets a data packet that bears a mark; none: it had no data, and is dealt with.
+    #[inline(never)]
+    pub(crate) fn plan_for_marked(&mut self, id: PacketId) -> Option<FlowPlan> {
+        let packet = self.arena[id];
+        let plan = match packet.connection() {
+            None => self.flows[packet.flow as usize],
+            Some(connection) => self.plan_for_data(connection),
+        };
+        if packet.flags & flag::BARE == 0 {
+            return Some(plan);
+        }
+        if self.path_accounts.is_some() {
+            self.account_delivery(id);
+        }
+        self.arena.remove(id);
+        let totals = &mut self.totals[packet.flow as usize];
+        totals.delivered_packets += 1;
+        totals.delivered_bytes += u64::from(packet.ip_bytes);
+        let Agents::Tcp(agent) = plan.agents else { return None };
+        let now = self.now;
+        match of_sender(packet.seq) {
+            Bare::Syn => {
+                if self.end_of_server(packet.flow, agent).on_syn(now) {
+                    self.answer_bare(packet.flow, &plan, agent, Bare::Syn);
+                    self.arm_server(&plan, agent);
+                }
+            }
+            Bare::Ack => {
+                if let Some(rtt) = self.handshake(agent).on_ack(now) {
+                    self.receivers[agent as usize].establish(rtt);
+                }
+            }
+            Bare::LastAck | Bare::Fin => self.handshake(agent).on_last_ack(),
+        }
+        self.settle_of(&plan);
+        None
+    }
+
+    /// A connection that is closed.
+    fn begin(&mut self, flow: u32, agent: u32) -> &mut Handshake {
+        if self.handshakes.len() <= agent as usize {
+            self.handshakes.resize(agent as usize + 1, None);
+        }
+        let fresh = self.fresh_handshakes[flow as usize].clone();
+        self.handshakes[agent as usize] = fresh.map(Box::new);
+        self.handshake(agent)
+    }
+
+    /// The receiver's end: where the sender is simulated elsewhere, a SYN is the first that is heard.
+    fn end_of_server(&mut self, flow: u32, agent: u32) -> &mut Handshake {
+        match self.handshakes.get(agent as usize) {
+            Some(Some(_)) => self.handshake(agent),
+            _ => self.begin(flow, agent),
+        }
+    }
+
+    /// Who gets an acknowledgement that bears a mark; none: it is dealt with.
+    #[inline(never)]
+    pub(crate) fn plan_for_marked_ack(&mut self, packet: &Packet) -> Option<FlowPlan> {
+        let plan = match packet.connection() {
+            None => self.flows[packet.flow as usize],
+            Some(connection) => self.plan_for_ack(connection),
+        };
+        if packet.flags & flag::BARE == 0 {
+            return Some(plan);
+        }
+        let Agents::Tcp(agent) = plan.agents else { return None };
+        let (flow, now) = (packet.flow, self.now);
+        if of_receiver(packet.ack) == Bare::Syn {
+            if self.handshake(agent).has_given_up() {
+                return None; // a reset, which nothing here waits for
+            }
+            let opened = self.handshake(agent).on_answer(now);
+            self.send_bare(flow, &plan, agent, Bare::Ack, opened.is_none());
+            if let Some(opened) = opened {
+                let sender = &mut self.senders[agent as usize];
+                sender.establish(&opened);
+                sender.start(now);
+                self.pump(flow, &plan, agent);
+            }
+        } else {
+            self.finish_by(packet, flow, &plan, agent);
+            self.handshake(agent).on_fin();
+            self.send_bare(flow, &plan, agent, Bare::LastAck, false);
+        }
+        self.settle_of(&plan);
+        None
+    }
+
+    /// The receiver's FIN acknowledges what its other acknowledgements did not.
+    fn finish_by(&mut self, packet: &Packet, flow: u32, plan: &FlowPlan, agent: u32) {
+        let ece = packet.flags & flag::ECE != 0;
+        let ack = Ack { ack: packet.ack, echo: packet.echo, ece, sack: Default::default() };
+        let random = &mut self.streams[plan.stream as usize];
+        self.senders[agent as usize].on_ack(&ack, self.now, random);
+        self.pump(flow, plan, agent);
+    }
+
+    /// A receiver has dealt with a data packet that bears a mark.
+    #[inline(never)]
+    pub(crate) fn after_marked(&mut self, flow: u32, plan: &FlowPlan) {
+        if let (true, Agents::Tcp(agent)) = (plan.connects(), plan.agents) {
+            let now = self.now;
+            if self.receivers[agent as usize].is_complete() && self.handshake(agent).close(now) {
+                self.answer_bare(flow, plan, agent, Bare::Fin);
+                self.arm_server(plan, agent);
+            }
+        }
+        if plan.mark & flag::CONNECTION != 0 {
+            self.received(plan.connection);
+        }
+    }
+
+    /// The timer of a sender whose connection may not be open yet.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn time_client(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
+        let now = self.now;
+        if self.handshake(agent).on_client_timer(now).is_some() {
+            self.senders[agent as usize].connect_again();
+            self.send_bare(flow, plan, agent, Bare::Syn, true);
+        }
+        if self.handshake(agent).client_timer() != NEVER {
+            self.arm_client(plan, agent);
+        }
+        self.settle_of(plan);
+    }
+
+    /// The timer of a receiver that waits for an answer to its SYN or FIN; when it has more to do.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn time_server(&mut self, flow: u32, plan: &FlowPlan, agent: u32) -> Time {
+        let Some(Some(_)) = self.handshakes.get(agent as usize) else { return NEVER };
+        let (now, heard) = (self.now, self.receivers[agent as usize].has_heard());
+        if let Some(bare) = self.handshake(agent).on_server_timer(heard, now) {
+            self.answer_bare(flow, plan, agent, bare);
+        }
+        let timer = self.handshake(agent).server_timer();
+        self.settle_of(plan);
+        timer
+    }
+
+    pub(crate) fn settle_of(&mut self, plan: &FlowPlan) {
+        if plan.mark & flag::CONNECTION != 0 {
+            self.settle(plan.connection);
+        }
+    }
+
+    /// Whether a connection has nothing more to send, either way.
+    pub(crate) fn is_over(&self, agent: u32) -> bool {
+        let finished = self.senders[agent as usize].finished_at().is_some();
+        match self.handshakes.get(agent as usize) {
+            Some(Some(its)) => its.is_over() && (finished || its.has_given_up()),
+            _ => finished,
+        }
+    }
+}
