@@ -11,11 +11,14 @@ use trunkline_agent::tcp::{Ack, AckFields, Bare, Handshake};
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_units::{Time, NEVER};
 
-/// What a packet without data of the sender is, by its number.
+/// Number of a SYN: it comes before the first segment.
+pub(crate) const BEFORE_ALL: u32 = u32::MAX;
+
+/// What a packet without data of the sender is, by the number of the segment that comes next.
 fn of_sender(seq: u32) -> Bare {
     match seq {
-        0 => Bare::Syn,
-        1 => Bare::Ack,
+        BEFORE_ALL => Bare::Syn,
+        0 => Bare::Ack,
         _ => Bare::LastAck,
     }
 }
@@ -59,10 +62,13 @@ impl<O: Observer> Simulation<O> {
 
     /// A packet of the sender's end without data goes.
     fn send_bare(&mut self, flow: u32, plan: &FlowPlan, agent: u32, bare: Bare, again: bool) {
+        let end = self.senders[agent as usize].counters();
+        let end =
+            (end.segments_sent - end.retransmissions).clamp(1, u64::from(BEFORE_ALL - 1)) as u32;
         let (seq, bytes) = match bare {
-            Bare::Syn => (0, self.handshake(agent).syn_bytes()),
-            Bare::Ack => (1, plan.overhead),
-            Bare::LastAck | Bare::Fin => (2, plan.overhead),
+            Bare::Syn => (BEFORE_ALL, self.handshake(agent).syn_bytes()),
+            Bare::Ack => (0, plan.overhead),
+            Bare::LastAck | Bare::Fin => (end, plan.overhead),
         };
         let mut packet = Packet::new(flow, plan.dst_column, seq, bytes, self.now);
         packet.fec = plan.fec;

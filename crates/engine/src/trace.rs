@@ -1,5 +1,6 @@
 //! The packet trace as a table: one row for each event of each packet.
 
+use crate::connect::BEFORE_ALL;
 use crate::observer::{Event, Line, Trace};
 use crate::tables::Table;
 use trunkline_packet::{flag, Packet};
@@ -47,7 +48,7 @@ fn wait(line: &Line, end: Time) -> i64 {
 
 /// Number of a segment. A SYN and its answer come before the first: -1 (RFC 9293 section 3.4).
 fn seq(packet: &Packet) -> i64 {
-    let opens = if packet.is_reverse() { packet.ack == 0 } else { packet.seq == 0 };
+    let opens = if packet.is_reverse() { packet.ack == 0 } else { packet.seq == BEFORE_ALL };
     match packet.flags & flag::BARE != 0 && opens {
         true => NONE,
         false => packet.seq.into(),

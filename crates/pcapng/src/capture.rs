@@ -117,6 +117,8 @@ pub struct Row {
     pub ece: bool,
     /// Congestion window reduced.
     pub cwr: bool,
+    /// Opens the connection.
+    pub syn: bool,
     /// When the segment it answers was sent [ns].
     pub echo_ns: u64,
     /// SACK blocks in segments.
@@ -294,7 +296,7 @@ impl Trace {
         let way = |ends: [[u8; 4]; 2]| if row.reverse { [ends[1], ends[0]] } else { ends };
         let ports = if row.reverse { [DISCARD, source] } else { [source, DISCARD] };
         let made = made[row.packet as usize];
-        let headers = if row.reverse { row.ip_bytes } else { flow.header_bytes };
+        let headers = if row.reverse || row.syn { row.ip_bytes } else { flow.header_bytes };
         let (transport, payload) = match &flow.tcp {
             Some(tcp) => (
                 Transport::Tcp(segment(row, tcp, headers, made)),
@@ -349,13 +351,22 @@ fn segment(row: &Row, tcp: &Connection, headers: u32, made: u64) -> Tcp {
     let room = headers.saturating_sub(20) as usize;
     let micros = |ns: u64| (ns / 1000) as u32;
     let stamps = (tcp.stamps && room >= 32).then(|| (micros(made), micros(row.echo_ns)));
-    let numbers = if row.reverse { (1, (1 + row.ack_bytes) as u32) } else { (byte(row.seq), 1) };
+    let acknowledges = row.reverse || !row.syn;
+    let numbers = if row.syn {
+        (0, u32::from(acknowledges))
+    } else if row.reverse {
+        (1, (1 + row.ack_bytes) as u32)
+    } else {
+        (byte(row.seq), 1)
+    };
     let edges = |block: [u32; 2]| if block == [0, 0] { block } else { block.map(byte) };
     Tcp {
         seq: numbers.0,
         ack: numbers.1,
         ece: row.ece,
         cwr: row.cwr,
+        syn: row.syn,
+        acknowledges,
         window,
         stamps,
         sack: row.sack.map(edges),

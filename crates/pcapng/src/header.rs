@@ -23,6 +23,10 @@ pub struct Tcp {
     pub ece: bool,
     /// Congestion window reduced.
     pub cwr: bool,
+    /// Opens the connection.
+    pub syn: bool,
+    /// The acknowledgement number holds.
+    pub acknowledges: bool,
     /// Window field, scaled already.
     pub window: u16,
     /// Time stamps, value and echo, where there is room for them.
@@ -122,7 +126,12 @@ impl Frame<'_> {
                 let words = (TCP_BYTES + options.len()) / 4;
                 header.push((words << 4) as u8);
                 // CWR, ECE, then ACK, which every segment of a connection bears.
-                header.push(u8::from(tcp.cwr) << 7 | u8::from(tcp.ece) << 6 | 0x10);
+                header.push(
+                    u8::from(tcp.cwr) << 7
+                        | u8::from(tcp.ece) << 6
+                        | u8::from(tcp.acknowledges) << 4
+                        | u8::from(tcp.syn) << 1,
+                );
                 header.extend_from_slice(&tcp.window.to_be_bytes());
                 header.extend_from_slice(&[0; 4]);
                 header.extend_from_slice(&options);
@@ -260,6 +269,7 @@ mod tests {
                 ack: 1,
                 ece: true,
                 cwr: true,
+                acknowledges: true,
                 window: 1000,
                 room: 20,
                 ..Tcp::default()

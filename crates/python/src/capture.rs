@@ -135,6 +135,7 @@ fn rows(columns: &Bound<'_, PyDict>) -> PyResult<Vec<Row>> {
         ack_bytes: ack[i].max(0) as u64,
         ece: flags[i] & 1 != 0,
         cwr: flags[i] & 2 != 0,
+        syn: flags[i] & 4 != 0,
         echo_ns: echo[i].max(0) as u64,
         sack: std::array::from_fn(|block| [edges[block][0][i] as u32, edges[block][1][i] as u32]),
     };

@@ -207,8 +207,9 @@ def _columns(frame: pl.DataFrame, network: Network, classes: Sequence[str]) -> d
         indices("cause", _core.CAUSES),
         (pl.col("direction") == "reverse").cast(pl.Int64).alias("reverse"),
         octet.alias("traffic_class"),
-        (
-            flags.str.contains("ECE").cast(pl.Int64) + 2 * flags.str.contains("CWR").cast(pl.Int64)
+        pl.sum_horizontal(
+            flags.str.contains(name).cast(pl.Int64) * bit
+            for name, bit in (("ECE", 1), ("CWR", 2), ("SYN", 4))
         ).alias("tcp_flags"),
         *parsed("stack", [f"stack_{entry}" for entry in (1, 2, 3, 4)], _entries),
         *parsed("sack", _EDGES, _edges),

@@ -86,11 +86,18 @@ def _opening(row: Row, network: Network) -> str:
     flow = next(flow for flow in network["flows"] if flow["name"] == row["flow"])
     nodes = network["nodes"]
     source, sink = nodes[flow["src"]]["name"], nodes[flow["dst"]]["name"]
-    if row["direction"] == "reverse":
+    if "SYN" in (row["tcp_flags"] or ""):
+        ends = (sink, source) if row["direction"] == "reverse" else (source, sink)
+        kind = "answer to the SYN" if row["direction"] == "reverse" else "SYN"
+        what = f"the {kind} of flow {row['flow']} ({' to '.join(ends)})"
+        what += ", sent again" if row["retransmission"] else ""
+    elif row["direction"] == "reverse":
         what = f"acknowledgement {row['seq']} of flow {row['flow']} ({sink} to {source})"
         what += f", which expects byte {row['ack_bytes']} (segment {row['ack']}) next"
         if row["sack"]:
             what += f" and selectively acknowledges segments {row['sack']}"
+    elif row["seq_bytes"] is not None and row["ip_bytes"] <= flow["agent"]["header_bytes"]:
+        what = f"an ACK without data of flow {row['flow']} ({source} to {sink})"
     elif row["seq_bytes"] is not None:
         what = f"segment {row['seq']} of flow {row['flow']} ({source} to {sink})"
         what += f", from byte {row['seq_bytes']}"

@@ -110,7 +110,11 @@ def _bytes(rows: Rows, network: Network) -> dict[str, Column]:
     answered = zip(of_flow, rows["ack"], strict=True)
     valid = mask(sizes[flow][0] > 0 for flow in of_flow)
     return {
-        "seq_bytes": ints((0 if back else sizes[flow][0] * seq for flow, back, seq in at), valid),
+        "seq_bytes": ints(
+            # A SYN comes before the first byte (RFC 9293 section 3.4).
+            (max(-1, 0 if back and seq >= 0 else sizes[flow][0] * seq) for flow, back, seq in at),
+            valid,
+        ),
         "ack_bytes": ints(
             (min(sizes[flow][0] * ack, sizes[flow][1]) for flow, ack in answered), valid
         ),
@@ -119,9 +123,16 @@ def _bytes(rows: Rows, network: Network) -> dict[str, Column]:
 
 def _flags(rows: Rows, network: Network) -> Column:
     tcp = [flow["agent"]["protocol"] == "tcp" for flow in network["flows"]]
-    bits = zip(rows["flow"], rows["ece"], rows["cwr"], strict=True)
-    # A connection that is set up acknowledges with every segment (RFC 9293 section 3.1).
+    columns = (rows[name] for name in ("flow", "reverse", "seq", "ece", "cwr"))
+    bits = zip(*columns, strict=True)
     return _cached(
-        ((int(tcp[flow]), ece, cwr) for flow, ece, cwr in bits),
-        lambda it: "ACK" + " ECE" * it[1] + " CWR" * it[2] if it[0] else None,
+        ((int(tcp[flow]), back, int(seq < 0), ece, cwr) for flow, back, seq, ece, cwr in bits),
+        lambda it: _flag_names(*it[1:]) if it[0] else None,
     )
+
+
+def _flag_names(back: int, syn: int, ece: int, cwr: int) -> str:
+    """Flags of a segment: all but the first acknowledge (RFC 9293 section 3.1)."""
+    acknowledges = back or not syn
+    said = ("SYN" * syn, "ACK" * acknowledges, "ECE" * ece, "CWR" * cwr)
+    return " ".join(each for each in said if each)
