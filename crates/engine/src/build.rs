@@ -5,6 +5,7 @@ mod check;
 pub(crate) use check::check_indices;
 
 use crate::account::Accounts;
+use crate::ahead::Ahead;
 use crate::calendar::Calendar;
 use crate::class_queue::ClassQueue;
 use crate::classful::Classful;
@@ -25,7 +26,8 @@ use crate::queue::{Gate, Limit};
 use crate::recovery::Recovery;
 use crate::route::{Edge, Fib};
 use crate::simulation::{
-    Agents, Baseline, Failure, FlowPlan, NearEnd, Simulation, Sources, CENSUS, END, WARM_UP,
+    Agents, Baseline, Failure, FlowPlan, NearEnd, Simulation, Sources, BETWEEN_QUESTIONS, CENSUS,
+    END, WARM_UP,
 };
 use crate::transfers::Workloads;
 use std::collections::BTreeMap;
@@ -44,6 +46,16 @@ impl<O: Observer> Simulation<O> {
     /// # Errors
     /// [`Failure::Invalid`] names the first index or parameter that cannot be.
     pub fn new(network: &Network, seed: u64, observer: O) -> Result<Self, Failure> {
+        let mut simulation = Self::with_events(network, seed, observer)?;
+        simulation.find_ahead(network);
+        Ok(simulation)
+    }
+
+    /// Prepares a run in which each hop has an event of its own, as regions need it.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn with_events(network: &Network, seed: u64, observer: O) -> Result<Self, Failure> {
         check_indices(network)?;
         let mut links = network
             .links
@@ -99,12 +111,14 @@ impl<O: Observer> Simulation<O> {
             sampler: Sampler::new(&network.probes),
             recovery,
             region: Region::default(),
+            ahead: Ahead::default(),
             census: Vec::new(),
             end: network.run.duration_ns,
             lookahead: Lookahead::new(network.links.len()),
             observer,
             at_warm_up: Baseline::default(),
             events: 0,
+            next_question: BETWEEN_QUESTIONS,
             events_per_instant: network.run.events_per_instant,
             node_names: network.nodes.iter().map(|node| node.name.clone()).collect(),
         };

@@ -3,7 +3,7 @@
 use crate::classful::{Discarded, Next};
 use crate::classifier::{Assignment, NO_ROW, OWN_COLUMN};
 use crate::counters::DropKey;
-use crate::link::{Departure, Port};
+use crate::link::{Departure, Onward, Port};
 use crate::mpls::Hop;
 use crate::observer::{Event, Observer};
 use crate::queue::Offer;
@@ -16,6 +16,9 @@ impl<O: Observer> Simulation<O> {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, index: usize) {
         let link = &mut self.links[index];
+        if link.onward == Onward::Ahead {
+            link.arrive(self.now);
+        }
         let Some(departure) = link.wire.pop() else { return };
         if let Some(next) = link.wire.front() {
             // It is looked at when this link's next event comes, in about one transmission time.
@@ -78,7 +81,11 @@ impl<O: Observer> Simulation<O> {
         if packet.fec != 0 {
             if let Some(nhlfe) = self.tables.ftn(node, packet.fec, packet.dscp) {
                 let dscp = if column == OWN_COLUMN { packet.dscp } else { column };
-                match self.tables.enter(nhlfe, packet, dscp) {
+                let hop = self.tables.label(nhlfe, packet, dscp);
+                if let Ok(Hop::Link(..) | Hop::Again(..)) = hop {
+                    self.tables.count(nhlfe, packet);
+                }
+                match hop {
                     Ok(Hop::Link(link, row)) => {
                         if self.path_accounts.is_some() {
                             self.account_path(id, self.tables.path_of(nhlfe));
@@ -181,6 +188,7 @@ impl<O: Observer> Simulation<O> {
         let capable =
             packet.ecn() != Ecn::NotCapable && (packet.labels.is_empty() || link.marks_labelled);
         let classful = matches!(link.port, Port::Classful(_));
+        let onward = link.onward;
         let mut starts = None;
         let offer = if let Port::Classful(port) = &mut link.port {
             place = port.classifier.assign_as(packet, row, column);
@@ -190,8 +198,10 @@ impl<O: Observer> Simulation<O> {
                 starts = Some(link.free_from(self.now));
             }
             let offer = link.offer_fifo(self.now, id, bytes, place.precedence, capable);
-            if link.outbound {
-                link.forget_departed();
+            if onward != Onward::Arrives {
+                if onward == Onward::Crosses {
+                    link.forget_departed();
+                }
             } else if let (Offer::Queued { .. }, 1) = (offer, link.wire.len()) {
                 let due = link.wire.get(link.wire.head()).at + link.delay;
                 self.calendar.schedule(self.sources.arrivals + index, due);
@@ -213,14 +223,24 @@ impl<O: Observer> Simulation<O> {
                 }
                 if classful {
                     self.start_transmission(index as usize);
-                } else if self.links[index as usize].outbound {
-                    self.cross_accepted(index);
+                } else if onward != Onward::Arrives {
+                    self.pass_on(index, onward);
                 }
             }
             Offer::Dropped(cause) => {
                 let node = self.link_from[index as usize];
                 self.lose(id, cause, Some(index), node, place);
             }
+        }
+    }
+
+    /// The packet that a FIFO accepted last goes on without an event here.
+    #[inline(never)]
+    fn pass_on(&mut self, index: u32, onward: Onward) {
+        if onward == Onward::Crosses {
+            self.cross_accepted(index);
+        } else {
+            self.go_ahead(index);
         }
     }
 
@@ -278,7 +298,7 @@ impl<O: Observer> Simulation<O> {
         let Port::Classful(port) = &mut link.port else { return };
         if let Some(sent) = port.finish(self.now) {
             let departure = Departure::new(self.now, sent.packet, sent.bytes, sent.precedence);
-            if link.outbound {
+            if link.is_outbound() {
                 self.cross(index as u32, departure);
                 return self.start_transmission(index);
             }

@@ -4,6 +4,7 @@
 //! it is a state machine: no clock, no file, no global, and no thread but those of `partition`.
 
 mod account;
+mod ahead;
 mod area;
 mod build;
 pub mod calendar;

@@ -5,6 +5,7 @@
 //! departures. A **classful** port lets later packets overtake, so the end of each transmission
 //! is an event of its own.
 
+mod ahead;
 mod cut;
 mod look;
 
@@ -68,6 +69,17 @@ pub enum Port {
     Classful(Box<Classful>),
 }
 
+/// What becomes of packets between the port and the far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Onward {
+    /// Each has an event when it reaches the far end.
+    Arrives,
+    /// The far end is in another region.
+    Crosses,
+    /// Each goes on at once to the queue that it will join there, if nothing else can.
+    Ahead,
+}
+
 /// Random loss and ingress conditioning.
 #[derive(Clone, Debug)]
 pub struct FarEnd {
@@ -120,11 +132,13 @@ pub struct Link {
     pub mtu: u32,
     /// Whether anything but the port is at the near end.
     pub has_near_end: bool,
-    /// Whether its far end is in another region.
-    pub outbound: bool,
+    /// What becomes of a packet that a FIFO has accepted.
+    pub onward: Onward,
     /// Whether its port marks labelled packets too (RFC 5129).
     pub marks_labelled: bool,
     has_far_end: bool,
+    /// Entries of the wire before this one have gone on ahead of time ([`Onward::Ahead`]).
+    pub forwarded: u32,
     /// Transmission times.
     pub serializer: Serializer,
     /// Classes of packets, for classful ports.
@@ -142,6 +156,20 @@ impl Fifo {
     #[must_use]
     pub fn new(gate: Gate) -> Self {
         Self { bytes_in_port: 0, gate }
+    }
+
+    /// What the gate counts of the departures from `first` on, which are in the port.
+    #[inline(always)]
+    fn backlog(&self, wire: &Ring<Departure>, first: u32) -> Backlog {
+        let packets = wire.tail().wrapping_sub(first);
+        if self.gate.counts_in_service() {
+            Backlog { packets, bytes: self.bytes_in_port }
+        } else if packets > 0 {
+            let in_service = wire.get(first).bytes();
+            Backlog { packets: packets - 1, bytes: self.bytes_in_port - u64::from(in_service) }
+        } else {
+            Backlog::default()
+        }
     }
 }
 
@@ -167,9 +195,10 @@ impl Link {
             header,
             mtu,
             has_near_end: false,
-            outbound: false,
+            onward: Onward::Arrives,
             marks_labelled: false,
             has_far_end: far_end.is_some(),
+            forwarded: 0,
             serializer,
             port,
             area: Area::default(),
@@ -222,26 +251,33 @@ impl Link {
         self.drain(now);
         let Port::Fifo(fifo) = &mut self.port else { unreachable!("a FIFO port was asked for") };
         let in_port = self.wire.tail().wrapping_sub(self.in_port);
-        let waiting = in_port.saturating_sub(1);
-        let backlog = if fifo.gate.counts_in_service() {
-            Backlog { packets: in_port, bytes: fifo.bytes_in_port }
-        } else if in_port > 0 {
-            let in_service = self.wire.get(self.in_port).bytes();
-            Backlog { packets: waiting, bytes: fifo.bytes_in_port - u64::from(in_service) }
-        } else {
-            Backlog::default()
-        };
+        let backlog = fifo.backlog(&self.wire, self.in_port);
         let arrival = Arrival { now, bytes, precedence, backlog };
         let offer = fifo.gate.admit(&arrival, in_port == 0, can_mark);
         if let Offer::Dropped(_) = offer {
             self.counters.refuse(bytes);
             return offer;
         }
+        self.enter_fifo(now, packet, bytes, precedence, in_port);
+        offer
+    }
+
+    /// Lets a packet into a FIFO port that has room for it and holds `in_port` others.
+    #[inline(always)]
+    fn enter_fifo(
+        &mut self,
+        now: Time,
+        packet: PacketId,
+        bytes: u32,
+        precedence: u8,
+        in_port: u32,
+    ) {
+        let Port::Fifo(fifo) = &mut self.port else { return };
         let start = self.free_at.max(now);
         let depart = start + self.serializer.span(bytes);
         self.free_at = depart;
         fifo.bytes_in_port += u64::from(bytes);
-        self.area.add(waiting, now);
+        self.area.add(in_port.saturating_sub(1), now);
         // All those that were in the port wait but one, and this one does: as many.
         self.counters.waiting_max = self.counters.waiting_max.max(in_port);
         self.wire.push(Departure::new(depart, packet, bytes, precedence));
@@ -251,7 +287,6 @@ impl Link {
         if in_port == 0 && !fifo.gate.counts_in_service() {
             fifo.gate.on_departure(now, bytes, precedence, Backlog::default());
         }
-        offer
     }
 
     /// Brings a FIFO's queue up to `now`: what has been sent by then is no longer in the port.

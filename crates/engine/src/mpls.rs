@@ -155,17 +155,18 @@ impl Tables {
     /// # Errors
     /// The cause of the packet's end.
     #[inline]
-    pub fn enter(&mut self, nhlfe: u32, packet: &mut Packet, dscp: u8) -> Result<Hop, Cause> {
+    pub fn label(&self, nhlfe: u32, packet: &mut Packet, dscp: u8) -> Result<Hop, Cause> {
         let entry = &self.nhlfe[nhlfe as usize];
         entry.push_all(packet, dscp, &self.diffserv)?;
-        let hop = entry.hop(false)?;
-        if let Hop::Bridge(_) = hop {
-            return Ok(hop);
-        }
-        let path = &mut self.paths[entry.path as usize];
+        entry.hop(false)
+    }
+
+    /// Counts a packet that has got the first labels of a path.
+    #[inline(always)]
+    pub fn count(&mut self, nhlfe: u32, packet: &Packet) {
+        let path = &mut self.paths[self.nhlfe[nhlfe as usize].path as usize];
         path.packets += 1;
         path.bytes += u64::from(packet.labelled_bytes());
-        Ok(hop)
     }
 
     /// Path that an entry belongs to.

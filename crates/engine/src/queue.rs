@@ -187,14 +187,23 @@ impl Gate {
         if let Some(judge) = &mut self.judge {
             offer = Offer::of(judge.aqm.on_arrival(arrival, &mut judge.random), can_mark);
         }
-        // A limit that counts only waiting packets never holds back one that is sent at once.
-        let at_once = idle && !self.limit.counts_in_service;
-        let room = arrival.backlog.packets < self.limit.packets
-            && arrival.backlog.bytes + u64::from(arrival.bytes) <= self.limit.bytes;
         match offer {
-            Offer::Queued { .. } if !room && !at_once => Offer::Dropped(Cause::QueueFull),
+            Offer::Queued { .. } if !self.has_room(arrival.backlog, arrival.bytes, idle) => {
+                Offer::Dropped(Cause::QueueFull)
+            }
             _ => offer,
         }
+    }
+
+    /// Whether a packet of `bytes` fits beside the `backlog`; `idle` says that nothing is before it.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_room(&self, backlog: Backlog, bytes: u32, idle: bool) -> bool {
+        // A limit that counts only waiting packets never holds back one that is sent at once.
+        let at_once = idle && !self.limit.counts_in_service;
+        let room = backlog.packets < self.limit.packets
+            && backlog.bytes + u64::from(bytes) <= self.limit.bytes;
+        room || at_once
     }
 
     /// Judges the packet at the head.

@@ -43,6 +43,7 @@ impl<O: Observer> Simulation<O> {
         self.at_warm_up.in_port = self.links.iter().map(in_classes).collect();
         self.at_warm_up.events = self.events;
         self.at_warm_up.live = self.live();
+        self.go_ahead_to_end();
     }
 
     /// New application bytes a flow's sink has received, each once.
@@ -129,9 +130,7 @@ impl<O: Observer> Simulation<O> {
     fn inside(&self) -> Vec<PacketId> {
         let mut packets = Vec::new();
         for link in &self.links {
-            if !link.outbound {
-                packets.extend(link.wire.iter().map(|departure| departure.packet));
-            }
+            packets.extend(link.on_wire());
             if let Port::Classful(port) = &link.port {
                 packets.extend(port.in_service.iter().map(|service| service.packet));
                 for class in &port.classes {

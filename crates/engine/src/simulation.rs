@@ -5,6 +5,7 @@
 //! and the calendar's (time, source) order, so it depends on the network alone.
 
 use crate::account::Accounts;
+use crate::ahead::Ahead;
 use crate::calendar::{Calendar, Source};
 use crate::classifier::Classifier;
 use crate::conditioner::Conditioner;
@@ -155,9 +156,8 @@ pub(crate) struct Sources {
     pub receivers: Source,
 }
 
-/// The caller is asked whether to stop each time these bits of the count of events are zero: every
-/// 65536 events, some 10 to 50 ms.
-const BETWEEN_QUESTIONS: u64 = 0xffff;
+/// The caller is asked whether to stop after so many events, some 10 to 50 ms.
+pub(crate) const BETWEEN_QUESTIONS: u64 = 0x10000;
 
 pub(crate) const END: Source = 0;
 pub(crate) const WARM_UP: Source = 1;
@@ -202,12 +202,15 @@ pub struct Simulation<O> {
     pub(crate) recovery: Recovery,
     pub(crate) lookahead: Lookahead,
     pub(crate) region: Region,
+    pub(crate) ahead: Ahead,
     /// Packets in the network at equal distances in time.
     pub(crate) census: Vec<u64>,
     pub(crate) end: Time,
     pub(crate) observer: O,
     pub(crate) at_warm_up: Baseline,
     pub(crate) events: u64,
+    /// The caller is asked whether to stop when there have been so many events.
+    pub(crate) next_question: u64,
     pub(crate) events_per_instant: u64,
     pub(crate) node_names: Vec<String>,
 }
@@ -242,8 +245,11 @@ impl<O: Observer> Simulation<O> {
                 return Err(self.storm(source));
             }
             self.events += 1;
-            if self.events & BETWEEN_QUESTIONS == 0 && interrupted() {
-                return Err(self.interrupted());
+            if self.events >= self.next_question {
+                self.next_question = self.events + BETWEEN_QUESTIONS;
+                if interrupted() {
+                    return Err(self.interrupted());
+                }
             }
             if self.lookahead.worthwhile {
                 self.fetch_ahead();

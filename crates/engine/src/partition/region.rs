@@ -1,6 +1,6 @@
 //! A region: the nodes whose events it serves, and the packets that cross its edge.
 
-use crate::link::Departure;
+use crate::link::{Departure, Onward};
 use crate::observer::Observer;
 use crate::simulation::Simulation;
 use trunkline_packet::arena::SackBlocks;
@@ -38,7 +38,8 @@ impl<O: Observer> Simulation<O> {
         self.region.outbox.resize_with(regions, Vec::new);
         for (link, from) in self.links.iter_mut().zip(&self.link_from) {
             let inside = |node: u32| of_node[node as usize] == region;
-            link.outbound = inside(*from) && !inside(link.to);
+            let crosses = inside(*from) && !inside(link.to);
+            link.onward = if crosses { Onward::Crosses } else { Onward::Arrives };
         }
         for (flow, plan) in (0..).zip(&self.flows) {
             if of_node[plan.src as usize] != region {

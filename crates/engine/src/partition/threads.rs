@@ -115,8 +115,9 @@ fn run_regions(
             let work = move || {
                 // Nobody begins unless all can: a barrier waits for ever for one that is missing.
                 wait.recv().ok()?;
-                let built =
-                    catch_unwind(AssertUnwindSafe(|| Simulation::new(network, seed, Blind)));
+                let built = catch_unwind(AssertUnwindSafe(|| {
+                    Simulation::with_events(network, seed, Blind)
+                }));
                 Some(serve(built, meeting, network, region, cut, interrupted))
             };
             let thread = std::thread::Builder::new().name(format!("region-{region}"));

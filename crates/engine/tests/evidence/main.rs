@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod ahead;
 mod determinism;
 mod mpls;
 mod ns2;

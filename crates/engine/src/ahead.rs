@@ -1,0 +1,212 @@
+//! Hops without an event: a queue that one link alone feeds is filled ahead of time.
+//!
+//! A FIFO link knows when each packet it accepts will reach its far end. Where the queue that the
+//! packet joins there is fed by this link alone, nothing else can come between, so the packet is
+//! offered to it at once, in the time of its arrival, and the hop needs no event. The order by
+//! (time, source), every counter and every delay stay those of a run with an event a hop.
+//!
+//! Who feeds a queue is found before the run by following the packets of every flow. A hop keeps
+//! its event where something could tell the difference: the arrival lies beyond the end of the
+//! warm-up or of the run, the packet would be dropped or enters a path, or one before it on the
+//! same wire kept its own. So do all hops of runs with traces, failures, conditioners or regions.
+//!
+//! Absent: ports with classes, AQMs, accounts or probes.
+
+use crate::classifier::OWN_COLUMN;
+use crate::link::{Onward, Port};
+use crate::mpls::Hop;
+use crate::network::{Measure, Network};
+use crate::observer::Observer;
+use crate::route::{LOCAL, UNREACHABLE};
+use crate::simulation::{FlowPlan, Simulation};
+use trunkline_packet::Packet;
+use trunkline_units::Time;
+
+/// Nobody feeds this queue.
+const NOBODY: u32 = u32::MAX;
+/// More than one link does, or an agent.
+const SEVERAL: u32 = u32::MAX - 1;
+
+/// Which link alone feeds each queue, and until when that may be made use of.
+#[derive(Debug, Default)]
+pub(crate) struct Ahead {
+    fed_by: Vec<u32>,
+    /// Arrivals from here on keep their events.
+    horizon: Time,
+}
+
+impl<O: Observer> Simulation<O> {
+    /// Finds the hops that need no event, before the first event.
+    pub(crate) fn find_ahead(&mut self, network: &Network) {
+        let plain = network.links.iter().all(|it| it.conditioner.is_none() && it.ingress.is_none());
+        let watched = O::ACTIVE || self.path_accounts.is_some();
+        if watched || !plain || self.recovery.sources() > 0 {
+            return;
+        }
+        let mut fed_by = vec![NOBODY; self.links.len()];
+        self.follow_all(|feeder, link| {
+            let Some(link) = link else { return };
+            let its = &mut fed_by[link as usize];
+            *its = if *its == NOBODY || *its == feeder { feeder } else { SEVERAL };
+        });
+        for (index, link) in self.links.iter().enumerate() {
+            if !link.is_drop_tail() || self.near_ends[index].is_some() {
+                fed_by[index] = SEVERAL;
+            }
+        }
+        for probe in network.probes.iter().filter(|probe| watches_link(probe.measure)) {
+            fed_by[probe.target as usize] = SEVERAL;
+        }
+        // A link whose packets part keeps its events: what waits for one holds up the others.
+        let mut leads = vec![true; self.links.len()];
+        self.follow_all(|feeder, link| {
+            if let Some(its) = leads.get_mut(feeder as usize) {
+                *its &= link.is_some_and(|link| fed_by[link as usize] == feeder);
+            }
+        });
+        for (link, leads) in self.links.iter_mut().zip(leads) {
+            if leads && link.far_end.is_none() && matches!(link.port, Port::Fifo(_)) {
+                link.onward = Onward::Ahead;
+            }
+        }
+        self.ahead = Ahead { fed_by, horizon: network.run.warmup_ns };
+    }
+
+    /// Follows the packets of every flow, both ways: shows each link with the one before it, the
+    /// first with [`SEVERAL`] and none after the last.
+    fn follow_all(&self, mut show: impl FnMut(u32, Option<u32>)) {
+        for plan in &self.flows {
+            let FlowPlan { src, dst, .. } = *plan;
+            let mut data = Packet::new(0, plan.dst_column, 0, 0, 0);
+            (data.fec, data.dscp, data.ttl) = (plan.fec, plan.dscp, plan.ttl);
+            let mut ack = Packet::new(0, plan.src_column, 0, 0, 0);
+            (ack.fec, ack.dscp, ack.ttl) = (plan.fec_reverse, plan.dscp, plan.ttl);
+            self.follow(src, data, &mut show);
+            self.follow(dst, ack, &mut show);
+        }
+    }
+
+    fn follow(&self, origin: u32, mut packet: Packet, show: &mut impl FnMut(u32, Option<u32>)) {
+        let (mut node, mut feeder) = (origin, SEVERAL);
+        while let Some((link, _)) = self.step(node, &mut packet, feeder == SEVERAL) {
+            show(feeder, Some(link));
+            (node, feeder) = (self.links[link as usize].to, link);
+        }
+        show(feeder, None);
+    }
+
+    /// The link that a packet takes from `node` on, where it is `fresh` or came by a link, and the
+    /// entry by which it goes into a path; its labels and its TTL change. None where it ends.
+    #[inline(always)]
+    fn step(&self, node: u32, packet: &mut Packet, fresh: bool) -> Option<(u32, Option<u32>)> {
+        let (mut counted, mut column) = (fresh, OWN_COLUMN);
+        while !packet.labels.is_empty() {
+            match self.tables.switch(node, packet, counted).ok()? {
+                Hop::Link(link, _) => return Some((link, None)),
+                Hop::Again(done, by) => (counted, column) = (done, by),
+                Hop::Bridge(_) => return None,
+            }
+        }
+        let next = self.fib.next(node, packet.dst);
+        if next == LOCAL || !counted && packet.ttl <= 1 {
+            return None;
+        }
+        packet.ttl -= u8::from(!counted);
+        if packet.fec != 0 {
+            if let Some(nhlfe) = self.tables.ftn(node, packet.fec, packet.dscp) {
+                let dscp = if column == OWN_COLUMN { packet.dscp } else { column };
+                match self.tables.label(nhlfe, packet, dscp).ok()? {
+                    Hop::Link(link, _) => return Some((link, Some(nhlfe))),
+                    Hop::Again(..) => {}
+                    Hop::Bridge(_) => return None,
+                }
+            }
+        }
+        (next != UNREACHABLE).then_some((next, None))
+    }
+
+    /// Takes the packet that a port has accepted last on as far as it needs no event.
+    #[inline(never)]
+    pub(crate) fn go_ahead(&mut self, mut index: u32) {
+        loop {
+            let link = &self.links[index as usize];
+            // One before it waits for its arrival: so does this.
+            let alone = link.arriving() == 1;
+            let next = if alone { self.take_ahead(index) } else { return };
+            let Some(next) = next else { return self.await_arrival(index) };
+            match self.links[next as usize].onward {
+                Onward::Ahead => index = next,
+                _ => return self.await_first(next),
+            }
+        }
+    }
+
+    /// Offers the next packet of a wire to the port it goes to, in the time of its arrival; the
+    /// link of that port. None where it keeps its event.
+    #[inline(always)]
+    fn take_ahead(&mut self, index: u32) -> Option<u32> {
+        let link = &self.links[index as usize];
+        let departure = *link.wire.get(link.forwarded);
+        let (at, id, node) = (departure.at + link.delay, departure.packet, link.to);
+        if at >= self.ahead.horizon {
+            return None;
+        }
+        let mut packet = self.arena[id];
+        let (next, path) = self.step(node, &mut packet, false)?;
+        if self.ahead.fed_by[next as usize] != index {
+            return None;
+        }
+        if !self.links[next as usize].accept_ahead(at, id, packet.labelled_bytes()) {
+            return None;
+        }
+        if let Some(nhlfe) = path {
+            self.tables.count(nhlfe, &packet);
+        }
+        self.arena[id] = packet;
+        self.links[index as usize].forward();
+        self.events += 1;
+        Some(next)
+    }
+
+    /// Schedules the arrival of the first packet of a wire that waits for it.
+    fn await_arrival(&mut self, index: u32) {
+        let link = &self.links[index as usize];
+        let due = link.wire.get(link.forwarded).at + link.delay;
+        self.calendar.schedule(self.sources.arrivals + index, due);
+    }
+
+    fn await_first(&mut self, index: u32) {
+        let link = &self.links[index as usize];
+        if link.wire.len() == 1 {
+            let due = link.wire.get(link.wire.head()).at + link.delay;
+            self.calendar.schedule(self.sources.arrivals + index, due);
+        }
+    }
+
+    /// The warm-up is over: what waited for its end goes ahead.
+    pub(crate) fn go_ahead_to_end(&mut self) {
+        self.ahead.horizon = self.end;
+        for index in 0..self.links.len() as u32 {
+            if self.links[index as usize].onward != Onward::Ahead {
+                continue;
+            }
+            self.calendar.cancel(self.sources.arrivals + index);
+            while self.links[index as usize].arriving() > 0 {
+                let Some(next) = self.take_ahead(index) else { break };
+                match self.links[next as usize].onward {
+                    Onward::Ahead => self.go_ahead(next),
+                    _ => self.await_first(next),
+                }
+            }
+            if self.links[index as usize].arriving() > 0 {
+                self.await_arrival(index);
+            }
+        }
+    }
+}
+
+/// Whether a probe reads the state of a link's queue or what has left it.
+fn watches_link(measure: Measure) -> bool {
+    use Measure::{Drops, QueueAverage, QueueBytes, QueuePackets, Utilisation};
+    matches!(measure, Drops | QueueAverage | QueueBytes | QueuePackets | Utilisation)
+}

@@ -1,0 +1,73 @@
+//! A link whose packets go on ahead of time, and a port that takes them.
+
+use super::{Link, Port};
+use trunkline_packet::PacketId;
+use trunkline_units::Time;
+
+impl Link {
+    /// Whether the far end is in another region.
+    #[must_use]
+    pub fn is_outbound(&self) -> bool {
+        self.onward == super::Onward::Crosses
+    }
+
+    /// Whether its queue has no AQM and no classes, so that only a full queue drops.
+    #[must_use]
+    pub fn is_drop_tail(&self) -> bool {
+        matches!(&self.port, Port::Fifo(fifo) if !fifo.gate.has_judge())
+    }
+
+    /// Lets in a packet that will be here at `at`, if it is not too big and there will be room.
+    /// The port must be drop-tail.
+    #[inline(always)]
+    pub fn accept_ahead(&mut self, at: Time, packet: PacketId, size: u32) -> bool {
+        if size > self.mtu {
+            return false;
+        }
+        self.drain(at);
+        let bytes = size + self.header;
+        let Port::Fifo(fifo) = &self.port else { return false };
+        let backlog = fifo.backlog(&self.wire, self.in_port);
+        let in_port = self.wire.tail().wrapping_sub(self.in_port);
+        let room = fifo.gate.has_room(backlog, bytes, in_port == 0);
+        if room {
+            self.enter_fifo(at, packet, bytes, 0, in_port);
+        }
+        room
+    }
+
+    /// Packets that have not gone on ahead of time and have an arrival to come.
+    #[inline(always)]
+    #[must_use]
+    pub fn arriving(&self) -> u32 {
+        self.wire.tail().wrapping_sub(self.forwarded)
+    }
+
+    /// The first of them goes on ahead of time; what is neither in the port nor among them is
+    /// forgotten.
+    #[inline(always)]
+    pub fn forward(&mut self) {
+        self.forwarded = self.forwarded.wrapping_add(1);
+        let departed = self.in_port.wrapping_sub(self.wire.head());
+        let gone = self.forwarded.wrapping_sub(self.wire.head());
+        self.wire.forget_to(self.wire.head().wrapping_add(departed.min(gone)));
+    }
+
+    /// The first of them arrives at `now`: those before it are forgotten.
+    #[cold]
+    pub fn arrive(&mut self, now: Time) {
+        self.drain(now);
+        self.wire.forget_to(self.forwarded);
+        self.forwarded = self.forwarded.wrapping_add(1);
+    }
+
+    /// Packets whose arrival at the far end is to come here.
+    pub fn on_wire(&self) -> impl Iterator<Item = PacketId> + '_ {
+        let skip = match self.onward {
+            super::Onward::Arrives => 0,
+            super::Onward::Crosses => self.wire.len(),
+            super::Onward::Ahead => self.forwarded.wrapping_sub(self.wire.head()),
+        };
+        self.wire.iter().skip(skip as usize).map(|departure| departure.packet)
+    }
+}
