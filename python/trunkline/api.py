@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from trunkline.stats import Level
 
 
-def run(scenario: Scenario, *, seed: int | None = None) -> Results:
+def run(
+    scenario: Scenario, *, seed: int | None = None, engine: Literal["sim", "fluid"] = "sim"
+) -> Results:
     """Run a scenario once.
 
     Parameters
@@ -21,6 +23,8 @@ def run(scenario: Scenario, *, seed: int | None = None) -> Results:
         What to run.
     seed : int, optional
         Seed of all random streams [0 .. 2^64 - 1]; the scenario's own (default 1) when left out.
+    engine : {"sim", "fluid"}, default "sim"
+        Packets, or rates and mean waits by formulas: null where these have no answer.
 
     Returns
     -------
@@ -32,7 +36,14 @@ def run(scenario: Scenario, *, seed: int | None = None) -> Results:
     ScenarioError
         The scenario contradicts itself; every fault is listed.
     """
-    return run_many(scenario, seeds=[scenario.run.seed if seed is None else seed])[0]
+    first = scenario.run.seed if seed is None else seed
+    if engine == "fluid":
+        from trunkline import fluid
+        from trunkline.network import compile
+
+        written = compile(scenario, seed=first).to_json()
+        return fluid.simulate(written, scenario=scenario.text, seed=first)
+    return run_many(scenario, seeds=[first])[0]
 
 
 def run_many(

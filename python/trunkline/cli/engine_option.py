@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-ENGINES = ("sim", "linux")
+ENGINES = ("sim", "linux", "fluid")
 RUNNERS = ("uml", "qemu", "native")
 
 
@@ -43,7 +43,8 @@ def engine_options(function: F) -> F:
         type=click.Choice(ENGINES),
         default="sim",
         show_default=True,
-        help="The packet simulator, or the routers of a real Linux kernel in virtual time.",
+        help="The packet simulator, the routers of a real Linux kernel in virtual time, or rates "
+        "and mean waits by formulas.",
     )(function)
 
 
@@ -62,14 +63,14 @@ def check_engine(engine: str, runner: str | None, **others: bool) -> None:
     click.UsageError
         They do not go together.
     """
+    if engine != "linux" and runner is not None:
+        raise click.UsageError("--runner is for --engine linux.")
     if engine == "sim":
-        if runner is not None:
-            raise click.UsageError("--runner is for --engine linux.")
         return
     for name, given in others.items():
         if given:
             option = name.replace("_", "-")
-            raise click.UsageError(f"--{option} is for the simulator, not for --engine linux.")
+            raise click.UsageError(f"--{option} is for the simulator, not for --engine {engine}.")
 
 
 @contextmanager
@@ -92,6 +93,30 @@ def placed(scenario: Scenario) -> Iterator[None]:
         yield
     except UnsupportedError as error:
         raise error.placed(scenario) from None
+
+
+def run_fluid(network: Network, seeds: Sequence[int], scenario: Scenario) -> list[Results]:
+    """Work a network out at flow level, and say what is left out.
+
+    Parameters
+    ----------
+    network : Network
+        A compiled network.
+    seeds : sequence of int
+        One; nothing is random.
+    scenario : Scenario
+        What the network was compiled from.
+
+    Returns
+    -------
+    list of Results
+        One.
+    """
+    from trunkline.fluid.engine import notes, simulate
+
+    for note in notes(network.data):
+        click.echo(f"note: {note}", err=True)
+    return [simulate(network.to_json(), scenario=scenario.text, seed=seeds[0])]
 
 
 def run_linux(

@@ -58,6 +58,8 @@ def command(
     """
     given = {"out": out, "threads": threads, "cluster": cluster}
     check_engine(engine, runner, **{name: value is not None for name, value in given.items()})
+    if engine == "fluid":
+        raise click.UsageError("--engine fluid is no reproduction: publications count packets.")
     from trunkline.engine.sim import cores
     from trunkline.study.outcome.reproduction import Subject
     from trunkline.study.run.perform import Incomplete, performed

@@ -16,7 +16,7 @@ from trunkline.cli.common import (
     load_scenario,
     scenario_options,
 )
-from trunkline.cli.engine_option import check_engine, engine_options, run_linux
+from trunkline.cli.engine_option import check_engine, engine_options, run_fluid, run_linux
 from trunkline.cli.limits import dry_run_option, limit_options, look_ahead
 from trunkline.cli.replication import (
     MOST_RUNS,
@@ -119,6 +119,10 @@ def command(
     several = runs > 1 or until_ci is not None
     if runs > 1 and until_ci is not None:
         raise click.UsageError("--runs and --until-ci: say how many runs, or how sure, not both.")
+    if engine == "fluid" and several:
+        raise click.UsageError("--engine fluid: nothing is random, so one run is all there is.")
+    if engine == "fluid" and judge:
+        raise click.UsageError("--judge: service levels are judged in packets, not by formulas.")
     if batches and several:
         raise click.UsageError("--batches is for one run; several have intervals of their own.")
     if metrics and until_ci is None:
@@ -153,12 +157,14 @@ def command(
             seed=first,
         )
     elif dry_run:
-        raise click.UsageError("--dry-run looks ahead in the packet simulator, not in a kernel.")
+        raise click.UsageError("--dry-run looks ahead in the packet simulator alone.")
 
     def run(seeds: list[int]) -> list[Results]:
         with engine_faults():
             if engine == "linux":
                 return run_linux(network, seeds, runner, scenario)
+            if engine == "fluid":
+                return run_fluid(network, seeds, scenario)
             return simulate(network, seeds=seeds, threads=threads, scenario=scenario.text)
 
     reached, courses = None, None
@@ -188,7 +194,7 @@ def command(
 
         click.echo(scaling(scenario.scale), err=True)
     capture.write(results[0], network)
-    levels = _levels(scenario, results)
+    levels = _levels(scenario, results) if engine != "fluid" else []
     if as_json:
         about = to_json(results, interval=interval)
         about["slas"] = [level.to_json() for level in levels]
@@ -326,6 +332,8 @@ def show(
         echo_tables(lambda **how: render_many(results, interval=interval, **how))
         return
     echo_tables(results[0].render)
+    if results[0].provenance.engine == "fluid":
+        return
     if courses is None:
         click.echo(
             "one run shows no spread: --runs 10 gives intervals, --batches those within this run",

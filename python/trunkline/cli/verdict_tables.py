@@ -73,7 +73,8 @@ def render(
 
 
 def _short(verdict: Verdict) -> str:
-    return verdict.reference if verdict.reference.startswith("simulator") else "kernel"
+    named = verdict.reference.startswith(("simulator", "fluid"))
+    return verdict.reference if named else "kernel"
 
 
 def _share(row: Row) -> float:

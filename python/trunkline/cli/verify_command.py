@@ -1,4 +1,4 @@
-"""``trunkline verify``: the simulator against the Linux kernel."""
+"""``trunkline verify``: the simulator against the Linux kernel, or against formulas."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STATUS: dict[Outcome, Status] = {
 }
 
 
-@click.command("verify", short_help="Compare the simulator with the Linux kernel.")
+@click.command("verify", short_help="Compare the simulator with the Linux kernel or with formulas.")
 @click.argument(
     "files", metavar="[FILE]...", nargs=-1, type=click.Path(dir_okay=False, allow_dash=True)
 )
@@ -71,6 +71,13 @@ STATUS: dict[Outcome, Status] = {
     help="What runs the kernel; the first that is ready if not given (never native).",
 )
 @click.option(
+    "--engine",
+    type=click.Choice(["linux", "fluid"]),
+    default="linux",
+    show_default=True,
+    help="What the simulator is compared with: a Linux kernel, or rates and waits by formulas.",
+)
+@click.option(
     "--against",
     metavar="OTHER",
     type=click.Path(dir_okay=False),
@@ -87,11 +94,14 @@ def command(
     until_decided: bool,
     max_runs: int,
     runner: str | None,
+    engine: str,
     against: str | None,
     every: bool,
     as_json: bool,
 ) -> int:
     """Run each FILE in the simulator and in a Linux kernel, with the same traffic, and compare.
+
+    With --engine fluid the reference is rates and mean waits by formulas instead.
 
     Without FILE it compares two of the examples that come with trunkline: diffserv-over-mpls and
     hello, which is TCP through a drop-tail queue.
@@ -100,6 +110,8 @@ def command(
     """
     if against is not None and (len(files) != 1 or runner is not None):
         raise click.UsageError("--against takes one FILE, and no --runner: it needs no kernel.")
+    if engine == "fluid" and (runner is not None or against is not None):
+        raise click.UsageError("--engine fluid takes no --runner and no --against.")
     most = max(max_runs, runs) if until_decided else None
     with _scenarios(files, overrides, strict) as scenarios:
         first = [scenario.run.seed if seed is None else seed for scenario in scenarios]
@@ -111,7 +123,12 @@ def command(
         from trunkline.linux.judge.verify import overall
 
         verdicts = []
-        for name, verdict in _verdicts(scenarios, first, runs, most, runner, against, strict):
+        found = (
+            _by_formulas(scenarios, first, runs, most)
+            if engine == "fluid"
+            else _verdicts(scenarios, first, runs, most, runner, against, strict)
+        )
+        for name, verdict in found:
             verdicts.append((name, verdict))
             if not as_json:
                 echo_tables(partial(render, name, verdict, every=every))
@@ -179,6 +196,24 @@ def _verdicts(
             finally:
                 show(1)
             yield name, verdict
+
+
+def _by_formulas(
+    scenarios: Sequence[Scenario], first: Sequence[int], runs: int, most: int | None
+) -> Iterator[tuple[str, Verdict]]:
+    """The verdict of each scenario with the fluid engine as the reference."""
+    from trunkline.fluid.judge import verify
+    from trunkline.network import compile
+
+    with engine_faults():
+        for scenario, each in zip(scenarios, first, strict=True):
+            name = scenario.name or "scenario"
+            network = compile(scenario, seed=each).to_json()
+            show = part_shown(f"verify: {name}, fluid engine")
+            try:
+                yield name, verify(network, range(each, each + runs), until=most, on_progress=show)
+            finally:
+                show(1)
 
 
 def _simulated(

@@ -85,6 +85,8 @@ def repeat(network: Network, runs: Sequence[Results]) -> Watched:
     if kernel:
         why = f"Linux {kernel} ran it, and the report repeats runs of the simulator alone"
         return Watched([], len(network["probes"]), 0, why)
+    if runs[0].provenance.engine == "fluid":
+        return Watched([], len(network["probes"]), 0, "the fluid engine has no packets to repeat")
     hops = max(whole_hops(network, run) for run in runs)
     number = min(len(runs), MOST_REPEATED, int(LONGEST_HOPS // max(hops, 1)))
     first = len(network["probes"])
@@ -142,7 +144,7 @@ def trace(network: Network, run: Results, until_ns: int) -> Results | None:
     length = network["run"]["duration_ns"]
     if network["run"]["trace"] and len(run.packets):
         return run
-    if run.provenance.kernel or whole_hops(network, run) * until_ns / length > TRACED_HOPS:
+    if run.provenance.engine != "sim" or whole_hops(network, run) * until_ns / length > TRACED_HOPS:
         return None
     warm_up = min(network["run"]["warmup_ns"], until_ns - 1)
     cut: Run = {**network["run"], "duration_ns": until_ns, "warmup_ns": warm_up, "trace": True}

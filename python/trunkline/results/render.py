@@ -59,10 +59,14 @@ def render(results: Results, *, width: int | None = None, colour: bool = False) 
     summary = results.summary
     own = own_drops([results])
     last = f"{own}\n" if own else ""
-    last += (
-        f"seed {results.seed}, {quantity(summary['measured_s'], 's')} measured, "
-        f"{count(summary['packet_hops'])} packet-hops, results hash {results.hash()[:16]}"
-    )
+    measured = f"{quantity(summary['measured_s'], 's')} measured"
+    if results.provenance.engine == "fluid":
+        last += f"fluid engine: means over {quantity(summary['measured_s'], 's')}, without packets"
+    else:
+        last += (
+            f"seed {results.seed}, {measured}, "
+            f"{count(summary['packet_hops'])} packet-hops, results hash {results.hash()[:16]}"
+        )
     return draw(shown, last, width=width, colour=colour)
 
 

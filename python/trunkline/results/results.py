@@ -65,6 +65,13 @@ class Provenance:
         """Linux kernel that ran it, ``6.1.192 uml``; empty for the simulator."""
         return self.version.partition(" linux ")[2]
 
+    @property
+    def engine(self) -> str:
+        """What made the figures: ``sim``, ``linux`` or ``fluid``."""
+        if self.version.endswith(" fluid"):
+            return "fluid"
+        return "linux" if self.kernel else "sim"
+
     @classmethod
     def of(cls, *, scenario: str, network_json: str, version: str, seed: int) -> Provenance:
         """Provenance of a run on this machine, now."""
@@ -235,7 +242,8 @@ class Results:
             kept = [field.name for field in table.fields if field.in_json]
             lists = [table[column] for column in kept]
             tables[name] = [dict(zip(kept, row, strict=True)) for row in zip(*lists, strict=True)]
-        return {"schema": JSON_SCHEMA, "hash": self.hash(), **tables}
+        about = {"schema": JSON_SCHEMA, "engine": self.provenance.engine, "hash": self.hash()}
+        return about | tables
 
     def render(self, *, width: int | None = None, colour: bool = False) -> str:
         """As tables for a terminal; see :func:`trunkline.results.render.render`."""

@@ -237,10 +237,10 @@ def judge(
     said = list(dict.fromkeys(notes))
     known, unknown = compare.told(pairs)
     how = way(pairs, exact=True)
-    unknown_said = _unknown(unknown)
+    unsaid = unknown_said(unknown)
     rows = compare.measures(pairs, known, how)
     if how.exact and how.ties > margin.MOST_TIES:
-        unknown_said.append(
+        unsaid.append(
             f"packets one by one: {how.ties:.0%} of them come so close that either may be first"
         )
     elif how.exact:
@@ -255,10 +255,10 @@ def judge(
     elif how.emulated and not how.exact:
         said.append("the processor of the reference takes time: means are compared, not packets")
     single = how.exact and how.ties <= margin.MOST_TIES
-    return Verdict(tuple(rows), tuple(said), seeds, single, reference, tuple(unknown_said))
+    return Verdict(tuple(rows), tuple(said), seeds, single, reference, tuple(unsaid))
 
 
-def _unknown(keys: Sequence[Key]) -> list[str]:
+def unknown_said(keys: Sequence[Key]) -> list[str]:
     """A line a measure that one engine does not tell."""
     found: dict[str, list[str]] = {}
     for key in keys:

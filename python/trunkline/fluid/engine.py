@@ -1,0 +1,89 @@
+"""The fluid engine: compiled networks in, rates and mean waits out, in the tables of the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trunkline import _core
+from trunkline.fluid.queues import queues
+from trunkline.fluid.rates import rates
+from trunkline.fluid.roads import roads
+from trunkline.fluid.sources import sources
+from trunkline.fluid.tables import Fluid, tables
+from trunkline.fluid.waits import waits
+from trunkline.fluid.ways import ways
+from trunkline.results import Provenance, Results
+
+__all__ = ["simulate", "solve"]
+
+
+def simulate(network_json: str, *, scenario: str = "", seed: int = 1) -> Results:
+    """Work out what a network does in the mean, without packets.
+
+    Parameters
+    ----------
+    network_json : str
+        Canonical JSON of a compiled network.
+    scenario : str, default ""
+        Text of the scenario, kept as provenance.
+    seed : int, default 1
+        Kept as provenance: nothing is random.
+
+    Returns
+    -------
+    Results
+        The tables of the packet engine, null where rates do not say: percentiles, jitter, single
+        packets, films and pages, what happens during failures.
+
+    Raises
+    ------
+    ValueError
+        The network is wrong.
+    """
+    found = tables(solve(json.loads(network_json)))
+    version = f"{_core.version()} fluid"
+    return Results(
+        found,
+        Provenance.of(scenario=scenario, network_json=network_json, version=version, seed=seed),
+    )
+
+
+def solve(network: Mapping[str, Any]) -> Fluid:
+    """Rates and waits of a compiled network.
+
+    Parameters
+    ----------
+    network : mapping
+        Parsed from its JSON.
+    """
+    offered = sources(network["flows"], network["run"])
+    ports = queues(network)
+    sizes = np.maximum(1, np.rint(offered.size)).astype(np.int64)
+    delay = np.array([link["delay_ns"] for link in network["links"]], dtype=np.float64) / 1e9
+    its = roads(ways(network, sizes), ports, offered, delay)
+    found = rates(its, ports, offered)
+    return Fluid(network, its, ports, offered, found, waits(its, ports, offered, found))
+
+
+def notes(network: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the fluid engine leaves out of a network, a sentence each.
+
+    Parameters
+    ----------
+    network : mapping
+        A compiled network, parsed from its JSON.
+    """
+    said = []
+    if (network.get("recovery") or {}).get("failures"):
+        said.append("failures are left out: the figures are those without any")
+    conditioners = network.get("conditioners", ())
+    profiles = [profile for each in conditioners for profile in each["profiles"]]
+    if any(action["drop"] for profile in profiles for action in profile["actions"]):
+        said.append("conditioners drop nothing: all packets count as within their profiles")
+    if any(link["loss"] or link.get("scripted") for link in network["links"]):
+        said.append("losses on the wire are left out")
+    return tuple(said)
