@@ -50,11 +50,13 @@ CRATES: dict[str, set[str]] = {
     "trunkline-packet": {"trunkline-units"},
     "trunkline-port": {"trunkline-units", "trunkline-packet"},
     "trunkline-agent": {"trunkline-units", "trunkline-packet"},
+    "trunkline-control": {"trunkline-units"},
     "trunkline-engine": {
         "trunkline-units",
         "trunkline-packet",
         "trunkline-port",
         "trunkline-agent",
+        "trunkline-control",
     },
     "trunkline-pcapng": set(),
     "trunkline-guest": set(),

@@ -11,6 +11,7 @@ use crate::class_queue::ClassQueue;
 use crate::classful::Classful;
 use crate::classifier::Classifier;
 use crate::conditioner::Conditioner;
+use crate::control::Control;
 use crate::counters::{Delay, Drops, Totals};
 use crate::flow_queue::FlowQueues;
 use crate::histogram::Pool;
@@ -75,7 +76,9 @@ impl<O: Observer> Simulation<O> {
         let fib = Fib::new(network.nodes.len(), &edges, &ends.nodes);
         let recovery = Recovery::new(network, seed);
         let mut agents = AgentArrays::default();
-        let sources = number_sources(network, recovery.sources());
+        let control = Control::new(network, &recovery.lines, seed);
+        let of_control = control.as_ref().map_or(0, |control| control.sources());
+        let sources = number_sources(network, recovery.sources(), of_control);
         let flows: Vec<FlowPlan> = (0..)
             .zip(&network.flows)
             .map(|(index, flow)| FlowPlan {
@@ -110,6 +113,7 @@ impl<O: Observer> Simulation<O> {
             path_accounts: PathAccounts::new(&network.paths),
             sampler: Sampler::new(&network.probes),
             recovery,
+            control,
             region: Region::default(),
             ahead: Ahead::default(),
             census: Vec::new(),
@@ -132,6 +136,7 @@ impl<O: Observer> Simulation<O> {
         self.calendar.schedule(WARM_UP, network.run.warmup_ns);
         self.arm_census();
         self.arm_recovery();
+        self.arm_control();
         for (index, probe) in network.probes.iter().enumerate() {
             self.calendar.schedule(self.sources.probes + index as u32, probe.step_ns);
         }
@@ -140,6 +145,7 @@ impl<O: Observer> Simulation<O> {
                 Agents::Tcp(_) => plan.start,
                 Agents::Udp(agent) => self.datagrams[agent as usize].next_at(),
                 Agents::Transfers(index) => self.workloads.next_at(index),
+                Agents::Control(_) => NEVER,
             };
             if first != NEVER {
                 self.calendar.schedule(self.sources.senders + index as u32, first);
@@ -153,8 +159,11 @@ pub(crate) fn edge(link: &crate::network::Link) -> Edge {
     Edge { from: link.from, to: link.to, metric: Some(link.metric) }
 }
 
-/// The nodes where packets end, in order.
+/// The nodes where packets end, in order; all of them where they signal.
 pub(crate) fn ends(network: &Network) -> Vec<u32> {
+    if network.signalling.is_some() {
+        return (0..network.nodes.len() as u32).collect();
+    }
     let mut nodes: Vec<u32> = network.flows.iter().flat_map(|flow| [flow.src, flow.dst]).collect();
     nodes.sort_unstable();
     nodes.dedup();
@@ -182,6 +191,7 @@ struct AgentArrays {
     datagrams: Vec<udp::Source>,
     streams: Vec<Stream>,
     workloads: u32,
+    protocols: u32,
     with_sack: bool,
 }
 
@@ -208,6 +218,10 @@ impl AgentArrays {
             Agent::Udp(config) => {
                 self.datagrams.push(udp::Source::new(config, start));
                 (Agents::Udp(self.datagrams.len() as u32 - 1), config.header_bytes, Ecn::NotCapable)
+            }
+            Agent::Control(config) => {
+                self.protocols += 1;
+                (Agents::Control(self.protocols - 1), config.header_bytes, Ecn::NotCapable)
             }
         };
         self.streams.push(Stream::new(seed, &element, "agent"));
@@ -252,14 +266,15 @@ fn start_delay(below: Span, seed: u64, element: &str) -> Time {
     Stream::new(seed, element, "start").below(below)
 }
 
-fn number_sources(network: &Network, of_recovery: u32) -> Sources {
+fn number_sources(network: &Network, of_recovery: u32, of_control: u32) -> Sources {
     let (links, flows) = (network.links.len() as u32, network.flows.len() as u32);
     let recovery = CENSUS + 1;
-    let probes = recovery + of_recovery;
+    let control = recovery + of_recovery;
+    let probes = control + of_control;
     let transmitters = probes + network.probes.len() as u32;
     let arrivals = transmitters + links;
     let senders = arrivals + links;
-    Sources { recovery, probes, transmitters, arrivals, senders, receivers: senders + flows }
+    Sources { recovery, control, probes, transmitters, arrivals, senders, receivers: senders + flows }
 }
 
 fn new_calendar(network: &Network, sources: &Sources) -> Calendar {

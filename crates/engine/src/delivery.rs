@@ -47,6 +47,9 @@ impl<O: Observer> Simulation<O> {
         let packet = &self.arena[id];
         let totals = &mut self.totals[flow as usize];
         let Agents::Tcp(agent) = plan.agents else {
+            if let Agents::Control(protocol) = plan.agents {
+                return self.deliver_message(protocol, id);
+            }
             totals.datagram_bytes += u64::from(packet.ip_bytes.saturating_sub(plan.overhead));
             totals.late_packets += u64::from(now - packet.sent_at > plan.playout);
             self.arena.remove(id);
@@ -216,6 +219,7 @@ impl<O: Observer> Simulation<O> {
             Agents::Tcp(agent) => self.time_sender(flow, &plan, agent),
             Agents::Udp(agent) => self.send_datagram(flow, &plan, agent),
             Agents::Transfers(workload) => self.wake_workload(workload),
+            Agents::Control(_) => {}
         }
     }
 

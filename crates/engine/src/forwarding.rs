@@ -157,6 +157,11 @@ impl<O: Observer> Simulation<O> {
         self.route(node, id, next, OWN_COLUMN);
     }
 
+    /// Offers a message to the port of the link it is for.
+    pub(crate) fn output_message(&mut self, link: u32, id: PacketId) {
+        self.output(link, NO_ROW, OWN_COLUMN, id);
+    }
+
     /// Offers a packet to the port of a link, to be classified there by a row and a column.
     #[inline(always)]
     fn output(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
@@ -361,6 +366,9 @@ impl<O: Observer> Simulation<O> {
         count.0 += 1;
         count.1 += u64::from(packet.ip_bytes);
         let connection = packet.connection();
+        if self.control.is_some() {
+            self.lose_message(id);
+        }
         self.arena.remove(id);
         if let Some(connection) = connection {
             self.workloads.leave_early(connection, &self.senders);

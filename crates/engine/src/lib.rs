@@ -13,6 +13,7 @@ mod classful;
 mod classifier;
 mod conditioner;
 mod connect;
+mod control;
 mod counters;
 mod delay_columns;
 mod delivery;
@@ -45,6 +46,7 @@ pub use recovery::{Moment, MOMENTS};
 pub use simulation::{Failure, Simulation};
 pub use tables::{Column, Table};
 pub use trace::EVENTS as PACKET_EVENTS;
+pub use trunkline_control::rsvp::{EVENTS as SIGNALLING_EVENTS, KINDS as RSVP_KINDS};
 pub use trunkline_packet::{Cause, Colour, Ecn};
 
 /// Runs `network` with `seed` to its end; `interrupted` is asked now and then.

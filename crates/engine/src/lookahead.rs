@@ -137,7 +137,7 @@ impl<O: Observer> Simulation<O> {
                 fetch::ahead(&self.delays[flow as usize].count);
                 self.calendar.fetch(self.sources.receivers + flow);
             }
-            Agents::Udp(_) | Agents::Transfers(_) => {
+            Agents::Udp(_) | Agents::Transfers(_) | Agents::Control(_) => {
                 fetch::ahead(&self.delays[flow as usize].count);
             }
         }

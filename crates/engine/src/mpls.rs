@@ -11,6 +11,7 @@ use trunkline_packet::{Cause, Packet, StackEntry};
 
 mod diffserv;
 mod overlay;
+mod signalled;
 
 use diffserv::Marking;
 pub use overlay::{Overlay, Overlays};
@@ -108,6 +109,8 @@ pub struct Tables {
     nhlfe: Vec<Entry>,
     diffserv: Vec<Marking>,
     overlays: Overlays,
+    /// Entries that nothing uses any more.
+    spare: Vec<u32>,
     /// Traffic by path.
     pub paths: Vec<PathCounters>,
 }
@@ -133,7 +136,7 @@ impl Tables {
         let nhlfe = network.nhlfe.iter().map(Entry::new).collect();
         let paths = vec![PathCounters::default(); network.paths.len()];
         let diffserv = network.diffserv.iter().map(Marking::new).collect();
-        Self { ilm, ftn, by_dscp, nhlfe, diffserv, overlays: Overlays::default(), paths }
+        Self { ilm, ftn, by_dscp, nhlfe, diffserv, overlays: Overlays::default(), spare: Vec::new(), paths }
     }
 
     /// The NHLFE an IP packet of a forwarding equivalence class takes at `node`, if it is bound

@@ -10,6 +10,7 @@ mod probe;
 mod queue;
 pub mod recovery;
 mod scripted;
+pub mod signalling;
 mod transfers;
 
 pub use call::{Call, DelayFormula};
@@ -18,6 +19,7 @@ pub use probe::{Measure, Probe};
 pub use queue::{FlowKey, Flows, Hosts, Overflow, Queue};
 pub use recovery::Recovery;
 pub use scripted::Scripted;
+pub use signalling::Signalling;
 use serde::{Deserialize, Serialize};
 pub use transfers::{Opened, Transfers};
 use trunkline_agent::{tcp::TcpConfig, udp::UdpConfig};
@@ -62,6 +64,9 @@ pub struct Network {
     /// Failures and what is done about them.
     #[serde(default)]
     pub recovery: Recovery,
+    /// Protocols that set up paths and routes while the run goes on; none = there are none.
+    #[serde(default)]
+    pub signalling: Option<Signalling>,
     /// The run.
     pub run: Run,
 }
@@ -229,6 +234,19 @@ pub enum Agent {
     Tcp(TcpConfig),
     /// A UDP source and its sink.
     Udp(UdpConfig),
+    /// Messages of a protocol of `signalling`; the network has one such flow for each of them, in
+    /// the order of its keys.
+    Control(Control),
+}
+
+/// A flow of routing or signalling messages; they go from neighbour to neighbour.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Control {
+    /// IP header [B].
+    pub header_bytes: u32,
+    /// Protocol number of the IP header: 46 RSVP, 89 OSPF, 6 and 17 LDP.
+    pub ip_protocol: u8,
 }
 
 /// A label-switched path.

@@ -62,6 +62,7 @@ fn check_flow(flow: &Flow) -> Result<(), String> {
     match &flow.agent {
         Agent::Tcp(config) => check_tcp(config),
         Agent::Udp(config) => check_udp(config),
+        Agent::Control(its) => unless(its.header_bytes >= 20, "header_bytes must be 20 or more"),
     }
 }
 

@@ -3,6 +3,7 @@
 mod rows;
 
 use crate::conditioner::Conditioner;
+use crate::control::{self, Control};
 use crate::counters::Totals;
 use crate::link::{Link, Port};
 use crate::observer::Observer;
@@ -27,6 +28,9 @@ impl<O: Observer> Simulation<O> {
         self.delays.iter_mut().for_each(|delay| delay.restart(pool));
         self.drops.clear();
         self.workloads.restart(pool);
+        if let Some(control) = &mut self.control {
+            control.restart();
+        }
         if let Some(accounts) = &mut self.path_accounts {
             accounts.restart(pool);
         }
@@ -52,13 +56,14 @@ impl<O: Observer> Simulation<O> {
             Agents::Tcp(agent) => self.receivers[agent as usize].goodput_bytes(),
             Agents::Udp(_) => self.totals[flow].datagram_bytes,
             Agents::Transfers(index) => self.bytes_of_workload(index),
+            Agents::Control(_) => 0,
         }
     }
 
     fn tcp_counters(&self, flow: usize) -> Counters {
         match self.flows[flow].agents {
             Agents::Tcp(agent) => self.senders[agent as usize].counters(),
-            Agents::Udp(_) => Counters::default(),
+            Agents::Udp(_) | Agents::Control(_) => Counters::default(),
             Agents::Transfers(index) => self.counters_of_workload(index),
         }
     }
@@ -105,6 +110,8 @@ impl<O: Observer> Simulation<O> {
         let live = inside.live as u64;
         self.check_conservation(inside)?;
         self.check_little()?;
+        let control = self.control.as_deref();
+        control.map_or(Ok(()), Control::check).map_err(Failure::Conservation)?;
         let mut tables = vec![
             self.flow_table(),
             self.delay_table(),
@@ -121,6 +128,7 @@ impl<O: Observer> Simulation<O> {
             self.recovery.routes_table(),
             self.summary(live),
         ];
+        tables.extend(control::tables(self.control.as_deref()));
         tables.extend(self.workloads.tables(&self.pool, now));
         tables.push(self.call_table());
         Ok((tables, self.observer))

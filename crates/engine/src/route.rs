@@ -70,6 +70,12 @@ impl Fib {
         }
     }
 
+    /// Sets one route; none = unreachable.
+    pub fn set(&mut self, node: u32, column: u32, link: Option<u32>) {
+        let next = link.unwrap_or(UNREACHABLE);
+        self.next[node as usize * self.destinations + column as usize] = next;
+    }
+
     /// Takes over the routes of one node from a table with the same nodes and destinations;
     /// column and entry of those that this changed.
     pub fn adopt(&mut self, node: u32, other: &Self) -> Vec<(u32, u32)> {

@@ -9,6 +9,7 @@ use crate::ahead::Ahead;
 use crate::calendar::{Calendar, Source};
 use crate::classifier::Classifier;
 use crate::conditioner::Conditioner;
+use crate::control::Control;
 use crate::counters::{Delay, Drops, Totals};
 use crate::histogram::Pool;
 use crate::link::Link;
@@ -94,6 +95,8 @@ pub(crate) enum Agents {
     Udp(u32),
     /// Connections that come and go: index of the workload.
     Transfers(u32),
+    /// Messages of this protocol.
+    Control(u32),
 }
 
 /// Parts of a port that most ports lack.
@@ -149,6 +152,7 @@ impl FlowPlan {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sources {
     pub recovery: Source,
+    pub control: Source,
     pub probes: Source,
     pub transmitters: Source,
     pub arrivals: Source,
@@ -200,6 +204,7 @@ pub struct Simulation<O> {
     pub(crate) path_accounts: Option<Box<PathAccounts>>,
     pub(crate) sampler: Sampler,
     pub(crate) recovery: Recovery,
+    pub(crate) control: Option<Box<Control>>,
     pub(crate) lookahead: Lookahead,
     pub(crate) region: Region,
     pub(crate) ahead: Ahead,
@@ -254,7 +259,7 @@ impl<O: Observer> Simulation<O> {
             if self.lookahead.worthwhile {
                 self.fetch_ahead();
             }
-            let Sources { recovery, probes, transmitters, arrivals, senders, receivers } =
+            let Sources { recovery, control, probes, transmitters, arrivals, senders, receivers } =
                 self.sources;
             if source >= arrivals && source < senders {
                 self.arrive((source - arrivals) as usize);
@@ -266,6 +271,8 @@ impl<O: Observer> Simulation<O> {
                 self.finish_transmission((source - transmitters) as usize);
             } else if source >= probes {
                 self.sample(source - probes);
+            } else if source >= control {
+                self.wake_control(source - control);
             } else if source >= recovery {
                 self.recover(source - recovery);
             } else if source == WARM_UP {

@@ -91,6 +91,8 @@ fn add_words(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let causes: Vec<_> = Cause::ALL.iter().map(|cause| cause.name()).collect();
     module.add("CAUSES", PyTuple::new(py, causes)?)?;
     module.add("TIMELINE_EVENTS", PyTuple::new(py, trunkline_engine::MOMENTS)?)?;
+    module.add("SIGNALLING_EVENTS", PyTuple::new(py, trunkline_engine::SIGNALLING_EVENTS)?)?;
+    module.add("RSVP_KINDS", PyTuple::new(py, trunkline_engine::RSVP_KINDS)?)?;
     module.add("PACKET_EVENTS", PyTuple::new(py, trunkline_engine::PACKET_EVENTS)?)?;
     module.add("COLOURS", PyTuple::new(py, Colour::NAMES)?)?;
     module.add("ECN", PyTuple::new(py, Ecn::NAMES)?)?;

@@ -206,6 +206,63 @@ TIMELINE: Final = (
     name("node", "node that noticed or acted; null for the failure itself"),
 )
 
+LSPS: Final = (
+    name("path", "signalled path, or process of requests: all its requests together"),
+    count("asked", "times its head began to set it up; of requests, those after the warm-up"),
+    count("up", "times it was set up"),
+    count("moved", "times it was moved, make before break"),
+    count("blocked", "requests that found no route or no room"),
+    count("refused", "attempts that a node refused"),
+    count("preempted", "times it gave way, softly or not"),
+    count("down", "times it was lost"),
+    mean("setup_mean_ns", "mean time from the wish to the first Resv at the head; null if none"),
+    count("setup_max_ns", "maximum of that time; null if none"),
+    count("out_ns", "time in which it was asked for and not up; null for requests"),
+    derived("blocking_ratio", "`blocked` over `asked`; null without any"),
+    *twins(
+        mean("setup_mean_ns", "mean time from the wish to the first Resv at the head"),
+        count("setup_max_ns", "maximum of that time"),
+        count("out_ns", "time in which it was asked for and not up"),
+    ),
+)
+
+CONTROL: Final = (
+    name("link", "link the messages were sent on"),
+    name("protocol", "flow of the protocol, such as `rsvp-te`"),
+    name("message", "kind of message"),
+    count("messages", "messages sent"),
+    count("bytes", "IP bytes of those"),
+    derived("throughput_bit_s", "`bytes` over the measured time"),
+)
+
+SIGNALLING: Final = (
+    count("time_ns", "when"),
+    derived("time_s", "when"),
+    name(
+        "event",
+        "`asked`, `up`, `moved`, `down`, `torn`, `refused`, `no-route`, `blocked`, `preempted`, "
+        "`soft-preempted`, `repaired` (the node before the failure did), `timed-out` or `lost` "
+        "(a message, after its last resend)",
+    ),
+    name("path", "path, or process of requests"),
+    count("session", "number of the session; each request has its own"),
+    count("lsp", "LSP ID"),
+    name("node", "node where it happened"),
+    name("link", "link it concerns; null without one"),
+    count("bandwidth_bit_s", "bandwidth asked for"),
+    count("value", "of `up` and `moved`: time since it was asked for [ns]; null elsewhere"),
+    name("error", "of `refused` and `down`: code and value of RSVP, `1/2` no bandwidth"),
+)
+
+MESSAGES: Final = (
+    name("flow", "flow of the protocol"),
+    count("seq", "number of the message in its flow, as in the packets table"),
+    name("source", "node whose address the IP header bears"),
+    name("destination", "node it is addressed to"),
+    count("header_bytes", "IP header with its options"),
+    name("octets", "what is behind the IP header, hexadecimal"),
+)
+
 _OF_TCP = "null for another protocol"
 
 PACKETS: Final = (
@@ -270,12 +327,27 @@ SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
     "completions": COMPLETIONS,
     "completion_times": COMPLETION_TIMES,
     "timeline": TIMELINE,
+    "lsps": LSPS,
+    "control": CONTROL,
+    "signalling": SIGNALLING,
+    "messages": MESSAGES,
     "packets": PACKETS,
     "summary": SUMMARY,
 }
 """Every table by name, in the order of the results hash and of the files."""
 
-HASHED_IF_FILLED: Final = frozenset({"calls", "videos", "transfers", "completions"})
+HASHED_IF_FILLED: Final = frozenset(
+    {
+        "calls",
+        "videos",
+        "transfers",
+        "completions",
+        "lsps",
+        "control",
+        "signalling",
+        "messages",
+    }
+)
 """Tables that the results hash leaves out where they are empty."""
 
 

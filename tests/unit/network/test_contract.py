@@ -27,7 +27,11 @@ from trunkline.scenario.probe import FLOW_MEASURES, LINK_MEASURES
 from trunkline.study.language.loading import scenario_of
 
 EXAMPLES = sorted(Path(tl.__file__).parent.glob("examples/*.yaml"))
-LENGTHS = {("Classifier", "rows"): 2, ("Profile", "actions"): 3}
+LENGTHS = {
+    ("Classifier", "rows"): 2,
+    ("Profile", "actions"): 3,
+    ("Session", "diffserv"): 2,
+}
 """Lists whose length is fixed."""
 TAGS = ("kind", "protocol")
 """Keys whose word says which keys there are beside it."""
@@ -293,7 +297,7 @@ def test_the_columns_of_the_results_are_those_of_the_engine() -> None:
     compiled = json.loads(network.compile(loaded).to_json())
     compiled["run"] |= {"trace": True}
     raw = _core.run(json.dumps(compiled), 1)
-    assert raw.keys() - {"routes"} == SCHEMAS.keys() - {"classes"}
+    assert raw.keys() - {"routes"} == SCHEMAS.keys() - {"classes", "lsps"}
     for table, columns in raw.items():
         fields = {field.name: field for field in SCHEMAS.get(table, ())}
         if fields:

@@ -23,6 +23,8 @@ pub(crate) enum Listener {
     Guard(u32),
     /// IP routing.
     Routing,
+    /// The protocols of signalling.
+    Control,
 }
 
 /// What a node knows of a link by its own means.
@@ -209,6 +211,13 @@ pub(super) fn all(network: &Network, lines: &[Line], seed: u64) -> Vec<Detector>
             detectors.push(Detector::new(network, detection, place, Listener::Routing, seed));
         }
     }
+    if let Some(signalling) = &network.signalling {
+        for &link in &failing {
+            let place = (link, lines[link as usize].to);
+            let detection = signalling.detection;
+            detectors.push(Detector::new(network, detection, place, Listener::Control, seed));
+        }
+    }
     detectors
 }
 
@@ -243,7 +252,7 @@ impl<O: Observer> Simulation<O> {
         let moment = if down { Moment::Detected } else { Moment::RepairDetected };
         let protection = match listener {
             Listener::Guard(guard) => Some(guard),
-            Listener::Routing => None,
+            Listener::Routing | Listener::Control => None,
         };
         self.recovery.timeline.rows.push(Row {
             at: now,
@@ -255,6 +264,7 @@ impl<O: Observer> Simulation<O> {
         match listener {
             Listener::Guard(guard) => self.notify(index, guard, down),
             Listener::Routing => self.flood(link, node, down),
+            Listener::Control => self.tell_control(node, link, down),
         }
     }
 }

@@ -105,7 +105,7 @@ impl<O: Observer> Simulation<O> {
     fn finished(&self, flow: usize) -> i64 {
         let at: Option<Time> = match self.flows[flow].agents {
             Agents::Tcp(agent) => self.senders[agent as usize].finished_at(),
-            Agents::Udp(_) | Agents::Transfers(_) => None,
+            Agents::Udp(_) | Agents::Transfers(_) | Agents::Control(_) => None,
         };
         at.filter(|at| *at != NEVER).map_or(-1, |at| at as i64)
     }

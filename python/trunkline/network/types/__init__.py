@@ -20,6 +20,7 @@ from trunkline.network.types.ports import (
     TcRed,
 )
 from trunkline.network.types.recovery import Protection, Recovery
+from trunkline.network.types.signalling import Signalling
 
 __all__ = [
     "Action",
@@ -47,6 +48,7 @@ __all__ = [
     "Recovery",
     "Run",
     "Scheduler",
+    "Signalling",
     "TcRed",
 ]
 
@@ -278,4 +280,5 @@ class Network(TypedDict):
     diffserv: NotRequired[list[DiffServ]]
     probes: list[Probe]
     recovery: NotRequired[Recovery]
+    signalling: NotRequired[Signalling | None]
     run: Run

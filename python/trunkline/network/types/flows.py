@@ -173,7 +173,15 @@ class Udp(TypedDict):
     tick_ns: NotRequired[int]
 
 
-Agent = Tcp | Udp
+class Control(TypedDict):
+    """Messages of a protocol of ``signalling``."""
+
+    protocol: Literal["control"]
+    header_bytes: int
+    ip_protocol: int
+
+
+Agent = Tcp | Udp | Control
 
 
 class Call(TypedDict):

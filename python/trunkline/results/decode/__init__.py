@@ -11,6 +11,7 @@ from trunkline.results.decode import (
     packets,
     ports,
     recovery,
+    signalling,
     transfers,
     videos,
 )
@@ -57,9 +58,15 @@ def decode(raw: Raw, network: Network) -> dict[str, Table]:
         "completions": lambda rows: transfers.completions(rows, network),
         "completion_times": lambda rows: transfers.times(rows, network),
         "timeline": lambda rows: recovery.timeline(rows, network),
+        "lsps": lambda rows: signalling.lsps(rows, network),
+        "control": lambda rows: signalling.control(rows, network, measured_s),
+        "signalling": lambda rows: signalling.signalling(rows, network),
+        "messages": lambda rows: signalling.messages(rows, network),
         "packets": lambda rows: packets.packets(rows, network),
         "summary": lambda rows: _summary(rows, measured_s),
     }
+    # Paths are worked out from the events.
+    raw = {**raw, "lsps": raw["signalling"]} if "signalling" in raw else raw
     columns = {
         name: make(Rows(raw[name])) if name in raw else empty(name) for name, make in made.items()
     }

@@ -1,0 +1,180 @@
+//! Routing and signalling protocols without input or output: time and messages in, messages,
+//! timers and changes of the forwarding tables out.
+//!
+//! A protocol is one state machine for all nodes, which keeps what each node knows apart. It asks
+//! the network for what it needs through a [`Plane`], is woken at the time it names, and is handed
+//! each message that arrives and each change of a link that a node notices.
+
+pub mod rsvp;
+pub mod timers;
+
+use trunkline_units::Time;
+
+/// A one-way link as routing and signalling see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// Node that sends.
+    pub from: u32,
+    /// Node that receives.
+    pub to: u32,
+    /// Cost.
+    pub metric: u64,
+    /// Capacity [bit/s].
+    pub rate_bit_s: u64,
+    /// The link of the other direction; messages upstream take it.
+    pub reverse: Option<u32>,
+}
+
+/// A message of any protocol.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// RSVP-TE.
+    Rsvp(rsvp::Message),
+}
+
+/// A message on its way out of a node.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// Its content, handed to the node at the far end of the link.
+    pub message: Message,
+    /// What stands in the IP packet behind the IP header.
+    pub octets: Vec<u8>,
+    /// IP header with its options [B].
+    pub header_bytes: u16,
+    /// Nodes whose addresses the IP header bears: source and destination.
+    pub ends: [u32; 2],
+    /// Word for its kind: index into the protocol's names.
+    pub kind: u8,
+}
+
+/// A forwarding entry that signalling makes: at most one label off and one on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Link to send on; none: look at the packet again here.
+    pub link: Option<u32>,
+    /// Whether the top label is taken off.
+    pub pop: bool,
+    /// Label put on.
+    pub push: Option<u32>,
+    /// Whether the path is one hop to the TTL of what it carries (RFC 3443).
+    pub pipe: bool,
+    /// `DiffServ` of the label put on, and of the one taken off: indices of the network.
+    pub diffserv: [Option<u32>; 2],
+    /// Path it belongs to.
+    pub path: u32,
+    /// Nothing passes: packets are lost as `switching`.
+    pub closed: bool,
+}
+
+/// What happened to a label-switched path, for the table `signalling`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What: index into [`rsvp::EVENTS`].
+    pub event: u8,
+    /// Session: index among those of the network, then the requests as they come.
+    pub session: u32,
+    /// Process of requests that the session came from.
+    pub process: Option<u32>,
+    /// LSP ID.
+    pub lsp: u16,
+    /// Node where it happened.
+    pub node: u32,
+    /// Link it concerns.
+    pub link: Option<u32>,
+    /// Bandwidth asked for [bit/s].
+    pub bandwidth: u64,
+    /// Of `up`: since it was asked for [ns]; of an error: code * 65536 + value.
+    pub value: Option<u64>,
+}
+
+/// The network as a protocol sees it.
+pub trait Plane {
+    /// The time.
+    fn now(&self) -> Time;
+    /// Sends a message out of the near end of a link.
+    fn send(&mut self, link: u32, message: Outgoing);
+    /// Adds a forwarding entry; its index.
+    fn install(&mut self, entry: Entry) -> u32;
+    /// Takes an entry out that nothing is bound to any more.
+    fn withdraw(&mut self, entry: u32);
+    /// Binds an incoming label at a node (ILM), or unbinds it.
+    fn bind_label(&mut self, node: u32, label: u32, entry: Option<u32>);
+    /// Binds a forwarding equivalence class at a node (FTN), or unbinds it; no DSCP = all.
+    fn bind_class(&mut self, node: u32, fec: u16, dscps: &[u8], entry: Option<u32>);
+    /// Sets the next hop of IP routing at a node; none = unreachable.
+    fn set_route(&mut self, node: u32, destination: u32, link: Option<u32>);
+    /// Bytes that have entered a path so far.
+    fn path_bytes(&self, path: u32) -> u64;
+    /// Records an event.
+    fn note(&mut self, row: Row);
+}
+
+/// The protocols of a run.
+#[derive(Debug)]
+pub enum Protocol {
+    /// RSVP-TE.
+    Rsvp(Box<rsvp::Rsvp>),
+}
+
+impl Protocol {
+    /// Index of the flow that its messages are counted under.
+    #[must_use]
+    pub fn flow(&self) -> u32 {
+        match self {
+            Self::Rsvp(its) => its.config.flow,
+        }
+    }
+
+    /// Begins at time 0.
+    pub fn start(&mut self, plane: &mut dyn Plane) {
+        match self {
+            Self::Rsvp(its) => its.start(plane),
+        }
+    }
+
+    /// When it wants to be woken next; `NEVER` if not.
+    #[must_use]
+    pub fn due(&self) -> Time {
+        match self {
+            Self::Rsvp(its) => its.due(),
+        }
+    }
+
+    /// Does what is due now.
+    pub fn wake(&mut self, plane: &mut dyn Plane) {
+        match self {
+            Self::Rsvp(its) => its.wake(plane),
+        }
+    }
+
+    /// A message has come over `link` to the node at its far end.
+    pub fn receive(&mut self, link: u32, message: Message, plane: &mut dyn Plane) {
+        match (self, message) {
+            (Self::Rsvp(its), Message::Rsvp(message)) => its.receive(link, message, plane),
+        }
+    }
+
+    /// The node notices that a link it is at has gone down or come up.
+    pub fn link_changed(&mut self, node: u32, link: u32, down: bool, plane: &mut dyn Plane) {
+        match self {
+            Self::Rsvp(its) => its.link_changed(node, link, down, plane),
+        }
+    }
+
+    /// Checks what must hold at the end of a run.
+    ///
+    /// # Errors
+    /// What does not.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Rsvp(its) => its.check(),
+        }
+    }
+}
+
+/// IPv4 address of a node: 10.x.y.z, the last octet neither 0 nor 255.
+#[must_use]
+pub fn address(node: u32) -> [u8; 4] {
+    let (rest, last) = (node / 254, node % 254 + 1);
+    [10, (rest >> 8) as u8, rest as u8, last as u8]
+}

@@ -1,0 +1,173 @@
+//! Admission to a link by bandwidth and priority, and who is preempted.
+//!
+//! Source: RFC 3209 section 4.7.1 (setup and holding priority), RFC 2205 section 1.3 and RFC 3209
+//! section 2.4.2 (shared explicit: paths of one session share, so the largest of them counts, not
+//! the sum), RFC 4829 section 3 (victims: the weakest holding priority first, then the fewest).
+//! Differs: a session shares on a link where it is not routed at all only what it holds there.
+//! Absent: class types (RFC 4124).
+
+use super::message::Key;
+use std::collections::BTreeMap;
+
+/// What is reserved on a link.
+#[derive(Clone, Debug, Default)]
+pub struct Pool {
+    capacity: u64,
+    /// Holding priority and bandwidth of each path of each session [bit/s].
+    held: BTreeMap<u32, BTreeMap<u16, (u8, u64)>>,
+    /// The same, summed over sessions by their holding priority.
+    reserved: [u64; 8],
+}
+
+/// What a session counts for: its strongest priority and its largest bandwidth.
+fn share(paths: &BTreeMap<u16, (u8, u64)>) -> (usize, u64) {
+    let priority = paths.values().map(|path| path.0).min().unwrap_or(7);
+    (usize::from(priority), paths.values().map(|path| path.1).max().unwrap_or(0))
+}
+
+impl Pool {
+    /// Nothing reserved of a capacity [bit/s].
+    #[must_use]
+    pub fn new(capacity: u64) -> Self {
+        Self { capacity, ..Self::default() }
+    }
+
+    /// Bandwidth that a request of this setup priority could have: what is held at this priority
+    /// or a stronger one is out of its reach [bit/s].
+    #[must_use]
+    pub fn unreserved(&self, setup: u8) -> u64 {
+        let out: u64 = self.reserved[..=usize::from(setup)].iter().sum();
+        self.capacity.saturating_sub(out)
+    }
+
+    /// The same at each of the eight priorities.
+    #[must_use]
+    pub fn by_priority(&self) -> [u64; 8] {
+        std::array::from_fn(|priority| self.unreserved(priority as u8))
+    }
+
+    /// All that is reserved [bit/s].
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.reserved.iter().sum()
+    }
+
+    /// Bandwidth that a session holds here [bit/s].
+    #[must_use]
+    pub fn of(&self, session: u32) -> u64 {
+        self.held.get(&session).map_or(0, |paths| share(paths).1)
+    }
+
+    /// Bandwidth a path would add to what its session holds [bit/s].
+    #[must_use]
+    pub fn added(&self, key: Key, bandwidth: u64) -> u64 {
+        bandwidth.saturating_sub(self.of(key.session))
+    }
+
+    /// Whether a path fits, if the weaker ones give way.
+    #[must_use]
+    pub fn admits(&self, key: Key, setup: u8, bandwidth: u64) -> bool {
+        // What the session holds already counts for it, wherever it stands by priority.
+        let own = self.held.get(&key.session).map_or((7, 0), share);
+        let free = self.unreserved(setup) + if own.0 <= usize::from(setup) { own.1 } else { 0 };
+        bandwidth <= free
+    }
+
+    /// Sessions that must give way for a path that is admitted, the weakest first.
+    #[must_use]
+    pub fn victims(&self, key: Key, setup: u8, bandwidth: u64) -> Vec<u32> {
+        let mut lacking =
+            (self.total() + self.added(key, bandwidth)).saturating_sub(self.capacity);
+        let mut weaker: Vec<(usize, u64, u32)> = self
+            .held
+            .iter()
+            .filter(|(session, _)| **session != key.session)
+            .map(|(session, paths)| (share(paths).0, share(paths).1, *session))
+            .filter(|each| each.0 > usize::from(setup) && each.1 > 0)
+            .collect();
+        weaker.sort_by_key(|each| (std::cmp::Reverse(each.0), std::cmp::Reverse(each.1), each.2));
+        let mut victims = Vec::new();
+        for (_, bandwidth, session) in weaker {
+            if lacking == 0 {
+                break;
+            }
+            lacking = lacking.saturating_sub(bandwidth);
+            victims.push(session);
+        }
+        victims
+    }
+
+    /// Reserves for a path, or changes what it has.
+    pub fn reserve(&mut self, key: Key, hold: u8, bandwidth: u64) {
+        self.change(key.session, |paths| {
+            paths.insert(key.lsp, (hold, bandwidth));
+        });
+    }
+
+    /// Gives back what a path has.
+    pub fn release(&mut self, key: Key) {
+        self.change(key.session, |paths| {
+            paths.remove(&key.lsp);
+        });
+    }
+
+    fn change(&mut self, session: u32, with: impl FnOnce(&mut BTreeMap<u16, (u8, u64)>)) {
+        let paths = self.held.entry(session).or_default();
+        let before = share(paths);
+        with(paths);
+        let after = share(paths);
+        if paths.is_empty() {
+            self.held.remove(&session);
+        }
+        self.reserved[before.0] -= before.1;
+        self.reserved[after.0] += after.1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(session: u32, lsp: u16) -> Key {
+        Key { session, lsp }
+    }
+
+    /// 100 with 60 held: the second path of the session at 70 counts 70, not 130; when the first
+    /// goes 70 stay, and nothing is left when both have gone.
+    #[test]
+    fn rfc3209_s2_4_2_paths_of_a_session_share_the_larger_of_them() {
+        let mut pool = Pool::new(100);
+        pool.reserve(key(1, 1), 3, 60);
+        assert!(pool.admits(key(1, 2), 7, 70));
+        assert!(!pool.admits(key(2, 1), 7, 70));
+        pool.reserve(key(1, 2), 3, 70);
+        assert_eq!(pool.total(), 70);
+        pool.release(key(1, 1));
+        assert_eq!(pool.total(), 70);
+        pool.release(key(1, 2));
+        assert_eq!((pool.total(), pool.by_priority()), (0, [100; 8]));
+    }
+
+    /// Held: 40 at 2, 30 at 5. A request of setup 2 is out of reach of the 40 and may take the 30:
+    /// 60; one of setup 5 sees 30, one of setup 1 all.
+    #[test]
+    fn rfc3209_s4_7_1_a_setup_priority_competes_with_weaker_holding_priorities_alone() {
+        let mut pool = Pool::new(100);
+        pool.reserve(key(1, 1), 2, 40);
+        pool.reserve(key(2, 1), 5, 30);
+        assert_eq!(pool.by_priority(), [100, 100, 60, 60, 60, 30, 30, 30]);
+        assert!(pool.admits(key(3, 1), 4, 60));
+        assert_eq!(pool.victims(key(3, 1), 4, 60), [2]);
+        assert!(pool.victims(key(3, 1), 4, 30).is_empty());
+    }
+
+    /// Capacity 30: gold 20 at 2 and bronze 10 at 6 are held. A request of 20 at setup 1 lacks 20:
+    /// the weakest priority goes first, bronze, then gold.
+    #[test]
+    fn rfc4829_s3_the_weakest_holding_priority_gives_way_first() {
+        let mut pool = Pool::new(30);
+        pool.reserve(key(0, 1), 2, 20);
+        pool.reserve(key(1, 1), 6, 10);
+        assert_eq!(pool.victims(key(2, 1), 1, 20), [1, 0]);
+    }
+}

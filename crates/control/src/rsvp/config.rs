@@ -1,0 +1,181 @@
+//! RSVP-TE in the compiled network.
+
+use serde::{Deserialize, Serialize};
+
+/// Signalling of the whole network.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Flow that its messages are counted under.
+    pub flow: u32,
+    /// Mean time between refreshes, R of RFC 2205 section 3.7 [ns, > 0].
+    pub refresh_ns: u64,
+    /// K of RFC 2205 section 3.7: refreshes that may be lost [>= 1].
+    pub multiplier: u32,
+    /// Time a node takes for each message, one at a time [ns].
+    pub processing_ns: u64,
+    /// Reliable delivery (RFC 2961 section 6): first interval before a message is sent again
+    /// [ns]; none = messages are sent once.
+    pub resend_ns: Option<u64>,
+    /// Times a message is sent without being acknowledged [>= 1].
+    pub resend_limit: u32,
+    /// Summary refresh (RFC 2961 section 5) in place of full messages; needs `resend_ns`.
+    pub summary: bool,
+    /// Interval of hellos (RFC 3209 section 5) [ns]; none = there are none.
+    pub hello_ns: Option<u64>,
+    /// From an error to the next attempt of the head [ns].
+    pub retry_ns: u64,
+    /// Routes a head tries at once, each around the links that refused (crankback) [>= 1].
+    pub attempts: u32,
+    /// From a change of a link to its news in the databases of all heads [ns].
+    pub flooding_ns: u64,
+    /// A path that is moved is set up anew before the old one is torn down.
+    pub make_before_break: bool,
+    /// From the use of the new path to the tear of the old one [ns].
+    pub cleanup_ns: u64,
+    /// Preempted paths are moved before they are torn down (RFC 5712); for how long they may
+    /// stay [ns]; none = hard preemption.
+    pub soft_ns: Option<u64>,
+    /// Interval at which heads look for better routes [ns].
+    pub reoptimise_ns: Option<u64>,
+    /// Packets of a path that is down are discarded; else IP routing takes them.
+    pub discard: bool,
+    /// Bandwidth that may be reserved, by link [bit/s].
+    pub reservable: Vec<u64>,
+    /// Paths that are set up, by index.
+    pub sessions: Vec<Session>,
+    /// What operators do, in order of time.
+    #[serde(default)]
+    pub orders: Vec<Order>,
+    /// Requests that come at random.
+    #[serde(default)]
+    pub requests: Vec<Requests>,
+}
+
+/// A path that is signalled.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Session {
+    /// Its name.
+    pub name: String,
+    /// Index of the path.
+    pub path: u32,
+    /// Reserved bandwidth [bit/s].
+    pub bandwidth_bit_s: u64,
+    /// Setup priority [0..8], 0 is the strongest.
+    pub setup: u8,
+    /// Holding priority [0..=setup].
+    pub hold: u8,
+    /// When its head begins; none = when an order says so [ns].
+    pub start_ns: Option<u64>,
+    /// Whether the head computes routes; else it only uses the first one and those it is given.
+    pub dynamic: bool,
+    /// Links of its first route.
+    pub route: Vec<u32>,
+    /// What the nodes of the first route do with it, from head to tail.
+    pub hops: Vec<Hop>,
+    /// Classes that ride it, bound at the head while it is up.
+    pub classes: Vec<Binding>,
+    /// It is one hop to the TTL of what it carries.
+    pub pipe: bool,
+    /// `DiffServ` of its label where it is put on, and taken off.
+    pub diffserv: [Option<u32>; 2],
+    /// Links of the first route whose failure the node before repairs (RFC 4090).
+    #[serde(default)]
+    pub protected: Vec<u32>,
+    /// Automatic bandwidth.
+    #[serde(default)]
+    pub auto_bandwidth: Option<AutoBandwidth>,
+}
+
+/// A node of a first route.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hop {
+    /// Incoming label; none: no label, or implicit null at the tail.
+    pub label: Option<u32>,
+    /// Its forwarding entry: index into the network's `nhlfe`.
+    pub entry: Option<u32>,
+}
+
+/// A forwarding equivalence class at the head.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Binding {
+    /// Class.
+    pub fec: u16,
+    /// DSCPs; empty = all.
+    pub dscps: Vec<u8>,
+}
+
+/// Automatic bandwidth (the words of RFC 8733).
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AutoBandwidth {
+    /// Interval of samples [ns, > 0].
+    pub sample_ns: u64,
+    /// Interval of adjustments [ns, >= `sample_ns`].
+    pub adjust_ns: u64,
+    /// Least change that is signalled, as a share of the reservation.
+    pub threshold: f64,
+    /// Least bandwidth [bit/s].
+    pub minimum_bit_s: u64,
+    /// Largest bandwidth [bit/s].
+    pub maximum_bit_s: u64,
+}
+
+/// Something an operator does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// When [ns].
+    pub at_ns: u64,
+    /// Session: index into `sessions`.
+    pub session: u32,
+    /// What.
+    pub action: Action,
+}
+
+/// What operators do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Action {
+    /// Sets the path up.
+    SetUp {},
+    /// Tears it down.
+    Tear {},
+    /// Moves it.
+    Move {
+        /// Links of the new route; none = the shortest one that has room.
+        route: Option<Vec<u32>>,
+    },
+    /// Reserves another bandwidth.
+    Resize {
+        /// Bandwidth [bit/s].
+        bandwidth_bit_s: u64,
+    },
+}
+
+/// A random process of requests.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requests {
+    /// Its name.
+    pub name: String,
+    /// First node.
+    pub head: u32,
+    /// Last node.
+    pub tail: u32,
+    /// Bandwidth of each [bit/s].
+    pub bandwidth_bit_s: u64,
+    /// Setup priority.
+    pub setup: u8,
+    /// Holding priority.
+    pub hold: u8,
+    /// Mean time between requests, exponential [ns, > 0].
+    pub every_ns: u64,
+    /// Mean time a path is held, exponential [ns, > 0].
+    pub holding_ns: u64,
+    /// Links of their route; none = the shortest one that has room.
+    pub route: Option<Vec<u32>>,
+}

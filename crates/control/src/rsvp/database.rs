@@ -1,0 +1,96 @@
+//! The traffic engineering database of the heads, and constrained shortest paths over it.
+//!
+//! Source: RFC 3630 section 2.5.8 (unreserved bandwidth at eight priorities), RFC 2702 section 5.2
+//! (prune, then Dijkstra). Ties: metric, then hops, then the order of nodes.
+//! Differs: all heads share one database, which is behind the links by the flooding time.
+//! Absent: colours, delay and shared risks; a route that needs them is given, not computed.
+
+use super::admission::Pool;
+use crate::Line;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, BTreeSet};
+use std::sync::Arc;
+
+/// What is known of the links.
+#[derive(Clone, Debug)]
+pub(super) struct Database {
+    up: Vec<bool>,
+    unreserved: Vec<[u64; 8]>,
+}
+
+/// What a route must have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    pub ends: (u32, u32),
+    pub bandwidth: u64,
+    pub setup: u8,
+    /// Links that have refused.
+    pub avoid: &'a BTreeSet<u32>,
+    /// Links where the session holds this bandwidth already.
+    pub own: (&'a [u32], u64),
+}
+
+impl Database {
+    pub fn new(pools: &[Pool]) -> Self {
+        let unreserved = pools.iter().map(Pool::by_priority).collect();
+        Self { up: vec![true; pools.len()], unreserved }
+    }
+
+    /// Takes in news of a link: of its state alone, or of its reservations.
+    pub fn learn(&mut self, link: u32, up: Option<bool>, unreserved: [u64; 8]) {
+        match up {
+            Some(up) => self.up[link as usize] = up,
+            None => self.unreserved[link as usize] = unreserved,
+        }
+    }
+
+    fn fits(&self, link: u32, wanted: &Wanted<'_>) -> bool {
+        let (links, held) = wanted.own;
+        let own = if links.contains(&link) { held } else { 0 };
+        let free = self.unreserved[link as usize][usize::from(wanted.setup)] + own;
+        self.up[link as usize] && free >= wanted.bandwidth && !wanted.avoid.contains(&link)
+    }
+
+    /// Metric of a route, if its links are up, as far as is known.
+    pub fn metric(&self, lines: &[Line], route: &[u32]) -> Option<u64> {
+        let up = route.iter().all(|link| self.up[*link as usize]);
+        up.then(|| route.iter().map(|link| lines[*link as usize].metric).sum())
+    }
+
+    /// Links of the shortest route that fits.
+    pub fn route(&self, lines: &[Line], wanted: &Wanted<'_>) -> Option<Arc<[u32]>> {
+        let nodes = lines.iter().map(|line| line.from.max(line.to) + 1).max().unwrap_or(0);
+        let mut outgoing: Vec<Vec<u32>> = vec![Vec::new(); nodes as usize];
+        for (link, line) in (0..).zip(lines) {
+            if line.reverse.is_some() && self.fits(link, wanted) {
+                outgoing[line.from as usize].push(link);
+            }
+        }
+        let (head, tail) = wanted.ends;
+        let mut best = vec![(u64::MAX, u32::MAX, u32::MAX); nodes as usize];
+        best[head as usize] = (0, 0, u32::MAX);
+        let mut open = BinaryHeap::from([Reverse((0u64, 0u32, head))]);
+        while let Some(Reverse((metric, hops, node))) = open.pop() {
+            if (metric, hops) > (best[node as usize].0, best[node as usize].1) {
+                continue;
+            }
+            for &link in &outgoing[node as usize] {
+                let line = &lines[link as usize];
+                let there = (metric + line.metric, hops + 1);
+                let known = &mut best[line.to as usize];
+                if there < (known.0, known.1) {
+                    *known = (there.0, there.1, link);
+                    open.push(Reverse((there.0, there.1, line.to)));
+                }
+            }
+        }
+        let (mut node, mut route) = (tail, Vec::new());
+        while node != head {
+            let link = best[node as usize].2;
+            route.push(lines.get(link as usize).map(|_| link)?);
+            node = lines[link as usize].from;
+        }
+        route.reverse();
+        Some(route.into())
+    }
+}

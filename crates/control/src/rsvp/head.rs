@@ -1,0 +1,453 @@
+//! What the first node of a path does: routes, attempts, moves, bandwidth, requests.
+//!
+//! Source: RFC 3209 section 2.5 and 4.6.4 (make before break: another LSP ID in the same session),
+//! RFC 4920 section 3 (crankback: another route around the link that refused), RFC 8733 (words of
+//! automatic bandwidth).
+//! Differs: crankback is by the head alone; a head whose attempts have failed tries again after a
+//! set time, without end, but for requests, which are blocked then.
+
+use super::config::{Action, AutoBandwidth, Hop, Session};
+use super::database::Wanted;
+use super::message::{Error, Key, Kind, Message, Request, PREEMPTED, REPAIRED, SOFT_PREEMPTED};
+use super::{event, Rsvp, Timer};
+use crate::{Entry, Plane};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use trunkline_units::Time;
+
+/// A session as its head knows it.
+#[derive(Clone, Debug)]
+pub(super) struct Head {
+    name: Arc<str>,
+    ends: (u32, u32),
+    pub bandwidth: u64,
+    setup: u8,
+    hold: u8,
+    /// Path whose traffic it carries; requests carry none.
+    pub path: Option<u32>,
+    pub pipe: bool,
+    pub diffserv: [Option<u32>; 2],
+    pub hops: Vec<Hop>,
+    /// What the tail wants to be sent.
+    pub last_label: Option<u32>,
+    pub first: Arc<[u32]>,
+    pub protected: Vec<u32>,
+    classes: Vec<(u16, Vec<u8>)>,
+    dynamic: bool,
+    auto: Option<AutoBandwidth>,
+    /// Route it is to take; none = the shortest one that has room.
+    wanted: Option<Arc<[u32]>>,
+    active: Option<u16>,
+    pending: Option<u16>,
+    last: u16,
+    asked_at: Option<Time>,
+    tries: u32,
+    avoid: BTreeSet<u32>,
+    /// Entry for what comes while it is down.
+    closed: Option<u32>,
+    counted: (u64, u64),
+    departs_after: Option<u64>,
+    /// Process of requests that it came from.
+    pub process: Option<u32>,
+}
+
+impl Head {
+    pub fn of(session: &Session) -> Self {
+        let first: Arc<[u32]> = session.route.clone().into();
+        Self {
+            name: session.name.as_str().into(),
+            ends: (0, 0),
+            bandwidth: session.bandwidth_bit_s,
+            setup: session.setup,
+            hold: session.hold,
+            path: Some(session.path),
+            pipe: session.pipe,
+            diffserv: session.diffserv,
+            hops: session.hops.clone(),
+            last_label: session.hops.last().and_then(|hop| hop.label),
+            protected: session.protected.clone(),
+            classes: session.classes.iter().map(|it| (it.fec, it.dscps.clone())).collect(),
+            dynamic: session.dynamic,
+            auto: session.auto_bandwidth,
+            wanted: Some(first.clone()),
+            first,
+            active: None,
+            pending: None,
+            last: 0,
+            asked_at: None,
+            tries: 0,
+            avoid: BTreeSet::new(),
+            closed: None,
+            counted: (0, 0),
+            departs_after: None,
+            process: None,
+        }
+    }
+
+    fn key(session: u32, lsp: u16) -> Key {
+        Key { session, lsp }
+    }
+}
+
+impl Rsvp {
+    fn ends(&self, session: u32) -> (u32, u32) {
+        let head = &self.heads[session as usize];
+        match (head.first.first(), head.first.last()) {
+            (Some(first), Some(last)) => {
+                (self.lines[*first as usize].from, self.lines[*last as usize].to)
+            }
+            _ => head.ends,
+        }
+    }
+
+    /// A head begins to set a path up, or tries again.
+    pub(super) fn begin(&mut self, session: u32, plane: &mut dyn Plane) {
+        let node = self.ends(session).0;
+        let head = &mut self.heads[session as usize];
+        if head.pending.is_some() {
+            return;
+        }
+        if head.asked_at.is_none() {
+            head.asked_at = Some(plane.now());
+            let key = Head::key(session, head.last + 1);
+            plane.note(self.note(event::ASKED, key, (node, None), None));
+            self.shut(session, plane);
+        }
+        self.attempt(session, plane);
+    }
+
+    /// Sends the first Path of another LSP of a session.
+    fn attempt(&mut self, session: u32, plane: &mut dyn Plane) {
+        let ends = self.ends(session);
+        let Some(route) = self.choose(session) else {
+            let key = Head::key(session, self.heads[session as usize].last + 1);
+            plane.note(self.note(event::NO_ROUTE, key, (ends.0, None), None));
+            return self.fail(session, plane);
+        };
+        let head = &mut self.heads[session as usize];
+        head.last += 1;
+        head.pending = Some(head.last);
+        let key = Head::key(session, head.last);
+        let request = Arc::new(Request {
+            route,
+            head: ends.0,
+            tail: ends.1,
+            bandwidth: head.bandwidth,
+            setup: head.setup,
+            hold: head.hold,
+            name: head.name.clone(),
+        });
+        let link = request.route[0];
+        if let Some(error) = self.objection(ends.0, link, key, &request) {
+            return self.on_error_at_head(key, error, link, plane);
+        }
+        self.open(ends.0, key, request.clone(), 0, plane.now());
+        self.send(link, Message::of(Kind::Path, key, request, 1), plane);
+    }
+
+    /// Route of the next attempt.
+    fn choose(&self, session: u32) -> Option<Arc<[u32]>> {
+        let head = &self.heads[session as usize];
+        if let Some(route) = head.wanted.as_ref().filter(|_| head.tries == 0 || !head.dynamic) {
+            return Some(route.clone());
+        }
+        let own = self.route_of(session);
+        let held = self.held(session);
+        let links = own.as_deref().unwrap_or(&[]);
+        let Head { bandwidth, setup, avoid, .. } = head;
+        let (ends, own) = (self.ends(session), (links, held));
+        let wanted =
+            Wanted { ends, bandwidth: *bandwidth, setup: *setup, avoid, own };
+        self.database.route(&self.lines, &wanted)
+    }
+
+    /// Route of the LSP in use.
+    fn route_of(&self, session: u32) -> Option<Arc<[u32]>> {
+        let key = Head::key(session, self.heads[session as usize].active?);
+        let state = self.states.get(&(self.ends(session).0, key))?;
+        Some(state.request.route.clone())
+    }
+
+    fn held(&self, session: u32) -> u64 {
+        let active = self.heads[session as usize].active;
+        let key = active.map(|lsp| (self.ends(session).0, Head::key(session, lsp)));
+        key.and_then(|key| self.states.get(&key)).map_or(0, |state| state.request.bandwidth)
+    }
+
+    /// The head's attempts have failed for now.
+    fn fail(&mut self, session: u32, plane: &mut dyn Plane) {
+        let (node, retry) = (self.ends(session).0, self.config.retry_ns);
+        let held = self.held(session);
+        let head = &mut self.heads[session as usize];
+        head.avoid.clear();
+        head.pending = None;
+        if head.path.is_none() {
+            let key = Head::key(session, head.last);
+            plane.note(self.note(event::BLOCKED, key, (node, None), None));
+            return;
+        }
+        if head.active.is_some() {
+            // What is in use stays; a wish that cannot be had is dropped.
+            head.asked_at = None;
+            head.bandwidth = held;
+            return;
+        }
+        // The first route has its turn again.
+        head.tries = 0;
+        self.timers.set(plane.now() + retry, Timer::Attempt(session));
+    }
+
+    /// The head hears of an error.
+    pub(super) fn on_error_at_head(
+        &mut self,
+        key: Key,
+        error: Error,
+        link: u32,
+        plane: &mut dyn Plane,
+    ) {
+        let (session, node) = (key.session, self.ends(key.session).0);
+        let said = u64::from(error.0) << 16 | u64::from(error.1);
+        let (attempts, make) = (self.config.attempts, self.config.make_before_break);
+        let head = &mut self.heads[session as usize];
+        if head.pending == Some(key.lsp) {
+            head.pending = None;
+            head.tries += 1;
+            head.avoid.insert(link);
+            let again = head.tries < attempts && (head.dynamic || head.path.is_none());
+            plane.note(self.note(event::REFUSED, key, (node, Some(link)), Some(said)));
+            self.tear(key, plane);
+            return if again { self.attempt(session, plane) } else { self.fail(session, plane) };
+        }
+        if head.active != Some(key.lsp) {
+            return;
+        }
+        head.avoid.insert(link);
+        head.tries = 1;
+        if error == REPAIRED || error == SOFT_PREEMPTED && make {
+            return if self.heads[session as usize].dynamic { self.begin(session, plane) };
+        }
+        self.go_down(key, said, plane);
+        if error == PREEMPTED && self.heads[session as usize].path.is_none() {
+            return;
+        }
+        self.begin(session, plane);
+    }
+
+    /// The LSP in use is no more.
+    fn go_down(&mut self, key: Key, value: u64, plane: &mut dyn Plane) {
+        let node = self.ends(key.session).0;
+        self.heads[key.session as usize].active = None;
+        plane.note(self.note(event::DOWN, key, (node, None), Some(value)));
+        self.tear(key, plane);
+    }
+
+    /// The Resv of an LSP has reached the head.
+    pub(super) fn on_up(&mut self, key: Key, plane: &mut dyn Plane) {
+        let (node, now) = (self.ends(key.session).0, plane.now());
+        let head = &mut self.heads[key.session as usize];
+        if head.pending != Some(key.lsp) {
+            return;
+        }
+        let latency = head.asked_at.take().map(|at| now - at);
+        let before = head.active.replace(key.lsp);
+        (head.pending, head.tries) = (None, 0);
+        head.avoid.clear();
+        let event = if before.is_some() { event::MOVED } else { event::UP };
+        let (holding, cleanup) = (head.departs_after.take(), self.config.cleanup_ns);
+        self.bind(key, plane);
+        plane.note(self.note(event, key, (node, None), latency));
+        if let Some(before) = before {
+            let old = Head::key(key.session, before);
+            self.timers.set(now + cleanup, Timer::Cleanup(old));
+        }
+        if let Some(holding) = holding {
+            self.timers.set(now + holding, Timer::Departure(key.session));
+        }
+    }
+
+    /// Sends the classes of a session into one of its LSPs.
+    fn bind(&mut self, key: Key, plane: &mut dyn Plane) {
+        let node = self.ends(key.session).0;
+        let Some(state) = self.states.get(&(node, key)) else { return };
+        let Some((entry, _)) = state.entry else { return };
+        let head = &mut self.heads[key.session as usize];
+        for (fec, dscps) in &head.classes {
+            plane.bind_class(node, *fec, dscps, Some(entry));
+        }
+        if let Some(closed) = head.closed.take() {
+            plane.withdraw(closed);
+        }
+    }
+
+    /// An LSP has lost its entry at the head: its classes go elsewhere, if they rode it.
+    pub(super) fn unbind(&mut self, key: Key, plane: &mut dyn Plane) {
+        let session = key.session;
+        let rides = self.heads[session as usize].active;
+        if rides.is_none() || rides == Some(key.lsp) {
+            self.shut(session, plane);
+        }
+    }
+
+    /// What a session carries has no LSP: it is discarded, or IP routing has it.
+    fn shut(&mut self, session: u32, plane: &mut dyn Plane) {
+        let node = self.ends(session).0;
+        let head = &mut self.heads[session as usize];
+        let Some(path) = head.path.filter(|_| head.active.is_none()) else { return };
+        if self.config.discard && head.closed.is_none() && !head.classes.is_empty() {
+            let entry = Entry { closed: true, path, ..Entry::default() };
+            head.closed = Some(plane.install(entry));
+        }
+        for (fec, dscps) in &head.classes {
+            plane.bind_class(node, *fec, dscps, head.closed);
+        }
+    }
+
+    /// Takes an LSP down from its head on.
+    pub(super) fn tear(&mut self, key: Key, plane: &mut dyn Plane) {
+        let node = self.ends(key.session).0;
+        self.on_path_tear(node, key, plane);
+    }
+
+    /// A path is no longer wanted.
+    pub(super) fn give_up(&mut self, session: u32, plane: &mut dyn Plane) {
+        let node = self.ends(session).0;
+        let head = &mut self.heads[session as usize];
+        let both = [head.active.take(), head.pending.take()];
+        head.asked_at = None;
+        for lsp in both.into_iter().flatten() {
+            let key = Head::key(session, lsp);
+            plane.note(self.note(event::TORN, key, (node, None), None));
+            self.tear(key, plane);
+        }
+    }
+
+    /// Another LSP in place of the one in use: made before that is broken, or after.
+    fn replace(&mut self, session: u32, plane: &mut dyn Plane) {
+        let head = &mut self.heads[session as usize];
+        head.tries = 0;
+        if let (Some(lsp), false) = (head.active, self.config.make_before_break) {
+            self.go_down(Head::key(session, lsp), 0, plane);
+        }
+        self.begin(session, plane);
+    }
+
+    /// Does what an operator says.
+    pub(super) fn obey(&mut self, index: u32, plane: &mut dyn Plane) {
+        let order = self.config.orders[index as usize].clone();
+        let session = order.session;
+        let current = self.route_of(session);
+        let head = &mut self.heads[session as usize];
+        match order.action {
+            Action::SetUp {} => self.begin(session, plane),
+            Action::Tear {} => self.give_up(session, plane),
+            Action::Move { route } => {
+                head.wanted = route.map(Into::into);
+                head.dynamic |= head.wanted.is_none();
+                self.replace(session, plane);
+            }
+            Action::Resize { bandwidth_bit_s } => {
+                head.bandwidth = bandwidth_bit_s;
+                head.wanted = current.or_else(|| head.wanted.take());
+                self.replace(session, plane);
+            }
+        }
+    }
+
+    pub(super) fn await_reoptimisation(&mut self, session: u32, now: Time) {
+        if let Some(interval) = self.config.reoptimise_ns {
+            self.timers.set(now + interval, Timer::Reoptimise(session));
+        }
+    }
+
+    /// Moves a path if there is a shorter route for it.
+    pub(super) fn reoptimise(&mut self, session: u32, plane: &mut dyn Plane) {
+        self.await_reoptimisation(session, plane.now());
+        let head = &mut self.heads[session as usize];
+        if !head.dynamic || head.active.is_none() || head.pending.is_some() {
+            return;
+        }
+        let wanted = head.wanted.take();
+        let found = self.choose(session);
+        let metric = |route: &[u32]| self.database.metric(&self.lines, route);
+        let now = self.route_of(session).and_then(|route| metric(&route));
+        let better = found.as_deref().and_then(metric);
+        if better.is_some_and(|better| now.is_none_or(|now| better < now)) {
+            self.heads[session as usize].wanted = found;
+            return self.replace(session, plane);
+        }
+        self.heads[session as usize].wanted = wanted;
+    }
+
+    pub(super) fn await_sample(&mut self, session: u32, now: Time) {
+        if let Some(auto) = self.heads[session as usize].auto {
+            self.timers.set(now + auto.sample_ns, Timer::Sample(session));
+        }
+    }
+
+    /// Takes a sample of the load and, at the end of an interval, asks for the largest of them.
+    pub(super) fn sample(&mut self, session: u32, plane: &mut dyn Plane) {
+        self.await_sample(session, plane.now());
+        let current = self.route_of(session);
+        let head = &mut self.heads[session as usize];
+        let (Some(auto), Some(path)) = (head.auto, head.path) else { return };
+        let bytes = plane.path_bytes(path);
+        // The counter begins again at the end of the warm-up.
+        let new = bytes.checked_sub(head.counted.0).unwrap_or(bytes);
+        let rate = (u128::from(new) * 8_000_000_000 / u128::from(auto.sample_ns)) as u64;
+        head.counted = (bytes, head.counted.1.max(rate));
+        if plane.now() % auto.adjust_ns >= auto.sample_ns || head.active.is_none() {
+            return;
+        }
+        let load = std::mem::take(&mut head.counted.1);
+        let wanted = load.clamp(auto.minimum_bit_s, auto.maximum_bit_s);
+        let change = wanted.abs_diff(head.bandwidth) as f64;
+        if change > 0.0 && change >= auto.threshold * head.bandwidth as f64 {
+            head.bandwidth = wanted;
+            head.wanted = current;
+            self.replace(session, plane);
+        }
+    }
+
+    pub(super) fn await_request(&mut self, index: usize, now: Time) {
+        let mean = self.config.requests[index].every_ns as f64;
+        let span = self.arrivals[index][0].exponential(mean) as u64;
+        self.timers.set(now + span.max(1), Timer::Arrival(index as u32));
+    }
+
+    /// A request comes: a session of its own that ends after its holding time.
+    pub(super) fn request(&mut self, index: u32, plane: &mut dyn Plane) {
+        self.await_request(index as usize, plane.now());
+        let its = &self.config.requests[index as usize];
+        let holding = self.arrivals[index as usize][1].exponential(its.holding_ns as f64) as u64;
+        let route: Option<Arc<[u32]>> = its.route.clone().map(Into::into);
+        self.heads.push(Head {
+            name: its.name.as_str().into(),
+            ends: (its.head, its.tail),
+            bandwidth: its.bandwidth_bit_s,
+            setup: its.setup,
+            hold: its.hold,
+            path: None,
+            pipe: false,
+            diffserv: [None; 2],
+            hops: Vec::new(),
+            last_label: None,
+            first: Arc::new([]),
+            protected: Vec::new(),
+            classes: Vec::new(),
+            dynamic: route.is_none(),
+            auto: None,
+            wanted: route,
+            active: None,
+            pending: None,
+            last: 0,
+            asked_at: None,
+            tries: 0,
+            avoid: BTreeSet::new(),
+            closed: None,
+            counted: (0, 0),
+            departs_after: Some(holding.max(1)),
+            process: Some(index),
+        });
+        self.begin(self.heads.len() as u32 - 1, plane);
+    }
+}

@@ -1,0 +1,331 @@
+//! RSVP-TE: label-switched paths set up, kept, moved and torn down by messages.
+//!
+//! Source: RFC 2205 (messages, soft state), RFC 3209 (labels, explicit routes, priorities, shared
+//! explicit style, hello), RFC 2961 (message identifiers, resends, summary refresh), RFC 4090
+//! section 6.5 (what the head is told of a local repair), RFC 4920 (crankback), RFC 5712 (soft
+//! preemption).
+//! `state.rs` is what every node does, `head.rs` what a first node adds, `neighbour.rs` what passes
+//! between neighbours alone, `database.rs` the routes; `message.rs` the octets.
+//! Absent: multicast, styles but shared explicit, ResvConf, bundles, Path messages through a bypass
+//! (a repaired path keeps its state for its lifetime, in which the head moves it).
+
+pub mod admission;
+pub mod config;
+mod database;
+mod head;
+pub mod message;
+mod neighbour;
+mod state;
+
+pub use config::Config;
+pub use message::{Kind, Message, KINDS};
+
+use crate::timers::Timers;
+use crate::{Line, Outgoing, Plane, Row};
+use admission::Pool;
+use database::Database;
+use head::Head;
+use message::{Key, Request};
+use neighbour::Neighbours;
+use state::State;
+use std::collections::{BTreeMap, BTreeSet};
+use trunkline_units::{Span, Stream, Time};
+
+/// Events of the table `signalling`, by number.
+pub const EVENTS: [&str; 13] = [
+    "asked", "up", "down", "moved", "torn", "refused", "no-route", "blocked", "preempted",
+    "soft-preempted", "repaired", "timed-out", "lost",
+];
+pub(crate) mod event {
+    pub const ASKED: u8 = 0;
+    pub const UP: u8 = 1;
+    pub const DOWN: u8 = 2;
+    pub const MOVED: u8 = 3;
+    pub const TORN: u8 = 4;
+    pub const REFUSED: u8 = 5;
+    pub const NO_ROUTE: u8 = 6;
+    pub const BLOCKED: u8 = 7;
+    pub const PREEMPTED: u8 = 8;
+    pub const SOFT_PREEMPTED: u8 = 9;
+    pub const REPAIRED: u8 = 10;
+    pub const TIMED_OUT: u8 = 11;
+    pub const LOST: u8 = 12;
+}
+
+/// Bytes of an IP header, and of the router alert option (RFC 2113).
+const IP_BYTES: u16 = 20;
+const ALERT_BYTES: u16 = 4;
+/// First label that nodes give out while the run goes on; what is compiled lies below.
+const FIRST_LABEL: u32 = 500_000;
+
+/// What is done at its time.
+#[derive(Clone, Debug)]
+enum Timer {
+    /// A node has handled a message.
+    Handle(u32, Box<Message>),
+    /// A node refreshes a path downstream or a reservation upstream.
+    Refresh(u32, Key, Kind),
+    /// A state may have died.
+    Expire(u32, Key, Kind),
+    /// A message has not been acknowledged.
+    Resend(u32, u32),
+    /// A node sends a summary refresh on a link.
+    Summary(u32),
+    /// A node sends a hello on a link.
+    Hello(u32),
+    /// The news of a link reaches the databases: whether it is up, and what it offers.
+    News(u32, Option<bool>, [u64; 8]),
+    /// A head begins, or tries again.
+    Attempt(u32),
+    /// An operator's order.
+    Order(u32),
+    /// The next request of a process comes.
+    Arrival(u32),
+    /// A path is no longer wanted.
+    Departure(u32),
+    /// An old path is torn down.
+    Cleanup(Key),
+    /// A preempted path has not been moved in time.
+    Overdue(u32, Key),
+    /// A head looks for a better route.
+    Reoptimise(u32),
+    /// A head takes a sample of its load.
+    Sample(u32),
+}
+
+/// Labels that a node gives out: the lowest free one.
+#[derive(Clone, Debug, Default)]
+struct Labels {
+    used: u32,
+    free: BTreeSet<u32>,
+}
+
+impl Labels {
+    fn take(&mut self) -> u32 {
+        self.free.pop_first().unwrap_or_else(|| {
+            self.used += 1;
+            FIRST_LABEL + self.used - 1
+        })
+    }
+}
+
+/// RSVP-TE on all nodes of a network.
+#[derive(Debug)]
+pub struct Rsvp {
+    /// Its parameters.
+    pub config: Config,
+    lines: Vec<Line>,
+    timers: Timers<Timer>,
+    /// When each node has handled what it was sent before.
+    busy: Vec<Time>,
+    random: Vec<Stream>,
+    labels: Vec<Labels>,
+    states: BTreeMap<(u32, Key), State>,
+    pools: Vec<Pool>,
+    /// Links that a node at their end knows to be down.
+    down: BTreeSet<(u32, u32)>,
+    heads: Vec<Head>,
+    database: Database,
+    neighbours: Neighbours,
+    /// Arrivals and holding times of each process of requests.
+    arrivals: Vec<[Stream; 2]>,
+}
+
+impl Rsvp {
+    /// Signalling of a network of `nodes` nodes and these links.
+    #[must_use]
+    pub fn new(config: Config, nodes: u32, lines: Vec<Line>, seed: u64) -> Self {
+        let pools: Vec<Pool> = config.reservable.iter().map(|its| Pool::new(*its)).collect();
+        let stream = |element: String, purpose: &str| Stream::new(seed, &element, purpose);
+        let arrivals = config.requests.iter().map(|its| {
+            let element = format!("requests[{}]", its.name);
+            [stream(element.clone(), "arrivals"), stream(element, "holding")]
+        });
+        Self {
+            arrivals: arrivals.collect(),
+            heads: config.sessions.iter().map(Head::of).collect(),
+            random: (0..nodes).map(|it| stream(format!("signalling[{it}]"), "refresh")).collect(),
+            timers: Timers::default(),
+            busy: vec![0; nodes as usize],
+            labels: vec![Labels::default(); nodes as usize],
+            states: BTreeMap::new(),
+            database: Database::new(&pools),
+            pools,
+            down: BTreeSet::new(),
+            neighbours: Neighbours::default(),
+            lines,
+            config,
+        }
+    }
+
+    /// Begins at time 0.
+    pub fn start(&mut self, plane: &mut dyn Plane) {
+        for (index, session) in (0..).zip(&self.config.sessions) {
+            if let Some(at) = session.start_ns {
+                self.timers.set(at, Timer::Attempt(index));
+            }
+        }
+        for (index, order) in (0..).zip(&self.config.orders) {
+            self.timers.set(order.at_ns, Timer::Order(index));
+        }
+        for index in 0..self.config.requests.len() {
+            self.await_request(index, plane.now());
+        }
+        self.start_neighbours();
+        for session in 0..self.config.sessions.len() as u32 {
+            self.await_reoptimisation(session, plane.now());
+            self.await_sample(session, plane.now());
+        }
+    }
+
+    /// When the first timer is due.
+    #[must_use]
+    pub fn due(&self) -> Time {
+        self.timers.due()
+    }
+
+    /// Does what is due.
+    pub fn wake(&mut self, plane: &mut dyn Plane) {
+        while let Some(timer) = self.timers.pop(plane.now()) {
+            match timer {
+                Timer::Handle(link, message) => self.handle(link, *message, plane),
+                Timer::Refresh(node, key, kind) => self.refresh(node, key, kind, plane),
+                Timer::Expire(node, key, kind) => self.expire(node, key, kind, plane),
+                Timer::Resend(link, id) => self.resend(link, id, plane),
+                Timer::Summary(link) => self.summarise(link, plane),
+                Timer::Hello(link) => self.hello(link, plane),
+                Timer::News(link, up, unreserved) => self.database.learn(link, up, unreserved),
+                Timer::Attempt(session) => self.begin(session, plane),
+                Timer::Order(index) => self.obey(index, plane),
+                Timer::Arrival(index) => self.request(index, plane),
+                Timer::Departure(session) => self.give_up(session, plane),
+                Timer::Cleanup(key) => self.tear(key, plane),
+                Timer::Overdue(node, key) => self.overdue(node, key, plane),
+                Timer::Reoptimise(session) => self.reoptimise(session, plane),
+                Timer::Sample(session) => self.sample(session, plane),
+            }
+        }
+    }
+
+    /// A message has come over a link; the node handles one after the other.
+    pub fn receive(&mut self, link: u32, message: Message, plane: &mut dyn Plane) {
+        if self.config.processing_ns == 0 {
+            return self.handle(link, message, plane);
+        }
+        let busy = &mut self.busy[self.lines[link as usize].to as usize];
+        *busy = (*busy).max(plane.now()) + self.config.processing_ns;
+        self.timers.set(*busy, Timer::Handle(link, Box::new(message)));
+    }
+
+    fn handle(&mut self, link: u32, message: Message, plane: &mut dyn Plane) {
+        let node = self.lines[link as usize].to;
+        if !self.hear(link, &message, plane) {
+            return;
+        }
+        match message.kind {
+            Kind::Path => self.on_path(node, message, plane),
+            Kind::Resv => self.on_resv(node, message, plane),
+            Kind::PathErr => self.on_path_err(node, &message, plane),
+            Kind::ResvErr => self.on_resv_err(node, &message, plane),
+            Kind::PathTear => self.on_path_tear(node, message.key, plane),
+            Kind::ResvTear => self.on_resv_tear(node, message.key, plane),
+            Kind::Ack | Kind::Srefresh | Kind::Hello => {}
+        }
+    }
+
+    /// Sends a message on a link; one that changes state is sent again until it is acknowledged.
+    fn send(&mut self, link: u32, mut message: Message, plane: &mut dyn Plane) {
+        self.identify(link, &mut message, plane.now());
+        self.transmit(link, message, plane);
+    }
+
+    fn transmit(&self, link: u32, message: Message, plane: &mut dyn Plane) {
+        let Line { from, to, .. } = self.lines[link as usize];
+        let octets = message.octets(&self.lines, from, self.config.refresh_ns);
+        let alert = message.has_alert();
+        let ends = match &message.request {
+            Some(request) if alert => [request.head, request.tail],
+            _ => [from, to],
+        };
+        let header_bytes = IP_BYTES + if alert { ALERT_BYTES } else { 0 };
+        let kind = message.kind as u8;
+        let message = crate::Message::Rsvp(message);
+        plane.send(link, Outgoing { message, octets, header_bytes, ends, kind });
+    }
+
+    /// Sends a message about a path to the node before on its route.
+    fn send_up(&mut self, message: Message, plane: &mut dyn Plane) {
+        let Some(request) = &message.request else { return };
+        let link = self.lines[request.route[message.hop] as usize].reverse;
+        if let Some(link) = link {
+            self.send(link, message, plane);
+        }
+    }
+
+    /// Time to the next refresh: uniform in 0.5 R to 1.5 R (RFC 2205 section 3.7).
+    fn refresh_span(&mut self, node: u32) -> Span {
+        let mean = self.config.refresh_ns;
+        mean / 2 + self.random[node as usize].below(mean + 1)
+    }
+
+    /// Lifetime of a state: (K + 0.5) x 1.5 R (RFC 2205 section 3.7).
+    #[must_use]
+    pub fn lifetime(&self) -> Span {
+        (2 * u64::from(self.config.multiplier) + 1) * 3 * self.config.refresh_ns / 4
+    }
+
+    fn note(&self, what: u8, key: Key, at: (u32, Option<u32>), value: Option<u64>) -> Row {
+        let head = &self.heads[key.session as usize];
+        let (node, link) = at;
+        let (session, lsp) = (key.session, key.lsp);
+        let (process, bandwidth) = (head.process, head.bandwidth);
+        Row { event: what, session, process, lsp, node, link, bandwidth, value }
+    }
+
+    /// A link's reservations have changed: the databases hear of it later.
+    fn advertise(&mut self, link: u32, now: Time) {
+        let unreserved = self.pools[link as usize].by_priority();
+        if self.config.flooding_ns == 0 {
+            self.database.learn(link, None, unreserved);
+        } else {
+            let at = now + self.config.flooding_ns;
+            self.timers.set(at, Timer::News(link, None, unreserved));
+        }
+    }
+
+    /// Bandwidth reserved on a link [bit/s].
+    #[must_use]
+    pub fn reserved(&self, link: u32) -> u64 {
+        self.pools[link as usize].total()
+    }
+
+    /// States of paths at all nodes.
+    #[must_use]
+    pub fn states(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Every reservation belongs to a state that holds it, and each state's is there.
+    ///
+    /// # Errors
+    /// The first link where it is not so.
+    pub fn check(&self) -> Result<(), String> {
+        let mut pools: Vec<Pool> =
+            self.config.reservable.iter().map(|its| Pool::new(*its)).collect();
+        for ((_, key), state) in self.states.iter().filter(|(_, state)| state.reserved) {
+            let Request { hold, bandwidth, .. } = *state.request;
+            if let Some(link) = state.out_link() {
+                pools[link as usize].reserve(*key, hold, bandwidth);
+            }
+        }
+        for (link, (pool, due)) in self.pools.iter().zip(&pools).enumerate() {
+            if pool.by_priority() != due.by_priority() || pool.total() != due.total() {
+                let (has, holds) = (pool.total(), due.total());
+                return Err(format!(
+                    "link {link}: {has} bit/s reserved, states hold {holds} bit/s"
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,206 @@
+//! What passes between neighbours: identifiers and acknowledgements, resends, summary refresh,
+//! hello.
+//!
+//! Source: RFC 2961 sections 4 (MESSAGE_ID), 5 (summary refresh) and 6 (resends: after Rf, doubled
+//! each time, at most Rl transmissions in all), RFC 3209 section 5 (hello: a neighbour is lost after
+//! 3.5 intervals of silence).
+//! Differs: each acknowledgement is a message of its own, sent at once; epochs do not change.
+
+use super::message::{Key, Kind, Message};
+use super::{event, Rsvp, Timer};
+use crate::Plane;
+use std::collections::BTreeMap;
+use trunkline_units::{Span, Time};
+
+/// Identifiers in one summary, so that it fits a packet of 1,500 bytes.
+const LISTED: usize = 360;
+
+/// A message that waits for its acknowledgement.
+#[derive(Clone, Debug)]
+struct Pending {
+    message: Message,
+    sent: u32,
+    span: Span,
+}
+
+/// What nodes know of their neighbours, by link.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Neighbours {
+    next: u32,
+    pending: BTreeMap<(u32, u32), Pending>,
+    /// What was sent on a link and is refreshed by its identifier: state and kind.
+    refreshed: BTreeMap<u32, BTreeMap<u32, (Key, Kind)>>,
+    /// What came over a link under an identifier.
+    known: BTreeMap<(u32, u32), (Key, Kind)>,
+    /// When the last hello came over a link.
+    heard: BTreeMap<u32, Time>,
+}
+
+impl Rsvp {
+    /// Sets the timers that run from the start.
+    pub(super) fn start_neighbours(&mut self) {
+        for link in 0..self.lines.len() as u32 {
+            let node = self.lines[link as usize].from as usize;
+            if self.config.summary {
+                let at = self.random[node].below(self.config.refresh_ns);
+                self.timers.set(at, Timer::Summary(link));
+            }
+            if let Some(interval) = self.config.hello_ns {
+                let at = self.random[node].below(interval);
+                self.timers.set(at, Timer::Hello(link));
+            }
+        }
+    }
+
+    /// Gives a message an identifier and sees to its resends, where delivery is reliable.
+    pub(super) fn identify(&mut self, link: u32, message: &mut Message, now: Time) {
+        let Some(span) = self.config.resend_ns else { return };
+        if matches!(message.kind, Kind::Ack | Kind::Hello) {
+            return;
+        }
+        self.neighbours.next += 1;
+        let id = self.neighbours.next;
+        message.id = Some(id);
+        let pending = Pending { message: message.clone(), sent: 1, span };
+        self.neighbours.pending.insert((link, id), pending);
+        self.timers.set(now + span, Timer::Resend(link, id));
+        if matches!(message.kind, Kind::Path | Kind::Resv) {
+            // A later message about the same state takes the place of the earlier one.
+            let listed = self.neighbours.refreshed.entry(link).or_default();
+            listed.retain(|_, its| *its != (message.key, message.kind));
+            listed.insert(id, (message.key, message.kind));
+        }
+    }
+
+    /// A message was not acknowledged: sends it again, or gives up.
+    pub(super) fn resend(&mut self, link: u32, id: u32, plane: &mut dyn Plane) {
+        let Some(pending) = self.neighbours.pending.get_mut(&(link, id)) else { return };
+        let message = pending.message.clone();
+        let node = self.lines[link as usize].from;
+        // What the state has become since makes the message void.
+        let stale = message.kind == Kind::Path && !self.states.contains_key(&(node, message.key));
+        if stale || pending.sent >= self.config.resend_limit {
+            self.neighbours.pending.remove(&(link, id));
+            if !stale && message.kind != Kind::Srefresh {
+                let row = self.note(event::LOST, message.key, (node, Some(link)), None);
+                plane.note(row);
+            }
+            return;
+        }
+        pending.sent += 1;
+        pending.span *= 2;
+        let at = plane.now() + pending.span;
+        self.timers.set(at, Timer::Resend(link, id));
+        self.transmit(link, message, plane);
+    }
+
+    /// What every message does before its content counts; false if it ends here.
+    pub(super) fn hear(&mut self, link: u32, message: &Message, plane: &mut dyn Plane) -> bool {
+        let Some(back) = self.lines[link as usize].reverse else { return true };
+        for id in &message.acks {
+            self.neighbours.pending.remove(&(back, *id));
+        }
+        for id in &message.nacks {
+            self.state_anew(back, *id, plane);
+        }
+        if let Some((answer, _, _)) = message.hello {
+            self.heard_hello(link, back, answer, plane);
+        }
+        let mut reply = Message::between(Kind::Ack);
+        reply.acks.extend(message.id);
+        for id in &message.list {
+            if !self.refreshed_by(link, *id, plane.now()) {
+                reply.nacks.push(*id);
+            }
+        }
+        let again = message.id.is_some_and(|id| self.neighbours.known.contains_key(&(link, id)));
+        if let Some(id) = message.id {
+            self.neighbours.known.insert((link, id), (message.key, message.kind));
+        }
+        if !reply.acks.is_empty() || !reply.nacks.is_empty() {
+            self.transmit(back, reply, plane);
+        }
+        if again {
+            // A copy of a message that was resent: it counts as a refresh.
+            if let Some(id) = message.id {
+                self.refreshed_by(link, id, plane.now());
+            }
+        }
+        !again
+    }
+
+    /// Refreshes the state that a message with this identifier made; false if there is none.
+    fn refreshed_by(&mut self, link: u32, id: u32, now: Time) -> bool {
+        let node = self.lines[link as usize].to;
+        let until = now + self.lifetime();
+        let Some((key, kind)) = self.neighbours.known.get(&(link, id)) else { return false };
+        let Some(state) = self.states.get_mut(&(node, *key)) else {
+            self.neighbours.known.remove(&(link, id));
+            return false;
+        };
+        match kind {
+            Kind::Path => state.path_until = until,
+            _ if state.reserved => state.resv_until = until,
+            _ => return false,
+        }
+        true
+    }
+
+    /// A neighbour does not know an identifier: it gets the whole message (RFC 2961 section 5.4).
+    fn state_anew(&mut self, link: u32, id: u32, plane: &mut dyn Plane) {
+        let listed = self.neighbours.refreshed.get(&link).and_then(|its| its.get(&id).copied());
+        let Some((key, kind)) = listed else { return };
+        let node = self.lines[link as usize].from;
+        if let Some(message) = self.describe(node, key, kind) {
+            self.send(link, message, plane);
+        }
+    }
+
+    /// A node sends the identifiers of all that it keeps alive over a link.
+    pub(super) fn summarise(&mut self, link: u32, plane: &mut dyn Plane) {
+        let node = self.lines[link as usize].from;
+        let states = &self.states;
+        if let Some(listed) = self.neighbours.refreshed.get_mut(&link) {
+            listed.retain(|_, (key, _)| states.contains_key(&(node, *key)));
+            let pending = &self.neighbours.pending;
+            let ids: Vec<u32> =
+                listed.keys().copied().filter(|id| !pending.contains_key(&(link, *id))).collect();
+            for part in ids.chunks(LISTED) {
+                let mut message = Message::between(Kind::Srefresh);
+                message.list = part.to_vec();
+                self.send(link, message, plane);
+            }
+        }
+        let at = plane.now() + self.refresh_span(node);
+        self.timers.set(at, Timer::Summary(link));
+    }
+
+    /// A node asks its neighbour whether it is there, and sees whether it heard it lately.
+    pub(super) fn hello(&mut self, link: u32, plane: &mut dyn Plane) {
+        let Some(interval) = self.config.hello_ns else { return };
+        self.timers.set(plane.now() + interval, Timer::Hello(link));
+        let (node, back) = (self.lines[link as usize].from, self.lines[link as usize].reverse);
+        let heard = back.and_then(|back| Some((back, *self.neighbours.heard.get(&back)?)));
+        if let Some((back, heard)) = heard {
+            if plane.now() - heard > interval * 7 / 2 && !self.down.contains(&(node, back)) {
+                self.link_changed(node, back, true, plane);
+            }
+        }
+        let mut message = Message::between(Kind::Hello);
+        message.hello = Some((false, node + 1, 0));
+        self.transmit(link, message, plane);
+    }
+
+    fn heard_hello(&mut self, link: u32, back: u32, answer: bool, plane: &mut dyn Plane) {
+        let (node, other) = (self.lines[link as usize].to, self.lines[link as usize].from);
+        self.neighbours.heard.insert(link, plane.now());
+        if self.down.contains(&(node, link)) {
+            self.link_changed(node, link, false, plane);
+        }
+        if !answer {
+            let mut message = Message::between(Kind::Hello);
+            message.hello = Some((true, node + 1, other + 1));
+            self.transmit(back, message, plane);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Routing and signalling in the run: messages are packets, timers events of the calendar.
+//!
+//! A message is a packet of its protocol's flow, on the link its node chose; it waits, is lost and
+//! is counted like any other. The protocol has it when the packet arrives at the link's far end.
+
+use crate::mpls::Tables;
+use crate::network::Network;
+use crate::observer::{Event, Observer};
+use crate::route::Fib;
+use crate::simulation::{Agents, Simulation};
+use crate::tables::Table;
+use std::collections::BTreeMap;
+use trunkline_control::rsvp::Rsvp;
+use trunkline_control::{Entry, Line, Message, Outgoing, Plane, Protocol, Row};
+use trunkline_packet::{Packet, PacketId};
+use trunkline_units::{Time, NEVER};
+
+/// Messages and octets of one kind that were sent on a link.
+type Loads = BTreeMap<(u32, u32, u8), (u64, u64)>;
+
+/// Protocols of a run, and their messages under way.
+#[derive(Debug)]
+pub(crate) struct Control {
+    protocols: Vec<Option<Protocol>>,
+    /// Messages by the slot that their packets bear.
+    under_way: Vec<Option<Message>>,
+    free: Vec<u32>,
+    rows: Vec<(Time, u32, Row)>,
+    loads: Loads,
+    /// Of a traced run: flow, number, addresses and octets of each message.
+    captured: Option<Vec<(u32, u32, [u32; 2], u16, Vec<u8>)>>,
+}
+
+impl Control {
+    /// The protocols of a network; none if it has none.
+    pub fn new(network: &Network, lines: &[crate::recovery::Line], seed: u64) -> Option<Box<Self>> {
+        let signalling = network.signalling.as_ref()?;
+        let line = |(line, link): (&crate::recovery::Line, &crate::network::Link)| Line {
+            from: line.from,
+            to: line.to,
+            metric: line.metric,
+            rate_bit_s: link.rate_bit_s,
+            reverse: line.reverse,
+        };
+        let lines: Vec<Line> = lines.iter().zip(&network.links).map(line).collect();
+        let nodes = network.nodes.len() as u32;
+        let rsvp = signalling.rsvp.clone().map(|config| Rsvp::new(config, nodes, lines, seed));
+        Some(Box::new(Self {
+            protocols: rsvp.map(|rsvp| Some(Protocol::Rsvp(Box::new(rsvp)))).into_iter().collect(),
+            under_way: Vec::new(),
+            free: Vec::new(),
+            rows: Vec::new(),
+            loads: Loads::new(),
+            captured: network.run.trace.then(Vec::new),
+        }))
+    }
+
+    /// Number of its event sources.
+    pub fn sources(&self) -> u32 {
+        self.protocols.len() as u32
+    }
+
+    fn keep(&mut self, message: Message) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.under_way[slot as usize] = Some(message);
+                slot
+            }
+            None => {
+                self.under_way.push(Some(message));
+                self.under_way.len() as u32 - 1
+            }
+        }
+    }
+
+    fn take(&mut self, slot: u32) -> Option<Message> {
+        self.free.push(slot);
+        self.under_way[slot as usize].take()
+    }
+
+    /// Counters start here.
+    pub fn restart(&mut self) {
+        self.loads.clear();
+    }
+
+    /// Checks what each protocol promises.
+    pub fn check(&self) -> Result<(), String> {
+        self.protocols.iter().flatten().try_for_each(Protocol::check)
+    }
+}
+
+/// The tables of signalling; empty without it.
+pub(crate) fn tables(control: Option<&Control>) -> [Table; 3] {
+    let rows = || control.into_iter().flat_map(|its| &its.rows);
+    let or_none = |value: Option<u64>| value.map_or(-1, |value| value as i64);
+    let signalling = Table::new("signalling")
+        .ints("time_ns", rows().map(|row| row.0 as i64))
+        .ints("event", rows().map(|row| row.2.event.into()))
+        .ints("session", rows().map(|row| row.2.session.into()))
+        .ints("process", rows().map(|row| or_none(row.2.process.map(u64::from))))
+        .ints("lsp", rows().map(|row| row.2.lsp.into()))
+        .ints("node", rows().map(|row| row.2.node.into()))
+        .ints("link", rows().map(|row| or_none(row.2.link.map(u64::from))))
+        .ints("bandwidth_bit_s", rows().map(|row| row.2.bandwidth as i64))
+        .ints("value", rows().map(|row| or_none(row.2.value)));
+    let loads = || control.into_iter().flat_map(|its| &its.loads);
+    let control_table = Table::new("control")
+        .ints("link", loads().map(|(key, _)| key.0.into()))
+        .ints("flow", loads().map(|(key, _)| key.1.into()))
+        .ints("kind", loads().map(|(key, _)| key.2.into()))
+        .ints("messages", loads().map(|(_, sum)| sum.0 as i64))
+        .ints("bytes", loads().map(|(_, sum)| sum.1 as i64));
+    let captured = || control.into_iter().flat_map(|its| its.captured.iter().flatten());
+    let words = |octets: &[u8]| {
+        let word = |part: &[u8]| part.iter().fold(0, |sum, octet| sum << 8 | i64::from(*octet));
+        octets.chunks(4).map(word).collect::<Vec<i64>>()
+    };
+    let octets = captured().flat_map(|its| {
+        let fixed = [its.0, its.1, its.2[0], its.2[1], u32::from(its.3), its.4.len() as u32];
+        fixed.into_iter().map(i64::from).chain(words(&its.4))
+    });
+    let messages = Table::new("messages").ints("word", octets.collect::<Vec<_>>());
+    [signalling, control_table, messages]
+}
+
+/// A network as a protocol sees it: the run without the protocols.
+struct Nodes<'a, O> {
+    simulation: &'a mut Simulation<O>,
+    flow: u32,
+}
+
+impl<O: Observer> Plane for Nodes<'_, O> {
+    fn now(&self) -> Time {
+        self.simulation.now
+    }
+
+    fn send(&mut self, link: u32, message: Outgoing) {
+        self.simulation.send_message(self.flow, link, message);
+    }
+
+    fn install(&mut self, entry: Entry) -> u32 {
+        self.simulation.tables.add_entry(entry)
+    }
+
+    fn withdraw(&mut self, entry: u32) {
+        self.simulation.tables.free_entry(entry);
+    }
+
+    fn bind_label(&mut self, node: u32, label: u32, entry: Option<u32>) {
+        self.simulation.tables.bind_label(node, label, entry);
+    }
+
+    fn bind_class(&mut self, node: u32, fec: u16, dscps: &[u8], entry: Option<u32>) {
+        self.simulation.tables.bind_class(node, fec, dscps, entry);
+    }
+
+    fn set_route(&mut self, node: u32, destination: u32, link: Option<u32>) {
+        Fib::set(&mut self.simulation.fib, node, destination, link);
+    }
+
+    fn path_bytes(&self, path: u32) -> u64 {
+        Tables::bytes_of(&self.simulation.tables, path)
+    }
+
+    fn note(&mut self, row: Row) {
+        let (at, flow) = (self.simulation.now, self.flow);
+        if let Some(control) = &mut self.simulation.control {
+            control.rows.push((at, flow, row));
+        }
+    }
+}
+
+impl<O: Observer> Simulation<O> {
+    /// Starts the protocols.
+    pub(crate) fn arm_control(&mut self) {
+        for index in 0..self.control.as_ref().map_or(0, |control| control.sources()) {
+            self.with_protocol(index, |protocol, plane| protocol.start(plane));
+        }
+    }
+
+    /// Serves the timers of a protocol.
+    #[cold]
+    pub(crate) fn wake_control(&mut self, index: u32) {
+        self.with_protocol(index, |protocol, plane| protocol.wake(plane));
+    }
+
+    /// A node notices a change of a link it is at.
+    pub(crate) fn tell_control(&mut self, node: u32, link: u32, down: bool) {
+        for index in 0..self.control.as_ref().map_or(0, |control| control.sources()) {
+            self.with_protocol(index, |its, plane| its.link_changed(node, link, down, plane));
+        }
+    }
+
+    /// A message has arrived at the far end of its link.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn deliver_message(&mut self, index: u32, id: PacketId) {
+        let (slot, link) = (self.arena[id].ack, self.arena[id].echo as u32);
+        self.arena.remove(id);
+        let message = self.control.as_mut().and_then(|control| control.take(slot));
+        if let Some(message) = message {
+            self.with_protocol(index, |its, plane| its.receive(link, message, plane));
+        }
+    }
+
+    /// A message was lost.
+    pub(crate) fn lose_message(&mut self, id: PacketId) {
+        let (flow, slot) = (self.arena[id].flow, self.arena[id].ack);
+        if let (Some(control), Agents::Control(_)) =
+            (&mut self.control, self.flows[flow as usize].agents)
+        {
+            control.take(slot);
+        }
+    }
+
+    fn with_protocol(
+        &mut self,
+        index: u32,
+        act: impl FnOnce(&mut Protocol, &mut dyn Plane),
+    ) {
+        let Some(control) = &mut self.control else { return };
+        let Some(mut protocol) = control.protocols[index as usize].take() else { return };
+        let flow = protocol.flow();
+        act(&mut protocol, &mut Nodes { simulation: self, flow });
+        let due = protocol.due();
+        if let Some(control) = &mut self.control {
+            control.protocols[index as usize] = Some(protocol);
+        }
+        let source = self.sources.control + index;
+        if due == NEVER {
+            self.calendar.cancel(source);
+        } else if due != self.calendar.due(source) {
+            self.calendar.schedule(source, due.max(self.now));
+        }
+    }
+
+    fn send_message(&mut self, flow: u32, link: u32, message: Outgoing) {
+        let bytes = message.header_bytes + message.octets.len() as u16;
+        let totals = &mut self.totals[flow as usize];
+        let number = totals.sent_packets as u32;
+        totals.sent_packets += 1;
+        totals.sent_bytes += u64::from(bytes);
+        let Some(control) = &mut self.control else { return };
+        let load = control.loads.entry((link, flow, message.kind)).or_default();
+        load.0 += 1;
+        load.1 += u64::from(bytes);
+        if let Some(captured) = &mut control.captured {
+            let octets = message.octets;
+            captured.push((flow, number, message.ends, message.header_bytes, octets));
+        }
+        let slot = control.keep(message.message);
+        // Every node is an end while there is signalling: its column is its index.
+        let to = self.links[link as usize].to;
+        let plan = self.flows[flow as usize];
+        let mut packet = Packet::new(flow, to, number, bytes, self.now);
+        (packet.ack, packet.echo) = (slot, u64::from(link));
+        (packet.dscp, packet.ttl) = (plan.dscp, plan.ttl);
+        let id = self.arena.insert(packet);
+        let node = self.link_from[link as usize];
+        self.observer.record(self.now, Event::Sent { node }, id, &self.arena);
+        self.output_message(link, id);
+    }
+}

@@ -1,0 +1,64 @@
+//! Forwarding entries and bindings that signalling makes and takes away.
+
+use super::{Entry, Tables, NONE, OPEN, SPLIT};
+use crate::network::{Ftn, Nhlfe, Ttl};
+use trunkline_control as control;
+
+impl Tables {
+    /// Adds an entry, in the place of one that is no more if there is any; its index.
+    pub fn add_entry(&mut self, its: control::Entry) -> u32 {
+        let [on, off] = its.diffserv;
+        let mut entry = Entry::new(&Nhlfe {
+            link: its.link,
+            pop: its.pop,
+            push: its.push.into_iter().collect(),
+            ttl: if its.pipe { Ttl::Pipe } else { Ttl::Uniform },
+            push_diffserv: vec![on],
+            pop_diffserv: off,
+            path: its.path,
+            ..Nhlfe::default()
+        });
+        if its.closed {
+            entry.link = OPEN;
+        }
+        match self.spare.pop() {
+            Some(index) => {
+                self.nhlfe[index as usize] = entry;
+                index
+            }
+            None => {
+                self.nhlfe.push(entry);
+                self.nhlfe.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Gives an entry back.
+    pub fn free_entry(&mut self, entry: u32) {
+        self.spare.push(entry);
+    }
+
+    /// Binds an incoming label at a node, or unbinds it.
+    pub fn bind_label(&mut self, node: u32, label: u32, entry: Option<u32>) {
+        self.ilm[node as usize].insert(label, entry.unwrap_or(NONE));
+    }
+
+    /// Binds a class at a node, or unbinds it; no DSCP = all.
+    pub fn bind_class(&mut self, node: u32, fec: u16, dscps: &[u8], entry: Option<u32>) {
+        let row = &mut self.ftn[node as usize];
+        if row.len() <= usize::from(fec) {
+            row.resize(usize::from(fec) + 1, NONE);
+        }
+        let nhlfe = entry.unwrap_or(NONE);
+        let config = Ftn { node, fec, nhlfe, dscps: dscps.to_vec() };
+        super::bind(&mut row[usize::from(fec)], &config, &mut self.by_dscp);
+    }
+
+    /// Bytes that have entered a path since the counters started.
+    #[must_use]
+    pub fn bytes_of(&self, path: u32) -> u64 {
+        self.paths[path as usize].bytes
+    }
+}
+
+const _: () = assert!(NONE >= SPLIT, "an unbound class is no class that is split");

@@ -1,0 +1,130 @@
+"""Types of signalling in the compiled network."""
+
+from typing import Literal, NotRequired, TypedDict
+
+from trunkline.network.types.recovery import Detection
+
+__all__ = ["Signalling"]
+
+
+class Hop(TypedDict):
+    """A node of a first route."""
+
+    label: int | None
+    entry: int | None
+
+
+class Binding(TypedDict):
+    """A forwarding equivalence class at the head."""
+
+    fec: int
+    dscps: list[int]
+
+
+class AutoBandwidth(TypedDict):
+    """Automatic bandwidth."""
+
+    sample_ns: int
+    adjust_ns: int
+    threshold: float
+    minimum_bit_s: int
+    maximum_bit_s: int
+
+
+class Session(TypedDict):
+    """A path that is signalled."""
+
+    name: str
+    path: int
+    bandwidth_bit_s: int
+    setup: int
+    hold: int
+    start_ns: int | None
+    dynamic: bool
+    route: list[int]
+    hops: list[Hop]
+    classes: list[Binding]
+    pipe: bool
+    diffserv: list[int | None]
+    protected: NotRequired[list[int]]
+    auto_bandwidth: NotRequired[AutoBandwidth | None]
+
+
+class SetUp(TypedDict):
+    """A path is set up."""
+
+    kind: Literal["set-up"]
+
+
+class Tear(TypedDict):
+    """A path is torn down."""
+
+    kind: Literal["tear"]
+
+
+class Move(TypedDict):
+    """A path is moved."""
+
+    kind: Literal["move"]
+    route: list[int] | None
+
+
+class Resize(TypedDict):
+    """Another bandwidth is reserved."""
+
+    kind: Literal["resize"]
+    bandwidth_bit_s: int
+
+
+class Order(TypedDict):
+    """Something an operator does."""
+
+    at_ns: int
+    session: int
+    action: SetUp | Tear | Move | Resize
+
+
+class Requests(TypedDict):
+    """A random process of requests."""
+
+    name: str
+    head: int
+    tail: int
+    bandwidth_bit_s: int
+    setup: int
+    hold: int
+    every_ns: int
+    holding_ns: int
+    route: list[int] | None
+
+
+class Rsvp(TypedDict):
+    """RSVP-TE."""
+
+    flow: int
+    refresh_ns: int
+    multiplier: int
+    processing_ns: int
+    resend_ns: int | None
+    resend_limit: int
+    summary: bool
+    hello_ns: int | None
+    retry_ns: int
+    attempts: int
+    flooding_ns: int
+    make_before_break: bool
+    cleanup_ns: int
+    soft_ns: int | None
+    reoptimise_ns: int | None
+    discard: bool
+    reservable: list[int]
+    sessions: list[Session]
+    orders: NotRequired[list[Order]]
+    requests: NotRequired[list[Requests]]
+
+
+class Signalling(TypedDict):
+    """Protocols between nodes."""
+
+    detection: Detection
+    rsvp: NotRequired[Rsvp | None]
