@@ -10,6 +10,8 @@ __all__ = [
     "FLOW_MEASURES",
     "LINK_MEASURES",
     "PACKET_EVENTS",
+    "RSVP_KINDS",
+    "SIGNALLING_EVENTS",
     "TIMELINE_EVENTS",
     "guest_agent",
     "rewrite",
@@ -53,6 +55,8 @@ def rewrite(network: str) -> str:
     """A network as the engine reads it, strictly, with every default written out."""
 
 CAUSES: tuple[str, ...]
+RSVP_KINDS: tuple[str, ...]
+SIGNALLING_EVENTS: tuple[str, ...]
 TIMELINE_EVENTS: tuple[str, ...]
 PACKET_EVENTS: tuple[str, ...]
 COLOURS: tuple[str, ...]

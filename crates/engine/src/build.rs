@@ -274,7 +274,15 @@ fn number_sources(network: &Network, of_recovery: u32, of_control: u32) -> Sourc
     let transmitters = probes + network.probes.len() as u32;
     let arrivals = transmitters + links;
     let senders = arrivals + links;
-    Sources { recovery, control, probes, transmitters, arrivals, senders, receivers: senders + flows }
+    Sources {
+        recovery,
+        control,
+        probes,
+        transmitters,
+        arrivals,
+        senders,
+        receivers: senders + flows,
+    }
 }
 
 fn new_calendar(network: &Network, sources: &Sources) -> Calendar {

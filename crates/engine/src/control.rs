@@ -213,11 +213,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    fn with_protocol(
-        &mut self,
-        index: u32,
-        act: impl FnOnce(&mut Protocol, &mut dyn Plane),
-    ) {
+    fn with_protocol(&mut self, index: u32, act: impl FnOnce(&mut Protocol, &mut dyn Plane)) {
         let Some(control) = &mut self.control else { return };
         let Some(mut protocol) = control.protocols[index as usize].take() else { return };
         let flow = protocol.flow();

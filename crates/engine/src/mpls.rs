@@ -136,7 +136,16 @@ impl Tables {
         let nhlfe = network.nhlfe.iter().map(Entry::new).collect();
         let paths = vec![PathCounters::default(); network.paths.len()];
         let diffserv = network.diffserv.iter().map(Marking::new).collect();
-        Self { ilm, ftn, by_dscp, nhlfe, diffserv, overlays: Overlays::default(), spare: Vec::new(), paths }
+        Self {
+            ilm,
+            ftn,
+            by_dscp,
+            nhlfe,
+            diffserv,
+            overlays: Overlays::default(),
+            spare: Vec::new(),
+            paths,
+        }
     }
 
     /// The NHLFE an IP packet of a forwarding equivalence class takes at `node`, if it is bound

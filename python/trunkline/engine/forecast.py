@@ -149,6 +149,8 @@ def _size(agent: Agent) -> float:
     """Mean IP packet of a sender [B]."""
     if agent["protocol"] == "tcp":
         return float(agent["mss_bytes"] + agent["header_bytes"])
+    if agent["protocol"] == "control":
+        return 150.0
     size: Any = agent["size"]
     if "fixed" in size:
         return float(size["fixed"]["bytes"] or 40)

@@ -256,10 +256,10 @@ SIGNALLING: Final = (
 
 MESSAGES: Final = (
     name("flow", "flow of the protocol"),
-    count("seq", "number of the message in its flow, as in the packets table"),
+    Field("seq", "i64", "derived", "number of the message in its flow, as in the packets table"),
     name("source", "node whose address the IP header bears"),
     name("destination", "node it is addressed to"),
-    count("header_bytes", "IP header with its options"),
+    Field("header_bytes", "i64", "derived", "IP header with its options"),
     name("octets", "what is behind the IP header, hexadecimal"),
 )
 

@@ -268,6 +268,9 @@ TRANSLATED = {
     "drops": {"reverse"},
     "colours": {"ingress"},
     "accounts": {"reverse"},
+    "signalling": {"process"},
+    "control": {"flow", "kind"},
+    "messages": {"word"},
     "packets": {
         *("cwr", "ece", "reverse", "sack_1", "sack_2", "sack_3"),
         *("stack_1", "stack_2", "stack_3", "stack_4"),

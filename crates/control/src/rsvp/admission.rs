@@ -76,8 +76,7 @@ impl Pool {
     /// Sessions that must give way for a path that is admitted, the weakest first.
     #[must_use]
     pub fn victims(&self, key: Key, setup: u8, bandwidth: u64) -> Vec<u32> {
-        let mut lacking =
-            (self.total() + self.added(key, bandwidth)).saturating_sub(self.capacity);
+        let mut lacking = (self.total() + self.added(key, bandwidth)).saturating_sub(self.capacity);
         let mut weaker: Vec<(usize, u64, u32)> = self
             .held
             .iter()

@@ -8,7 +8,7 @@
 use super::admission::Pool;
 use crate::Line;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, BTreeSet};
+use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 /// What is known of the links.

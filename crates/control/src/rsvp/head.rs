@@ -156,8 +156,7 @@ impl Rsvp {
         let links = own.as_deref().unwrap_or(&[]);
         let Head { bandwidth, setup, avoid, .. } = head;
         let (ends, own) = (self.ends(session), (links, held));
-        let wanted =
-            Wanted { ends, bandwidth: *bandwidth, setup: *setup, avoid, own };
+        let wanted = Wanted { ends, bandwidth: *bandwidth, setup: *setup, avoid, own };
         self.database.route(&self.lines, &wanted)
     }
 
@@ -224,7 +223,9 @@ impl Rsvp {
         head.avoid.insert(link);
         head.tries = 1;
         if error == REPAIRED || error == SOFT_PREEMPTED && make {
-            return if self.heads[session as usize].dynamic { self.begin(session, plane) };
+            return if self.heads[session as usize].dynamic {
+                self.begin(session, plane)
+            };
         }
         self.go_down(key, said, plane);
         if error == PREEMPTED && self.heads[session as usize].path.is_none() {

@@ -28,8 +28,27 @@ pub enum Kind {
 
 /// Names of kinds, by number.
 pub const KINDS: [&str; 21] = [
-    "", "path", "resv", "path-err", "resv-err", "path-tear", "resv-tear", "resv-conf", "", "", "",
-    "", "bundle", "ack", "", "srefresh", "", "", "", "", "hello",
+    "",
+    "path",
+    "resv",
+    "path-err",
+    "resv-err",
+    "path-tear",
+    "resv-tear",
+    "resv-conf",
+    "",
+    "",
+    "",
+    "",
+    "bundle",
+    "ack",
+    "",
+    "srefresh",
+    "",
+    "",
+    "",
+    "",
+    "hello",
 ];
 
 /// Label that says: send it unlabelled (RFC 3032 section 2.1).

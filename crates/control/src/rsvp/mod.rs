@@ -33,8 +33,19 @@ use trunkline_units::{Span, Stream, Time};
 
 /// Events of the table `signalling`, by number.
 pub const EVENTS: [&str; 13] = [
-    "asked", "up", "down", "moved", "torn", "refused", "no-route", "blocked", "preempted",
-    "soft-preempted", "repaired", "timed-out", "lost",
+    "asked",
+    "up",
+    "down",
+    "moved",
+    "torn",
+    "refused",
+    "no-route",
+    "blocked",
+    "preempted",
+    "soft-preempted",
+    "repaired",
+    "timed-out",
+    "lost",
 ];
 pub(crate) mod event {
     pub const ASKED: u8 = 0;

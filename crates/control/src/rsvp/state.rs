@@ -50,7 +50,14 @@ impl State {
 
 impl Rsvp {
     /// Makes the state of a path at a node.
-    pub(super) fn open(&mut self, node: u32, key: Key, request: Arc<Request>, hop: usize, now: Time) {
+    pub(super) fn open(
+        &mut self,
+        node: u32,
+        key: Key,
+        request: Arc<Request>,
+        hop: usize,
+        now: Time,
+    ) {
         let head = hop == 0;
         let until = if head { NEVER } else { now + self.lifetime() };
         let state = State {
@@ -422,8 +429,8 @@ impl Rsvp {
     }
 
     fn lose_link(&mut self, node: u32, link: u32, back: Option<u32>, plane: &mut dyn Plane) {
-        let range = (node, Key { session: 0, lsp: 0 })
-            ..=(node, Key { session: u32::MAX, lsp: u16::MAX });
+        let range =
+            (node, Key { session: 0, lsp: 0 })..=(node, Key { session: u32::MAX, lsp: u16::MAX });
         let hit = |state: &State| state.in_link() == Some(link) || state.out_link() == back;
         let keys: Vec<Key> =
             self.states.range(range).filter(|(_, it)| hit(it)).map(|(at, _)| at.1).collect();

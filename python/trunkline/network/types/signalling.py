@@ -4,7 +4,7 @@ from typing import Literal, NotRequired, TypedDict
 
 from trunkline.network.types.recovery import Detection
 
-__all__ = ["Signalling"]
+__all__ = ["Rsvp", "Signalling"]
 
 
 class Hop(TypedDict):

@@ -22,6 +22,7 @@ from trunkline.results.table import Column
 
 if TYPE_CHECKING:
     from trunkline.network.types import Network
+    from trunkline.network.types.signalling import Rsvp
 
 FIXED = 6
 """Words before the octets of a message: flow, number, two nodes, header, length."""
@@ -29,9 +30,14 @@ _TIMED = ("up", "moved")
 _TOLD = ("refused", "down")
 
 
+def _rsvp(network: Network) -> Rsvp | None:
+    its = network.get("signalling")
+    return None if its is None else its.get("rsvp")
+
+
 def _paths(rows: Rows, network: Network) -> list[str]:
     """Name of the path or of the process of requests of each row."""
-    its = (network.get("signalling") or {}).get("rsvp")
+    its = _rsvp(network)
     if its is None:
         return []
     sessions = [each["name"] for each in its["sessions"]]
@@ -52,7 +58,7 @@ def signalling(rows: Rows, network: Network) -> dict[str, Column]:
         "time_ns": rows.column("time_ns"),
         "time_s": seconds(rows["time_ns"]),
         "event": Column(events),
-        "path": Column(_paths(rows, network)),
+        "path": Column([*_paths(rows, network)]),
         "session": rows.column("session"),
         "lsp": rows.column("lsp"),
         "node": names_of(network, "nodes", rows["node"]),
@@ -80,10 +86,10 @@ _COUNTED = ("asked", "up", "moved", "blocked", "refused", "preempted", "down")
 
 def lsps(rows: Rows, network: Network) -> dict[str, Column]:
     """One row a signalled path or process of requests."""
-    its = (network.get("signalling") or {}).get("rsvp")
-    listed = [] if its is None else [*its["sessions"], *its.get("requests", ())]
-    paths = {each["name"]: _Path() for each in listed}
-    processes = {each["name"] for each in (its or {}).get("requests", ())}
+    its = _rsvp(network)
+    processes = [] if its is None else [each["name"] for each in its.get("requests", ())]
+    listed = [] if its is None else [each["name"] for each in its["sessions"]]
+    paths = {name: _Path() for name in listed + processes}
     run = network["run"]
     # A request that came before the warm-up ended counts nowhere.
     early: set[int] = set()
@@ -110,14 +116,12 @@ def lsps(rows: Rows, network: Network) -> dict[str, Column]:
     for path in paths.values():
         if path.out_since is not None:
             path.out_ns += run["duration_ns"] - path.out_since
-    return _table(paths, processes)
+    return _table(paths, set(processes))
 
 
 def _table(paths: dict[str, _Path], processes: set[str]) -> dict[str, Column]:
     every = list(paths.values())
-    counted = {
-        name: [path.counts.get(name, 0) for path in every] for name in _COUNTED
-    }
+    counted = {name: [path.counts.get(name, 0) for path in every] for name in _COUNTED}
     timed = mask(bool(path.setups) for path in every)
     means = [sum(path.setups) / len(path.setups) if path.setups else 0.0 for path in every]
     largest = [max(path.setups, default=0) for path in every]
