@@ -56,7 +56,7 @@ def _of_flow(compiled: Compiled, folder: Path, probe: Probe) -> list[tuple[int, 
     index, step, measure = probe["target"], probe["step_ns"], probe["measure"]
     flow = compiled.network["flows"][index]
     times = _steps(compiled, step)
-    if flow["agent"]["protocol"] == "udp":
+    if flow["agent"]["protocol"] != "tcp":
         return _of_udp(compiled, folder, probe)
     sampled, read = samples(folder, index)
     if measure in ("goodput", "throughput"):
