@@ -28,8 +28,11 @@ KINDS = {
     "histogram": "density of one-way delays with a fit; needs nothing more",
     "completions": "distribution of times of transfers and pages; needs flows that have them",
     "bars": "a column of a table, with intervals over the runs; needs nothing more",
+    "red-curves": "drop probability against average queue of RED ports; a scenario file will do",
     "published": "published values against ours; needs a reproduction",
 }
+OF_SCENARIOS = ("red-curves",)
+"""Kinds that draw what a scenario says."""
 FITS = ("best", "exponential", "normal", "gamma", "lognormal", "none")
 LISTED = "\b\nKinds:\n" + "\n".join(f"  {name:<14}{about}" for name, about in KINDS.items())
 
@@ -91,7 +94,10 @@ def command(
     until: float | None,
     title: str | None,
 ) -> None:
-    """Draw KIND from folders that `run --out` or `reproduce --out` wrote, over each other."""
+    """Draw KIND from folders that `run --out` or `reproduce --out` wrote, over each other.
+
+    A picture of what is set, not of what came out (red-curves), takes scenario files too.
+    """
     import math
     from pathlib import Path
 
@@ -111,7 +117,7 @@ def command(
     from trunkline.plot.sources import Choice, Lacking
     from trunkline.results.render import printable
 
-    sources = [loaded(Path(folder), label) for folder, label in labelled(results)]
+    sources = [loaded(Path(folder), label, kind) for folder, label in labelled(results)]
     end = math.inf if until is None else until
     choice = Choice(frozenset(only), measure, table, fit, title, since, end)
     try:
@@ -144,15 +150,17 @@ def labelled(folders: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(folder, "/".join(each[-taken:])) for folder, each in zip(folders, parts, strict=True)]
 
 
-def loaded(folder: Path, label: str) -> Source:
-    """Read results or a reproduction.
+def loaded(folder: Path, label: str, kind: str) -> Source:
+    """Read results, a reproduction, or a scenario where a picture needs no more.
 
     Parameters
     ----------
     folder : Path
-        The folder.
+        The folder, or a scenario file.
     label : str
         What it is called in the picture.
+    kind : str
+        The kind of picture.
 
     Returns
     -------
@@ -162,15 +170,24 @@ def loaded(folder: Path, label: str) -> Source:
     ------
     click.UsageError
         It holds neither.
+    ScenarioError
+        The scenario is wrong.
     """
     import json
 
     from trunkline.plot.sources import Source
     from trunkline.results import store
 
+    if folder.is_file() and kind in OF_SCENARIOS:
+        from trunkline import network as networks, scenario as scenarios
+
+        compiled = networks.compile(scenarios.load(folder)).to_json()
+        return Source(label.removesuffix(folder.suffix), network=json.loads(compiled))
     if (folder / "study.json").is_file():
         record = json.loads((folder / "study.json").read_text(encoding="utf-8"))
         return Source(label, (), record)
     if (folder / store.RUN).is_file():
-        return Source(label, store.read(folder))
+        network = folder / store.NETWORK
+        kept = json.loads(network.read_text(encoding="utf-8")) if network.is_file() else {}
+        return Source(label, store.read(folder), network=kept)
     raise click.UsageError(f"{folder} holds neither results of a run nor of a reproduction.")

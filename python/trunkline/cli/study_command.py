@@ -111,6 +111,8 @@ def study_faults(folder: str | None = None) -> Iterator[None]:
     try:
         with engine_faults():
             yield
+    except (KeyError, IndexError):
+        raise  # a bug, not an unknown name
     except LookupError as error:
         raise click.UsageError(str(error.args[0] if error.args else error)) from None
     except Refused as error:

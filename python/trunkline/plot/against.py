@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from trunkline.plot.figure import COLOURS, MARKERS, style
+from trunkline.plot.figure import MARKERS, colour_of, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,7 +56,7 @@ def against_published(
     x : sequence of float
         Where the rows stand on the horizontal axis.
     lines : sequence of Line
-        The columns, at most seven.
+        The columns.
     x_label, y_label : str
         Names of the axes with their units.
     x_names : sequence of str, optional
@@ -69,9 +69,9 @@ def against_published(
         axes = figure.add_subplot()
         for number, line in enumerate(lines):
             if x_names is None:
-                _draw(axes, x, line, COLOURS[number], MARKERS[number])
+                _draw(axes, x, line, colour_of(number), MARKERS[number % len(MARKERS)])
             else:
-                _draw_apart(axes, number, len(lines), line, COLOURS[number])
+                _draw_apart(axes, number, len(lines), line, colour_of(number))
         axes.set_title(title)
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
@@ -126,7 +126,7 @@ def _name_bars(axes: Any, rows: int, lines: Sequence[Line]) -> None:
             xytext=(8, 0),
             textcoords="offset points",
             va="center",
-            color=COLOURS[number],
+            color=colour_of(number),
             fontweight="bold",
             annotation_clip=False,
         )
@@ -147,7 +147,7 @@ def _name_lines(axes: Any, x: Sequence[float], lines: Sequence[Line]) -> None:
             xytext=(12, 0),
             textcoords="offset points",
             va="center",
-            color=COLOURS[number],
+            color=colour_of(number),
             fontweight="bold",
             annotation_clip=False,
         )

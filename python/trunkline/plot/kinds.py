@@ -22,7 +22,16 @@ OVER_TIME = (
 )
 """Kinds that show the series of a probe."""
 
-KINDS = ("time-sequence", *OVER_TIME, "cdf", "histogram", "completions", "bars", "published")
+KINDS = (
+    "time-sequence",
+    *OVER_TIME,
+    "cdf",
+    "histogram",
+    "completions",
+    "bars",
+    "red-curves",
+    "published",
+)
 """Every named plot."""
 
 
@@ -63,6 +72,10 @@ def draw(kind: str, sources: Sequence[Source], choice: Choice) -> Figure:
         from trunkline.plot.bars import bars
 
         return bars(sources, choice)
+    if kind == "red-curves":
+        from trunkline.plot.red_curves import red_curves
+
+        return red_curves(sources, choice)
     if kind == "published":
         from trunkline.plot.published import published
 

@@ -26,11 +26,14 @@ class Source:
         Runs of one scenario with different seeds; none for a reproduction.
     record : dict
         Of a reproduction: its JSON object.
+    network : dict
+        The compiled network, as the engine reads it; empty if it was not kept.
     """
 
     label: str
     runs: Sequence[Results] = ()
     record: dict[str, Any] = field(default_factory=dict)
+    network: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,3 +184,11 @@ def test_columns_are_worked_out_after_those_that_they_speak_of() -> None:
 def test_values_of_other_numbers_of_rows_do_not_meet() -> None:
     with pytest.raises(FormulaError, match="3 values stand against 2"):
         worked("a - steps(a)", a=[[1], [2], [3]])
+
+
+@pytest.mark.parametrize("text", ['steps(a)["20 ms"]', '(a + a)["20 ms"]', 'mean(a)["20 ms"]'])
+def test_rows_are_chosen_of_columns_not_of_what_is_worked_out(text: str) -> None:
+    with pytest.raises(FormulaError, match="rows are chosen of columns, inside of it"):
+        parse(text, claim=False)
+    # Inside of it they are: 4 - 1.
+    assert worked('steps(a["10 ms", "20 ms"])', a=[[1.0], [4.0], [6.0]]) == [[3]]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from trunkline.scenario import ScenarioError
@@ -118,6 +119,18 @@ def test_a_case_has_seeds_and_columns_of_its_own(done: Reproduction) -> None:
     assert done.measured.columns["tall", "sent"].shape == (1, 2)
     assert done.measured.runs == 2 * 3 + 2 + 2 * 3
     assert Subject(str(done.study.folder), seeds=30).plan.points[2].seeds == tuple(range(1, 21))
+
+
+def test_a_case_with_more_seeds_than_the_study_has_them_all(folder: Path, tmp_path: Path) -> None:
+    for file in ("s.yaml", "study.yaml"):
+        text = (folder / file).read_text(encoding="utf-8")
+        (tmp_path / file).write_text(text.replace("    seeds: 2\n", "    seeds: 5\n"))
+    done = reproduce(str(tmp_path), out=tmp_path / "out")
+    assert done.measured.columns["plain", "both"].shape == (2, 3)
+    assert done.measured.columns["tall", "sent"].shape == (1, 5)
+    values = pl.read_parquet(tmp_path / "out" / "values.parquet")
+    seeds = values.filter((pl.col("table") == "tall") & (pl.col("column") == "sent"))["seed"]
+    assert seeds.to_list() == [1, 2, 3, 4, 5]
 
 
 def test_variants_are_held_against_the_published_values_of_their_case(done: Reproduction) -> None:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from trunkline import scenario as scenarios
 from trunkline.study import Reproduction, Study, find
 from trunkline.study.run.runner import run
 
@@ -63,17 +64,56 @@ class TestDraftTable3:
         assert [each.answer for each in once.criteria if not each.agrees] == []
 
 
-def test_error_is_no_worse_than_the_best_common_setting_of_ns2(once: Reproduction) -> None:
-    """ns-2 with its DiffServ module: 0.044, and 0.034 with panels 3b and 5b read otherwise."""
+def test_error_with_the_senders_of_ns2_is_that_of_ns2s_best_common_setting(study: Study) -> None:
+    """ns-2 with its DiffServ module and limited transmit: 0.036; 0.027 with 3b and 5b reread."""
+    of_ns2 = {"limited_transmit": "true", "dup_acks": "3", "rto_min": "1 s", "w_q": "0.003"}
+    fitted = [
+        each.model_copy(update={"value": of_ns2.get(each.parameter, each.value)})
+        for each in study.fitted
+    ]
+    cases = {name: study.cases[name] for name in FIGURES}
+    update = {
+        "fitted": fitted,
+        "cases": cases,
+        "claims": [],
+        "sentences": [],
+        "criteria": None,
+        "published": [cell for cell in study.published if cell.table in cases],
+    }
+    changed = study.model_copy(update=update)
+    figures, reread = study.readings
+    done = Reproduction(changed, [1, 2], run(changed, [1, 2]))
+    assert done.mean_absolute_error(figures) <= 0.0375
+    assert done.mean_absolute_error(reread) <= 0.029
+
+
+def test_error_with_senders_of_1999_is_a_quarter_larger_at_most(once: Reproduction) -> None:
+    """RFC 3042 (2001) cannot have been there: what it explains better is not reached without."""
     figures, reread = once.study.readings
-    assert once.mean_absolute_error(figures) <= 0.044
-    assert once.mean_absolute_error(reread) <= 0.034
+    assert once.mean_absolute_error(figures) <= 1.25 * 0.036
+    assert once.mean_absolute_error(reread) <= 1.25 * 0.027
 
 
-def test_claims_of_the_text_hold(once: Reproduction) -> None:
-    # One seed refutes none and, as a single run, decides none.
-    assert {claim.outcome for claim in once.claims} == {"undecided"}
+def test_published_rates_hold_the_claims_about_them(once: Reproduction) -> None:
+    # One seed decides nothing of ours; the document's own figures hold every claim about them.
     assert [claim.name for claim in once.claims if "not held" in claim.detail] == []
+
+
+def test_every_sentence_is_judged_or_says_why(study: Study) -> None:
+    assert len(study.sentences) == 43
+    assert [each.says for each in study.sentences if each.because] == [
+        "The aim was to protect UDP in profile"
+    ]
+
+
+def test_scenario_alone_has_the_values_of_the_study(study: Study) -> None:
+    said = {each.parameter: each.value for each in (*study.fitted, *study.stated)}
+    for file in ("af.yaml", "four.yaml", "classes.yaml"):
+        parameters = scenarios.load(study.folder / file).parameters
+        for name in said.keys() & parameters.keys():
+            # UDP has precedences or a class of its own in two of the files.
+            if not name.startswith("udp_in"):
+                assert str(parameters[name]).lower() == said[name], (file, name)
 
 
 def test_json_tells_every_criterion(once: Reproduction) -> None:

@@ -17,7 +17,14 @@ from trunkline.study.language.formula import FormulaError
 from trunkline.study.language.loading import parameters, scenario_of
 from trunkline.study.language.model import Study
 from trunkline.study.language.parts import Fitted, Table, Variant
-from trunkline.study.language.pictures import Distribution, Lines, OverTime, Picture, TimeSequence
+from trunkline.study.language.pictures import (
+    Distribution,
+    Lines,
+    OverTime,
+    Picture,
+    RedCurves,
+    TimeSequence,
+)
 from trunkline.study.language.values import Column
 from trunkline.study.run.measure import REPLICAS
 
@@ -241,6 +248,8 @@ def _sentences(study: Study, problems: Problems) -> None:
     names = [claim.name for claim in study.claims]
     for index, each in enumerate(study.sentences):
         all_known(problems, ("sentences", index, "claims"), each.claims, names)
+        cases = [answer.case for answer in study.answers]
+        all_known(problems, ("sentences", index, "criteria"), each.criteria, cases)
     judging = {name for each in study.sentences for name in each.claims}
     for index, name in enumerate(names):
         if study.sentences and name not in judging:
@@ -288,8 +297,10 @@ def _overviews(study: Study, tables: Mapping[str, Table], problems: Problems) ->
 def _pictures(study: Study, tables: Mapping[str, Table], problems: Problems) -> None:
     for name, picture in (study.pictures or {}).items():
         at: Path = ("pictures", name)
-        of = [*picture.tables] if isinstance(picture, Lines) else [picture.table]
-        key = "tables" if isinstance(picture, Lines) else "table"
+        if isinstance(picture, Lines | RedCurves):
+            key, of = "tables", [*picture.tables]
+        else:
+            key, of = "table", [picture.table]
         if all_known(problems, (*at, key), of, tables):
             _picture(picture, at, study, [tables[each] for each in of], problems)
 

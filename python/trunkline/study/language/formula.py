@@ -150,6 +150,11 @@ def _check(node: ast.expr) -> None:
             for part in parts:
                 _check(part)
         case ast.Subscript(value=value, slice=chosen) if _texts(chosen):
+            if not _names_columns(value):
+                raise FormulaError(
+                    f"{ast.unparse(node)!r} chooses rows of what is worked out; rows are chosen of "
+                    f"columns, inside of it"
+                )
             _check(value)
         case ast.Call(func=ast.Name(id="error"), args=[only], keywords=[]) if _texts(only):
             return
@@ -163,6 +168,19 @@ def _check(node: ast.expr) -> None:
                 f"{ast.unparse(node)!r} is not of the language of formulas: numbers, columns, "
                 f'column["row"], column("table"), + - * /, and of one value each: {known}'
             )
+
+
+def _names_columns(node: ast.expr) -> bool:
+    """Whether this is a column, one of another table, or a list of such, which have rows."""
+    match node:
+        case ast.Name():
+            return True
+        case ast.List(elts=parts):
+            return all(_names_columns(part) for part in parts)
+        case ast.Call(func=ast.Name(id=name)):
+            return name not in FUNCTIONS and name != "error"
+        case _:
+            return False
 
 
 def _is_number(value: float) -> bool:

@@ -167,19 +167,23 @@ class Sentence(Part):
         The sentence, in words of one's own.
     claims : list of str
         Claims that judge it.
+    criteria : list of str
+        Cases of the document's yes-or-no table whose answers judge it.
     because : str
-        Why it cannot be a claim; one of the two is given.
+        Why it cannot be a claim; given where nothing judges it.
     """
 
     where: str
     says: str
     claims: list[str] = []
+    criteria: list[str] = []
     because: str = ""
 
     @model_validator(mode="after")
     def _judged_or_not(self) -> Sentence:
-        if bool(self.claims) == bool(self.because):
-            raise invalid("expression", "needs either claims or because", given=self.says)
+        if bool(self.claims or self.criteria) == bool(self.because):
+            message = "needs either claims or criteria, or because"
+            raise invalid("expression", message, given=self.says)
         return self
 
 

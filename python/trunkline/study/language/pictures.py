@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -317,7 +318,62 @@ class Lines(Part):
         return figure
 
 
-Picture = Annotated[OverTime | TimeSequence | Distribution | Lines, Field(discriminator="kind")]
+class RedCurves(Part):
+    """Drop curves of the scenarios of tables: probability against the average queue.
+
+    Parameters
+    ----------
+    kind : {"red-curves"}
+        Kind of picture.
+    tables : dict of str to str
+        Tables to what their panels are called; their first rows are drawn.
+    """
+
+    kind: Literal["red-curves"]
+    tables: Annotated[dict[str, str], Field(min_length=1)]
+
+    def draw(self, done: Reproduction) -> Figure:
+        """Draw it."""
+        from trunkline import network as networks
+        from trunkline.plot.red_curves import curves, panel
+        from trunkline.study.language.loading import scenario_of
+
+        figure, axes = _figure(1, len(self.tables))
+        for place, (name, title) in zip(axes[0], self.tables.items(), strict=True):
+            table = done.tables[name]
+            scenario = scenario_of(done.study, table, next(iter(table.points.values())))
+            found = curves(json.loads(networks.compile(scenario).to_json()))
+            panel(place, [(curve.name, curve) for curve in found])
+            place.set_title(title)
+        _legend(figure, axes[0][0])
+        return figure
+
+
+class OfTable(Part):
+    """A table as it is drawn where a study asks for no pictures: ours, and what was published.
+
+    Parameters
+    ----------
+    kind : {"table"}
+        Kind of picture.
+    table : str
+        Which.
+    """
+
+    kind: Literal["table"]
+    table: str
+
+    def draw(self, done: Reproduction) -> Figure:
+        """Draw it."""
+        from trunkline.study.outcome.files import picture
+
+        return picture(done, self.table)
+
+
+Picture = Annotated[
+    OverTime | TimeSequence | Distribution | Lines | RedCurves | OfTable,
+    Field(discriminator="kind"),
+]
 
 
 def pictures(done: Reproduction) -> dict[str, Figure]:

@@ -44,6 +44,8 @@ class Series(Part):
         What is made of the samples of a target; ``all`` keeps them, for pictures.
     targets : {"sum", "mean", "max"}
         What is made of several targets.
+    precedence : int, optional
+        Drop precedence that the probe asks for; left out where it asks for none.
     """
 
     measure: Measure
@@ -52,6 +54,7 @@ class Series(Part):
     equals: float | None = None
     time: Literal["mean", "max", "min", "all"] = "mean"
     targets: Literal["sum", "mean", "max"] = "sum"
+    precedence: Annotated[int, Whole("a drop precedence", 0, 15)] | None = None
 
 
 class Column(Part):

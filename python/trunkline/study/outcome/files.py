@@ -66,12 +66,17 @@ def fill(done: Reproduction, folder: Path) -> None:
 
 
 def picture(done: Reproduction, name: str) -> Figure:
-    """Draw a table: ours with intervals, the published values beside."""
+    """Draw a table: ours with intervals, the published values beside.
+
+    Only columns in the unit of the first are drawn, as there is one axis.
+    """
     study, table = done.study, done.tables[name]
     lines = []
     for column in table.columns:
         cells = [c for c in done.cells if (c.table, c.column) == (name, column)]
-        if not cells:
+        row = next(iter(table.rows))
+        units = {study.unit(table, row, each) for each in (column, next(iter(table.columns)))}
+        if not cells or len(units) > 1:
             continue
         lines.append(
             Line(
@@ -102,10 +107,10 @@ def _values(done: Reproduction, path: Path) -> None:
     import polars as pl
 
     rows = [
-        (table, row, column, study_seed, value)
+        (table, row, column, done.seeds[0] + place, value)
         for (table, column), values in done.measured.columns.items()
         for row, of_seeds in zip(done.tables[table].rows, values.tolist(), strict=True)
-        for study_seed, value in zip(done.seeds, of_seeds, strict=False)
+        for place, value in enumerate(of_seeds)
     ]
     names = ["table", "row", "column", "seed", "value"]
     frame = pl.DataFrame(rows, schema=names, orient="row")

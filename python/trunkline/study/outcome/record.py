@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from trunkline.study.language.claims import overall
+from trunkline.study.language.claims import Outcome, overall
 from trunkline.study.language.criteria import Judgement
+from trunkline.study.language.parts import Sentence
 from trunkline.study.outcome.cells import Cell, number
 
 if TYPE_CHECKING:
@@ -43,17 +44,18 @@ def overviews(done: Reproduction) -> list[dict[str, Any]]:
 def sentences(done: Reproduction) -> list[dict[str, Any]]:
     """Every sentence of the document about its results, with its outcome.
 
-    The outcome is that of its claims, refuted before undecided before held; without claims it is
-    the reason why it cannot be one, as ``because``.
+    The outcome is that of its claims and criteria, refuted before undecided before held; without
+    any it is None, and ``because`` says why. A criterion is refuted where our answer is another.
     """
     of = {claim.name: claim.outcome for claim in done.claims}
-    return [
-        {
-            **each.model_dump(),
-            "outcome": overall(of[name] for name in each.claims) if each.claims else None,
-        }
-        for each in done.study.sentences
-    ]
+
+    def outcome(its: Sentence) -> Outcome | None:
+        found: list[Outcome] = [of[name] for name in its.claims]
+        answers = [each for each in done.criteria if each.answer.case in its.criteria]
+        found += ["held" if each.agrees else "refuted" for each in answers]
+        return overall(found) if found else None
+
+    return [{**each.model_dump(), "outcome": outcome(each)} for each in done.study.sentences]
 
 
 def error_unit(done: Reproduction) -> str:

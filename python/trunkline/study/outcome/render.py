@@ -132,10 +132,8 @@ def _sentences(done: Reproduction) -> RichTable:
     drawn = frame("What the document says", ["where", "sentence", "claims", ""], names=4)
     for each in sentences(done):
         outcome = (each["outcome"] or "not judged").replace("refuted", "REFUTED")
-        add(
-            drawn,
-            [each["where"], each["says"], ", ".join(each["claims"]) or each["because"], outcome],
-        )
+        judging = [*each["claims"], *(f"criteria of {case}" for case in each["criteria"])]
+        add(drawn, [each["where"], each["says"], ", ".join(judging) or each["because"], outcome])
     return drawn
 
 

@@ -80,7 +80,9 @@ def plan(study: Study, seeds: Sequence[int]) -> Plan:
     points = []
     for table in tables:
         columns = _measured(study, table)
-        own = seeds[: seeds_of(study, table, len(seeds))]
+        wanted = seeds_of(study, table, len(seeds))
+        # A table with more replications than the study goes on after the study's last seed.
+        own = [*seeds, *range(max(seeds) + 1, max(seeds) + 1 + wanted - len(seeds))][:wanted]
         drawn = written(
             study.name, [d for d in study.draws if d.cases is None or table.base in d.cases]
         )

@@ -28,8 +28,8 @@ class Samples:
         self._results = results
 
     @functools.cached_property
-    def _probes(self) -> dict[tuple[str, str], tuple[NDArray[np.int64], Floats]]:
-        """Times [ns] and values by measure and target."""
+    def _probes(self) -> dict[tuple[str, str, int], tuple[NDArray[np.int64], Floats]]:
+        """Times [ns] and values by measure, target and drop precedence, -1 for all of them."""
         series = self._results.series
         probe = series.column("probe").array()
         times = series.column("time_ns").array()
@@ -38,11 +38,13 @@ class Samples:
         if mask is not None:
             values = np.where(mask, values, np.nan)
         measures, targets = series["measure"], series["target"]
+        precedences = series["precedence"]
         numbers, firsts = np.unique(probe, return_index=True)
         found = {}
         for number, first in zip(numbers, firsts, strict=True):
             rows = np.flatnonzero(probe == number)
-            found[str(measures[first]), str(targets[first])] = times[rows], values[rows]
+            key = str(measures[first]), str(targets[first]), int(precedences[first])
+            found[key] = times[rows], values[rows]
         return found
 
     def value(self, name: str, column: Mapping[str, Any]) -> float | list[float]:
@@ -69,8 +71,9 @@ class Samples:
         stem = of.removesuffix("*")
         parts = [
             _over_time(said, times, values)
-            for (measure, target), (times, values) in self._probes.items()
+            for (measure, target, precedence), (times, values) in self._probes.items()
             if measure == said["measure"]
+            and precedence == said.get("precedence", -1)
             and (target == of if stem == of else target.startswith(stem))
         ]
         if not parts or not len(parts[0]):
