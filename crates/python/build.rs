@@ -46,5 +46,11 @@ fn compile(source: &PathBuf, agent: &PathBuf, linked_in: bool) -> bool {
         .arg("-o")
         .arg(agent)
         .arg(source);
+    // The linker that cargo links the module with, where it is not the compiler's own.
+    if let Some(linker) = env::var_os("RUSTC_LINKER") {
+        let mut said = std::ffi::OsString::from("linker=");
+        said.push(linker);
+        command.arg("-C").arg(said);
+    }
     command.output().is_ok_and(|output| output.status.success())
 }

@@ -82,6 +82,7 @@ if TYPE_CHECKING:
 @report_option
 @click.option("--overwrite", is_flag=True, help="Replace earlier results in --out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@click.option("--all", "whole", is_flag=True, help="Show long tables with all their rows.")
 @click.option("--judge", is_flag=True, help="End with 3 if a service level agreement is broken.")
 @dry_run_option
 @limit_options
@@ -105,6 +106,7 @@ def command(
     report: bool,
     overwrite: bool,
     as_json: bool,
+    whole: bool,
     judge: bool,
     dry_run: bool,
     pcap: str | None,
@@ -212,7 +214,7 @@ def command(
             from trunkline.stats.sla import render_levels
 
             echo_tables(lambda **how: render_levels(levels, **how))
-        show(results, interval=interval, courses=courses)
+        show(results, interval=interval, courses=courses, whole=whole)
     if reached is not None and until_ci is not None:
         click.echo(say_precision(reached, until_ci), err=True)
     if out is not None and report:
@@ -313,7 +315,11 @@ def to_json(results: list[Results], *, interval: str = "t") -> dict[str, Any]:
 
 
 def show(
-    results: list[Results], *, interval: str = "t", courses: list[Course] | None = None
+    results: list[Results],
+    *,
+    interval: str = "t",
+    courses: list[Course] | None = None,
+    whole: bool = False,
 ) -> None:
     """Print the tables of one run, or means with intervals over several.
 
@@ -325,13 +331,15 @@ def show(
         Kind of the intervals over several runs.
     courses : list of Course, optional
         Batch means of the one run.
+    whole : bool, default False
+        Whether long tables are shown with all their rows.
     """
     if len(results) > 1:
         from trunkline.stats.render import render_many
 
-        echo_tables(lambda **how: render_many(results, interval=interval, **how))
+        echo_tables(lambda **how: render_many(results, interval=interval, whole=whole, **how))
         return
-    echo_tables(results[0].render)
+    echo_tables(lambda **how: results[0].render(whole=whole, **how))
     if results[0].provenance.engine == "fluid":
         return
     if courses is None:

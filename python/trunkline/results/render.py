@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from trunkline.results.headline import headline
 from trunkline.results.numbers import count, percent, quantity
 from trunkline.results.own_drops import own_drops
 from trunkline.results.table import Scalar, Table
@@ -20,11 +21,16 @@ if TYPE_CHECKING:
 
     from trunkline.results.results import Results
 
-SHOWN_ROWS = 40
+SHOWN_ROWS = 10
+"""Rows of a table; all are shown where all are asked for."""
+SHOWN_EVENTS = 40
+"""Rows of the timeline, whose end is as telling as its beginning."""
 
 
-def render(results: Results, *, width: int | None = None, colour: bool = False) -> str:
-    """Write a run as tables.
+def render(
+    results: Results, *, width: int | None = None, colour: bool = False, whole: bool = False
+) -> str:
+    """Write a run: what was lost, who waits, what is full, then tables.
 
     Parameters
     ----------
@@ -34,28 +40,31 @@ def render(results: Results, *, width: int | None = None, colour: bool = False) 
         Columns of the terminal; found out by itself if left out.
     colour : bool, default False
         Whether to use the escape codes of a terminal.
+    whole : bool, default False
+        Whether long tables are shown with all their rows.
 
     Returns
     -------
     str
-        The tables, each cut to its busiest rows if it is long.
+        The lines and the tables, each cut to its busiest rows if it is long.
     """
-    shown = [_flows(results.flows)]
+    most = None if whole else SHOWN_ROWS
+    shown = [_flows(results.flows, most)]
     if 1 < len(results.classes) < len(results.flows):
-        shown.append(_classes(results.classes))
+        shown.append(_classes(results.classes, most))
     if len(results.calls):
-        shown.append(_calls(results.calls))
+        shown.append(_calls(results.calls, most))
     if len(results.videos):
-        shown.append(_videos(results.videos))
+        shown.append(_videos(results.videos, most))
     if len(results.completions):
-        shown.append(_completions(results.completions))
-    shown.append(_ports(results.ports))
+        shown.append(_completions(results.completions, most))
+    shown.append(_ports(results.ports, most))
     if len(results.paths):
-        shown.append(_paths(results.paths))
+        shown.append(_paths(results.paths, most))
     if len(results.drops):
-        shown.append(_drops(results.drops))
+        shown.append(_drops(results.drops, most))
     if len(results.timeline):
-        shown.append(_timeline(results.timeline))
+        shown.append(_timeline(results.timeline, None if whole else SHOWN_EVENTS))
     summary = results.summary
     own = own_drops([results])
     last = f"{own}\n" if own else ""
@@ -67,7 +76,8 @@ def render(results: Results, *, width: int | None = None, colour: bool = False) 
             f"seed {results.seed}, {measured}, "
             f"{count(summary['packet_hops'])} packet-hops, results hash {results.hash()[:16]}"
         )
-    return draw(shown, last, width=width, colour=colour)
+    first = "\n".join(printable(line) for line in headline([results]))
+    return f"{first}\n\n{draw(shown, last, width=width, colour=colour)}"
 
 
 def draw(
@@ -172,18 +182,18 @@ def printable(text: str, *, keep: str = "") -> str:
     )
 
 
-def _busiest(table: Table, by: str) -> tuple[list[dict[str, Scalar]], int]:
+def _busiest(table: Table, by: str, most: int | None) -> tuple[list[dict[str, Scalar]], int]:
     """Rows in their order, the busiest only if there are many, and how many are left out."""
     rows = list(table.rows())
-    if len(rows) <= SHOWN_ROWS:
+    if most is None or len(rows) <= most:
         return rows, 0
     ranked = sorted(range(len(rows)), key=lambda i: -float(rows[i][by] or 0))
-    kept = sorted(ranked[:SHOWN_ROWS])
-    return [rows[i] for i in kept], len(rows) - SHOWN_ROWS
+    kept = sorted(ranked[:most])
+    return [rows[i] for i in kept], len(rows) - most
 
 
 def _title(name: str, left_out: int) -> str:
-    return f"{name} (the {SHOWN_ROWS} busiest; {left_out} more)" if left_out else name
+    return f"{name} (the busiest; {left_out} more: --all)" if left_out else name
 
 
 def cell(value: Scalar, field: Field) -> str:
@@ -213,8 +223,8 @@ def _measured(
     return drawn
 
 
-def _flows(table: Table) -> RichTable:
-    rows, left_out = _busiest(table, "packets_sent")
+def _flows(table: Table, most: int | None) -> RichTable:
+    rows, left_out = _busiest(table, "packets_sent", most)
     for row in rows:
         if row["protocol"] != "tcp":
             row["retransmissions"] = None
@@ -229,8 +239,8 @@ def _flows(table: Table) -> RichTable:
     return drawn
 
 
-def _classes(table: Table) -> RichTable:
-    rows, left_out = _busiest(table, "packets_sent")
+def _classes(table: Table, most: int | None) -> RichTable:
+    rows, left_out = _busiest(table, "packets_sent", most)
     measures = (
         "flows offered_bit_s throughput_bit_s goodput_bit_s loss_ratio delay_mean_s delay_p99_s "
         "jitter_s"
@@ -240,32 +250,34 @@ def _classes(table: Table) -> RichTable:
     return drawn
 
 
-def _first(table: Table, rows: list[dict[str, Scalar]], names: str, measures: str) -> RichTable:
+def _first(
+    table: Table, rows: list[dict[str, Scalar]], most: int | None, names: str, measures: str
+) -> RichTable:
     """A table of columns with the first rows, and how many are left out."""
-    left_out = max(0, len(rows) - SHOWN_ROWS)
-    return _measured(table, rows[:SHOWN_ROWS], left_out, names, measures)
+    shown = rows[:most]
+    return _measured(table, shown, len(rows) - len(shown), names, measures)
 
 
-def _calls(table: Table) -> RichTable:
+def _calls(table: Table, most: int | None) -> RichTable:
     rows = list(table.rows())
     measures = "mouth_to_ear_s late_ratio loss_ratio r_factor mos"
-    drawn = _first(table, rows, "flow codec", measures)
+    drawn = _first(table, rows, most, "flow codec", measures)
     drawn.caption = "loss: dropped or too late; R and MOS: ITU-T G.107"
     return drawn
 
 
-def _videos(table: Table) -> RichTable:
+def _videos(table: Table, most: int | None) -> RichTable:
     rows = list(table.rows())
     measures = "player start_up_s stalls stall_ratio bit_rate_bit_s switches"
-    drawn = _first(table, rows, "flow", measures)
+    drawn = _first(table, rows, most, "flow", measures)
     drawn.caption = "stalled: of the time since the first picture; bit rate: mean of the chunks"
     return drawn
 
 
-def _completions(table: Table) -> RichTable:
+def _completions(table: Table, most: int | None) -> RichTable:
     rows = told_apart(list(table.rows()))
     measures = "started unfinished fct_mean_s fct_p50_s fct_p95_s fct_p99_s slowdown_mean"
-    drawn = _first(table, rows, "flow sizes", measures)
+    drawn = _first(table, rows, most, "flow sizes", measures)
     for name in drawn.columns[:2]:
         name.no_wrap = True
     drawn.caption = (
@@ -282,10 +294,10 @@ def told_apart(rows: list[dict[str, Scalar]]) -> list[dict[str, Scalar]]:
     return [r for r in begun if r["sizes"] in alike or r["started"] != whole[r["flow"]]]
 
 
-def _ports(table: Table) -> RichTable:
+def _ports(table: Table, most: int | None) -> RichTable:
     busy = [row for row in table.rows() if row["packets_offered"]]
     total = len(busy)
-    busy = sorted(busy, key=lambda row: -float(row["utilisation"] or 0))[:SHOWN_ROWS]
+    busy = sorted(busy, key=lambda row: -float(row["utilisation"] or 0))[:most]
     measures = (
         "utilisation packets_offered packets_dropped loss_ratio wait_mean_s queue_mean_packets "
         "queue_max_packets"
@@ -295,19 +307,19 @@ def _ports(table: Table) -> RichTable:
     return drawn
 
 
-def _paths(table: Table) -> RichTable:
+def _paths(table: Table, most: int | None) -> RichTable:
     rows = list(table.rows())
     measures, asked = "packets throughput_bit_s", ""
     if any(row["packets_delivered"] is not None for row in rows):
         asked = " loss_ratio delay_mean_s delay_p99_s delay_max_s"
-    drawn = _measured(table, rows, 0, "path", measures + asked)
+    drawn = _first(table, rows, most, "path", measures + asked)
     if asked:
         drawn.caption = "delay: mean, one way, its 99th percentile and maximum"
     return drawn
 
 
-def _drops(table: Table) -> RichTable:
-    rows, left_out = _busiest(table, "packets")
+def _drops(table: Table, most: int | None) -> RichTable:
+    rows, left_out = _busiest(table, "packets", most)
     columns = ["flow", "direction", "at", "class", "cause", "packets"]
     drawn = frame(_title("Drops", left_out), columns, names=5)
     for row in rows:
@@ -317,11 +329,11 @@ def _drops(table: Table) -> RichTable:
     return drawn
 
 
-def _timeline(table: Table) -> RichTable:
-    rows = list(islice(table.rows(), SHOWN_ROWS))
+def _timeline(table: Table, most: int | None) -> RichTable:
+    rows = list(islice(table.rows(), most))
     columns = ["time", "event", "protection", "link", "node"]
     left_out = len(table) - len(rows)
-    title = f"Timeline (the first {SHOWN_ROWS}; {left_out} more)" if left_out else "Timeline"
+    title = f"Timeline (the first {len(rows)}; {left_out} more: --all)" if left_out else "Timeline"
     drawn = frame(title, columns, names=5)
     for row in rows:
         names = (row[name] or "–" for name in columns[1:])

@@ -245,11 +245,11 @@ class Results:
         about = {"schema": JSON_SCHEMA, "engine": self.provenance.engine, "hash": self.hash()}
         return about | tables
 
-    def render(self, *, width: int | None = None, colour: bool = False) -> str:
+    def render(self, *, width: int | None = None, colour: bool = False, whole: bool = False) -> str:
         """As tables for a terminal; see :func:`trunkline.results.render.render`."""
         from trunkline.results.render import render
 
-        return render(self, width=width, colour=colour)
+        return render(self, width=width, colour=colour, whole=whole)
 
     def __repr__(self) -> str:
         return f"<Results seed {self.seed}: {len(self.flows)} flows, {len(self.ports)} ports>"

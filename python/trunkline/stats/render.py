@@ -8,9 +8,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from trunkline.results import Results
+from trunkline.results.headline import headline
 from trunkline.results.numbers import mean_and_half
 from trunkline.results.own_drops import own_drops
-from trunkline.results.render import SHOWN_ROWS, add, draw, frame
+from trunkline.results.render import SHOWN_ROWS, add, draw, frame, printable
 from trunkline.results.tables import column
 from trunkline.stats.across import KEYS, Row, across
 from trunkline.stats.interval import Interval
@@ -40,8 +41,9 @@ def render_many(
     interval: str = "t",
     width: int | None = None,
     colour: bool = False,
+    whole: bool = False,
 ) -> str:
-    """Write the means over runs with their 95 % intervals.
+    """Write what was lost, who waits and what is full, and means with their 95 % intervals.
 
     Parameters
     ----------
@@ -53,7 +55,10 @@ def render_many(
         Columns of the terminal; found out by itself if left out.
     colour : bool, default False
         Whether to use the escape codes of a terminal.
+    whole : bool, default False
+        Whether long tables are shown with all their rows.
     """
+    most = None if whole else SHOWN_ROWS
     flows, ports = (
         across(runs, table, interval=interval, columns={*shown, *more})
         for table, shown, more in (
@@ -64,32 +69,33 @@ def render_many(
     classes = runs[0].classes
     busy = [row for row in ports if row.measures["packets_offered"].mean > 0]
     tables = [
-        _table("flows", flows, _FLOWS, "offered_bit_s"),
-        _table("ports", busy, _PORTS, "utilisation"),
+        _table("flows", flows, _FLOWS, "offered_bit_s", most),
+        _table("ports", busy, _PORTS, "utilisation", most),
     ]
     if len(runs[0].calls):
         heard = across(runs, "calls", interval=interval, columns=set(_CALLS))
-        tables.insert(1, _table("calls", heard, _CALLS, "loss_ratio"))
+        tables.insert(1, _table("calls", heard, _CALLS, "loss_ratio", most))
     if len(runs[0].completions):
         wanted = {*_COMPLETIONS, "finished"}
         times = across(runs, "completions", interval=interval, columns=wanted)
-        whole = {row.key["flow"]: row.measures["started"].mean for row in times[::-1]}
+        totals = {row.key["flow"]: row.measures["started"].mean for row in times[::-1]}
         begun = [
             row
             for row in times
             if (started := row.measures["started"].mean) > 0
-            and (row.key["sizes"] in ("all", "pages") or started != whole[row.key["flow"]])
+            and (row.key["sizes"] in ("all", "pages") or started != totals[row.key["flow"]])
         ]
-        tables.insert(1, _table("completions", begun, _COMPLETIONS, "started"))
+        tables.insert(1, _table("completions", begun, _COMPLETIONS, "started", most))
     if 1 < len(classes) < len(flows):
         shown = across(runs, "classes", interval=interval, columns={*_CLASSES, "offered_bit_s"})
-        tables.insert(1, _table("classes", shown, _CLASSES, "offered_bit_s"))
+        tables.insert(1, _table("classes", shown, _CLASSES, "offered_bit_s", most))
     last = f"mean ± half of the 95 % interval over {len(runs)} runs ({_KINDS[interval]})"
     tables[0].caption = "p99: of all runs' packets together, its interval by sections"
     lines = [own_drops(runs), last, not_enough(flows)]
     if interval == "bca" and len(runs) < BCA_RUNS:
         lines.append(f"BCa of fewer than {BCA_RUNS} runs is too narrow: see --interval t")
-    return draw(tables, "\n".join(filter(None, lines)), width=width, colour=colour)
+    drawn = draw(tables, "\n".join(filter(None, lines)), width=width, colour=colour)
+    return "\n".join([*map(printable, headline(runs)), "", drawn])
 
 
 def not_enough(flows: Sequence[Row], bound: float = ENOUGH) -> str:
@@ -146,14 +152,16 @@ def intervals(runs: Sequence[Results], *, interval: str = "t") -> dict[str, list
     }
 
 
-def _table(table: str, rows: list[Row], shown: Sequence[str], by: str) -> RichTable:
+def _table(
+    table: str, rows: list[Row], shown: Sequence[str], by: str, most: int | None
+) -> RichTable:
     columns = [column(table, name) for name in shown]
     title = table.capitalize()
     ranked = sorted(range(len(rows)), key=lambda i: -rows[i].measures[by].mean)
-    kept = sorted(ranked[:SHOWN_ROWS])
+    kept = sorted(ranked[:most])
     more = len(rows) - len(kept)
     names = list(rows[0].key) if rows else ["name"]
-    heading = f"{title} (the {SHOWN_ROWS} busiest; {more} more)" if more else title
+    heading = f"{title} (the busiest; {more} more: --all)" if more else title
     drawn = frame(heading, [*names, *(each.title for each in columns)], names=len(names))
     for index in kept:
         row = rows[index]
