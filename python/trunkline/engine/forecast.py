@@ -167,13 +167,16 @@ def _forget_peak() -> None:
 
 def _peak() -> float:
     """Most memory that this process has held [B]."""
-    import resource
     import sys
 
     with contextlib.suppress(OSError):
         found = _HELD.search(Path("/proc/self/status").read_text())
         if found is not None:
             return float(found[1]) * 1024
+    try:
+        import resource
+    except ImportError:  # not on every platform
+        return math.inf
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return float(most if sys.platform == "darwin" else most * 1024)
 

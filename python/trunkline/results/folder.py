@@ -94,7 +94,9 @@ def flush(path: Path) -> None:
     path : Path
         The file or folder, which must be there.
     """
-    handle = os.open(path, os.O_RDONLY)
+    if os.name == "nt" and path.is_dir():  # of which Windows keeps the entries by itself
+        return
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

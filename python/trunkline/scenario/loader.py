@@ -190,7 +190,8 @@ def file_text(name: str) -> str:
     """
     try:
         # Opened without blocking, so that a FIFO cannot hang us, and judged by its descriptor.
-        descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
+        flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+        descriptor = os.open(name, os.O_RDONLY | flags)
         with open(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise _unreadable(name, "is not a regular file")

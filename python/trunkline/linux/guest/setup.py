@@ -7,7 +7,6 @@ all.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -350,6 +349,8 @@ def _alone(folder: Path, say: Callable[[str], None]) -> Iterator[int]:
     Gives the descriptor of the lock: a long program that we start gets it too, and so keeps the
     next setup waiting if it outlives us.
     """
+    import fcntl  # not on every platform, and guests run on Linux alone
+
     with (folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

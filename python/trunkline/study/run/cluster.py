@@ -12,6 +12,7 @@ import logging
 import multiprocessing
 import queue
 import signal
+import sys
 import time
 from collections.abc import Collection, Iterator
 from concurrent.futures import CancelledError
@@ -162,6 +163,9 @@ def _client(how: How) -> Iterator[Client]:
 @contextmanager
 def _deaf() -> Iterator[None]:
     """Start threads and processes that Ctrl-C does not reach: this one tells them what to do."""
+    if sys.platform == "win32":  # which has no masks
+        yield
+        return
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -16,6 +16,9 @@ from typing import Any
 
 from trunkline.study.run.measure import Values
 
+# Windows translates line ends of files that are not said to be binary, and hands none on.
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -61,9 +64,12 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
-        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o644)
         self._whole = os.lseek(self._handle, 0, os.SEEK_END)
-        content = os.pread(self._handle, 1, self._whole - 1) if self._whole else b"\n"
+        content = b"\n"
+        if self._whole:
+            os.lseek(self._handle, self._whole - 1, os.SEEK_SET)
+            content = os.read(self._handle, 1)
         if content != b"\n":
             self._whole = path.read_bytes().rfind(b"\n") + 1
             os.ftruncate(self._handle, self._whole)
@@ -79,8 +85,9 @@ class Journal:
         lines = b"".join(_line(record.to_json()) for record in records)
         try:
             written = 0
+            os.lseek(self._handle, self._whole, os.SEEK_SET)
             while written < len(lines):
-                written += os.pwrite(self._handle, lines[written:], self._whole + written)
+                written += os.write(self._handle, lines[written:])
             os.fsync(self._handle)
         except OSError:
             os.ftruncate(self._handle, self._whole)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
+import contextlib
 import itertools
 import json
 import os
@@ -11,9 +11,12 @@ import time
 from pathlib import Path
 
 from trunkline.study.errors import Refused
+from trunkline.study.run.claim import claim
 
 FILE = "lock"
 _TRIES, _AGAIN_S = 10, 0.02
+# Windows does not hand files on to other programs, and has no such flag.
+CLOSED = getattr(os, "O_CLOEXEC", 0)
 
 
 class Lock:
@@ -35,9 +38,9 @@ class Lock:
         self.stale = ""
         """Who held the lock and ended without giving it back; empty if nobody did."""
         for tries in itertools.count(1):
-            self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | CLOSED, 0o644)
             try:
-                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                claim(self._handle)
             except BlockingIOError:
                 said = _said(self._handle)
                 os.close(self._handle)
@@ -53,13 +56,19 @@ class Lock:
         about = {"pid": os.getpid(), "host": socket.gethostname(), "since": _now()}
         try:
             os.ftruncate(self._handle, 0)
-            os.pwrite(self._handle, json.dumps(about).encode(), 0)
+            os.lseek(self._handle, 0, os.SEEK_SET)
+            os.write(self._handle, json.dumps(about).encode())
         except BaseException:
             self.release()
             raise
 
     def release(self) -> None:
         """Give it back."""
+        if os.name == "nt":  # which removes no file that is open
+            os.close(self._handle)
+            with contextlib.suppress(OSError):
+                self.path.unlink()
+            return
         self.path.unlink(missing_ok=True)
         os.close(self._handle)
 
@@ -79,11 +88,11 @@ def holder(folder: Path) -> str:
         Folder of a study.
     """
     try:
-        handle = os.open(folder / FILE, os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(folder / FILE, os.O_RDONLY | CLOSED)
     except FileNotFoundError:
         return ""
     try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        claim(handle, shared=True)
     except BlockingIOError:
         return _said(handle) or "another process"
     finally:
@@ -94,7 +103,8 @@ def holder(folder: Path) -> str:
 def _said(handle: int) -> str:
     """Who the file of a lock says has it; empty if it says nothing."""
     try:
-        about = json.loads(os.pread(handle, 4096, 0))
+        os.lseek(handle, 0, os.SEEK_SET)
+        about = json.loads(os.read(handle, 4096))
         return f"process {about['pid']} on {about['host']} since {about['since']}"
     except (ValueError, KeyError, TypeError):
         return ""
