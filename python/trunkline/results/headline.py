@@ -42,12 +42,25 @@ def _lost(runs: Sequence[Results]) -> str:
     lost = sum(share.values())
     sent = sum(float(run.summary["packets_sent"] or 0) for run in runs) / len(runs)
     if not lost:
-        return "nothing"
+        return _lost_at_ports(runs)
     (flow, place, cause), most = max(share.items(), key=lambda item: item[1])
     whole = f"{number(lost)} of {number(sent)} packets ({percent(lost / sent if sent else None)})"
     if len(share) == 1:
         return f"{whole}, all of {flow} at {place} ({cause})"
     return f"{whole}, {number(most)} of them of {flow} at {place} ({cause})"
+
+
+def _lost_at_ports(runs: Sequence[Results]) -> str:
+    """Of an engine that knows no single packets, and so no causes."""
+    lost: dict[str, float] = defaultdict(float)
+    for run in runs:
+        for row in run.ports.rows():
+            lost[str(row["link"])] += float(row["packets_dropped"] or 0) / len(runs)
+    total = sum(lost.values())
+    if not total:
+        return "nothing"
+    worst = max(lost, key=lambda link: lost[link])
+    return f"{number(total)} packets, {number(lost[worst])} of them at {worst}"
 
 
 def _waits(runs: Sequence[Results]) -> str:
@@ -69,10 +82,9 @@ def _waits(runs: Sequence[Results]) -> str:
         for row in run.flows.rows():
             late[str(row["flow"])] += float(row["delay_p99_s"] or 0) / len(runs)
     flow = max(late, key=lambda name: late[name], default="")
-    said = (
-        f"{quantity(wait[worst], 's')} on average at {place}, "
-        f"where up to {number(longest[worst])} packets queue"
-    )
+    said = f"{quantity(wait[worst], 's')} on average at {place}"
+    if longest[worst]:
+        said += f", where up to {number(longest[worst])} packets queue"
     if flow and late[flow]:
         said += f"; the slowest flow is {flow}, 99th percentile {quantity(late[flow], 's')}"
     return said

@@ -63,9 +63,8 @@ def read(
     if os.path.isabs(name) or os.path.commonpath([root, target]) != root:
         raise BesideError("the file must stand under the scenario's folder")
     try:
-        descriptor = os.open(
-            target, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
-        )
+        flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(target, os.O_RDONLY | flags)
         with open(descriptor, encoding="utf-8", newline="") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):

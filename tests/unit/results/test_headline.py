@@ -1,4 +1,4 @@
-"""The three lines above the tables, worked by hand on runs whose numbers follow from the scenario."""
+"""The three lines above the tables, worked by hand for runs of a simple overload."""
 
 from __future__ import annotations
 
