@@ -40,7 +40,9 @@ impl<O: Observer> Simulation<O> {
     pub(crate) fn find_ahead(&mut self, network: &Network) {
         let plain = network.links.iter().all(|it| it.conditioner.is_none() && it.ingress.is_none());
         let watched = O::ACTIVE || self.path_accounts.is_some();
-        if watched || !plain || self.recovery.sources() > 0 {
+        // Tables that change in time, and messages of routers, cannot be followed before the run.
+        let moving = self.recovery.sources() > 0 || network.signalling.is_some();
+        if watched || !plain || moving {
             return;
         }
         let mut fed_by = vec![NOBODY; self.links.len()];
