@@ -75,10 +75,12 @@ impl<O: Observer> Simulation<O> {
         let edges: Vec<Edge> = network.links.iter().map(edge).collect();
         let fib = Fib::new(network.nodes.len(), &edges, &ends.nodes);
         let recovery = Recovery::new(network, seed);
+        let processors = crate::processing::of(network);
         let mut agents = AgentArrays::default();
         let control = Control::new(network, &recovery.lines, seed);
         let of_control = control.as_ref().map_or(0, |control| control.sources());
-        let sources = number_sources(network, recovery.sources(), of_control);
+        let of_each = [recovery.sources(), of_control, processors.len() as u32];
+        let sources = number_sources(network, of_each);
         let flows: Vec<FlowPlan> = (0..)
             .zip(&network.flows)
             .map(|(index, flow)| FlowPlan {
@@ -110,7 +112,9 @@ impl<O: Observer> Simulation<O> {
             workloads,
             pool: Pool::default(),
             drops: Drops::new(),
+            echoes: crate::echo::of(network),
             path_accounts: PathAccounts::new(&network.paths),
+            processors,
             sampler: Sampler::new(&network.probes),
             recovery,
             control,
@@ -246,7 +250,7 @@ impl AgentArrays {
                 Agent::Tcp(config) if config.connect => flag::SETUP,
                 _ => 0,
             },
-            playout: flow.call.as_ref().map_or(NEVER, |call| call.playout_ns),
+            late_from: late_from(flow),
             wakes: [0; 2],
         }
     }
@@ -259,6 +263,14 @@ fn fresh_handshake(flow: &crate::network::Flow) -> Option<tcp::Handshake> {
     }
 }
 
+fn late_from(flow: &crate::network::Flow) -> Span {
+    match (&flow.call, &flow.echo) {
+        (_, Some(_)) => 0,
+        (Some(call), None) => call.playout_ns + 1,
+        (None, None) => NEVER,
+    }
+}
+
 fn start_delay(below: Span, seed: u64, element: &str) -> Time {
     if below == 0 {
         return 0;
@@ -266,17 +278,20 @@ fn start_delay(below: Span, seed: u64, element: &str) -> Time {
     Stream::new(seed, element, "start").below(below)
 }
 
-fn number_sources(network: &Network, of_recovery: u32, of_control: u32) -> Sources {
+fn number_sources(network: &Network, of_each: [u32; 3]) -> Sources {
     let (links, flows) = (network.links.len() as u32, network.flows.len() as u32);
+    let [of_recovery, of_control, of_processors] = of_each;
     let recovery = CENSUS + 1;
     let control = recovery + of_recovery;
-    let probes = control + of_control;
+    let processors = control + of_control;
+    let probes = processors + of_processors;
     let transmitters = probes + network.probes.len() as u32;
     let arrivals = transmitters + links;
     let senders = arrivals + links;
     Sources {
         recovery,
         control,
+        processors,
         probes,
         transmitters,
         arrivals,
@@ -345,6 +360,13 @@ fn build_near_end(
     Ok(any.then(|| Box::new(NearEnd { classifier, conditioner, accounts })))
 }
 
+/// Number of a node's processor among those of the nodes that take time.
+fn processor_of(network: &Network, node: u32) -> Option<u32> {
+    network.nodes[node as usize].processing?;
+    let before = &network.nodes[..node as usize];
+    Some(before.iter().filter(|its| its.processing.is_some()).count() as u32)
+}
+
 fn build_far_end(
     network: &Network,
     link: &crate::network::Link,
@@ -353,10 +375,12 @@ fn build_far_end(
     let element = format!("links[{}]", link.name);
     let ingress = format!("{element}.ingress");
     let conditioner = build_conditioner(network, link.ingress, seed, &ingress)?;
-    let any = conditioner.is_some() || link.loss > 0.0 || !link.scripted.is_empty();
+    let processor = processor_of(network, link.to);
+    let lossy = link.loss > 0.0 || !link.scripted.is_empty();
+    let any = conditioner.is_some() || lossy || processor.is_some();
     let scripted = link.scripted.clone();
     let random = Stream::new(seed, &element, "loss");
-    Ok(any.then(|| Box::new(FarEnd { loss: link.loss, scripted, random, conditioner })))
+    Ok(any.then(|| Box::new(FarEnd { loss: link.loss, scripted, random, conditioner, processor })))
 }
 
 fn build_port(

@@ -1,32 +1,86 @@
-//! Columns of one-way delays: the same for flows and for paths.
+//! Columns of delays: the same for flows, paths and echo flows.
 
 use crate::counters::Delay;
 use crate::histogram::Pool;
 use crate::tables::Table;
 
-/// Names of the columns of quantiles, and the quantiles.
-const QUANTILES: [(&str, f64); 5] = [
-    ("delay_p50_ns", 0.50),
-    ("delay_p90_ns", 0.90),
-    ("delay_p95_ns", 0.95),
-    ("delay_p99_ns", 0.99),
-    ("delay_p999_ns", 0.999),
-];
+/// Quantiles that have columns.
+const QUANTILES: [f64; 5] = [0.50, 0.90, 0.95, 0.99, 0.999];
+
+/// Whose delays, which the names of their columns say.
+#[derive(Clone, Copy, Debug)]
+pub enum Of {
+    /// One way, of a flow's data or a path's.
+    OneWay,
+    /// There and back.
+    RoundTrip,
+    /// One way, of replies.
+    Back,
+}
+
+/// Mean, least, greatest, the quantiles, jitter.
+type Names = [&'static str; 9];
+
+impl Of {
+    fn names(self) -> Names {
+        match self {
+            Self::OneWay => [
+                "delay_mean_ns",
+                "delay_min_ns",
+                "delay_max_ns",
+                "delay_p50_ns",
+                "delay_p90_ns",
+                "delay_p95_ns",
+                "delay_p99_ns",
+                "delay_p999_ns",
+                "jitter_ns",
+            ],
+            Self::RoundTrip => [
+                "rtt_mean_ns",
+                "rtt_min_ns",
+                "rtt_max_ns",
+                "rtt_p50_ns",
+                "rtt_p90_ns",
+                "rtt_p95_ns",
+                "rtt_p99_ns",
+                "rtt_p999_ns",
+                "rtt_jitter_ns",
+            ],
+            Self::Back => [
+                "back_mean_ns",
+                "back_min_ns",
+                "back_max_ns",
+                "back_p50_ns",
+                "back_p90_ns",
+                "back_p95_ns",
+                "back_p99_ns",
+                "back_p999_ns",
+                "back_jitter_ns",
+            ],
+        }
+    }
+}
+
+/// Adds mean, extremes, quantiles and jitter of each one-way delay.
+pub fn add(table: Table, delays: &[&Delay], pool: &Pool) -> Table {
+    add_of(table, Of::OneWay, delays, pool)
+}
 
 /// Adds mean, extremes, quantiles and jitter of each delay; -1 and NaN where nothing was measured.
-pub fn add(mut table: Table, delays: &[&Delay], pool: &Pool) -> Table {
+pub fn add_of(mut table: Table, of: Of, delays: &[&Delay], pool: &Pool) -> Table {
     let measured = |value: u64, count: u64| if count > 0 { value as i64 } else { -1 };
+    let [mean, least, greatest, quantiles @ .., jitter] = of.names();
     table = table
-        .floats("delay_mean_ns", delays.iter().map(|d| d.sum as f64 / d.count as f64))
-        .ints("delay_min_ns", delays.iter().map(|d| measured(d.min, d.count)))
-        .ints("delay_max_ns", delays.iter().map(|d| measured(d.max, d.count)));
-    for (name, share) in QUANTILES {
+        .floats(mean, delays.iter().map(|d| d.sum as f64 / d.count as f64))
+        .ints(least, delays.iter().map(|d| measured(d.min, d.count)))
+        .ints(greatest, delays.iter().map(|d| measured(d.max, d.count)));
+    for (name, share) in quantiles.into_iter().zip(QUANTILES) {
         // A bucket's upper end may exceed the greatest value met.
         let quantile = delays
             .iter()
             .map(|d| d.histogram.quantile(pool, share).map_or(-1, |value| value.min(d.max) as i64));
         table = table.ints(name, quantile);
     }
-    let jitter = delays.iter().map(|d| if d.count > 0 { d.jitter } else { f64::NAN });
-    table.floats("jitter_ns", jitter)
+    let values = delays.iter().map(|d| if d.count > 0 { d.jitter } else { f64::NAN });
+    table.floats(jitter, values)
 }

@@ -51,7 +51,9 @@ impl<O: Observer> Simulation<O> {
                 return self.deliver_message(protocol, id);
             }
             totals.datagram_bytes += u64::from(packet.ip_bytes.saturating_sub(plan.overhead));
-            totals.late_packets += u64::from(now - packet.sent_at > plan.playout);
+            if now - packet.sent_at >= plan.late_from {
+                return self.late_or_request(flow, &plan, id);
+            }
             self.arena.remove(id);
             return;
         };
@@ -162,7 +164,11 @@ impl<O: Observer> Simulation<O> {
                 plan
             }
         };
-        let Agents::Tcp(agent) = plan.agents else { return };
+        let Agents::Tcp(agent) = plan.agents else {
+            // Nothing has been stored since its slot was freed.
+            let reply = self.arena[id];
+            return self.take_reply(&reply);
+        };
         let random = &mut self.streams[plan.stream as usize];
         self.senders[agent as usize].on_ack(&ack, self.now, random);
         self.pump(flow, &plan, agent);

@@ -40,6 +40,11 @@ impl<O: Observer> Simulation<O> {
                 let place = Assignment::outside(departure.precedence());
                 return self.lose(id, cause, Some(index as u32), to, place);
             }
+            if let Some(processor) = far_end.processor {
+                let arrived = Event::Arrived { link: index as u32 };
+                self.observer.record(self.now, arrived, id, &self.arena);
+                return self.process(processor, id);
+            }
         }
         self.observer.record(self.now, Event::Arrived { link: index as u32 }, id, &self.arena);
         self.receive(to, id);
@@ -47,7 +52,7 @@ impl<O: Observer> Simulation<O> {
 
     /// A packet from a link is at `node`.
     #[inline(always)]
-    fn receive(&mut self, node: u32, id: PacketId) {
+    pub(crate) fn receive(&mut self, node: u32, id: PacketId) {
         let packet = &mut self.arena[id];
         let mut counted = false;
         let mut column = OWN_COLUMN;

@@ -80,7 +80,7 @@ pub enum Onward {
     Ahead,
 }
 
-/// Random loss and ingress conditioning.
+/// Random loss, ingress conditioning and processing.
 #[derive(Clone, Debug)]
 pub struct FarEnd {
     /// Probability that a packet is lost on the wire.
@@ -91,6 +91,8 @@ pub struct FarEnd {
     pub random: Stream,
     /// Conditions what arrives.
     pub conditioner: Option<Conditioner>,
+    /// What forwards it takes time: number of the node's processor.
+    pub processor: Option<u32>,
 }
 
 impl FarEnd {

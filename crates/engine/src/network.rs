@@ -6,7 +6,9 @@
 
 mod call;
 pub(crate) mod diffserv;
+mod echo;
 mod probe;
+mod processing;
 mod queue;
 pub mod recovery;
 mod scripted;
@@ -15,7 +17,9 @@ mod transfers;
 
 pub use call::{Call, DelayFormula};
 pub use diffserv::{DiffServ, Tunnel};
+pub use echo::{Echo, EchoProtocol};
 pub use probe::{Measure, Probe};
+pub use processing::Processing;
 pub use queue::{FlowKey, Flows, Hosts, Overflow, Queue};
 pub use recovery::Recovery;
 pub use scripted::Scripted;
@@ -77,6 +81,9 @@ pub struct Network {
 pub struct Node {
     /// Its name.
     pub name: String,
+    /// What it takes to forward a packet; none = no time.
+    #[serde(default)]
+    pub processing: Option<Processing>,
 }
 
 /// A one-way link with the port that feeds it.
@@ -224,6 +231,9 @@ pub struct Flow {
     /// Of UDP: the flow is a call.
     #[serde(default)]
     pub call: Option<Call>,
+    /// Of UDP: the receiver answers each datagram.
+    #[serde(default)]
+    pub echo: Option<Echo>,
 }
 
 /// Kinds of agent.

@@ -74,9 +74,12 @@ impl<O: Observer> Simulation<O> {
             }
             Measure::Delay => self.mean_delay(index, target),
             Measure::DelayMax => self.max_delay(index),
-            Measure::Cwnd | Measure::Ssthresh | Measure::Srtt | Measure::Rto | Measure::State => {
-                self.tcp_state(probe)
-            }
+            Measure::Cwnd
+            | Measure::Ssthresh
+            | Measure::Srtt
+            | Measure::Rtt
+            | Measure::Rto
+            | Measure::State => self.tcp_state(probe),
             Measure::Transfers => match self.flows[target].agents {
                 Agents::Transfers(workload) => self.workloads.open_in(workload) as f64,
                 _ => f64::NAN,
@@ -174,6 +177,7 @@ impl<O: Observer> Simulation<O> {
             Measure::Cwnd => sender.cwnd(),
             Measure::Ssthresh => sender.ssthresh(),
             Measure::State => f64::from(sender.state() as u8),
+            Measure::Rtt => sender.rtt().map_or(f64::NAN, |rtt| rtt / SECOND as f64),
             Measure::Rto => sender.rto() as f64 / SECOND as f64,
             _ => sender.srtt().map_or(f64::NAN, |srtt| srtt / SECOND as f64),
         }

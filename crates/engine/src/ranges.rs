@@ -5,7 +5,7 @@ mod transfers;
 
 use crate::network::{Agent, Flow, Link, Network};
 use trunkline_agent::tcp::TcpConfig;
-use trunkline_agent::udp::{Arrivals, Size, UdpConfig};
+use trunkline_agent::udp::{Arrivals, Gaps, Size, UdpConfig};
 use trunkline_units::{Span, SECOND};
 
 /// Longest time anywhere: 100 years. Sums of a few stay below 2^64 ns.
@@ -16,6 +16,11 @@ const LARGEST: u32 = 65_535;
 /// The first number that is out of range, with its place.
 pub(crate) fn check(network: &Network) -> Result<(), String> {
     within("run: duration_ns", network.run.duration_ns)?;
+    for its in network.nodes.iter().filter_map(|node| node.processing.as_ref()) {
+        for span in [its.fixed_ns, its.ip_lookup_ns, its.label_lookup_ns] {
+            within("processing", span)?;
+        }
+    }
     for link in &network.links {
         check_link(link).map_err(|why| format!("link {}: {why}", link.name))?;
     }
@@ -58,6 +63,13 @@ fn check_flow(flow: &Flow) -> Result<(), String> {
     if let Some(call) = &flow.call {
         unless(matches!(flow.agent, Agent::Udp(_)), "a call is a UDP flow")?;
         within("playout_ns", call.playout_ns)?;
+    }
+    if let Some(echo) = &flow.echo {
+        let plain = matches!(flow.agent, Agent::Udp(_)) && flow.call.is_none();
+        unless(plain, "an echo flow is a UDP flow and no call")?;
+        check_bytes(echo.reply_bytes)?;
+        unless(echo.timeout_ns > 0, "timeout_ns must be above 0")?;
+        within("timeout_ns", echo.timeout_ns)?;
     }
     match &flow.agent {
         Agent::Tcp(config) => check_tcp(config),
@@ -116,9 +128,27 @@ fn check_udp(config: &UdpConfig) -> Result<(), String> {
             within("mean_off_ns", *mean_off_ns)?;
         }
         Arrivals::Poisson => {}
+        Arrivals::Gaps(gaps) => check_gaps(gaps)?,
     }
     unless(config.rate_bit_s > 0, "rate_bit_s must be above 0")?;
     check_size(&config.size)
+}
+
+fn check_gaps(gaps: &Gaps) -> Result<(), String> {
+    match gaps {
+        Gaps::Fixed { gap_ns: gap } | Gaps::Exponential { mean_ns: gap } => {
+            unless(*gap > 0, "gaps must be above 0")?;
+            within("gaps", *gap)
+        }
+        Gaps::Gumbel { location_ns, scale_ns } => {
+            unless(is_gumbel(*location_ns, *scale_ns), "scale_ns must be above 0")?;
+            unless(location_ns.max(*scale_ns) <= LONGEST as f64, "gaps must be at most 100 years")
+        }
+    }
+}
+
+fn is_gumbel(location: f64, scale: f64) -> bool {
+    location.is_finite() && scale.is_finite() && scale > 0.0
 }
 
 fn check_size(size: &Size) -> Result<(), String> {
@@ -126,6 +156,10 @@ fn check_size(size: &Size) -> Result<(), String> {
         Size::Fixed { bytes } => check_bytes(*bytes),
         Size::Exponential { mean_bytes } => {
             unless(mean_bytes.is_finite() && *mean_bytes > 0.0, "mean_bytes must be above 0")
+        }
+        Size::Gumbel { location_bytes, scale_bytes, header_bytes } => {
+            unless(is_gumbel(*location_bytes, *scale_bytes), "scale_bytes must be above 0")?;
+            unless(*header_bytes <= LARGEST, "header_bytes must be at most 65535")
         }
         Size::Choice { bytes, weights } => {
             unless(bytes.len() == weights.len(), "bytes and weights must be as many")?;

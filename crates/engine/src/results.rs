@@ -26,6 +26,7 @@ impl<O: Observer> Simulation<O> {
         self.at_warm_up.debts = self.links.iter().map(|link| debts(link, now)).collect();
         let pool = &mut self.pool;
         self.delays.iter_mut().for_each(|delay| delay.restart(pool));
+        self.echoes.iter_mut().for_each(|echo| echo.restart(pool));
         self.drops.clear();
         self.workloads.restart(pool);
         if let Some(control) = &mut self.control {
@@ -131,12 +132,14 @@ impl<O: Observer> Simulation<O> {
         tables.extend(control::tables(self.control.as_deref()));
         tables.extend(self.workloads.tables(&self.pool, now));
         tables.push(self.call_table());
+        tables.push(self.echo_table());
         Ok((tables, self.observer))
     }
 
     /// Packets inside the network: on wires, in queues, being sent.
     fn inside(&self) -> Vec<PacketId> {
-        let mut packets = Vec::new();
+        let mut packets: Vec<PacketId> =
+            self.processors.iter().flat_map(|its| its.packets()).collect();
         for link in &self.links {
             packets.extend(link.on_wire());
             if let Port::Classful(port) = &link.port {

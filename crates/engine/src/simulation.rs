@@ -1,6 +1,6 @@
 //! The run: serves events in order. `forwarding.rs` moves packets, `delivery.rs` serves agents.
 //!
-//! Order at one instant: controls (end, warm-up, probes), ends of transmission, arrivals by link,
+//! Order at one instant: controls (end, warm-up), ends of processing, probes, ends of transmission, arrivals by link,
 //! senders' timers by flow, receivers' timers by flow. It follows from the numbering of sources
 //! and the calendar's (time, source) order, so it depends on the network alone.
 
@@ -11,6 +11,7 @@ use crate::classifier::Classifier;
 use crate::conditioner::Conditioner;
 use crate::control::Control;
 use crate::counters::{Delay, Drops, Totals};
+use crate::echo::Echoed;
 use crate::histogram::Pool;
 use crate::link::Link;
 use crate::lookahead::Lookahead;
@@ -19,6 +20,7 @@ use crate::observer::Observer;
 use crate::partition::Region;
 use crate::path_account::PathAccounts;
 use crate::probe::Sampler;
+use crate::processing::Processor;
 use crate::recovery::Recovery;
 use crate::route::Fib;
 use crate::transfers::Workloads;
@@ -134,8 +136,9 @@ pub(crate) struct FlowPlan {
     pub connection: u32,
     /// Flags that all its packets bear.
     pub mark: u8,
-    /// Of a call: packets that take longer come too late, else never.
-    pub playout: Span,
+    /// Delay from which a datagram is more than delivered: late to its call, or, from 0, a request
+    /// to answer; else never.
+    pub late_from: Span,
     /// Sources of the timers of sender and receiver.
     pub wakes: [Source; 2],
 }
@@ -153,6 +156,7 @@ impl FlowPlan {
 pub(crate) struct Sources {
     pub recovery: Source,
     pub control: Source,
+    pub processors: Source,
     pub probes: Source,
     pub transmitters: Source,
     pub arrivals: Source,
@@ -201,8 +205,10 @@ pub struct Simulation<O> {
     pub(crate) delays: Vec<Delay>,
     pub(crate) pool: Pool,
     pub(crate) drops: Drops,
+    pub(crate) echoes: Vec<Echoed>,
     pub(crate) path_accounts: Option<Box<PathAccounts>>,
     pub(crate) sampler: Sampler,
+    pub(crate) processors: Vec<Processor>,
     pub(crate) recovery: Recovery,
     pub(crate) control: Option<Box<Control>>,
     pub(crate) lookahead: Lookahead,
@@ -259,8 +265,16 @@ impl<O: Observer> Simulation<O> {
             if self.lookahead.worthwhile {
                 self.fetch_ahead();
             }
-            let Sources { recovery, control, probes, transmitters, arrivals, senders, receivers } =
-                self.sources;
+            let Sources {
+                recovery,
+                control,
+                processors,
+                probes,
+                transmitters,
+                arrivals,
+                senders,
+                receivers,
+            } = self.sources;
             if source >= arrivals && source < senders {
                 self.arrive((source - arrivals) as usize);
             } else if source >= receivers {
@@ -271,6 +285,8 @@ impl<O: Observer> Simulation<O> {
                 self.finish_transmission((source - transmitters) as usize);
             } else if source >= probes {
                 self.sample(source - probes);
+            } else if source >= processors {
+                self.processed(source - processors);
             } else if source >= control {
                 self.wake_control(source - control);
             } else if source >= recovery {
@@ -322,7 +338,8 @@ impl<O: Observer> Simulation<O> {
 
     #[cold]
     fn storm(&self, source: Source) -> Failure {
-        let Sources { transmitters, arrivals, senders, receivers, .. } = self.sources;
+        let Sources { processors, probes, transmitters, arrivals, senders, receivers, .. } =
+            self.sources;
         let flows = self.flows.len() as u32;
         let node = if source >= receivers + flows {
             self.flow_of_timer(source - receivers - flows).dst
@@ -334,6 +351,8 @@ impl<O: Observer> Simulation<O> {
             self.links[(source - arrivals) as usize].to
         } else if source >= transmitters {
             self.link_from[(source - transmitters) as usize]
+        } else if source >= processors && source < probes {
+            self.processors[(source - processors) as usize].node
         } else {
             0
         };

@@ -23,6 +23,8 @@ KINDS = {
     "goodput": "goodput over time; needs a probe of goodput",
     "delay": "one-way delay over time; needs a probe of delay",
     "srtt": "smoothed round-trip time over time; needs a probe of srtt",
+    "rtt": "samples of the round-trip time over time; needs a probe of rtt",
+    "rto": "retransmission timeout over time; needs a probe of rto",
     "utilisation": "share of a link's capacity in use; needs a probe of utilisation",
     "cdf": "distribution of one-way delays; needs nothing more",
     "histogram": "density of one-way delays with a fit; needs nothing more",

@@ -6,7 +6,7 @@ from trunkline.network import conditioners, flows, mpls, ports, recovery
 from trunkline.network.network import Network
 from trunkline.scenario import Scenario
 from trunkline.scenario.fields import Whole
-from trunkline.scenario.model import LinkOptions
+from trunkline.scenario.model import LinkOptions, Node
 from trunkline.scenario.probe import Probe
 from trunkline.scenario.resolved import Resolved
 
@@ -46,7 +46,7 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     data: Any = {
         "format": FORMAT,
         "name": scenario.name or "scenario",
-        "nodes": [{"name": name} for name in nodes],
+        "nodes": [_node(name, node) for name, node in its.nodes.items()],
         "links": [
             {
                 "name": arc.name,
@@ -90,6 +90,18 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     if saved is not None:
         data["recovery"] = saved
     return Network(data)
+
+
+def _node(name: str, node: Node) -> dict[str, Any]:
+    if not node.takes_time:
+        return {"name": name}
+    its = node.processing
+    times = {
+        "fixed_ns": its.fixed,
+        "ip_lookup_ns": its.ip_lookup,
+        "label_lookup_ns": its.label_lookup,
+    }
+    return {"name": name, "processing": times}
 
 
 def _scripted(scenario: Resolved, options: LinkOptions) -> dict[str, Any]:

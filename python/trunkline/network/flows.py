@@ -4,7 +4,7 @@ from typing import Any
 
 from trunkline.network import transfers
 from trunkline.scenario.call import CODECS, Call
-from trunkline.scenario.flow import Tcp, Udp
+from trunkline.scenario.flow import Echo, Tcp, Udp
 from trunkline.scenario.resolved import Resolved
 
 __all__ = ["compile"]
@@ -57,6 +57,8 @@ def compile(
             own["transfers"] = many
         if isinstance(flow, Udp) and flow.call is not None:
             own["call"] = _call(flow.call)
+        if base in scenario.echoes:
+            own |= _echo(scenario.echoes[base], declared[base]["agent"])
         result.append(declared[base] | own)
     return result
 
@@ -120,6 +122,19 @@ def _udp(scenario: Resolved, flow: Udp) -> dict[str, Any]:
         "rate_bit_s": 1 if flow.rate is None else flow.rate,
         "size": _size(flow),
         "header_bytes": flow.header,
+    }
+
+
+def _echo(echo: Echo, agent: Any) -> dict[str, Any]:
+    law = {"gap_ns": echo.interval}
+    gaps = {"exponential": {"mean_ns": echo.interval}} if echo.spacing == "poisson" else None
+    return {
+        "agent": agent | {"arrivals": {"gaps": gaps or {"fixed": law}}},
+        "echo": {
+            "over": echo.protocol,
+            "reply_bytes": echo.size if echo.reply is None else echo.reply,
+            "timeout_ns": echo.timeout,
+        },
     }
 
 

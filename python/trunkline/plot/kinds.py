@@ -18,6 +18,8 @@ OVER_TIME = (
     "goodput",
     "delay",
     "srtt",
+    "rtt",
+    "rto",
     "utilisation",
 )
 """Kinds that show the series of a probe."""

@@ -52,6 +52,8 @@ SERIES = {
     "goodput": Series(("goodput",), "Goodput", "goodput [Mbit/s]", 1e-6, "flow"),
     "delay": Series(("delay", "delay-max"), "One-way delay", "delay [ms]", 1e3, "flow"),
     "srtt": Series(("srtt",), "Smoothed round-trip time", "srtt [ms]", 1e3, "flow"),
+    "rtt": Series(("rtt",), "Round-trip time, sample by sample", "RTT [ms]", 1e3, "flow"),
+    "rto": Series(("rto",), "Retransmission timeout", "RTO [ms]", 1e3, "flow"),
     "utilisation": Series(("utilisation",), "Utilisation", "share of the capacity", 1.0, "link"),
 }
 

@@ -54,6 +54,8 @@ def render(
         shown.append(_classes(results.classes, most))
     if len(results.calls):
         shown.append(_calls(results.calls, most))
+    if len(results.echoes):
+        shown.append(_echoes(results.echoes, most))
     if len(results.videos):
         shown.append(_videos(results.videos, most))
     if len(results.completions):
@@ -263,6 +265,16 @@ def _calls(table: Table, most: int | None) -> RichTable:
     measures = "mouth_to_ear_s late_ratio loss_ratio r_factor mos"
     drawn = _first(table, rows, most, "flow codec", measures)
     drawn.caption = "loss: dropped or too late; R and MOS: ITU-T G.107"
+    return drawn
+
+
+def _echoes(table: Table, most: int | None) -> RichTable:
+    rows = list(table.rows())
+    measures = (
+        "loss_ratio reordered rtt_min_s rtt_mean_s rtt_p99_s rtt_max_s there_mean_s back_mean_s"
+    )
+    drawn = _first(table, rows, most, "flow", measures)
+    drawn.caption = "round trips of replies within the timeout; there and back: mean, one way"
     return drawn
 
 

@@ -27,6 +27,7 @@ JSON_TABLES = (
     "colours",
     "accounts",
     "calls",
+    "echoes",
     "videos",
     "completions",
     "timeline",
@@ -173,6 +174,11 @@ class Results:
     def calls(self) -> Table:
         """One row a flow that is a call."""
         return self.tables["calls"]
+
+    @property
+    def echoes(self) -> Table:
+        """One row an echo flow."""
+        return self.tables["echoes"]
 
     @property
     def videos(self) -> Table:

@@ -17,6 +17,7 @@ from trunkline.results.workloads import (
     CALLS,
     COMPLETION_TIMES,
     COMPLETIONS,
+    ECHOES,
     TRANSFERS,
     VIDEOS,
 )
@@ -45,7 +46,7 @@ FLOWS: Final = (
     name("flow", "flow"),
     name("source", "node that sends"),
     name("destination", "node that receives"),
-    name("protocol", "`tcp` or `udp`"),
+    name("protocol", "`tcp`, `udp` or `icmp`"),
     name("dscp", "DSCP of the source by its name in the RFCs, else its number"),
     count("packets_sent", "data packets the source sent, retransmissions included"),
     count("bytes_sent", "IP bytes of those"),
@@ -322,6 +323,7 @@ SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
     "accounts": ACCOUNTS,
     "series": SERIES,
     "calls": CALLS,
+    "echoes": ECHOES,
     "videos": VIDEOS,
     "transfers": TRANSFERS,
     "completions": COMPLETIONS,
@@ -339,6 +341,7 @@ SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
 HASHED_IF_FILLED: Final = frozenset(
     {
         "calls",
+        "echoes",
         "videos",
         "transfers",
         "completions",

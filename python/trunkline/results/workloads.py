@@ -19,6 +19,46 @@ CALLS: Final = (
     derived("mos", "mean opinion score of R, 1 to 4.5; null where the codec has no factors"),
 )
 
+_NO_REPLY = "null where no reply came in time"
+_STAMPED = "null with `protocol: icmp`, which does not tell it"
+
+
+def _times(of: str, about: str, null: str) -> tuple[Field, ...]:
+    shares = (("p50", "median"), ("p95", "95th percentile"), ("p99", "99th percentile"))
+    return (
+        mean(f"{of}_mean_ns", f"mean {about}; {null}"),
+        count(f"{of}_min_ns", f"minimum {about}; {null}"),
+        count(f"{of}_max_ns", f"maximum {about}; {null}"),
+        *(count(f"{of}_{name}_ns", f"{share} of the {about}; {null}") for name, share in shares),
+        mean(f"{of}_jitter_ns", f"jitter of it (RFC 3550 section 6.4.1); {null}"),
+    )
+
+
+_ECHO_TIMES = (
+    *_times("rtt", "round-trip time", _NO_REPLY),
+    *_times("there", "one-way delay of requests", _STAMPED),
+    *_times("back", "one-way delay of replies in time", _STAMPED),
+)
+
+ECHOES: Final = (
+    name("flow", "flow with `agent: echo`"),
+    name("protocol", "`icmp` or `udp`"),
+    count("requests", "requests sent"),
+    count("replies", "replies that came within the timeout"),
+    count("replies_late", "replies that came after it"),
+    count("lost", "requests or replies dropped, and late replies"),
+    count("lost_there", f"requests dropped; {_STAMPED}"),
+    count("lost_back", f"replies dropped; {_STAMPED}"),
+    count("reordered", "replies that came after that of a later request (RFC 4737)"),
+    count("reordered_there", f"requests that arrived after a later one; {_STAMPED}"),
+    count("reordered_back", f"replies that arrived after one sent later; {_STAMPED}"),
+    *_ECHO_TIMES,
+    *twins(*_ECHO_TIMES),
+    derived("loss_ratio", "`lost` over it and `replies` (RFC 6673); null without any"),
+    derived("loss_there_ratio", f"`lost_there` over the requests not under way; {_STAMPED}"),
+    derived("loss_back_ratio", f"`lost_back` over the replies not under way; {_STAMPED}"),
+)
+
 _VIEWED = (
     count("began_ns", "when the player asked for its first chunk"),
     count("start_up_ns", "from then to the first picture; null before it"),

@@ -25,6 +25,7 @@ from trunkline.scenario.workload import Pages, Transfers, Video
 __all__ = [
     "LINUX_TCP",
     "Choice",
+    "Echo",
     "Flow",
     "FlowOptions",
     "Rto",
@@ -299,4 +300,49 @@ class Udp(UdpOptions):
         return self.size.fixed or 0
 
 
-Flow = Annotated[Tcp | Udp, Discriminator("agent")]
+class Echo(FlowOptions):
+    """Requests that their receiver answers at once, as ping and TWAMP have them."""
+
+    agent: Literal["echo"] = Field(description="Kind of agent.")
+    from_: Word = Field(alias="from", description="Node that sends requests and measures.")
+    to: Word = Field(description="Node that answers.")
+    replicate: Replicas | None = Field(
+        default=None, description="This many such flows, named name[0], name[1] and so on."
+    )
+    protocol: Literal["icmp", "udp"] = Field(
+        default="icmp",
+        description="icmp: echo as ping has it, which tells round trips only; udp: a reflector "
+        "numbers and stamps its replies (TWAMP, RFC 5357), which tells the two ways apart.",
+    )
+    spacing: Literal["periodic", "poisson"] = Field(
+        default="periodic", description="Requests at equal distances (RFC 3432), or Poisson's."
+    )
+    interval: PositiveTime = Field(
+        default=1_000_000_000, description="From one request to the next; of poisson its mean."
+    )
+    size: Datagram = Field(
+        default=84, description="Size of a request, IP and ICMP or UDP headers included."
+    )
+    reply: Datagram | None = Field(
+        default=None, description="With udp: size of a reply; absent: that of the request."
+    )
+    timeout: PositiveTime = Field(
+        default=2_000_000_000,
+        description="A reply that comes later than this is lost (RFC 6673 section 9).",
+    )
+
+    def source(self) -> Udp:
+        """The flow of its requests, as a source of datagrams."""
+        kept = (*FlowOptions.model_fields, "from_", "to", "replicate")
+        own: dict[str, Any] = {name: getattr(self, name) for name in kept}
+        return Udp.model_construct(
+            None,
+            agent="udp",
+            **own,
+            arrivals="poisson" if self.spacing == "poisson" else "cbr",
+            rate=max(1, round(self.size * 8e9 / self.interval)),
+            size=Size(fixed=self.size),
+        )
+
+
+Flow = Annotated[Tcp | Udp | Echo, Discriminator("agent")]

@@ -73,12 +73,38 @@ LARGEST = 65_535 + 4 * 4
 Coordinate = Annotated[float, Field(allow_inf_nan=False)]
 
 
+class Processing(Element):
+    """Time from a packet's arrival at a node to the port that it leaves by."""
+
+    fixed: Time = Field(default=0, description="Of every packet that the node forwards.")
+    ip_lookup: Time = Field(
+        default=0, description="Of each look-up of an IP destination, that of an ingress LSR too."
+    )
+    label_lookup: Time = Field(default=0, description="Of each look-up of a label.")
+
+
+def _processing(value: Any) -> Any:
+    return value if isinstance(value, dict | Processing) else {"fixed": value}
+
+
 class Node(Element):
     """A node: host, router or label-switching router; it is what the scenario makes of it."""
 
     position: tuple[Coordinate, Coordinate] | None = Field(
         default=None, description="Place in pictures: x to the right, y upward."
     )
+    processing: Annotated[
+        Processing, Short(_processing, {"type": "string", "examples": ["1 ms"]})
+    ] = Field(
+        default=Processing(),
+        description="What it takes to forward a packet; a time alone is `fixed`.",
+    )
+
+    @property
+    def takes_time(self) -> bool:
+        """Whether it takes time to forward a packet."""
+        its = self.processing
+        return bool(its.fixed or its.ip_lookup or its.label_lookup)
 
 
 class Lost(Element):

@@ -17,13 +17,14 @@ FlowMeasure = Literal[
     "cwnd",
     "ssthresh",
     "srtt",
+    "rtt",
     "rto",
     "state",
     "transfers",
 ]
 LinkMeasure = Literal["queue-packets", "queue-bytes", "queue-average", "utilisation", "drops"]
 Measure = Literal[FlowMeasure, LinkMeasure]
-TCP_MEASURES = ("cwnd", "ssthresh", "srtt", "rto", "state")
+TCP_MEASURES = ("cwnd", "ssthresh", "srtt", "rtt", "rto", "state")
 FLOW_MEASURES: tuple[str, ...] = get_args(FlowMeasure)
 LINK_MEASURES: tuple[str, ...] = get_args(LinkMeasure)
 

@@ -51,6 +51,14 @@ class AtMost(Element):
         default=None, description="Interarrival jitter (RFC 3550 section 6.4.1)."
     )
     loss: Share | None = Field(default=None, description="Packets lost over packets sent.")
+    rtt_mean: Time | None = Field(default=None, description="Mean round-trip time of an echo flow.")
+    rtt_p50: Time | None = Field(default=None, description="Median of it.")
+    rtt_p95: Time | None = Field(default=None, description="95th percentile of it.")
+    rtt_p99: Time | None = Field(default=None, description="99th percentile of it.")
+    rtt_max: Time | None = Field(default=None, description="Greatest round-trip time.")
+    echo_loss: Share | None = Field(
+        default=None, description="Requests without a reply in time (RFC 6673)."
+    )
     start_up: Time | None = Field(
         default=None, description="Time from a player's first request to its first picture."
     )
@@ -108,7 +116,7 @@ class Bound:
     ----------
     sla : str
         The agreement's name.
-    table : {"flows", "classes", "calls", "videos", "completions"}
+    table : {"flows", "classes", "calls", "echoes", "videos", "completions"}
         Where the measure stands.
     rows : tuple of str
         Rows there; each must keep the bound.
@@ -127,7 +135,7 @@ class Bound:
     """
 
     sla: str
-    table: Literal["flows", "classes", "calls", "videos", "completions"]
+    table: Literal["flows", "classes", "calls", "echoes", "videos", "completions"]
     rows: tuple[str, ...]
     measure: str
     column: str

@@ -23,6 +23,7 @@ KEYS = {
     "ports": ("link", "class"),
     "paths": ("path",),
     "calls": ("flow",),
+    "echoes": ("flow",),
     "completions": ("flow", "sizes"),
     "summary": (),
 }
@@ -57,7 +58,7 @@ def across(
     ----------
     runs : sequence of Results
         Runs with different seeds; at least one.
-    table : {"flows", "classes", "ports", "paths", "calls", "completions", "summary"}
+    table : {"flows", "classes", "ports", "paths", "calls", "echoes", "completions", "summary"}
         Which table.
     interval : {"t", "bca"}
         Student's, or the bias-corrected and accelerated bootstrap.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _FLOWS = ("goodput_bit_s", "throughput_bit_s", "loss_ratio", "delay_mean_s", "delay_p99_s")
 _CALLS = ("mouth_to_ear_s", "late_ratio", "loss_ratio", "r_factor", "mos")
+_ECHOES = ("loss_ratio", "rtt_min_s", "rtt_mean_s", "rtt_p99_s", "rtt_max_s")
 _COMPLETIONS = ("unfinished", "fct_mean_s", "fct_p95_s", "fct_p99_s", "slowdown_mean")
 _CLASSES = ("goodput_bit_s", "loss_ratio", "delay_mean_s", "delay_p99_s", "jitter_s")
 _PORTS = ("utilisation", "loss_ratio", "wait_mean_s", "queue_mean_packets")
@@ -75,6 +76,9 @@ def render_many(
     if len(runs[0].calls):
         heard = across(runs, "calls", interval=interval, columns=set(_CALLS))
         tables.insert(1, _table("calls", heard, _CALLS, "loss_ratio", most))
+    if len(runs[0].echoes):
+        back = across(runs, "echoes", interval=interval, columns={*_ECHOES, "requests"})
+        tables.insert(1, _table("echoes", back, _ECHOES, "requests", most))
     if len(runs[0].completions):
         wanted = {*_COMPLETIONS, "finished"}
         times = across(runs, "completions", interval=interval, columns=wanted)

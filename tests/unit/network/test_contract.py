@@ -283,6 +283,10 @@ TRANSLATED = {
     },
     "completion_times": {"kind", "upper_bytes"},
     "videos": {"rates_bit_s"},
+    "echoes": {
+        *("replies_sent", "replies_dropped"),
+        *(f"{of}_{share}_ns" for of in ("rtt", "back") for share in ("p90", "p999")),
+    },
 }
 """Columns of the engine that the results show in other words."""
 WORKED_OUT = {
@@ -290,6 +294,10 @@ WORKED_OUT = {
     "packets": {"ack_bytes", "label", "labels", "seq_bytes"},
     "summary": {"measured_s"},
     "completions": {"unfinished"},
+    "echoes": {
+        *("requests", "lost", "lost_there", "lost_back", "reordered_there"),
+        *(f"there_{which}_ns" for which in ("mean", "min", "max", "p50", "p95", "p99", "jitter")),
+    },
 }
 """Columns of the results that the network and other columns give."""
 

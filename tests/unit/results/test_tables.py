@@ -155,7 +155,8 @@ def test_json_has_base_units_and_no_nanoseconds(results: Results) -> None:
     assert written["schema"] == 1
     assert written["hash"] == results.hash()
     tables = {"flows", "classes", "ports", "paths", "drops", "colours", "accounts", "timeline"}
-    assert set(written) == {"schema", "engine", "hash", "calls", "videos", "completions"} | tables
+    measured = {"calls", "echoes", "videos", "completions"}
+    assert set(written) == {"schema", "engine", "hash"} | measured | tables
     assert written["flows"][0]["goodput_bit_s"] == 15_480.0
     assert written["flows"][2]["delay_mean_s"] is None
     keys = {key for table in ("flows", "ports") for key in written[table][0]}

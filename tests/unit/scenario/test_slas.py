@@ -46,9 +46,11 @@ def test_bounds_are_in_units_of_the_tables() -> None:
 def test_every_measure_is_a_column_of_both_tables() -> None:
     of_videos = {"stall", "start_up"}
     assert {"stall_ratio", "start_up_s"} <= {field.name for field in SCHEMAS["videos"]}
-    times = [name for name in AtMost.model_fields if name not in {"loss", *of_videos}]
+    times = [name for name in AtMost.model_fields if name not in {"loss", "echo_loss", *of_videos}]
     of_transfers = {f"{name}_s" for name in times if name.startswith(("fct_", "page_"))}
-    columns = {f"{name}_s" for name in times} - of_transfers
+    of_echoes = {f"{name}_s" for name in times if name.startswith("rtt_")}
+    assert of_echoes <= {field.name for field in SCHEMAS["echoes"]}
+    columns = {f"{name}_s" for name in times} - of_transfers - of_echoes
     completions = {field.name for field in SCHEMAS["completions"]}
     assert {name.replace("page_", "fct_") for name in of_transfers} <= completions
     columns |= {"loss_ratio"} | {f"{name}_bit_s" for name in AtLeast.model_fields if name != "mos"}

@@ -19,6 +19,7 @@ pub struct Rto {
     base: Span,    // before back-off and upper limit
     min: Span,
     max: Span,
+    latest: i64, // sample [ticks]; 0 before the first
     doublings: u32,
     next_is_first: bool,
 }
@@ -36,6 +37,7 @@ impl Rto {
             base: initial.max(min),
             min,
             max,
+            latest: 0,
             doublings: 0,
             next_is_first: true,
         };
@@ -56,6 +58,12 @@ impl Rto {
         (self.srtt_8 > 0).then(|| self.srtt_8 as f64 * self.tick as f64 / 8.0)
     }
 
+    /// Latest sample of the round-trip time, as it was measured [ns]; none before the first.
+    #[must_use]
+    pub fn rtt(&self) -> Option<f64> {
+        (self.latest > 0).then(|| self.latest as f64 * self.tick as f64)
+    }
+
     /// A segment sent at `sent` was acknowledged at `now`, both read off a clock of whole ticks.
     #[inline]
     pub fn sample_timed(&mut self, sent: Time, now: Time) {
@@ -74,6 +82,7 @@ impl Rto {
     /// RFC 6298 (2.2) and (2.3). A sample ends the back-off (section 5, last paragraph).
     fn update(&mut self, ticks: u64) {
         let sample = ticks.max(1) as i64;
+        self.latest = sample;
         if self.next_is_first {
             self.next_is_first = false;
             self.srtt_8 = sample * 8;

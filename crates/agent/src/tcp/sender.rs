@@ -116,6 +116,12 @@ impl Sender {
         ask!(self, stack => stack.srtt())
     }
 
+    /// Latest sample of the round-trip time [ns]; none before the first.
+    #[must_use]
+    pub fn rtt(&self) -> Option<f64> {
+        ask!(self, stack => stack.rtt())
+    }
+
     /// Retransmission timeout, back-off included [ns].
     #[must_use]
     pub fn rto(&self) -> Span {

@@ -4,7 +4,7 @@
 //! remainder of every division, so 16.8 Mbit/s of 210 B is 10,000 datagrams a second for ever.
 
 use super::sizes::limit;
-use super::{Arrivals, UdpConfig};
+use super::{gumbel, Arrivals, Gaps, UdpConfig};
 use trunkline_units::{Serializer, Span, Stream, Time, NEVER, SECOND};
 
 #[derive(Clone, Debug)]
@@ -13,6 +13,7 @@ pub(super) enum Process {
     Jittered { clock: Serializer, jitter: f64, due: Time },
     Poisson { mean_gap: f64 },
     OnOff { clock: Serializer, mean_on: f64, mean_off: f64, on_left: Span },
+    Gaps(Gaps),
     Schedule { start: Time, list: Vec<(u64, u16)>, next: usize },
 }
 
@@ -35,6 +36,7 @@ impl Process {
                 mean_off: *mean_off_ns as f64,
                 on_left: 0,
             },
+            Arrivals::Gaps(gaps) => Self::Gaps(gaps.clone()),
             Arrivals::Schedule { times_ns, sizes } => {
                 let list = times_ns.iter().copied().zip(sizes.iter().map(|bytes| limit(*bytes)));
                 Self::Schedule { start, list: list.collect(), next: 0 }
@@ -72,6 +74,13 @@ impl Process {
                 at.max(*due + (random.uniform() * *jitter * gap as f64) as Span)
             }
             Self::Poisson { mean_gap } => at + (random.exponential(*mean_gap) + 0.5) as Span,
+            Self::Gaps(Gaps::Fixed { gap_ns }) => at + *gap_ns,
+            Self::Gaps(Gaps::Exponential { mean_ns }) => {
+                at + (random.exponential(*mean_ns as f64) + 0.5) as Span
+            }
+            Self::Gaps(Gaps::Gumbel { location_ns, scale_ns }) => {
+                at + (gumbel(*location_ns, *scale_ns, random) + 0.5) as Span
+            }
             Self::OnOff { clock, mean_on, mean_off, on_left } => {
                 let mut gap = clock.span(bytes);
                 let mut at = at;

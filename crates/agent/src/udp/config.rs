@@ -42,12 +42,37 @@ pub enum Arrivals {
         /// Mean off period [ns].
         mean_off_ns: u64,
     },
+    /// Gaps of a law of their own, whatever the sizes.
+    Gaps(Gaps),
     /// Replay of a list.
     Schedule {
         /// Times after the flow's start, not decreasing [ns].
         times_ns: Vec<u64>,
         /// IP bytes of each datagram [B, 1..=65535]; as many as times.
         sizes: Vec<u32>,
+    },
+}
+
+/// Laws of the time from one datagram to the next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Gaps {
+    /// All alike.
+    Fixed {
+        /// Gap [ns, > 0].
+        gap_ns: u64,
+    },
+    /// Exponential.
+    Exponential {
+        /// Mean gap [ns, > 0].
+        mean_ns: u64,
+    },
+    /// Extreme values (Gumbel), 0 where the law gives less.
+    Gumbel {
+        /// Mode [ns].
+        location_ns: f64,
+        /// Scale [ns, > 0].
+        scale_ns: f64,
     },
 }
 
@@ -65,6 +90,15 @@ pub enum Size {
         /// Mean before rounding and limits [B, > 0].
         mean_bytes: f64,
     },
+    /// Extreme values (Gumbel) and headers, rounded and kept within headers + 1..=65535.
+    Gumbel {
+        /// Mode of the application data [B].
+        location_bytes: f64,
+        /// Scale of it [B, > 0].
+        scale_bytes: f64,
+        /// Headers [B].
+        header_bytes: u32,
+    },
     /// One of a list.
     Choice {
         /// Sizes [B, 1..=65535].
@@ -74,6 +108,9 @@ pub enum Size {
     },
 }
 
+/// The Euler-Mascheroni constant: mean of the standard Gumbel law.
+const EULER: f64 = 0.577_215_664_901_532_9;
+
 impl Size {
     /// Mean size [B].
     #[must_use]
@@ -81,6 +118,9 @@ impl Size {
         match self {
             Self::Fixed { bytes } => f64::from(*bytes),
             Self::Exponential { mean_bytes } => *mean_bytes,
+            Self::Gumbel { location_bytes, scale_bytes, header_bytes } => {
+                location_bytes + EULER * scale_bytes + f64::from(*header_bytes)
+            }
             Self::Choice { bytes, weights } => {
                 let total: f64 = weights.iter().sum();
                 let sum: f64 = bytes.iter().zip(weights).map(|(b, w)| f64::from(*b) * w).sum();

@@ -9,10 +9,11 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Arrivals, Size, UdpConfig};
+pub use config::{Arrivals, Gaps, Size, UdpConfig};
 
 use arrivals::Process;
 use sizes::Sizes;
+use trunkline_units::math::ln;
 use trunkline_units::{Span, Stream, Time, NEVER};
 
 /// Sending end of a UDP flow.
@@ -57,4 +58,11 @@ impl Source {
         }
         bytes
     }
+}
+
+/// A value of the Gumbel law of the largest: location - scale ln(-ln u).
+fn gumbel(location: f64, scale: f64, random: &mut Stream) -> f64 {
+    // A uniform number may be 0, whose logarithm is none.
+    let uniform = random.uniform().max(f64::MIN_POSITIVE);
+    location - scale * ln(-ln(uniform))
 }

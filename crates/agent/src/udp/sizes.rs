@@ -1,12 +1,14 @@
 //! Laws of datagram sizes.
 
-use super::Size;
+use super::{gumbel, Size};
 use trunkline_units::Stream;
 
 #[derive(Clone, Debug)]
 pub(super) enum Sizes {
     Fixed(u16),
     Exponential(f64),
+    /// Location and scale of the data, headers.
+    Gumbel([f64; 2], u16),
     /// Sizes with the upper end of each one's share of `[0, 1)`.
     Choice(Vec<(f64, u16)>),
 }
@@ -16,6 +18,9 @@ impl Sizes {
         match size {
             Size::Fixed { bytes } => Self::Fixed(limit(*bytes)),
             Size::Exponential { mean_bytes } => Self::Exponential(*mean_bytes),
+            Size::Gumbel { location_bytes, scale_bytes, header_bytes } => {
+                Self::Gumbel([*location_bytes, *scale_bytes], limit(*header_bytes))
+            }
             Size::Choice { bytes, weights } => {
                 let total: f64 = weights.iter().sum();
                 let mut sum = 0.0;
@@ -35,6 +40,10 @@ impl Sizes {
             Self::Exponential(mean) => {
                 // A cast from a float saturates, so the upper limit needs no test of its own.
                 ((random.exponential(*mean) + 0.5) as u16).max(1)
+            }
+            Self::Gumbel([location, scale], header) => {
+                let data = ((gumbel(*location, *scale, random) + 0.5) as u16).max(1);
+                header.saturating_add(data)
             }
             Self::Choice(shares) => {
                 let uniform = random.uniform();

@@ -251,3 +251,38 @@ fn a_tick_holds_datagrams_back_to_its_end() {
     let left: Vec<u64> = run(&coarse, 0, SECOND).iter().map(|(at, _)| at / MS).collect();
     assert_eq!(left, [0, 10, 10, 20, 30]);
 }
+
+mod gaps {
+    use super::*;
+
+    /// 7 ms for ever, whatever the size: no rate in whole bits gives that.
+    #[test]
+    fn fixed_gaps_are_exact() {
+        let arrivals = Arrivals::Gaps(Gaps::Fixed { gap_ns: 7_000_000 });
+        let sent = run(&config(arrivals, 1, Size::Fixed { bytes: 64 }), 5, SECOND);
+        assert_eq!(sent.len(), 143);
+        assert!((0..).zip(&sent).all(|(n, (at, _))| *at == 5 + n * 7_000_000));
+    }
+
+    /// Gumbel's law of the largest: mean a + 0.5772 b, variance (pi b)^2 / 6 (NIST/SEMATECH,
+    /// "Engineering statistics handbook", 1.3.6.6.16). Gaps of a = 55 ms, b = 6 ms: 58.463 ms and
+    /// 7.695 ms; sizes of a = 120 B, b = 36 B beside 28 B of headers: 168.78 B and 46.17 B, rounded.
+    #[test]
+    fn gumbel_gaps_and_sizes_have_their_mean_and_variance() {
+        let gaps = Gaps::Gumbel { location_ns: 55e6, scale_ns: 6e6 };
+        let size = Size::Gumbel { location_bytes: 120.0, scale_bytes: 36.0, header_bytes: 28 };
+        assert!((size.mean() - 168.78).abs() < 0.01);
+        let sent = run(&config(Arrivals::Gaps(gaps), 1, size), 0, 6000 * SECOND);
+        let n = sent.len() as f64;
+        let sizes: Vec<f64> = sent.iter().map(|(_, bytes)| f64::from(*bytes)).collect();
+        for (values, mean, deviation) in
+            [(super::gaps(&sent), 58.463e6, 7.695e6), (sizes, 168.78, 46.17)]
+        {
+            let (its_mean, its_variance) = mean_and_variance(&values);
+            assert!((its_mean - mean).abs() < 4.0 * deviation / n.sqrt(), "{its_mean}");
+            // Its kurtosis is 5.4: the variance has a standard error of sqrt(4.4 / n) of itself.
+            let off = its_variance / (deviation * deviation) - 1.0;
+            assert!(off.abs() < 4.0 * (4.4 / n).sqrt() + 0.001, "{its_variance}");
+        }
+    }
+}

@@ -37,6 +37,8 @@ pub enum Measure {
     Ssthresh,
     /// Flow (TCP): smoothed round-trip time [s].
     Srtt,
+    /// Flow (TCP): latest sample of the round-trip time, as it was measured [s].
+    Rtt,
     /// Flow (TCP): retransmission timeout, back-off included [s].
     Rto,
     /// Flow of transfers: those open at the sample.
@@ -57,7 +59,7 @@ pub enum Measure {
 
 impl Measure {
     /// Every measure.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Throughput,
         Self::Goodput,
         Self::Delay,
@@ -65,6 +67,7 @@ impl Measure {
         Self::Cwnd,
         Self::Ssthresh,
         Self::Srtt,
+        Self::Rtt,
         Self::Rto,
         Self::State,
         Self::Transfers,
@@ -87,6 +90,7 @@ impl Measure {
                 | Self::Cwnd
                 | Self::Ssthresh
                 | Self::Srtt
+                | Self::Rtt
                 | Self::Rto
                 | Self::Transfers
                 | Self::State

@@ -55,6 +55,13 @@ impl Simulation<Blind> {
                 }
             }
         }
+        for (mine, its) in self.echoes.iter_mut().zip(&mut part.echoes) {
+            if owns(self.flows[mine.flow as usize].src) {
+                swap(mine, its);
+                mine.round_trip.histogram.moved(blocks);
+                mine.back.histogram.moved(blocks);
+            }
+        }
         for (path, more) in self.tables.paths.iter_mut().zip(&part.tables.paths) {
             path.packets += more.packets;
             path.bytes += more.bytes;
@@ -99,6 +106,7 @@ impl Totals {
         self.delivered_packets += more.delivered_packets;
         self.delivered_bytes += more.delivered_bytes;
         self.datagram_bytes += more.datagram_bytes;
+        self.late_packets += more.late_packets;
         self.dropped_packets += more.dropped_packets;
         self.acks_sent += more.acks_sent;
         self.acks_delivered += more.acks_delivered;

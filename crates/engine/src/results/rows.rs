@@ -93,7 +93,9 @@ impl<O: Observer> Simulation<O> {
 
     /// What came too late, of the flows that are calls.
     pub(super) fn call_table(&self) -> Table {
-        let calls = || (0..self.flows.len()).filter(|flow| self.flows[*flow].playout != NEVER);
+        // An echo flow's requests are late from 0 on.
+        let is_call = |flow: &usize| !matches!(self.flows[*flow].late_from, 0 | NEVER);
+        let calls = || (0..self.flows.len()).filter(is_call);
         let late = |flow: usize| {
             self.totals[flow].late_packets - self.at_warm_up.totals[flow].late_packets
         };

@@ -2,7 +2,7 @@
 //!
 //! Source: store and forward of a train of packets over links in a row: all of it at the slowest
 //! link, its first packet at the links before, its last at those after, and the propagation.
-//! Differs: label stack words are left out.
+//! Differs: label stack words are left out; a node's processing counts with its shorter look-up.
 
 use crate::network::{Flow, Network};
 use crate::route::{Fib, LOCAL, UNREACHABLE};
@@ -42,9 +42,10 @@ impl Floor {
                 .sum(),
             false => 0,
         };
+        let processing = processing(network, &links);
         let links = links.iter().map(|index| &network.links[*index as usize]);
         Self {
-            propagation: links.clone().map(|link| link.delay_ns).sum(),
+            propagation: links.clone().map(|link| link.delay_ns).sum::<Span>() + processing,
             links: links.map(|link| (link.rate_bit_s, link.header_bytes)).collect(),
             mss: u64::from(tcp.mss_bytes),
             header: u64::from(tcp.header_bytes),
@@ -73,14 +74,23 @@ impl Floor {
     }
 }
 
+/// Least processing at the nodes between a flow's links.
+fn processing(network: &Network, links: &[u32]) -> Span {
+    let before_last = links.split_last().map_or(&[][..], |(_, rest)| rest);
+    let nodes = before_last.iter().map(|link| network.links[*link as usize].to);
+    let times = nodes.filter_map(|node| network.nodes[node as usize].processing);
+    times.map(|its| its.fixed_ns + its.ip_lookup_ns.min(its.label_lookup_ns)).sum()
+}
+
 /// Time of one packet over links in a row.
 fn alone(network: &Network, links: &[u32], bytes: u16) -> Span {
+    let processing = processing(network, links);
     let links = links.iter().map(|index| &network.links[*index as usize]);
     let each = links.map(|link| {
         let bits = 8 * (u128::from(bytes) + u128::from(link.header_bytes));
         link.delay_ns + (bits * 1_000_000_000 / u128::from(link.rate_bit_s)) as Span
     });
-    each.sum()
+    processing + each.sum::<Span>()
 }
 
 /// One direction of a flow.

@@ -7,10 +7,12 @@ mod support;
 
 mod ahead;
 mod determinism;
+mod echo;
 mod mpls;
 mod ns2;
 mod partition;
 mod probes;
+mod processing;
 mod queueing;
 mod random;
 mod refusals;

@@ -57,6 +57,7 @@ impl Lab {
                 diffserv: vec![],
                 probes: vec![],
                 recovery: Default::default(),
+                signalling: None,
                 run,
             },
         }
@@ -87,7 +88,7 @@ impl Lab {
         let nodes = &mut self.network.nodes;
         let found = nodes.iter().position(|node| node.name == name);
         found.unwrap_or_else(|| {
-            nodes.push(Node { name: name.into() });
+            nodes.push(Node { name: name.into(), processing: None });
             nodes.len() - 1
         }) as u32
     }
@@ -149,6 +150,7 @@ impl Lab {
             agent,
             transfers: None,
             call: None,
+            echo: None,
         };
         self.network.flows.push(flow);
         self.network.flows.len() - 1

@@ -81,7 +81,7 @@ def _sample(sampled: Sequence[TcpSample], time: int) -> TcpSample | None:
 
 
 def _of_sample(sample: TcpSample | None, measure: str) -> float:
-    if sample is None or measure in ("delay", "delay-max"):
+    if sample is None or measure in ("delay", "delay-max", "rtt", "rto"):
         return float("nan")
     if measure == "cwnd":
         return float(sample.cwnd)

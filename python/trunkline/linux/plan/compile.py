@@ -157,6 +157,15 @@ def _refuse(script: Script, data: Network) -> None:
             "nearest: a part of the network",
             "links",
         )
+    for node in data["nodes"]:
+        if node.get("processing"):
+            script.refuse(
+                f"node {node['name']}: the kernel takes the time it takes to forward a packet; "
+                "nearest: the delay of its links",
+                "nodes",
+                node["name"],
+                "processing",
+            )
     for link in data["links"]:
         if link.get("conditioner") is not None:
             script.refuse(

@@ -112,6 +112,14 @@ def traffic(script: Script, data: Mapping[str, Any], rehearsal: Rehearsal) -> Tr
                 flow["name"],
             )
             return Traffic()
+        if "echo" in flow:
+            script.refuse(
+                f"flow {flow['name']}: echo flows are not run in the kernel; "
+                "nearest: a UDP flow each way",
+                "flows",
+                flow["name"],
+            )
+            return Traffic()
         if flow["agent"]["protocol"] == "udp":
             _udp(script, made, index, flow)
         else:

@@ -53,10 +53,19 @@ __all__ = [
 ]
 
 
+class Processing(TypedDict):
+    """What a node takes to forward a packet."""
+
+    fixed_ns: int
+    ip_lookup_ns: int
+    label_lookup_ns: int
+
+
 class Node(TypedDict):
     """A node."""
 
     name: str
+    processing: NotRequired[Processing | None]
 
 
 class Scripted(TypedDict):
@@ -235,6 +244,7 @@ Probe = TypedDict(
             "cwnd",
             "ssthresh",
             "srtt",
+            "rtt",
             "rto",
             "transfers",
             "state",

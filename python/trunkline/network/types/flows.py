@@ -113,13 +113,56 @@ class Schedule(TypedDict):
     sizes: list[int]
 
 
+class FixedGap(TypedDict):
+    """Gaps all alike."""
+
+    gap_ns: int
+
+
+class ExponentialGap(TypedDict):
+    """Exponential gaps."""
+
+    mean_ns: int
+
+
+class GumbelGap(TypedDict):
+    """Gaps of extreme values."""
+
+    location_ns: float
+    scale_ns: float
+
+
+class OfFixedGap(TypedDict):
+    """The word for gaps all alike, with its keys."""
+
+    fixed: FixedGap
+
+
+class OfExponentialGap(TypedDict):
+    """The word for exponential gaps, with its keys."""
+
+    exponential: ExponentialGap
+
+
+class OfGumbelGap(TypedDict):
+    """The word for gaps of extreme values, with its keys."""
+
+    gumbel: GumbelGap
+
+
+class OfGaps(TypedDict):
+    """The word for gaps of a law, with its keys."""
+
+    gaps: OfFixedGap | OfExponentialGap | OfGumbelGap
+
+
 class OfSchedule(TypedDict):
     """The word for arrivals of a list, with its keys."""
 
     schedule: Schedule
 
 
-Arrivals = Literal["poisson"] | OfCbr | OfOnOff | OfSchedule
+Arrivals = Literal["poisson"] | OfCbr | OfOnOff | OfGaps | OfSchedule
 
 
 class Fixed(TypedDict):
@@ -159,7 +202,21 @@ class OfChoice(TypedDict):
     choice: Choice
 
 
-Size = OfFixed | OfExponential | OfChoice
+class Gumbel(TypedDict):
+    """Extreme values, and headers."""
+
+    location_bytes: float
+    scale_bytes: float
+    header_bytes: int
+
+
+class OfGumbel(TypedDict):
+    """The word for sizes of extreme values, with its keys."""
+
+    gumbel: Gumbel
+
+
+Size = OfFixed | OfExponential | OfGumbel | OfChoice
 
 
 class Udp(TypedDict):
@@ -196,6 +253,14 @@ class Call(TypedDict):
     delay_formula: Literal["g107", "simplified"]
 
 
+class Echo(TypedDict):
+    """What answers requests."""
+
+    over: Literal["icmp", "udp"]
+    reply_bytes: int
+    timeout_ns: int
+
+
 class Flow(TypedDict):
     """An agent at ``src``, its counterpart at ``dst``."""
 
@@ -212,3 +277,4 @@ class Flow(TypedDict):
     agent: Agent
     transfers: NotRequired[Transfers | None]
     call: NotRequired[Call | None]
+    echo: NotRequired[Echo | None]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from trunkline.results.decode import (
     calls,
+    echoes,
     flows,
     packets,
     ports,
@@ -53,6 +54,7 @@ def decode(raw: Raw, network: Network) -> dict[str, Table]:
         "colours": lambda rows: ports.colours(rows, network, measured_s),
         "accounts": lambda rows: ports.accounts(rows, network),
         "calls": lambda rows: calls.calls(rows, Rows(raw["flows"]), network),
+        "echoes": lambda rows: echoes.echoes(rows, Rows(raw["flows"]), network),
         "videos": lambda rows: videos.videos(rows, network),
         "transfers": lambda rows: transfers.transfers(rows, network),
         "completions": lambda rows: transfers.completions(rows, network),

@@ -25,7 +25,7 @@ from trunkline.results.decode.columns import (
 from trunkline.results.table import Column, Later
 
 if TYPE_CHECKING:
-    from trunkline.network.types import Network
+    from trunkline.network.types import Flow, Network
 
 _SUMMED = (
     "packets_sent",
@@ -49,7 +49,7 @@ def flows(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
         "flow": Column([flow["name"] for flow in listed]),
         "source": Column([nodes[flow["src"]] for flow in listed]),
         "destination": Column([nodes[flow["dst"]] for flow in listed]),
-        "protocol": Column([flow["agent"]["protocol"] for flow in listed]),
+        "protocol": Column([_protocol(flow) for flow in listed]),
         "dscp": Column([dscp.name(flow["dscp"]) for flow in listed]),
     }
     for name in rows.names:
@@ -66,6 +66,11 @@ def flows(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
     columns["delay_range_s"] = seconds([most - least for most, least in ends], arrived)
     columns["jitter_s"] = seconds(rows["jitter_ns"], arrived)
     return columns
+
+
+def _protocol(flow: Flow) -> str:
+    echo = flow.get("echo")
+    return echo["over"] if echo else flow["agent"]["protocol"]
 
 
 def delays(rows: Rows, network: Network) -> dict[str, Column]:

@@ -2,7 +2,7 @@
 
 from trunkline.scenario.call import Call, datagram_bytes
 from trunkline.scenario.diagnostic import Path
-from trunkline.scenario.flow import Tcp, Udp
+from trunkline.scenario.flow import Echo, Tcp, Udp
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.units import format_bytes, format_time
@@ -19,7 +19,9 @@ def check(scenario: Resolved, problems: Problems) -> None:
         flow = scenario.flows[name]
         _ends(scenario, flow, path, problems)
         _times(scenario, flow, path, problems)
-        if isinstance(flow, Tcp):
+        if name in scenario.echoes:
+            _echo(scenario.echoes[name], path, problems)
+        elif isinstance(flow, Tcp):
             _tcp(flow, path, problems)
         else:
             _udp(scenario, flow, path, problems)
@@ -165,6 +167,17 @@ def _call(call: Call, own: set[str], path: Path, problems: Problems) -> None:
             f"{LARGEST_DATAGRAM} B",
             given=f"{size:.1f} B with headers",
             hint="packet: 20 ms",
+        )
+
+
+def _echo(echo: Echo, path: Path, problems: Problems) -> None:
+    if echo.reply is not None and echo.protocol == "icmp":
+        problems.add(
+            "relation",
+            (*path, "reply"),
+            "a reply of icmp has the size of its request (RFC 792)",
+            allowed="with protocol: udp",
+            at_key=True,
         )
 
 

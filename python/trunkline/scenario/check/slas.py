@@ -54,7 +54,7 @@ def _completions(scenario: Resolved, sla: Sla, path: Path, problems: Problems) -
     """Times of transfers and pages are measured of flows that have them."""
     for measure in sorted(sla.at_most.model_fields_set):
         kind = "video" if measure in ("stall", "start_up") else measure.partition("_")[0]
-        if kind not in ("fct", "page", "video"):
+        if kind not in ("fct", "page", "rtt", "echo", "video"):
             continue
         at = (*path, "at_most", measure)
         if sla.class_ is not None:
@@ -67,14 +67,24 @@ def _completions(scenario: Resolved, sla: Sla, path: Path, problems: Problems) -
             if flow is None:
                 continue
             tcp = flow if isinstance(flow, Tcp) else None
+            is_echo = scenario.declared(name) in scenario.echoes
             has = {
+                "rtt": is_echo,
+                "echo": is_echo,
                 "fct": tcp is not None and not tcp.is_one_connection,
                 "page": tcp is not None and tcp.pages is not None,
                 "video": tcp is not None and tcp.video is not None,
             }
             if not has[kind]:
-                what = {"fct": "transfers that come and go", "page": "pages", "video": "films"}
-                message = f"{measure} is measured of {what[kind]}, which {name} has not"
+                what = {
+                    "fct": "transfers that come and go",
+                    "page": "pages",
+                    "rtt": "echo flows",
+                    "echo": "echo flows",
+                    "video": "films",
+                }
+                lacks = "is none" if what[kind] == "echo flows" else "has not"
+                message = f"{measure} is measured of {what[kind]}, which {name} {lacks}"
                 problems.add("relation", at, message, at_key=True)
                 return
 

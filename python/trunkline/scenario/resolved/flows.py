@@ -15,7 +15,10 @@ __all__ = ["flows"]
 def flows(scenario: Resolved, problems: Problems) -> None:
     """Gives every flow the keys that it leaves to defaults and presets."""
     defaults = scenario.written.defaults
-    scenario.flows = {name: _complete(flow, defaults) for name, flow in scenario.flows.items()}
+    scenario.flows = {
+        name: flow if name in scenario.echoes else _complete(flow, defaults)
+        for name, flow in scenario.flows.items()
+    }
 
 
 def _complete(flow: Tcp | Udp, defaults: Defaults) -> Tcp | Udp:

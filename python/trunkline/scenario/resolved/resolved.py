@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from trunkline.scenario.cdf import Points
 from trunkline.scenario.conditioner import Conditioner
 from trunkline.scenario.diagnostic import Path as Place
-from trunkline.scenario.flow import Tcp, Udp
+from trunkline.scenario.flow import Echo, Tcp, Udp
 from trunkline.scenario.model import LinkOptions, Node, Run, Sections
 from trunkline.scenario.path import Path, Trunk
 from trunkline.scenario.port import Port
@@ -184,6 +184,8 @@ class Resolved:
         Distribution functions of sizes that were read, by file name as written.
     requests : dict
         Flows that carry requests for pages, and the flow of these.
+    echoes : dict
+        Flows whose receivers answer, as they are written; ``flows`` has their requests.
     classes : dict
         Classes of each port configuration in order, queues with defaults; None: of a link without.
     routes : dict
@@ -228,6 +230,7 @@ class Resolved:
     transfers: dict[str, Schedule] = field(default_factory=dict)
     cdfs: dict[str, Points] = field(default_factory=dict)
     requests: dict[str, str] = field(default_factory=dict)
+    echoes: dict[str, Echo] = field(default_factory=dict)
     classes: dict[str | None, dict[str, Class]] = field(default_factory=dict)
     routes: dict[str, Route] = field(default_factory=dict)
     segmented: dict[str, tuple[Sid, ...]] = field(default_factory=dict)
@@ -242,14 +245,14 @@ class Resolved:
     @classmethod
     def of(cls, written: Sections) -> Self:
         """What is written, with nothing worked out."""
-        return cls(
+        made = cls(
             written,
             dict(written.nodes),
             dict(written.ports),
             dict(written.conditioners),
             dict(written.paths),
             dict(written.trunks),
-            dict(written.flows),
+            {name: _sending(flow) for name, flow in written.flows.items()},
             dict(written.failures),
             dict(written.protections),
             written.rerouting,
@@ -257,6 +260,9 @@ class Resolved:
             dict(written.slas),
             written.run,
         )
+        echoes = {name: flow for name, flow in written.flows.items() if isinstance(flow, Echo)}
+        made.echoes = echoes
+        return made
 
     def unscaled(self) -> "Resolved":
         """The scenario at its own rates."""
@@ -287,3 +293,7 @@ class Resolved:
     def nodes_of(self, path: str) -> list[str]:
         """Nodes of a path's route, sound or not, names of links left out."""
         return [each for each in self.paths[path].route if each in self.nodes]
+
+
+def _sending(flow: Tcp | Udp | Echo) -> Tcp | Udp:
+    return flow.source() if isinstance(flow, Echo) else flow

@@ -34,6 +34,11 @@ def _bounds(scenario: Resolved, name: str, sla: Sla) -> Iterator[Bound]:
         elif measure == "start_up":
             seconds = limit / 1e9
             yield Bound(name, "videos", rows, measure, "start_up_s", "s", "most", seconds)
+        elif measure == "echo_loss":
+            yield Bound(name, "echoes", rows, measure, "loss_ratio", "1", "most", limit)
+        elif kind == "rtt":
+            seconds = limit / 1e9
+            yield Bound(name, "echoes", rows, measure, f"{measure}_s", "s", "most", seconds)
         elif kind in ("fct", "page"):
             sizes: Literal["all", "pages"] = "all" if kind == "fct" else "pages"
             seconds, column = limit / 1e9, f"fct_{which}_s"

@@ -380,6 +380,10 @@ impl Sender {
         self.estimator.srtt().map(|us| us as f64 * 1e3)
     }
 
+    pub fn rtt(&self) -> Option<f64> {
+        (self.estimator.latest > 0).then(|| self.estimator.latest as f64 * 1e3)
+    }
+
     pub fn rto(&self) -> u64 {
         self.estimator.rto() * timer::TICK
     }

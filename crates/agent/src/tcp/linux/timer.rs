@@ -39,6 +39,8 @@ pub(in crate::tcp) struct Estimator {
     least: u64,      // least variance term [us]
     most: u64,       // largest timeout [ticks]
     rto: u64,        // [ticks], back-off included
+    /// Latest sample [us]; 0 before the first.
+    pub latest: u64,
     /// Least round trip seen [us].
     pub min_rtt: u64,
 }
@@ -56,12 +58,14 @@ impl Estimator {
             least: least / US,
             most,
             rto: ticks(initial / US).min(most),
+            latest: 0,
             min_rtt: u64::MAX,
         }
     }
 
     /// A round trip [us]; `una` and `next` as they are after its acknowledgement.
     pub fn sample(&mut self, rtt: u64, una: u32, next: u32) {
+        self.latest = rtt;
         if self.srtt_8 == 0 {
             self.srtt_8 = rtt << 3;
             self.mdev_4 = rtt << 1;

@@ -23,6 +23,12 @@ impl Sender {
         self.rto.srtt()
     }
 
+    /// Latest sample of the round-trip time [ns]; none before the first.
+    #[must_use]
+    pub fn rtt(&self) -> Option<f64> {
+        self.rto.rtt()
+    }
+
     /// Retransmission timeout, back-off included [ns].
     #[must_use]
     pub fn rto(&self) -> Span {

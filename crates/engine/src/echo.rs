@@ -1,0 +1,132 @@
+//! Echo flows: the receiver of a request answers at once; the sender measures what comes back.
+//!
+//! Source: RFC 2681 (round-trip delay), RFC 6673 (round-trip loss: no reply within a waiting time),
+//! RFC 4737 (reordering), RFC 5357 section 4.2 (the reflector answers each test packet, with a
+//! number of its own).
+//! Differs: a reply leaves the instant that its request comes; processing is a parameter of nodes.
+
+use crate::counters::Delay;
+use crate::delay_columns::{self, Of};
+use crate::histogram::Pool;
+use crate::network::{Echo, Network};
+use crate::observer::{Event, Observer};
+use crate::simulation::{FlowPlan, Simulation};
+use crate::tables::Table;
+use trunkline_packet::{flag, Packet, PacketId};
+use trunkline_units::Time;
+
+/// What the sender of an echo flow knows of its replies.
+#[derive(Clone, Debug)]
+pub(crate) struct Echoed {
+    pub flow: u32,
+    config: Echo,
+    /// Of the replies that came in time, from request to reply.
+    pub round_trip: Delay,
+    /// Of the same, from the reflector.
+    pub back: Delay,
+    /// Replies that came too late.
+    late: u64,
+}
+
+/// Those of a network, by flow.
+pub(crate) fn of(network: &Network) -> Vec<Echoed> {
+    let flows = (0..).zip(&network.flows);
+    let with_echo = flows.filter_map(|(flow, its)| its.echo.map(|config| (flow, config)));
+    let new = |(flow, config)| Echoed {
+        flow,
+        config,
+        round_trip: Delay::default(),
+        back: Delay::default(),
+        late: 0,
+    };
+    with_echo.map(new).collect()
+}
+
+impl Echoed {
+    /// Starts afresh at the end of the warm-up.
+    pub fn restart(&mut self, pool: &mut Pool) {
+        self.round_trip.restart(pool);
+        self.back.restart(pool);
+        self.late = 0;
+    }
+
+    /// A reply has come.
+    fn on_reply(&mut self, reply: &Packet, now: Time, pool: &mut Pool) {
+        let round_trip = now - reply.echo;
+        if round_trip > self.config.timeout_ns {
+            self.late += 1;
+            return;
+        }
+        // The number of the request tells the order of the whole way, that of the reply of its own.
+        let mut whole = *reply;
+        (whole.seq, whole.sent_at) = (reply.ack, reply.echo);
+        self.round_trip.measure(&whole, now, pool);
+        self.back.measure(reply, now, pool);
+    }
+}
+
+impl<O: Observer> Simulation<O> {
+    fn echo_of(&mut self, flow: u32) -> Option<&mut Echoed> {
+        let index = self.echoes.binary_search_by_key(&flow, |its| its.flow).ok()?;
+        Some(&mut self.echoes[index])
+    }
+
+    /// A datagram that came after its flow's limit: late to its call, or a request to answer.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn late_or_request(&mut self, flow: u32, plan: &FlowPlan, id: PacketId) {
+        let Some(Echo { reply_bytes, .. }) = self.echo_of(flow).map(|its| its.config) else {
+            self.totals[flow as usize].late_packets += 1;
+            self.arena.remove(id);
+            return;
+        };
+        let request = self.arena[id];
+        let totals = &mut self.totals[flow as usize];
+        let number = totals.acks_sent as u32;
+        totals.acks_sent += 1;
+        let bytes = reply_bytes as u16;
+        let mut reply = Packet::new(flow, plan.src_column, number, bytes, self.now);
+        reply.ack = request.seq;
+        reply.echo = request.sent_at;
+        reply.flags = flag::REVERSE;
+        reply.fec = plan.fec_reverse;
+        reply.dscp = plan.dscp;
+        reply.ttl = plan.ttl;
+        self.arena[id] = reply;
+        self.observer.record(self.now, Event::Sent { node: plan.dst }, id, &self.arena);
+        self.originate(plan.dst, id);
+    }
+
+    /// A packet has come back to a flow that is not of TCP.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn take_reply(&mut self, reply: &Packet) {
+        let now = self.now;
+        let index = self.echoes.binary_search_by_key(&reply.flow, |its| its.flow);
+        if let Ok(index) = index {
+            self.echoes[index].on_reply(reply, now, &mut self.pool);
+        }
+    }
+
+    /// What the senders of echo flows have measured.
+    pub(crate) fn echo_table(&self) -> Table {
+        let ints = |value: fn(&Echoed) -> u64| self.echoes.iter().map(move |its| value(its) as i64);
+        let back = self.echoes.iter().map(|its| {
+            let flow = its.flow as usize;
+            let (now, before) = (&self.totals[flow], &self.at_warm_up.totals[flow]);
+            [now.acks_sent - before.acks_sent, now.acks_dropped - before.acks_dropped]
+        });
+        let table = Table::new("echoes")
+            .ints("flow", ints(|its| its.flow.into()))
+            .ints("replies_sent", back.clone().map(|[sent, _]| sent as i64))
+            .ints("replies_dropped", back.map(|[_, dropped]| dropped as i64))
+            .ints("replies", ints(|its| its.round_trip.count))
+            .ints("replies_late", ints(|its| its.late))
+            .ints("reordered", ints(|its| its.round_trip.reordered))
+            .ints("reordered_back", ints(|its| its.back.reordered));
+        let round_trips: Vec<&Delay> = self.echoes.iter().map(|its| &its.round_trip).collect();
+        let backs: Vec<&Delay> = self.echoes.iter().map(|its| &its.back).collect();
+        let table = delay_columns::add_of(table, Of::RoundTrip, &round_trips, &self.pool);
+        delay_columns::add_of(table, Of::Back, &backs, &self.pool)
+    }
+}

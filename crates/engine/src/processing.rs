@@ -1,0 +1,96 @@
+//! Processing: what a node takes from a packet's arrival to the port that it leaves by.
+//!
+//! Source: RFC 3031 section 3.12 (a label is looked up in the ILM, an IP destination for its FEC);
+//! RFC 2544 section 26.2 measures the sum as latency.
+//! Differs: a pipeline: packets do not wait for each other, so a packet with shorter look-ups may
+//! overtake; those for the node itself are not processed.
+//! Absent: a rate of packets that a node can look up.
+
+use crate::mpls::Hop;
+use crate::network::{Network, Processing};
+use crate::observer::Observer;
+use crate::route::LOCAL;
+use crate::simulation::Simulation;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use trunkline_packet::PacketId;
+use trunkline_units::{Span, Time};
+
+/// Packets that a node is processing.
+#[derive(Clone, Debug)]
+pub(crate) struct Processor {
+    pub node: u32,
+    times: Processing,
+    /// When it is done with each, in which order they came, which they are.
+    packets: BinaryHeap<Reverse<(Time, u64, PacketId)>>,
+    arrived: u64,
+}
+
+/// A processor for each node that takes time.
+pub(crate) fn of(network: &Network) -> Vec<Processor> {
+    let nodes = (0..).zip(&network.nodes);
+    let timed = nodes.filter_map(|(node, its)| its.processing.map(|times| (node, times)));
+    timed
+        .map(|(node, times)| Processor { node, times, packets: BinaryHeap::new(), arrived: 0 })
+        .collect()
+}
+
+impl Processor {
+    /// Packets inside.
+    pub fn packets(&self) -> impl Iterator<Item = PacketId> + '_ {
+        self.packets.iter().map(|Reverse((.., id))| *id)
+    }
+}
+
+impl<O: Observer> Simulation<O> {
+    /// A packet from a link is at a node that takes time.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn process(&mut self, processor: u32, id: PacketId) {
+        let Processor { node, times, .. } = self.processors[processor as usize];
+        let span = self.processing_time(node, times, id);
+        if span == 0 {
+            return self.receive(node, id);
+        }
+        let its = &mut self.processors[processor as usize];
+        let due = self.now + span;
+        its.packets.push(Reverse((due, its.arrived, id)));
+        its.arrived += 1;
+        let source = self.sources.processors + processor;
+        if due < self.calendar.due(source) {
+            self.calendar.schedule(source, due);
+        }
+    }
+
+    fn processing_time(&self, node: u32, times: Processing, id: PacketId) -> Span {
+        let mut packet = self.arena[id];
+        if packet.labels.is_empty() && self.fib.next(node, packet.dst) == LOCAL {
+            return 0;
+        }
+        let mut span = times.fixed_ns;
+        let mut counted = false;
+        while !packet.labels.is_empty() {
+            span += times.label_lookup_ns;
+            match self.tables.switch(node, &mut packet, counted) {
+                Ok(Hop::Again(done, _)) => counted = done,
+                _ => return span,
+            }
+        }
+        span + times.ip_lookup_ns
+    }
+
+    /// A node is done with a packet, or with several.
+    #[cold]
+    pub(crate) fn processed(&mut self, processor: u32) {
+        loop {
+            let its = &mut self.processors[processor as usize];
+            let Some(&Reverse((due, _, id))) = its.packets.peek() else { return };
+            if due > self.now {
+                return self.calendar.schedule(self.sources.processors + processor, due);
+            }
+            let node = its.node;
+            its.packets.pop();
+            self.receive(node, id);
+        }
+    }
+}
