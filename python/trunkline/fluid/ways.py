@@ -1,7 +1,8 @@
 """Which way each flow goes: links, classes and labels, as the packet engine forwards it.
 
-One datagram a flow and direction goes through the compiled network, alone, and its trace is read.
-So label tables, classifiers and markings are derived once, in the engine.
+What goes by IP routing alone is routed in arrays. Of every other flow and direction one datagram
+goes through the compiled network, alone, and its trace is read: so label tables, markings and
+copies are derived once, in the engine.
 
 Absent: failures; what a conditioner does to packets beyond its profile.
 """
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trunkline import _core
+from trunkline.fluid.routed import by_routing
 
 __all__ = ["Ways", "ways"]
 
@@ -80,64 +82,83 @@ def ways(network: Mapping[str, Any], sizes: Ints) -> Ways:
         As they are without a failure.
     """
     flows = network["flows"]
-    count = len(flows)
-    back = [f for f in range(count) if flows[f]["agent"]["protocol"] == "tcp"]
-    probe = _probe(network, sizes.tolist(), back)
+    back = [f for f, flow in enumerate(flows) if flow["agent"]["protocol"] == "tcp"]
+    flow = np.array([*range(len(flows)), *back], dtype=np.int64)
+    reverse = np.arange(len(flow)) >= len(flows)
+    plain = by_routing(network, flow, reverse, sizes)
+    hops = [plain.hops]
+    lost = plain.lost
+    if len(plain.others):
+        traced, lost[plain.others] = _traced(network, sizes, back, plain.others)
+        hops.append(traced)
+    stream, packet, step, link, class_, header = np.concatenate(hops, axis=1)
+    order = np.lexsort((step, packet, stream))
+    stream, packet = stream[order], packet[order]
+    first = np.r_[True, (stream[1:] != stream[:-1]) | (packet[1:] != packet[:-1])][: len(stream)]
+    return Ways(
+        flow=flow,
+        reverse=reverse,
+        leg=np.cumsum(first) - 1,
+        stream=stream,
+        step=step[order],
+        link=link[order],
+        class_=class_[order],
+        header=header[order],
+        lost=lost,
+    )
+
+
+def _traced(
+    network: Mapping[str, Any], sizes: Ints, back: list[int], streams: Ints
+) -> tuple[Ints, NDArray[np.bool_]]:
+    """Hops of some streams by the packet engine: stream, packet, step, link, class, header."""
+    probe = _probe(network, sizes.tolist(), back, streams.tolist())
     rows = {
         name: np.frombuffer(data, dtype=np.int64)
         for name, (_, data) in _core.run(json.dumps(probe), 1)["packets"].items()
-        if name in ("time_ns", "event", "packet", "flow", "link", "class", *_STACK)
+        if name in ("event", "packet", "flow", "link", "class", *_STACK)
     }
-    order = np.lexsort((np.arange(len(rows["flow"])), rows["packet"], rows["flow"]))
-    rows = {name: column[order] for name, column in rows.items()}
-    lost = np.ones(count + len(back), dtype=bool)
+    lost = np.ones(len(streams), dtype=bool)
     lost[rows["flow"][rows["event"] == _DELIVERED]] = False
-    kept = rows["event"] == _QUEUED
-    stream, packet = rows["flow"][kept], rows["packet"][kept]
+    order = np.lexsort((np.arange(len(rows["flow"])), rows["packet"], rows["flow"]))
+    order = order[rows["event"][order] == _QUEUED]
+    rows = {name: column[order] for name, column in rows.items()}
+    stream, packet, link = rows["flow"], rows["packet"], rows["link"]
     first = np.r_[True, (stream[1:] != stream[:-1]) | (packet[1:] != packet[:-1])][: len(stream)]
-    leg = np.cumsum(first) - 1
     starts = np.flatnonzero(first)
-    labels = sum((rows[name][kept] >= 0).astype(np.int64) for name in _STACK)
-    own = np.array([link["header_bytes"] for link in network["links"]], dtype=np.int64)
-    link = rows["link"][kept]
-    return Ways(
-        flow=np.array([*range(count), *back], dtype=np.int64),
-        reverse=np.arange(count + len(back)) >= count,
-        leg=leg,
-        stream=stream,
-        step=np.arange(len(leg)) - starts[leg] if len(leg) else leg,
-        link=link,
-        class_=np.maximum(rows["class"][kept], 0),
-        header=own[link] + LABEL_BYTES * labels,
-        lost=lost,
-    )
+    step = np.arange(len(stream)) - starts[np.cumsum(first) - 1] if len(stream) else stream
+    labels = sum((rows[name] >= 0).astype(np.int64) for name in _STACK)
+    own = np.array([each["header_bytes"] for each in network["links"]], dtype=np.int64)
+    header = own[link] + LABEL_BYTES * labels
+    class_ = np.maximum(rows["class"], 0)
+    return np.stack([streams[stream], packet, step, link, class_, header]), lost
 
 
 _STACK: Final = ("stack_1", "stack_2", "stack_3", "stack_4")
 
 
-def _probe(network: Mapping[str, Any], sizes: list[int], back: list[int]) -> dict[str, Any]:
-    """The same network, in which each stream sends one datagram."""
+def _probe(
+    network: Mapping[str, Any], sizes: list[int], back: list[int], streams: list[int]
+) -> dict[str, Any]:
+    """The same network, in which some streams send one datagram each."""
     flows = network["flows"]
+    # Flow and direction of each stream, as classifiers count them.
+    ends = [(f, 0) for f in range(len(flows))] + [(f, 1) for f in back]
+    chosen = [ends[stream] for stream in streams]
     sent = [
-        _datagram(flow, number, flow["src"], flow["dst"], flow["fec"], size)
-        for number, (flow, size) in enumerate(zip(flows, sizes, strict=True))
+        _datagram(flows[f], number, way, flows[f]["agent"]["ack_bytes"] if way else sizes[f])
+        for number, (f, way) in enumerate(chosen)
     ]
-    for number, index in enumerate(back, len(flows)):
-        flow = flows[index]
-        size, fec = flow["agent"]["ack_bytes"], flow["fec_reverse"]
-        sent.append(_datagram(flow, number, flow["dst"], flow["src"], fec, size))
     links = [
         {key: value for key, value in link.items() if key not in ("scripted", "account")}
         | {"loss": 0.0}
         for link in network["links"]
     ]
     ports = [
-        port | {"classifier": _classifier(port["classifier"], len(flows), back)}
-        for port in network["ports"]
+        port | {"classifier": _classifier(port["classifier"], chosen)} for port in network["ports"]
     ]
     conditioners = [
-        each | {"classifier": _classifier(each["classifier"], len(flows), back)}
+        each | {"classifier": _classifier(each["classifier"], chosen)}
         for each in network.get("conditioners", ())
     ]
     run = network["run"] | {
@@ -154,19 +175,17 @@ def _probe(network: Mapping[str, Any], sizes: list[int], back: list[int]) -> dic
     return kept | {"flows": sent, "links": links, "ports": ports, "probes": [], "run": run}
 
 
-def _datagram(
-    flow: Mapping[str, Any], number: int, src: int, dst: int, fec: int, size: int
-) -> dict[str, Any]:
+def _datagram(flow: Mapping[str, Any], number: int, way: int, size: int) -> dict[str, Any]:
     return {
         "name": str(number),
-        "src": src,
-        "dst": dst,
+        "src": flow["dst" if way else "src"],
+        "dst": flow["src" if way else "dst"],
         "start_ns": 0,
         "stop_ns": None,
         "start_jitter_ns": 0,
         "dscp": flow["dscp"],
         "ttl": flow["ttl"],
-        "fec": fec,
+        "fec": flow["fec_reverse" if way else "fec"],
         "fec_reverse": 0,
         "agent": {
             "protocol": "udp",
@@ -178,10 +197,9 @@ def _datagram(
     }
 
 
-def _classifier(its: Mapping[str, Any], count: int, back: list[int]) -> dict[str, Any]:
+def _classifier(its: Mapping[str, Any], chosen: list[tuple[int, int]]) -> dict[str, Any]:
     """Rows by stream, where they were by flow and direction."""
     rows = its["flow_rows"]
     if not rows:
         return dict(its)
-    own = [row for flow in range(count) for row in (rows[2 * flow], 0)]
-    return {**its, "flow_rows": own + [row for flow in back for row in (rows[2 * flow + 1], 0)]}
+    return {**its, "flow_rows": [row for f, way in chosen for row in (rows[2 * f + way], 0)]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,30 +71,5 @@ def by_igp(scenario: Resolved, graph: Topology, names: Iterable[str]) -> Floats:
     array of float64, shape (E,)
         Bit/s.
     """
-    loads = np.zeros(len(graph.arcs))
-    by_target: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-    for name in names:
-        each = scenario.demands[name]
-        by_target[graph.node[each.target]][graph.node[each.source]] += each.rate
-    if not by_target:
-        return loads
-    targets = np.array(sorted(by_target), dtype=np.int64)
-    away = te.spf.distances(graph, graph.igp, targets)
-    for row, target in enumerate(targets.tolist()):
-        waiting = dict(by_target[target])
-        for node in sorted(range(len(graph.nodes)), key=lambda n: -away[row, n]):
-            load = waiting.get(node, 0)
-            if not load or node == target or not np.isfinite(away[row, node]):
-                continue
-            arc = min(
-                (
-                    arc
-                    for arc in graph.leaving[node]
-                    if graph.igp[arc] + away[row, graph.head[arc]] == away[row, node]
-                ),
-                key=lambda arc: (graph.head[arc], arc),
-            )
-            loads[arc] += load
-            head = int(graph.head[arc])
-            waiting[head] = waiting.get(head, 0) + load
-    return loads
+    traffic = matrix(scenario, graph, names)
+    return te.survive.Routing(graph, graph.igp, traffic, single=True).loads

@@ -6,6 +6,7 @@ integers and sums stay below 2^53, so that equality of cost is exact.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,65 @@ def equal_cost(
     tail, head = away[:, topology.tail], away[:, topology.head]
     on: Bools = np.isfinite(head) & (head + metric == tail)
     return on if usable is None else on & usable
+
+
+def next_arcs(
+    topology: Topology, metric: Ints | Floats, away: Floats, usable: Bools | None = None
+) -> Ints:
+    """One next arc at each node, as the packet engine routes.
+
+    Parameters
+    ----------
+    topology, metric, away, usable
+        As for `equal_cost`.
+
+    Returns
+    -------
+    array of int64, shape (T, N)
+        Among arcs of equal cost the one to the node with the smallest number, then the first; -1 at
+        the destination and where there is no path.
+    """
+    count = len(topology.tail)
+    order = np.lexsort((np.arange(count), topology.head, topology.tail))
+    starts = topology.tail_start
+    some = np.flatnonzero(starts[:-1] < starts[1:])
+    found = np.full(away.shape, -1, dtype=np.int64)
+    if not count:
+        return found
+    place = np.where(equal_cost(topology, metric, away, usable)[:, order], np.arange(count), count)
+    first = np.minimum.reduceat(place, starts[some], axis=1)
+    found[:, some] = np.append(order, -1)[first]
+    return found
+
+
+def steps(
+    topology: Topology, following: Ints, rows: Ints, nodes: Ints
+) -> Iterator[tuple[Ints, Ints]]:
+    """Walk many paths at once, an arc at a time.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph.
+    following : array of int64, shape (T, N)
+        From `next_arcs`.
+    rows, nodes : array of int64, shape (P,)
+        Destination's row, and where each path begins.
+
+    Yields
+    ------
+    walkers, arcs : array of int64
+        Which of the P still go, and over which arc.
+    """
+    walkers, at = np.arange(len(rows)), nodes
+    while True:
+        arcs = following[rows[walkers], at]
+        on = arcs >= 0
+        walkers, arcs = walkers[on], arcs[on]
+        if not len(walkers):
+            return
+        yield walkers, arcs
+        at = topology.head[arcs]
 
 
 def spread(topology: Topology, on: Bools, away: Floats, traffic: Floats) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from trunkline.te.spf import distances, equal_cost, spread
+from trunkline.te.spf import distances, equal_cost, next_arcs, spread, steps
 from trunkline.te.topology import Bools, Floats, Ints, Path, Topology
 
 
@@ -68,11 +68,10 @@ class Routing:
         self.topology, self.metric, self.single = topology, metric, single
         self._targets = np.flatnonzero(traffic.sum(axis=0))
         self._traffic = traffic.T[self._targets]
-        self._order = np.lexsort((np.arange(len(metric)), topology.head, topology.tail))
         away = distances(topology, metric, self._targets)
-        self._on = self._next(away, None)
-        self._by_target, self._lost = spread(topology, self._on, away, self._traffic)
-        self._delay = self._delays(away, self._on)
+        everything = np.arange(len(self._targets))
+        self._by_target, self._lost, self._delay = self._routed(everything, away, None)
+        self._following = next_arcs(topology, metric, away)
         self.loads: Floats = self._by_target.sum(axis=0)
         self.lost = float(self._lost.sum())
 
@@ -94,21 +93,18 @@ class Routing:
             return After(self.loads, self.lost, 0.0, 0.0)
         usable = ~dead
         away = distances(self.topology, self.metric, self._targets[rows], usable)
-        on = self._next(away, usable)
-        loads, lost = spread(self.topology, on, away, self._traffic[rows])
+        loads, lost, delay = self._routed(rows, away, usable)
         total = self.loads - self._by_target[rows].sum(axis=0) + loads.sum(axis=0)
         total[dead] = 0.0
         # Without a path before the failure there is none after it.
         wanted = (self._traffic[rows] > 0) & np.isfinite(away)
-        grown = np.subtract(
-            self._delays(away, on), self._delay[rows], out=np.zeros_like(away), where=wanted
-        )
+        grown = np.subtract(delay, self._delay[rows], out=np.zeros_like(away), where=wanted)
         moved = float(self._by_target[np.ix_(rows, np.flatnonzero(dead))].sum())
         gone = self.lost - float(self._lost[rows].sum()) + float(lost.sum())
         return After(total, gone, moved, float(grown[wanted].max(initial=0.0)))
 
     def route(self, source: int, target: int) -> Path:
-        """The way from one node to another without a failure.
+        """The way from one node to another without a failure, of several the first.
 
         Parameters
         ----------
@@ -124,25 +120,31 @@ class Routing:
         path: list[int] = []
         node = source
         while node != target:
-            arc = next((a for a in self.topology.leaving[node] if self._on[row, a]), None)
-            if arc is None:
+            arc = int(self._following[row, node])
+            if arc < 0:
                 return ()
             path.append(arc)
             node = int(self.topology.head[arc])
         return tuple(path)
 
-    def _next(self, away: Floats, usable: Bools | None) -> Bools:
-        on = equal_cost(self.topology, self.metric, away, usable)
+    def _routed(
+        self, rows: Ints, away: Floats, usable: Bools | None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Loads by target, loss, and propagation between nodes with traffic [ns]."""
+        traffic = self._traffic[rows]
         if not self.single:
-            return on
-        ordered = on[:, self._order]
-        tails = self.topology.tail[self._order]
-        starts = np.searchsorted(tails, np.arange(len(self.topology.nodes)))
-        before: Ints = np.cumsum(ordered, axis=1) - ordered
-        first = ordered & (before == before[:, starts[tails]])
-        picked = np.zeros_like(on)
-        picked[:, self._order] = first
-        return picked
+            on = equal_cost(self.topology, self.metric, away, usable)
+            return *spread(self.topology, on, away, traffic), self._delays(away, on)
+        loads = np.zeros((len(rows), len(self.metric)))
+        delay = np.zeros(traffic.shape)
+        following = next_arcs(self.topology, self.metric, away, usable)
+        reached = np.isfinite(away)
+        row, node = np.nonzero((traffic > 0) & reached)
+        rates = traffic[row, node]
+        for walkers, arcs in steps(self.topology, following, row, node):
+            np.add.at(loads, (row[walkers], arcs), rates[walkers])
+            delay[row[walkers], node[walkers]] += self.topology.delay[arcs]
+        return loads, np.where(reached, 0.0, traffic).sum(axis=1), delay
 
     def _delays(self, away: Floats, on: Bools) -> Floats:
         """Propagation of the longest of the shortest paths to each destination [ns]."""

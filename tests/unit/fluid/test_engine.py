@@ -12,7 +12,7 @@ import trunkline as tl
 from trunkline.fluid.engine import notes
 from trunkline.fluid.judge import verify
 from trunkline.fluid.queues import queues
-from trunkline.fluid.ways import ways
+from trunkline.fluid.ways import _traced, ways
 from trunkline.network import compile
 from trunkline.results import SCHEMAS, Results
 
@@ -102,3 +102,22 @@ def test_hops_follow_each_other_from_source_to_destination() -> None:
         assert links[-1]["to"] == flow["dst"]
         for one, two in pairwise(links):
             assert one["to"] == two["from"]
+
+
+@pytest.mark.parametrize(
+    "name", ["priority-voice.yaml", "wfq-shares.yaml", "does-50-ms-matter.yaml"]
+)
+def test_routing_in_arrays_is_the_packet_engines(name: str) -> None:
+    network = compile(example(name)).data
+    sizes = np.full(len(network["flows"]), 100)
+    its = ways(network, sizes)
+    back = [f for f, flow in enumerate(network["flows"]) if flow["agent"]["protocol"] == "tcp"]
+    hops, lost = _traced(network, sizes, back, np.arange(len(its.flow)))
+    assert not lost.any()
+    stream, _, step, link, class_, header = hops
+    for ours, theirs in zip(
+        (its.stream, its.step, its.link, its.class_, its.header),
+        (stream, step, link, class_, header),
+        strict=True,
+    ):
+        assert ours.tolist() == theirs.tolist()
