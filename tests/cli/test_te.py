@@ -101,7 +101,7 @@ def test_survive_json_ranks_failures_and_judges_the_worst_in_packets(trunkline, 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--each", "duct"), "--each has link, node, risk, pair"),
+        (("--each", "duct"), "--each has link, node, risk, named, pair"),
         (("--judge",), "--judge needs --packets"),
         (("--packets", "1"), "has no `slas` to judge packets by"),
         (("--packets", "1", "--ecmp"), "--ecmp is no routing of the packet engine"),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from trunkline.planning.survive import Failed, Survival
-    from trunkline.planning.trial import Kept
+    from trunkline.planning.trial import Gap, Kept
     from trunkline.scenario import Scenario
 
 JSON_SCHEMA = 1
@@ -30,7 +30,7 @@ SHOWN = 20
     metavar="KINDS",
     default="link,node,risk",
     show_default=True,
-    help="Failures to screen: link, node, risk, pair (of links).",
+    help="Failures to screen: link, node, risk, named (those of FILE), pair (of links).",
 )
 @click.option(
     "--ecmp",
@@ -77,13 +77,13 @@ def survive(
     """Say what the network of FILE carries after each failure, and whether agreements are kept.
 
     Screening is at flow level, with the protections of FILE and, with `rerouting`, its routing. The
-    failures of FILE at set times are left out; those of several elements are screened as risks.
+    failures of FILE do not happen at their times; those of several elements are screened as risks.
     """
     from pathlib import Path
 
     from trunkline.cli.te_common import free, leniently
     from trunkline.planning import survived_page as pages
-    from trunkline.planning.failures import KINDS, TooMany
+    from trunkline.planning.failures import KINDS
     from trunkline.planning.survive import survive as screened
 
     wanted = [word for word in kinds.split(",") if word]
@@ -99,30 +99,31 @@ def survive(
         raise click.UsageError("--resume needs --out: the folder to go on with.")
     if packets and not scenario.bounds():
         raise click.UsageError(f"{file} has no `slas` to judge packets by.")
-    try:
-        found = screened(scenario, kinds=wanted, ecmp=ecmp)
-    except TooMany as error:
-        raise click.UsageError(f"{error}.") from None
+    found = screened(scenario, kinds=wanted, ecmp=ecmp)
     slas: tuple[Kept, ...] = ()
+    gaps: tuple[Gap, ...] = ()
     status = Status.DONE
     if packets:
         how = {"how": how_of(threads, cluster), "resume": resume, "overwrite": overwrite}
         tried = _tried(scenario, found.failures[:packets], runs, at, out, progress, how)
         if isinstance(tried, Status):
             return tried
-        slas = tried
+        slas, gaps = tried
         if judge and any(each.outcome == "refuted" for each in slas):
             status = Status.NOT_HELD
     for target, make in ((picture, pages.svg), (report, pages.html)):
         if target is not None:
-            text = make(scenario, found, slas)
+            text = make(scenario, found, slas, gaps)
             Path(target).write_text(text, encoding="utf-8", newline="\n")
             click.echo(f"{target} written", err=True)
     if as_json:
         told = [each.to_dict() for each in slas]
-        echo_json({"schema": JSON_SCHEMA} | found.to_dict() | {"slas": told})
+        beside = [each.to_dict() for each in gaps]
+        engines = {"failures": "fluid", "links": "fluid", "slas": "sim"}
+        about = {"schema": JSON_SCHEMA, "engines": engines} | found.to_dict()
+        echo_json(about | {"slas": told, "gaps": beside})
     else:
-        show(found, slas)
+        show(found, slas, gaps)
     return status
 
 
@@ -134,17 +135,17 @@ def _tried(
     out: str | None,
     progress: str | None,
     how: dict[str, Any],
-) -> tuple[Kept, ...] | Status:
+) -> tuple[tuple[Kept, ...], tuple[Gap, ...]] | Status:
     """Run the worst failures in packets."""
     from trunkline.engine.sim import cores
-    from trunkline.planning.trial import kept, plan_of
+    from trunkline.planning.trial import gaps, kept, plan_of
     from trunkline.scenario.units import parse_time
     from trunkline.study.run.perform import Incomplete, performed
     from trunkline.study.run.progress import progress as progress_of
 
     try:
         begins = None if at is None else parse_time(at)
-        plan = plan_of(scenario, {f.failure: f.said for f in worst}, at=begins, runs=runs)
+        plan = plan_of(scenario, worst, at=begins, runs=runs)
     except ValueError as error:
         raise click.UsageError(f"--at {at}: {error}.") from None
     say = progress_of(progress, plan.name).foresee
@@ -153,7 +154,7 @@ def _tried(
     with study_faults(out):
         try:
             with performed(plan, out=out, progress=watch, **how) as done:
-                return kept(scenario.bounds(), done)
+                return kept(scenario.bounds(), done), gaps(scenario, worst, done, at=begins)
         except Incomplete as error:
             click.echo(f"error: {error}", err=True)
             return Status.PARTIAL
@@ -164,7 +165,7 @@ def _tried(
             return Status.INTERRUPTED
 
 
-def show(found: Survival, slas: Sequence[Kept]) -> None:
+def show(found: Survival, slas: Sequence[Kept], gaps: Sequence[Gap]) -> None:
     """Print what failures do for people."""
     from trunkline.results.numbers import percent, quantity
     from trunkline.results.render import add, draw, frame
@@ -211,10 +212,25 @@ def show(found: Survival, slas: Sequence[Kept]) -> None:
             names = [level.sla, level.failure, level.row, bound]
             add(table, [*names, said(level.value, level.unit), ends, level.outcome])
         tables.append(table)
+    if gaps:
+        heads = ["failure", "measure", "link", "screen", "packets", "interval"]
+        table = frame("The screen against packets", heads, names=3)
+        for gap in gaps:
+            unit = "bit/s" if gap.measure == "lost" else "1"
+            ends = f"{said(gap.low, unit)} to {said(gap.high, unit)}"
+            cells = [gap.failure, gap.measure, gap.link, said(gap.screen, unit)]
+            add(table, [*cells, said(gap.packets, unit), ends])
+        tables.append(table)
     last = f"{percent(found.mlu)} without a failure"
     broken = sum(each.outcome == "refuted" for each in slas)
     if slas:
         last += f"; {broken} of {len(slas)} bounds broken in packets"
+    if found.left_out is not None:
+        lost, most = quantity(found.left_out.lost_bit_s, "bit/s"), percent(found.left_out.mlu)
+        last += (
+            f"; {found.left_out.pairs:,} pairs left out: each loses {lost} and uses {most} of a "
+        )
+        last += "link at most"
     if found.scale != 1:
         from trunkline.cli.te_common import scaling
 

@@ -1,10 +1,9 @@
-"""The single failures of a network, and pairs of links: what each takes down."""
+"""The failures of a network: what each takes down; of very many pairs of links the worst."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,17 +12,13 @@ from trunkline.scenario.resolved.resolved import breaks
 
 if TYPE_CHECKING:
     from trunkline.scenario.resolved import Resolved
-    from trunkline.te.topology import Bools, Topology
+    from trunkline.te.topology import Bools, Floats, Topology
 
-__all__ = ["KINDS", "Event", "TooMany", "events"]
+__all__ = ["KINDS", "Event", "events"]
 
-KINDS = ("link", "node", "risk", "pair")
+KINDS = ("link", "node", "risk", "named", "pair")
 MOST = 20_000
-"""Failures that are screened at most."""
-
-
-class TooMany(ValueError):
-    """More failures than are screened at once."""
+"""Pairs that are screened at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,8 +29,8 @@ class Event:
     ----------
     name : str
         Link, node, risk group or named failure; ``A-B + B-C`` of a pair.
-    kind : {"link", "node", "risk", "pair"}
-        What fails; a failure of the scenario that names several elements is a risk.
+    kind : {"link", "node", "risk", "named", "pair"}
+        What fails; a failure of the scenario that names several elements is a risk too.
     said : dict
         Its keys in the section `failures` of a scenario.
     dead : array of bool, shape (E,)
@@ -51,7 +46,9 @@ class Event:
     nodes: tuple[int, ...] = ()
 
 
-def events(scenario: Resolved, graph: Topology, kinds: Sequence[str]) -> list[Event]:
+def events(
+    scenario: Resolved, graph: Topology, kinds: Sequence[str], loads: Floats
+) -> tuple[list[Event], int, float]:
     """All failures of some kinds.
 
     Parameters
@@ -60,27 +57,33 @@ def events(scenario: Resolved, graph: Topology, kinds: Sequence[str]) -> list[Ev
         Whose network.
     graph : Topology
         Its graph, arcs in the same order.
-    kinds : sequence of {"link", "node", "risk", "pair"}
+    kinds : sequence of {"link", "node", "risk", "named", "pair"}
         Which.
+    loads : array of float64, shape (E,)
+        Of every arc without a failure [bit/s].
 
     Returns
     -------
-    list of Event
-        By kind, then in the order of the scenario.
-
-    Raises
-    ------
-    TooMany
-        There are more than are screened at once.
+    found : list of Event
+        By kind, then in the order of the scenario; of more than `MOST` pairs those of links that
+        carry most.
+    left_out : int
+        Pairs that are not among them.
+    moved : float
+        What each of these carries on both links at most: no more can move or be lost [bit/s].
     """
-    links = len(graph.links)
-    count = links * (links - 1) // 2 if "pair" in kinds else 0
-    if count > MOST:
-        raise TooMany(
-            f"{links} links make {count:,} pairs; at most {MOST:,} failures are screened at once"
-        )
-    makers = {"link": _links, "node": _nodes, "risk": _risks, "pair": _pairs}
-    return [event for kind in kinds for event in makers[kind](scenario, graph)]
+    makers = {"link": _links, "node": _nodes, "risk": _risks, "named": _named}
+    found = [event for kind in kinds if kind != "pair" for event in makers[kind](scenario, graph)]
+    if "pair" not in kinds:
+        return found, 0, 0.0
+    ones, others = np.triu_indices(len(graph.links), 1)
+    carried = np.bincount(graph.link, loads, len(graph.links))
+    both = carried[ones] + carried[others]
+    order = np.argsort(-both, kind="stable")
+    kept = np.sort(order[:MOST])
+    found += [_pair(graph, int(ones[each]), int(others[each])) for each in kept]
+    rest = order[MOST:]
+    return found, len(rest), float(both[rest].max(initial=0.0))
 
 
 def _links(scenario: Resolved, graph: Topology) -> Iterator[Event]:
@@ -99,17 +102,25 @@ def _risks(scenario: Resolved, graph: Topology) -> Iterator[Event]:
         links = list(dict.fromkeys(graph.arcs[arc].name for arc in arcs))
         dead = np.isin(graph.link, graph.link[list(arcs)])
         yield Event(risk, "risk", {"link": links}, dead)
-    for name, failure in scenario.failures.items():
-        if len(failure.link) + len(failure.node) > 1:
-            dead = np.array([breaks(failure, arc) for arc in scenario.arcs])
-            said = {"link": list(failure.link), "node": list(failure.node)}
-            nodes = tuple(graph.node[node] for node in failure.node)
-            kept = {key: value for key, value in said.items() if value}
-            yield Event(name, "risk", kept, dead, nodes)
+    several = (name for name, its in scenario.failures.items() if len(its.link) + len(its.node) > 1)
+    for name in several:
+        yield _of_scenario(scenario, graph, name, "risk")
 
 
-def _pairs(scenario: Resolved, graph: Topology) -> Iterator[Event]:
-    for one, other in combinations(range(len(graph.links)), 2):
-        names = [graph.links[one], graph.links[other]]
-        dead = (graph.link == one) | (graph.link == other)
-        yield Event(" + ".join(names), "pair", {"link": names}, dead)
+def _named(scenario: Resolved, graph: Topology) -> Iterator[Event]:
+    for name in scenario.failures:
+        yield _of_scenario(scenario, graph, name, "named")
+
+
+def _of_scenario(scenario: Resolved, graph: Topology, name: str, kind: str) -> Event:
+    failure = scenario.failures[name]
+    dead = np.array([breaks(failure, arc) for arc in scenario.arcs])
+    said = {"link": list(failure.link), "node": list(failure.node)}
+    nodes = tuple(graph.node[node] for node in failure.node)
+    return Event(name, kind, {key: value for key, value in said.items() if value}, dead, nodes)
+
+
+def _pair(graph: Topology, one: int, other: int) -> Event:
+    names = [graph.links[one], graph.links[other]]
+    dead = (graph.link == one) | (graph.link == other)
+    return Event(" + ".join(names), "pair", {"link": names}, dead)

@@ -1,13 +1,15 @@
 """Screen failures: what the network carries after each, with its protection and its routing.
 
 Flow level: rates, not packets. After a failure a label-switched path goes where its protections
-send it once all have switched: end to end, else around the failure, else restored; without any its
-load is lost, since explicit routes stay. Load that follows IP routing is rerouted if the scenario
-has `rerouting`, else what crosses the failure is lost. TCP flows without a demand offer nothing.
+send it once all have switched: end to end, else around the failure, else restored. Without any its
+load goes as far as the failure and is lost there, since explicit routes stay. Load that follows IP
+routing is rerouted if the scenario has `rerouting`, else what crosses the failure is lost. TCP
+flows without a demand offer nothing.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -24,9 +26,9 @@ from trunkline.scenario.resolved.placement import topology
 if TYPE_CHECKING:
     from trunkline.scenario import Scenario
     from trunkline.scenario.resolved import Resolved
-    from trunkline.te.topology import Bools, Floats, Ints, Topology
+    from trunkline.te.topology import Bools, Floats, Ints, Path, Topology
 
-__all__ = ["Failed", "Needed", "Survival", "survive"]
+__all__ = ["Failed", "LeftOut", "Needed", "Survival", "survive"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,14 @@ class Failed:
     ----------
     failure : str
         Its name.
-    kind : {"link", "node", "risk", "pair"}
+    kind : {"link", "node", "risk", "named", "pair"}
         What fails.
     mlu : float
         Maximum utilisation of the links that are left [1].
     worst_link : str
         Where.
+    before : float
+        Utilisation of that link without the failure [1].
     lost_bit_s : int
         Offered load that has no way any more.
     unavoidable_bit_s : int
@@ -65,6 +69,7 @@ class Failed:
     kind: str
     mlu: float
     worst_link: str
+    before: float
     lost_bit_s: int
     unavoidable_bit_s: int
     disconnects: tuple[str, ...]
@@ -103,6 +108,25 @@ class Needed:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Pairs of links that were not screened, and bounds on what they do.
+
+    Parameters
+    ----------
+    pairs : int
+        How many.
+    lost_bit_s : int
+        No more than this is lost after any of them: what both links carry.
+    mlu : float
+        No link is used more after any of them, as no more than that can move onto it [1].
+    """
+
+    pairs: int
+    lost_bit_s: int
+    mlu: float
+
+
+@dataclass(frozen=True, slots=True)
 class Survival:
     """All failures of a scenario, screened.
 
@@ -118,6 +142,8 @@ class Survival:
         Every direction of a link, in the order of the scenario.
     scale : float
         Factor of all rates in a run; those here are not scaled.
+    left_out : LeftOut or None
+        Of very many pairs, those whose links carry least.
     """
 
     mlu: float
@@ -125,6 +151,7 @@ class Survival:
     failures: tuple[Failed, ...]
     links: tuple[Needed, ...]
     scale: float
+    left_out: LeftOut | None = None
 
     @property
     def mends(self) -> tuple[Needed, ...]:
@@ -144,9 +171,9 @@ def survive(
     Parameters
     ----------
     scenario : Scenario
-        Its failures at set times are no part of it; those of several elements are risk groups.
-    kinds : sequence of {"link", "node", "risk", "pair"}
-        Failures to screen.
+        Its failures do not happen at their times; those of several elements are risk groups.
+    kinds : sequence of {"link", "node", "risk", "named", "pair"}
+        Failures to screen; named are those of the scenario, several elements or one.
     ecmp : bool, default False
         Everything by equal-cost multipath routing that follows failures, paths or none.
 
@@ -154,16 +181,16 @@ def survive(
     -------
     Survival
         Rates are those of the network itself, whatever its `scale`.
-
-    Raises
-    ------
-    TooMany
-        Too many pairs.
     """
     its = scenario.resolved()
     graph = topology(its.unscaled())
-    found = events(its, graph, kinds)
-    return _Screen(its, graph, ecmp=ecmp).all(found, scenario.scale)
+    screen = _Screen(its, graph, ecmp=ecmp)
+    found, count, moved = events(its, graph, kinds, screen.loads)
+    left_out = None
+    if count:
+        most = float(((screen.loads + moved) / graph.capacity).max())
+        left_out = LeftOut(count, math.ceil(moved), most)
+    return screen.all(found, scenario.scale, left_out)
 
 
 class _Screen:
@@ -196,7 +223,7 @@ class _Screen:
         self.needed = self.loads.copy()
         self.by = np.full(len(graph.arcs), -1)
 
-    def all(self, found: Sequence[Event], scale: float) -> Survival:
+    def all(self, found: Sequence[Event], scale: float, left_out: LeftOut | None) -> Survival:
         failed = [self.one(number, event) for number, event in enumerate(found)]
         links = tuple(
             Needed(
@@ -213,6 +240,7 @@ class _Screen:
             tuple(sorted(failed, key=lambda each: each.badness, reverse=True)),
             links,
             scale,
+            left_out,
         )
 
     def one(self, number: int, event: Event) -> Failed:
@@ -227,6 +255,7 @@ class _Screen:
             loads[list(old)] -= self.rate[name]
             if new is None:
                 down += 1
+                loads[_until(old, dead)] += self.rate[name]
                 for offer in self.riding[name]:
                     lost[offer.class_] += offer.rate
                 continue
@@ -244,6 +273,7 @@ class _Screen:
             event.kind,
             float(use[worst]),
             self.scenario.arcs[worst].name,
+            float(self.loads[worst] / graph.capacity[worst]),
             round(sum(lost.values())),
             round(sum(each.rate for each in self.offers if part[each.source] != part[each.target])),
             _cut_off(graph, part, event),
@@ -266,8 +296,14 @@ class _Screen:
         for offer, route in self.stays.items():
             if dead[list(route)].any():
                 loads[list(route)] -= offer.rate
+                loads[_until(route, dead)] += offer.rate
                 lost[offer.class_] += offer.rate
         return loads, 0.0
+
+
+def _until(route: Path, dead: Bools) -> list[int]:
+    """Arcs that are loaded still where nothing takes over: those before the failure."""
+    return list(route[: next(place for place, arc in enumerate(route) if dead[arc])])
 
 
 def _cut_off(graph: Topology, part: Ints, event: Event) -> tuple[str, ...]:

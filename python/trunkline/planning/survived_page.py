@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from trunkline.planning.pictures import document, drawing, rate, table, text
 from trunkline.results.numbers import percent, quantity
+from trunkline.stats.sla import said
 
 if TYPE_CHECKING:
     from trunkline.planning.survive import Survival
-    from trunkline.planning.trial import Kept
+    from trunkline.planning.trial import Gap, Kept
     from trunkline.scenario import Scenario
 
 __all__ = ["html", "svg"]
@@ -19,7 +20,9 @@ MOST = 100
 """Failures that a page lists."""
 
 
-def svg(scenario: Scenario, found: Survival, slas: Sequence[Kept] = ()) -> str:
+def svg(
+    scenario: Scenario, found: Survival, slas: Sequence[Kept] = (), gaps: Sequence[Gap] = ()
+) -> str:
     """The network with every direction of a link in the colour of its use after its worst failure.
 
     Returns
@@ -36,7 +39,9 @@ def svg(scenario: Scenario, found: Survival, slas: Sequence[Kept] = ()) -> str:
     return drawing(scenario, use, said)
 
 
-def html(scenario: Scenario, found: Survival, slas: Sequence[Kept] = ()) -> str:
+def html(
+    scenario: Scenario, found: Survival, slas: Sequence[Kept] = (), gaps: Sequence[Gap] = ()
+) -> str:
     """A page of its own, without scripts.
 
     Returns
@@ -51,8 +56,16 @@ def html(scenario: Scenario, found: Survival, slas: Sequence[Kept] = ()) -> str:
         "busiest link without a failure. The map shows each direction after the failure that "
         "loads it most.</p>",
     ]
+    if found.left_out is not None:
+        lost, most = rate(found.left_out.lost_bit_s), percent(found.left_out.mlu)
+        parts.append(
+            f"<p>{found.left_out.pairs:,} pairs of links were not screened, since they carry "
+            f"least: after each at most {lost} are lost, and no link is used more than {most}.</p>"
+        )
     if slas:
         parts += ["<h2>Agreements through the failure, in packets</h2>", _matrix(slas)]
+    if gaps:
+        parts += ["<h2>The screen against packets</h2>", _beside(gaps)]
     rows = (
         [
             text(each.failure),
@@ -79,6 +92,18 @@ def html(scenario: Scenario, found: Survival, slas: Sequence[Kept] = ()) -> str:
         heads = ["Link", "Capacity", "Needed", "After"]
         parts += ["<h2>Links too small</h2>", table(heads, rows)]
     return document(f"Failures of {scenario.name or 'a scenario'}", parts)
+
+
+def _beside(gaps: Sequence[Gap]) -> str:
+    """What the screen says of the failures that ran in packets, and what packets did."""
+    rows = []
+    for gap in gaps:
+        unit = "1" if gap.measure == "utilisation" else "bit/s"
+        ends = f"{said(gap.low, unit)} to {said(gap.high, unit)}"
+        cells = [text(gap.failure), f"{gap.measure} {text(gap.link)}", said(gap.screen, unit)]
+        rows.append([*cells, said(gap.packets, unit), ends])
+    heads = ["Failure", "Mean over the run", "Screen (fluid)", "Packets", "95 % interval"]
+    return table(heads, rows)
 
 
 def _matrix(slas: Sequence[Kept]) -> str:

@@ -1,5 +1,8 @@
 """The worst failures in the packet engine: before, through and after each, judged by agreements.
 
+Beside the agreements two figures of the screen are measured: the load that is lost, and the use of
+the link that the screen says is worst.
+
 It is a study, whose points are the failures: it can be resumed, shared out and run on a cluster.
 """
 
@@ -11,23 +14,64 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from trunkline.network import compile
 from trunkline.network.recovery import failure_of
+from trunkline.results import dscp
 from trunkline.scenario.recovery import Failure
 from trunkline.stats import mean_interval
 from trunkline.study.run.measure import of_columns
 from trunkline.study.run.plan import Plan, Point
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from trunkline.network.types import Network
+    from trunkline.planning.survive import Failed
     from trunkline.scenario import Scenario
     from trunkline.scenario.sla import Bound
     from trunkline.study import Runs
 
-__all__ = ["Kept", "kept", "plan_of"]
+__all__ = ["Gap", "Kept", "gaps", "kept", "plan_of"]
 
 Outcome = Literal["held", "refuted", "undecided"]
 FAILURE = "failure"
 """Label of the points."""
+SENT, ARRIVED, USE = "sent ", "arrived ", "use "
+"""What the names of values begin with that a screen is compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What the screen says of a failure beside what packets do.
+
+    Parameters
+    ----------
+    failure : str
+        What fails.
+    measure : {"lost", "utilisation"}
+        Load that does not arrive [bit/s], or utilisation of a link [1]: means over the measured
+        time, of which the failure takes a part.
+    link : str
+        Of the utilisation; empty of the loss.
+    screen : float
+        By the fluid model: before the failure and, from its beginning on, after all has switched.
+    packets, low, high : float or None
+        Mean over the seeds and its 95 % interval, the gap until all has switched included.
+    """
+
+    failure: str
+    measure: Literal["lost", "utilisation"]
+    link: str
+    screen: float
+    packets: float
+    low: float | None
+    high: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +123,15 @@ class Kept:
         return asdict(self)
 
 
-def plan_of(
-    scenario: Scenario, failures: Mapping[str, Mapping[str, Any]], *, at: int | None, runs: int
-) -> Plan:
+def plan_of(scenario: Scenario, failures: Sequence[Failed], *, at: int | None, runs: int) -> Plan:
     """A study of failures.
 
     Parameters
     ----------
     scenario : Scenario
         Whose own failures are left out.
-    failures : mapping of str to mapping
-        Keys in the section `failures` of a scenario, by name.
+    failures : sequence of Failed
+        Screened failures.
     at : int, optional
         When each begins [ns]; by default a quarter into the measured time.
     runs : int
@@ -105,24 +147,93 @@ def plan_of(
     ValueError
         The failure is not within the run.
     """
+    begins = _begins(scenario, at)
+    network = compile(scenario)
+    bounds = _columns(scenario.bounds())
+    points = [
+        Point(
+            _failing(scenario, network.to_json(), each.failure, Failure(**each.said, at=begins)),
+            range(1, runs + 1),
+            of_columns(bounds | _screened(network.data, each.worst_link), ()),
+            labels={FAILURE: each.failure},
+            scenario=lambda: scenario.text,
+        )
+        for each in failures
+    ]
+    name = f"{scenario.name or 'scenario'}-failures"
+    return Plan(name, f"Failures of {scenario.name or 'a scenario'}", points)
+
+
+def _begins(scenario: Scenario, at: int | None) -> int:
+    """When the failures begin [ns]."""
     run = scenario.resolved().run
     begins = run.warm_up + (run.duration - run.warm_up) // 4 if at is None else at
     if not 0 <= begins < run.duration:
         raise ValueError("the failure must begin within the run")
-    network = compile(scenario).to_json()
-    measure = of_columns(_columns(scenario.bounds()), ())
-    points = [
-        Point(
-            _failing(scenario, network, name, Failure(**said, at=begins)),
-            range(1, runs + 1),
-            measure,
-            labels={FAILURE: name},
-            scenario=lambda: scenario.text,
-        )
-        for name, said in failures.items()
-    ]
-    name = f"{scenario.name or 'scenario'}-failures"
-    return Plan(name, f"Failures of {scenario.name or 'a scenario'}", points)
+    return begins
+
+
+def _screened(network: Network, link: str) -> dict[str, dict[str, Any]]:
+    """What the screen is compared with: load sent and delivered, and the use of a link."""
+    named = dict.fromkeys(dscp.name(flow["dscp"]) for flow in network["flows"])
+    port = next(its["port"] for its in network["links"] if its["name"] == link)
+    classes = [each["name"] for each in network["ports"][port]["classes"]]
+
+    def column(table: str, measure: str, unit: str, **where: str) -> dict[str, Any]:
+        return {"table": table, "measure": measure, "where": where, "unit": unit, "scale": 1.0}
+
+    found = {}
+    for name in named:
+        found[SENT + name] = column("classes", "offered_bit_s", "bit/s", **{"class": name})
+        found[ARRIVED + name] = column("classes", "throughput_bit_s", "bit/s", **{"class": name})
+    for name in classes:
+        where = {"link": link, "class": name}
+        found[USE + name] = column("ports", "utilisation", "1", **where)
+    return found
+
+
+def gaps(
+    scenario: Scenario, failures: Sequence[Failed], runs: Runs, *, at: int | None
+) -> tuple[Gap, ...]:
+    """The screen beside the packets.
+
+    Parameters
+    ----------
+    scenario, failures, at
+        As given to `plan_of`.
+    runs : Runs
+        Of that plan.
+
+    Returns
+    -------
+    tuple of Gap
+        Two of each failure, in their order.
+    """
+    run, begins = scenario.resolved().run, _begins(scenario, at)
+    part = (run.duration - max(begins, run.warm_up)) / (run.duration - run.warm_up)
+    by_name = {each.failure: each for each in failures}
+    found = []
+    for (failure,), rows in runs.table.group_by([FAILURE], maintain_order=True):
+        its = by_name[str(failure)]
+        columns = {name: rows[name].to_list() for name in rows.columns}
+        lost = _total(columns, SENT) - _total(columns, ARRIVED)
+        use = _total(columns, USE)
+        expected = part * its.mlu + (1 - part) * its.before
+        rate = part * its.lost_bit_s * scenario.scale
+        over = mean_interval(lost.tolist())
+        found.append(Gap(its.failure, "lost", "", rate, over.mean, over.low, over.high))
+        over = mean_interval(use.tolist())
+        ends = (over.mean, over.low, over.high)
+        found.append(Gap(its.failure, "utilisation", its.worst_link, expected, *ends))
+    return tuple(found)
+
+
+def _total(columns: Mapping[str, list[float | None]], begin: str) -> NDArray[np.float64]:
+    """Sum of the values whose names begin so, of every run; a class that is not there is none."""
+    chosen = [its for name, its in columns.items() if name.startswith(begin)]
+    whole = np.array([[value or 0.0 for value in its] for its in chosen], dtype=np.float64)
+    total: NDArray[np.float64] = np.nan_to_num(whole).sum(axis=0)
+    return total
 
 
 def _failing(scenario: Scenario, network: str, name: str, failure: Failure) -> str:
