@@ -156,6 +156,8 @@ def _size(agent: Agent) -> float:
         return float(size["fixed"]["bytes"] or 40)
     if "exponential" in size:
         return float(size["exponential"]["mean_bytes"])
+    if "gumbel" in size:
+        return float(size["gumbel"]["location_bytes"] + size["gumbel"]["header_bytes"])
     return float(min(size["choice"]["bytes"]))
 
 

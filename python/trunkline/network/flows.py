@@ -5,6 +5,7 @@ from typing import Any
 from trunkline.network import transfers
 from trunkline.scenario.call import CODECS, Call
 from trunkline.scenario.flow import Echo, Tcp, Udp
+from trunkline.scenario.game import GAMES
 from trunkline.scenario.resolved import Resolved
 
 __all__ = ["compile"]
@@ -152,11 +153,19 @@ def _call(call: Call) -> dict[str, Any]:
 
 
 def _arrivals(scenario: Resolved, flow: Udp) -> Any:
+    if flow.game is not None:
+        gap, scale = (each * 1e6 for each in GAMES[flow.game.model].gap_ms)
+        if scale:
+            return {"gaps": {"gumbel": {"location_ns": gap, "scale_ns": scale}}}
+        return {"gaps": {"fixed": {"gap_ns": round(gap)}}}
     if flow.arrivals == "cbr":
         return {"cbr": {"jitter": flow.jitter}}
     if flow.arrivals == "on-off":
         return {"on-off": {"mean_on_ns": flow.mean_on, "mean_off_ns": flow.mean_off}}
     if flow.arrivals == "schedule":
+        if flow.datagrams:
+            times = [each.time for each in flow.datagrams]
+            return {"schedule": {"times_ns": times, "sizes": [it.size for it in flow.datagrams]}}
         schedule = scenario.schedules[str(flow.schedule)]
         return {
             "schedule": {
@@ -168,6 +177,15 @@ def _arrivals(scenario: Resolved, flow: Udp) -> Any:
 
 
 def _size(flow: Udp) -> dict[str, Any]:
+    if flow.game is not None:
+        location, scale = GAMES[flow.game.model].bytes
+        return {
+            "gumbel": {
+                "location_bytes": location,
+                "scale_bytes": scale,
+                "header_bytes": flow.header,
+            }
+        }
     size = flow.size
     if size.exponential is not None:
         return {"exponential": {"mean_bytes": float(size.exponential)}}

@@ -11,9 +11,11 @@ from trunkline.scenario.fields import Factor, PositiveTime, Switch, Time, invali
 __all__ = ["CODECS", "PAUSE_NS", "TALK_NS", "Call", "Codec", "datagram_bytes"]
 
 TALK_NS, PAUSE_NS = 1_004_000_000, 1_587_000_000
-"""Mean talk spurt and pause of ITU-T P.59 [ns]; both are exponential here."""
+"""Mean talk spurt and pause of ITU-T P.59 (03/1993), temporal parameters of conversations,
+the average of the languages measured [ns]. Both are exponential here; double talk and mutual
+silence of its state model are absent, since a flow is one direction."""
 RTP_UDP_IP = 40
-"""Headers of a packet: RTP 12, UDP 8, IP 20 [B]."""
+"""Headers of a packet: RTP 12 (RFC 3550 section 5.1), UDP 8, IP 20 [B]."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,14 @@ class Codec:
 
 
 CODECS = {
+    # ITU-T G.113 (11/2007) appendix I, Ie and Bpl under random loss; packets of 10 ms, no
+    # concealment.
     "g711": Codec(64_000, 0, 0.0, 4.3),
+    # There too: packets of 10 ms, the concealment of G.711 appendix I.
     "g711-plc": Codec(64_000, 0, 0.0, 25.1),
+    # There too: G.729A with VAD, packets of 20 ms, its own concealment. Look-ahead: G.729 clause 2.
     "g729a": Codec(8000, 5_000_000, 11.0, 19.0),
+    # Look-ahead: RFC 6716 section 2 (2.5 ms of CELT and 4 ms for its resampling and SILK's).
     "opus": Codec(24_000, 6_500_000, None, None),
 }
 """By name: G.711 without and with loss concealment, G.729 annex A, Opus (RFC 6716)."""

@@ -19,6 +19,7 @@ from trunkline.scenario.fields import (
     Whole,
     Word,
 )
+from trunkline.scenario.game import Game
 from trunkline.scenario.units import BYTES, TIME
 from trunkline.scenario.workload import Pages, Transfers, Video
 
@@ -206,6 +207,13 @@ def _size(value: Any) -> Any:
     return value if isinstance(value, dict | Size) else {"fixed": value}
 
 
+class Sent(Element):
+    """A datagram of a schedule."""
+
+    time: Time = Field(description="When, after the start of the flow.")
+    size: Datagram = Field(description="IP packet, headers included.")
+
+
 class UdpOptions(FlowOptions):
     """Keys of a UDP flow, and of `defaults: udp`."""
 
@@ -230,6 +238,9 @@ class UdpOptions(FlowOptions):
     schedule: str | None = Field(
         default=None,
         description="schedule: CSV file under the scenario's folder with columns time and size.",
+    )
+    datagrams: tuple[Sent, ...] = Field(
+        default=(), description="schedule: the datagrams themselves, in place of a file."
     )
     header: Annotated[int, Quantity(BYTES, 0, 28)] = Field(
         default=28, description="IP and UDP headers, which are not goodput."
@@ -290,6 +301,9 @@ class Udp(UdpOptions):
     )
     call: Call | None = Field(
         default=None, description="The flow is a call, whose codec says rate, size and arrivals."
+    )
+    game: Game | None = Field(
+        default=None, description="The flow is of a game, whose model says size and arrivals."
     )
 
     @property

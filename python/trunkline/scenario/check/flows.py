@@ -1,5 +1,7 @@
 """Checks of flows, and their names."""
 
+from itertools import pairwise
+
 from trunkline.scenario.call import Call, datagram_bytes
 from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.flow import Echo, Tcp, Udp
@@ -116,6 +118,7 @@ _ONLY = {
     "mean_on": ("on-off",),
     "mean_off": ("on-off",),
     "schedule": ("schedule",),
+    "datagrams": ("schedule",),
     "rate": ("cbr", "poisson", "on-off"),
     "size": ("cbr", "poisson", "on-off"),
 }
@@ -123,16 +126,24 @@ _NEEDED = {
     "cbr": ("rate",),
     "poisson": ("rate",),
     "on-off": ("rate", "mean_on", "mean_off"),
-    "schedule": ("schedule",),
+    "schedule": (),
 }
 
 
 def _udp(scenario: Resolved, flow: Udp, path: Path, problems: Problems) -> None:
     written = scenario.written.flows.get(str(path[1]), flow)
     own = written.model_fields_set
+    if flow.call is not None and flow.game is not None:
+        problems.add("relation", (*path, "game"), "a flow is a call or of a game", at_key=True)
+        return
     if flow.call is not None:
         _call(flow.call, own, path, problems)
         return
+    if flow.game is not None:
+        _said_elsewhere(own, "a game: its model says it", path, problems)
+        return
+    if flow.arrivals == "schedule":
+        _schedule(flow, path, problems)
     for key, kinds in _ONLY.items():
         if key in own and flow.arrivals not in kinds:
             problems.add(
@@ -153,11 +164,35 @@ def _udp(scenario: Resolved, flow: Udp, path: Path, problems: Problems) -> None:
     _size(flow, path, problems)
 
 
-def _call(call: Call, own: set[str], path: Path, problems: Problems) -> None:
-    for key in ("arrivals", "rate", "size", "jitter", "mean_on", "mean_off", "schedule"):
+def _said_elsewhere(own: set[str], why: str, path: Path, problems: Problems) -> None:
+    keys = ("arrivals", "rate", "size", "jitter", "mean_on", "mean_off", "schedule", "datagrams")
+    for key in keys:
         if key in own:
-            message = f"{key} has no meaning for a call: its codec says it"
+            message = f"{key} has no meaning for {why}"
             problems.add("relation", (*path, key), message, at_key=True)
+
+
+def _schedule(flow: Udp, path: Path, problems: Problems) -> None:
+    if (flow.schedule is None) == (not flow.datagrams):
+        key = "schedule" if flow.schedule is None else "datagrams"
+        code = "missing-key" if flow.schedule is None else "relation"
+        message = "schedule is missing: schedule arrivals need it, or `datagrams`"
+        if code == "relation":
+            message = "a schedule is a file or stands in `datagrams`, not both"
+        problems.add(code, (*path, key), message, at_key=True)
+    for at, (before, after) in enumerate(pairwise(flow.datagrams), start=1):
+        if after.time < before.time:
+            problems.add(
+                "relation",
+                (*path, "datagrams", at, "time"),
+                "times must not fall",
+                given=format_time(after.time),
+                allowed=f"at least {format_time(before.time)}",
+            )
+
+
+def _call(call: Call, own: set[str], path: Path, problems: Problems) -> None:
+    _said_elsewhere(own, "a call: its codec says it", path, problems)
     size = datagram_bytes(call)
     if size != int(size) or size > LARGEST_DATAGRAM:
         problems.add(
