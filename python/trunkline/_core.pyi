@@ -76,6 +76,7 @@ def write_capture(
     classes: Sequence[str],
     causes: Sequence[str],
     columns: Mapping[str, bytes],
+    messages: Sequence[tuple[int, int, int, int, int, bool, bytes]],
     points: Sequence[tuple[int, bool]],
     snaplen: int,
 ) -> int:

@@ -5,6 +5,7 @@
 
 use crate::block::{Direction, Interface, Writer};
 use crate::header::{Frame, Tcp, Transport};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -125,6 +126,22 @@ pub struct Row {
     pub sack: [[u32; 2]; 3],
 }
 
+/// A message of routing or signalling as it stands on the wire.
+#[derive(Clone, Debug)]
+pub struct Content {
+    /// Nodes whose addresses the IP header bears.
+    pub ends: [u32; 2],
+    /// Protocol number of the IP header.
+    pub protocol: u8,
+    /// Whether it bears the router alert option (RFC 2113).
+    pub alert: bool,
+    /// What is behind the IP header.
+    pub octets: Vec<u8>,
+}
+
+/// Router alert: every router looks at the packet (RFC 2113 section 2.1).
+const ALERT: [u8; 4] = [148, 4, 0, 0];
+
 /// A trace and the names in it.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
@@ -136,6 +153,8 @@ pub struct Trace {
     pub classes: Vec<String>,
     /// Causes of drops by index.
     pub causes: Vec<String>,
+    /// Messages by flow and number.
+    pub messages: BTreeMap<(u32, u32), Content>,
     /// Events in order of time.
     pub rows: Vec<Row>,
 }
@@ -310,13 +329,22 @@ impl Trace {
             labels[depth] = entry;
             depth += 1;
         }
+        let content = self.messages.get(&(row.flow, row.seq));
+        let (transport, payload, ends) = match content {
+            None => (transport, payload, [from, to]),
+            Some(its) => {
+                let options: &[u8] = if its.alert { &ALERT } else { &[] };
+                let message = Transport::Message(its.protocol, &its.octets, options);
+                (message, 0, its.ends.map(address))
+            }
+        };
         let frame = Frame {
             stations: [station(link.from), station(link.to)],
             labels: &labels[..depth],
             traffic_class: row.traffic_class,
             ttl: row.ttl,
             id: row.packet as u16,
-            addresses: way([from, to]),
+            addresses: way(ends),
             ports,
             transport,
             payload: payload as usize,

@@ -39,11 +39,13 @@ pub struct Tcp {
 
 /// What IP carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
+pub enum Transport<'a> {
     /// A segment.
     Tcp(Tcp),
     /// A datagram.
     Udp,
+    /// A message of this protocol as it stands on the wire, and the options of the IP header.
+    Message(u8, &'a [u8], &'a [u8]),
 }
 
 /// One packet on a link.
@@ -64,7 +66,7 @@ pub struct Frame<'a> {
     /// Ports: from, to.
     pub ports: [u16; 2],
     /// What it carries.
-    pub transport: Transport,
+    pub transport: Transport<'a>,
     /// Bytes of payload, all zero.
     pub payload: usize,
 }
@@ -86,10 +88,12 @@ impl Frame<'_> {
         }
         debug_assert_eq!(out.len(), ETHERNET_BYTES + 4 * self.labels.len());
         let segment = self.segment();
-        let total = (IP_BYTES + segment.len() + self.payload).min(usize::from(u16::MAX));
+        let options = self.options();
+        let total =
+            (IP_BYTES + options.len() + segment.len() + self.payload).min(usize::from(u16::MAX));
         let start = out.len();
         let mut ip = [0; IP_BYTES];
-        ip[0] = 0x45;
+        ip[0] = 0x45 + (options.len() / 4) as u8;
         ip[1] = self.traffic_class;
         ip[2..4].copy_from_slice(&(total as u16).to_be_bytes());
         ip[4..6].copy_from_slice(&self.id.to_be_bytes());
@@ -98,9 +102,10 @@ impl Frame<'_> {
         ip[9] = self.protocol();
         ip[12..16].copy_from_slice(&self.addresses[0]);
         ip[16..20].copy_from_slice(&self.addresses[1]);
-        let sum = finish(add(0, &ip));
+        let sum = finish(add(add(0, &ip), options));
         ip[10..12].copy_from_slice(&sum.to_be_bytes());
         out.extend_from_slice(&ip);
+        out.extend_from_slice(options);
         out.extend_from_slice(&segment);
         (start + total) as u32
     }
@@ -109,11 +114,22 @@ impl Frame<'_> {
         match self.transport {
             Transport::Tcp(_) => 6,
             Transport::Udp => 17,
+            Transport::Message(protocol, _, _) => protocol,
+        }
+    }
+
+    fn options(&self) -> &[u8] {
+        match self.transport {
+            Transport::Message(_, _, options) => options,
+            _ => &[],
         }
     }
 
     /// The header of the transport protocol.
     fn segment(&self) -> Vec<u8> {
+        if let Transport::Message(_, octets, _) = self.transport {
+            return octets.to_vec();
+        }
         let mut header = Vec::with_capacity(TCP_BYTES + MOST_OPTIONS);
         for port in self.ports {
             header.extend_from_slice(&port.to_be_bytes());
@@ -137,7 +153,7 @@ impl Frame<'_> {
                 header.extend_from_slice(&options);
                 16
             }
-            Transport::Udp => {
+            Transport::Udp | Transport::Message(..) => {
                 let length = (UDP_BYTES + self.payload).min(usize::from(u16::MAX) - IP_BYTES);
                 header.extend_from_slice(&(length as u16).to_be_bytes());
                 header.extend_from_slice(&[0; 2]);
@@ -202,7 +218,7 @@ fn finish(mut sum: u32) -> u16 {
 mod tests {
     use super::*;
 
-    fn frame(transport: Transport) -> Frame<'static> {
+    fn frame(transport: Transport<'static>) -> Frame<'static> {
         Frame {
             stations: [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]],
             labels: &[],

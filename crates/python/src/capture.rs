@@ -6,7 +6,7 @@ use pyo3::types::{PyBytes, PyDict};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
-use trunkline_pcapng::capture::{Connection, Event, Flow, Link, Point, Row, Trace};
+use trunkline_pcapng::capture::{Connection, Content, Event, Flow, Link, Point, Row, Trace};
 
 /// Name, from, to, rate.
 type LinkParts = (String, u32, u32, u64);
@@ -14,6 +14,9 @@ type LinkParts = (String, u32, u32, u64);
 type TcpParts = (u32, u32, u64, bool);
 /// Name, source, destination, header bytes, of TCP.
 type FlowParts = (String, u32, u32, u32, Option<TcpParts>);
+
+/// Flow, number, source, destination, protocol, router alert, octets.
+type MessageParts = (u32, u32, u32, u32, u8, bool, Vec<u8>);
 
 /// Writes the events in `columns` as a capture into the new file `path`; how many packets it has.
 ///
@@ -31,6 +34,7 @@ pub fn write_capture(
     classes: Vec<String>,
     causes: Vec<String>,
     columns: &Bound<'_, PyDict>,
+    messages: Vec<MessageParts>,
     points: Vec<(u32, bool)>,
     snaplen: u32,
 ) -> PyResult<u64> {
@@ -40,6 +44,7 @@ pub fn write_capture(
         flows: flows.into_iter().map(flow).collect(),
         classes,
         causes,
+        messages: messages.into_iter().map(message).collect(),
         rows,
     };
     let points: Vec<Point> = points.into_iter().map(|(link, far)| Point { link, far }).collect();
@@ -48,6 +53,11 @@ pub fn write_capture(
         let out = BufWriter::with_capacity(1 << 20, File::create_new(path)?);
         Ok(trace.write(out, application, comment, &points, snaplen)?)
     })
+}
+
+fn message(its: MessageParts) -> ((u32, u32), Content) {
+    let (flow, number, source, destination, protocol, alert, octets) = its;
+    ((flow, number), Content { ends: [source, destination], protocol, alert, octets })
 }
 
 fn link((name, from, to, rate_bit_s): LinkParts) -> Link {

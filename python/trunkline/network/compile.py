@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trunkline.network import conditioners, flows, mpls, ports, recovery
+from trunkline.network import conditioners, flows, mpls, ports, recovery, signalling
 from trunkline.network.network import Network
 from trunkline.scenario import Scenario
 from trunkline.scenario.fields import Whole
@@ -43,6 +43,9 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     conditioned = conditioners.compile(its)
     tables = mpls.compile(its, nodes, links, built)
     saved = recovery.compile(its, tables, (nodes, links))
+    listed = flows.compile(its, nodes, mpls.fecs(its))
+    messages = signalling.flow(its)
+    signalled = signalling.compile(its, tables, (nodes, links), len(listed))
     data: Any = {
         "format": FORMAT,
         "name": scenario.name or "scenario",
@@ -65,7 +68,7 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
             for arc in its.arcs
         ],
         "ports": built.ports,
-        "flows": flows.compile(its, nodes, mpls.fecs(its)),
+        "flows": listed + messages,
         "paths": [
             {"name": name, "links": [links[each.arc.name] for each in its.routes[name].crossings]}
             | ({"account": True} if path.account else {})
@@ -89,6 +92,8 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
         data["diffserv"] = tables.diffserv
     if saved is not None:
         data["recovery"] = saved
+    if signalled is not None:
+        data["signalling"] = signalled
     return Network(data)
 
 

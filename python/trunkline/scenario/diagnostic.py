@@ -52,6 +52,7 @@ CODES: dict[str, str] = {
     "reference": "a name that nothing bears",
     "relation": "two values that contradict each other",
     "route": "an explicit route with a gap or a loop",
+    "signalling": "signalling that cannot be, or a key that needs it",
     "stack": "more labels on a packet than it can carry",
     "syntax": "text that is not YAML",
     "tag": "a YAML tag",

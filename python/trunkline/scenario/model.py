@@ -46,6 +46,7 @@ from trunkline.scenario.probe import Probe
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.queue import Queue
 from trunkline.scenario.recovery import Failure, Protection, Rerouting
+from trunkline.scenario.signalling import Event, Requests, Signalling
 from trunkline.scenario.sla import Sla
 from trunkline.scenario.te import LinkTe, Te
 from trunkline.scenario.units import BYTES
@@ -274,6 +275,15 @@ class Sections(Element):
     )
     rerouting: Annotated[Rerouting, Short(_empty, _NOTHING)] | None = Field(
         default=None, description="IP routing that follows failures; absent: routes stay."
+    )
+    signalling: Signalling = Field(
+        default=Signalling(), description="How paths are set up: from the start, or by RSVP-TE."
+    )
+    events: tuple[Event, ...] = Field(
+        default=(), description="What operators do with signalled paths, at their times."
+    )
+    requests: dict[Name, Requests] = Field(
+        default={}, description="Random requests for paths, by name."
     )
     probes: tuple[Probe, ...] = Field(default=(), description="What to record over time.")
     slas: dict[Name, Sla] = Field(

@@ -93,6 +93,7 @@ def write_capture(
             classes,
             _core.CAUSES,
             columns,
+            _messages(results, network),
             places,
             snaplen,
         )
@@ -169,6 +170,32 @@ def _flow(flow: Flow) -> tuple[str, int, int, int, tuple[int, int, int, bool] | 
         window = agent["window_packets"] * agent["mss_bytes"]
         tcp = (agent["mss_bytes"], agent["ack_bytes"], window, agent["timestamps"])
     return (flow["name"], flow["src"], flow["dst"], agent["header_bytes"], tcp)
+
+
+def _messages(
+    results: Results, network: Network
+) -> list[tuple[int, int, int, int, int, bool, bytes]]:
+    """Messages of routing and signalling: flow, number, ends, protocol, router alert, octets."""
+    flows = {flow["name"]: index for index, flow in enumerate(network["flows"])}
+    nodes = {node["name"]: index for index, node in enumerate(network["nodes"])}
+    found = []
+    for row in results.tables["messages"].rows():
+        index = flows[str(row["flow"])]
+        agent = network["flows"][index]["agent"]
+        if agent["protocol"] != "control":
+            continue
+        found.append(
+            (
+                index,
+                int(row["seq"] or 0),
+                nodes[str(row["source"])],
+                nodes[str(row["destination"])],
+                agent["ip_protocol"],
+                int(row["header_bytes"] or 0) > agent["header_bytes"],
+                bytes.fromhex(str(row["octets"])),
+            )
+        )
+    return found
 
 
 def _columns(frame: pl.DataFrame, network: Network, classes: Sequence[str]) -> dict[str, bytes]:

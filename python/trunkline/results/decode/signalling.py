@@ -79,6 +79,7 @@ class _Path:
     setups: list[int] = field(default_factory=list)
     out_ns: int = 0
     out_since: int | None = None
+    is_up: bool = False
 
 
 _COUNTED = ("asked", "up", "moved", "blocked", "refused", "preempted", "down")
@@ -108,11 +109,13 @@ def lsps(rows: Rows, network: Network) -> dict[str, Column]:
         path.counts[event] = path.counts.get(event, 0) + 1
         if event in _TIMED and value >= 0:
             path.setups.append(value)
-        if event in ("asked", "down") and path.out_since is None:
-            path.out_since = at
+        if event == "down" or (event == "asked" and not path.is_up):
+            path.out_since = at if path.out_since is None else path.out_since
         elif event in ("up", "moved", "torn") and path.out_since is not None:
             path.out_ns += at - path.out_since
             path.out_since = None
+        if event in ("up", "down", "torn"):
+            path.is_up = event == "up"
     for path in paths.values():
         if path.out_since is not None:
             path.out_ns += run["duration_ns"] - path.out_since

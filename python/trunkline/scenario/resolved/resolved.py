@@ -16,6 +16,7 @@ from trunkline.scenario.recovery import Failure, Protection, Rerouting
 from trunkline.scenario.resolved.backed import Backed
 from trunkline.scenario.schedule import Schedule
 from trunkline.scenario.shares import Class
+from trunkline.scenario.signalling import Event, Signalling
 from trunkline.scenario.sla import Bound, Sla
 
 __all__ = ["Arc", "Crossing", "Hop", "Offered", "Resolved", "Route", "Sid", "breaks"]
@@ -218,6 +219,8 @@ class Resolved:
     failures: dict[str, Failure]
     protections: dict[str, Protection]
     rerouting: Rerouting | None
+    signalling: Signalling
+    events: tuple[Event, ...]
     probes: tuple[Probe, ...]
     slas: dict[str, Sla]
     run: Run
@@ -256,6 +259,8 @@ class Resolved:
             dict(written.failures),
             dict(written.protections),
             written.rerouting,
+            written.signalling,
+            written.events,
             written.probes,
             dict(written.slas),
             written.run,

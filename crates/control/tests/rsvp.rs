@@ -1,0 +1,315 @@
+//! RSVP-TE by hand: a network of nodes and links without queues, where messages take the links'
+//! transmission time and delay.
+
+use std::collections::BTreeMap;
+use trunkline_control::rsvp::config::{Action, Config, Hop, Order, Session};
+use trunkline_control::rsvp::{Rsvp, EVENTS, KINDS};
+use trunkline_control::{Entry, Line, Message, Outgoing, Plane, Row};
+
+const MS: u64 = 1_000_000;
+
+/// Links that carry what they are given, one packet after the other.
+struct Wires {
+    now: u64,
+    lines: Vec<Line>,
+    delay: u64,
+    free: Vec<u64>,
+    dead: Vec<bool>,
+    arrivals: BTreeMap<(u64, u64), (u32, Message)>,
+    sent: Vec<(u64, u32, &'static str, usize)>,
+    rows: Vec<(u64, &'static str, Row)>,
+    entries: i64,
+    labels: i64,
+}
+
+impl Plane for Wires {
+    fn now(&self) -> u64 {
+        self.now
+    }
+    fn send(&mut self, link: u32, its: Outgoing) {
+        let bytes = usize::from(its.header_bytes) + its.octets.len();
+        self.sent.push((self.now, link, KINDS[usize::from(its.kind)], bytes));
+        let line = self.lines[link as usize];
+        let took = bytes as u64 * 8_000_000_000 / line.rate_bit_s;
+        let free = &mut self.free[link as usize];
+        *free = (*free).max(self.now) + took;
+        if !self.dead[link as usize] {
+            let number = self.sent.len() as u64;
+            self.arrivals.insert((*free + self.delay, number), (link, its.message));
+        }
+    }
+    fn install(&mut self, _: Entry) -> u32 {
+        self.entries += 1;
+        1000 + self.entries as u32
+    }
+    fn withdraw(&mut self, _: u32) {
+        self.entries -= 1;
+    }
+    fn bind_label(&mut self, _: u32, _: u32, entry: Option<u32>) {
+        self.labels += if entry.is_some() { 1 } else { -1 };
+    }
+    fn bind_class(&mut self, _: u32, _: u16, _: &[u8], _: Option<u32>) {}
+    fn set_route(&mut self, _: u32, _: u32, _: Option<u32>) {}
+    fn path_bytes(&self, _: u32) -> u64 {
+        0
+    }
+    fn note(&mut self, row: Row) {
+        self.rows.push((self.now, EVENTS[usize::from(row.event)], row));
+    }
+}
+
+/// A chain 0 - 1 - ... of links of 10 Mbit/s and 4 ms; link 2i goes up, 2i + 1 back.
+fn chain(nodes: u32) -> Vec<Line> {
+    (0..nodes - 1)
+        .flat_map(|node| {
+            let line = |from, to, reverse| Line {
+                from,
+                to,
+                metric: 1,
+                rate_bit_s: 10_000_000,
+                reverse: Some(reverse),
+            };
+            [line(node, node + 1, 2 * node + 1), line(node + 1, node, 2 * node)]
+        })
+        .collect()
+}
+
+/// A path along the whole chain.
+fn session(name: &str, nodes: u32, bandwidth: u64) -> Session {
+    let hop = Hop { label: None, entry: None };
+    Session {
+        name: name.into(),
+        path: 0,
+        bandwidth_bit_s: bandwidth,
+        setup: 7,
+        hold: 7,
+        start_ns: Some(0),
+        dynamic: false,
+        route: (0..nodes - 1).map(|node| 2 * node).collect(),
+        hops: vec![hop; nodes as usize],
+        classes: Vec::new(),
+        pipe: false,
+        diffserv: [None, None],
+        protected: Vec::new(),
+        auto_bandwidth: None,
+    }
+}
+
+fn config(links: usize, sessions: Vec<Session>) -> Config {
+    Config {
+        flow: 0,
+        refresh_ns: 30_000 * MS,
+        multiplier: 3,
+        processing_ns: 0,
+        resend_ns: None,
+        resend_limit: 3,
+        summary: false,
+        hello_ns: None,
+        retry_ns: 1_000_000 * MS,
+        attempts: 1,
+        flooding_ns: 0,
+        make_before_break: true,
+        cleanup_ns: 1000 * MS,
+        soft_ns: None,
+        reoptimise_ns: None,
+        discard: false,
+        reservable: vec![10_000_000; links],
+        sessions,
+        orders: Vec::new(),
+        requests: Vec::new(),
+    }
+}
+
+struct Network {
+    rsvp: Rsvp,
+    wires: Wires,
+}
+
+impl Network {
+    fn new(nodes: u32, lines: Vec<Line>, config: Config) -> Self {
+        let wires = Wires {
+            now: 0,
+            delay: 4 * MS,
+            free: vec![0; lines.len()],
+            dead: vec![false; lines.len()],
+            arrivals: BTreeMap::new(),
+            sent: Vec::new(),
+            rows: Vec::new(),
+            entries: 0,
+            labels: 0,
+            lines: lines.clone(),
+        };
+        let mut network = Self { rsvp: Rsvp::new(config, nodes, lines, 1), wires };
+        network.rsvp.start(&mut network.wires);
+        network
+    }
+
+    fn run(&mut self, until: u64) {
+        loop {
+            let arrival = self.wires.arrivals.keys().next().map_or(u64::MAX, |key| key.0);
+            let at = arrival.min(self.rsvp.due());
+            if at > until {
+                self.wires.now = until;
+                return self.rsvp.check().expect("reservations belong to states");
+            }
+            self.wires.now = at;
+            if self.rsvp.due() <= at {
+                self.rsvp.wake(&mut self.wires);
+            } else if let Some((_, (link, message))) = self.wires.arrivals.pop_first() {
+                let Message::Rsvp(message) = message;
+                self.rsvp.receive(link, message, &mut self.wires);
+            }
+        }
+    }
+
+    fn events(&self, name: &str) -> Vec<u64> {
+        self.wires.rows.iter().filter(|row| row.1 == name).map(|row| row.0).collect()
+    }
+
+    fn sent(&self, kind: &str) -> Vec<(u64, usize)> {
+        let of = |its: &&(u64, u32, &'static str, usize)| its.2 == kind;
+        self.wires.sent.iter().filter(of).map(|its| (its.0, its.3)).collect()
+    }
+}
+
+/// Three links of 10 Mbit/s and 4 ms, a name of five letters. Path: IP 24, header 8, SESSION 16,
+/// HOP 12, TIME_VALUES 8, ERO 4 + 8 a hop, LABEL_REQUEST 8, SESSION_ATTRIBUTE 16, SENDER_TEMPLATE
+/// 12, TSPEC 36 = 144 + 8 a hop: 168, 160, 152 bytes. Resv: IP 20, 8, 16, 12, 8, STYLE 8, FLOWSPEC
+/// 36, FILTER 12, LABEL 8 = 128 bytes each. (480 + 384) x 8 bits / 10 Mbit/s + 6 x 4 ms =
+/// 24.6912 ms.
+#[test]
+fn rfc3209_s4_sizes_of_path_and_resv_and_the_time_of_a_set_up() {
+    let lines = chain(4);
+    let mut network = Network::new(4, lines, config(6, vec![session("trunk", 4, 1_000_000)]));
+    network.run(100 * MS);
+    let sizes = |kind| network.sent(kind).iter().map(|its| its.1).collect::<Vec<_>>();
+    assert_eq!(sizes("path"), [168, 160, 152]);
+    assert_eq!(sizes("resv"), [128, 128, 128]);
+    assert_eq!(network.events("up"), [24_691_200]);
+}
+
+/// L = (K + 0.5) x 1.5 x R: R = 10 s, K = 3: 52.5 s; R = 45 s: 236.25 s.
+#[test]
+fn rfc2205_s3_7_lifetime_of_a_state() {
+    for (refresh, lifetime) in [(10_000, 52_500), (45_000, 236_250)] {
+        let mut its = config(2, vec![session("trunk", 2, 1)]);
+        its.refresh_ns = refresh * MS;
+        assert_eq!(Rsvp::new(its, 2, chain(2), 1).lifetime(), lifetime * MS);
+    }
+}
+
+/// Refreshes are 0.5 R to 1.5 R apart: those of the one Path of a chain of two, R = 30 s.
+#[test]
+fn rfc2205_s3_7_refreshes_are_half_to_one_and_a_half_periods_apart() {
+    let mut network = Network::new(2, chain(2), config(2, vec![session("trunk", 2, 1)]));
+    network.run(30_000_000 * MS);
+    let times: Vec<u64> = network.sent("path").iter().map(|its| its.0).collect();
+    let gaps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps.iter().all(|gap| (15_000 * MS..=45_000 * MS).contains(gap)));
+    // Uniform: mean 30 s, deviation 30 / sqrt(12) = 8.66 s; a thousand gaps err by 0.27 s.
+    let mean = gaps.iter().sum::<u64>() / gaps.len() as u64;
+    assert!(gaps.len() > 900 && mean.abs_diff(30_000 * MS) < 1_200 * MS, "{mean}");
+}
+
+/// The link falls silent at 1 s and nobody notices: the tail's state dies one lifetime after the
+/// last Path that came, 52.5 s with R = 10 s, and the reservation behind the head with it.
+#[test]
+fn rfc2205_s3_7_a_state_without_refresh_dies_after_its_lifetime() {
+    let mut its = config(2, vec![session("trunk", 2, 1_000_000)]);
+    its.refresh_ns = 10_000 * MS;
+    let mut network = Network::new(2, chain(2), its);
+    network.run(1000 * MS);
+    assert_eq!((network.rsvp.states(), network.rsvp.reserved(0)), (2, 1_000_000));
+    network.wires.dead = vec![true; 2];
+    network.run(70_000 * MS);
+    // The Path of 152 bytes took 0.1216 ms and 4 ms.
+    assert_eq!(network.events("timed-out")[0], 52_500 * MS + 4_121_600);
+    assert_eq!(network.rsvp.reserved(0), 0);
+}
+
+/// Sent at 0, then after 0.5 s, then after another 1 s: three transmissions, Rl = 3, and after
+/// 2 s more the sender gives up.
+#[test]
+fn rfc2961_s6_a_message_is_sent_at_0_0_5_and_1_5_s_and_given_up_at_3_5_s() {
+    let mut its = config(2, vec![session("trunk", 2, 1_000_000)]);
+    its.resend_ns = Some(500 * MS);
+    let mut network = Network::new(2, chain(2), its);
+    network.wires.dead = vec![true; 2];
+    network.run(10_000 * MS);
+    let times: Vec<u64> = network.sent("path").iter().map(|its| its.0 / MS).collect();
+    assert_eq!(times, [0, 500, 1500]);
+    assert_eq!(network.events("lost"), [3500 * MS]);
+}
+
+/// With acknowledgements and summaries a state lives on identifiers alone: no second Path or Resv
+/// is sent in ten lifetimes, and nothing dies.
+#[test]
+fn rfc2961_s5_summary_refresh_keeps_states_alive() {
+    let mut its = config(6, vec![session("trunk", 4, 1_000_000)]);
+    (its.resend_ns, its.summary, its.refresh_ns) = (Some(500 * MS), true, 1000 * MS);
+    let mut network = Network::new(4, chain(4), its);
+    network.run(52_500 * MS);
+    assert_eq!((network.sent("path").len(), network.sent("resv").len()), (3, 3));
+    assert!(network.events("timed-out").is_empty() && network.sent("srefresh").len() > 100);
+    assert_eq!(network.rsvp.states(), 4);
+}
+
+/// A link of 10 Mbit/s: 6 and 6 do not fit, the second head hears 1/2.
+#[test]
+fn rfc2205_b_admission_control_failure_is_code_1_value_2() {
+    let sessions = vec![session("first", 3, 6_000_000), session("other", 3, 6_000_000)];
+    let mut network = Network::new(3, chain(3), config(4, sessions));
+    network.run(1000 * MS);
+    assert_eq!(network.events("up").len(), 1);
+    let refused: Vec<_> = network.wires.rows.iter().filter(|row| row.1 == "refused").collect();
+    assert_eq!(refused.len(), 1);
+    assert_eq!(refused[0].2.value, Some(1 << 16 | 2));
+    assert_eq!((network.rsvp.reserved(0), network.rsvp.reserved(2)), (6_000_000, 6_000_000));
+}
+
+/// Holding priority 7 gives way to setup priority 0: hard, the victim goes; the error is 2/5.
+#[test]
+fn rfc3209_s4_7_1_a_stronger_path_preempts() {
+    let weak = session("weak", 3, 6_000_000);
+    let mut strong = session("strong", 3, 6_000_000);
+    (strong.setup, strong.hold, strong.start_ns) = (0, 0, Some(500 * MS));
+    let mut network = Network::new(3, chain(3), config(4, vec![weak, strong]));
+    network.run(900 * MS);
+    assert_eq!(network.events("preempted").len(), 1);
+    let down: Vec<_> = network.wires.rows.iter().filter(|row| row.1 == "down").collect();
+    assert_eq!((down.len(), down[0].2.session, down[0].2.value), (1, 0, Some(2 << 16 | 5)));
+    assert_eq!((network.rsvp.reserved(0), network.rsvp.reserved(2)), (6_000_000, 6_000_000));
+}
+
+/// 6 of 10 Mbit/s are held and 8 are asked for on the same links: 6 + 8 do not fit, but the two
+/// share, so that 8 are held while both are there and after.
+#[test]
+fn rfc3209_s2_4_2_make_before_break_counts_the_larger_once() {
+    let mut its = config(4, vec![session("trunk", 3, 6_000_000)]);
+    let action = Action::Resize { bandwidth_bit_s: 8_000_000 };
+    its.orders = vec![Order { at_ns: 500 * MS, session: 0, action }];
+    let mut network = Network::new(3, chain(3), its);
+    network.run(1000 * MS);
+    assert_eq!(network.events("moved").len(), 1);
+    assert_eq!((network.rsvp.states(), network.rsvp.reserved(2)), (6, 8_000_000));
+    network.run(2000 * MS);
+    assert_eq!((network.rsvp.states(), network.rsvp.reserved(2)), (3, 8_000_000));
+    assert!(network.events("down").is_empty());
+}
+
+/// Torn down, nothing is left: no state, no reservation, no entry, no label.
+#[test]
+fn rfc2205_s3_1_5_a_tear_releases_everything() {
+    let sessions: Vec<Session> = (0..5).map(|_| session("trunk", 4, 1_000_000)).collect();
+    let mut its = config(6, sessions);
+    let tear = |session| Order { at_ns: 500 * MS, session, action: Action::Tear {} };
+    its.orders = (0..5).map(tear).collect();
+    let mut network = Network::new(4, chain(4), its);
+    network.run(400 * MS);
+    assert_eq!((network.rsvp.states(), network.rsvp.reserved(0)), (20, 5_000_000));
+    assert!(network.wires.entries > 0 && network.wires.labels > 0);
+    network.run(1000 * MS);
+    assert_eq!(network.rsvp.states(), 0);
+    assert_eq!((0..6).map(|link| network.rsvp.reserved(link)).sum::<u64>(), 0);
+    assert_eq!((network.wires.entries, network.wires.labels), (0, 0));
+}

@@ -1,0 +1,188 @@
+"""Signalling as the engine reads it: sessions with their first routes, orders, requests."""
+
+from typing import Any
+
+from trunkline.network import mpls
+from trunkline.scenario.path import AUTO
+from trunkline.scenario.recovery import LOCAL
+from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.resolved.protections import guarded
+from trunkline.scenario.resolved.signalled import links_of, paths_of, signalled
+from trunkline.scenario.signalling import Event
+
+__all__ = ["compile", "flow"]
+
+Compiled = dict[str, Any]
+
+IP_HEADER = 20
+RSVP = 46
+"""Protocol number (RFC 2205 section 3.1)."""
+
+
+def flow(scenario: Resolved) -> list[Compiled]:
+    """The flow that messages are counted under, if there are any."""
+    its = scenario.signalling
+    if its.kind == "none":
+        return []
+    agent = {"protocol": "control", "header_bytes": IP_HEADER, "ip_protocol": RSVP}
+    return [
+        {
+            "name": its.kind,
+            "src": 0,
+            "dst": 1,
+            "start_ns": 0,
+            "stop_ns": None,
+            "start_jitter_ns": 0,
+            "dscp": its.dscp,
+            "ttl": 255,
+            "fec": 0,
+            "fec_reverse": 0,
+            "agent": agent,
+        }
+    ]
+
+
+def compile(
+    scenario: Resolved,
+    tables: mpls.Tables,
+    indices: tuple[dict[str, int], dict[str, int]],
+    flow: int,
+) -> Compiled | None:
+    """The signalling part of a network; None if the scenario has none.
+
+    The bindings of signalled paths leave the label tables: their sessions make them.
+
+    Parameters
+    ----------
+    scenario : Resolved
+        The scenario.
+    tables : Tables
+        The label tables.
+    indices : tuple of dict
+        Index of each node, and of each one-way link.
+    flow : int
+        Index of the flow of the messages.
+    """
+    its = scenario.signalling
+    if its.kind == "none":
+        return None
+    nodes, links = indices
+    names = signalled(scenario)
+    sessions = [_session(scenario, tables, indices, name) for name in names]
+    orders = [
+        {"at_ns": event.at, "session": names.index(path), "action": _action(scenario, links, event)}
+        for event in sorted(scenario.events, key=lambda event: event.at)
+        for path in paths_of(scenario, event)
+    ]
+    requests = [
+        {
+            "name": name,
+            "head": nodes[each.from_],
+            "tail": nodes[each.to],
+            "bandwidth_bit_s": each.bandwidth,
+            "setup": each.setup,
+            "hold": each.hold,
+            "every_ns": each.every,
+            "holding_ns": each.holding,
+            "route": None
+            if each.route == (AUTO,)
+            else [links[arc] for arc in links_of(scenario, each.route) or ()],
+        }
+        for name, each in scenario.written.requests.items()
+    ]
+    rsvp = {
+        "flow": flow,
+        "refresh_ns": its.refresh,
+        "multiplier": its.multiplier,
+        "processing_ns": its.processing,
+        "resend_ns": its.resend if its.reliable else None,
+        "resend_limit": its.resend_limit,
+        "summary": its.summary,
+        "hello_ns": its.hello,
+        "retry_ns": its.retry,
+        "attempts": its.attempts,
+        "flooding_ns": its.flooding,
+        "make_before_break": its.make_before_break,
+        "cleanup_ns": its.cleanup,
+        "soft_ns": its.soft_preemption,
+        "reoptimise_ns": its.reoptimise,
+        "discard": its.when_down == "discard",
+        "reservable": [
+            round((arc.options.rate or 0) * arc.options.te.reservable) for arc in scenario.arcs
+        ],
+        "sessions": sessions,
+        "orders": orders,
+        "requests": requests,
+    }
+    return {"detection": its.detection.compiled(), "rsvp": rsvp}
+
+
+def _session(
+    scenario: Resolved,
+    tables: mpls.Tables,
+    indices: tuple[dict[str, int], dict[str, int]],
+    name: str,
+) -> Compiled:
+    _, links = indices
+    path, route = scenario.paths[name], scenario.routes[name]
+    labels = tables.labels[name]
+    entries = [tables.entries.get((name, index)) for index in range(len(route.nodes))]
+    own = {entry for entry in entries if entry is not None}
+    classes = [each for each in tables.ftn if each["nhlfe"] in own]
+    tables.ftn = [each for each in tables.ftn if each["nhlfe"] not in own]
+    tables.ilm = [
+        each
+        for each in tables.ilm
+        if each["nhlfe"] not in own or each["label"] == mpls.EXPLICIT_NULL
+    ]
+    head = tables.nhlfe[entries[0]] if entries[0] is not None else {}
+    last = next((entry for entry in reversed(entries) if entry is not None), None)
+    written = scenario.written.paths.get(name)
+    waits = {
+        path for event in scenario.events if event.set_up for path in paths_of(scenario, event)
+    }
+    local = (its for its in scenario.protections.values() if its.kind in LOCAL and name in its.path)
+    protected = sorted({links[arc.name] for its in local for arc in guarded(scenario, its, name)})
+    auto = scenario.signalling.auto_bandwidth.get(name)
+    return {
+        "name": name,
+        "path": list(scenario.paths).index(name),
+        "bandwidth_bit_s": scenario.reserved.get(name, (path.bandwidth or 0, 0))[0],
+        "setup": path.setup,
+        "hold": path.hold,
+        "start_ns": None if name in waits else scenario.signalling.start,
+        "dynamic": written is None or written.route == (AUTO,),
+        "route": [links[hop.over] for hop in route.hops],
+        "hops": [
+            {"label": label, "entry": entry} for label, entry in zip(labels, entries, strict=True)
+        ],
+        "classes": [{"fec": each["fec"], "dscps": each.get("dscps", [])} for each in classes],
+        "pipe": path.ttl != "uniform",
+        "diffserv": [
+            next(iter(head.get("push_diffserv", ())), None),
+            None if last is None else tables.nhlfe[last].get("pop_diffserv"),
+        ],
+        "protected": protected,
+        "auto_bandwidth": None
+        if auto is None
+        else {
+            "sample_ns": auto.sample,
+            "adjust_ns": auto.adjust,
+            "threshold": auto.threshold,
+            "minimum_bit_s": auto.minimum,
+            "maximum_bit_s": 2**62 if auto.maximum is None else auto.maximum,
+        },
+    }
+
+
+def _action(scenario: Resolved, links: dict[str, int], event: Event) -> Compiled:
+    if event.set_up is not None:
+        return {"kind": "set-up"}
+    if event.tear is not None:
+        return {"kind": "tear"}
+    if event.resize is not None:
+        return {"kind": "resize", "bandwidth_bit_s": event.bandwidth}
+    if event.to == (AUTO,):
+        return {"kind": "move", "route": None}
+    arcs = links_of(scenario, event.to) or ()
+    return {"kind": "move", "route": [links[arc] for arc in arcs]}

@@ -1,0 +1,163 @@
+"""Paths that are set up while the run goes on: RSVP-TE, operators' events, random requests."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.dscp import Dscp
+from trunkline.scenario.fields import Factor, Names, PositiveTime, Rate, Switch, Time, Whole, Word
+from trunkline.scenario.path import AUTO
+from trunkline.scenario.recovery import MS, Detection, LossOfSignal
+
+__all__ = ["AutoBandwidth", "Event", "Requests", "Signalling", "moved_to"]
+
+SECOND = 1000 * MS
+CS6 = 48
+Priority = Annotated[int, Whole("a priority", 0, 7)]
+
+
+class AutoBandwidth(Element):
+    """Automatic bandwidth (the words of RFC 8733)."""
+
+    sample: PositiveTime = Field(default=300 * SECOND, description="Interval of samples.")
+    adjust: PositiveTime = Field(
+        default=86_400 * SECOND,
+        description="Interval of adjustments: the largest sample in it is asked for.",
+    )
+    threshold: Factor = Field(
+        default=0.05, description="Least change that is signalled, over what is reserved."
+    )
+    minimum: Rate = Field(default=1, description="Least bandwidth.")
+    maximum: Rate | None = Field(default=None, description="Largest bandwidth; absent: any.")
+
+
+class Signalling(Element):
+    """How paths come to be: `none` is from the start, `rsvp-te` by messages between nodes."""
+
+    kind: Literal["none", "rsvp-te"] = Field(
+        default="none",
+        description="Labels are there from the start, or RSVP-TE gives them out (RFC 3209). "
+        "Paths with `segments` or `through` are there from the start with either.",
+    )
+    start: Time = Field(
+        default=0, description="When heads begin; a path that an event sets up waits for it."
+    )
+    dscp: Dscp = Field(default=CS6, description="DSCP of the messages.")
+    refresh: PositiveTime = Field(
+        default=30 * SECOND, description="Mean time between refreshes (RFC 2205 section 3.7)."
+    )
+    multiplier: Annotated[int, Whole("a multiplier", 1, 255)] = Field(
+        default=3, description="K: refreshes that may be lost (RFC 2205 section 3.7)."
+    )
+    processing: Time = Field(
+        default=0, description="Time a node takes for each message, one at a time."
+    )
+    reliable: Switch = Field(
+        default=False, description="Messages are acknowledged and sent again (RFC 2961)."
+    )
+    resend: PositiveTime = Field(
+        default=500 * MS,
+        description="With `reliable`: time to the first resend; doubles each time.",
+    )
+    resend_limit: Annotated[int, Whole("a number of transmissions", 1, 16)] = Field(
+        default=3, description="With `reliable`: most transmissions of a message."
+    )
+    summary: Switch = Field(
+        default=False,
+        description="With `reliable`: summary refresh in place of full messages (RFC 2961).",
+    )
+    hello: PositiveTime | None = Field(
+        default=None,
+        description="Interval of hellos (RFC 3209 section 5); 3.5 of them without any is a "
+        "failure. Absent: there are none.",
+    )
+    detection: Detection = Field(
+        default=LossOfSignal(kind="loss-of-signal"),
+        description="How nodes notice that a link to them failed, hellos apart.",
+    )
+    retry: PositiveTime = Field(
+        default=10 * SECOND, description="From a failed attempt of a head to the next."
+    )
+    attempts: Annotated[int, Whole("a number of attempts", 1, 64)] = Field(
+        default=4,
+        description="Routes that a head tries at once, each around the links that refused "
+        "(crankback, RFC 4920).",
+    )
+    flooding: Time = Field(
+        default=0,
+        description="From a change of a link to its news at the heads: until then their "
+        "databases are stale.",
+    )
+    make_before_break: Switch = Field(
+        default=True,
+        description="A path that moves is set up anew before the old one is torn down "
+        "(RFC 3209 section 2.5).",
+    )
+    cleanup: Time = Field(
+        default=1 * SECOND, description="From the use of the new path to the tear of the old one."
+    )
+    soft_preemption: PositiveTime | None = Field(
+        default=None,
+        description="A preempted path may stay so long for its head to move it (RFC 5712); "
+        "absent: it is torn down.",
+    )
+    reoptimise: PositiveTime | None = Field(
+        default=None, description="Interval at which heads look for shorter routes; absent: never."
+    )
+    when_down: Literal["route", "discard"] = Field(
+        default="route",
+        description="What becomes of packets while their path is down: IP routing, or none.",
+    )
+    auto_bandwidth: dict[Word, AutoBandwidth] = Field(
+        default={}, description="Paths whose reservation follows their load."
+    )
+
+
+class Event(Element):
+    """What an operator does with a path, named by it or by its trunk."""
+
+    at: Time = Field(description="When.")
+    set_up: Word | None = Field(default=None, description="Path to set up.")
+    tear: Word | None = Field(default=None, description="Path to tear down.")
+    move: Word | None = Field(default=None, description="Path to move; needs `to`.")
+    to: Names = Field(
+        default=(),
+        description="New route: nodes in order, a path whose route it takes, or `auto`. A path "
+        "that is only named here is a route and is not set up.",
+    )
+    resize: Word | None = Field(default=None, description="Path to resize; needs `bandwidth`.")
+    bandwidth: Rate | None = Field(default=None, description="Its new bandwidth.")
+
+    @property
+    def action(self) -> tuple[str, str] | None:
+        """Key and name of the one thing that it does; None if it does none or several."""
+        said = [
+            (key, name)
+            for key in ("set_up", "tear", "move", "resize")
+            if (name := getattr(self, key)) is not None
+        ]
+        return said[0] if len(said) == 1 else None
+
+
+class Requests(Element):
+    """Requests for paths that come at random: Poisson arrivals, exponential holding times.
+
+    They carry no packets. A request that finds no route or no room is blocked and gone.
+    """
+
+    from_: Word = Field(alias="from", description="First node.")
+    to: Word = Field(description="Last node.")
+    bandwidth: Rate = Field(description="Bandwidth of each.")
+    every: PositiveTime = Field(description="Mean time between requests.")
+    holding: PositiveTime = Field(description="Mean time that a path is held.")
+    route: Names = Field(
+        default=(AUTO,), description="Nodes of their route; `auto`: the shortest that has room."
+    )
+    setup: Priority = Field(default=7, description="Setup priority.")
+    hold: Priority = Field(default=7, description="Holding priority.")
+
+
+def moved_to(event: Event) -> str | None:
+    """Name of the path whose route an event takes, or of a first node; None if there is none."""
+    return event.to[0] if event.move is not None and len(event.to) == 1 else None

@@ -1,0 +1,265 @@
+"""RSVP-TE in runs: arithmetic of moves, Erlang B, the static network, a backbone, tshark."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trunkline.engine import simulate
+from trunkline.network import compile
+from trunkline.results import Results
+from trunkline.scenario import load
+from trunkline.trace import write_capture
+
+MOVE = """
+trunkline: 1
+nodes: [S, A, B, C, D, T]
+links:
+  S-A: {rate: 100 Mbit/s, delay: 1 ms}
+  A-B: {rate: 10 Mbit/s, delay: 4 ms}
+  B-D: {rate: 10 Mbit/s, delay: 4 ms}
+  A-C: {rate: 10 Mbit/s, delay: 6 ms}
+  C-D: {rate: 10 Mbit/s, delay: 6 ms}
+  D-T: {rate: 100 Mbit/s, delay: 1 ms}
+paths:
+  p: {route: [A, B, D], bandwidth: 8 Mbit/s}
+  lower: {route: [A, C, D]}
+trunks: {t: {path: p, flows: all}}
+flows: {f: {agent: udp, from: S, to: T, rate: 8 Mbit/s, size: 1000 B, start: 100 ms}}
+signalling: {kind: rsvp-te, when_down: discard}
+events:
+  - {at: 1 s, move: t, to: lower}
+run: {duration: 3 s}
+"""
+
+
+def run(text: str, seed: int = 1, **overrides: Any) -> Results:
+    network = compile(load(text, overrides=overrides))
+    return simulate(network, seeds=[seed])[0]
+
+
+def events(results: Results, name: str) -> list[dict[str, Any]]:
+    return [row for row in results.tables["signalling"].rows() if row["event"] == name]
+
+
+def lsp(results: Results, name: str) -> dict[str, Any]:
+    return next(row for row in results.tables["lsps"].rows() if row["path"] == name)
+
+
+def test_rfc3209_s2_5_make_before_break_moves_a_loaded_trunk_without_loss() -> None:
+    results = run(MOVE)
+    assert results.flows["packets_dropped"][0] == 0
+    assert [row["time_ns"] for row in events(results, "moved")] == [1_024_448_000]
+    assert not events(results, "down")
+    # The longer way: 12 ms in place of 8, all but what is on its way still arrives.
+    row = next(results.flows.rows())
+    assert row["delay_max_ns"] - row["delay_min_ns"] == 4_000_000
+
+
+def test_break_before_make_loses_what_arrives_until_the_first_resv() -> None:
+    """Path 156 and 148 B, Resv 128 and 128 B at 10 Mbit/s: 0.448 ms, and four times 6 ms.
+
+    Packet k leaves S at 100 ms + k ms, is at A 0.08 + 1 ms later: 25 of them come in the 24.448 ms
+    from 1 s on, the first at 1000.08 ms, the last at 1024.08 ms.
+    """
+    text = MOVE.replace("when_down: discard", "when_down: discard, make_before_break: off")
+    results = run(text)
+    (down,), (_, up) = events(results, "down"), events(results, "up")
+    assert up["time_ns"] - down["time_ns"] == 24_448_000
+    assert results.flows["packets_dropped"][0] == 25
+    (drop,) = [row for row in results.drops.rows() if row["flow"] == "f"]
+    assert (drop["node"], drop["cause"], drop["packets"]) == ("A", "switching", 25)
+    # Set up once in 16.448 ms and once in 24.448 ms.
+    assert lsp(results, "p")["out_ns"] == 16_448_000 + 24_448_000
+
+
+def test_a_settled_signalled_network_equals_the_static_one() -> None:
+    """From the warm-up on the same packets take the same time, message packets apart."""
+    text = MOVE[: MOVE.index("signalling")] + "run: {duration: 3 s, warm_up: 500 ms}\n"
+    static = run(text)
+    signalled = run(text.replace("run:", "signalling: {kind: rsvp-te}\nrun:"))
+    assert len(events(signalled, "up")) == 2
+    for name in ("packets_sent", "packets_delivered", "delay_min_ns", "delay_max_ns"):
+        assert signalled.flows[name][0] == static.flows[name][0]
+    assert signalled.paths["packets"] == static.paths["packets"]
+    assert signalled.ports["packets_sent"] == static.ports["packets_sent"]
+    assert static.tables["signalling"]["event"] == []
+
+
+def erlang_b(load: float, servers: int) -> float:
+    blocked = 1.0
+    for busy in range(1, servers + 1):
+        blocked = load * blocked / (busy + load * blocked)
+    return blocked
+
+
+def test_erlang_1917_requests_on_one_link_are_blocked_by_the_b_formula() -> None:
+    """16 units, 12 Erlang: B = 0.0604. Poisson in, exponential holding, those blocked are gone.
+
+    40,000 requests; a run's estimate errs by some sqrt(2 B / n) x the correlation of a busy link:
+    below 0.006 at four deviations.
+    """
+    text = """
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 16 Mbit/s, delay: 1 us}}
+flows: {f: {agent: udp, from: A, to: B, rate: 1 bit/s, size: 1000 B}}
+signalling: {kind: rsvp-te, refresh: 1 h}
+requests:
+  calls: {from: A, to: B, bandwidth: 1 Mbit/s, every: 1 s, holding: 12 s}
+run: {duration: 41000 s, warm_up: 1000 s}
+"""
+    row = lsp(run(text), "calls")
+    assert abs(row["asked"] - 40_000) < 4 * math.sqrt(40_000)
+    assert row["blocking_ratio"] == pytest.approx(erlang_b(12.0, 16), abs=0.006)
+
+
+def test_kelly_1986_two_links_are_blocked_as_the_product_form_says() -> None:
+    """Requests over both links and over each alone, 4 Erlang each, 10 units a link.
+
+    Exact: states (a, b, c) with a + b <= 10 and a + c <= 10, weight 4^(a+b+c) / (a! b! c!).
+    """
+    states = [(a, b, c) for a in range(11) for b in range(11 - a) for c in range(11 - a)]
+    weight = {its: math.prod(4.0**each / math.factorial(each) for each in its) for its in states}
+    total = sum(weight.values())
+    both = sum(w for (a, b, c), w in weight.items() if a + max(b, c) == 10) / total
+    one = sum(w for (a, b, _), w in weight.items() if a + b == 10) / total
+    text = """
+trunkline: 1
+nodes: [A, B, C]
+links: {A-B: {rate: 10 Mbit/s, delay: 1 us}, B-C: {rate: 10 Mbit/s, delay: 1 us}}
+flows: {f: {agent: udp, from: A, to: B, rate: 1 bit/s, size: 1000 B}}
+signalling: {kind: rsvp-te, refresh: 1 h}
+requests:
+  both: {from: A, to: C, bandwidth: 1 Mbit/s, every: 1 s, holding: 4 s}
+  first: {from: A, to: B, bandwidth: 1 Mbit/s, every: 1 s, holding: 4 s}
+  second: {from: B, to: C, bandwidth: 1 Mbit/s, every: 1 s, holding: 4 s}
+run: {duration: 21000 s, warm_up: 1000 s}
+"""
+    results = run(text)
+    assert lsp(results, "both")["blocking_ratio"] == pytest.approx(both, abs=0.012)
+    assert lsp(results, "first")["blocking_ratio"] == pytest.approx(one, abs=0.012)
+
+
+RING = """
+trunkline: 1
+nodes: [A, B, C, D]
+links:
+  A-B: {rate: 10 Mbit/s, delay: 4 ms}
+  B-D: {rate: 10 Mbit/s, delay: 4 ms}
+  A-C: {rate: 10 Mbit/s, delay: 6 ms, metric: 2}
+  C-D: {rate: 10 Mbit/s, delay: 6 ms}
+paths: {p: {from: A, to: D, route: auto, bandwidth: 4 Mbit/s}}
+trunks: {t: {path: p, flows: all}}
+flows: {f: {agent: udp, from: A, to: D, rate: 4 Mbit/s, size: 1000 B}}
+failures: {cut: {link: B-D, at: 1 s, repair: 3 s}}
+signalling: {kind: rsvp-te, when_down: discard, reoptimise: 1500 ms, cleanup: 100 ms}
+run: {duration: 6 s}
+"""
+
+
+def test_rfc4920_the_head_goes_around_a_cut_and_back_when_it_is_repaired() -> None:
+    """B sees the cut 10 ms after it, its PathErr is at A 4 ms and its 104 bytes later.
+
+    Of the new path Path has 156 + 148 B, Resv twice 128 B, and four times 6 ms pass. The first
+    look for a shorter route after the repair is at 4.5 s.
+    """
+    results = run(RING)
+    (down,), ups, (moved,) = (events(results, name) for name in ("down", "up", "moved"))
+    # PathErr: IP 20, header 8, SESSION 16, ERROR_SPEC 12, SENDER_TEMPLATE 12, TSPEC 36 = 104 B.
+    assert down["time_ns"] == 1_010_000_000 + 4_000_000 + 104 * 8 * 100
+    assert down["error"] == "24/5"
+    assert ups[1]["time_ns"] - down["time_ns"] == 24_000_000 + (156 + 148 + 256) * 8 * 100
+    assert 4_500_000_000 < moved["time_ns"] < 4_520_000_000
+    # On the cut link, at B while it knows nothing, at B without a label, at A without a path.
+    lost = {row["cause"]: row["packets"] for row in results.drops.rows() if row["flow"] == "f"}
+    assert lost.keys() == {"failed_in_flight", "link_down", "no_label", "switching"}
+    # 500 packets a second, at the head for 16.448 ms and 24.448 ms: 8 or 9, and 12 or 13.
+    assert 20 <= lost["switching"] <= 22
+
+
+def backbone(nodes: int, lsps: int) -> str:
+    """A ring with chords, LSPs between nodes a prime apart."""
+    links = [f"  L{i}: {{between: [N{i}, N{(i + 1) % nodes}]}}" for i in range(nodes)]
+    links += [f"  X{i}: {{between: [N{i}, N{(i + 7) % nodes}]}}" for i in range(0, nodes, 2)]
+    paths = [
+        f"  p{i}: {{from: N{i % nodes}, to: N{(i * 17 + 11 + i // nodes) % nodes}, "
+        "route: auto, bandwidth: 10 Mbit/s}"
+        for i in range(lsps)
+        if (i * 17 + 11 + i // nodes) % nodes != i % nodes
+    ]
+    return "\n".join(
+        [
+            "trunkline: 1",
+            f"nodes: [{', '.join(f'N{i}' for i in range(nodes))}]",
+            "defaults: {link: {rate: 10 Gbit/s, delay: 2 ms}}",
+            "links:",
+            *links,
+            "paths:",
+            *paths,
+            "flows: {f: {agent: udp, from: N0, to: N1, rate: 10 kbit/s, size: 1000 B}}",
+            "failures: {cut: {link: L3, at: 60 s, repair: 120 s}}",
+            "signalling: {kind: rsvp-te, processing: 100 us, reliable: on, summary: on,",
+            "  flooding: 100 ms, reoptimise: 60 s}",
+            "run: {duration: 200 s}",
+        ]
+    )
+
+
+def test_a_thousand_lsps_on_fifty_routers_survive_a_cut_and_go_back() -> None:
+    network = compile(load(backbone(50, 1000)))
+    begun = time.process_time()
+    results = simulate(network, seeds=[1], threads=1)[0]
+    assert time.process_time() - begun < 10
+    table = results.tables["lsps"]
+    asked = len(table)
+    assert asked > 950
+    assert min(table["up"]) >= 1
+    hit = sum(count > 0 for count in table["down"])
+    assert hit > 10
+    # Up at first, and again after the cut, in less than 100 ms in all.
+    assert max(out for out in table["out_ns"] if out is not None) < 100_000_000
+    # The repair brings those back whose way around is longer.
+    assert 10 < sum(table["moved"]) <= hit
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_tshark_dissects_every_message(tmp_path: Path) -> None:
+    text = RING.replace(
+        "reoptimise: 1500 ms",
+        "reliable: on, summary: on, refresh: 500 ms, hello: 300 ms, reoptimise: 1500 ms",
+    )
+    text = text.replace("duration: 6 s", "duration: 6 s, trace: on")
+    text = text.replace("signalling:", "events: [{at: 5500 ms, tear: p}]\nsignalling:")
+    network = compile(load(text))
+    results = simulate(network, seeds=[1])[0]
+    capture = tmp_path / "run.pcapng"
+    write_capture(results, json.loads(network.to_json()), capture)
+    fields = (
+        "rsvp.msg",
+        "_ws.malformed",
+        "ip.len",
+        "_ws.expert.severity",
+        "rsvp.session.tunnel_id",
+    )
+    command = ["tshark", "-r", str(capture), "-Y", "ip.proto == 46", "-T", "fields"]
+    command += [part for each in fields for part in ("-e", each)]
+    command += ["-E", "header=y", "-E", "separator=,", "-E", "occurrence=f"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = list(csv.DictReader(io.StringIO(said)))
+    assert all(not row["_ws.malformed"] for row in rows)
+    kinds = {row["rsvp.msg"] for row in rows}
+    # Path, Resv, PathErr, PathTear, Ack, Srefresh, Hello.
+    assert kinds >= {"1", "2", "3", "5", "13", "15", "20"}
+    sent = next(row for row in results.flows.rows() if row["flow"] == "rsvp-te")
+    lost_before = sum(row["packets"] for row in results.drops.rows() if row["flow"] == "rsvp-te")
+    assert sent["packets_sent"] - lost_before <= len(rows) <= sent["packets_sent"]
