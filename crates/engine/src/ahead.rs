@@ -8,7 +8,8 @@
 //! Who feeds a queue is found before the run by following the packets of every flow. A hop keeps
 //! its event where something could tell the difference: the arrival lies beyond the end of the
 //! warm-up or of the run, the packet would be dropped or enters a path, or one before it on the
-//! same wire kept its own. So do all hops of runs with traces, failures, conditioners or regions.
+//! same wire kept its own. So do all hops of runs with traces, failures, signalling,
+//! processing at nodes, conditioners or regions.
 //!
 //! Absent: ports with classes, AQMs, accounts or probes.
 
@@ -42,7 +43,9 @@ impl<O: Observer> Simulation<O> {
         let watched = O::ACTIVE || self.path_accounts.is_some();
         // Tables that change in time, and messages of routers, cannot be followed before the run.
         let moving = self.recovery.sources() > 0 || network.signalling.is_some();
-        if watched || !plain || moving {
+        // Packets of several links wait for one processor.
+        let slow = network.nodes.iter().any(|node| node.processing.is_some());
+        if watched || !plain || moving || slow {
             return;
         }
         let mut fed_by = vec![NOBODY; self.links.len()];

@@ -80,3 +80,24 @@ def test_bounds_of_echo_flows_are_judged() -> None:
     scenario = tl.loads(BASE.format(keys="", node="", link="{}") + sla)
     levels = tl.judge(scenario, [tl.run(scenario)])
     assert [level.met for level in levels] == [False, True, True]
+
+
+PROCESSED = """\
+trunkline: 1
+nodes: {A: {}, B: {processing: {fixed: 2 ms}}, C: {}, D: {}}
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {}, B-C: {rate: 1 Mbit/s}, C-D: {}}
+flows:
+  udp: {agent: udp, from: A, to: D, rate: 800 kbit/s, size: 500 B, arrivals: poisson}
+  tcp: {agent: tcp, from: A, to: D}
+run: {duration: 2 s}
+"""
+
+
+def test_a_trace_changes_nothing_where_nodes_process() -> None:
+    """Runs without a trace may take hops without an event: not where packets wait for a node."""
+    plain, traced = (
+        tl.run(tl.loads(PROCESSED, overrides={"run.trace": word})) for word in ("false", "true")
+    )
+    assert list(plain.flows.rows()) == list(traced.flows.rows())
+    assert list(plain.ports.rows()) == list(traced.ports.rows())
