@@ -21,9 +21,23 @@ if TYPE_CHECKING:
     from trunkline.engine import simulate
     from trunkline.network import Network
     from trunkline.network.compile import compile
+    from trunkline.notebook import graph, report_of
+    from trunkline.planning.place import place
+    from trunkline.planning.protect import protect
+    from trunkline.planning.solve import solve
+    from trunkline.planning.survive import survive
     from trunkline.results import Results, Table
     from trunkline.scenario import Diagnostic, Scenario, ScenarioError, load, loads, schema
     from trunkline.study import Reproduction, reproduce
+    from trunkline.workbench import (
+        compare_runs,
+        draw,
+        first_difference,
+        read,
+        run_study,
+        save,
+        verify,
+    )
 
 __all__ = [
     "Diagnostic",
@@ -34,15 +48,28 @@ __all__ = [
     "ScenarioError",
     "Table",
     "__version__",
+    "compare_runs",
     "compile",
+    "draw",
+    "first_difference",
+    "graph",
     "judge",
     "load",
     "loads",
+    "place",
+    "protect",
+    "read",
+    "report_of",
     "reproduce",
     "run",
     "run_many",
+    "run_study",
+    "save",
     "schema",
     "simulate",
+    "solve",
+    "survive",
+    "verify",
 ]
 
 _HOMES = {
@@ -53,15 +80,28 @@ _HOMES = {
     "Scenario": "trunkline.scenario",
     "ScenarioError": "trunkline.scenario",
     "Table": "trunkline.results",
+    "compare_runs": "trunkline.workbench",
     "compile": "trunkline.network",
+    "draw": "trunkline.workbench",
+    "first_difference": "trunkline.workbench",
+    "graph": "trunkline.notebook",
     "judge": "trunkline.api",
     "load": "trunkline.scenario",
     "loads": "trunkline.scenario",
+    "place": "trunkline.planning",
+    "protect": "trunkline.planning",
+    "read": "trunkline.workbench",
+    "report_of": "trunkline.notebook",
     "reproduce": "trunkline.study",
     "run": "trunkline.api",
     "run_many": "trunkline.api",
+    "run_study": "trunkline.workbench",
+    "save": "trunkline.workbench",
     "schema": "trunkline.scenario",
     "simulate": "trunkline.engine",
+    "solve": "trunkline.planning",
+    "survive": "trunkline.planning",
+    "verify": "trunkline.workbench",
 }
 
 

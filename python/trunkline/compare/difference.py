@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from trunkline import rich_form
 from trunkline.compare.side import Side
 from trunkline.results import Results
 from trunkline.stats import (
@@ -135,6 +136,12 @@ class Comparison:
         if not self.paired:
             runs = f"{len(self.seeds)} and {len(self.seeds_b)} runs"
         return f"no difference shown in {count} metrics over {runs}"
+
+    def _repr_html_(self) -> str:
+        return rich_form.html("comparison", self)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return rich_form.bundle("comparison", self)
 
     def precision(self, target: float) -> Precision:
         """How sure the differences are.

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from trunkline import rich_form
 from trunkline.results.decode import Raw, decode
 from trunkline.results.table import Scalar, Table
 from trunkline.results.tables import HASHED_IF_FILLED, SCHEMAS
@@ -261,5 +262,7 @@ class Results:
         return f"<Results seed {self.seed}: {len(self.flows)} flows, {len(self.ports)} ports>"
 
     def _repr_html_(self) -> str:
-        shown = (self.flows, self.ports, self.paths, self.drops)
-        return "".join(table._repr_html_() for table in shown if len(table))
+        return rich_form.html("results", self)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return rich_form.bundle("results", self)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Self
 
+from trunkline import rich_form
 from trunkline.scenario import loader, parameters, text
 from trunkline.scenario.check import check
 from trunkline.scenario.diagnostic import ScenarioError
@@ -50,6 +51,12 @@ class Scenario(Sections):
         copy = super().model_copy(update=update, deep=deep)
         copy._resolved = None
         return copy
+
+    def _repr_html_(self) -> str:
+        return rich_form.html("scenario", self)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return rich_form.bundle("scenario", self)
 
     def with_(self, overrides: Mapping[str, Any]) -> Self:
         """A copy with some values replaced, as ``--set`` does.

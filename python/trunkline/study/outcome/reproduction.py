@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from trunkline import rich_form
 from trunkline.results import Results, folder as folders
 from trunkline.stats import mean_absolute_percentage, mean_interval, mean_log_ratio
 from trunkline.study.errors import Refused
@@ -222,6 +223,12 @@ class Reproduction:
         from trunkline.study.outcome.record import to_json
 
         return to_json(self)
+
+    def _repr_html_(self) -> str:
+        return rich_form.html("reproduction", self)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return rich_form.bundle("reproduction", self)
 
     def render(self, *, width: int | None = None, colour: bool = False) -> str:
         """As tables for a terminal; see :func:`trunkline.study.outcome.render.render`."""

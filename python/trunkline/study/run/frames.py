@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trunkline import rich_form
 from trunkline.results import Results, store as results_store
 from trunkline.study.errors import Damaged, Refused
 from trunkline.study.run.disk import checked
@@ -162,6 +163,12 @@ class Runs:
             Its number.
         """
         return results_store.read(self.folder / "runs" / str(run))[0]
+
+    def _repr_html_(self) -> str:
+        return rich_form.html("study", self)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return rich_form.bundle("study", self)
 
     def to_polars(self) -> pl.DataFrame:
         """As a polars data frame."""

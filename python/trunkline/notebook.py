@@ -1,0 +1,195 @@
+"""Forms of scenarios, results, comparisons and studies in a notebook, and reports inline.
+
+The forms have no scripts but those of a report, which runs in a frame of its own.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from trunkline.compare import Comparison
+    from trunkline.results import Results
+    from trunkline.scenario import Scenario
+    from trunkline.study import Reproduction, Runs
+
+HEIGHT = 720
+"""Height of a report inside a notebook [pixels]."""
+MOST_LINES = 8
+UNITS = {
+    "goodput": "bit/s",
+    "throughput": "bit/s",
+    "delay": "s",
+    "rtt": "s",
+    "rto": "s",
+    "utilisation": "%",
+}
+"""Units of measures of probes that have one."""
+COLOURS = ("#0072b2", "#d55e00", "#00845f", "#b5528c", "#b87b00", "#2f8fc4", "#5b5b5b", "#6b4fa0")
+"""Those of the report."""
+STYLE = (
+    "<style>.trunkline svg{max-width:720px}.trunkline polyline{fill:none;stroke-width:1.6}"
+    ".trunkline text{font-size:11px;fill:currentColor}.trunkline .grid{stroke:#8884}"
+    + "".join(
+        f".trunkline .c{number}{{stroke:{each};color:{each}}}.trunkline li.c{number}{{stroke:none}}"
+        for number, each in enumerate(COLOURS)
+    )
+    + "</style>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report as one page of HTML.
+
+    Parameters
+    ----------
+    html : str
+        The page; it needs no other file and no network.
+    """
+
+    html: str
+
+    def save(self, file: str | Path) -> Path:
+        """Write it to a file, replaced if it exists."""
+        from pathlib import Path
+
+        target = Path(file)
+        target.write_text(self.html, encoding="utf-8", newline="\n")
+        return target
+
+    def _repr_html_(self) -> str:
+        # A frame of another origin: the page can neither read nor change the notebook.
+        return (
+            f'<iframe sandbox="allow-scripts" width="100%" height="{HEIGHT}" '
+            f'style="border:1px solid #ccc" srcdoc="{html.escape(self.html)}"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<Report of {len(self.html) / 1e6:.1f} MB>"
+
+
+def report_of(runs: Results | Sequence[Results], scenario: Scenario) -> Report:
+    """Write the report of runs of a scenario.
+
+    Parameters
+    ----------
+    runs : Results or sequence of Results
+        What was run.
+    scenario : Scenario
+        What it was.
+
+    Returns
+    -------
+    Report
+        Shown inline by a notebook; ``save`` writes it to a file.
+    """
+    from trunkline.network import compile
+    from trunkline.report import page
+    from trunkline.report.exhibit import Exhibit
+    from trunkline.results import Results as One
+
+    network = compile(scenario).data
+    listed = [runs] if isinstance(runs, One) else list(runs)
+    return Report(page.of_runs(Exhibit(str(network["name"]), "", network, listed)))
+
+
+def graph(thing: Scenario) -> str:
+    """Draw the network of a scenario as SVG, as ``trunkline graph`` does.
+
+    Parameters
+    ----------
+    thing : Scenario
+        Its nodes, links with capacity and delay, and paths.
+    """
+    from trunkline.network import compile
+    from trunkline.plot import graph
+    from trunkline.plot.sketch import Sketch
+
+    places = {n: node.position for n, node in thing.nodes.items() if node.position is not None}
+    return graph.svg(Sketch.of(compile(thing).data), places)
+
+
+def scenario(thing: Scenario) -> str:
+    """The picture of the network, and what is in the scenario."""
+    heading = html.escape(thing.name or "scenario")
+    counts = ((len(thing.nodes), "nodes"), (len(thing.links), "links"), (len(thing.flows), "flows"))
+    said = ", ".join(f"{number} {name}" for number, name in counts)
+    try:
+        picture = graph(thing)
+    except ValueError as error:
+        picture = f"<pre>{html.escape(str(error))}</pre>"
+    return f"<p><strong>{heading}</strong>: {said}</p>{picture}"
+
+
+def results(thing: Results) -> str:
+    """What was lost, who waits and what is full; tables; series as charts over time."""
+    from trunkline.results.headline import headline
+
+    lines = "<br>".join(html.escape(line) for line in headline([thing]))
+    shown = (thing.flows, thing.ports, thing.paths, thing.drops)
+    tables = "".join(table._repr_html_() for table in shown if len(table))
+    return f"<p>{lines}</p>{_charts(thing)}{tables}"
+
+
+def comparison(thing: Comparison) -> str:
+    """The differences with their intervals, and the verdict."""
+    from trunkline.compare.render import cells
+
+    heads = ("metric", "of", "A", "B", "B − A", "", "p")
+    body = _table(heads, (cells(each) for each in thing.differences))
+    notes = "".join(f"<p>note: {html.escape(note)}</p>" for note in thing.notes)
+    sides = html.escape(f"A: {thing.a}; B: {thing.b}")
+    return f"<p>{sides}</p>{body}{notes}<p><strong>{html.escape(thing.verdict())}</strong></p>"
+
+
+def study(thing: Runs) -> str:
+    """The runs of a study, those that have ended, with what was measured."""
+    frame = thing.to_polars()
+    ended = "complete" if thing.complete else "not complete yet"
+    return f"<p>{len(frame)} runs, {ended}</p>{frame._repr_html_()}"
+
+
+def reproduction(thing: Reproduction) -> str:
+    """A study's tables and claims as the terminal shows them."""
+    return f"<pre>{html.escape(thing.render(width=110))}</pre>"
+
+
+def _charts(thing: Results) -> str:
+    """The probes of a run over time, a chart for each measure, drawn as still pictures."""
+    from trunkline.report.charts import Chart, Line
+    from trunkline.report.still import draw
+
+    found: dict[str, dict[str, tuple[list[float | None], list[float | None]]]] = {}
+    for row in thing.series.rows():
+        # Classes of a port have series of their own.
+        of_class = "" if row["class"] is None else f", class {row['class']}"
+        measure, target = str(row["measure"]), f"{row['target']}{of_class}"
+        times, values = found.setdefault(measure, {}).setdefault(target, ([], []))
+        times.append(float(row["time_s"] or 0))
+        values.append(None if row["value"] is None else float(row["value"]))
+    drawn = []
+    for measure, of in found.items():
+        lines = [
+            Line(name, values, x=times, colour=number)
+            for number, (name, (times, values)) in enumerate(list(of.items())[:MOST_LINES])
+        ]
+        alt = f"{measure} of {', '.join(line.name for line in lines)} over time"
+        chart = Chart(measure, measure, "", alt, "line", UNITS.get(measure, ""), [], lines)
+        heading = html.escape(measure)
+        drawn.append(f"<figure><figcaption>{heading}</figcaption>{draw(chart)}</figure>")
+    return f"<div class='trunkline'>{STYLE if drawn else ''}{''.join(drawn)}</div>"
+
+
+def _table(heads: Iterable[str], rows: Iterable[Sequence[Any]]) -> str:
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
