@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from trunkline.compare import Comparison
-    from trunkline.results import Results
+    from trunkline.results import Results, Table
     from trunkline.scenario import Scenario
     from trunkline.study import Reproduction, Runs
 
 HEIGHT = 720
 """Height of a report inside a notebook [pixels]."""
 MOST_LINES = 8
+MOST_ROWS = 30
 UNITS = {
     "goodput": "bit/s",
     "throughput": "bit/s",
@@ -132,8 +133,7 @@ def results(thing: Results) -> str:
     from trunkline.results.headline import headline
 
     lines = "<br>".join(html.escape(line) for line in headline([thing]))
-    shown = (thing.flows, thing.ports, thing.paths, thing.drops)
-    tables = "".join(table._repr_html_() for table in shown if len(table))
+    tables = "".join(_measured(table, names) for table, names in _shown(thing) if len(table))
     return f"<p>{lines}</p>{_charts(thing)}{tables}"
 
 
@@ -158,6 +158,33 @@ def study(thing: Runs) -> str:
 def reproduction(thing: Reproduction) -> str:
     """A study's tables and claims as the terminal shows them."""
     return f"<pre>{html.escape(thing.render(width=110))}</pre>"
+
+
+def _shown(thing: Results) -> list[tuple[Table, str]]:
+    """Tables of a run with the columns that say most; all are in the tables themselves."""
+    flows = "flow dscp goodput_bit_s throughput_bit_s loss_ratio delay_mean_s delay_p99_s jitter_s"
+    ports = "link class utilisation packets_offered packets_dropped wait_mean_s queue_max_packets"
+    drops = "flow direction link class cause packets"
+    return [(thing.flows, flows), (thing.ports, ports), (thing.drops, drops)]
+
+
+def _measured(table: Table, names: str) -> str:
+    from trunkline.results.render import cell
+    from trunkline.results.tables import column
+
+    fields = [column(table.name, name) for name in names.split()]
+    rows = [
+        [
+            str(row[each.name] or "–") if each.kind == "str" else cell(row[each.name], each)
+            for each in fields
+        ]
+        for row in table.rows()
+    ]
+    caption = f"<p><strong>{html.escape(table.name.capitalize())}</strong></p>"
+    more = len(rows) - MOST_ROWS
+    note = f"<p>and {more} more rows</p>" if more > 0 else ""
+    heads = [each.title or each.name for each in fields]
+    return caption + _table(heads, rows[:MOST_ROWS]) + note
 
 
 def _charts(thing: Results) -> str:

@@ -88,7 +88,7 @@ def draw(chart: Chart) -> Markup:
     parts.append('</svg><ul class="key">')
     for line in chart.lines:
         parts.append(f'<li class="c{line.colour}">{escape(line.name)}</li>')
-    parts.append(f"<li>[{escape(chart.unit)}]</li></ul>")
+    parts.append(f"<li>[{escape(chart.unit)}]</li></ul>" if chart.unit else "</ul>")
     # Everything that is not a number was escaped above.
     return Markup("".join(parts))  # noqa: S704
 
