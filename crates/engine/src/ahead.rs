@@ -14,12 +14,12 @@
 //! Absent: ports with classes, AQMs, accounts or probes.
 
 use crate::classifier::OWN_COLUMN;
-use crate::link::{Onward, Port};
+use crate::link::Onward;
 use crate::mpls::Hop;
 use crate::network::{Measure, Network};
 use crate::observer::Observer;
 use crate::route::{LOCAL, UNREACHABLE};
-use crate::simulation::{FlowPlan, Simulation};
+use crate::simulation::{Agents, Simulation};
 use trunkline_packet::Packet;
 use trunkline_units::Time;
 
@@ -36,6 +36,32 @@ pub(crate) struct Ahead {
     horizon: Time,
 }
 
+/// Which links packets take one after the other.
+struct Ways {
+    fed_by: Vec<u32>,
+    /// Links after each, [`NOBODY`] where packets end; few, so that a list is searched soonest.
+    next: Vec<Vec<u32>>,
+}
+
+impl Ways {
+    fn new(links: usize) -> Self {
+        Self { fed_by: vec![NOBODY; links], next: vec![Vec::new(); links] }
+    }
+
+    /// A packet comes from `feeder` ([`SEVERAL`]: an agent) and takes `link` ([`NOBODY`]: none).
+    fn show(&mut self, feeder: u32, link: u32) {
+        if let Some(next) = self.next.get_mut(feeder as usize) {
+            if next.contains(&link) {
+                return;
+            }
+            next.push(link);
+        }
+        if let Some(its) = self.fed_by.get_mut(link as usize) {
+            *its = if *its == NOBODY || *its == feeder { feeder } else { SEVERAL };
+        }
+    }
+}
+
 impl<O: Observer> Simulation<O> {
     /// Finds the hops that need no event, before the first event.
     pub(crate) fn find_ahead(&mut self, network: &Network) {
@@ -48,12 +74,18 @@ impl<O: Observer> Simulation<O> {
         if watched || !plain || moving || slow {
             return;
         }
-        let mut fed_by = vec![NOBODY; self.links.len()];
-        self.follow_all(|feeder, link| {
-            let Some(link) = link else { return };
-            let its = &mut fed_by[link as usize];
-            *its = if *its == NOBODY || *its == feeder { feeder } else { SEVERAL };
-        });
+        let mut ways = Ways::new(self.links.len());
+        for plan in &self.flows {
+            let mut data = Packet::new(0, plan.dst_column, 0, 0, 0);
+            (data.fec, data.dscp, data.ttl) = (plan.fec, plan.dscp, plan.ttl);
+            self.follow(plan.src, data, &mut ways);
+            if !matches!(plan.agents, Agents::Udp(_)) {
+                let mut ack = Packet::new(0, plan.src_column, 0, 0, 0);
+                (ack.fec, ack.dscp, ack.ttl) = (plan.fec_reverse, plan.dscp, plan.ttl);
+                self.follow(plan.dst, ack, &mut ways);
+            }
+        }
+        let mut fed_by = ways.fed_by;
         for (index, link) in self.links.iter().enumerate() {
             if !link.is_drop_tail() || self.near_ends[index].is_some() {
                 fed_by[index] = SEVERAL;
@@ -62,42 +94,25 @@ impl<O: Observer> Simulation<O> {
         for probe in network.probes.iter().filter(|probe| watches_link(probe.measure)) {
             fed_by[probe.target as usize] = SEVERAL;
         }
-        // A link whose packets part keeps its events: what waits for one holds up the others.
-        let mut leads = vec![true; self.links.len()];
-        self.follow_all(|feeder, link| {
-            if let Some(its) = leads.get_mut(feeder as usize) {
-                *its &= link.is_some_and(|link| fed_by[link as usize] == feeder);
-            }
-        });
-        for (link, leads) in self.links.iter_mut().zip(leads) {
-            if leads && link.far_end.is_none() && matches!(link.port, Port::Fifo(_)) {
+        for (index, link) in (0..).zip(&mut self.links) {
+            // A link whose packets part keeps its events: what waits for one holds up the others.
+            let next = &ways.next[index as usize];
+            let leads = next.iter().all(|&next| next != NOBODY && fed_by[next as usize] == index);
+            if leads && !next.is_empty() && link.far_end.is_none() && link.is_fifo() {
                 link.onward = Onward::Ahead;
             }
         }
         self.ahead = Ahead { fed_by, horizon: network.run.warmup_ns };
     }
 
-    /// Follows the packets of every flow, both ways: shows each link with the one before it, the
-    /// first with [`SEVERAL`] and none after the last.
-    fn follow_all(&self, mut show: impl FnMut(u32, Option<u32>)) {
-        for plan in &self.flows {
-            let FlowPlan { src, dst, .. } = *plan;
-            let mut data = Packet::new(0, plan.dst_column, 0, 0, 0);
-            (data.fec, data.dscp, data.ttl) = (plan.fec, plan.dscp, plan.ttl);
-            let mut ack = Packet::new(0, plan.src_column, 0, 0, 0);
-            (ack.fec, ack.dscp, ack.ttl) = (plan.fec_reverse, plan.dscp, plan.ttl);
-            self.follow(src, data, &mut show);
-            self.follow(dst, ack, &mut show);
-        }
-    }
-
-    fn follow(&self, origin: u32, mut packet: Packet, show: &mut impl FnMut(u32, Option<u32>)) {
+    /// Follows the packets of a flow from where they are sent.
+    fn follow(&self, origin: u32, mut packet: Packet, ways: &mut Ways) {
         let (mut node, mut feeder) = (origin, SEVERAL);
         while let Some((link, _)) = self.step(node, &mut packet, feeder == SEVERAL) {
-            show(feeder, Some(link));
+            ways.show(feeder, link);
             (node, feeder) = (self.links[link as usize].to, link);
         }
-        show(feeder, None);
+        ways.show(feeder, NOBODY);
     }
 
     /// The link that a packet takes from `node` on, where it is `fresh` or came by a link, and the

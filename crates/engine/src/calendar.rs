@@ -48,6 +48,8 @@ pub struct Calendar {
     block_shift: u32,
     /// First source of each bucket's list.
     heads: Vec<u32>,
+    /// Last source of each list of two or more.
+    tails: Vec<u32>,
     entries: Vec<Entry>,
     used: Marks,
     /// Blocks beyond the horizon; an event that was moved since is stale and skipped.
@@ -77,6 +79,7 @@ impl Calendar {
             horizon: 2 << block_shift,
             block_shift,
             heads: vec![NIL; slots],
+            tails: vec![NIL; slots],
             entries: vec![Entry { due: NEVER, next: DETACHED }; sources],
             used: Marks::new(slots),
             blocks: vec![Vec::new(); BLOCKS],
@@ -148,6 +151,9 @@ impl Calendar {
             cursor = self.entries[cursor as usize].next;
         }
         self.entries[cursor as usize].next = next;
+        if next == NIL {
+            self.tails[slot] = cursor;
+        }
     }
 
     /// Takes the earliest event out: the least (time, source).
@@ -203,7 +209,9 @@ impl Calendar {
         if head == NIL {
             self.used.set(slot);
         } else if !self.precedes(source, at, head) {
-            return self.link_behind(head, source, at);
+            return self.link_behind(slot, source, at);
+        } else if self.entries[head as usize].next == NIL {
+            self.tails[slot] = head;
         }
         self.heads[slot] = source;
         self.entries[source as usize] = Entry { due: at, next: head };
@@ -215,13 +223,24 @@ impl Calendar {
         (at, source) < (self.entries[other as usize].due, other)
     }
 
-    /// Enters an event in its place behind another.
+    /// Enters an event in its place behind the first of a bucket. Many that are due at one instant
+    /// mostly come in their order: the last is asked first.
     #[inline]
-    fn link_behind(&mut self, head: Source, source: Source, at: Time) {
-        let mut before = head;
+    fn link_behind(&mut self, slot: usize, source: Source, at: Time) {
+        let mut before = self.heads[slot];
+        if self.entries[before as usize].next != NIL {
+            let tail = self.tails[slot];
+            if !self.precedes(source, at, tail) {
+                before = tail;
+            }
+        }
         let next = loop {
             let next = self.entries[before as usize].next;
-            if next == NIL || self.precedes(source, at, next) {
+            if next == NIL {
+                self.tails[slot] = source;
+                break next;
+            }
+            if self.precedes(source, at, next) {
                 break next;
             }
             before = next;

@@ -63,7 +63,7 @@ impl<O: Observer> Simulation<O> {
         let pushed = packet.flags & flag::PUSH != 0;
         let reply = receiver.on_segment(packet.seq, pushed, packet.sent_at, marked, reduced, now);
         if let Some(owed) = receiver.owed() {
-            self.send_owed(flow, &plan, agent, &owed);
+            self.send_owed(flow, plan, agent, &owed);
         }
         if reply {
             // The segment's slot carries the acknowledgement back.
@@ -100,8 +100,8 @@ impl<O: Observer> Simulation<O> {
     /// An acknowledgement that goes before the one of the segment that came.
     #[cold]
     #[inline(never)]
-    fn send_owed(&mut self, flow: u32, plan: &FlowPlan, agent: u32, owed: &AckFields) {
-        let packet = self.acknowledgement(flow, plan, owed);
+    fn send_owed(&mut self, flow: u32, plan: FlowPlan, agent: u32, owed: &AckFields) {
+        let packet = self.acknowledgement(flow, &plan, owed);
         let id = self.arena.insert(packet);
         self.send_ack(plan.dst, id, agent);
     }

@@ -86,11 +86,7 @@ impl<O: Observer> Simulation<O> {
         if packet.fec != 0 {
             if let Some(nhlfe) = self.tables.ftn(node, packet.fec, packet.dscp) {
                 let dscp = if column == OWN_COLUMN { packet.dscp } else { column };
-                let hop = self.tables.label(nhlfe, packet, dscp);
-                if let Ok(Hop::Link(..) | Hop::Again(..)) = hop {
-                    self.tables.count(nhlfe, packet);
-                }
-                match hop {
+                match self.tables.enter(nhlfe, packet, dscp) {
                     Ok(Hop::Link(link, row)) => {
                         if self.path_accounts.is_some() {
                             self.account_path(id, self.tables.path_of(nhlfe));
@@ -198,7 +194,6 @@ impl<O: Observer> Simulation<O> {
         let capable =
             packet.ecn() != Ecn::NotCapable && (packet.labels.is_empty() || link.marks_labelled);
         let classful = matches!(link.port, Port::Classful(_));
-        let onward = link.onward;
         let mut starts = None;
         let offer = if let Port::Classful(port) = &mut link.port {
             place = port.classifier.assign_as(packet, row, column);
@@ -208,10 +203,8 @@ impl<O: Observer> Simulation<O> {
                 starts = Some(link.free_from(self.now));
             }
             let offer = link.offer_fifo(self.now, id, bytes, place.precedence, capable);
-            if onward != Onward::Arrives {
-                if onward == Onward::Crosses {
-                    link.forget_departed();
-                }
+            if link.onward != Onward::Arrives {
+                link.forget_departed();
             } else if let (Offer::Queued { .. }, 1) = (offer, link.wire.len()) {
                 let due = link.wire.get(link.wire.head()).at + link.delay;
                 self.calendar.schedule(self.sources.arrivals + index, due);
@@ -233,8 +226,8 @@ impl<O: Observer> Simulation<O> {
                 }
                 if classful {
                     self.start_transmission(index as usize);
-                } else if onward != Onward::Arrives {
-                    self.pass_on(index, onward);
+                } else if self.links[index as usize].onward != Onward::Arrives {
+                    self.pass_on(index);
                 }
             }
             Offer::Dropped(cause) => {
@@ -246,8 +239,8 @@ impl<O: Observer> Simulation<O> {
 
     /// The packet that a FIFO accepted last goes on without an event here.
     #[inline(never)]
-    fn pass_on(&mut self, index: u32, onward: Onward) {
-        if onward == Onward::Crosses {
+    fn pass_on(&mut self, index: u32) {
+        if self.links[index as usize].is_outbound() {
             self.cross_accepted(index);
         } else {
             self.go_ahead(index);

@@ -235,9 +235,12 @@ impl Link {
         self.in_port = self.wire.tail();
     }
 
-    /// Forgets what has departed: another region keeps the wire.
+    /// Forgets what has departed, where another region keeps the wire.
+    #[inline(never)]
     pub fn forget_departed(&mut self) {
-        self.wire.forget_to(self.in_port);
+        if self.onward == Onward::Crosses {
+            self.wire.forget_to(self.in_port);
+        }
     }
 
     /// Offers a packet to a FIFO port.

@@ -161,6 +161,19 @@ impl Tables {
         (nhlfe != NONE).then_some(nhlfe)
     }
 
+    /// Puts the first label(s) on an IP packet as [`Self::label`] does, and counts it.
+    ///
+    /// # Errors
+    /// The cause of the packet's end.
+    #[inline]
+    pub fn enter(&mut self, nhlfe: u32, packet: &mut Packet, dscp: u8) -> Result<Hop, Cause> {
+        let hop = self.label(nhlfe, packet, dscp)?;
+        if !matches!(hop, Hop::Bridge(_)) {
+            self.count(nhlfe, packet);
+        }
+        Ok(hop)
+    }
+
     /// Puts the first label(s) on an IP packet whose TTL has been counted down, as if it had this
     /// DSCP: its own, or that of the PHB of a pipe it has just left.
     ///

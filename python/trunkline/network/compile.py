@@ -5,6 +5,7 @@ from typing import Any
 from trunkline.network import conditioners, flows, mpls, ports, recovery, signalling
 from trunkline.network.network import Network
 from trunkline.scenario import Scenario
+from trunkline.scenario.collection import no_collection
 from trunkline.scenario.fields import Whole
 from trunkline.scenario.model import LinkOptions, Node
 from trunkline.scenario.probe import Probe
@@ -16,6 +17,7 @@ FORMAT = 2
 _SEED = Whole("a seed", 0, 2**64 - 1)
 
 
+@no_collection()
 def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     """Compiles a scenario.
 

@@ -134,4 +134,4 @@ def _rate(text: str, line: int) -> int:
         raise BesideError(f"{error}{hint}", line) from None
     if exact > units.MAX_RATE_BIT_S:
         raise BesideError(f"a demand is at most {units.format_rate(units.MAX_RATE_BIT_S)}", line)
-    return math.floor(exact + Fraction(1, 2))
+    return exact.numerator if exact.denominator == 1 else math.floor(exact + Fraction(1, 2))

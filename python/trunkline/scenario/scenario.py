@@ -7,6 +7,7 @@ from typing import Any, Self
 from trunkline import rich_form
 from trunkline.scenario import loader, parameters, text
 from trunkline.scenario.check import check
+from trunkline.scenario.collection import no_collection
 from trunkline.scenario.diagnostic import ScenarioError
 from trunkline.scenario.model import Sections
 from trunkline.scenario.problems import Problems
@@ -118,7 +119,8 @@ def load(
     ... ).run.duration
     1000000000
     """
-    return loader.load(Scenario, source, overrides or {}, strict)
+    with no_collection():
+        return loader.load(Scenario, source, overrides or {}, strict)
 
 
 def loads(

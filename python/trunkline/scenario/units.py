@@ -85,7 +85,11 @@ def parse_number(text: str) -> Fraction | None:
     >>> parse_number("1.5e3")
     Fraction(1500, 1)
     """
-    if len(text) > _MAX_TEXT or not NUMBER.fullmatch(text) or not text.isascii():
+    if len(text) > _MAX_TEXT or not text.isascii():
+        return None
+    if text.isdigit():
+        return Fraction(int(text))
+    if not NUMBER.fullmatch(text):
         return None
     exponent = re.search(r"[eE]([+-]?\d+)", text)
     if exponent and abs(int(exponent[1])) > _MAX_EXPONENT:
@@ -144,6 +148,8 @@ def parse_quantity(text: str, dimension: Dimension) -> Fraction:
             allowed=_accepted(dimension),
             hint=f"did you mean {trap}?" if trap else "",
         )
+    if number.denominator == 1 and factor.denominator == 1:
+        return Fraction(number.numerator * factor.numerator)
     return number * factor
 
 

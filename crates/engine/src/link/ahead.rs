@@ -11,6 +11,12 @@ impl Link {
         self.onward == super::Onward::Crosses
     }
 
+    /// Whether each packet's departure is known when it is let in.
+    #[must_use]
+    pub fn is_fifo(&self) -> bool {
+        matches!(self.port, Port::Fifo(_))
+    }
+
     /// Whether its queue has no AQM and no classes, so that only a full queue drops.
     #[must_use]
     pub fn is_drop_tail(&self) -> bool {

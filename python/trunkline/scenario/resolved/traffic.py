@@ -19,13 +19,14 @@ def traffic(scenario: Resolved, problems: Problems) -> None:
         if class_ not in used:
             message = f"no demand is of class {class_}"
             problems.add("demand", ("traffic", class_), message, at_key=True, warning=True)
+    models: dict[str, Udp] = {}
     for name, offered in scenario.demands.items():
         if name in scenario.flows:
             at = ("demands", name)
             message = f"a flow and a demand are both called {name}"
             problems.add("duplicate-name", at, message, at_key=True)
             continue
-        scenario.flows[name] = _flow(scenario, offered)
+        scenario.flows[name] = _flow(scenario, offered, models)
         scenario.origins["flows", name] = scenario.origins["demands", name]
 
 
@@ -43,20 +44,26 @@ def _given(class_: str, template: TcpTraffic | UdpTraffic, problems: Problems) -
         problems.add("relation", ("traffic", class_, "flows"), message, at_key=True)
 
 
-def _flow(scenario: Resolved, offered: Offered) -> Tcp | Udp:
+def _flow(scenario: Resolved, offered: Offered, models: dict[str, Udp]) -> Tcp | Udp:
+    """The flow of a demand; ``models`` keeps a UDP flow of each class, as there may be many."""
     template = scenario.written.traffic.get(offered.class_)
     ends: dict[str, Any] = {"from_": offered.source, "to": offered.target}
-    if template is None:
-        dscp = DSCP_NAMES.get(offered.class_, 0)
-        return Udp.model_construct(None, agent="udp", **ends, rate=offered.rate, dscp=dscp)
-    said: dict[str, Any] = {key: getattr(template, key) for key in template.model_fields_set}
     if isinstance(template, TcpTraffic):
+        said: dict[str, Any] = {key: getattr(template, key) for key in template.model_fields_set}
         count = said.pop("flows", 1)
         if template.transfers is not None:
             said["transfers"] = template.transfers.model_copy(update={"load": offered.rate})
         replicas: dict[str, Any] = {"replicate": count} if count > 1 else {}
         return Tcp.model_construct(None, **said, **ends, **replicas)
     rate = offered.rate
-    if template.arrivals == "on-off" and template.mean_on and template.mean_off:
+    if template and template.arrivals == "on-off" and template.mean_on and template.mean_off:
         rate = round(rate * (template.mean_on + template.mean_off) / template.mean_on)
-    return Udp.model_construct(None, **said, **ends, rate=rate)
+    model = models.get(offered.class_)
+    if model is None:
+        if template is None:
+            said = {"agent": "udp", "dscp": DSCP_NAMES.get(offered.class_, 0)}
+        else:
+            said = {key: getattr(template, key) for key in template.model_fields_set}
+        model = Udp.model_construct(None, **said, **ends, rate=rate)
+        models[offered.class_] = model
+    return model.model_copy(update={**ends, "rate": rate})
