@@ -313,3 +313,150 @@ fn rfc2205_s3_1_5_a_tear_releases_everything() {
     assert_eq!((0..6).map(|link| network.rsvp.reserved(link)).sum::<u64>(), 0);
     assert_eq!((network.wires.entries, network.wires.labels), (0, 0));
 }
+
+/// A square 0 - 1 - 3 and 0 - 2 - 3, the second longer. Links: 0 0>1, 2 1>3, 4 0>2, 6 2>3; odd ones
+/// lead back.
+fn square() -> Vec<Line> {
+    let pair = |index: u32, from: u32, to: u32, metric: u64| {
+        let line = |from, to, reverse| Line {
+            from,
+            to,
+            metric,
+            rate_bit_s: 10_000_000,
+            reverse: Some(reverse),
+        };
+        [line(from, to, index + 1), line(to, from, index)]
+    };
+    [pair(0, 0, 1, 1), pair(2, 1, 3, 1), pair(4, 0, 2, 2), pair(6, 2, 3, 2)].concat()
+}
+
+/// A path from 0 to 3 over 1 that may be computed anew.
+fn dynamic(name: &str, bandwidth: u64, start_ns: u64) -> Session {
+    let mut its = session(name, 3, bandwidth);
+    (its.dynamic, its.route, its.start_ns) = (true, vec![0, 2], Some(start_ns));
+    its
+}
+
+fn rows(network: &Network, name: &str, session: u32) -> Vec<u64> {
+    let of = |row: &&(u64, &'static str, Row)| row.1 == name && row.2.session == session;
+    network.wires.rows.iter().filter(of).map(|row| row.0).collect()
+}
+
+/// Two heads ask for 6 of 10 Mbit/s within the flooding time: the second is refused where the
+/// first has reserved, goes around at once and is up on the longer way.
+#[test]
+fn rfc4920_s3_crankback_goes_around_the_link_that_refused() {
+    let sessions = vec![dynamic("first", 6_000_000, 0), dynamic("other", 6_000_000, 50 * MS)];
+    let mut its = config(8, sessions);
+    (its.flooding_ns, its.attempts) = (10_000 * MS, 3);
+    let mut network = Network::new(4, square(), its);
+    network.run(1000 * MS);
+    assert_eq!((rows(&network, "refused", 1).len(), rows(&network, "up", 1).len()), (1, 1));
+    assert_eq!((network.rsvp.reserved(2), network.rsvp.reserved(6)), (6_000_000, 6_000_000));
+}
+
+/// Attempts are bounded: with one way alone, 3 attempts are not made, since no route is left
+/// after the first refusal.
+#[test]
+fn rfc4920_s3_attempts_end_where_no_route_is_left() {
+    let mut other = session("other", 3, 6_000_000);
+    other.dynamic = true;
+    let mut its = config(4, vec![session("first", 3, 6_000_000), other]);
+    (its.flooding_ns, its.attempts) = (10_000 * MS, 3);
+    let mut network = Network::new(3, chain(3), its);
+    network.run(1000 * MS);
+    assert_eq!((rows(&network, "refused", 1).len(), rows(&network, "no-route", 1).len()), (1, 1));
+}
+
+/// RFC 5712: the weak path is told, moves to the other way before it is torn down, and is never
+/// out of service.
+#[test]
+fn rfc5712_s5_a_softly_preempted_path_moves_without_going_down() {
+    let mut strong = dynamic("strong", 6_000_000, 500 * MS);
+    (strong.setup, strong.hold) = (0, 0);
+    let mut its = config(8, vec![dynamic("weak", 6_000_000, 0), strong]);
+    (its.soft_ns, its.attempts) = (Some(5_000 * MS), 3);
+    let mut network = Network::new(4, square(), its);
+    network.run(3000 * MS);
+    assert!(!rows(&network, "soft-preempted", 0).is_empty());
+    assert_eq!((rows(&network, "moved", 0).len(), rows(&network, "down", 0).len()), (1, 0));
+    assert_eq!((network.rsvp.reserved(0), network.rsvp.reserved(4)), (6_000_000, 6_000_000));
+}
+
+/// A weak path that has nowhere to go is torn down when its time is over: 2/5.
+#[test]
+fn rfc5712_s5_a_softly_preempted_path_that_cannot_move_is_torn_down_in_the_end() {
+    let mut strong = session("strong", 3, 6_000_000);
+    (strong.setup, strong.hold, strong.start_ns) = (0, 0, Some(500 * MS));
+    let mut its = config(4, vec![session("weak", 3, 6_000_000), strong]);
+    its.soft_ns = Some(2_000 * MS);
+    let mut network = Network::new(3, chain(3), its);
+    network.run(4000 * MS);
+    let soft = rows(&network, "soft-preempted", 0);
+    let hard = rows(&network, "preempted", 0);
+    assert_eq!(hard[0] - soft[0], 2_000 * MS);
+    assert_eq!(rows(&network, "down", 0).len(), 1);
+    assert_eq!(network.rsvp.reserved(0), 6_000_000);
+}
+
+/// Hellos each 100 ms; the link falls silent at 1 s. The neighbour is lost after more than 350 ms
+/// and is looked at each 100 ms: between 1.25 s and 1.46 s.
+#[test]
+fn rfc3209_s5_3_a_neighbour_is_lost_after_three_and_a_half_hellos() {
+    let mut its = config(8, vec![dynamic("trunk", 1_000_000, 0)]);
+    its.hello_ns = Some(100 * MS);
+    let mut network = Network::new(4, square(), its);
+    network.run(1000 * MS);
+    (network.wires.dead[2], network.wires.dead[3]) = (true, true);
+    network.run(2000 * MS);
+    let down = rows(&network, "down", 0);
+    assert!((1_250 * MS..=1_465 * MS).contains(&down[0]), "{down:?}");
+    assert_eq!((rows(&network, "up", 0).len(), network.rsvp.reserved(6)), (2, 1_000_000));
+}
+
+/// Whatever is asked, moved, resized and torn, in whatever order: at the end nothing is left, and
+/// after every step what links hold is what states hold (checked in `run`).
+#[test]
+fn rfc2205_s3_1_5_any_sequence_of_orders_ends_with_nothing_held() {
+    for seed in 0..40u64 {
+        let mut draw = trunkline_units::Stream::new(seed, "orders", "test");
+        let sessions: Vec<Session> = (0..6)
+            .map(|_| {
+                let mut its = dynamic("trunk", 1_000_000 * (1 + draw.below(6)), 0);
+                its.hold = draw.below(8) as u8;
+                its.setup = its.hold + draw.below(8 - u64::from(its.hold)) as u8;
+                its
+            })
+            .collect();
+        let mut its = config(8, sessions);
+        its.retry_ns = 200 * MS;
+        its.attempts = 3;
+        its.soft_ns = (seed % 2 == 0).then_some(100 * MS);
+        its.make_before_break = seed % 3 > 0;
+        its.flooding_ns = draw.below(300) * MS;
+        for step in 1..60u64 {
+            let session = draw.below(6) as u32;
+            let action = match draw.below(5) {
+                0 => Action::SetUp {},
+                1 => Action::Tear {},
+                2 => Action::Move { route: None },
+                3 => Action::Move { route: Some(vec![4, 6]) },
+                _ => Action::Resize { bandwidth_bit_s: 1_000_000 * (1 + draw.below(9)) },
+            };
+            its.orders.push(Order { at_ns: step * 37 * MS, session, action });
+        }
+        let end = |session| Order { at_ns: 5_000 * MS, session, action: Action::Tear {} };
+        its.orders.extend((0..6).map(end));
+        let mut network = Network::new(4, square(), its);
+        for step in 1..140 {
+            network.run(step * 40 * MS);
+            for link in 0..8 {
+                assert!(network.rsvp.reserved(link) <= 10_000_000, "link {link}, seed {seed}");
+            }
+        }
+        network.run(20_000 * MS);
+        assert_eq!(network.rsvp.states(), 0, "seed {seed}");
+        assert_eq!((0..8).map(|link| network.rsvp.reserved(link)).sum::<u64>(), 0);
+        assert_eq!((network.wires.entries, network.wires.labels), (0, 0), "seed {seed}");
+    }
+}

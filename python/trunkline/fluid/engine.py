@@ -52,6 +52,12 @@ def simulate(network_json: str, *, scenario: str = "", seed: int = 1) -> Results
     )
 
 
+def _refuse_signalling(network: Mapping[str, Any]) -> None:
+    if network.get("signalling") is not None:
+        msg = "the fluid engine sets no paths up: leave `signalling` out, or run the packet engine"
+        raise ValueError(msg)
+
+
 def solve(network: Mapping[str, Any]) -> Fluid:
     """Rates and waits of a compiled network.
 
@@ -60,6 +66,7 @@ def solve(network: Mapping[str, Any]) -> Fluid:
     network : mapping
         Parsed from its JSON.
     """
+    _refuse_signalling(network)
     offered = sources(network["flows"], network["run"])
     ports = queues(network)
     sizes = np.maximum(1, np.rint(offered.size)).astype(np.int64)

@@ -123,18 +123,18 @@ def _session(
     indices: tuple[dict[str, int], dict[str, int]],
     name: str,
 ) -> Compiled:
-    _, links = indices
+    nodes, links = indices
     path, route = scenario.paths[name], scenario.routes[name]
     labels = tables.labels[name]
     entries = [tables.entries.get((name, index)) for index in range(len(route.nodes))]
-    own = {entry for entry in entries if entry is not None}
-    classes = [each for each in tables.ftn if each["nhlfe"] in own]
-    tables.ftn = [each for each in tables.ftn if each["nhlfe"] not in own]
-    tables.ilm = [
-        each
-        for each in tables.ilm
-        if each["nhlfe"] not in own or each["label"] == mpls.EXPLICIT_NULL
-    ]
+    # What protections made of the end of a detour counts, not the entry it had at first.
+    bound = {(each["node"], each["label"]): each["nhlfe"] for each in tables.ilm}
+    places = [(nodes[node], label) for node, label in zip(route.nodes, labels, strict=True)]
+    entries[1:] = [bound.get(place) for place in places[1:]]
+    classes = [each for each in tables.ftn if each["nhlfe"] == entries[0]]
+    tables.ftn = [each for each in tables.ftn if each["nhlfe"] != entries[0]]
+    given = {(node, label) for node, label in places if label != mpls.EXPLICIT_NULL}
+    tables.ilm = [each for each in tables.ilm if (each["node"], each["label"]) not in given]
     head = tables.nhlfe[entries[0]] if entries[0] is not None else {}
     last = next((entry for entry in reversed(entries) if entry is not None), None)
     written = scenario.written.paths.get(name)

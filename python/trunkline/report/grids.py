@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.loads import by_class
 from trunkline.report.stress import stressed
-from trunkline.results.numbers import count, interval, number, percent, span
+from trunkline.results.numbers import count, interval, number, percent, quantity, span
 from trunkline.results.table import Scalar
 from trunkline.results.tables import Field, column
 from trunkline.stats import Interval, across
@@ -76,6 +76,8 @@ def of(exhibit: Exhibit) -> list[Grid]:
         _drops(exhibit),
         _colours(exhibit),
         _timeline(exhibit),
+        _lsps(exhibit),
+        _signalling(exhibit),
     ]
     return [grid for grid in grids if grid.rows]
 
@@ -223,6 +225,36 @@ def _timeline(exhibit: Exhibit) -> Grid:
         names=0,
         folded=True,
     )
+
+
+def _lsps(exhibit: Exhibit) -> Grid:
+    """What became of each signalled path."""
+    counted = ("asked", "up", "moved", "down", "refused", "preempted", "blocked")
+    rows = []
+    for row in exhibit.first.lsps.rows():
+        cells = [Cell(_text(row[n]), float(row[n] or 0)) for n in counted]
+        for n in ("setup_mean_s", "setup_max_s", "out_s"):
+            value = None if row[n] is None else float(row[n] or 0)
+            cells.append(Cell(quantity(value, "s"), value or 0))
+        rows.append([Cell(_text(row["path"])), *cells])
+    heads = [("path", ""), *((name, "") for name in counted), ("set-up", "mean")]
+    heads += [("longest", "set-up"), ("out", "asked for and not up")]
+    note = f"Seed {exhibit.first.seed}."
+    return Grid("lsps", "Signalled paths", heads, rows[:MOST_ROWS], note, names=1)
+
+
+def _signalling(exhibit: Exhibit) -> Grid:
+    rows = []
+    for row in exhibit.first.signalling.rows():
+        names = [_text(row[n]) for n in ("event", "path", "lsp", "node", "link", "error")]
+        at = float(row["time_s"] or 0)
+        rows.append([Cell(f"{at:.6f} s", at), *map(Cell, names)])
+    heads = [(name, "") for name in ("time", "event", "path", "LSP", "node", "link", "error")]
+    note = f"Seed {exhibit.first.seed}."
+    if len(rows) > MOST_ROWS:
+        note += f" The first {MOST_ROWS} of {len(rows)}."
+    title = "Events of signalling"
+    return Grid("signalling", title, heads, rows[:MOST_ROWS], note, names=0, folded=True)
 
 
 def _text(value: Scalar) -> str:

@@ -83,6 +83,8 @@ _TITLES = {
     "queue_mean_packets": "queue",
     "queue_max_packets": "queue max",
     "jain_index": "Jain",
+    "setup_mean_s": "set-up",
+    "out_s": "out",
     "mouth_to_ear_s": "mouth to ear",
     "late_ratio": "late",
     "rtt_min_s": "RTT min",

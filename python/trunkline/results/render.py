@@ -63,6 +63,9 @@ def render(
     shown.append(_ports(results.ports, most))
     if len(results.paths):
         shown.append(_paths(results.paths, most))
+    if len(results.tables["lsps"]):
+        shown.append(_lsps(results.tables["lsps"], most))
+        shown.append(_control(results.tables["control"], most))
     if len(results.drops):
         shown.append(_drops(results.drops, most))
     if len(results.timeline):
@@ -328,6 +331,22 @@ def _paths(table: Table, most: int | None) -> RichTable:
     if asked:
         drawn.caption = "delay: mean, one way, its 99th percentile and maximum"
     return drawn
+
+
+def _lsps(table: Table, most: int | None) -> RichTable:
+    rows = list(table.rows())
+    measures = "asked up moved down refused preempted setup_mean_s out_s"
+    if any(row["blocked"] for row in rows):
+        measures += " blocked blocking_ratio"
+    drawn = _first(table, rows, most, "path", measures)
+    drawn.title = "Signalled paths"
+    drawn.caption = "set-up: mean time from the wish to the first Resv; out: asked for and not up"
+    return drawn
+
+
+def _control(table: Table, most: int | None) -> RichTable:
+    rows, left_out = _busiest(table, "bytes", most)
+    return _measured(table, rows, left_out, "link protocol message", "messages bytes")
 
 
 def _drops(table: Table, most: int | None) -> RichTable:

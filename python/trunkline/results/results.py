@@ -32,6 +32,9 @@ JSON_TABLES = (
     "videos",
     "completions",
     "timeline",
+    "lsps",
+    "control",
+    "signalling",
 )
 
 
@@ -200,6 +203,21 @@ class Results:
     def timeline(self) -> Table:
         """One row an event of failures and recovery."""
         return self.tables["timeline"]
+
+    @property
+    def lsps(self) -> Table:
+        """One row a signalled path, or a process of requests."""
+        return self.tables["lsps"]
+
+    @property
+    def signalling(self) -> Table:
+        """One row an event of signalling."""
+        return self.tables["signalling"]
+
+    @property
+    def control(self) -> Table:
+        """One row a link, protocol and kind of message."""
+        return self.tables["control"]
 
     @property
     def packets(self) -> Table:

@@ -263,3 +263,53 @@ def test_tshark_dissects_every_message(tmp_path: Path) -> None:
     sent = next(row for row in results.flows.rows() if row["flow"] == "rsvp-te")
     lost_before = sum(row["packets"] for row in results.drops.rows() if row["flow"] == "rsvp-te")
     assert sent["packets_sent"] - lost_before <= len(rows) <= sent["packets_sent"]
+
+
+PROTECTED = """
+trunkline: 1
+nodes: [A, B, C, D]
+links:
+  A-B: {rate: 10 Mbit/s, delay: 4 ms}
+  B-D: {rate: 10 Mbit/s, delay: 4 ms}
+  B-C: {rate: 10 Mbit/s, delay: 2 ms, metric: 5}
+  A-C: {rate: 10 Mbit/s, delay: 6 ms, metric: 2}
+  C-D: {rate: 10 Mbit/s, delay: 6 ms}
+paths:
+  p: {from: A, to: D, route: auto, bandwidth: 4 Mbit/s}
+  bypass: {route: [B, C, D]}
+trunks: {t: {path: p, flows: all}}
+flows: {f: {agent: udp, from: A, to: D, rate: 4 Mbit/s, size: 1000 B, start: 100 ms}}
+failures: {cut: {link: B-D, at: 1 s}}
+protections:
+  frr: {path: p, kind: KIND, backup: bypass, detection: {kind: loss-of-signal}}
+signalling: {kind: rsvp-te, when_down: discard}
+run: {duration: 6 s}
+"""
+
+
+@pytest.mark.parametrize("kind", ["facility-bypass", "detour"])
+def test_rfc4090_s6_5_the_head_hears_of_the_repair_and_moves_the_path(kind: str) -> None:
+    """Only what is on the link or sent on it for 10 ms is lost; the head is told 25/3 and moves."""
+    results = run(PROTECTED.replace("KIND", kind))
+    repaired = [row for row in events(results, "repaired") if row["path"] == "p"]
+    assert [(row["time_ns"], row["node"]) for row in repaired] == [(1_010_000_000, "B")]
+    (moved,) = (row for row in events(results, "moved") if row["path"] == "p")
+    # PathErr 104 B and 4 ms to A; Path 156 + 148 B, Resv twice 128 B, four times 6 ms.
+    told = 1_010_000_000 + 4_000_000 + 104 * 800
+    waited = moved["time_ns"] - (told + 24_000_000 + (156 + 148 + 256) * 800)
+    # At C the Path waits for one packet of the bypass at most, 1008 B.
+    assert 0 <= waited <= 1008 * 800
+    assert not [row for row in events(results, "down") if row["path"] == "p"]
+    lost = {row["cause"] for row in results.drops.rows() if row["flow"] == "f"}
+    assert lost == {"failed_in_flight", "link_down"}
+
+
+def test_rfc8733_automatic_bandwidth_follows_the_load() -> None:
+    """1 Mbit/s reserved, 4 Mbit/s and 4 bytes of label for each 1000 sent: 4.016 Mbit/s asked."""
+    text = RING.replace("bandwidth: 4 Mbit/s", "bandwidth: 1 Mbit/s")
+    text = text.replace("failures: {cut: {link: B-D, at: 1 s, repair: 3 s}}\n", "")
+    auto = "auto_bandwidth: {p: {sample: 1 s, adjust: 2 s}}, reoptimise: 1500 ms"
+    results = run(text.replace("reoptimise: 1500 ms", auto))
+    (moved,) = events(results, "moved")
+    assert moved["bandwidth_bit_s"] == pytest.approx(4_016_000, rel=0.01)
+    assert results.flows["packets_dropped"][0] == 8 + 1  # before the first Resv, 16.448 ms

@@ -8,7 +8,7 @@
 
 use super::config::{Action, AutoBandwidth, Hop, Session};
 use super::database::Wanted;
-use super::message::{Error, Key, Kind, Message, Request, PREEMPTED, REPAIRED, SOFT_PREEMPTED};
+use super::message::{Error, Key, Kind, Message, Request, REPAIRED, SOFT_PREEMPTED};
 use super::{event, Rsvp, Timer};
 use crate::{Entry, Plane};
 use std::collections::BTreeSet;
@@ -37,6 +37,8 @@ pub(super) struct Head {
     auto: Option<AutoBandwidth>,
     /// Route it is to take; none = the shortest one that has room.
     wanted: Option<Arc<[u32]>>,
+    /// It is to be up: not before it is set up, nor after it is torn down.
+    called: bool,
     active: Option<u16>,
     pending: Option<u16>,
     last: u16,
@@ -71,6 +73,7 @@ impl Head {
             auto: session.auto_bandwidth,
             wanted: Some(first.clone()),
             first,
+            called: false,
             active: None,
             pending: None,
             last: 0,
@@ -104,6 +107,7 @@ impl Rsvp {
     pub(super) fn begin(&mut self, session: u32, plane: &mut dyn Plane) {
         let node = self.ends(session).0;
         let head = &mut self.heads[session as usize];
+        head.called = true;
         if head.pending.is_some() {
             return;
         }
@@ -193,7 +197,14 @@ impl Rsvp {
         }
         // The first route has its turn again.
         head.tries = 0;
-        self.timers.set(plane.now() + retry, Timer::Attempt(session));
+        self.timers.set(plane.now() + retry, Timer::Retry(session));
+    }
+
+    /// A head tries again, unless the path was torn down meanwhile.
+    pub(super) fn retry(&mut self, session: u32, plane: &mut dyn Plane) {
+        if self.heads[session as usize].called {
+            self.begin(session, plane);
+        }
     }
 
     /// The head hears of an error.
@@ -228,7 +239,8 @@ impl Rsvp {
             };
         }
         self.go_down(key, said, plane);
-        if error == PREEMPTED && self.heads[session as usize].path.is_none() {
+        // A request that is lost does not come again.
+        if self.heads[session as usize].path.is_none() {
             return;
         }
         self.begin(session, plane);
@@ -314,7 +326,7 @@ impl Rsvp {
         let node = self.ends(session).0;
         let head = &mut self.heads[session as usize];
         let both = [head.active.take(), head.pending.take()];
-        head.asked_at = None;
+        (head.asked_at, head.called) = (None, false);
         for lsp in both.into_iter().flatten() {
             let key = Head::key(session, lsp);
             plane.note(self.note(event::TORN, key, (node, None), None));
@@ -326,6 +338,9 @@ impl Rsvp {
     fn replace(&mut self, session: u32, plane: &mut dyn Plane) {
         let head = &mut self.heads[session as usize];
         head.tries = 0;
+        if !head.called {
+            return;
+        }
         if let (Some(lsp), false) = (head.active, self.config.make_before_break) {
             self.go_down(Head::key(session, lsp), 0, plane);
         }
@@ -438,6 +453,7 @@ impl Rsvp {
             dynamic: route.is_none(),
             auto: None,
             wanted: route,
+            called: false,
             active: None,
             pending: None,
             last: 0,

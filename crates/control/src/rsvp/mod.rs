@@ -86,8 +86,10 @@ enum Timer {
     Hello(u32),
     /// The news of a link reaches the databases: whether it is up, and what it offers.
     News(u32, Option<bool>, [u64; 8]),
-    /// A head begins, or tries again.
+    /// A head begins.
     Attempt(u32),
+    /// A head tries again.
+    Retry(u32),
     /// An operator's order.
     Order(u32),
     /// The next request of a process comes.
@@ -207,6 +209,7 @@ impl Rsvp {
                 Timer::Hello(link) => self.hello(link, plane),
                 Timer::News(link, up, unreserved) => self.database.learn(link, up, unreserved),
                 Timer::Attempt(session) => self.begin(session, plane),
+                Timer::Retry(session) => self.retry(session, plane),
                 Timer::Order(index) => self.obey(index, plane),
                 Timer::Arrival(index) => self.request(index, plane),
                 Timer::Departure(session) => self.give_up(session, plane),
@@ -323,7 +326,8 @@ impl Rsvp {
     pub fn check(&self) -> Result<(), String> {
         let mut pools: Vec<Pool> =
             self.config.reservable.iter().map(|its| Pool::new(*its)).collect();
-        for ((_, key), state) in self.states.iter().filter(|(_, state)| state.reserved) {
+        let holds = |state: &State| state.reserved && !state.soft;
+        for ((_, key), state) in self.states.iter().filter(|(_, state)| holds(state)) {
             let Request { hold, bandwidth, .. } = *state.request;
             if let Some(link) = state.out_link() {
                 pools[link as usize].reserve(*key, hold, bandwidth);

@@ -33,7 +33,7 @@ pub(super) struct State {
     pub path_until: Time,
     pub resv_until: Time,
     /// It has lost its bandwidth and waits to be moved.
-    soft: bool,
+    pub soft: bool,
 }
 
 impl State {

@@ -103,6 +103,12 @@ def traffic(script: Script, data: Mapping[str, Any], rehearsal: Rehearsal) -> Tr
     numbers = {each["name"]: index for index, each in enumerate(data["nodes"])}
     chosen = {numbers[name]: those for name, those in script.ground.nodes.items()}
     made = Traffic(sent=rehearsal.sent, ends=Ends(chosen=chosen), ground=script.ground)
+    if data.get("signalling") is not None:
+        script.refuse(
+            "the kernel has no RSVP-TE; nearest: the same paths from the start, kind: none",
+            "signalling",
+        )
+        return Traffic()
     for index, flow in enumerate(data["flows"]):
         if "transfers" in flow:
             script.refuse(
