@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from trunkline.report import charts, grids, library, page, spread, stress, verdict, write
+from trunkline.report import charts, felt, grids, library, page, spread, stress, verdict, write
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.topology import draw
 from trunkline.results import store
@@ -292,3 +292,32 @@ def test_a_study_of_many_points_has_a_table_and_a_chart_for_each_value(trunkline
     assert chart["lines"][0]["values"] == means
     assert "6 of 6" in text
     assert "Every point has an interval" in text
+
+
+def test_completion_times_pass_through_the_percentiles_of_the_table(tmp_path, run_example):
+    exhibit = Exhibit.read(run_example(tmp_path / "film", "video-and-downloads", range(1, 2)))
+    chart = felt.completions(exhibit)
+    assert chart is not None
+    lines = {line.name: line for line in chart.lines}
+    assert set(lines) == {"by-rate", "by-buffer", "downloads"}
+    for name, line in lines.items():
+        row = exhibit.first.completions.where(flow=name, sizes="all")
+        finished = row["finished"] / row["started"]
+        assert line.values[-1] == pytest.approx(finished, rel=1e-4)
+        for share, column in ((0.5, "fct_p50_s"), (0.95, "fct_p95_s")):
+            at = spread.SHARES.index(share)
+            assert line.values[at] == pytest.approx(share * finished, rel=1e-4)
+            assert line.x[at] == pytest.approx(row[column], rel=1 / 64)
+    assert felt.scores(exhibit) is None
+
+
+def test_scores_are_the_means_of_the_calls_of_each_class(tmp_path, run_example):
+    exhibit = Exhibit.read(run_example(tmp_path / "calls", "calls-in-af", range(1, 2)))
+    chart = felt.scores(exhibit)
+    assert chart is not None
+    assert chart.categories == ["EF", "AF41", "DF"]
+    calls = list(exhibit.first.calls.rows())
+    for prefix, value in zip(("in-ef", "in-af", "in-df"), chart.lines[0].values, strict=True):
+        of = [row["mos"] for row in calls if row["flow"].startswith(prefix)]
+        assert len(of) == 10
+        assert value == pytest.approx(sum(of) / 10, rel=1e-3)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.report import (
     charts,
     engineering,
+    felt,
     grids,
     packets,
     replay,
@@ -64,7 +65,13 @@ class View:
 def view(exhibit: Exhibit, key: str) -> View:
     """Work an exhibit out."""
     drawing = topology.draw(exhibit)
-    found = [*charts.timed(exhibit), spread.delays(exhibit), spread.drops(exhibit)]
+    found = [
+        *charts.timed(exhibit),
+        spread.delays(exhibit),
+        felt.completions(exhibit),
+        felt.scores(exhibit),
+        spread.drops(exhibit),
+    ]
     shown = [chart for chart in found if chart is not None]
     played = replay.build(exhibit)
     window = packets.build(exhibit)

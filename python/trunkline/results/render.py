@@ -197,8 +197,8 @@ def _busiest(table: Table, by: str, most: int | None) -> tuple[list[dict[str, Sc
     return [rows[i] for i in kept], len(rows) - most
 
 
-def _title(name: str, left_out: int) -> str:
-    return f"{name} (the busiest; {left_out} more: --all)" if left_out else name
+def _title(name: str, left_out: int, which: str = "busiest") -> str:
+    return f"{name} (the {which}; {left_out} more: --all)" if left_out else name
 
 
 def cell(value: Scalar, field: Field) -> str:
@@ -213,12 +213,19 @@ def cell(value: Scalar, field: Field) -> str:
 
 
 def _measured(
-    table: Table, rows: list[dict[str, Scalar]], left_out: int, names: str, measures: str
+    table: Table,
+    rows: list[dict[str, Scalar]],
+    left_out: int,
+    names: str,
+    measures: str,
+    which: str = "busiest",
 ) -> RichTable:
     """A table of columns: names first, then measures, both by the names of the columns."""
     fields = [column(table.name, name) for name in f"{names} {measures}".split()]
     titles = [field.title for field in fields]
-    drawn = frame(_title(table.name.capitalize(), left_out), titles, names=len(names.split()))
+    drawn = frame(
+        _title(table.name.capitalize(), left_out, which), titles, names=len(names.split())
+    )
     for row in rows:
         texts = (
             str(row[field.name]) if field.kind == "str" else cell(row[field.name], field)
@@ -260,7 +267,7 @@ def _first(
 ) -> RichTable:
     """A table of columns with the first rows, and how many are left out."""
     shown = rows[:most]
-    return _measured(table, shown, len(rows) - len(shown), names, measures)
+    return _measured(table, shown, len(rows) - len(shown), names, measures, "first")
 
 
 def _calls(table: Table, most: int | None) -> RichTable:

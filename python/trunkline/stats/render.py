@@ -165,7 +165,8 @@ def _table(
     kept = sorted(ranked[:most])
     more = len(rows) - len(kept)
     names = list(rows[0].key) if rows else ["name"]
-    heading = f"{title} (the busiest; {more} more: --all)" if more else title
+    which = "worst" if by == "loss_ratio" else "busiest"
+    heading = f"{title} (the {which}; {more} more: --all)" if more else title
     drawn = frame(heading, [*names, *(each.title for each in columns)], names=len(names))
     for index in kept:
         row = rows[index]

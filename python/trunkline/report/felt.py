@@ -1,0 +1,89 @@
+"""What people feel: times of transfers and pages, scores of calls."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from trunkline.report.charts import MOST_LINES, Chart, Line, rounded, said
+from trunkline.report.exhibit import Exhibit
+from trunkline.report.spread import SHARES
+from trunkline.results import Results
+
+
+def completions(exhibit: Exhibit) -> Chart | None:
+    """Distribution of completion times: of pages where a flow has them, else of its transfers.
+
+    A line ends below 1 by the share of what was begun and not complete at the end.
+    """
+    counted: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    begun: dict[str, int] = defaultdict(int)
+    greatest: dict[str, float] = defaultdict(float)
+    for run in exhibit.runs:
+        wanted = _wanted(run)
+        for row in run.completions.rows():
+            flow = str(row["flow"])
+            if wanted.get(flow) == row["sizes"]:
+                begun[flow] += int(row["started"] or 0)
+                greatest[flow] = max(greatest[flow], float(row["fct_max_s"] or 0))
+        for row in run.tables["completion_times"].rows():
+            flow = str(row["flow"])
+            if wanted.get(flow) == row["sizes"]:
+                counted[flow][int(row["upper_ns"] or 0)] += int(row["count"] or 0)
+    lines, parts = [], []
+    for number, (flow, total) in enumerate(list(counted.items())[:MOST_LINES]):
+        uppers = np.array(sorted(total))
+        reached = np.cumsum([total[upper] for upper in uppers.tolist()])
+        complete = int(reached[-1])
+        at = np.searchsorted(reached, np.array(SHARES) * complete, side="left")
+        # Upper ends of buckets, but none above the greatest time there was.
+        times = np.minimum(uppers[np.minimum(at, len(uppers) - 1)] / 1e9, greatest[flow])
+        shares = np.array(SHARES) * complete / max(begun[flow], complete)
+        lines.append(Line(flow, rounded(shares), x=rounded(times, 5), colour=number))
+        parts.append(f"{flow} median {said(float(times[SHARES.index(0.5)]), 's')} of the complete")
+    if not lines:
+        return None
+    about = "Transfers begun in the measured time; pages where a flow has them. What was not "
+    about += "complete at the end keeps its line below 100 %."
+    if len(exhibit.runs) > 1:
+        about += f" {len(exhibit.runs)} runs together."
+    if len(counted) > MOST_LINES:
+        about += f" The first {MOST_LINES}; {len(counted) - MOST_LINES} more are not shown."
+    title = "Completion time: share of transfers or pages that took at most so long"
+    alt = f"Distribution of completion times: {', '.join(parts)}."
+    return Chart("completions", title, about, alt, "quantile", "s", [], lines)
+
+
+def _wanted(run: Results) -> dict[str, str]:
+    """Which rows of each flow are drawn; requests are none."""
+    wanted: dict[str, str] = {}
+    for row in run.completions.rows():
+        flow, sizes = str(row["flow"]), str(row["sizes"])
+        if not flow.endswith(".requests") and sizes in ("all", "pages"):
+            wanted[flow] = "pages" if sizes == "pages" else wanted.get(flow, "all")
+    return wanted
+
+
+def scores(exhibit: Exhibit) -> Chart | None:
+    """Mean opinion score of the calls of each class; calls without a score are left out."""
+    of_class: dict[str, list[float]] = defaultdict(list)
+    for run in exhibit.runs:
+        dscp = dict(zip(run.flows["flow"], run.flows["dscp"], strict=True))
+        for row in run.calls.rows():
+            if row["mos"] is not None:
+                of_class[str(dscp[row["flow"]])].append(float(row["mos"]))
+    if not of_class:
+        return None
+    names = list(of_class)
+    lines = [Line("mean", [float(f"{np.mean(of_class[name]):.4g}") for name in names])]
+    parts = [
+        f"{name} {np.mean(of_class[name]):.2f} ({min(of_class[name]):.2f} to "
+        f"{max(of_class[name]):.2f}, {len(of_class[name])} calls)"
+        for name in names
+    ]
+    title = "Mean opinion score of calls, by class"
+    about = f"ITU-T G.107, 1 to 4.5; mean and range of the calls: {'; '.join(parts)}."
+    return Chart(
+        "mos", title, about, f"{title}: {', '.join(parts)}.", "bar", "", [], lines, categories=names
+    )
