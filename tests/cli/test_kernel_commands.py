@@ -13,6 +13,7 @@ from trunkline.linux.guest import readiness
 from trunkline.linux.judge import verify
 from trunkline.linux.judge.compare import fixed
 from trunkline.linux.judge.verify import Verdict
+from trunkline.study import Subject
 
 LACKING = (
     "wfq-shares.yaml:30:16: error[linux]: port shares: the Linux kernel has no wfq; nearest: drr"
@@ -137,7 +138,19 @@ def test_reproduce_runs_in_the_kernel_what_it_can_and_names_the_rest(monkeypatch
 
 
 def test_a_study_of_which_the_kernel_can_run_nothing_is_refused(trunkline):
-    done = trunkline("reproduce", "bhani1999", "--engine", "linux", "--runs", "2")
+    done = trunkline("reproduce", "seddigh1999", "--engine", "linux", "--runs", "2")
     assert done.returncode == 2
-    assert "No table of bhani1999 can run on Linux" in done.stderr
-    assert "no tahoe; nearest: new-reno" in done.stderr
+    assert "No table of seddigh1999 can run on Linux" in done.stderr
+    assert "the Linux kernel has no tsw2cm; nearest: token-bucket" in done.stderr
+
+
+def test_a_study_takes_the_values_that_it_has_for_the_kernel():
+    # Linux has no Tahoe: bhani1999 says which sender stands in its place, and nothing else changes.
+    plain, kernel = Subject("bhani1999", seeds=1), Subject("bhani1999", seeds=1, kernel=True)
+    for one, other in zip(plain.plan.points, kernel.plan.points, strict=True):
+        agents = [
+            [flow["agent"].get("variant") for flow in json.loads(each.network_json)["flows"]]
+            for each in (one, other)
+        ]
+        assert agents == [[None, "tahoe", "tahoe"], [None, "new-reno", "new-reno"]]
+        assert one.network_json.replace("tahoe", "new-reno") == other.network_json

@@ -62,6 +62,9 @@ def run_in_both(subject: Subject, runner: str | None, *, as_json: bool, judge: b
     from trunkline.linux.judge.verify import overall, verify_runs
 
     tables = _able(subject.plan)
+    if subject.study.kernel:
+        changed = ", ".join(f"{name}: {value}" for name, value in subject.study.kernel.items())
+        click.echo(f"reproduce: both engines with {changed}, as the kernel lacks others", err=True)
     runner = choose(runner)
     verdicts, listed = [], []
     for name, runs in tables.items():

@@ -70,7 +70,7 @@ def command(
     how = how_of(threads, cluster)
     kept = {"resume": resume, "overwrite": overwrite}
     with study_faults(out):
-        subject = Subject(name, seeds=runs)
+        subject = Subject(name, seeds=runs, kernel=engine == "linux")
         if engine == "linux":
             from trunkline.cli.kernel_tables import run_in_both
 

@@ -83,6 +83,8 @@ def _tcp(flow: Tcp) -> dict[str, Any]:
         extra["initial_receive_window"] = opening
     if flow.congestion != "reno":
         extra["congestion"] = _congestion(flow)
+    if flow.partial_ack == "reset":
+        extra["partial_ack_resets"] = True
     return extra | {
         "protocol": "tcp",
         "variant": flow.variant,

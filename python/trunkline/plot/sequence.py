@@ -91,7 +91,7 @@ def _points(
     run: Results, flow: str, since: float, until: float
 ) -> dict[str, tuple[list[float], list[float]]]:
     found: dict[str, tuple[list[float], list[float]]] = {
-        kind: ([], []) for kind in ("sent", "again", "acknowledged", "lost")
+        kind: ([], []) for kind in ("sent", "again", "acknowledged", "lost", "ack lost")
     }
     table = run.packets
     columns = ("flow", "event", "direction", "time_s", "seq_bytes", "ack_bytes", "retransmission")
@@ -105,8 +105,8 @@ def _points(
                 kind = "again" if again else "sent"
             elif event == "dropped":
                 kind = "lost"
-        elif event == "delivered":
-            kind, value = "acknowledged", ack
+        elif event in ("delivered", "dropped"):
+            kind, value = ("acknowledged" if event == "delivered" else "ack lost"), ack
         if kind is not None:
             found[kind][0].append(at)
             found[kind][1].append(value * MEGA)
@@ -131,6 +131,7 @@ def _draw(
         ("sent", "sent", {"marker": ".", "markersize": 2.5, "color": colour, "alpha": 0.55}),
         ("again", "sent again", {"marker": "D", "markersize": 4, "color": colour}),
         ("lost", "lost", {"marker": "x", "markersize": 5, "color": "#000000"}),
+        ("ack lost", "acknowledgement lost", {"marker": "1", "markersize": 6, "color": "#D55E00"}),
     )
     for kind, label, how in marks:
         at, value = points[kind]

@@ -111,6 +111,11 @@ class TcpOptions(FlowOptions):
         description="With stack rfc, new-reno: restart the timer on the first partial ACK only, "
         "not on each (RFC 6582 section 4).",
     )
+    partial_ack: Literal["deflate", "reset"] = Field(
+        default="deflate",
+        description="With stack rfc, new-reno: what a partial ACK does to the window's inflation: "
+        "takes what it covers (RFC 6582 section 3.2), or all, as in ns-2 until 2003.",
+    )
     connect: Switch = Field(
         default=False,
         description="The connection opens by a SYN, its answer and an ACK, and closes by FIN when "

@@ -40,6 +40,10 @@ pub struct TcpConfig {
     /// `new-reno`: restart the retransmission timer on the first partial acknowledgement only
     /// ("impatient"), not on each ("slow-but-steady") (RFC 6582 section 4).
     pub new_reno_impatient: bool,
+    /// `new-reno`: a partial acknowledgement empties the inflation of the window, as in ns-2 until
+    /// 2003, in place of deflating it by what it covers (RFC 2582 and 6582 section 3).
+    #[serde(default)]
+    pub partial_ack_resets: bool,
     /// Payload of a full segment [B, > 0].
     pub mss_bytes: u32,
     /// IP and TCP headers of a data segment [B].
@@ -81,7 +85,7 @@ pub struct TcpConfig {
     #[serde(default)]
     pub count_segments: bool,
     /// `new-reno`, `sack`: window, loss recovery and timers of Linux 6.1; `limited_transmit`,
-    /// `dup_acks`, `new_reno_impatient`, `tick_ns`, `count_segments` and `send_overhead_ns` are not
+    /// `dup_acks`, `new_reno_impatient`, `partial_ack_resets`, `tick_ns`, `count_segments` and `send_overhead_ns` are not
     /// asked then.
     #[serde(default)]
     pub linux: bool,

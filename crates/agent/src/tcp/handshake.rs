@@ -307,6 +307,7 @@ mod tests {
         TcpConfig {
             variant: Variant::Sack,
             new_reno_impatient: false,
+            partial_ack_resets: false,
             mss_bytes: 1460,
             header_bytes: 40,
             ack_bytes: 40,

@@ -23,6 +23,7 @@ prop_compose! {
     ) -> TcpConfig {
         TcpConfig {
             new_reno_impatient: flags[0],
+            partial_ack_resets: false,
             delayed_ack: if flags[1] { EVERY_SECOND } else { None },
             limited_transmit: flags[2],
             timestamps: flags[3],

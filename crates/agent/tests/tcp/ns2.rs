@@ -166,6 +166,13 @@ fn impatient_new_reno_recovers_from_the_same_losses_at_the_same_times() {
     compare_lossy(&config, 50, LOST, include_str!("ns2/new_reno_impatient_lossy.csv"));
 }
 
+#[test]
+fn new_reno_until_2003_recovers_from_the_same_losses_at_the_same_times() {
+    let config = TcpConfig { partial_ack_resets: true, ..config(Variant::NewReno) };
+    compare_lossy(&config, 50, LOST, include_str!("ns2/new_reno_until_2003_lossy.csv"));
+    compare(&config, 50, include_str!("ns2/new_reno_until_2003.csv"));
+}
+
 /// ns-2's `Sack1` is of 1996 and estimates the pipe in another way than RFC 6675, so times differ.
 /// What the flow gets must not: as many drops, as many retransmissions, deliveries within 0.5 %.
 fn compare_sack(lost: &'static [u32], csv: &str) {

@@ -16,6 +16,7 @@ pub fn config(variant: Variant) -> TcpConfig {
     TcpConfig {
         variant,
         new_reno_impatient: false,
+        partial_ack_resets: false,
         mss_bytes: 1000,
         header_bytes: 40,
         ack_bytes: 40,

@@ -44,6 +44,22 @@ fn s3_2_a_partial_acknowledgement_deflates_by_what_it_covers() {
     assert_eq!(hand.sender.state(), State::CongestionAvoidance);
 }
 
+/// As above in the NewReno that does not deflate as RFC 2582 section 3 step 5 asks: 10 + 0 from 10 on
+/// is full with what is outstanding up to 28, so segment 10 goes alone. Eight duplicates later 10 + 8
+/// from 10 on is full still, the ninth lets one go.
+#[test]
+fn rfc2582_s3_step5_without_deflation_a_partial_acknowledgement_sends_one_segment() {
+    let config = TcpConfig { partial_ack_resets: true, ..new_reno() };
+    let (mut hand, _) = Hand::start(&config);
+    let sent: Vec<u32> = (0..18).flat_map(|_| hand.ack(0)).collect();
+    assert_eq!(sent, [0, 20, 21, 22, 23, 24, 25, 26, 27]);
+    assert_eq!(hand.ack(10), [10]);
+    assert_eq!(hand.sender.cwnd(), 10.0);
+    let sent: Vec<u32> = (0..8).flat_map(|_| hand.ack(10)).collect();
+    assert_eq!(sent, []);
+    assert_eq!(hand.ack(10), [28]);
+}
+
 /// As above with a receiver's window of 20: the duplicates send nothing, and 10 + 9 from 10 on would
 /// let 20..29 go at once. Two follow each acknowledgement.
 #[test]

@@ -59,6 +59,7 @@ class Tcp(TypedDict):
     protocol: Literal["tcp"]
     variant: Literal["tahoe", "reno", "new-reno", "sack"]
     new_reno_impatient: bool
+    partial_ack_resets: NotRequired[bool]
     mss_bytes: int
     header_bytes: int
     ack_bytes: int

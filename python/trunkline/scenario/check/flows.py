@@ -88,13 +88,11 @@ def _tcp(flow: Tcp, path: Path, problems: Problems) -> None:
             "initial_window must not be above window",
             given=f"initial_window {flow.initial_window}, window {flow.window} packets",
         )
-    if flow.impatient and flow.variant != "new-reno":
-        problems.add(
-            "relation",
-            (*path, "impatient"),
-            f"impatient is a form of new-reno, not of {flow.variant}",
-            at_key=True,
-        )
+    forms = {"impatient": flow.impatient, "partial_ack": flow.partial_ack == "reset"}
+    for key, asked in forms.items():
+        if asked and flow.variant != "new-reno":
+            what = f"{key} is a form of new-reno, not of {flow.variant}"
+            problems.add("relation", (*path, key), what, at_key=True)
     if flow.stack == "linux" and flow.variant not in ("new-reno", "sack"):
         problems.add(
             "relation",

@@ -11,6 +11,7 @@ __all__ = ["check"]
 
 _READ_BY = {
     "impatient": "rfc",
+    "partial_ack": "rfc",
     "limited_transmit": "rfc",
     "dup_acks": "rfc",
     "count_segments": "rfc",

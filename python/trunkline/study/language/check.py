@@ -44,6 +44,7 @@ def check(study: Study, problems: Problems) -> None:
     """
     _cases(study, problems)
     _values(study, problems)
+    all_known(problems, ("kernel",), study.kernel, [each.parameter for each in study.fitted])
     if problems.errors:
         return
     if _names_cells(study):

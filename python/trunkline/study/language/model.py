@@ -15,7 +15,7 @@ from trunkline.study.language.claims import Claim
 from trunkline.study.language.criteria import Answer, Criteria
 from trunkline.study.language.draws import Draw
 from trunkline.study.language.grid import Axis, Sample, Zip
-from trunkline.study.language.part import Part
+from trunkline.study.language.part import Given, Part
 from trunkline.study.language.parts import (
     Case,
     Fitted,
@@ -88,6 +88,9 @@ class StudyFile(Part):
         Tables over several tables.
     pictures : dict of str to Picture, optional
         What is drawn; a picture of each table if left out.
+    kernel : dict of str to str
+        Fitted values in whose place others stand where the Linux kernel runs the study beside the
+        simulator, as the kernel lacks them.
     notes : list of str
         Remarks.
     """
@@ -117,6 +120,7 @@ class StudyFile(Part):
     judged: list[str] = []
     overviews: list[Overview] = []
     pictures: dict[str, Picture] | None = None
+    kernel: dict[str, Given] = {}
     notes: list[str] = []
 
     @model_validator(mode="before")
@@ -157,6 +161,14 @@ class Study(StudyFile):
     answers: list[Answer] = []
     file: Path
     document: Mapping[str, Any] = {}
+
+    def for_kernel(self) -> Study:
+        """As the Linux kernel can run it."""
+        fitted = [
+            each.model_copy(update={"value": self.kernel.get(each.parameter, each.value)})
+            for each in self.fitted
+        ]
+        return self.model_copy(update={"fitted": fitted})
 
     @property
     def folder(self) -> Path:

@@ -185,7 +185,7 @@ class TimeSequence(Part):
             panel.set_ylabel("sent [MB]")
         for panel in axes[-1]:
             panel.set_xlabel("time [s]")
-        _legend(figure, axes[0][0])
+        _legend(figure, *axes.flat)
         return figure
 
 
@@ -255,6 +255,8 @@ class Lines(Part):
         Tables to what their lines are called.
     rows : list of str
         Rows, as marks side by side; if left out all, as lines over the rows' numbers.
+    bars : bool
+        Whether rows are drawn as bars, in place of marks.
     published : bool
         Whether the published values of the first table are drawn.
     mark : float, optional
@@ -267,6 +269,7 @@ class Lines(Part):
     columns: Annotated[list[str], Field(min_length=1)]
     tables: Annotated[dict[str, str], Field(min_length=1)]
     rows: list[str] = []
+    bars: Switch = False
     published: Switch = False
     mark: float | None = None
     y_label: str = ""
@@ -297,7 +300,12 @@ class Lines(Part):
                 halves = np.array([each.half_width or 0.0 for each in ours])
                 look: Mapping[str, Any] = {"color": COLOURS[number % len(COLOURS)]}
                 mark = MARKERS[number % len(MARKERS)]
-                if self.rows:
+                if self.rows and self.bars:
+                    width = 0.8 / len(self.tables)
+                    at = np.arange(len(rows)) + width * (number - (len(self.tables) - 1) / 2)
+                    ends: Mapping[str, Any] = {"yerr": halves, "capsize": 3}
+                    panel.bar(at, means, 0.9 * width, alpha=0.65, label=label, **ends, **look)
+                elif self.rows:
                     at = np.arange(len(rows)) + 0.1 * (number - (len(self.tables) - 1) / 2)
                     panel.errorbar(at, means, halves, fmt=mark, capsize=2, label=label, **look)
                 else:
@@ -393,7 +401,11 @@ def _figure(
     return figure, figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=sharey)
 
 
-def _legend(figure: Figure, panel: Axes) -> None:
-    handles, labels = panel.get_legend_handles_labels()
-    if len(labels) > 1:
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
+def _legend(figure: Figure, *panels: Axes) -> None:
+    found: dict[str, Any] = {}
+    for panel in panels:
+        handles, labels = panel.get_legend_handles_labels()
+        found = dict(zip(labels, handles, strict=True)) | found
+    if len(found) > 1:
+        named = list(found.values()), list(found)
+        figure.legend(*named, loc="outside lower center", ncols=5, fontsize=8)

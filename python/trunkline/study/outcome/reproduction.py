@@ -268,6 +268,8 @@ class Subject:
         A study of the package, or a study file, or a folder with a ``study.yaml``.
     seeds : int, optional
         Replications of each point, with seeds 1, 2, ...; the study's own number if left out.
+    kernel : bool, default False
+        With the values that the study has for the Linux kernel.
 
     Raises
     ------
@@ -277,8 +279,9 @@ class Subject:
         Its file, or one of its scenarios, is wrong.
     """
 
-    def __init__(self, name: str, *, seeds: int | None = None) -> None:
-        self.study = find(name)
+    def __init__(self, name: str, *, seeds: int | None = None, kernel: bool = False) -> None:
+        found = find(name)
+        self.study = found.for_kernel() if kernel else found
         self.seeds = range(1, (seeds or self.study.seeds) + 1)
         self.plan = runner.plan(self.study, self.seeds)
 

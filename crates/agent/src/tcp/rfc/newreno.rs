@@ -4,6 +4,8 @@
 //! Source: RFC 6582 section 3.2; ns-2's `Agent/TCP/Newreno` for what that leaves open: at most two
 //! new segments follow a duplicate or partial acknowledgement in recovery (`sender.rs`), and a
 //! partial one takes from the inflation first, from the window only then.
+//! With `partial_ack_resets` the inflation is emptied instead, as in ns-2 until 2003 (there still as
+//! `partial_window_deflation_ 0`): next to no new segment goes while losses are repaired.
 //! Differs: recovery ends with the halved window as partial acknowledgements left it, which may be
 //! below the threshold that step 3 would restore. Absent: the two optional tests of section 4
 //! against needless retransmits.
@@ -34,10 +36,12 @@ pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     sender.grow(ack, now);
 }
 
-/// Resends the next hole and deflates by what was acknowledged, less the segment resent.
+/// Resends the next hole and deflates by what was acknowledged, less the segment resent, or wholly.
 fn on_partial_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     let acked = ack.ack - sender.una;
-    if sender.inflation > acked {
+    if sender.partial_resets {
+        sender.inflation = 0;
+    } else if sender.inflation > acked {
         sender.inflation -= acked - 1;
     } else {
         sender.window.cwnd = (sender.window.cwnd - f64::from(acked - sender.inflation)).max(1.0);
