@@ -90,12 +90,14 @@ def run_in_both(subject: Subject, runner: str | None, *, as_json: bool, judge: b
 
 def _published(study: Study, table: str, row: Row) -> float | None:
     """What the document says of a row; a variant of a table stands beside that of the table."""
+    if row.measure not in MEASURES:
+        return None
     for each in study.published:
         if each.row not in study.measures or each.column not in study.columns:
             continue
         measure, column = study.measures[each.row], study.columns[each.column]
         same_table = table.partition(", ")[0] == each.table
-        same_value = (MEASURES.get(row.measure), row.unit) == (measure.measure, measure.unit)
+        same_value = (MEASURES[row.measure], row.unit) == (measure.measure, measure.unit)
         if same_table and same_value and column.where == {"flow": row.subject}:
             return each.value
     return None
