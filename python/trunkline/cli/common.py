@@ -48,9 +48,7 @@ def override_options(function: F) -> F:
     -------
     callable
     """
-    function = click.option(
-        "--strict", is_flag=True, help="Take every warning about the scenario for an error."
-    )(function)
+    function = click.option("--strict", is_flag=True, help="Treat warnings as errors.")(function)
     return click.option(
         "--set",
         "overrides",

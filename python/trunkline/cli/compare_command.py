@@ -44,7 +44,7 @@ USUAL = (
     type=click.IntRange(2, MOST_RUNS),
     default=MAX_RUNS,
     show_default=True,
-    help="Most pairs that --until-ci makes.",
+    help="Maximum number of pairs with --until-ci.",
 )
 @click.option("--seed", type=SEED, help="Seed of the first pair; default: that of A.")
 @click.option(

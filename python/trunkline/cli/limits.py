@@ -65,13 +65,13 @@ def limit_options(function: F) -> F:
             "--limit-time",
             type=click.FloatRange(min=0, min_open=True),
             metavar="SECONDS",
-            help="Longest time of one run, after which it fails; others of a study go on.",
+            help="Maximum time of one run; a longer one fails, the other runs of a study continue.",
         ),
         click.option(
             "--limit-memory",
             type=Size(),
-            help="Most memory of the process, e.g. '4 GB'; a scenario that needs more is refused, "
-            "and what has ended of a study is kept.",
+            help="Maximum memory of the process, e.g. '4 GB'; a scenario that needs more is "
+            "refused, and what has ended of a study is kept.",
         ),
     )
     for option in reversed(options):
@@ -82,11 +82,11 @@ def limit_options(function: F) -> F:
 dry_run_option = click.option(
     "--dry-run",
     is_flag=True,
-    help="Say about how many events, how much time and memory it takes, and end.",
+    help="Estimate events, time and memory, then exit.",
 )
 
 TOLD_S = 60.0
-"""What takes longer is told before it begins [s of a core]."""
+"""Longer runs are announced before they begin [s of a core]."""
 
 
 def look_ahead(

@@ -71,7 +71,7 @@ def precision_options(function: F) -> F:
         type=click.IntRange(2, MOST_RUNS),
         default=MAX_RUNS,
         show_default=True,
-        help="Most runs that --until-ci makes.",
+        help="Maximum number of runs with --until-ci.",
     )(function)
     return click.option(
         "--until-ci",

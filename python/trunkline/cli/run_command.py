@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 @click.option(
     "--batches",
     is_flag=True,
-    help="Of one run: intervals of goodput, throughput and delay by batch means.",
+    help="Show intervals of goodput, throughput and delay within one run, by batch means.",
 )
 @warm_up_option
 @click.option(
@@ -83,7 +83,9 @@ if TYPE_CHECKING:
 @click.option("--overwrite", is_flag=True, help="Replace earlier results in --out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--all", "whole", is_flag=True, help="Show long tables with all their rows.")
-@click.option("--judge", is_flag=True, help="End with 3 if a service level agreement is broken.")
+@click.option(
+    "--judge", is_flag=True, help="Exit with status 3 if a service level agreement is broken."
+)
 @dry_run_option
 @limit_options
 @capture_options

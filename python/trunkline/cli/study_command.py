@@ -67,7 +67,7 @@ def execution_options(function: F) -> F:
         click.option(
             "--progress",
             type=click.Choice(["bar", "plain", "json", "none"]),
-            help="How to tell how far it is; default: a bar on a terminal, lines elsewhere.",
+            help="How to show progress; default: a bar on a terminal, lines elsewhere.",
         ),
     )
     for option in reversed(options):
@@ -145,7 +145,7 @@ def study_faults(folder: str | None = None) -> Iterator[None]:
     type=click.IntRange(2, MOST_RUNS),
     default=MAX_RUNS,
     show_default=True,
-    help="Most runs of a point that --until-ci makes.",
+    help="Maximum number of runs of a point with --until-ci.",
 )
 @click.option(
     "--shard",

@@ -205,7 +205,7 @@ def of_run(exhibit: Exhibit) -> list[Fact]:
             Fact(
                 "held",
                 "The results repeat",
-                f"for the series of this page {again} made again with probes, and every count came "
+                f"for the series of this page {again} repeated with probes, and every count came "
                 "out the same",
             )
         )
