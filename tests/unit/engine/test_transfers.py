@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 import trunkline as tl
@@ -93,3 +96,29 @@ def test_levels_of_pages_are_judged() -> None:
         "fct_p99": False,
         "page_p95": True,
     }
+
+
+MILLION = """
+import resource
+import trunkline as tl
+run = tl.run(tl.loads('''
+trunkline: 1
+nodes: [S, A, D]
+links: {S-A: {rate: 10 Gbit/s, delay: 0.1 ms}, A-D: {rate: 1 Gbit/s, delay: 1 ms}}
+flows:
+  w: {agent: tcp, from: S, to: D, transfers: {load: 60 %, of: A->D, size: {exponential: 10 kB}}}
+run: {duration: 150 s}
+'''))
+row = run.completions.where(flow="w", sizes="all")
+print(row["started"], row["unfinished"], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_a_million_transfers_cost_the_memory_of_the_open_ones() -> None:
+    # 600 Mbit/s of 10 kB and their headers, some 7300 a second: a million in 150 s, each a
+    # connection. All at once they would need gigabytes.
+    done = subprocess.run([sys.executable, "-c", MILLION], capture_output=True, check=True)
+    started, unfinished, peak_kib = map(int, done.stdout.split())
+    assert started > 1_000_000
+    assert unfinished < 1000
+    assert peak_kib < 1_000_000
