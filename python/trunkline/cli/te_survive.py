@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,7 @@ from trunkline.cli.study_command import execution_options, how_of, interrupted, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from trunkline.planning.mend import Mend
     from trunkline.planning.survive import Failed, Survival
     from trunkline.planning.trial import Gap, Kept
     from trunkline.scenario import Scenario
@@ -52,6 +54,13 @@ SHOWN = 20
 @execution_options
 @click.option("--picture", type=click.Path(dir_okay=False), help="Map at the worst failure, .svg.")
 @click.option("--report", type=click.Path(dir_okay=False), help="Page with map and tables, .html.")
+@click.option(
+    "--replays",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="New folder: a report with replay of each failure in packets, which --report links to.",
+)
+@click.option("--mend", "mended", is_flag=True, help="The least capacity that mends, by an LP.")
 @click.option("--judge", is_flag=True, help="End with 3 if an agreement is broken.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def survive(
@@ -71,6 +80,8 @@ def survive(
     progress: str | None,
     picture: str | None,
     report: str | None,
+    replays: str | None,
+    mended: bool,
     judge: bool,
     as_json: bool,
 ) -> int:
@@ -84,6 +95,7 @@ def survive(
     from trunkline.cli.te_common import free, leniently
     from trunkline.planning import survived_page as pages
     from trunkline.planning.failures import KINDS
+    from trunkline.planning.mend import mend
     from trunkline.planning.survive import survive as screened
 
     wanted = [word for word in kinds.split(",") if word]
@@ -93,7 +105,9 @@ def survive(
         raise click.UsageError("--ecmp is no routing of the packet engine: no --packets with it.")
     if judge and not packets:
         raise click.UsageError("--judge needs --packets: agreements are judged in packets.")
-    free((picture, report), overwrite)
+    if replays is not None and not packets:
+        raise click.UsageError("--replays needs --packets: they replay what ran in packets.")
+    free((picture, report, replays), overwrite)
     scenario = leniently(file, overrides, strict)
     if resume and out is None:
         raise click.UsageError("--resume needs --out: the folder to go on with.")
@@ -111,9 +125,13 @@ def survive(
         slas, gaps = tried
         if judge and any(each.outcome == "refuted" for each in slas):
             status = Status.NOT_HELD
+    more = pages.More(
+        mend(scenario, found) if mended else None,
+        _replays(scenario, found.failures[:packets], at, replays, report),
+    )
     for target, make in ((picture, pages.svg), (report, pages.html)):
         if target is not None:
-            text = make(scenario, found, slas, gaps)
+            text = make(scenario, found, slas, gaps, more)
             Path(target).write_text(text, encoding="utf-8", newline="\n")
             click.echo(f"{target} written", err=True)
     if as_json:
@@ -121,9 +139,10 @@ def survive(
         beside = [each.to_dict() for each in gaps]
         engines = {"failures": "fluid", "links": "fluid", "slas": "sim"}
         about = {"schema": JSON_SCHEMA, "engines": engines} | found.to_dict()
-        echo_json(about | {"slas": told, "gaps": beside})
+        least = None if more.mend is None else asdict(more.mend)
+        echo_json(about | {"slas": told, "gaps": beside, "mend": least})
     else:
-        show(found, slas, gaps)
+        show(found, slas, gaps, more.mend)
     return status
 
 
@@ -165,7 +184,38 @@ def _tried(
             return Status.INTERRUPTED
 
 
-def show(found: Survival, slas: Sequence[Kept], gaps: Sequence[Gap]) -> None:
+def _replays(
+    scenario: Scenario,
+    worst: Sequence[Failed],
+    at: str | None,
+    folder: str | None,
+    page: str | None,
+) -> dict[str, str]:
+    """Run each failure once more and write it as a report; where each is, seen from the page."""
+    if folder is None:
+        return {}
+    import os
+    from pathlib import Path
+
+    from trunkline.engine.sim import Job, simulate_all
+    from trunkline.planning.trial import plan_of
+    from trunkline.report import write
+    from trunkline.results import store
+    from trunkline.scenario.units import parse_time
+
+    found = {}
+    plan = plan_of(scenario, worst, at=None if at is None else parse_time(at), runs=1)
+    for number, (point, each) in enumerate(zip(plan.points, worst, strict=True), 1):
+        its = Path(folder) / str(number)
+        (run,) = simulate_all([Job(point.network_json, 1, scenario.text)])
+        store.write([run], its, network_json=point.network_json, overwrite=True)
+        start = Path(page).parent if page is not None else Path.cwd()
+        found[each.failure] = Path(os.path.relpath(write(its), start)).as_posix()
+    click.echo(f"{len(found)} replays written to {folder}", err=True)
+    return found
+
+
+def show(found: Survival, slas: Sequence[Kept], gaps: Sequence[Gap], mended: Mend | None) -> None:
     """Print what failures do for people."""
     from trunkline.results.numbers import percent, quantity
     from trunkline.results.render import add, draw, frame
@@ -220,6 +270,13 @@ def show(found: Survival, slas: Sequence[Kept], gaps: Sequence[Gap]) -> None:
             ends = f"{said(gap.low, unit)} to {said(gap.high, unit)}"
             cells = [gap.failure, gap.measure, gap.link, said(gap.screen, unit)]
             add(table, [*cells, said(gap.packets, unit), ends])
+        tables.append(table)
+    if mended is not None:
+        table = frame("The least capacity that mends, over all routings", ["link", "add"], names=1)
+        for link, more in mended.links.items():
+            add(table, [link, quantity(more, "bit/s")])
+        total = f"{len(mended.failures)} of {mended.broken} broken"
+        add(table, [total, quantity(mended.added_bit_s, "bit/s")])
         tables.append(table)
     last = f"{percent(found.mlu)} without a failure"
     broken = sum(each.outcome == "refuted" for each in slas)

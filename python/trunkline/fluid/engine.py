@@ -91,6 +91,8 @@ def notes(network: Mapping[str, Any]) -> tuple[str, ...]:
     profiles = [profile for each in conditioners for profile in each["profiles"]]
     if any(action["drop"] for profile in profiles for action in profile["actions"]):
         said.append("conditioners drop nothing: all packets count as within their profiles")
+    if any(node.get("processing") for node in network["nodes"]):
+        said.append("what nodes take to forward a packet is left out of delays")
     if any(link["loss"] or link.get("scripted") for link in network["links"]):
         said.append("losses on the wire are left out")
     return tuple(said)

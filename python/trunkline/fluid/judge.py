@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from trunkline import _core
 from trunkline.engine import simulate as packets
 from trunkline.fluid.engine import notes, simulate
+from trunkline.fluid.focus import focus
 from trunkline.linux.judge.compare import Row, fixed
 from trunkline.linux.judge.margin import Measure
 from trunkline.linux.judge.measures import Key
@@ -47,6 +49,7 @@ def verify(
     *,
     until: int | None = None,
     on_progress: Callable[[float], None] | None = None,
+    focused: Sequence[str] = (),
 ) -> Verdict:
     """Run a network in packets with several seeds and compare with its fluid figures.
 
@@ -60,17 +63,34 @@ def verify(
         Goes on with the seeds that follow until the verdict is decided or there are so many.
     on_progress : callable, optional
         Gets the part of all runs that is done, 0 to 1.
+    focused : sequence of str
+        Compare instead with a focus on these one-way links, what it keeps and what crosses them.
+
+    Raises
+    ------
+    ValueError
+        See `trunkline.fluid.focus.focus`.
     """
     network = json.loads(network_json)
     reference = simulate(network_json)
-    theirs = _values(reference, reference)
+    narrow = json.dumps(focus(network, focused)) if focused else None
     listed = list(seeds)
     runs: list[Results] = []
+    others: list[Results] = []
     while True:
-        runs += packets(network_json, seeds=listed[len(runs) :])
+        more = listed[len(runs) :]
+        runs += packets(network_json, seeds=more)
+        others += packets(narrow, seeds=more) if narrow else [reference] * len(more)
         if on_progress is not None:
             on_progress(len(runs) / max(len(listed), until or 0))
+        theirs = [_values(each, reference) for each in others]
+        if focused:
+            theirs = [_inside(each, focused) for each in theirs]
         verdict = _verdict(network, runs, theirs, reference, tuple(listed))
+        if focused:
+            said = ("background is Poisson, on each link by itself",)
+            name = f"fluid focus on {', '.join(focused)}"
+            verdict = replace(verdict, reference=name, notes=said)
         if until is None or verdict.outcome != "undecided" or len(listed) >= until:
             return verdict
         wanted = len(listed) + min(verdict.more or len(listed), max(len(listed), FEWEST))
@@ -80,13 +100,13 @@ def verify(
 def _verdict(
     network: dict[str, Any],
     runs: Sequence[Results],
-    theirs: Values,
+    theirs: Sequence[Values],
     reference: Results,
     seeds: tuple[int, ...],
 ) -> Verdict:
     ours = [_values(run, reference) for run in runs]
-    known = [key for key in theirs if all(key in each for each in ours)]
-    hidden = [key for key in ours[0] if key not in theirs]
+    known = [key for key in theirs[0] if all(key in each for each in (*ours, *theirs))]
+    hidden = [key for key in ours[0] if key not in theirs[0]]
     rates = {link["name"]: link["rate_bit_s"] for link in network["links"]}
     chance = len({run.hash() for run in runs}) > 1 or (len(runs) == 1 and _random(network))
     rows = []
@@ -94,7 +114,16 @@ def _verdict(
         floor = (
             rates[key.subject.rpartition(", ")[0]] * LOAD_FLOOR if key.measure == "load" else 0.0
         )
-        rows.append(_row(key, [each[key] for each in ours], theirs[key], floor, chance, len(known)))
+        rows.append(
+            _row(
+                key,
+                [each[key] for each in ours],
+                [each[key] for each in theirs],
+                floor,
+                chance,
+                len(known),
+            )
+        )
     said = notes(network)
     name = f"fluid engine {_core.version()}"
     return Verdict(tuple(rows), said, seeds, False, name, tuple(unknown_said(hidden)))
@@ -107,15 +136,16 @@ def _random(network: dict[str, Any]) -> bool:
 
 
 def _row(
-    key: Key, ours: list[float], theirs: float, floor: float, chance: bool, comparisons: int
+    key: Key, ours: list[float], theirs: list[float], floor: float, chance: bool, comparisons: int
 ) -> Row:
     spec = MEASURES[key.measure]
     mean = sum(ours) / len(ours)
     allowed = max(spec.share * abs(mean), spec.floor, floor)
-    apart = [theirs - each for each in ours]
+    reference = sum(theirs) / len(theirs)
+    apart = [other - each for each, other in zip(ours, theirs, strict=True)]
     if not chance:
         worst = max(apart, key=abs)
-        return fixed(key.subject, key.measure, spec.unit, mean, theirs, worst, allowed)
+        return fixed(key.subject, key.measure, spec.unit, mean, reference, worst, allowed)
     found = equivalence(apart, allowed, comparisons=comparisons)
     its = found.interval
     return Row(
@@ -123,7 +153,7 @@ def _row(
         key.measure,
         spec.unit,
         mean,
-        theirs,
+        reference,
         its.mean,
         allowed,
         found.outcome,
@@ -142,9 +172,20 @@ def _values(run: Results, sized: Results) -> Values:
     return found
 
 
+def _inside(values: Values, links: Sequence[str]) -> Values:
+    """What a focus is about: its flows, and the ports of its links."""
+    ports = ("load", "loss of a class", "mean wait")
+    return {
+        key: value
+        for key, value in values.items()
+        if key.measure not in ports or key.subject.rpartition(", ")[0] in links
+    }
+
+
 def _of_ports(run: Results, sized: Results) -> Iterator[tuple[Key, Any]]:
     expected = sized.ports["packets_offered"]
     for row, packets_ in zip(run.ports.rows(), expected, strict=True):
+        # A focus has the same ports.
         if packets_ is not None and float(str(packets_)) < LEAST_PACKETS:
             continue
         subject = f"{row['link']}, {row['class']}"
@@ -154,9 +195,11 @@ def _of_ports(run: Results, sized: Results) -> Iterator[tuple[Key, Any]]:
 
 
 def _of_flows(run: Results, sized: Results) -> Iterator[tuple[Key, Any]]:
-    expected = sized.flows["packets_sent"]
+    expected = dict(zip(sized.flows["flow"], sized.flows["packets_sent"], strict=True))
     tcp: list[Any] = []
-    for row, packets_ in zip(run.flows.rows(), expected, strict=True):
+    for row in run.flows.rows():
+        # A focus has fewer flows, and background in place of the others.
+        packets_ = expected.get(row["flow"], 0)
         if packets_ is not None and float(str(packets_)) < LEAST_PACKETS:
             continue
         name = str(row["flow"])

@@ -87,8 +87,11 @@ def rates(its: Roads, queues: Queues, sources: Sources) -> Rates:
     offer = np.where(np.isnan(offer), 0.0, offer)
     of_tcp = sources.tcp[ways.flow]
     elastic = of_tcp & ~ways.reverse & ~ways.lost & (offer > 0)
-    open_ = np.where(of_tcp, 0.0, offer)
-    got, acks = np.zeros(len(offer)), np.zeros(len(offer))
+    open_ = np.where(of_tcp | ways.reverse, 0.0, offer)
+    got = np.zeros(len(offer))
+    back = np.where(ways.reverse, sources.ack[ways.flow], 0.0)
+    # The first streams are the data of the flows.
+    acks = open_[ways.flow] * back
     filled = np.zeros(len(unknown), dtype=bool)
     kept = np.zeros(len(unknown))
     for turn in range(ROUNDS):
@@ -104,7 +107,7 @@ def rates(its: Roads, queues: Queues, sources: Sources) -> Rates:
         before, got = got, (got + found) / 2 if turn else found
         queue, now = kept, _kept(its, queues, sources, filled & (room > 0), room + served)
         kept = (queue + now) / 2
-        acks = np.where(ways.reverse, got[ways.flow] * sources.ack[ways.flow], 0.0)
+        acks = (open_ + got)[ways.flow] * back
         still = np.abs(now - queue).max() <= CLOSE * now.max()
         if turn and still and np.abs(got - before).max() <= CLOSE * max(got.max(), 1.0):
             break

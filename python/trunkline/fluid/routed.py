@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trunkline.te.spf import distances, next_arcs, steps
 from trunkline.te.topology import Arc, Topology, topology
 
-__all__ = ["Routed", "by_routing"]
+__all__ = ["Routed", "answer_bytes", "by_routing"]
 
 Ints = NDArray[np.int64]
 AT_ONCE: Final = 256
@@ -36,6 +36,13 @@ class Routed:
     hops: Ints
     lost: NDArray[np.bool_]
     others: Ints
+
+
+def answer_bytes(flow: Mapping[str, Any]) -> int:
+    """IP bytes of what answers a data packet; 0: nothing does."""
+    if flow.get("echo") is not None:
+        return int(flow["echo"]["reply_bytes"])
+    return int(flow["agent"].get("ack_bytes", 0))
 
 
 def by_routing(
@@ -62,7 +69,7 @@ def by_routing(
     odd = np.isin(np.where(reverse, column["fec_reverse"][flow], column["fec"][flow]), bound)
     odd |= bool(network.get("conditioners")) or (source == target)
     stream, step, link, lost = _walked(network, np.flatnonzero(~odd), source, target)
-    acks = np.array([each["agent"].get("ack_bytes", 0) for each in flows], dtype=np.int64)
+    acks = np.array([answer_bytes(each) for each in flows], dtype=np.int64)
     size = np.where(reverse, acks[flow], sizes[flow])
     large = size[stream] > _of(links, "mtu_bytes")[link]
     odd[stream[large | (step + 1 >= column["ttl"][flow][stream])]] = True

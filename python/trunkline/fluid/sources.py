@@ -42,7 +42,7 @@ class Sources:
     payload : array of float64, shape (F,)
         Part of an IP packet that is data.
     ack : array of float64, shape (F,)
-        Bytes of acknowledgements for a byte of data packets; 0 of UDP.
+        Bytes of acknowledgements, or of answers to an echo, for a byte of data packets; 0 of UDP.
     ack_bytes : array of float64, shape (F,)
         Bytes of one; 1 of UDP.
     """
@@ -80,11 +80,13 @@ def sources(flows: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> Sourc
         stop = ends if flow["stop_ns"] is None else min(ends, flow["stop_ns"])
         start = flow["start_ns"] + flow["start_jitter_ns"] / 2
         part = max(0.0, stop - max(start, begins)) / max(1, ends - begins)
-        own = (
-            _udp(agent, part, (begins - start, stop - start))
-            if agent["protocol"] == "udp"
-            else _tcp(flow, agent, part, run)
-        )
+        if agent["protocol"] == "udp":
+            own = _udp(agent, part, (begins - start, stop - start))
+            if flow.get("echo") is not None:
+                reply = flow["echo"]["reply_bytes"]
+                own = (*own[:7], reply / own[1], float(reply))
+        else:
+            own = _tcp(flow, agent, part, run)
         rows.append(own)
     table = np.array(rows, dtype=np.float64).reshape(len(rows), 9)
     rate, size, square, scv, tcp, window, payload, ack, ack_bytes = table.T.copy()
@@ -98,6 +100,9 @@ def _udp(agent: Mapping[str, Any], part: float, measured: tuple[float, float]) -
     if arrivals != "poisson":
         kind, its = next(iter(arrivals.items()))
         scv = 0.0 if kind == "cbr" else np.nan
+        if kind == "gaps":
+            gap, scv = _gaps(its)
+            rate = mean * 8e9 / gap * part
         if kind == "on-off":
             rate *= its["mean_on_ns"] / (its["mean_on_ns"] + its["mean_off_ns"])
         if kind == "schedule":
@@ -114,12 +119,26 @@ def _udp(agent: Mapping[str, Any], part: float, measured: tuple[float, float]) -
     return rate, mean, square, scv, 0.0, np.inf, payload, 0.0, 1.0
 
 
+def _gaps(law: Mapping[str, Any]) -> tuple[float, float]:
+    """Mean gap [ns], and its squared coefficient of variation."""
+    kind, its = next(iter(law.items()))
+    if kind == "fixed":
+        return float(its["gap_ns"]), 0.0
+    if kind == "exponential":
+        return float(its["mean_ns"]), 1.0
+    mean = its["location_ns"] + np.euler_gamma * its["scale_ns"]
+    return mean, (np.pi * its["scale_ns"]) ** 2 / 6 / mean**2
+
+
 def _sizes(law: Mapping[str, Any]) -> tuple[float, float]:
     kind, its = next(iter(law.items()))
     if kind == "fixed":
         return float(its["bytes"]), float(its["bytes"]) ** 2
     if kind == "exponential":
         return its["mean_bytes"], 2 * its["mean_bytes"] ** 2
+    if kind == "gumbel":
+        mean = its["location_bytes"] + np.euler_gamma * its["scale_bytes"] + its["header_bytes"]
+        return mean, mean**2 + (np.pi * its["scale_bytes"]) ** 2 / 6
     sizes, weights = np.array(its["bytes"], dtype=np.float64), np.array(its["weights"])
     mean = float(np.average(sizes, weights=weights))
     return max(LEAST_BYTES, mean), float(np.average(sizes**2, weights=weights))

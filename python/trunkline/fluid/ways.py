@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trunkline import _core
-from trunkline.fluid.routed import by_routing
+from trunkline.fluid.routed import answer_bytes, by_routing
 
 __all__ = ["Ways", "ways"]
 
@@ -33,14 +33,14 @@ _DELIVERED = _core.PACKET_EVENTS.index("delivered")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ways:
-    """Hops of streams: data of F flows, then acknowledgements of TCP flows. H hops, S streams.
+    """Hops of streams: data of F flows, then what answers them (TCP, echo). H hops, S streams.
 
     Parameters
     ----------
     flow : array of int64, shape (S,)
         Flow of each stream.
     reverse : array of bool, shape (S,)
-        Whether it is of acknowledgements.
+        Whether it is of acknowledgements or answers.
     leg : array of int64, shape (H,)
         Number of the packet of each hop; 1+1 protection makes two of a stream.
     stream : array of int64, shape (H,)
@@ -82,7 +82,7 @@ def ways(network: Mapping[str, Any], sizes: Ints) -> Ways:
         As they are without a failure.
     """
     flows = network["flows"]
-    back = [f for f, flow in enumerate(flows) if flow["agent"]["protocol"] == "tcp"]
+    back = [f for f, flow in enumerate(flows) if answer_bytes(flow)]
     flow = np.array([*range(len(flows)), *back], dtype=np.int64)
     reverse = np.arange(len(flow)) >= len(flows)
     plain = by_routing(network, flow, reverse, sizes)
@@ -146,7 +146,7 @@ def _probe(
     ends = [(f, 0) for f in range(len(flows))] + [(f, 1) for f in back]
     chosen = [ends[stream] for stream in streams]
     sent = [
-        _datagram(flows[f], number, way, flows[f]["agent"]["ack_bytes"] if way else sizes[f])
+        _datagram(flows[f], number, way, answer_bytes(flows[f]) if way else sizes[f])
         for number, (f, way) in enumerate(chosen)
     ]
     links = [

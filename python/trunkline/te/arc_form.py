@@ -10,6 +10,7 @@ flow); B. Fortz, M. Thorup, Internet Traffic Engineering by Optimizing OSPF Weig
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from scipy.sparse import block_diag, csc_array, hstack, identity, vstack
 from trunkline.te.fortz_thorup import SLOPES, WIDTHS
 from trunkline.te.highs import solve
 from trunkline.te.optimum import Optimum, checked, proven
-from trunkline.te.topology import Floats, Ints, Path, Topology
+from trunkline.te.topology import Bools, Floats, Ints, Path, Topology
 
 DUST = 1e-9
 """Part of a source's traffic below which a flow is rounding."""
@@ -42,6 +43,22 @@ class Cheapest:
     cost: float
     mlu: float
     loads: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Added:
+    """Capacity that makes traffic fit.
+
+    Parameters
+    ----------
+    capacity : array of float64, shape (L,)
+        Added to both directions of each link.
+    binds : array of bool, shape (L,)
+        Links that some case fills, so that less there would cost more elsewhere.
+    """
+
+    capacity: Floats
+    binds: Bools
 
 
 class _Flows:
@@ -196,6 +213,57 @@ def minimum_congestion(topology: Topology, traffic: Floats) -> Cheapest:
     )
     loads = its.by_source(found).sum(axis=0)
     return Cheapest(found.fun * its.unit, float((loads / topology.capacity).max()), loads)
+
+
+def least_capacity(topology: Topology, cases: Sequence[tuple[Floats, Bools]]) -> Added:
+    """The least capacity in sum with which every case fits, however it is routed.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph, N nodes, E arcs and L links.
+    cases : sequence of (array of float64, shape (N, N), array of bool, shape (E,))
+        Traffic, not all zero, and the arcs that are down; each is routed by itself.
+
+    Returns
+    -------
+    Added
+        In the unit of the traffic.
+
+    Raises
+    ------
+    ValueError
+        The solver did not end, or some traffic has no way at all.
+    """
+    links, arcs = len(topology.links), len(topology.arcs)
+    unit = max(float(traffic.max()) for traffic, _ in cases)
+    one_link: Any = csc_array((-np.ones(arcs), (np.arange(arcs), topology.link)))
+    flows = [_Flows(topology, traffic) for traffic, _ in cases]
+    upper = [
+        np.tile(np.where(dead, 0.0, np.inf), len(its.sources))
+        for its, (_, dead) in zip(flows, cases, strict=True)
+    ]
+    bounds = np.concatenate([*upper, np.full(links, np.inf)])
+    # Each case counts in a unit of its own.
+    totals = block_diag([its.total * (its.unit / unit) for its in flows], format="csc")
+    conserved = block_diag([its.conserved for its in flows], format="csc")
+    supply = np.concatenate([its.supply for its in flows])
+    columns = sum(its.columns for its in flows)
+    found = solve(
+        columns,
+        c=np.concatenate([np.zeros(columns), np.ones(links)]),
+        A_eq=hstack([conserved, csc_array((len(supply), links))], format="csc"),
+        b_eq=supply,
+        A_ub=hstack([totals, vstack([one_link] * len(cases))], format="csc"),
+        b_ub=np.tile(topology.capacity / unit, len(cases)),
+        bounds=np.stack([np.zeros(len(bounds)), bounds], axis=1),
+    )
+    if found is None:
+        raise ValueError("some traffic has no way at all")
+    dual = np.abs(found.ineqlin.marginals).reshape(len(cases), arcs).max(axis=0)
+    binds = np.zeros(links, dtype=bool)
+    binds[topology.link[dual > DUST]] = True
+    return Added(np.maximum(found.x[columns:], 0.0) * unit, binds)
 
 
 def decomposed(

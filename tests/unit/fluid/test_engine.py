@@ -12,6 +12,7 @@ import trunkline as tl
 from trunkline.fluid.engine import notes
 from trunkline.fluid.judge import verify
 from trunkline.fluid.queues import queues
+from trunkline.fluid.routed import answer_bytes
 from trunkline.fluid.ways import _traced, ways
 from trunkline.network import compile
 from trunkline.results import SCHEMAS, Results
@@ -111,7 +112,7 @@ def test_routing_in_arrays_is_the_packet_engines(name: str) -> None:
     network = compile(example(name)).data
     sizes = np.full(len(network["flows"]), 100)
     its = ways(network, sizes)
-    back = [f for f, flow in enumerate(network["flows"]) if flow["agent"]["protocol"] == "tcp"]
+    back = [f for f, flow in enumerate(network["flows"]) if answer_bytes(flow)]
     hops, lost = _traced(network, sizes, back, np.arange(len(its.flow)))
     assert not lost.any()
     stream, _, step, link, class_, header = hops
