@@ -55,6 +55,14 @@ if TYPE_CHECKING:
     help="Replications, with seeds SEED, SEED + 1, ...",
 )
 @engine_options
+@click.option(
+    "--focus",
+    "focused",
+    multiple=True,
+    metavar="LINK",
+    help="One-way link A->B, repeatable: packets of the flows over it alone, all others as "
+    "background.",
+)
 @precision_options
 @click.option(
     "--interval",
@@ -97,6 +105,7 @@ def command(
     runs: int,
     engine: str,
     runner: str | None,
+    focused: tuple[str, ...],
     until_ci: float | None,
     max_runs: int,
     metrics: tuple[str, ...],
@@ -125,8 +134,8 @@ def command(
         raise click.UsageError("--runs and --until-ci: say how many runs, or how sure, not both.")
     if engine == "fluid" and several:
         raise click.UsageError("--engine fluid: nothing is random, so one run is all there is.")
-    if engine == "fluid" and judge:
-        raise click.UsageError("--judge: service levels are judged in packets, not by formulas.")
+    if judge and (engine == "fluid" or focused):
+        raise click.UsageError("--judge: service levels are judged by the packets of all flows.")
     if batches and several:
         raise click.UsageError("--batches is for one run; several have intervals of their own.")
     if metrics and until_ci is None:
@@ -149,6 +158,8 @@ def command(
     if pilot is not None:
         click.echo(say_warm_up(pilot), err=True)
     network = compile(scenario, seed=first)
+    if focused:
+        network = _narrowed(network, focused, engine)
     capture.check(network)
     if engine == "sim":
         least = 1 if until_ci else runs
@@ -198,7 +209,8 @@ def command(
 
         click.echo(scaling(scenario.scale), err=True)
     capture.write(results[0], network)
-    levels = _levels(scenario, results) if engine != "fluid" else []
+    # Agreements are about all flows of a class.
+    levels = _levels(scenario, results) if engine != "fluid" and not focused else []
     if as_json:
         about = to_json(results, interval=interval)
         about["slas"] = [level.to_json() for level in levels]
@@ -223,6 +235,27 @@ def command(
         write_report(folder)
     if judge and not all(level.met for level in levels):
         click.get_current_context().exit(Status.NOT_HELD)
+
+
+def _narrowed(network: Network, focused: tuple[str, ...], engine: str) -> Network:
+    """The network with the flows over some links alone, and background."""
+    from trunkline.fluid.focus import BACKGROUND, focus
+    from trunkline.network import Network as Compiled
+
+    if engine != "sim":
+        raise click.UsageError(f"--focus is for the simulator, not for --engine {engine}.")
+    try:
+        narrow = Compiled(focus(network.data, focused))  # type: ignore[arg-type]
+    except ValueError as error:
+        raise click.UsageError(f"--focus: {error}.") from None
+    added = sum(flow["name"].startswith(BACKGROUND) for flow in narrow.flows)
+    kept = len(narrow.flows) - added
+    click.echo(
+        f"focus: {kept} of {len(network.flows)} flows as packets; {added} background sources stand "
+        "for the others (verify --engine fluid --focus measures the error)",
+        err=True,
+    )
+    return narrow
 
 
 def _plan(scenario: Scenario) -> str | None:

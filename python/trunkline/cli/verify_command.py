@@ -78,6 +78,13 @@ STATUS: dict[Outcome, Status] = {
     help="What the simulator is compared with: a Linux kernel, or rates and waits by formulas.",
 )
 @click.option(
+    "--focus",
+    "focused",
+    multiple=True,
+    metavar="LINK",
+    help="With --engine fluid: compare all packets with a focus on this one-way link, A->B.",
+)
+@click.option(
     "--against",
     metavar="OTHER",
     type=click.Path(dir_okay=False),
@@ -95,6 +102,7 @@ def command(
     max_runs: int,
     runner: str | None,
     engine: str,
+    focused: tuple[str, ...],
     against: str | None,
     every: bool,
     as_json: bool,
@@ -112,6 +120,8 @@ def command(
         raise click.UsageError("--against takes one FILE, and no --runner: it needs no kernel.")
     if engine == "fluid" and (runner is not None or against is not None):
         raise click.UsageError("--engine fluid takes no --runner and no --against.")
+    if focused and engine != "fluid":
+        raise click.UsageError("--focus is for --engine fluid.")
     most = max(max_runs, runs) if until_decided else None
     with _scenarios(files, overrides, strict) as scenarios:
         first = [scenario.run.seed if seed is None else seed for scenario in scenarios]
@@ -124,7 +134,7 @@ def command(
 
         verdicts = []
         found = (
-            _by_formulas(scenarios, first, runs, most)
+            _by_formulas(scenarios, first, runs, most, focused)
             if engine == "fluid"
             else _verdicts(scenarios, first, runs, most, runner, against, strict)
         )
@@ -199,7 +209,11 @@ def _verdicts(
 
 
 def _by_formulas(
-    scenarios: Sequence[Scenario], first: Sequence[int], runs: int, most: int | None
+    scenarios: Sequence[Scenario],
+    first: Sequence[int],
+    runs: int,
+    most: int | None,
+    focused: Sequence[str],
 ) -> Iterator[tuple[str, Verdict]]:
     """The verdict of each scenario with the fluid engine as the reference."""
     from trunkline.fluid.judge import verify
@@ -211,9 +225,13 @@ def _by_formulas(
             network = compile(scenario, seed=each).to_json()
             show = part_shown(f"verify: {name}, fluid engine")
             try:
-                yield name, verify(network, range(each, each + runs), until=most, on_progress=show)
+                seeds = range(each, each + runs)
+                verdict = verify(network, seeds, until=most, on_progress=show, focused=focused)
+            except ValueError as error:
+                raise click.UsageError(f"--focus: {error}.") from None
             finally:
                 show(1)
+            yield name, verdict
 
 
 def _simulated(

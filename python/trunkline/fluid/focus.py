@@ -1,6 +1,6 @@
 """Focus: packets of the flows over chosen links; all others are background on the links they meet.
 
-Background is one source for each link and class that a packet of the focus meets: Poisson, with the
+Background is one source for each class of the links that packets of the focus cross: Poisson, with the
 rate and the sizes on the wire that the fluid engine gives the flows which are left out, over that
 link alone. So its bursts, and what TCP would make of the focus, are not in it.
 Absent: conditioners, pages and films.
@@ -69,8 +69,9 @@ def _background(
     """Link, row of its classifier, and flow of each background source."""
     ways = its.roads.ways
     mine = np.isin(ways.flow[ways.stream], kept)
-    met = np.unique(its.roads.queue[mine])
-    others = ~mine & np.isin(its.roads.queue, met) & (its.rates.hop > 0)
+    # Other classes of a link matter too: they share its rate.
+    others = ~mine & np.isin(ways.link, np.unique(ways.link[mine])) & (its.rates.hop > 0)
+    met = np.unique(its.roads.queue[others])
     own = np.array([link["header_bytes"] for link in network["links"]], dtype=np.int64)
     # Labels count as part of the packet: a background packet has none.
     size = np.rint(its.roads.size[ways.stream]).astype(np.int64) + ways.header - own[ways.link]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import trunkline as tl
-from trunkline.fluid.engine import notes
+from trunkline.fluid.engine import notes, solve
+from trunkline.fluid.focus import focus
 from trunkline.fluid.judge import verify
 from trunkline.fluid.queues import queues
 from trunkline.fluid.routed import answer_bytes
@@ -122,3 +123,21 @@ def test_routing_in_arrays_is_the_packet_engines(name: str) -> None:
         strict=True,
     ):
         assert ours.tolist() == theirs.tolist()
+
+
+def test_a_focus_keeps_the_flows_over_a_link_and_makes_background_of_the_others() -> None:
+    scenario = example("priority-voice.yaml")
+    network = compile(scenario).data
+    with pytest.raises(ValueError, match="there is no link R1-R2"):
+        focus(network, ["R1-R2"])
+    narrow = focus(network, ["phones->R1"])
+    names = [flow["name"] for flow in narrow["flows"]]
+    assert names[:10] == [f"call[{n}]" for n in range(10)]
+    # Downloads meet the calls on R1->R2, in a class of their own, and on the last link.
+    assert {"background R1->R2 default", "background R2->office default"} == set(names[10:])
+    wide = solve(network)
+    thin = solve(narrow)
+    number = next(n for n, link in enumerate(network["links"]) if link["name"] == "R1->R2")
+    queues_of = wide.queues.first[number], wide.queues.first[number] + 1
+    for queue in queues_of:
+        assert thin.rates.offered[queue] == pytest.approx(wide.rates.offered[queue], rel=1e-3)
