@@ -1,8 +1,8 @@
 """Focus: packets of the flows over chosen links; all others are background on the links they meet.
 
-Background is one source for each class of the links that packets of the focus cross: Poisson, with the
-rate and the sizes on the wire that the fluid engine gives the flows which are left out, over that
-link alone. So its bursts, and what TCP would make of the focus, are not in it.
+Background is one source for each class of the links that packets of the focus cross: Poisson, with
+the rate and the sizes on the wire that the fluid engine gives the flows which are left out, over
+that link alone. So its bursts, and what TCP would make of the focus, are not in it.
 Absent: conditioners, pages and films.
 """
 
