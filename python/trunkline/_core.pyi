@@ -9,6 +9,7 @@ __all__ = [
     "ECN",
     "FLOW_MEASURES",
     "LINK_MEASURES",
+    "OSPF_KINDS",
     "PACKET_EVENTS",
     "RSVP_KINDS",
     "SIGNALLING_EVENTS",
@@ -55,6 +56,7 @@ def rewrite(network: str) -> str:
     """A network as the engine reads it, strictly, with every default written out."""
 
 CAUSES: tuple[str, ...]
+OSPF_KINDS: tuple[str, ...]
 RSVP_KINDS: tuple[str, ...]
 SIGNALLING_EVENTS: tuple[str, ...]
 TIMELINE_EVENTS: tuple[str, ...]

@@ -5,6 +5,7 @@
 //! the network for what it needs through a [`Plane`], is woken at the time it names, and is handed
 //! each message that arrives and each change of a link that a node notices.
 
+pub mod ospf;
 pub mod rsvp;
 pub mod timers;
 
@@ -28,6 +29,8 @@ pub struct Line {
 /// A message of any protocol.
 #[derive(Clone, Debug)]
 pub enum Message {
+    /// OSPF.
+    Ospf(ospf::Message),
     /// RSVP-TE.
     Rsvp(rsvp::Message),
 }
@@ -87,6 +90,19 @@ pub struct Row {
     pub value: Option<u64>,
 }
 
+/// What a router does in routing, for the timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// It originated an LSA.
+    Originated,
+    /// It got to know a newer LSA.
+    Learnt,
+    /// It computed its routes.
+    Computed,
+    /// It put routes into use that differ from those before.
+    Rerouted,
+}
+
 /// The network as a protocol sees it.
 pub trait Plane {
     /// The time.
@@ -101,10 +117,12 @@ pub trait Plane {
     fn bind_label(&mut self, node: u32, label: u32, entry: Option<u32>);
     /// Binds a forwarding equivalence class at a node (FTN), or unbinds it; no DSCP = all.
     fn bind_class(&mut self, node: u32, fec: u16, dscps: &[u8], entry: Option<u32>);
-    /// Sets the next hop of IP routing at a node; none = unreachable.
-    fn set_route(&mut self, node: u32, destination: u32, link: Option<u32>);
+    /// Sets the next hops of IP routing at a node; none = unreachable.
+    fn set_routes(&mut self, node: u32, destination: u32, links: &[u32]);
     /// Bytes that have entered a path so far.
     fn path_bytes(&self, path: u32) -> u64;
+    /// Records what a router did in routing.
+    fn mark(&mut self, moment: Moment, node: u32, link: Option<u32>);
     /// Records an event.
     fn note(&mut self, row: Row);
 }
@@ -112,6 +130,8 @@ pub trait Plane {
 /// The protocols of a run.
 #[derive(Debug)]
 pub enum Protocol {
+    /// OSPF.
+    Ospf(Box<ospf::Ospf>),
     /// RSVP-TE.
     Rsvp(Box<rsvp::Rsvp>),
 }
@@ -121,6 +141,7 @@ impl Protocol {
     #[must_use]
     pub fn flow(&self) -> u32 {
         match self {
+            Self::Ospf(its) => its.config.flow,
             Self::Rsvp(its) => its.config.flow,
         }
     }
@@ -128,6 +149,7 @@ impl Protocol {
     /// Begins at time 0.
     pub fn start(&mut self, plane: &mut dyn Plane) {
         match self {
+            Self::Ospf(its) => its.start(plane),
             Self::Rsvp(its) => its.start(plane),
         }
     }
@@ -136,6 +158,7 @@ impl Protocol {
     #[must_use]
     pub fn due(&self) -> Time {
         match self {
+            Self::Ospf(its) => its.due(),
             Self::Rsvp(its) => its.due(),
         }
     }
@@ -143,6 +166,7 @@ impl Protocol {
     /// Does what is due now.
     pub fn wake(&mut self, plane: &mut dyn Plane) {
         match self {
+            Self::Ospf(its) => its.wake(plane),
             Self::Rsvp(its) => its.wake(plane),
         }
     }
@@ -150,13 +174,16 @@ impl Protocol {
     /// A message has come over `link` to the node at its far end.
     pub fn receive(&mut self, link: u32, message: Message, plane: &mut dyn Plane) {
         match (self, message) {
+            (Self::Ospf(its), Message::Ospf(message)) => its.receive(link, message, plane),
             (Self::Rsvp(its), Message::Rsvp(message)) => its.receive(link, message, plane),
+            _ => {}
         }
     }
 
     /// The node notices that a link it is at has gone down or come up.
     pub fn link_changed(&mut self, node: u32, link: u32, down: bool, plane: &mut dyn Plane) {
         match self {
+            Self::Ospf(its) => its.link_changed(node, link, down, plane),
             Self::Rsvp(its) => its.link_changed(node, link, down, plane),
         }
     }
@@ -167,6 +194,7 @@ impl Protocol {
     /// What does not.
     pub fn check(&self) -> Result<(), String> {
         match self {
+            Self::Ospf(its) => its.check(),
             Self::Rsvp(its) => its.check(),
         }
     }

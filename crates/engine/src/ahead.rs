@@ -8,7 +8,7 @@
 //! Who feeds a queue is found before the run by following the packets of every flow. A hop keeps
 //! its event where something could tell the difference: the arrival lies beyond the end of the
 //! warm-up or of the run, the packet would be dropped or enters a path, or one before it on the
-//! same wire kept its own. So do all hops of runs with traces, failures, signalling,
+//! same wire kept its own. So do all hops of runs with traces, failures, signalling, shared routes,
 //! processing at nodes, conditioners or regions.
 //!
 //! Absent: ports with classes, AQMs, accounts or probes.
@@ -71,7 +71,8 @@ impl<O: Observer> Simulation<O> {
         let moving = self.recovery.sources() > 0 || network.signalling.is_some();
         // Packets of several links wait for one processor.
         let slow = network.nodes.iter().any(|node| node.processing.is_some());
-        if watched || !plain || moving || slow {
+        let shared = self.tables.chooser.is_on();
+        if watched || !plain || moving || slow || shared {
             return;
         }
         let mut ways = Ways::new(self.links.len());
@@ -135,7 +136,7 @@ impl<O: Observer> Simulation<O> {
         if packet.fec != 0 {
             if let Some(nhlfe) = self.tables.ftn(node, packet.fec, packet.dscp) {
                 let dscp = if column == OWN_COLUMN { packet.dscp } else { column };
-                match self.tables.label(nhlfe, packet, dscp).ok()? {
+                match self.tables.label(node, nhlfe, packet, dscp).ok()? {
                     Hop::Link(link, _) => return Some((link, Some(nhlfe))),
                     Hop::Again(..) => {}
                     Hop::Bridge(_) => return None,

@@ -73,7 +73,8 @@ impl<O: Observer> Simulation<O> {
         }
         let ends = Destinations::of(network);
         let edges: Vec<Edge> = network.links.iter().map(edge).collect();
-        let fib = Fib::new(network.nodes.len(), &edges, &ends.nodes);
+        let fib =
+            Fib::new(network.nodes.len(), &edges, &ends.nodes, network.routing.ecmp.is_some());
         let recovery = Recovery::new(network, seed);
         let processors = crate::processing::of(network);
         let mut agents = AgentArrays::default();
@@ -97,7 +98,7 @@ impl<O: Observer> Simulation<O> {
             capacity: network.links.iter().map(|link| link.rate_bit_s).collect(),
             near_ends,
             link_from: network.links.iter().map(|link| link.from).collect(),
-            tables: Tables::new(network),
+            tables: Tables::new(network, seed),
             fib,
             arena: Arena::new(agents.with_sack),
             totals: vec![Totals::default(); flows.len()],

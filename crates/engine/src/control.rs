@@ -6,12 +6,14 @@
 use crate::mpls::Tables;
 use crate::network::Network;
 use crate::observer::{Event, Observer};
+use crate::recovery::Moment;
 use crate::route::Fib;
 use crate::simulation::{Agents, Simulation};
 use crate::tables::Table;
 use std::collections::BTreeMap;
+use trunkline_control::ospf::Ospf;
 use trunkline_control::rsvp::Rsvp;
-use trunkline_control::{Entry, Line, Message, Outgoing, Plane, Protocol, Row};
+use trunkline_control::{self as control, Entry, Line, Message, Outgoing, Plane, Protocol, Row};
 use trunkline_packet::{Packet, PacketId};
 use trunkline_units::{Time, NEVER};
 
@@ -44,9 +46,19 @@ impl Control {
         };
         let lines: Vec<Line> = lines.iter().zip(&network.links).map(line).collect();
         let nodes = network.nodes.len() as u32;
-        let rsvp = signalling.rsvp.clone().map(|config| Rsvp::new(config, nodes, lines, seed));
+        let ospf = signalling
+            .ospf
+            .clone()
+            .map(|config| Protocol::Ospf(Box::new(Ospf::new(config, nodes, lines.clone(), seed))));
+        let rsvp = signalling
+            .rsvp
+            .clone()
+            .map(|config| Protocol::Rsvp(Box::new(Rsvp::new(config, nodes, lines, seed))));
+        // Flows of messages know their protocol by its place.
+        let mut protocols: Vec<Protocol> = ospf.into_iter().chain(rsvp).collect();
+        protocols.sort_by_key(Protocol::flow);
         Some(Box::new(Self {
-            protocols: rsvp.map(|rsvp| Some(Protocol::Rsvp(Box::new(rsvp)))).into_iter().collect(),
+            protocols: protocols.into_iter().map(Some).collect(),
             under_way: Vec::new(),
             free: Vec::new(),
             rows: Vec::new(),
@@ -154,12 +166,22 @@ impl<O: Observer> Plane for Nodes<'_, O> {
         self.simulation.tables.bind_class(node, fec, dscps, entry);
     }
 
-    fn set_route(&mut self, node: u32, destination: u32, link: Option<u32>) {
-        Fib::set(&mut self.simulation.fib, node, destination, link);
+    fn set_routes(&mut self, node: u32, destination: u32, links: &[u32]) {
+        Fib::set(&mut self.simulation.fib, node, destination, links);
     }
 
     fn path_bytes(&self, path: u32) -> u64 {
         Tables::bytes_of(&self.simulation.tables, path)
+    }
+
+    fn mark(&mut self, moment: control::Moment, node: u32, link: Option<u32>) {
+        let moment = match moment {
+            control::Moment::Originated => Moment::Originated,
+            control::Moment::Learnt => Moment::Learnt,
+            control::Moment::Computed => Moment::Computed,
+            control::Moment::Rerouted => Moment::Rerouted,
+        };
+        self.simulation.recovery.mark(self.simulation.now, moment, node, link);
     }
 
     fn note(&mut self, row: Row) {

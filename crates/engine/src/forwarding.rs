@@ -7,7 +7,7 @@ use crate::link::{Departure, Onward, Port};
 use crate::mpls::Hop;
 use crate::observer::{Event, Observer};
 use crate::queue::Offer;
-use crate::route::{LOCAL, UNREACHABLE};
+use crate::route::{LOCAL, SHARED};
 use crate::simulation::Simulation;
 use trunkline_packet::{Cause, Ecn, Packet, PacketId};
 
@@ -86,7 +86,7 @@ impl<O: Observer> Simulation<O> {
         if packet.fec != 0 {
             if let Some(nhlfe) = self.tables.ftn(node, packet.fec, packet.dscp) {
                 let dscp = if column == OWN_COLUMN { packet.dscp } else { column };
-                match self.tables.enter(nhlfe, packet, dscp) {
+                match self.tables.enter(node, nhlfe, packet, dscp) {
                     Ok(Hop::Link(link, row)) => {
                         if self.path_accounts.is_some() {
                             self.account_path(id, self.tables.path_of(nhlfe));
@@ -99,10 +99,21 @@ impl<O: Observer> Simulation<O> {
                 }
             }
         }
-        if next == UNREACHABLE {
-            return self.lose_at(id, Cause::NoRoute, node);
+        if next >= SHARED {
+            return self.share(node, id, next, column);
         }
         self.output(next, NO_ROW, column, id);
+    }
+
+    /// Sends a packet on one of several links of equal cost, or there is no route for it.
+    #[cold]
+    fn share(&mut self, node: u32, id: PacketId, next: u32, column: u8) {
+        let links = self.fib.shared(next);
+        if links.is_empty() {
+            return self.lose_at(id, Cause::NoRoute, node);
+        }
+        let link = links[self.tables.chooser.choose(node, &self.arena[id], links.len())];
+        self.output(link, NO_ROW, column, id);
     }
 
     /// A packet has entered a path.

@@ -18,6 +18,7 @@ mod counters;
 mod delay_columns;
 mod delivery;
 mod echo;
+mod ecmp;
 mod flow_queue;
 mod forwarding;
 pub mod histogram;
@@ -48,6 +49,7 @@ pub use recovery::{Moment, MOMENTS};
 pub use simulation::{Failure, Simulation};
 pub use tables::{Column, Table};
 pub use trace::EVENTS as PACKET_EVENTS;
+pub use trunkline_control::ospf::KINDS as OSPF_KINDS;
 pub use trunkline_control::rsvp::{EVENTS as SIGNALLING_EVENTS, KINDS as RSVP_KINDS};
 pub use trunkline_packet::{Cause, Colour, Ecn};
 
@@ -72,20 +74,25 @@ pub fn run(
     simulation.finish().map(|(tables, _)| tables)
 }
 
-/// Next hops of a network: (node, destination, link) for every node and every end of a flow;
-/// link -1 where there is no route, and no row where the node is the destination.
+/// Next hops of a network: (node, destination, link) for every node and every end of a flow, a row
+/// for each of equal cost where they share; link -1 where there is no route, and no row where the
+/// node is the destination.
 #[must_use]
 pub fn routes(network: &Network) -> Vec<(u32, u32, i64)> {
     let ends = build::ends(network);
     let edges: Vec<route::Edge> = network.links.iter().map(build::edge).collect();
-    let fib = route::Fib::new(network.nodes.len(), &edges, &ends);
+    let nodes = network.nodes.len();
+    let fib = route::Fib::new(nodes, &edges, &ends, network.routing.ecmp.is_some());
     let mut rows = Vec::new();
-    for node in 0..network.nodes.len() as u32 {
+    for node in 0..nodes as u32 {
         for (&end, column) in ends.iter().zip(0..) {
             match fib.next(node, column) {
                 route::LOCAL => {}
                 route::UNREACHABLE => rows.push((node, end, -1)),
-                link => rows.push((node, end, i64::from(link))),
+                next => {
+                    let links = fib.links(next);
+                    rows.extend(links.into_iter().map(|link| (node, end, i64::from(link))));
+                }
             }
         }
     }

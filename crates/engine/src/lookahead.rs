@@ -8,7 +8,7 @@
 
 use crate::link::Link;
 use crate::observer::Observer;
-use crate::route::{LOCAL, UNREACHABLE};
+use crate::route::{LOCAL, SHARED};
 use crate::simulation::{Agents, Simulation};
 use trunkline_packet::PacketId;
 use trunkline_units::fetch;
@@ -109,7 +109,7 @@ impl<O: Observer> Simulation<O> {
                     fetch::element(&self.totals, flow);
                     return Hint::Deliver { flow, reverse: packet.is_reverse() };
                 }
-                if next == UNREACHABLE {
+                if next >= SHARED {
                     return Hint::Nothing;
                 }
                 self.links[next as usize].fetch_offer();

@@ -5,8 +5,9 @@
 //! (TC at push and pop; `diffserv.rs`).
 
 use crate::classifier::{NO_ROW, OWN_COLUMN};
+use crate::ecmp::{entropy_label, Chooser};
 use crate::network;
-use trunkline_packet::label::EXPLICIT_NULL;
+use trunkline_packet::label::{ENTROPY_INDICATOR, EXPLICIT_NULL};
 use trunkline_packet::{Cause, Packet, StackEntry};
 
 mod diffserv;
@@ -23,6 +24,8 @@ const DISCARDED: u32 = u32::MAX - 2;
 const BRIDGED: u32 = u32::MAX - 3;
 /// FTN values from here on: a class split by DSCP.
 const SPLIT: u32 = 1 << 31;
+/// Numbers of NHLFEs from here on: a set of entries of equal cost.
+const SET: u32 = 1 << 30;
 /// Labels in a page of an ILM.
 const PAGE: usize = 256;
 
@@ -51,6 +54,7 @@ struct Entry {
     ttl: network::Ttl,
     /// Bits of the TC that a swap keeps.
     keep: u8,
+    entropy: bool,
     row: u16,
     path: u32,
     push: [u32; trunkline_packet::MAX_DEPTH],
@@ -107,6 +111,8 @@ pub struct Tables {
     /// NHLFE by DSCP, of the classes that FTNs split.
     by_dscp: Vec<[u32; 64]>,
     nhlfe: Vec<Entry>,
+    sets: Vec<Vec<u32>>,
+    pub(crate) chooser: Chooser,
     diffserv: Vec<Marking>,
     overlays: Overlays,
     /// Entries that nothing uses any more.
@@ -118,11 +124,15 @@ pub struct Tables {
 impl Tables {
     /// Builds the tables of a network whose indices are valid.
     #[must_use]
-    pub fn new(network: &network::Network) -> Self {
+    pub fn new(network: &network::Network, seed: u64) -> Self {
         let nodes = network.nodes.len();
+        let chooser = Chooser::new(network, seed);
+        let mut sets = Vec::new();
         let mut ilm = vec![LabelMap::default(); nodes];
         for entry in &network.ilm {
-            ilm[entry.node as usize].insert(entry.label, entry.nhlfe);
+            let map = &mut ilm[entry.node as usize];
+            let before = map.get(entry.label).filter(|_| chooser.is_on());
+            map.insert(entry.label, joined(before, entry.nhlfe, &mut sets));
         }
         let mut ftn: Vec<Vec<u32>> = vec![Vec::new(); nodes];
         let mut by_dscp = Vec::new();
@@ -131,21 +141,16 @@ impl Tables {
             if row.len() <= usize::from(entry.fec) {
                 row.resize(usize::from(entry.fec) + 1, NONE);
             }
-            bind(&mut row[usize::from(entry.fec)], entry, &mut by_dscp);
+            bind(&mut row[usize::from(entry.fec)], entry, &mut by_dscp, |before| {
+                let before = Some(before).filter(|&its| its != NONE && chooser.is_on());
+                joined(before, entry.nhlfe, &mut sets)
+            });
         }
         let nhlfe = network.nhlfe.iter().map(Entry::new).collect();
         let paths = vec![PathCounters::default(); network.paths.len()];
         let diffserv = network.diffserv.iter().map(Marking::new).collect();
-        Self {
-            ilm,
-            ftn,
-            by_dscp,
-            nhlfe,
-            diffserv,
-            overlays: Overlays::default(),
-            spare: Vec::new(),
-            paths,
-        }
+        let (overlays, spare) = (Overlays::default(), Vec::new());
+        Self { ilm, ftn, by_dscp, nhlfe, sets, chooser, diffserv, overlays, spare, paths }
     }
 
     /// The NHLFE an IP packet of a forwarding equivalence class takes at `node`, if it is bound
@@ -166,8 +171,14 @@ impl Tables {
     /// # Errors
     /// The cause of the packet's end.
     #[inline]
-    pub fn enter(&mut self, nhlfe: u32, packet: &mut Packet, dscp: u8) -> Result<Hop, Cause> {
-        let hop = self.label(nhlfe, packet, dscp)?;
+    pub fn enter(
+        &mut self,
+        node: u32,
+        nhlfe: u32,
+        packet: &mut Packet,
+        dscp: u8,
+    ) -> Result<Hop, Cause> {
+        let hop = self.label(node, nhlfe, packet, dscp)?;
         if !matches!(hop, Hop::Bridge(_)) {
             self.count(nhlfe, packet);
         }
@@ -180,8 +191,17 @@ impl Tables {
     /// # Errors
     /// The cause of the packet's end.
     #[inline]
-    pub fn label(&self, nhlfe: u32, packet: &mut Packet, dscp: u8) -> Result<Hop, Cause> {
-        let entry = &self.nhlfe[nhlfe as usize];
+    pub fn label(
+        &self,
+        node: u32,
+        nhlfe: u32,
+        packet: &mut Packet,
+        dscp: u8,
+    ) -> Result<Hop, Cause> {
+        let entry = self.entry(node, nhlfe, packet);
+        if entry.entropy {
+            push_entropy(packet, dscp)?;
+        }
         entry.push_all(packet, dscp, &self.diffserv)?;
         entry.hop(false)
     }
@@ -189,15 +209,32 @@ impl Tables {
     /// Counts a packet that has got the first labels of a path.
     #[inline(always)]
     pub fn count(&mut self, nhlfe: u32, packet: &Packet) {
-        let path = &mut self.paths[self.nhlfe[nhlfe as usize].path as usize];
+        let path = self.path_of(nhlfe) as usize;
+        let path = &mut self.paths[path];
         path.packets += 1;
         path.bytes += u64::from(packet.labelled_bytes());
     }
 
-    /// Path that an entry belongs to.
+    /// Path that an entry belongs to, or all entries of a set.
     #[must_use]
     pub fn path_of(&self, nhlfe: u32) -> u32 {
-        self.nhlfe[nhlfe as usize].path
+        let first = self.nhlfe.get(nhlfe as usize);
+        first.unwrap_or_else(|| &self.nhlfe[self.sets[(nhlfe - SET) as usize][0] as usize]).path
+    }
+
+    /// The entry of this number, or the one of a set that the packet's hash chooses.
+    #[inline(always)]
+    fn entry(&self, node: u32, nhlfe: u32, packet: &Packet) -> &Entry {
+        match self.nhlfe.get(nhlfe as usize) {
+            Some(entry) => entry,
+            None => self.chosen(node, nhlfe, packet),
+        }
+    }
+
+    #[cold]
+    fn chosen(&self, node: u32, nhlfe: u32, packet: &Packet) -> &Entry {
+        let set = &self.sets[(nhlfe - SET) as usize];
+        &self.nhlfe[set[self.chooser.choose(node, packet, set.len())] as usize]
     }
 
     /// Switches a labelled packet at `node`. `counted`: this node has already counted its TTL
@@ -209,7 +246,7 @@ impl Tables {
     pub fn switch(&self, node: u32, packet: &mut Packet, counted: bool) -> Result<Hop, Cause> {
         let Some(top) = packet.labels.top() else { return Ok(Hop::Again(counted, OWN_COLUMN)) };
         let ttl = if counted { top.ttl() } else { top.ttl().saturating_sub(1) };
-        if ttl == 0 {
+        if ttl == 0 && top.label() != ENTROPY_INDICATOR {
             return Err(Cause::TtlExpired);
         }
         let Some(nhlfe) = self.ilm[node as usize].get(top.label()) else {
@@ -218,9 +255,17 @@ impl Tables {
                 packet.labels.pop();
                 return Ok(Hop::Again(reveal(packet, ttl, network::Ttl::Uniform), OWN_COLUMN));
             }
+            if top.label() == ENTROPY_INDICATOR {
+                // RFC 6790 section 4.3: the indicator and the label below it come off together,
+                // and the TTL is what it were without them.
+                packet.labels.pop();
+                packet.labels.pop();
+                reveal(packet, top.ttl(), network::Ttl::Uniform);
+                return Ok(Hop::Again(counted, OWN_COLUMN));
+            }
             return Err(Cause::NoLabel);
         };
-        let entry = &self.nhlfe[nhlfe as usize];
+        let entry = self.entry(node, nhlfe, packet);
         if !entry.pop {
             packet.labels.replace_top(StackEntry::new(top.label(), top.tc(), ttl));
             entry.push_all(packet, packet.dscp, &self.diffserv)?;
@@ -257,9 +302,14 @@ fn reveal(packet: &mut Packet, ttl: u8, model: network::Ttl) -> bool {
 }
 
 /// Binds a class to an entry, for all DSCPs or for some.
-fn bind(slot: &mut u32, entry: &network::Ftn, by_dscp: &mut Vec<[u32; 64]>) {
+fn bind(
+    slot: &mut u32,
+    entry: &network::Ftn,
+    by_dscp: &mut Vec<[u32; 64]>,
+    mut join: impl FnMut(u32) -> u32,
+) {
     if entry.dscps.is_empty() {
-        *slot = entry.nhlfe;
+        *slot = join(*slot);
         return;
     }
     if *slot < SPLIT || *slot == NONE {
@@ -267,8 +317,30 @@ fn bind(slot: &mut u32, entry: &network::Ftn, by_dscp: &mut Vec<[u32; 64]>) {
         *slot = SPLIT + by_dscp.len() as u32 - 1;
     }
     for &dscp in &entry.dscps {
-        by_dscp[(*slot - SPLIT) as usize][usize::from(dscp)] = entry.nhlfe;
+        let slot = &mut by_dscp[(*slot - SPLIT) as usize][usize::from(dscp)];
+        *slot = join(*slot);
     }
+}
+
+/// The number of the set of what stands there and one entry more; of one entry its own.
+fn joined(before: Option<u32>, nhlfe: u32, sets: &mut Vec<Vec<u32>>) -> u32 {
+    let Some(before) = before else { return nhlfe };
+    if before >= SET {
+        sets[(before - SET) as usize].push(nhlfe);
+        return before;
+    }
+    sets.push(vec![before, nhlfe]);
+    SET + sets.len() as u32 - 1
+}
+
+/// Puts an entropy label and its indicator on (RFC 6790 section 4.2): the label's TTL is 0, so that
+/// it forwards nothing should it be on top by mistake. The indicator carries the TTL of the packet
+/// in both models: what takes it off gives it back.
+fn push_entropy(packet: &mut Packet, dscp: u8) -> Result<(), Cause> {
+    let (tc, ttl, label) = (dscp >> 3, packet.ttl, entropy_label(packet));
+    let both = packet.labels.push(StackEntry::new(label, tc, 0))
+        && packet.labels.push(StackEntry::new(ENTROPY_INDICATOR, tc, ttl));
+    both.then_some(()).ok_or(Cause::TooBig)
 }
 
 impl Entry {
@@ -286,6 +358,7 @@ impl Entry {
             pushes: config.push.len() as u8,
             ttl: config.ttl,
             keep: if config.zero_tc { 0 } else { 7 },
+            entropy: config.entropy,
             row: config.row.unwrap_or(NO_ROW),
             path: config.path,
             push,

@@ -11,6 +11,7 @@ mod probe;
 mod processing;
 mod queue;
 pub mod recovery;
+mod routing;
 mod scripted;
 pub mod signalling;
 mod transfers;
@@ -22,6 +23,7 @@ pub use probe::{Measure, Probe};
 pub use processing::Processing;
 pub use queue::{FlowKey, Flows, Hosts, Overflow, Queue};
 pub use recovery::Recovery;
+pub use routing::{Ecmp, Routing};
 pub use scripted::Scripted;
 use serde::{Deserialize, Serialize};
 pub use signalling::Signalling;
@@ -56,7 +58,8 @@ pub struct Network {
     pub paths: Vec<Path>,
     /// FTN: at an ingress LSR, which NHLFE a forwarding equivalence class takes (RFC 3031 3.11).
     pub ftn: Vec<Ftn>,
-    /// ILM: at an LSR, which NHLFE an incoming label takes (RFC 3031 3.11).
+    /// ILM: at an LSR, which NHLFE an incoming label takes (RFC 3031 3.11); with ECMP several of
+    /// one label are a set (RFC 3031 3.10), as several of one class of the FTN are.
     pub ilm: Vec<Ilm>,
     /// Next hop label forwarding entries (RFC 3031 3.10), by index.
     pub nhlfe: Vec<Nhlfe>,
@@ -68,6 +71,9 @@ pub struct Network {
     /// Failures and what is done about them.
     #[serde(default)]
     pub recovery: Recovery,
+    /// How routers route.
+    #[serde(default)]
+    pub routing: Routing,
     /// Protocols that set up paths and routes while the run goes on; none = there are none.
     #[serde(default)]
     pub signalling: Option<Signalling>,
@@ -322,6 +328,9 @@ pub struct Nhlfe {
     /// Whether a swap writes TC 0 instead of keeping the TC (as Linux does).
     #[serde(default)]
     pub zero_tc: bool,
+    /// Whether an entropy label and its indicator go under the labels put on (RFC 6790).
+    #[serde(default)]
+    pub entropy: bool,
     /// Row of the out-port's classifier for packets this entry forwards; none = by flow.
     pub row: Option<u16>,
     /// Path it belongs to.

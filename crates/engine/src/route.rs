@@ -1,16 +1,19 @@
-//! Shortest-path IP routing: one next hop per node and destination.
+//! Shortest-path IP routing: the next hops per node and destination.
 //!
 //! Source: Dijkstra's algorithm over link metrics. Equal cost: the next hop with the smallest node
-//! index wins, then the smallest link index, so that routes depend on the network alone.
+//! index wins, then the smallest link index, so that routes depend on the network alone; with ECMP
+//! all of them are next hops, in that order.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use trunkline_units::fetch;
 
 /// Next-hop entry: the packet is for this node.
 pub const LOCAL: u32 = u32::MAX;
 /// Next-hop entry: no path leads there.
 pub const UNREACHABLE: u32 = u32::MAX - 1;
+/// Next-hop entries from here on are no links: [`UNREACHABLE`], [`LOCAL`], or several next hops.
+pub const SHARED: u32 = 1 << 31;
 
 /// A link as routing sees it.
 #[derive(Clone, Copy, Debug)]
@@ -28,31 +31,80 @@ pub struct Edge {
 pub struct Fib {
     destinations: usize,
     next: Vec<u32>,
+    /// Sets of next hops; entry `SHARED + n` is the `n`th.
+    sets: Vec<Vec<u32>>,
+    number: BTreeMap<Vec<u32>, u32>,
+    multipath: bool,
 }
 
 impl Fib {
-    /// Computes the routes of `nodes` nodes to each of `destinations` (node indices).
+    /// Computes the routes of `nodes` nodes to each of `destinations` (node indices), with all next
+    /// hops of equal cost if `multipath`.
     #[must_use]
-    pub fn new(nodes: usize, edges: &[Edge], destinations: &[u32]) -> Self {
+    pub fn new(nodes: usize, edges: &[Edge], destinations: &[u32], multipath: bool) -> Self {
         let mut incoming: Vec<Vec<u32>> = vec![Vec::new(); nodes];
         let mut outgoing: Vec<Vec<u32>> = vec![Vec::new(); nodes];
         for (link, edge) in edges.iter().enumerate() {
             incoming[edge.to as usize].push(link as u32);
             outgoing[edge.from as usize].push(link as u32);
         }
-        let mut next = vec![UNREACHABLE; nodes * destinations.len()];
+        let next = vec![UNREACHABLE; nodes * destinations.len()];
+        let (sets, number) = (Vec::new(), BTreeMap::new());
+        let mut fib = Self { destinations: destinations.len(), next, sets, number, multipath };
         let mut distance = vec![u64::MAX; nodes];
         for (column, &destination) in destinations.iter().enumerate() {
             distances_to(destination, edges, &incoming, &mut distance);
-            for node in 0..nodes {
-                next[node * destinations.len() + column] = if node == destination as usize {
-                    LOCAL
-                } else {
-                    best_link(&outgoing[node], edges, &distance).unwrap_or(UNREACHABLE)
-                };
+            for (node, outgoing) in outgoing.iter().enumerate() {
+                let at = node * destinations.len() + column;
+                if node == destination as usize {
+                    fib.next[at] = LOCAL;
+                } else if multipath {
+                    fib.next[at] = fib.entry_of(&best_links(outgoing, edges, &distance));
+                } else if let Some(link) = best_link(outgoing, edges, &distance) {
+                    fib.next[at] = link;
+                }
             }
         }
-        Self { destinations: destinations.len(), next }
+        fib
+    }
+
+    /// The entry that stands for these next hops.
+    fn entry_of(&mut self, links: &[u32]) -> u32 {
+        match *links {
+            [] => UNREACHABLE,
+            [link] => link,
+            _ => {
+                let next = self.sets.len() as u32;
+                let number = *self.number.entry(links.to_vec()).or_insert(next);
+                if number == next {
+                    self.sets.push(links.to_vec());
+                }
+                SHARED + number
+            }
+        }
+    }
+
+    /// Out-links that an entry of the table stands for: none if it is [`LOCAL`] or [`UNREACHABLE`].
+    #[must_use]
+    pub fn links(&self, entry: u32) -> Vec<u32> {
+        match entry {
+            LOCAL | UNREACHABLE => Vec::new(),
+            SHARED.. => self.shared(entry).to_vec(),
+            link => vec![link],
+        }
+    }
+
+    /// Out-links of an entry that stands for several; else none.
+    #[must_use]
+    pub fn shared(&self, entry: u32) -> &[u32] {
+        let set = self.sets.get(entry.wrapping_sub(SHARED) as usize);
+        set.map_or(&[], |links| links)
+    }
+
+    /// Whether it has all next hops of equal cost.
+    #[must_use]
+    pub fn is_multipath(&self) -> bool {
+        self.multipath
     }
 
     /// Out-link at `node` towards the destination in `column`, or [`LOCAL`] or [`UNREACHABLE`].
@@ -70,20 +122,22 @@ impl Fib {
         }
     }
 
-    /// Sets one route; none = unreachable.
-    pub fn set(&mut self, node: u32, column: u32, link: Option<u32>) {
-        let next = link.unwrap_or(UNREACHABLE);
+    /// Sets the next hops towards one destination; none = unreachable.
+    pub fn set(&mut self, node: u32, column: u32, links: &[u32]) {
+        let next = self.entry_of(links);
         self.next[node as usize * self.destinations + column as usize] = next;
     }
 
     /// Takes over the routes of one node from a table with the same nodes and destinations;
     /// column and entry of those that this changed.
     pub fn adopt(&mut self, node: u32, other: &Self) -> Vec<(u32, u32)> {
-        let row = node as usize * self.destinations..(node as usize + 1) * self.destinations;
         let mut changed = Vec::new();
-        for (column, (mine, &new)) in
-            (0..).zip(self.next[row.clone()].iter_mut().zip(&other.next[row]))
-        {
+        for column in 0..self.destinations as u32 {
+            let mut new = other.next(node, column);
+            if new >= SHARED && new < UNREACHABLE {
+                new = self.entry_of(other.shared(new));
+            }
+            let mine = &mut self.next[node as usize * self.destinations + column as usize];
             if *mine != new {
                 *mine = new;
                 changed.push((column, new));
@@ -113,17 +167,29 @@ fn distances_to(target: u32, edges: &[Edge], incoming: &[Vec<u32>], distance: &m
     }
 }
 
+/// Cost by each out-link that leads there, with the node and the link that break ties.
+fn costs<'a>(
+    outgoing: &'a [u32],
+    edges: &'a [Edge],
+    distance: &'a [u64],
+) -> impl Iterator<Item = (u64, u32, u32)> + 'a {
+    outgoing.iter().filter_map(|&link| {
+        let edge = edges[link as usize];
+        let beyond = distance[edge.to as usize];
+        let cost = edge.metric.filter(|_| beyond != u64::MAX)?.saturating_add(beyond);
+        Some((cost, edge.to, link))
+    })
+}
+
 fn best_link(outgoing: &[u32], edges: &[Edge], distance: &[u64]) -> Option<u32> {
-    outgoing
-        .iter()
-        .filter_map(|&link| {
-            let edge = edges[link as usize];
-            let beyond = distance[edge.to as usize];
-            let cost = edge.metric.filter(|_| beyond != u64::MAX)?.saturating_add(beyond);
-            Some((cost, edge.to, link))
-        })
-        .min()
-        .map(|(_, _, link)| link)
+    costs(outgoing, edges, distance).min().map(|(_, _, link)| link)
+}
+
+fn best_links(outgoing: &[u32], edges: &[Edge], distance: &[u64]) -> Vec<u32> {
+    let mut all: Vec<_> = costs(outgoing, edges, distance).collect();
+    all.sort_unstable();
+    let least = all.first().map_or(0, |best| best.0);
+    all.iter().take_while(|each| each.0 == least).map(|each| each.2).collect()
 }
 
 #[cfg(test)]
@@ -138,7 +204,7 @@ mod tests {
     #[test]
     fn takes_the_path_of_least_total_metric() {
         let edges = [edge(0, 1, 1), edge(1, 3, 5), edge(0, 2, 2), edge(2, 3, 2)];
-        let fib = Fib::new(4, &edges, &[3]);
+        let fib = Fib::new(4, &edges, &[3], false);
         assert_eq!(fib.next(0, 0), 2);
         assert_eq!(fib.next(1, 0), 1);
         assert_eq!(fib.next(3, 0), LOCAL);
@@ -147,14 +213,14 @@ mod tests {
     #[test]
     fn equal_cost_goes_to_the_smallest_next_node_and_then_link() {
         let edges = [edge(0, 2, 1), edge(0, 1, 1), edge(0, 1, 1), edge(1, 3, 1), edge(2, 3, 1)];
-        assert_eq!(Fib::new(4, &edges, &[3]).next(0, 0), 1);
+        assert_eq!(Fib::new(4, &edges, &[3], false).next(0, 0), 1);
     }
 
     #[test]
     fn one_way_links_and_links_that_are_down_are_not_taken() {
         let mut edges = [edge(0, 1, 1), edge(1, 2, 1)];
-        assert_eq!(Fib::new(3, &edges, &[0]).next(2, 0), UNREACHABLE);
+        assert_eq!(Fib::new(3, &edges, &[0], false).next(2, 0), UNREACHABLE);
         edges[1].metric = None;
-        assert_eq!(Fib::new(3, &edges, &[2]).next(0, 0), UNREACHABLE);
+        assert_eq!(Fib::new(3, &edges, &[2], false).next(0, 0), UNREACHABLE);
     }
 }

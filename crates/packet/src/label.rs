@@ -9,6 +9,8 @@ pub const MAX_DEPTH: usize = 4;
 pub const EXPLICIT_NULL: u32 = 0;
 /// Implicit null: signalled, never on the wire (RFC 3032 section 2.1).
 pub const IMPLICIT_NULL: u32 = 3;
+/// Entropy label indicator: the label below it is an entropy label (RFC 6790 section 4.1).
+pub const ENTROPY_INDICATOR: u32 = 7;
 /// First label that is not reserved.
 pub const FIRST_FREE: u32 = 16;
 /// Last label.

@@ -133,7 +133,8 @@ def routes(network: Network, found: list[tuple[int, int, int]]) -> Table:
         [str(row["node"]), str(row["destination"]), row["link"] or "no route"]
         for row in named_routes(network, found)
     ]
-    title = "Routes, shortest paths by metric; among equals the next hop that is listed first"
+    among = "all share" if network.get("routing", {}).get("ecmp") else "the one listed first"
+    title = f"Routes, shortest paths by metric; among equal next hops {among}"
     return title, ["at", "to", "link"], rows
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trunkline.network import conditioners, flows, mpls, ports, recovery, signalling
+from trunkline.network import conditioners, flows, mpls, ospf, ports, recovery, signalling
 from trunkline.network.network import Network
 from trunkline.scenario import Scenario
 from trunkline.scenario.collection import no_collection
@@ -48,6 +48,7 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     listed = flows.compile(its, nodes, mpls.fecs(its))
     messages = signalling.flow(its)
     signalled = signalling.compile(its, tables, (nodes, links), len(listed))
+    routed = ospf.compile(its, len(listed) + len(messages))
     data: Any = {
         "format": FORMAT,
         "name": scenario.name or "scenario",
@@ -70,7 +71,7 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
             for arc in its.arcs
         ],
         "ports": built.ports,
-        "flows": listed + messages,
+        "flows": listed + messages + ospf.flow(its),
         "paths": [
             {"name": name, "links": [links[each.arc.name] for each in its.routes[name].crossings]}
             | ({"account": True} if path.account else {})
@@ -94,8 +95,10 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
         data["diffserv"] = tables.diffserv
     if saved is not None:
         data["recovery"] = saved
-    if signalled is not None:
-        data["signalling"] = signalled
+    if signalled is not None or routed is not None:
+        data["signalling"] = (routed or {}) | (signalled or {})
+    if its.routing.ecmp is not None:
+        data["routing"] = {"ecmp": its.routing.ecmp}
     return Network(data)
 
 

@@ -141,7 +141,10 @@ class _Builder:
             if name in ridden | spare:
                 self.head(name, bound=name in ridden)
             if name in self.scenario.segmented:
-                self.steer(name)
+                if self.scenario.routing.ecmp is None:
+                    self.steer(name)
+                else:
+                    self.spread(name)
                 continue
             self.transit(name)
             self.tail(name)
@@ -151,8 +154,26 @@ class _Builder:
         """Adds the entry of a path's first node, and binds its class to it."""
         entry = self.forward(name, 0, pop=False)
         self.tables.entries[name, 0] = entry
-        if not bound:
-            return
+        if bound:
+            self.bind(name, entry)
+        if self.scenario.routing.ecmp is not None and name in self.scenario.segmented:
+            self.share(name, entry, bound=bound)
+
+    def share(self, name: str, entry: int, *, bound: bool) -> None:
+        """Adds what else the first node of a policy does: its other next hops of equal cost."""
+        first, *others = segments.ways(self.scenario, name)[0].ahead
+        chosen = self.tables.nhlfe[entry]
+        entropy = {"entropy": True} if self.scenario.routing.ecmp == "entropy" else {}
+        chosen |= {"link": self.links[first.arc], "push": first.labels} | entropy
+        for each in others:
+            row = self.built.row(each.arc, frozenset({name}))
+            its = {"link": self.links[each.arc], "push": each.labels, "row": row}
+            self.tables.nhlfe.append(chosen | its)
+            if bound:
+                self.bind(name, len(self.tables.nhlfe) - 1)
+
+    def bind(self, name: str, entry: int) -> None:
+        """Binds the class of a path to an entry of its first node."""
         for its, fec in self.classes.items():
             taken = {dscp for _, dscps in its for dscp in dscps or ()}
             for path, dscps in its:
@@ -182,6 +203,20 @@ class _Builder:
                 self.shared[node, label] = entry
                 self.tables.ilm.append({"node": node, "label": label, "nhlfe": entry})
             self.tables.entries[name, index] = self.shared[node, label]
+
+    def spread(self, name: str) -> None:
+        """As `steer`, with all next hops of equal cost."""
+        path = self.scenario.paths[name]
+        for way in segments.ways(self.scenario, name)[1:]:
+            node, label = self.nodes[way.node], way.label
+            if (node, label) in self.shared:
+                continue
+            for each in way.ahead:
+                push = [label] if each.keeps else []
+                row = self.built.row(each.arc, frozenset({name}))
+                entry = self.add(name, self.links[each.arc], True, push, path, row)
+                self.shared.setdefault((node, label), entry)
+                self.tables.ilm.append({"node": node, "label": label, "nhlfe": entry})
 
     def transit(self, name: str) -> None:
         for index in range(1, len(self.scenario.routes[name].hops)):

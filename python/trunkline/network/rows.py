@@ -8,6 +8,7 @@ trunks or paths; its flow and direction, where they ask for flows, ends or proto
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from trunkline.network import ospf
 from trunkline.scenario.match import Match
 from trunkline.scenario.resolved import Resolved
 
@@ -130,6 +131,12 @@ class Rows:
                 packet = _Packet(index, name, base, source, destination, flow.agent)
                 paths = forwards.get(path, NO_PATH) if path is not None else NO_PATH
                 self.flow_rows.append(self.row(packet, paths))
+        kind = self.scenario.signalling.kind
+        protocols = [*([] if kind == "none" else [kind]), *ospf.names(self.scenario)]
+        for name in protocols:
+            index = len(self.flow_rows) // 2
+            row = self.row(_Packet(index, name, name, "", "", name), NO_PATH)
+            self.flow_rows += [row, row]
 
     def row(self, packet: _Packet | None, paths: frozenset[str]) -> int:
         """Index of the row for a kind of packet, added if it is new."""

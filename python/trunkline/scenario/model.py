@@ -46,6 +46,7 @@ from trunkline.scenario.probe import Probe
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.queue import Queue
 from trunkline.scenario.recovery import Failure, Protection, Rerouting
+from trunkline.scenario.routing import Routing
 from trunkline.scenario.signalling import Event, Requests, Signalling
 from trunkline.scenario.sla import Sla
 from trunkline.scenario.te import LinkTe, Te
@@ -285,6 +286,7 @@ class Sections(Element):
     requests: dict[Name, Requests] = Field(
         default={}, description="Random requests for paths, by name."
     )
+    routing: Routing = Field(default=Routing(), description="How routers route.")
     probes: tuple[Probe, ...] = Field(default=(), description="What to record over time.")
     slas: dict[Name, Sla] = Field(
         default={}, description="Service level agreements by name, judged after the run."

@@ -51,7 +51,7 @@ impl Tables {
         }
         let nhlfe = entry.unwrap_or(NONE);
         let config = Ftn { node, fec, nhlfe, dscps: dscps.to_vec() };
-        super::bind(&mut row[usize::from(fec)], &config, &mut self.by_dscp);
+        super::bind(&mut row[usize::from(fec)], &config, &mut self.by_dscp, |_| nhlfe);
     }
 
     /// Bytes that have entered a path since the counters started.

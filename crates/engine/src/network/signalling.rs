@@ -3,7 +3,7 @@
 use super::recovery::Detection;
 use super::{Agent, Network};
 use serde::{Deserialize, Serialize};
-use trunkline_control::rsvp;
+use trunkline_control::{ospf, rsvp};
 
 /// Protocols between nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -11,6 +11,9 @@ use trunkline_control::rsvp;
 pub struct Signalling {
     /// How nodes notice that a link to them failed.
     pub detection: Detection,
+    /// OSPF.
+    #[serde(default)]
+    pub ospf: Option<ospf::Config>,
     /// RSVP-TE.
     #[serde(default)]
     pub rsvp: Option<rsvp::Config>,
@@ -19,7 +22,32 @@ pub struct Signalling {
 /// Whether signalling holds together.
 pub(crate) fn check(network: &Network) -> Result<(), String> {
     let Some(signalling) = &network.signalling else { return Ok(()) };
+    signalling.ospf.as_ref().map_or(Ok(()), |its| check_ospf(its, network))?;
     signalling.rsvp.as_ref().map_or(Ok(()), |its| check_rsvp(its, network))
+}
+
+fn check_ospf(its: &ospf::Config, network: &Network) -> Result<(), String> {
+    let fail = |why: &str| Err(format!("signalling: {why}"));
+    inside("flow", its.flow, network.flows.len())?;
+    if !matches!(network.flows[its.flow as usize].agent, Agent::Control(_)) {
+        return fail("the flow of OSPF is one of messages");
+    }
+    if its.fib_update_ns.len() != network.nodes.len() {
+        return fail("fib_update_ns has an entry for each node");
+    }
+    if its.resend_ns == 0 || its.hello_ns == Some(0) {
+        return fail("intervals of OSPF must be above 0");
+    }
+    if its.hello_ns.is_some_and(|hello| hello >= its.dead_ns) {
+        return fail("dead_ns must be above hello_ns");
+    }
+    if network.recovery.rerouting.is_some() {
+        return fail("OSPF and rerouting exclude each other");
+    }
+    if network.links.iter().any(|link| link.metric > 65_535) {
+        return fail("a metric of OSPF is 16 bits");
+    }
+    Ok(())
 }
 
 fn inside(what: &str, index: u32, count: usize) -> Result<(), String> {

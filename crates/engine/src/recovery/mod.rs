@@ -128,6 +128,12 @@ impl Recovery {
         self.routes.as_ref().map_or_else(|| Routes::default().table(), Routes::table)
     }
 
+    /// A row for what a router did in routing.
+    pub fn mark(&mut self, at: Time, moment: Moment, node: u32, link: Option<u32>) {
+        let row = timeline::Row { at, moment, protection: None, link, node: Some(node) };
+        self.timeline.rows.push(row);
+    }
+
     /// Why a packet that fits no port of this link is lost.
     pub fn cause_at(&self, link: u32) -> Cause {
         match &self.lines[link as usize] {

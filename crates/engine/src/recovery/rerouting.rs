@@ -11,7 +11,7 @@ use super::{notice, routes, Moment};
 use crate::network::recovery::Rerouting;
 use crate::network::Network;
 use crate::observer::Observer;
-use crate::route::{Edge, Fib, UNREACHABLE};
+use crate::route::{Edge, Fib};
 use crate::simulation::Simulation;
 use std::collections::{BTreeMap, BTreeSet};
 use trunkline_units::{Time, NEVER};
@@ -141,7 +141,8 @@ impl<O: Observer> Simulation<O> {
                 metric: (!down.contains(&index)).then_some(line.metric),
             };
             let edges: Vec<Edge> = (0..).zip(lines).map(edge).collect();
-            let fib = Fib::new(self.node_names.len(), &edges, &routing.ends);
+            let fib =
+                Fib::new(self.node_names.len(), &edges, &routing.ends, self.fib.is_multipath());
             (down, fib)
         });
         let changed = self.fib.adopt(node, &fib);
@@ -152,7 +153,7 @@ impl<O: Observer> Simulation<O> {
                     protection: None,
                     node,
                     destination: Some(routing.ends[column as usize]),
-                    link: (next < UNREACHABLE).then_some(next),
+                    link: self.fib.links(next).first().copied(),
                 }));
             }
             self.recovery.timeline.rows.push(Row {

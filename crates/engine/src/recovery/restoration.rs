@@ -78,7 +78,7 @@ impl<O: Observer> Simulation<O> {
             metric: line.is_up().then_some(line.metric),
         };
         let edges: Vec<Edge> = self.recovery.lines.iter().map(edge).collect();
-        let fib = Fib::new(self.node_names.len(), &edges, &[to]);
+        let fib = Fib::new(self.node_names.len(), &edges, &[to], false);
         let (mut node, mut route) = (from, Vec::new());
         loop {
             match fib.next(node, 0) {

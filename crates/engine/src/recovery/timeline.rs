@@ -29,10 +29,16 @@ pub enum Moment {
     Reverted,
     /// A router installed routes that differ from those before.
     Rerouted,
+    /// A router originated an LSA.
+    Originated,
+    /// A router got to know a newer LSA.
+    Learnt,
+    /// A router computed its routes.
+    Computed,
 }
 
 /// Names of the moments in the timeline table, by number.
-pub const MOMENTS: [&str; 11] = [
+pub const MOMENTS: [&str; 14] = [
     "failed",
     "detected",
     "notified",
@@ -44,6 +50,9 @@ pub const MOMENTS: [&str; 11] = [
     "repair-notified",
     "reverted",
     "rerouted",
+    "lsa-originated",
+    "lsa-learnt",
+    "spf",
 ];
 
 /// One row.
@@ -86,6 +95,7 @@ mod tests {
         assert_eq!(MOMENTS[Moment::Failed as usize], "failed");
         assert_eq!(MOMENTS[Moment::NoPath as usize], "no-path");
         assert_eq!(MOMENTS[Moment::Rerouted as usize], "rerouted");
-        assert_eq!(MOMENTS.len(), Moment::Rerouted as usize + 1);
+        assert_eq!(MOMENTS[Moment::Computed as usize], "spf");
+        assert_eq!(MOMENTS.len(), Moment::Computed as usize + 1);
     }
 }

@@ -121,7 +121,7 @@ impl Way {
                 (_, LOCAL) => return links,
                 (Some(path), _) => links.extend(&path.links),
                 (None, UNREACHABLE) => return Vec::new(),
-                (None, link) => links.push(link),
+                (None, next) => links.extend(fib.links(next).first()),
             }
             node = links.last().map_or(node, |link| network.links[*link as usize].to);
         }

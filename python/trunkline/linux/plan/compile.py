@@ -90,6 +90,8 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
     seed = data["run"]["seed"] if seed is None else seed
     script = Script.of(len(data["nodes"]), ground)
     _refuse(script, data)
+    if data.get("signalling"):
+        raise UnsupportedError(script.reasons)
     rehearsal = rehearse(data, seed)
     sent = traffic(script, data, rehearsal)
     _enough(script, data, sent)
@@ -151,6 +153,20 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
 
 
 def _refuse(script: Script, data: Network) -> None:
+    if data.get("signalling"):
+        script.refuse(
+            "routers of the kernel have no routing protocol of their own; nearest: rerouting, "
+            "whose routes are put in at the simulator's times",
+            "routing",
+            "ospf",
+        )
+    if data.get("routing", {}).get("ecmp"):
+        script.refuse(
+            "Linux hashes with a seed that is new at each start, so that flows take other paths "
+            "each time; nearest: no ecmp",
+            "routing",
+            "ecmp",
+        )
     if len(data["links"]) > MOST_LINKS:
         script.refuse(
             f"{len(data['links'])} links; there are addresses for {MOST_LINKS}; "

@@ -46,6 +46,7 @@ __all__ = [
     "Protection",
     "Queue",
     "Recovery",
+    "Routing",
     "Run",
     "Scheduler",
     "Signalling",
@@ -216,6 +217,7 @@ class Nhlfe(TypedDict):
     pop: bool
     push: list[int]
     ttl: Literal["uniform", "pipe"]
+    entropy: NotRequired[bool]
     push_diffserv: NotRequired[list[int | None]]
     pop_diffserv: NotRequired[int | None]
     zero_tc: NotRequired[bool]
@@ -263,6 +265,12 @@ Probe = TypedDict(
 """Something to record in steps of time."""
 
 
+class Routing(TypedDict):
+    """How routers route."""
+
+    ecmp: NotRequired[Literal["flow", "label", "entropy"] | None]
+
+
 class Run(TypedDict):
     """Length and seed of the run."""
 
@@ -290,5 +298,6 @@ class Network(TypedDict):
     diffserv: NotRequired[list[DiffServ]]
     probes: list[Probe]
     recovery: NotRequired[Recovery]
+    routing: NotRequired[Routing]
     signalling: NotRequired[Signalling | None]
     run: Run

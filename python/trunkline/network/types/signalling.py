@@ -4,7 +4,7 @@ from typing import Literal, NotRequired, TypedDict
 
 from trunkline.network.types.recovery import Detection
 
-__all__ = ["Rsvp", "Signalling"]
+__all__ = ["Ospf", "Rsvp", "Signalling"]
 
 
 class Hop(TypedDict):
@@ -123,8 +123,44 @@ class Rsvp(TypedDict):
     requests: NotRequired[list[Requests]]
 
 
+class Backoff(TypedDict):
+    """Exponential back-off of computations."""
+
+    kind: Literal["backoff"]
+    initial_ns: int
+    second_ns: int
+    maximum_ns: int
+
+
+class Rfc8405(TypedDict):
+    """Delay of computations by RFC 8405."""
+
+    kind: Literal["rfc8405"]
+    initial_ns: int
+    short_ns: int
+    long_ns: int
+    learn_ns: int
+    hold_down_ns: int
+
+
+class Ospf(TypedDict):
+    """OSPF in all nodes, in one area."""
+
+    flow: int
+    processing_ns: int
+    resend_ns: int
+    lsa_interval_ns: int
+    hello_ns: int | None
+    dead_ns: int
+    spf: Backoff | Rfc8405
+    compute_ns: int
+    fib_update_ns: list[int]
+    multipath: bool
+
+
 class Signalling(TypedDict):
     """Protocols between nodes."""
 
     detection: Detection
+    ospf: NotRequired[Ospf | None]
     rsvp: NotRequired[Rsvp | None]

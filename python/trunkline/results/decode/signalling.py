@@ -12,7 +12,6 @@ from trunkline.results.decode.columns import (
     floats,
     ints,
     mask,
-    names,
     names_of,
     rate,
     ratio,
@@ -143,12 +142,23 @@ def _table(paths: dict[str, _Path], processes: set[str]) -> dict[str, Column]:
     }
 
 
+def _kinds(network: Network) -> dict[int, tuple[str, ...]]:
+    """Names of the messages of each flow."""
+    its = network.get("signalling")
+    if its is None:
+        return {}
+    pairs = ((its.get("ospf"), _core.OSPF_KINDS), (its.get("rsvp"), _core.RSVP_KINDS))
+    return {config["flow"]: kinds for config, kinds in pairs if config is not None}
+
+
 def control(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
     """One row a link, protocol and kind of message."""
+    kinds = _kinds(network)
+    pairs = zip(rows["flow"], rows["kind"], strict=True)
     return {
         "link": names_of(network, "links", rows["link"]),
         "protocol": names_of(network, "flows", rows["flow"]),
-        "message": names(_core.RSVP_KINDS, rows["kind"]),
+        "message": Column([kinds[flow][kind] for flow, kind in pairs]),
         "messages": rows.column("messages"),
         "bytes": rows.column("bytes"),
         "throughput_bit_s": rate(rows["bytes"], measured_s),

@@ -14,6 +14,7 @@ from trunkline.scenario.port import Port
 from trunkline.scenario.probe import Probe
 from trunkline.scenario.recovery import Failure, Protection, Rerouting
 from trunkline.scenario.resolved.backed import Backed
+from trunkline.scenario.routing import Routing
 from trunkline.scenario.schedule import Schedule
 from trunkline.scenario.shares import Class
 from trunkline.scenario.signalling import Event, Signalling
@@ -221,6 +222,7 @@ class Resolved:
     rerouting: Rerouting | None
     signalling: Signalling
     events: tuple[Event, ...]
+    routing: Routing
     probes: tuple[Probe, ...]
     slas: dict[str, Sla]
     run: Run
@@ -261,6 +263,7 @@ class Resolved:
             written.rerouting,
             written.signalling,
             written.events,
+            written.routing,
             written.probes,
             dict(written.slas),
             written.run,

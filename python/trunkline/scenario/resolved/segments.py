@@ -20,7 +20,7 @@ from trunkline.scenario.resolved.resolved import Resolved, Sid
 if TYPE_CHECKING:
     from trunkline.te.topology import Topology
 
-__all__ = ["active", "followed", "segments"]
+__all__ = ["active", "followed", "next_arcs", "segments"]
 
 WITHOUT = ("route", "to", "through", "labels", "php", "explicit_null", "bandwidth")
 """Keys that have no meaning beside `segments`."""
@@ -122,14 +122,24 @@ def active(scenario: Resolved, name: str, hop: int) -> list[Sid]:
     return left
 
 
+def next_arcs(scenario: Resolved, graph: "Topology", here: str, end: str) -> list[str]:
+    """Arcs from a node on the shortest paths to another, in the order of routing."""
+    away = te.spf.distances_to(graph, graph.igp, graph.node[end])
+    return [scenario.arcs[arc].name for arc in _equal(graph, away, graph.node[here])]
+
+
+def _equal(graph: "Topology", away: list[float], here: int) -> list[int]:
+    fits = [
+        arc
+        for arc in graph.leaving[here]
+        if graph.igp[arc] + away[int(graph.head[arc])] == away[here]
+    ]
+    return sorted(fits, key=lambda arc: (int(graph.head[arc]), arc))
+
+
 def _shortest(graph: "Topology", away: list[float], here: int, end: int) -> list[int]:
     way: list[int] = []
     while here != end:
-        fits = [
-            arc
-            for arc in graph.leaving[here]
-            if graph.igp[arc] + away[int(graph.head[arc])] == away[here]
-        ]
-        way.append(min(fits, key=lambda arc: (int(graph.head[arc]), arc)))
+        way.append(_equal(graph, away, here)[0])
         here = int(graph.head[way[-1]])
     return way

@@ -1,0 +1,57 @@
+//! OSPF in the compiled network.
+
+use serde::{Deserialize, Serialize};
+
+/// OSPF in all nodes, in one area.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Flow that its messages are counted under.
+    pub flow: u32,
+    /// Time a node takes to handle and pass on an update [ns].
+    pub processing_ns: u64,
+    /// `RxmtInterval`: an update that is not acknowledged is sent again after it [ns, > 0].
+    pub resend_ns: u64,
+    /// `MinLSInterval`: a node originates its LSA again after it at the earliest [ns].
+    pub lsa_interval_ns: u64,
+    /// Interval of hellos [ns]; none = none are sent.
+    pub hello_ns: Option<u64>,
+    /// `RouterDeadInterval` [ns, > `hello_ns`].
+    pub dead_ns: u64,
+    /// From a change of the database to the computation of routes.
+    pub spf: SpfDelay,
+    /// Time that the computation takes [ns].
+    pub compute_ns: u64,
+    /// From the end of the computation to the routes' use, by node [ns].
+    pub fib_update_ns: Vec<u64>,
+    /// All next hops of equal cost are used.
+    pub multipath: bool,
+}
+
+/// How the computation of routes is delayed when changes come one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SpfDelay {
+    /// Exponential back-off, as in most routers.
+    Backoff {
+        /// From the first change to the computation [ns].
+        initial_ns: u64,
+        /// From one computation to the next; doubled each time [ns].
+        second_ns: u64,
+        /// The longest such interval; twice as long without a change, and it starts anew [ns].
+        maximum_ns: u64,
+    },
+    /// RFC 8405 section 3.
+    Rfc8405 {
+        /// `INITIAL_SPF_DELAY` [ns].
+        initial_ns: u64,
+        /// `SHORT_SPF_DELAY` [ns].
+        short_ns: u64,
+        /// `LONG_SPF_DELAY` [ns].
+        long_ns: u64,
+        /// `TIME_TO_LEARN_INTERVAL` [ns].
+        learn_ns: u64,
+        /// `HOLDDOWN_INTERVAL` [ns].
+        hold_down_ns: u64,
+    },
+}

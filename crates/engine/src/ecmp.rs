@@ -1,0 +1,77 @@
+//! Equal-cost multipath: which of several next hops a packet takes.
+//!
+//! Source: RFC 2992 section 2 (hash-threshold: the hash space is cut into equal regions, one a next
+//! hop, in their order); RFC 6790 (entropy labels), RFC 6391 section 1 (why a flow stays on one path).
+//! Differs: what stands for the 5-tuple is the number of the flow, its direction, and of transfers
+//! the connection. Each router has a salt of its own, so that the choices of two are independent.
+//! Absent: weights, and hashes that depend on load.
+
+use crate::flow_queue;
+use crate::network::{Ecmp, Network};
+use trunkline_packet::label::{ENTROPY_INDICATOR, FIRST_FREE, LAST};
+use trunkline_packet::{Packet, StackEntry};
+use trunkline_units::Stream;
+
+/// How the routers of a network choose; without ECMP there is nothing to choose.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chooser {
+    mode: Option<Ecmp>,
+    salts: Vec<u64>,
+}
+
+impl Chooser {
+    pub fn new(network: &Network, seed: u64) -> Self {
+        let mode = network.routing.ecmp;
+        let salt = |node: &crate::network::Node| {
+            Stream::new(seed, &format!("nodes[{}]", node.name), "ecmp").bits()
+        };
+        let salts = mode.iter().flat_map(|_| network.nodes.iter().map(salt)).collect();
+        Self { mode, salts }
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.mode.is_some()
+    }
+
+    /// Which of `ways` next hops a packet takes at `node`, from 0.
+    #[cold]
+    pub fn choose(&self, node: u32, packet: &Packet, ways: usize) -> usize {
+        let salt = self.salts.get(node as usize).copied().unwrap_or(0);
+        // Hash-threshold: the region that the hash is in.
+        ((u128::from(mix(self.key(packet) ^ salt)) * ways as u128) >> 64) as usize
+    }
+
+    /// What a router hashes of a packet.
+    fn key(&self, packet: &Packet) -> u64 {
+        if packet.labels.is_empty() || self.mode == Some(Ecmp::Flow) {
+            return flow_key(packet);
+        }
+        // RFC 6790 section 4.3: labels below 16 are no keys; behind an indicator the entropy label
+        // is one, and need be the only one.
+        let labels = || packet.labels.iter().map(StackEntry::label);
+        if let Some(entropy) = labels().skip_while(|&label| label != ENTROPY_INDICATOR).nth(1) {
+            return mix(u64::from(entropy));
+        }
+        labels()
+            .filter(|&label| label >= FIRST_FREE)
+            .fold(1, |key, label| mix(key ^ u64::from(label)))
+    }
+}
+
+/// What tells the flows of IP packets apart.
+fn flow_key(packet: &Packet) -> u64 {
+    let flow = 2 * u64::from(packet.flow) + u64::from(packet.is_reverse());
+    packet.connection().map_or(mix(flow), |connection| mix(mix(flow) ^ u64::from(connection)))
+}
+
+/// The entropy label that an ingress gives a packet: of its flow alone, never a reserved label
+/// (RFC 6790 section 4.2).
+pub(crate) fn entropy_label(packet: &Packet) -> u32 {
+    let space = u64::from(LAST - FIRST_FREE + 1);
+    FIRST_FREE + (mix(flow_key(packet) ^ 0x6790) % space) as u32
+}
+
+/// Moves the key away from 0, which the other function leaves as it is.
+fn mix(key: u64) -> u64 {
+    flow_queue::mix(key.wrapping_add(0x9e37_79b9_7f4a_7c15))
+}

@@ -1,0 +1,112 @@
+"""Checks of routing: what equal-cost paths go with, and room for entropy labels."""
+
+from trunkline.scenario.check.paths import MAX_STACK
+from trunkline.scenario.diagnostic import Path
+from trunkline.scenario.problems import Problems
+from trunkline.scenario.recovery import Hello
+from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.routing import Ospf, Rfc8405
+from trunkline.scenario.units import format_time
+
+__all__ = ["check"]
+
+ENTROPY_LABELS = 2
+LARGEST_METRIC = 65_535
+"""A metric has 16 bits in a router-LSA (RFC 2328 section A.4.2)."""
+
+
+def check(scenario: Resolved, problems: Problems) -> None:
+    """Checks what a scenario asks of routing.
+
+    Parameters
+    ----------
+    scenario : Resolved
+        What is checked.
+    problems : Problems
+        Gets what is wrong or doubtful.
+    """
+    if scenario.routing.ospf is not None:
+        _ospf(scenario, scenario.routing.ospf, problems)
+    ecmp = scenario.routing.ecmp
+    if ecmp is None:
+        return
+    for name, its in scenario.written.protections.items():
+        if its.kind == "ti-lfa":
+            problems.add(
+                "relation",
+                ("protections", name, "kind"),
+                "ti-lfa repairs one path: with `ecmp` packets take several",
+                related=((("routing", "ecmp"), "asked for here"),),
+            )
+    if ecmp != "entropy":
+        return
+    for name in scenario.segmented:
+        if name not in scenario.routes:
+            continue
+        deepest = max(each.labels for each in scenario.routes[name].crossings) + ENTROPY_LABELS
+        if deepest > MAX_STACK:
+            problems.add(
+                "stack",
+                ("paths", name, "segments"),
+                f"packets of path {name} would carry {deepest} labels with the two of entropy",
+                allowed=f"at most {MAX_STACK}",
+            )
+
+
+def _ospf(scenario: Resolved, ospf: Ospf, problems: Problems) -> None:
+    at: Path = ("routing", "ospf")
+    if scenario.rerouting is not None:
+        message = "`rerouting` and `routing: ospf` both follow failures: one of them"
+        problems.add("relation", ("rerouting",), message, at_key=True)
+    if len(scenario.nodes) < 2:
+        problems.add("relation", at, "OSPF needs two nodes", at_key=True)
+    if "ospf" in scenario.flows:
+        message = "ospf is the name of the flow of OSPF's messages"
+        problems.add("relation", ("flows", "ospf"), message, at_key=True)
+    other = scenario.signalling
+    if other.kind != "none" and other.detection != ospf.detection:
+        message = "OSPF and signalling notice a failure by the same means: their detections differ"
+        problems.add("relation", (*at, "detection"), message, at_key=True)
+    for node in ospf.fib_updates:
+        if node not in scenario.nodes:
+            problems.unknown((*at, "fib_updates", node), "node", node, scenario.nodes)
+    for arc in scenario.arcs:
+        if arc.options.metric > LARGEST_METRIC and not arc.backward:
+            problems.add(
+                "relation",
+                ("links", arc.link, "metric"),
+                f"the metric of {arc.name} does not fit OSPF",
+                given=str(arc.options.metric),
+                allowed=f"up to {LARGEST_METRIC}",
+            )
+    _timers(ospf, at, problems)
+
+
+def _timers(ospf: Ospf, at: Path, problems: Problems) -> None:
+    """Times that must be below others."""
+    pairs: list[tuple[tuple[str, ...], int, tuple[str, ...], int]] = []
+    if ospf.hello:
+        # Two hellos must fit, or every second of them is a failure.
+        pairs.append((("twice hello",), 2 * ospf.hello, ("dead",), ospf.silence))
+    elif ospf.dead is not None:
+        message = "dead does nothing: no hellos are sent"
+        problems.add("relation", (*at, "dead"), message, at_key=True)
+    spf = ospf.spf
+    if isinstance(spf, Rfc8405):
+        pairs.append((("spf", "initial"), spf.initial, ("spf", "short"), spf.short))
+        pairs.append((("spf", "short"), spf.short, ("spf", "long"), spf.long))
+        pairs.append((("spf", "learn"), spf.learn, ("spf", "hold_down"), spf.hold_down))
+    else:
+        pairs.append((("spf", "second"), spf.second, ("spf", "maximum"), spf.maximum))
+    if isinstance(ospf.detection, Hello):
+        its = ospf.detection
+        pairs.append((("interval",), its.interval, ("detection", "timeout"), its.silence))
+    for small, least, large, value in pairs:
+        if value < least:
+            problems.add(
+                "relation",
+                (*at, *large),
+                f"{large[-1]} must not be below {small[-1]}",
+                given=format_time(value),
+                allowed=f"{format_time(least)} or more",
+            )

@@ -1,0 +1,128 @@
+"""Routing as written: how routers find routes, and whether equal-cost paths share the traffic."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field
+
+from trunkline.scenario.base import Element
+from trunkline.scenario.fields import PositiveTime, Short, Time, Word
+from trunkline.scenario.recovery import Detection, LossOfSignal
+
+__all__ = ["Backoff", "Ospf", "Rfc8405", "Routing"]
+
+Compiled = dict[str, Any]
+MS = 1_000_000
+S = 1_000_000_000
+_NOTHING: dict[str, Any] = {"type": "null"}
+
+
+class Backoff(Element):
+    """Exponential back-off: computations of routes are ever longer apart."""
+
+    kind: Literal["backoff"]
+    initial: Time = Field(default=50 * MS, description="From the first change to the computation.")
+    second: PositiveTime = Field(
+        default=200 * MS, description="From that to the next computation; doubled each time."
+    )
+    maximum: PositiveTime = Field(
+        default=5 * S,
+        description="Longest interval; after twice as long without a change it starts anew.",
+    )
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {
+            "kind": self.kind,
+            "initial_ns": self.initial,
+            "second_ns": self.second,
+            "maximum_ns": self.maximum,
+        }
+
+
+class Rfc8405(Element):
+    """The delay of RFC 8405: initial, then short, then long."""
+
+    kind: Literal["rfc8405"]
+    initial: Time = Field(default=50 * MS, description="From the first change (QUIET).")
+    short: Time = Field(default=200 * MS, description="From a change in SHORT_WAIT.")
+    long: Time = Field(default=5 * S, description="From a change in LONG_WAIT.")
+    learn: PositiveTime = Field(
+        default=500 * MS, description="From the first change to LONG_WAIT (TIME_TO_LEARN)."
+    )
+    hold_down: PositiveTime = Field(
+        default=10 * S, description="Without a change, until it is QUIET again."
+    )
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {
+            "kind": self.kind,
+            "initial_ns": self.initial,
+            "short_ns": self.short,
+            "long_ns": self.long,
+            "learn_ns": self.learn,
+            "hold_down_ns": self.hold_down,
+        }
+
+
+class Ospf(Element):
+    """OSPF (RFC 2328) in all nodes, in one area; its messages are packets of class CS6."""
+
+    detection: Detection = Field(
+        default=LossOfSignal(kind="loss-of-signal"),
+        description="How a router notices that a link failed, besides hellos.",
+    )
+    hello: Time = Field(default=10 * S, description="Interval of hellos; 0 s: none are sent.")
+    dead: PositiveTime | None = Field(
+        default=None,
+        description="Silence after which a neighbour is lost (RouterDeadInterval); absent: four "
+        "intervals of hellos.",
+    )
+    processing: Time = Field(
+        default=0, description="Time a router takes to handle and pass on an update."
+    )
+    resend: PositiveTime = Field(
+        default=5 * S,
+        description="An update that is not acknowledged is sent again after it (RxmtInterval).",
+    )
+    lsa_interval: Time = Field(
+        default=5 * S,
+        description="Shortest time between two LSAs of one router (MinLSInterval).",
+    )
+    spf: Annotated[Backoff | Rfc8405, Discriminator("kind")] = Field(
+        default=Backoff(kind="backoff"),
+        description="From a change of the database to the computation of routes.",
+    )
+    compute: Time = Field(default=0, description="Time that the computation takes.")
+    fib_update: Time = Field(
+        default=0, description="From the end of the computation to the use of the routes."
+    )
+    fib_updates: dict[Word, Time] = Field(
+        default={}, description="The same of routers that differ, by name."
+    )
+
+    @property
+    def silence(self) -> int:
+        """Silence after which a neighbour is lost [ns]."""
+        return self.hello * 4 if self.dead is None else self.dead
+
+
+def _empty(value: Any) -> Any:
+    return {} if value is None else value
+
+
+class Routing(Element):
+    """How routers route; absent: one next hop for each destination, the same all the time."""
+
+    ecmp: Literal["flow", "label", "entropy"] | None = Field(
+        default=None,
+        description="Equal-cost paths share the traffic; what a router hashes to choose one: the "
+        "flow, behind labels too; the label stack of a labelled packet; that with entropy labels "
+        "(RFC 6790), which the head of a path with segments puts on. Absent: the next hop listed "
+        "first in `nodes` takes all.",
+    )
+    ospf: Annotated[Ospf, Short(_empty, _NOTHING)] | None = Field(
+        default=None,
+        description="Routes follow failures by OSPF, message by message; absent: they stay, or "
+        "follow `rerouting`.",
+    )
