@@ -98,3 +98,28 @@ fn fletcher(octets: &[u8], at: usize) -> [u8; 2] {
     let or_255 = |value: i64| if value == 0 { 255 } else { value as u8 };
     [or_255(x), or_255(y)]
 }
+
+#[cfg(test)]
+mod rfc2328 {
+    use super::*;
+    use crate::ospf::Adjacent;
+    use std::sync::Arc;
+
+    /// Section 12.1.7 and ISO 8473: over all of an LSA but its age both sums are 0 modulo 255.
+    #[test]
+    fn s12_1_7_both_sums_over_an_lsa_are_zero() {
+        for neighbours in 0..6u32 {
+            let link = |to| Adjacent { line: 3 * to, to: to + 40, metric: 1000 + u64::from(to) };
+            let links = Arc::new((0..neighbours).map(link).collect());
+            let octets = lsa(&Lsa { origin: 7, sequence: 900 + neighbours, links });
+            let (mut first, mut second) = (0u64, 0u64);
+            for octet in &octets[2..] {
+                first = (first + u64::from(*octet)) % 255;
+                second = (second + first) % 255;
+            }
+            assert_eq!((first, second), (0, 0));
+            // Section A.4.2: header 20, 4 and a link of 12 for each neighbour and the node itself.
+            assert_eq!(octets.len(), 24 + 12 * (neighbours as usize + 1));
+        }
+    }
+}
