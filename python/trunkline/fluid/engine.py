@@ -87,6 +87,8 @@ def notes(network: Mapping[str, Any]) -> tuple[str, ...]:
     said = []
     if (network.get("recovery") or {}).get("failures"):
         said.append("failures are left out: the figures are those without any")
+    if (network.get("routing") or {}).get("ecmp"):
+        said.append("equal-cost paths are not shared: the next hop listed first takes all")
     conditioners = network.get("conditioners", ())
     profiles = [profile for each in conditioners for profile in each["profiles"]]
     if any(action["drop"] for profile in profiles for action in profile["actions"]):
