@@ -13,6 +13,7 @@ use crate::classifier::Classifier;
 use crate::conditioner::Conditioner;
 use crate::control::Control;
 use crate::counters::{Delay, Drops, Totals};
+use crate::dual_queue::DualQueue;
 use crate::flow_queue::FlowQueues;
 use crate::histogram::Pool;
 use crate::link::{FarEnd, Fifo, Link, Port};
@@ -34,7 +35,7 @@ use crate::transfers::Workloads;
 use std::collections::BTreeMap;
 use trunkline_agent::{tcp, udp};
 use trunkline_packet::{flag, Arena, Ecn};
-use trunkline_port::aqm::{Aqm, DropTail};
+use trunkline_port::aqm::{Aqm, AqmConfig, DropTail, DualPi2, DualPi2Config};
 use trunkline_port::sched::{Sched, SchedulerConfig};
 use trunkline_units::{Serializer, Span, Stream, Time, NEVER};
 
@@ -209,7 +210,11 @@ impl AgentArrays {
             Agent::Tcp(config) => {
                 self.with_sack |= config.uses_sack();
                 exact = config.congestion.needs_exact_echo();
-                let ecn = if config.ecn { Ecn::Ect0 } else { Ecn::NotCapable };
+                let ecn = match config.ecn {
+                    true if config.congestion.counts_marks() => Ecn::Ect1,
+                    true => Ecn::Ect0,
+                    false => Ecn::NotCapable,
+                };
                 let agents = if flow.transfers.is_some() {
                     self.workloads += 1;
                     Agents::Transfers(self.workloads - 1)
@@ -413,6 +418,9 @@ fn build_class(
     element: &str,
     flows: &[crate::network::Flow],
 ) -> Result<ClassQueue, Failure> {
+    if let AqmConfig::Dualpi2(config) = &class.queue.aqm {
+        return build_dual(class, config, rate, seed, element);
+    }
     let Some(config) = &class.queue.flows else {
         return Ok(ClassQueue::new(build_gate(class, rate, seed, element)?, None));
     };
@@ -433,6 +441,21 @@ fn build_class(
     let queues = FlowQueues::new(config, &class.queue.aqm, gates, random.bits(), flows);
     let tail = Aqm::DropTail(DropTail);
     Ok(ClassQueue::new(Gate::new(limit, tail, random), Some(queues)))
+}
+
+fn build_dual(
+    class: &Class,
+    config: &DualPi2Config,
+    rate: u64,
+    seed: u64,
+    element: &str,
+) -> Result<ClassQueue, Failure> {
+    let path = format!("{element}.classes[{}]", class.name);
+    let aqm = DualPi2::new(config, rate)
+        .map_err(|bad| invalid(format!("{path}.aqm.{}: {}", bad.key, bad.why)))?;
+    let stream = |purpose| Stream::new(seed, &path, purpose);
+    let gate = Gate::new(limit_of(class), Aqm::DropTail(DropTail), stream("limit"));
+    Ok(ClassQueue::dual(gate, DualQueue::new(aqm, stream("aqm"))))
 }
 
 fn limit_of(class: &Class) -> Limit {

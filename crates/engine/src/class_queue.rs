@@ -1,6 +1,7 @@
 //! A class of a port: its queue, or its queues by flow, and its counters.
 
 use crate::area::Area;
+use crate::dual_queue::DualQueue;
 use crate::flow_queue::FlowQueues;
 use crate::queue::{Gate, Offer, QueueCounters, Waiting};
 use crate::ring::Ring;
@@ -15,6 +16,8 @@ enum Store {
     One { queue: Ring<Waiting>, bytes: u64 },
     /// In a queue for each flow.
     Flows(Box<FlowQueues>),
+    /// In two, by the ECN field.
+    Dual(Box<DualQueue>),
 }
 
 /// One class.
@@ -39,6 +42,12 @@ impl ClassQueue {
         Self { store, gate, counters: QueueCounters::default(), area: Area::default() }
     }
 
+    /// An empty class whose packets wait in two queues behind the `gate`.
+    #[must_use]
+    pub fn dual(gate: Gate, queues: DualQueue) -> Self {
+        Self { store: Store::Dual(Box::new(queues)), ..Self::new(gate, None) }
+    }
+
     /// Brings the integral of waiting packets up to `now`.
     pub fn close_area(&mut self, now: Time) {
         self.area.add(self.held().packets, now);
@@ -49,6 +58,7 @@ impl ClassQueue {
         match &self.store {
             Store::One { queue, .. } => Box::new(queue.iter()),
             Store::Flows(flows) => Box::new(flows.iter()),
+            Store::Dual(queues) => Box::new(queues.iter()),
         }
     }
 
@@ -65,6 +75,7 @@ impl ClassQueue {
         match &self.store {
             Store::One { queue, bytes } => Backlog { packets: queue.len(), bytes: *bytes },
             Store::Flows(flows) => flows.held(),
+            Store::Dual(queues) => queues.held(),
         }
     }
 
@@ -92,6 +103,7 @@ impl ClassQueue {
         match &mut self.store {
             Store::One { queue, .. } => queue.front().map(|waiting| waiting.bytes),
             Store::Flows(flows) => flows.head(),
+            Store::Dual(queues) => queues.head(),
         }
     }
 
@@ -107,6 +119,7 @@ impl ClassQueue {
         match &mut self.store {
             Store::One { .. } => 0,
             Store::Flows(flows) => flows.queue_of(packet),
+            Store::Dual(_) => DualQueue::side_of(packet),
         }
     }
 
@@ -136,6 +149,7 @@ impl ClassQueue {
                 self.gate.on_enqueue(waiting.bytes, waiting.precedence);
             }
             Store::Flows(flows) => flows.push(flow, waiting),
+            Store::Dual(queues) => queues.push(flow, waiting),
         }
     }
 
@@ -165,6 +179,7 @@ impl ClassQueue {
                 (waiting, release(&mut self.gate, &waiting, now, left))
             }),
             Store::Flows(flows) => flows.take(now),
+            Store::Dual(queues) => queues.take(now),
         };
         let Some((waiting, offer)) = taken else {
             unreachable!("a scheduler chooses among classes that have a packet")
@@ -206,6 +221,7 @@ impl ClassQueue {
                 waiting
             }
             Store::Flows(flows) => flows.lose_next(now)?,
+            Store::Dual(queues) => queues.lose_next(now)?,
         };
         self.counters.wait(now - waiting.since);
         self.counters.started += 1;

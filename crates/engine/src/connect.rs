@@ -204,7 +204,8 @@ impl<O: Observer> Simulation<O> {
     /// The receiver's FIN acknowledges what its other acknowledgements did not.
     fn finish_by(&mut self, packet: &Packet, flow: u32, plan: &FlowPlan, agent: u32) {
         let ece = packet.flags & flag::ECE != 0;
-        let ack = Ack { ack: packet.ack, echo: packet.echo, ece, sack: Default::default() };
+        let ace = packet.flags >> flag::ACE_SHIFT & 7;
+        let ack = Ack { ack: packet.ack, echo: packet.echo, ece, ace, sack: Default::default() };
         let random = &mut self.streams[plan.stream as usize];
         self.senders[agent as usize].on_ack(&ack, self.now, random);
         self.pump(flow, plan, agent);

@@ -129,16 +129,31 @@ impl<O: Observer> Simulation<O> {
         ack.dscp = plan.dscp;
         ack.ttl = plan.ttl;
         if plan.all_capable {
-            ack.set_ecn(plan.ecn);
+            self.tell_marks(plan, &mut ack);
         }
         ack
+    }
+
+    /// What the receiver of a control that answers to the share of marks tells.
+    #[cold]
+    fn tell_marks(&self, plan: &FlowPlan, ack: &mut Packet) {
+        ack.set_ecn(plan.ecn);
+        if let Agents::Tcp(agent) = plan.agents {
+            if let Some(marks) = self.receivers[agent as usize].marks() {
+                ack.flags |= marks << flag::ACE_SHIFT;
+            }
+        }
     }
 
     #[inline]
     fn send_ack(&mut self, node: u32, id: PacketId, agent: u32) {
         if self.arena.keeps_sack() {
-            let blocks = self.receivers[agent as usize].sack_blocks();
+            let receiver = &self.receivers[agent as usize];
+            let blocks = receiver.sack_blocks();
             self.arena.set_sack(id, blocks);
+            if blocks[0][1] != 0 {
+                self.arena[id].ip_bytes += receiver.option_bytes(&blocks);
+            }
         }
         self.observer.record(self.now, Event::Sent { node }, id, &self.arena);
         self.originate(node, id);
@@ -153,6 +168,7 @@ impl<O: Observer> Simulation<O> {
             ack: packet.ack,
             echo: packet.echo,
             ece: packet.flags & flag::ECE != 0,
+            ace: packet.flags >> flag::ACE_SHIFT & 7,
             sack: self.arena.sack(id),
         };
         self.arena.remove(id);

@@ -17,6 +17,7 @@ mod control;
 mod counters;
 mod delay_columns;
 mod delivery;
+mod dual_queue;
 mod echo;
 mod ecmp;
 mod flow_queue;

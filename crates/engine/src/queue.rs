@@ -127,7 +127,7 @@ pub enum Offer {
 impl Offer {
     /// RFC 3168 section 5: what can be marked is marked, the rest is dropped.
     #[inline(always)]
-    fn of(verdict: Verdict, can_mark: bool) -> Self {
+    pub fn of(verdict: Verdict, can_mark: bool) -> Self {
         match verdict {
             Verdict::Pass => Self::Queued { mark: false },
             Verdict::Mark => Self::Queued { mark: can_mark },

@@ -105,7 +105,9 @@ fn check_tcp(config: &TcpConfig) -> Result<(), String> {
 /// What a control of congestion needs of its connection.
 fn check_congestion(config: &TcpConfig) -> Result<(), String> {
     let kind = &config.congestion;
-    unless(config.ecn || !kind.needs_exact_echo(), "congestion dctcp needs ecn")?;
+    unless(config.ecn || !kind.needs_exact_echo(), "congestion dctcp and prague need ecn")?;
+    unless(!kind.counts_marks() || !config.linux, "congestion prague needs the stack of the RFCs")?;
+    unless(!kind.counts_marks() || config.pacing, "congestion prague needs pacing")?;
     unless(!kind.steers() || config.pacing, "congestion bbr needs pacing")?;
     unless(!kind.steers() || config.uses_sack(), "congestion bbr needs variant sack")
 }

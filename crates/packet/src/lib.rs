@@ -59,6 +59,9 @@ pub mod flag {
     pub const CWR: u8 = 8;
     /// TCP Push: an application's write ends here (RFC 9293 section 3.9.1).
     pub const PUSH: u8 = 16;
+    /// Of an acknowledgement, the place of the counter of marks, which has the three bits of ECE, CWR
+    /// and AE (ACE, RFC 9768 section 3.2): those of ECE, CWR and PSH here.
+    pub const ACE_SHIFT: u32 = 2;
     /// Its connection opens by a handshake and closes by FIN.
     pub const SETUP: u8 = 32;
     /// Of those, one without data, which opens or closes the connection.

@@ -15,7 +15,7 @@ from trunkline.scenario.fields import (
     Whole,
 )
 from trunkline.scenario.limit import Limit, LimitField
-from trunkline.scenario.timed import Cobalt, Codel, Compiled, MeanPacket, Pie
+from trunkline.scenario.timed import Cobalt, Codel, Compiled, DualPi2, MeanPacket, Pie
 from trunkline.scenario.units import BYTES, PACKETS
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Compiled",
     "Curve",
     "DropTail",
+    "DualPi2",
     "Gred",
     "Mred",
     "Pie",
@@ -321,11 +322,12 @@ Aqm = Annotated[
         | Gred
         | Codel
         | Pie
+        | DualPi2
         | Cobalt
         | Blue
         | Step,
         Discriminator("kind"),
     ],
-    Short(_named, {"enum": ["drop-tail", "codel", "pie", "cobalt"]}),
+    Short(_named, {"enum": ["drop-tail", "codel", "pie", "dualpi2", "cobalt"]}),
 ]
 """Any AQM; `aqm: codel` is short for `aqm: {kind: codel}`."""

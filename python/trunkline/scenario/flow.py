@@ -93,7 +93,7 @@ class TcpOptions(FlowOptions):
     variant: Literal["tahoe", "reno", "new-reno", "sack"] = Field(
         default="new-reno", description="Loss recovery: how the sender finds and repairs a loss."
     )
-    congestion: Literal["reno", "cubic", "bbr", "dctcp", "vegas", "westwood"] = Field(
+    congestion: Literal["reno", "cubic", "bbr", "dctcp", "prague", "vegas", "westwood"] = Field(
         default="reno",
         description="Congestion control: how the window grows, and what a loss leaves of it.",
     )
@@ -104,7 +104,8 @@ class TcpOptions(FlowOptions):
     )
     pacing: Switch | None = Field(
         default=None,
-        description="Segments go one pause after the other. Absent: with congestion bbr only.",
+        description="Segments go one pause after the other. Absent: with congestion bbr and "
+        "prague only.",
     )
     impatient: Switch = Field(
         default=False,
@@ -178,6 +179,10 @@ class TcpOptions(FlowOptions):
         description="Each burst of segments waits a uniform random time below this.",
     )
     ecn: Switch = Field(default=False, description="Explicit congestion notification (RFC 3168).")
+    accurate_ecn: Switch = Field(
+        default=False,
+        description="The receiver counts marks (AccECN, RFC 9768); congestion prague needs it.",
+    )
 
 
 LINUX_TCP = TcpOptions(
@@ -287,7 +292,7 @@ class Tcp(TcpOptions):
     @property
     def paced(self) -> bool:
         """Whether segments go one pause after the other."""
-        return self.congestion == "bbr" if self.pacing is None else self.pacing
+        return self.congestion in ("bbr", "prague") if self.pacing is None else self.pacing
 
     @property
     def largest_packet(self) -> int:

@@ -8,7 +8,7 @@ from trunkline.scenario.base import Element
 from trunkline.scenario.fields import PositiveTime, Quantity, Rate
 from trunkline.scenario.units import BYTES
 
-__all__ = ["LARGEST_FRAME", "Cobalt", "Codel", "Compiled", "MeanPacket", "Pie"]
+__all__ = ["LARGEST_FRAME", "Cobalt", "Codel", "Compiled", "DualPi2", "MeanPacket", "Pie"]
 
 LARGEST_FRAME = 1514
 """Largest packet with Ethernet's header, as CAKE counts [B]."""
@@ -83,6 +83,47 @@ class Pie(Element):
             "alpha": self.alpha,
             "beta": self.beta,
             "burst_ns": self.burst,
+            "mtu_bytes": self.mtu,
+        }
+
+
+class DualPi2(Element):
+    """DualPI2 (RFC 9332): two queues, for scalable senders (ECT(1)) and for the rest, one AQM."""
+
+    kind: Literal["dualpi2"]
+    target: PositiveTime = Field(default=15_000_000, description="Time in the queue it steers to.")
+    tupdate: PositiveTime = Field(
+        default=16_000_000, description="Time between two updates of the probability."
+    )
+    alpha: Gain = Field(default=0.16, description="Weight of the wait's distance from the target.")
+    beta: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] = Field(
+        default=3.2, description="Weight of the wait's change."
+    )
+    coupling: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] = Field(
+        default=2.0,
+        description="How much more often the one queue marks than the root of the other's drops.",
+    )
+    step: PositiveTime = Field(
+        default=1_000_000, description="Wait above which the low-latency queue marks everything."
+    )
+    protection: Annotated[float, Field(ge=0, le=0.99, allow_inf_nan=False)] = Field(
+        default=0.1, description="Share of the classic queue while both wait."
+    )
+    mtu: MeanPacket = Field(
+        default=1514, description=_MTU + "below two of them the step alone signals."
+    )
+
+    def compiled(self) -> Compiled:
+        """Its parameters as the engine reads them."""
+        return {
+            "kind": self.kind,
+            "target_ns": self.target,
+            "tupdate_ns": self.tupdate,
+            "alpha": self.alpha,
+            "beta": self.beta,
+            "coupling": self.coupling,
+            "step_ns": self.step,
+            "protection": self.protection,
             "mtu_bytes": self.mtu,
         }
 

@@ -24,8 +24,8 @@ mod sender;
 
 pub use config::{DelayedAck, TcpConfig, Variant};
 pub use congestion::{
-    BbrConfig, CongestionConfig, CubicConfig, DctcpConfig, RenoConfig, SlowStart, VegasConfig,
-    WestwoodConfig,
+    BbrConfig, CongestionConfig, CubicConfig, DctcpConfig, PragueConfig, RenoConfig, SlowStart,
+    VegasConfig, WestwoodConfig,
 };
 pub use handshake::{Bare, Handshake, Opened};
 pub use receiver::Receiver;
@@ -58,6 +58,8 @@ pub struct Ack {
     pub echo: Time,
     /// ECN-Echo (RFC 3168 section 6.1).
     pub ece: bool,
+    /// Marks that the receiver has counted, modulo 8 (ACE, RFC 9768 section 3.2.1), where it counts.
+    pub ace: u8,
     /// SACK blocks `[start, end)`; `[0, 0)` is none.
     pub sack: SackBlocks,
 }

@@ -1,10 +1,11 @@
 //! TCP receiver: cumulative and selective acknowledgements, delayed acknowledgements, ECN echo.
 //!
 //! Source: RFC 5681 section 4.2 (when to acknowledge), RFC 2018 section 4 (SACK blocks), RFC 3168
-//! section 6.1.3 (ECN-Echo), RFC 8257 section 3.2 (ECN-Echo of each change, for `dctcp`), RFC 7323 section 4.3 (which time stamp is echoed).
+//! section 6.1.3 (ECN-Echo), RFC 8257 section 3.2 (ECN-Echo of each change, for `dctcp`), RFC 7323 section 4.3 (which time stamp is echoed), RFC 2883 section 4 (D-SACK, with Linux's stack).
 //! Differs: a delayed acknowledgement is due a fixed time after the first segment it covers, where
-//! BSD waits for the next beat of a common timer. Absent: D-SACK (RFC 2883); reneging.
+//! BSD waits for the next beat of a common timer. Absent: reneging.
 
+use super::congestion::prague::FIRST_COUNT;
 use super::linux::answer::Answer;
 use super::linux::buffer::Buffer;
 use super::{AckFields, TcpConfig};
@@ -20,6 +21,7 @@ const RECENT: usize = 8;
 struct Linux {
     buffer: Buffer,
     answer: Answer,
+    duplicate: Option<u32>, // came twice just now
 }
 
 /// Receiving end of a TCP connection.
@@ -37,7 +39,8 @@ pub struct Receiver {
     echo: Time,
     ece: bool,
     ecn: bool,
-    exact: bool, // ECN-Echo tells whether the segment acknowledged was marked
+    exact: bool,       // ECN-Echo tells whether the segment acknowledged was marked
+    count: Option<u8>, // of marks, modulo 8, which are told in its place
     owed: Option<AckFields>,
     sack: bool,
     recent_len: u8,
@@ -64,7 +67,7 @@ impl Receiver {
             linux: config.linux.then(|| {
                 let buffer =
                     Buffer::new(config.first_window(), config.window_packets, config.mss_bytes);
-                Box::new(Linux { buffer, answer: Answer::new(timeout) })
+                Box::new(Linux { buffer, answer: Answer::new(timeout), duplicate: None })
             }),
             timer: NEVER,
             timeout,
@@ -72,6 +75,7 @@ impl Receiver {
             ece: false,
             ecn: config.ecn,
             exact: config.congestion.needs_exact_echo(),
+            count: config.congestion.counts_marks().then_some(FIRST_COUNT),
             owed: None,
             sack: config.uses_sack(),
             recent_len: 0,
@@ -94,8 +98,8 @@ impl Receiver {
         cwr: bool,
         now: Time,
     ) -> bool {
-        if self.exact && ce != self.ece {
-            self.change(ce, now);
+        if self.exact {
+            self.see(ce, now);
         }
         // RFC 7323 section 4.3 (2): the echo is of the segment that will move the acknowledgement,
         // so a delayed one reports the oldest segment it covers.
@@ -125,9 +129,17 @@ impl Receiver {
         true
     }
 
-    /// RFC 8257 section 3.2: what waits is acknowledged with the state that it saw.
+    /// RFC 8257 section 3.2: what waits is acknowledged with the state that it saw. RFC 9768 section
+    /// 3.2.1: marks are counted.
     #[cold]
-    fn change(&mut self, ce: bool, now: Time) {
+    fn see(&mut self, ce: bool, now: Time) {
+        if let Some(count) = self.count.as_mut() {
+            *count = (*count + u8::from(ce)) & 7;
+            return;
+        }
+        if ce == self.ece {
+            return;
+        }
         if self.unacked > 0 {
             self.owed = Some(self.ack(now));
         }
@@ -165,9 +177,11 @@ impl Receiver {
         sent_at: Time,
         now: Time,
     ) -> bool {
-        let Linux { buffer, answer } = linux;
+        let Linux { buffer, answer, duplicate } = linux;
         self.high = buffer.high;
         let expected = seq == self.next;
+        let again = seq < self.next || (seq < self.high && self.above.contains(seq));
+        *duplicate = (again && self.sack).then_some(seq);
         if seq < self.next {
             answer.hurry();
         } else if expected {
@@ -262,6 +276,12 @@ impl Receiver {
         self.next > 0 || self.recent_len > 0 || self.last_ack > 0
     }
 
+    /// Marks counted, modulo 8, where they are (ACE, RFC 9768 section 3.2.1).
+    #[must_use]
+    pub fn marks(&self) -> Option<u8> {
+        self.count
+    }
+
     /// Whether all of a finite transfer has come.
     #[must_use]
     pub fn is_complete(&self) -> bool {
@@ -298,7 +318,25 @@ impl Receiver {
     #[inline]
     #[must_use]
     pub fn sack_blocks(&self) -> SackBlocks {
+        if let Some(linux) = &self.linux {
+            if let Some(seq) = linux.duplicate {
+                return [[seq, seq + 1], self.recent[0], self.recent[1]]; // RFC 2883 section 4
+            }
+        }
         [self.recent[0], self.recent[1], self.recent[2]]
+    }
+
+    /// Bytes that these blocks add to an acknowledgement: two NOPs, kind and length, and 8 a block (RFC
+    /// 2018 section 3). The RFC stack's `ack_bytes` is all that an acknowledgement has, as in ns-2.
+    #[inline]
+    #[must_use]
+    pub fn option_bytes(&self, blocks: &SackBlocks) -> u16 {
+        let count = blocks.iter().filter(|block| block[1] != 0).count() as u16;
+        if count == 0 || self.linux.is_none() {
+            0
+        } else {
+            4 + 8 * count
+        }
     }
 
     /// Application bytes delivered in order, each once [B].

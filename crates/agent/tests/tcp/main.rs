@@ -6,6 +6,7 @@ mod linux;
 mod ns2;
 mod pipe;
 mod rfc2018;
+mod rfc2883;
 mod rfc3042;
 mod rfc3168;
 mod rfc3465;

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use trunkline_units::Stream;
 
 /// A configuration of each kind, as the compiled network writes it.
-const CONFIGS: [&str; 13] = [
+const CONFIGS: [&str; 14] = [
     r#"{"kind":"drop-tail"}"#,
     r#"{"kind":"precedence-drop-tail","limits_packets":[20,10],"counted":"own"}"#,
     r#"{"kind":"red","min_th":5.0,"max_th":15.0,"max_p":0.1,"w_q":0.1,"gentle":true,"unit":"packets","mean_packet_bytes":500,"spacing":"uniform"}"#,
@@ -20,6 +20,7 @@ const CONFIGS: [&str; 13] = [
     r#"{"kind":"cobalt","target_ns":5000000,"interval_ns":100000000,"mtu_time_ns":1000000}"#,
     r#"{"kind":"blue","threshold":10,"unit":"packets","increment":0.02,"decrement":0.002,"freeze_ns":10000000}"#,
     r#"{"kind":"step","threshold":3000,"unit":"bytes"}"#,
+    r#"{"kind":"dualpi2","target_ns":15000000,"tupdate_ns":16000000,"alpha":0.16,"beta":3.2,"coupling":2.0,"step_ns":1000000,"protection":0.1,"mtu_bytes":1500}"#,
 ];
 
 fn configs() -> impl Iterator<Item = AqmConfig> {
@@ -42,6 +43,7 @@ fn index(config: &AqmConfig) -> usize {
         AqmConfig::Cobalt(_) => 10,
         AqmConfig::Blue(_) => 11,
         AqmConfig::Step(_) => 12,
+        AqmConfig::Dualpi2(_) => 13,
     }
 }
 

@@ -16,6 +16,7 @@ mod codel;
 mod conform;
 mod curve;
 mod droptail;
+mod dualpi2;
 mod gred;
 mod linux;
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub use cobalt::{Cobalt, CobaltConfig};
 pub use codel::{Arithmetic, Codel, CodelConfig};
 pub use curve::Curve;
 pub use droptail::{DropTail, DropTailConfig};
+pub use dualpi2::{DualPi2, DualPi2Config, Leaving, Side as DualSide};
 pub use gred::{Gred, GredConfig, GredDp};
 pub use linux::{LinuxAge, TcRed};
 pub use pie::{Pie, PieConfig};
@@ -224,6 +226,8 @@ aqms! {
     Codel(Codel, CodelConfig),
     /// PIE.
     Pie(Pie, PieConfig),
+    /// Two queues with one AQM between them.
+    Dualpi2(DualPi2, DualPi2Config),
     /// COBALT.
     Cobalt(Cobalt, CobaltConfig),
     /// BLUE.

@@ -19,6 +19,7 @@ NEAREST: Final = {
     "rio-d": "gred",
     "blue": "pie",
     "cobalt": "codel, or scheduler: cake",
+    "dualpi2": "codel with ce_threshold; the kernel has it from 6.17 on",
     "step": "codel with ce_threshold",
     "precedence-drop-tail": "gred, or a class with a limit for each precedence",
 }

@@ -199,6 +199,14 @@ def _tcp(
             flow["name"],
             "header",
         )
+    if agent.get("congestion", {}).get("kind") == "prague":
+        script.refuse(
+            f"{name}: Linux 6.1 has neither prague nor accurate ECN, which a kernel of the L4S "
+            "team has; nearest: dctcp",
+            "flows",
+            flow["name"],
+            "congestion",
+        )
     slow_start = agent.get("congestion", {}).get("slow_start", "hystart")
     if slow_start != "hystart":
         script.refuse(

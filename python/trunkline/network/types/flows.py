@@ -38,6 +38,12 @@ class Dctcp(TypedDict):
     kind: Literal["dctcp"]
 
 
+class Prague(TypedDict):
+    """Keys of the congestion control ``prague``."""
+
+    kind: Literal["prague"]
+
+
 class Vegas(TypedDict):
     """Keys of the congestion control ``vegas``."""
 
@@ -50,7 +56,7 @@ class Westwood(TypedDict):
     kind: Literal["westwood"]
 
 
-Congestion = Reno | Cubic | Bbr | Dctcp | Vegas | Westwood
+Congestion = Reno | Cubic | Bbr | Dctcp | Prague | Vegas | Westwood
 
 
 class Tcp(TypedDict):

@@ -155,8 +155,22 @@ class Pie(TypedDict):
     mtu_bytes: int
 
 
+class DualPi2(TypedDict):
+    """Keys of ``dualpi2``."""
+
+    kind: Literal["dualpi2"]
+    target_ns: int
+    tupdate_ns: int
+    alpha: float
+    beta: float
+    coupling: float
+    step_ns: int
+    protection: float
+    mtu_bytes: int
+
+
 _ByAverage = DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred | Blue | Step
-Aqm = _ByAverage | Codel | Pie | Cobalt
+Aqm = _ByAverage | Codel | Pie | DualPi2 | Cobalt
 
 
 class Flows(TypedDict):

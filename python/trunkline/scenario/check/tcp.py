@@ -58,6 +58,9 @@ def _unread(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
     if flow.congestion != "cubic":
         why = f"slow_start means nothing to congestion {flow.congestion}"
         yield ("slow_start",), why, "congestion: cubic"
+    if flow.congestion != "prague":
+        why = f"accurate_ecn means nothing to congestion {flow.congestion}"
+        yield ("accurate_ecn",), why, "congestion: prague"
     if flow.congestion == "bbr":
         for key in ("initial_ssthresh", "count_segments"):
             yield (key,), f"{key} means nothing to congestion bbr", "congestion other than bbr"
@@ -65,10 +68,13 @@ def _unread(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
 
 def _lacks(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
     """Each thing that the flow lacks and its congestion control needs: key, why, what has it."""
-    if flow.congestion == "dctcp" and not flow.ecn:
-        yield ("congestion",), "dctcp answers to marks, and the flow has no ecn", "with ecn: true"
+    if flow.congestion in ("dctcp", "prague") and not flow.ecn:
+        why = f"{flow.congestion} answers to marks, and the flow has no ecn"
+        yield ("congestion",), why, "with ecn: true"
     if flow.congestion == "bbr" and not flow.paced:
         yield ("pacing",), "bbr sends at a pace that it sets itself", "pacing: true, or absent"
+    if flow.congestion == "prague":
+        yield from _lacks_of_prague(flow)
     if flow.congestion == "bbr" and flow.variant != "sack":
         why = "bbr counts what each acknowledgement delivers, which SACK tells"
         yield ("congestion",), why, "with variant: sack"
@@ -77,6 +83,21 @@ def _lacks(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
     if flow.congestion == "vegas" and flow.stack == "rfc" and not flow.timestamps:
         why = "vegas times every acknowledgement, and the flow times one segment per window"
         yield ("congestion",), why, "with timestamps: true"
+
+
+def _lacks_of_prague(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    if not flow.accurate_ecn:
+        why = "prague counts marks, which accurate ECN tells (RFC 9768)"
+        yield ("congestion",), why, "with accurate_ecn: true"
+    if flow.stack != "rfc":
+        why = "prague is not in Linux 6.1, whose stack this is"
+        yield ("congestion",), why, "with stack: rfc"
+    if not flow.paced:
+        yield (
+            ("pacing",),
+            "prague sends at a pace (RFC 9331 section 4.4)",
+            "pacing: true, or absent",
+        )
 
 
 def _lacks_of_slow_start(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:

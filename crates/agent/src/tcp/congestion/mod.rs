@@ -12,6 +12,7 @@ mod bbr;
 mod cubic;
 mod dctcp;
 mod hystart;
+pub(in crate::tcp) mod prague;
 mod reno;
 mod vegas;
 mod westwood;
@@ -20,6 +21,7 @@ mod window;
 pub use bbr::BbrConfig;
 pub use cubic::{CubicConfig, SlowStart};
 pub use dctcp::DctcpConfig;
+pub use prague::PragueConfig;
 pub use reno::RenoConfig;
 pub use vegas::VegasConfig;
 pub use westwood::WestwoodConfig;
@@ -65,6 +67,10 @@ pub(super) struct Steered {
 
 /// A control of congestion.
 pub(super) trait Congestion {
+    /// The receiver has counted so many marks, modulo 8 (accurate ECN). How many are new; none: it is not asked.
+    fn told(&mut self, _count: u8) -> Option<u32> {
+        None
+    }
     /// An acknowledgement of something new came; its round trip is known and the window not moved yet.
     fn measured(&mut self, _window: &mut Window, _view: &View) {}
     /// New data were acknowledged and nothing is being repaired: the window may open.
@@ -108,6 +114,11 @@ macro_rules! controls {
                         Self::$variant(Box::new(<$control>::new(config, tcp)))
                     }),+
                 }
+            }
+
+            /// See [`Congestion::told`].
+            pub(super) fn told(&mut self, count: u8) -> Option<u32> {
+                match self { $(Self::$variant(control) => control.told(count)),+ }
             }
 
             /// See [`Congestion::measured`].
@@ -169,6 +180,8 @@ controls! {
     Bbr(bbr::Bbr, BbrConfig),
     /// RFC 8257: a reduction in proportion to the share of marks.
     Dctcp(dctcp::Dctcp, DctcpConfig),
+    /// TCP Prague: DCTCP's answer with accurate ECN.
+    Prague(prague::Prague, PragueConfig),
     /// Brakmo and Peterson 1995: two to four segments in the queue.
     Vegas(vegas::Vegas, VegasConfig),
     /// Mascolo et al. 2001: a loss leaves what was delivered in a round trip.
@@ -190,7 +203,13 @@ impl CongestionConfig {
     /// Whether the receiver echoes each mark, and every packet may be marked (RFC 8257).
     #[must_use]
     pub fn needs_exact_echo(&self) -> bool {
-        matches!(self, Self::Dctcp(_))
+        matches!(self, Self::Dctcp(_) | Self::Prague(_))
+    }
+
+    /// Whether the receiver counts marks (RFC 9768), and packets are ECT(1) (RFC 9331).
+    #[must_use]
+    pub fn counts_marks(&self) -> bool {
+        matches!(self, Self::Prague(_))
     }
 
     /// Whether it sets window and pace itself, by samples of the rate.

@@ -78,6 +78,7 @@ impl Sender {
                 if !self.sack {
                     self.queue.held = 0;
                 }
+                self.rack.recovered();
                 if self.undo_recovery(ack) {
                     return true;
                 }
@@ -99,6 +100,7 @@ impl Sender {
         }
         self.count_duplicate(duplicate, news);
         self.find_losses(now, news);
+        self.undo_by_duplicates();
         if self.queue.lost == 0 {
             self.try_to_open(news.echo);
             return None;

@@ -1,13 +1,13 @@
 //! A sender as Linux 6.1 has it, Reno's window in the kernel's loss recovery.
 //!
 //! Source: RFC 5681, 6582 (NewReno), 6675 (SACK), 8985 (RACK and tail loss probes, with SACK), 5682
-//! (F-RTO), 6937 (proportional rate reduction), 3465 (growth by segments); `net/ipv4/tcp_input.c`,
+//! (F-RTO), 2883 (D-SACK), 6937 (proportional rate reduction), 3465 (growth by segments); `net/ipv4/tcp_input.c`,
 //! `tcp_output.c`, `tcp_recovery.c` and `tcp_timer.c` of Linux 6.1 for what they leave open.
 //! `queue.rs` holds what is outstanding; `alert.rs` decides what an acknowledgement means; `undo.rs`
 //! takes back needless reductions; `rack.rs`, `probe.rs`, `window.rs`, `output.rs` and `timer.rs` do
 //! what their names say; `offer.rs` is the receiver's window, `writer.rs` the application; `buffer.rs`
 //! and `answer.rs` are the receiver's.
-//! Absent: D-SACK, reneging, path MTU probes, a shrinking receiver's window, small
+//! Absent: reneging, path MTU probes, a shrinking receiver's window, small
 //! queues (TSQ) but for what they let the application write, SACKs held back, windows that shrink while
 //! the application is idle (RFC 7661).
 
@@ -80,6 +80,7 @@ struct News {
     set_timer: bool,
     echo: bool,
     lost_again: bool,
+    duplicate: bool, // something came twice (RFC 2883)
     delivered: u32,
     lost: u32,
 }
@@ -112,6 +113,7 @@ pub struct Sender {
     prior_cwnd: u32,
     undo: bool, // a reduction may be taken back
     undo_again: i64,
+    undo_from: u32,            // `una` when the reduction began
     again_since: Option<Time>, // first segment sent again in this recovery
     frto: bool,
     expiries: u32, // of the timer, without progress
@@ -169,6 +171,7 @@ impl Sender {
             prior_cwnd: 0,
             undo: false,
             undo_again: -1,
+            undo_from: 0,
             again_since: None,
             frto: false,
             expiries: 0,
@@ -252,7 +255,11 @@ impl Sender {
         if news.advanced {
             self.expiries = 0;
         }
+        news.duplicate = self.sack && self.take_duplicate(ack, prior_una);
         let held = self.take_blocks(ack, now, &mut news);
+        if outstanding == 0 && news.duplicate {
+            self.undo_by_duplicates();
+        }
         if outstanding > 0 {
             self.take_acknowledged(ack, prior_high, &held, now, &mut news);
             self.on_probe_answered(ack.ack, &news);

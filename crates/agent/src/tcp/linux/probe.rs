@@ -48,7 +48,8 @@ impl Sender {
     /// RFC 8985 section 7.4.
     pub(super) fn on_probe_answered(&mut self, ack: u32, news: &News) {
         let Some(end) = self.probe_end.filter(|end| ack >= *end) else { return };
-        if !self.probe_again {
+        // Probe and original arrived (RFC 8985 section 7.4.2).
+        if !self.probe_again || news.duplicate {
             self.probe_end = None;
         } else if ack > end {
             self.start_reduction(Cause::Loss);

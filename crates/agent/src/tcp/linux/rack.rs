@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 8985 sections 6.2 and 7.2 (with SACK only). The settling time is none in recovery and
 //! from the duplicate threshold on, a quarter of the least round trip otherwise, unless reordering
-//! was seen. Absent: its growth by D-SACK.
+//! was seen; a D-SACK makes it a quarter longer, once a round trip, until 16 recoveries have passed.
 
 use super::queue::Taken;
 use super::timer::{ticks, Estimator};
@@ -18,6 +18,10 @@ pub(super) struct Rack {
     seq: u32,
     rtt: u64, // of the segment delivered last [us]
     advanced: bool,
+    doubted: bool, // a D-SACK came
+    more: u64,     // quarters of a round trip beyond the first
+    until: u32,    // no more before this is acknowledged
+    kept: u32,     // recoveries for which they are kept
 }
 
 impl Rack {
@@ -44,6 +48,25 @@ impl Rack {
         }
     }
 
+    /// Something was sent again needlessly (RFC 8985 section 6.2 step 4).
+    pub(super) fn doubt(&mut self) {
+        self.doubted = true;
+    }
+
+    /// `una` is acknowledged, `next` is next to send.
+    fn lengthen(&mut self, una: u32, next: u32) {
+        if std::mem::take(&mut self.doubted) && una >= self.until {
+            (self.more, self.until, self.kept) = ((self.more + 1).min(254), next, 16);
+        } else if self.kept == 0 {
+            self.more = 0;
+        }
+    }
+
+    /// A recovery is over.
+    pub(super) fn recovered(&mut self) {
+        self.kept = self.kept.saturating_sub(1);
+    }
+
     pub(super) fn reconsider(&mut self) {
         self.advanced = true;
     }
@@ -60,7 +83,8 @@ impl Sender {
         if !self.reordering_seen && sure {
             return 0;
         }
-        (self.estimator.min_rtt / 4).min(self.estimator.srtt().unwrap_or(0))
+        let quarters = 1 + self.rack.more;
+        (self.estimator.min_rtt / 4 * quarters).min(self.estimator.srtt().unwrap_or(0))
     }
 
     /// Marks what was overtaken. True: the timer is set for what may yet be.
@@ -78,6 +102,7 @@ impl Sender {
 
     /// RFC 8985 section 6.2 step 5. Longest wait that is left [us].
     pub(super) fn lose_overtaken(&mut self, now: Time, news: &mut News) -> u64 {
+        self.rack.lengthen(self.una, self.next);
         let settle = self.settle();
         let latest = (self.rack.sent_at, self.rack.seq);
         let mut wait = 0;

@@ -2,7 +2,8 @@
 //!
 //! Source: RFC 5682 section 3.4 leaves the response open; Linux 6.1 restores window and threshold
 //! (`tcp_undo_cwnd_reduction`). Evidence is that nothing sent again is unaccounted for, or a time
-//! stamp from before the first segment sent again (RFC 3522, Eifel detection), or F-RTO's.
+//! stamp from before the first segment sent again (RFC 3522, Eifel detection), or F-RTO's; a D-SACK for
+//! each segment sent again (RFC 3708) accounts for it.
 
 use super::{Phase, Sender};
 use crate::tcp::Ack;
@@ -15,7 +16,30 @@ impl Sender {
         let probe = u32::from(self.probe_end.is_some() && self.probe_again);
         let out = i64::from(self.queue.again + probe);
         self.undo = true;
+        self.undo_from = self.una;
         self.undo_again = if out == 0 { -1 } else { out };
+    }
+
+    /// RFC 2883 section 4: whether the first block tells of a segment that came twice. Of those sent again
+    /// since the reduction it accounts for one (`tcp_check_dsack`).
+    pub(super) fn take_duplicate(&mut self, ack: &Ack, prior_una: u32) -> bool {
+        let [[start, end], second, _] = ack.sack;
+        let inside = second[1] != 0 && start >= second[0] && end <= second[1];
+        if end == 0 || !(start < ack.ack || inside) {
+            return false;
+        }
+        if self.undo && self.undo_again > 0 && end <= prior_una && end > self.undo_from {
+            self.undo_again = (self.undo_again - i64::from(end - start)).max(0);
+        }
+        self.rack.doubt();
+        true
+    }
+
+    /// All that was sent again came twice: nothing had been lost (`tcp_try_undo_dsack`).
+    pub(super) fn undo_by_duplicates(&mut self) {
+        if self.phase <= Phase::Disorder && self.undo && self.undo_again == 0 {
+            self.undo_reduction(false);
+        }
     }
 
     /// Whether what came was sent before anything was sent again.

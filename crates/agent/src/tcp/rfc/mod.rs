@@ -193,8 +193,22 @@ impl Sender {
             return; // older than one seen before (RFC 9293 section 3.10.7.4), or for nothing sent
         }
         if self.measures {
-            self.measure(ack, now);
+            return self.on_measured_ack(ack, now, random);
         }
+        self.take(ack, now, random);
+    }
+
+    /// The control sees the acknowledgement before it moves anything.
+    #[cold]
+    fn on_measured_ack(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
+        let ece = self.control.told(ack.ace).map_or(ack.ece, |marks| marks > 0);
+        let ack = Ack { ece, ..*ack };
+        self.measure(&ack, now);
+        self.take(&ack, now, random);
+    }
+
+    #[inline]
+    fn take(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
         if ack.ece && self.ecn {
             self.on_ecn_echo(ack.ack, now);
         }

@@ -1,0 +1,151 @@
+//! TCP Prague: DCTCP's answer to marks for the Internet, told of each mark by accurate ECN.
+//!
+//! Source: draft-briscoe-iccrg-prague-congestion-control sections 2.4 and 3, RFC 9331 section 4, and the Linux
+//! module of the L4S team (`tcp_prague`): the share of marks is averaged as DCTCP's; a window falls by half of it once a
+//! round trip, and grows by what was not marked in every state; after 500 round trips, one shorter than
+//! 25 ms grows as slowly as one of that. A loss halves. RFC 9768 section 3.2: marks are counted modulo 8.
+//! Differs: windows have fractions of segments, no integers of the kernel; the average is taken each round
+//! trip, not each 25 ms. Absent: the fall-back to a classic control where a bottleneck's marks look classic.
+
+use super::{Cause, Congestion, View, Window};
+use crate::tcp::TcpConfig;
+use serde::{Deserialize, Serialize};
+use trunkline_units::Span;
+
+/// Prague has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PragueConfig {}
+
+const GAIN: f64 = 1.0 / 16.0;
+/// Round trips before short ones are treated as longer, and as how long [ns].
+const ROUNDS: u32 = 500;
+const LEAST_TRIP: Span = 25_000_000;
+/// RFC 9768 section 3.2.1: both counters of marks begin at 5.
+pub(in crate::tcp) const FIRST_COUNT: u8 = 5;
+
+#[derive(Clone, Debug)]
+pub(in crate::tcp) struct Prague {
+    alpha: f64,
+    window_end: u32,
+    rounds: u32,
+    acked: u32, // of this window
+    marked: u32,
+    count: u8,  // of marks, as the receiver told last [0..8]
+    fresh: u32, // marks that the last acknowledgement told of
+}
+
+impl Prague {
+    pub(super) fn new(_config: &PragueConfig, _tcp: &TcpConfig) -> Self {
+        Self {
+            alpha: 1.0,
+            window_end: 0,
+            rounds: 0,
+            acked: 0,
+            marked: 0,
+            count: FIRST_COUNT,
+            fresh: 0,
+        }
+    }
+
+    fn update(&mut self) {
+        if self.acked > 0 {
+            let share = f64::from(self.marked) / f64::from(self.acked);
+            self.alpha += GAIN * (share.min(1.0) - self.alpha);
+        }
+        self.rounds += 1;
+        (self.acked, self.marked) = (0, 0);
+    }
+
+    /// By how much slower a short round trip grows.
+    fn slower(&self, srtt: Span) -> f64 {
+        if self.rounds <= ROUNDS || srtt >= LEAST_TRIP {
+            return 1.0;
+        }
+        let share = srtt as f64 / LEAST_TRIP as f64;
+        share * share
+    }
+}
+
+impl Congestion for Prague {
+    fn told(&mut self, count: u8) -> Option<u32> {
+        self.fresh = u32::from(count.wrapping_sub(self.count) & 7);
+        self.count = count;
+        Some(self.fresh)
+    }
+
+    fn measured(&mut self, window: &mut Window, view: &View) {
+        if view.una >= self.window_end {
+            self.update();
+            self.window_end = view.next;
+        }
+        self.acked += view.acked;
+        self.marked += self.fresh;
+        if window.cwnd >= window.ssthresh {
+            let clean = f64::from(view.acked.saturating_sub(self.fresh));
+            window.cwnd += clean / window.cwnd * self.slower(view.srtt);
+            window.cwnd = window.cwnd.min(f64::from(window.cap));
+        }
+    }
+
+    fn acknowledged(&mut self, window: &mut Window, view: &View) {
+        window.start_slowly(f64::from(view.acked));
+    }
+
+    fn reduced(&mut self, _window: &Window, size: f64, cause: Cause) -> f64 {
+        match cause {
+            Cause::Mark => size * (1.0 - self.alpha / 2.0),
+            Cause::Loss | Cause::Timeout => size / 2.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::Growth;
+
+    fn prague() -> Prague {
+        let fresh = (1.0, 0, 0, 0, 0, FIRST_COUNT, 0);
+        let (alpha, window_end, rounds, acked, marked, count, fresh) = fresh;
+        Prague { alpha, window_end, rounds, acked, marked, count, fresh }
+    }
+
+    fn window(cwnd: f64) -> Window {
+        Window { cwnd, ssthresh: 10.0, cap: 1000, credit: 0, growth: Growth::Acknowledgements }
+    }
+
+    /// RFC 9768 section 3.2.1: from 5; 7 is two more, then 2 is three more modulo 8.
+    #[test]
+    fn rfc9768_s3_2_1_marks_are_counted_modulo_eight() {
+        let mut its = prague();
+        assert_eq!([5, 7, 2].map(|count| its.told(count)), [Some(0), Some(2), Some(3)]);
+    }
+
+    /// Eight acknowledged of a window of 20, two of them marked: 6 / 20 = 0.3 more. Then a window of 10 with
+    /// 20 %: alpha = 1 - 1/16 + 0.2 / 16 = 0.95; a mark leaves 1 - 0.475 of 20.
+    #[test]
+    fn prague_s2_4_it_grows_by_what_was_not_marked_and_falls_by_half_the_share() {
+        let mut its = prague();
+        let mut open = window(20.0);
+        its.window_end = 10;
+        its.told(7);
+        its.measured(&mut open, &View { una: 8, next: 20, acked: 8, ..View::default() });
+        assert!((open.cwnd - 20.3).abs() < 1e-12);
+        its.told(7);
+        its.measured(&mut open, &View { una: 9, next: 20, acked: 2, ..View::default() });
+        its.measured(&mut open, &View { una: 10, next: 30, acked: 1, ..View::default() });
+        assert!((its.alpha - 0.95).abs() < 1e-12, "{}", its.alpha);
+        assert!((its.reduced(&open, 20.0, Cause::Mark) - 10.5).abs() < 1e-12);
+    }
+
+    /// After 500 round trips of 5 ms the window grows (5 / 25)^2 = 0.04 as fast.
+    #[test]
+    fn prague_s2_4_4_a_short_round_trip_grows_as_slowly_as_one_of_25_ms() {
+        let mut its = prague();
+        assert_eq!(its.slower(5_000_000), 1.0);
+        its.rounds = 501;
+        assert!((its.slower(5_000_000) - 0.04).abs() < 1e-12);
+        assert_eq!(its.slower(30_000_000), 1.0);
+    }
+}

@@ -1,0 +1,104 @@
+//! Two queues behind one limit: what is ECT(1) or CE waits apart from the rest (RFC 9332).
+//!
+//! Source: RFC 9331 section 5.1 (which packets are of the low-latency queue); `aqm::DualPi2` says which
+//! queue sends and what becomes of its head. Labels hide the ECN field: a labelled packet is classic.
+
+use crate::queue::{Offer, Waiting};
+use crate::ring::Ring;
+use trunkline_packet::{Ecn, Packet};
+use trunkline_port::aqm::{Backlog, DualPi2, DualSide, Leaving};
+use trunkline_units::{Stream, Time};
+
+/// The packets of a class with DualPI2.
+#[derive(Clone, Debug)]
+pub struct DualQueue {
+    queues: [Ring<Waiting>; 2],
+    bytes: u64,
+    aqm: DualPi2,
+    random: Stream,
+}
+
+impl DualQueue {
+    /// Empty queues.
+    #[must_use]
+    pub fn new(aqm: DualPi2, random: Stream) -> Self {
+        Self { queues: [Ring::new(8), Ring::new(8)], bytes: 0, aqm, random }
+    }
+
+    /// The queue that a packet joins.
+    #[must_use]
+    pub fn side_of(packet: &Packet) -> u16 {
+        let scalable = matches!(packet.ecn(), Ecn::Ect1 | Ecn::Ce) && packet.labels.depth() == 0;
+        if scalable {
+            DualSide::LowLatency as u16
+        } else {
+            DualSide::Classic as u16
+        }
+    }
+
+    /// What waits.
+    #[must_use]
+    pub fn held(&self) -> Backlog {
+        let packets = self.queues.iter().map(Ring::len).sum();
+        Backlog { packets, bytes: self.bytes }
+    }
+
+    /// Packets waiting, oldest first in each queue.
+    pub fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.queues.iter().flat_map(Ring::iter)
+    }
+
+    fn advance(&mut self, now: Time) {
+        let heads = [0, 1].map(|side: usize| self.queues[side].front().map(|head| head.since));
+        self.aqm.advance(now, heads);
+    }
+
+    fn next(&self) -> Option<DualSide> {
+        self.aqm.choose([0, 1].map(|side: usize| self.queues[side].front().map(|head| head.bytes)))
+    }
+
+    /// Bytes of the packet to be sent next.
+    #[must_use]
+    pub fn head(&self) -> Option<u32> {
+        self.queues[self.next()? as usize].front().map(|head| head.bytes)
+    }
+
+    /// Stores a packet.
+    pub fn push(&mut self, side: u16, waiting: Waiting) {
+        self.advance(waiting.since);
+        self.bytes += u64::from(waiting.bytes);
+        self.queues[usize::from(side)].push(waiting);
+    }
+
+    /// Takes the packet to be sent next, which is then sent, or dropped.
+    pub fn take(&mut self, now: Time) -> Option<(Waiting, Offer)> {
+        self.advance(now);
+        let side = self.next()?;
+        let (backlog, waiting) = (self.bytes, self.queues[side as usize].pop()?);
+        self.bytes -= u64::from(waiting.bytes);
+        let leaving = Leaving {
+            side,
+            wait: now - waiting.since,
+            behind: self.queues[side as usize].len(),
+            backlog,
+            can_mark: waiting.can_mark,
+        };
+        let offer = Offer::of(self.aqm.judge(&leaving, &mut self.random), waiting.can_mark);
+        if offer != Offer::Dropped(trunkline_packet::Cause::Early) {
+            let other = self.queues[1 - side as usize].len() > 0;
+            self.aqm.served(side, waiting.bytes, other);
+        }
+        if self.held().packets == 0 {
+            self.aqm.rest();
+        }
+        Some((waiting, offer))
+    }
+
+    /// Takes a packet that is lost with the link.
+    pub fn lose_next(&mut self, now: Time) -> Option<Waiting> {
+        self.advance(now);
+        let waiting = self.queues[self.next()? as usize].pop()?;
+        self.bytes -= u64::from(waiting.bytes);
+        Some(waiting)
+    }
+}

@@ -1,0 +1,301 @@
+//! DualPI2: two queues with one AQM between them, for scalable and for classic congestion controls.
+//!
+//! Source: RFC 9332, sections 2.5 and 4 and appendix A: every `tupdate` a base probability p' follows the
+//! longer of the two waits as PI2's; the classic queue drops or marks by its square, the low-latency queue
+//! marks by `coupling` times it, or for certain what waited longer than `step` with another behind it. From
+//! p' = 1/`coupling` on, both drop by the square (appendix A.1, overload). Which queue sends is decided by a
+//! credit, as in the Linux module of the L4S team (`sch_dualpi2`): the classic one has `protection` of the
+//! bytes while both wait. Below two packets of `mtu` nothing is signalled but by the step.
+//! Differs: signals are drawn, where appendix A.1 adds probabilities up; the step is not a ramp.
+//! Absent: time-shifted FIFO.
+
+use super::{Arrival, Invalid, Policy, Verdict};
+use serde::{Deserialize, Serialize};
+use trunkline_packet::Cause;
+use trunkline_units::{Span, Stream, Time, SECOND};
+
+/// Keys of `dualpi2`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DualPi2Config {
+    /// Time in the queue it steers to [ns, > 0].
+    pub target_ns: Span,
+    /// Time between two updates of the probability [ns, > 0].
+    pub tupdate_ns: Span,
+    /// Weight of the wait's distance from the target [Hz, > 0].
+    pub alpha: f64,
+    /// Weight of the wait's change [Hz, > 0].
+    pub beta: f64,
+    /// k: marks of the low-latency queue for the root of the classic one's [> 0].
+    pub coupling: f64,
+    /// Wait above which the low-latency queue marks [ns].
+    pub step_ns: Span,
+    /// Share of the classic queue while both wait [0..1].
+    pub protection: f64,
+    /// Largest packet on the wire [B, > 0].
+    pub mtu_bytes: u32,
+}
+
+/// One of the two queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// For what is Not-ECT or ECT(0).
+    Classic = 0,
+    /// For what is ECT(1) or CE.
+    LowLatency = 1,
+}
+
+/// A packet about to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaving {
+    /// Its queue.
+    pub side: Side,
+    /// How long it waited [ns].
+    pub wait: Span,
+    /// Packets that wait behind it in its queue.
+    pub behind: u32,
+    /// Bytes in both queues, its own included.
+    pub backlog: u64,
+    /// Whether it can be marked.
+    pub can_mark: bool,
+}
+
+/// Credit is kept in 1/1024 B.
+const UNIT: f64 = 1024.0;
+
+/// The AQM of two queues, and which of them sends.
+#[derive(Clone, Debug)]
+pub struct DualPi2 {
+    config: DualPi2Config,
+    /// p'.
+    base: f64,
+    wait_before: f64,
+    next_update: Time,
+    credit: i64, // above 0 the classic queue sends
+}
+
+impl DualPi2 {
+    /// A DualPI2; the port's rate plays no part.
+    ///
+    /// # Errors
+    /// The parameter that is out of range.
+    pub fn new(config: &DualPi2Config, _rate_bit_s: u64) -> Result<Self, Invalid> {
+        let above = |value: f64, key| {
+            Invalid::unless(value > 0.0 && value.is_finite(), key, || "must be above 0".into())
+        };
+        above(config.target_ns as f64, "target_ns")?;
+        above(config.tupdate_ns as f64, "tupdate_ns")?;
+        above(config.alpha, "alpha")?;
+        above(config.beta, "beta")?;
+        above(config.coupling, "coupling")?;
+        above(f64::from(config.mtu_bytes), "mtu_bytes")?;
+        Invalid::unless((0.0..1.0).contains(&config.protection), "protection", || {
+            "must be in 0..1".into()
+        })?;
+        let mut made = Self {
+            config: *config,
+            base: 0.0,
+            wait_before: 0.0,
+            next_update: config.tupdate_ns,
+            credit: 0,
+        };
+        made.rest();
+        Ok(made)
+    }
+
+    /// Makes the updates that were due by `now`; `heads` says since when each queue's head waits, which
+    /// nothing changed between two of them.
+    pub fn advance(&mut self, now: Time, heads: [Option<Time>; 2]) {
+        while self.next_update <= now {
+            let waits =
+                heads.into_iter().flatten().map(|since| self.next_update.saturating_sub(since));
+            let wait = waits.max().unwrap_or(0);
+            let rests = wait == 0 && self.wait_before == 0.0 && self.base == 0.0;
+            if rests && heads == [None; 2] {
+                let missed = (now - self.next_update) / self.config.tupdate_ns + 1;
+                self.next_update += missed * self.config.tupdate_ns;
+                return;
+            }
+            self.update(wait);
+            self.next_update += self.config.tupdate_ns;
+        }
+    }
+
+    /// RFC 9332 appendix A.1, `dualpi2_update`.
+    fn update(&mut self, wait: Span) {
+        let seconds = |ns: Span| ns as f64 / SECOND as f64;
+        let DualPi2Config { target_ns, alpha, beta, .. } = self.config;
+        let wait = seconds(wait);
+        let step = alpha * (wait - seconds(target_ns)) + beta * (wait - self.wait_before);
+        self.base = (self.base + step).clamp(0.0, 1.0);
+        self.wait_before = wait;
+    }
+
+    /// Which queue sends; bytes at the head of each.
+    #[must_use]
+    pub fn choose(&self, heads: [Option<u32>; 2]) -> Option<Side> {
+        match heads {
+            [None, None] => None,
+            [Some(_), None] => Some(Side::Classic),
+            [None, Some(_)] => Some(Side::LowLatency),
+            _ if self.credit > 0 => Some(Side::Classic),
+            _ => Some(Side::LowLatency),
+        }
+    }
+
+    /// Bytes of a queue are sent; `other` says whether the other one waits.
+    pub fn served(&mut self, side: Side, bytes: u32, other: bool) {
+        if other {
+            let share = self.config.protection;
+            let weight = match side {
+                Side::Classic => share - 1.0,
+                Side::LowLatency => share,
+            };
+            self.credit += (weight * f64::from(bytes) * UNIT) as i64;
+        }
+    }
+
+    /// Both queues are empty.
+    pub fn rest(&mut self) {
+        let DualPi2Config { protection, mtu_bytes, .. } = self.config;
+        self.credit = ((2.0 * protection - 1.0) * 2.0 * f64::from(mtu_bytes) * UNIT) as i64;
+    }
+
+    /// Judges a packet about to be sent.
+    pub fn judge(&self, packet: &Leaving, random: &mut Stream) -> Verdict {
+        let DualPi2Config { coupling, step_ns, mtu_bytes, .. } = self.config;
+        let light = packet.backlog < 2 * u64::from(mtu_bytes);
+        let base = if light { 0.0 } else { self.base };
+        let (square, coupled) = (base * base, coupling * base);
+        let classic = square > 0.0 && random.uniform() < square;
+        if packet.side == Side::Classic {
+            let overload = square >= (1.0 / (coupling * coupling)).min(1.0);
+            return match classic {
+                true if overload => Verdict::Refuse(Cause::Early),
+                true => Verdict::Signal(Cause::Early),
+                false => Verdict::Pass,
+            };
+        }
+        if coupled >= 1.0 {
+            return if classic { Verdict::Refuse(Cause::Early) } else { Verdict::Mark };
+        }
+        let late = packet.wait > step_ns && packet.behind > 0;
+        if late || (coupled > 0.0 && random.uniform() < coupled) {
+            Verdict::Mark
+        } else {
+            Verdict::Pass
+        }
+    }
+}
+
+/// Two queues are not one: the engine asks [`DualPi2::judge`].
+impl Policy for DualPi2 {
+    const AT_HEAD: bool = true;
+
+    fn on_arrival(&mut self, _arrival: &Arrival, _random: &mut Stream) -> Verdict {
+        Verdict::Pass
+    }
+}
+
+#[cfg(test)]
+mod rfc9332 {
+    use super::*;
+
+    const MS: Span = 1_000_000;
+    const PLAIN: DualPi2Config = DualPi2Config {
+        target_ns: 15 * MS,
+        tupdate_ns: 16 * MS,
+        alpha: 0.16,
+        beta: 3.2,
+        coupling: 2.0,
+        step_ns: MS,
+        protection: 0.1,
+        mtu_bytes: 1500,
+    };
+
+    fn plain() -> (DualPi2, Stream) {
+        (DualPi2::new(&PLAIN, 1).unwrap(), Stream::new(1, "dualpi2", "test"))
+    }
+
+    fn leaving(side: Side, wait: Span) -> Leaving {
+        Leaving { side, wait, behind: 5, backlog: 60_000, can_mark: side == Side::LowLatency }
+    }
+
+    /// Share of 20,000 packets that are signalled.
+    fn share(its: &DualPi2, packet: &Leaving, random: &mut Stream) -> f64 {
+        let signals = (0..20_000).filter(|_| its.judge(packet, random) != Verdict::Pass).count();
+        signals as f64 / 20_000.0
+    }
+
+    /// 30 ms from 0: 0.16 * 15 ms + 3.2 * 30 ms = 0.0984, then 0.16 * 15 ms = 0.0024 more each time.
+    #[test]
+    fn a1_the_base_probability_follows_the_wait() {
+        let (mut its, _) = plain();
+        let mut seen = vec![];
+        for _ in 0..5 {
+            its.update(30 * MS);
+            seen.push(its.base);
+        }
+        let by_hand = [0.0984, 0.1008, 0.1032, 0.1056, 0.108];
+        assert!(seen.iter().zip(by_hand).all(|(its, by)| (its - by).abs() < 1e-12), "{seen:?}");
+    }
+
+    /// The longer of the two waits counts: at 16 ms one head has waited since 1 ms, the other since 10.
+    #[test]
+    fn a1_the_longer_of_the_two_waits_counts() {
+        let (mut its, _) = plain();
+        its.advance(16 * MS, [Some(10 * MS), Some(MS)]);
+        let by_hand: f64 = 0.16 * 0.0 + 3.2 * 0.015;
+        assert!((its.base - by_hand).abs() < 1e-12, "{}", its.base);
+    }
+
+    /// Section 2.1: the classic share is the square of what the other is marked by, over k: p' = 0.1
+    /// gives 0.01 and 0.2.
+    #[test]
+    fn s2_1_the_classic_probability_is_the_square_of_the_coupled_one_over_k() {
+        let (mut its, mut random) = plain();
+        its.base = 0.1;
+        let classic = share(&its, &leaving(Side::Classic, 0), &mut random);
+        let scalable = share(&its, &leaving(Side::LowLatency, 0), &mut random);
+        assert!((classic - 0.01).abs() < 3e-3 && (scalable - 0.2).abs() < 9e-3);
+    }
+
+    /// Section 2.5.2: p_C max is 1 / k^2 = 25 %, where the other is marked always: from p' = 0.5 on both drop.
+    #[test]
+    fn s2_5_2_in_overload_both_queues_drop() {
+        let (mut its, mut random) = plain();
+        let refuses = |its: &DualPi2, side, random: &mut Stream| {
+            let judge = |_| its.judge(&leaving(side, 0), random);
+            (0..4000).map(judge).any(|verdict| verdict == Verdict::Refuse(Cause::Early))
+        };
+        for (base, refused) in [(0.49, false), (0.5, true)] {
+            its.base = base;
+            assert_eq!(refuses(&its, Side::LowLatency, &mut random), refused);
+            assert_eq!(refuses(&its, Side::Classic, &mut random), refused);
+        }
+    }
+
+    /// Section 4.2 of the ramp's place: above 1 ms everything is marked, unless nothing waits behind it.
+    #[test]
+    fn s2_5_1_the_step_marks_what_waited_longer() {
+        let (its, mut random) = plain();
+        let packet = leaving(Side::LowLatency, MS + 1);
+        assert_eq!(its.judge(&packet, &mut random), Verdict::Mark);
+        assert_eq!(its.judge(&Leaving { wait: MS, ..packet }, &mut random), Verdict::Pass);
+        assert_eq!(its.judge(&Leaving { behind: 0, ..packet }, &mut random), Verdict::Pass);
+    }
+
+    /// Section 2.5: the low-latency queue goes first, and the classic one has a tenth while both wait.
+    #[test]
+    fn s2_5_the_classic_queue_has_its_share_while_both_wait() {
+        let (mut its, _) = plain();
+        let mut sent = [0, 0];
+        for _ in 0..1000 {
+            let side = its.choose([Some(1500), Some(1500)]).unwrap();
+            its.served(side, 1500, true);
+            sent[side as usize] += 1;
+        }
+        assert!((98..=101).contains(&sent[0]), "{sent:?}");
+        assert_eq!(its.choose([Some(1500), None]), Some(Side::Classic));
+    }
+}
