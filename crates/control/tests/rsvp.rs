@@ -49,7 +49,8 @@ impl Plane for Wires {
         self.labels += if entry.is_some() { 1 } else { -1 };
     }
     fn bind_class(&mut self, _: u32, _: u16, _: &[u8], _: Option<u32>) {}
-    fn set_route(&mut self, _: u32, _: u32, _: Option<u32>) {}
+    fn set_routes(&mut self, _: u32, _: u32, _: &[u32]) {}
+    fn mark(&mut self, _: trunkline_control::Moment, _: u32, _: Option<u32>) {}
     fn path_bytes(&self, _: u32) -> u64 {
         0
     }
@@ -156,7 +157,7 @@ impl Network {
             if self.rsvp.due() <= at {
                 self.rsvp.wake(&mut self.wires);
             } else if let Some((_, (link, message))) = self.wires.arrivals.pop_first() {
-                let Message::Rsvp(message) = message;
+                let Message::Rsvp(message) = message else { unreachable!("only RSVP-TE runs") };
                 self.rsvp.receive(link, message, &mut self.wires);
             }
         }

@@ -20,6 +20,9 @@ use trunkline_units::{Time, NEVER};
 /// Messages and octets of one kind that were sent on a link.
 type Loads = BTreeMap<(u32, u32, u8), (u64, u64)>;
 
+/// A message as a capture shows it: flow, number, addresses, bytes of its header and octets.
+type Captured = (u32, u32, [u32; 2], u16, Vec<u8>);
+
 /// Protocols of a run, and their messages under way.
 #[derive(Debug)]
 pub(crate) struct Control {
@@ -29,8 +32,8 @@ pub(crate) struct Control {
     free: Vec<u32>,
     rows: Vec<(Time, u32, Row)>,
     loads: Loads,
-    /// Of a traced run: flow, number, addresses and octets of each message.
-    captured: Option<Vec<(u32, u32, [u32; 2], u16, Vec<u8>)>>,
+    /// Of a traced run.
+    captured: Option<Vec<Captured>>,
 }
 
 impl Control {

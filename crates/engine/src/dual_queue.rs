@@ -85,7 +85,7 @@ impl DualQueue {
         };
         let offer = Offer::of(self.aqm.judge(&leaving, &mut self.random), waiting.can_mark);
         if offer != Offer::Dropped(trunkline_packet::Cause::Early) {
-            let other = self.queues[1 - side as usize].len() > 0;
+            let other = !self.queues[1 - side as usize].is_empty();
             self.aqm.served(side, waiting.bytes, other);
         }
         if self.held().packets == 0 {

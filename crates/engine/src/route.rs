@@ -134,7 +134,7 @@ impl Fib {
         let mut changed = Vec::new();
         for column in 0..self.destinations as u32 {
             let mut new = other.next(node, column);
-            if new >= SHARED && new < UNREACHABLE {
+            if (SHARED..UNREACHABLE).contains(&new) {
                 new = self.entry_of(other.shared(new));
             }
             let mine = &mut self.next[node as usize * self.destinations + column as usize];

@@ -61,7 +61,7 @@ impl Rto {
     /// Latest sample of the round-trip time, as it was measured [ns]; none before the first.
     #[must_use]
     pub fn rtt(&self) -> Option<f64> {
-        (self.latest > 0).then(|| self.latest as f64 * self.tick as f64)
+        (self.latest > 0).then_some(self.latest as f64 * self.tick as f64)
     }
 
     /// A segment sent at `sent` was acknowledged at `now`, both read off a clock of whole ticks.

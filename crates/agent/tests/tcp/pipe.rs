@@ -237,7 +237,11 @@ impl Pipe {
             }
             Event::Acknowledge { ack, echo, ece, sack } => {
                 self.acked = self.acked.max(ack);
-                self.sender.on_ack(&Ack { ack, echo, ece, sack }, self.now, &mut self.random);
+                self.sender.on_ack(
+                    &Ack { ack, echo, ece, ace: 0, sack },
+                    self.now,
+                    &mut self.random,
+                );
                 self.pump();
             }
             Event::SenderTimer if self.now >= self.sender.timer() => {

@@ -1,6 +1,6 @@
 //! Forwarding entries and bindings that signalling makes and takes away.
 
-use super::{Entry, Tables, NONE, OPEN, SPLIT};
+use super::{Entry, Tables, NONE, OPEN};
 use crate::network::{Ftn, Nhlfe, Ttl};
 use trunkline_control as control;
 
@@ -60,5 +60,3 @@ impl Tables {
         self.paths[path as usize].bytes
     }
 }
-
-const _: () = assert!(NONE >= SPLIT, "an unbound class is no class that is split");

@@ -58,6 +58,7 @@ impl Lab {
                 probes: vec![],
                 recovery: Default::default(),
                 signalling: None,
+                routing: Default::default(),
                 run,
             },
         }

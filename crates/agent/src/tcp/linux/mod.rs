@@ -388,7 +388,7 @@ impl Sender {
     }
 
     pub fn rtt(&self) -> Option<f64> {
-        (self.estimator.latest > 0).then(|| self.estimator.latest as f64 * 1e3)
+        (self.estimator.latest > 0).then_some(self.estimator.latest as f64 * 1e3)
     }
 
     pub fn rto(&self) -> u64 {
