@@ -113,7 +113,7 @@ class Counter(Progress):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("call", ["pwrite", "fsync", "replace", "ftruncate"])
+@pytest.mark.parametrize("call", ["write", "fsync", "replace", "ftruncate"])
 def test_f04_f05_every_nth_call_that_fails_leaves_a_study_that_resumes(
     study: Path, clean: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
@@ -137,7 +137,7 @@ def test_f04_f05_every_nth_call_that_fails_leaves_a_study_that_resumes(
     assert failed >= LEAST[call]
 
 
-LEAST = {"pwrite": 3, "fsync": 8, "replace": 3, "ftruncate": 1}
+LEAST = {"write": 3, "fsync": 8, "replace": 3, "ftruncate": 1}
 """Manifest, journal, data set, manifest again; each but the journal is two flushes, one rename."""
 
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from trunkline.linux.guest.runner import PREFIX
+from trunkline.linux.guest.scratch import PREFIX
 
 
 def host_network():
