@@ -32,6 +32,7 @@ HANDFUL = [
     ("labels", "EF mapped to the TC of the rest"),
     ("labels", "label popped a hop earlier"),
     ("protection", "backup path 1 ms longer"),
+    ("tcp", "window that binds"),
     ("tcp, window", "path 1 ms longer"),
 ]
 
