@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from trunkline.cli.common import SEED, echo_json
+from trunkline.cli.common import SEED
+from trunkline.cli.local_page import answer, port_option
 from trunkline.cli.status import Status
 
 FIRST = "hello.yaml"
@@ -38,11 +39,7 @@ FIRST = "hello.yaml"
     show_default=True,
     help="Maximum time of one run.",
 )
-@click.option(
-    "--port",
-    type=click.IntRange(1, 65535),
-    help="Port of 127.0.0.1; the next free one from 8470 if not given.",
-)
+@port_option
 @click.option(
     "--open/--no-open",
     "opened",
@@ -79,28 +76,13 @@ def command(
         runs=runs,
         limit_s=limit_time,
     )
-    try:
-        server = Server(watcher, port)
-    except OSError as error:
-        where = "any port" if port is None else f"port {port}"
-        raise click.UsageError(
-            f"cannot listen on {where} of 127.0.0.1: {error.strerror}."
-        ) from None
-    try:
-        if as_json:
-            echo_json({"schema": 1, "address": server.address})
-        else:
-            click.echo(server.address)
-            click.echo("save the file to see it run; Ctrl-C ends", err=True)
-        sys.stdout.flush()
-        if sys.stdout.isatty() if opened is None else opened:
-            import webbrowser
-
-            if not webbrowser.open(server.address):
-                click.echo("no browser was found; open the address yourself", err=True)
-        server.run()
-    except KeyboardInterrupt:
-        click.echo("ended", err=True)
+    answer(
+        lambda: Server(watcher, port),
+        port,
+        "save the file to see it run; Ctrl-C ends",
+        opened=sys.stdout.isatty() if opened is None else opened,
+        as_json=as_json,
+    )
     return Status.DONE
 
 

@@ -1,0 +1,83 @@
+"""What commands that answer a browser on this machine share: the port, the address, the end."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from trunkline.cli.common import echo_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trunkline.report.local import LocalServer
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def port_option(function: F) -> F:
+    """Add ``--port``.
+
+    Parameters
+    ----------
+    function : callable
+        Command that takes ``port``.
+
+    Returns
+    -------
+    callable
+    """
+    return click.option(
+        "--port",
+        type=click.IntRange(1, 65535),
+        help="Port of 127.0.0.1; the next free one from 8470 if not given.",
+    )(function)
+
+
+def answer(
+    make: Callable[[], LocalServer], port: int | None, said: str, *, opened: bool, as_json: bool
+) -> None:
+    """Make a server, show its address and serve until interrupted.
+
+    Parameters
+    ----------
+    make : callable
+        Gives the server.
+    port : int or None
+        Port that was asked for, for the refusal.
+    said : str
+        Line below the address.
+    opened : bool
+        Show it in the browser.
+    as_json : bool
+        Print the address as one JSON object.
+
+    Raises
+    ------
+    click.UsageError
+        The port, or every one that was tried, is taken.
+    """
+    try:
+        server = make()
+    except OSError as error:
+        where = "any port" if port is None else f"port {port}"
+        raise click.UsageError(
+            f"cannot listen on {where} of 127.0.0.1: {error.strerror}."
+        ) from None
+    try:
+        if as_json:
+            echo_json({"schema": 1, "address": server.address})
+        else:
+            click.echo(server.address)
+            click.echo(said, err=True)
+        sys.stdout.flush()
+        if opened:
+            import webbrowser
+
+            if not webbrowser.open(server.address):
+                click.echo("no browser was found; open the address yourself", err=True)
+        server.run()
+    except KeyboardInterrupt:
+        click.echo("ended", err=True)
