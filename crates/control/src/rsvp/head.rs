@@ -1,12 +1,11 @@
-//! What the first node of a path does: routes, attempts, moves, bandwidth, requests.
+//! What the first node of a path does: routes, attempts, moves, tears.
 //!
 //! Source: RFC 3209 section 2.5 and 4.6.4 (make before break: another LSP ID in the same session),
-//! RFC 4920 section 3 (crankback: another route around the link that refused), RFC 8733 (words of
-//! automatic bandwidth).
+//! RFC 4920 section 3 (crankback: another route around the link that refused).
 //! Differs: crankback is by the head alone; a head whose attempts have failed tries again after a
 //! set time, without end, but for requests, which are blocked then.
 
-use super::config::{Action, AutoBandwidth, Hop, Session};
+use super::config::{Action, AutoBandwidth, Hop, Requests, Session};
 use super::database::Wanted;
 use super::message::{Error, Key, Kind, Message, Request, REPAIRED, SOFT_PREEMPTED};
 use super::{event, Rsvp, Timer};
@@ -33,21 +32,21 @@ pub(super) struct Head {
     pub first: Arc<[u32]>,
     pub protected: Vec<u32>,
     classes: Vec<(u16, Vec<u8>)>,
-    dynamic: bool,
-    auto: Option<AutoBandwidth>,
+    pub dynamic: bool,
+    pub auto: Option<AutoBandwidth>,
     /// Route it is to take; none = the shortest one that has room.
-    wanted: Option<Arc<[u32]>>,
+    pub wanted: Option<Arc<[u32]>>,
     /// It is to be up: not before it is set up, nor after it is torn down.
     called: bool,
-    active: Option<u16>,
-    pending: Option<u16>,
+    pub active: Option<u16>,
+    pub pending: Option<u16>,
     last: u16,
     asked_at: Option<Time>,
     tries: u32,
     avoid: BTreeSet<u32>,
     /// Entry for what comes while it is down.
     closed: Option<u32>,
-    counted: (u64, u64),
+    pub counted: (u64, u64),
     departs_after: Option<u64>,
     /// Process of requests that it came from.
     pub process: Option<u32>,
@@ -58,7 +57,6 @@ impl Head {
         let first: Arc<[u32]> = session.route.clone().into();
         Self {
             name: session.name.as_str().into(),
-            ends: (0, 0),
             bandwidth: session.bandwidth_bit_s,
             setup: session.setup,
             hold: session.hold,
@@ -71,8 +69,44 @@ impl Head {
             classes: session.classes.iter().map(|it| (it.fec, it.dscps.clone())).collect(),
             dynamic: session.dynamic,
             auto: session.auto_bandwidth,
-            wanted: Some(first.clone()),
-            first,
+            first: first.clone(),
+            ..Self::down(Some(first))
+        }
+    }
+
+    /// One that a process of requests asks for, and its holding time.
+    pub fn requested(its: &Requests, process: u32, holding_ns: u64) -> Self {
+        Self {
+            name: its.name.as_str().into(),
+            ends: (its.head, its.tail),
+            bandwidth: its.bandwidth_bit_s,
+            setup: its.setup,
+            hold: its.hold,
+            departs_after: Some(holding_ns),
+            process: Some(process),
+            ..Self::down(its.route.clone().map(Into::into))
+        }
+    }
+
+    /// One that asks for nothing, carries nothing and is down, with the route it is to take.
+    fn down(wanted: Option<Arc<[u32]>>) -> Self {
+        Self {
+            name: "".into(),
+            ends: (0, 0),
+            bandwidth: 0,
+            setup: 0,
+            hold: 0,
+            path: None,
+            pipe: false,
+            diffserv: [None; 2],
+            hops: Vec::new(),
+            last_label: None,
+            first: Arc::new([]),
+            protected: Vec::new(),
+            classes: Vec::new(),
+            dynamic: wanted.is_none(),
+            auto: None,
+            wanted,
             called: false,
             active: None,
             pending: None,
@@ -150,7 +184,7 @@ impl Rsvp {
     }
 
     /// Route of the next attempt.
-    fn choose(&self, session: u32) -> Option<Arc<[u32]>> {
+    pub(super) fn choose(&self, session: u32) -> Option<Arc<[u32]>> {
         let head = &self.heads[session as usize];
         if let Some(route) = head.wanted.as_ref().filter(|_| head.tries == 0 || !head.dynamic) {
             return Some(route.clone());
@@ -165,7 +199,7 @@ impl Rsvp {
     }
 
     /// Route of the LSP in use.
-    fn route_of(&self, session: u32) -> Option<Arc<[u32]>> {
+    pub(super) fn route_of(&self, session: u32) -> Option<Arc<[u32]>> {
         let key = Head::key(session, self.heads[session as usize].active?);
         let state = self.states.get(&(self.ends(session).0, key))?;
         Some(state.request.route.clone())
@@ -335,7 +369,7 @@ impl Rsvp {
     }
 
     /// Another LSP in place of the one in use: made before that is broken, or after.
-    fn replace(&mut self, session: u32, plane: &mut dyn Plane) {
+    pub(super) fn replace(&mut self, session: u32, plane: &mut dyn Plane) {
         let head = &mut self.heads[session as usize];
         head.tries = 0;
         if !head.called {
@@ -367,104 +401,5 @@ impl Rsvp {
                 self.replace(session, plane);
             }
         }
-    }
-
-    pub(super) fn await_reoptimisation(&mut self, session: u32, now: Time) {
-        if let Some(interval) = self.config.reoptimise_ns {
-            self.timers.set(now + interval, Timer::Reoptimise(session));
-        }
-    }
-
-    /// Moves a path if there is a shorter route for it.
-    pub(super) fn reoptimise(&mut self, session: u32, plane: &mut dyn Plane) {
-        self.await_reoptimisation(session, plane.now());
-        let head = &mut self.heads[session as usize];
-        if !head.dynamic || head.active.is_none() || head.pending.is_some() {
-            return;
-        }
-        let wanted = head.wanted.take();
-        let found = self.choose(session);
-        let metric = |route: &[u32]| self.database.metric(&self.lines, route);
-        let now = self.route_of(session).and_then(|route| metric(&route));
-        let better = found.as_deref().and_then(metric);
-        if better.is_some_and(|better| now.is_none_or(|now| better < now)) {
-            self.heads[session as usize].wanted = found;
-            return self.replace(session, plane);
-        }
-        self.heads[session as usize].wanted = wanted;
-    }
-
-    pub(super) fn await_sample(&mut self, session: u32, now: Time) {
-        if let Some(auto) = self.heads[session as usize].auto {
-            self.timers.set(now + auto.sample_ns, Timer::Sample(session));
-        }
-    }
-
-    /// Takes a sample of the load and, at the end of an interval, asks for the largest of them.
-    pub(super) fn sample(&mut self, session: u32, plane: &mut dyn Plane) {
-        self.await_sample(session, plane.now());
-        let current = self.route_of(session);
-        let head = &mut self.heads[session as usize];
-        let (Some(auto), Some(path)) = (head.auto, head.path) else { return };
-        let bytes = plane.path_bytes(path);
-        // The counter begins again at the end of the warm-up.
-        let new = bytes.checked_sub(head.counted.0).unwrap_or(bytes);
-        let rate = (u128::from(new) * 8_000_000_000 / u128::from(auto.sample_ns)) as u64;
-        head.counted = (bytes, head.counted.1.max(rate));
-        if plane.now() % auto.adjust_ns >= auto.sample_ns || head.active.is_none() {
-            return;
-        }
-        let load = std::mem::take(&mut head.counted.1);
-        let wanted = load.clamp(auto.minimum_bit_s, auto.maximum_bit_s);
-        let change = wanted.abs_diff(head.bandwidth) as f64;
-        if change > 0.0 && change >= auto.threshold * head.bandwidth as f64 {
-            head.bandwidth = wanted;
-            head.wanted = current;
-            self.replace(session, plane);
-        }
-    }
-
-    pub(super) fn await_request(&mut self, index: usize, now: Time) {
-        let mean = self.config.requests[index].every_ns as f64;
-        let span = self.arrivals[index][0].exponential(mean) as u64;
-        self.timers.set(now + span.max(1), Timer::Arrival(index as u32));
-    }
-
-    /// A request comes: a session of its own that ends after its holding time.
-    pub(super) fn request(&mut self, index: u32, plane: &mut dyn Plane) {
-        self.await_request(index as usize, plane.now());
-        let its = &self.config.requests[index as usize];
-        let holding = self.arrivals[index as usize][1].exponential(its.holding_ns as f64) as u64;
-        let route: Option<Arc<[u32]>> = its.route.clone().map(Into::into);
-        self.heads.push(Head {
-            name: its.name.as_str().into(),
-            ends: (its.head, its.tail),
-            bandwidth: its.bandwidth_bit_s,
-            setup: its.setup,
-            hold: its.hold,
-            path: None,
-            pipe: false,
-            diffserv: [None; 2],
-            hops: Vec::new(),
-            last_label: None,
-            first: Arc::new([]),
-            protected: Vec::new(),
-            classes: Vec::new(),
-            dynamic: route.is_none(),
-            auto: None,
-            wanted: route,
-            called: false,
-            active: None,
-            pending: None,
-            last: 0,
-            asked_at: None,
-            tries: 0,
-            avoid: BTreeSet::new(),
-            closed: None,
-            counted: (0, 0),
-            departs_after: Some(holding.max(1)),
-            process: Some(index),
-        });
-        self.begin(self.heads.len() as u32 - 1, plane);
     }
 }

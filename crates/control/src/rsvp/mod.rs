@@ -4,8 +4,8 @@
 //! explicit style, hello), RFC 2961 (message identifiers, resends, summary refresh), RFC 4090
 //! section 6.5 (what the head is told of a local repair), RFC 4920 (crankback), RFC 5712 (soft
 //! preemption).
-//! `state.rs` is what every node does, `head.rs` what a first node adds, `neighbour.rs` what passes
-//! between neighbours alone, `database.rs` the routes; `message.rs` the octets.
+//! `state.rs` is what every node does, `soft_state.rs` how that is refreshed and ends, `head.rs` what a
+//! first node adds, `upkeep.rs` what it does by its clock, `neighbour.rs` what passes between neighbours, `database.rs` the routes; `message.rs` the octets.
 //! Absent: multicast, styles but shared explicit, ResvConf, bundles, Path messages through a bypass
 //! (a repaired path keeps its state for its lifetime, in which the head moves it).
 
@@ -15,7 +15,9 @@ mod database;
 mod head;
 pub mod message;
 mod neighbour;
+mod soft_state;
 mod state;
+mod upkeep;
 
 pub use config::Config;
 pub use message::{Kind, Message, KINDS};

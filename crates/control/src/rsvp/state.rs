@@ -1,13 +1,12 @@
 //! What every node does for a path: state, admission, labels, errors and tears.
 //!
-//! Source: RFC 2205 sections 3.1 and 3.7 (soft state, its refresh and its lifetime), RFC 3209
-//! sections 2.2 and 4.1 (labels from the tail upstream), 2.4.2 (shared explicit), RFC 4090
-//! section 6.5.2 (a repaired path keeps its state), RFC 5712 section 5 (soft preemption).
+//! Source: RFC 2205 section 3.1 (messages), RFC 3209 sections 2.2 and 4.1 (labels from the tail
+//! upstream), 2.4.2 (shared explicit), RFC 5712 section 5 (soft preemption).
 //! Differs: a node that refuses a reservation says so to the head as well, by a PathErr, as
-//! routers do; a node that lost the link before it tears what is behind it at once.
+//! routers do.
 
 use super::message::{
-    Error, Key, Kind, Message, Request, IMPLICIT_NULL, NO_BANDWIDTH, NO_ROUTE, PREEMPTED, REPAIRED,
+    Error, Key, Kind, Message, Request, IMPLICIT_NULL, NO_BANDWIDTH, NO_ROUTE, PREEMPTED,
     SOFT_PREEMPTED,
 };
 use super::{event, Rsvp, Timer};
@@ -311,7 +310,13 @@ impl Rsvp {
     }
 
     /// Tells the head of something that leaves the path as it is.
-    fn report(&mut self, node: u32, key: Key, about: (Error, u32), plane: &mut dyn Plane) {
+    pub(super) fn report(
+        &mut self,
+        node: u32,
+        key: Key,
+        about: (Error, u32),
+        plane: &mut dyn Plane,
+    ) {
         if let Some(state) = self.states.get(&(node, key)) {
             let (request, hop) = (state.request.clone(), state.hop);
             self.refuse(node, key, request, hop, about, plane);
@@ -377,79 +382,6 @@ impl Rsvp {
         let Some(state) = self.states.get(&(node, key)) else { return };
         if let Some(link) = state.out_link() {
             self.drop_path(node, key, (NO_ROUTE, link), plane);
-        }
-    }
-
-    /// Refreshes a state at a neighbour.
-    pub(super) fn refresh(&mut self, node: u32, key: Key, kind: Kind, plane: &mut dyn Plane) {
-        let Some(message) = self.describe(node, key, kind) else { return };
-        let route = &self.states[&(node, key)].request.route;
-        let link = match kind {
-            Kind::Path => Some(route[message.hop - 1]),
-            _ => self.lines[route[message.hop] as usize].reverse,
-        };
-        if let Some(link) = link {
-            self.transmit(link, message, plane);
-        }
-        let at = plane.now() + self.refresh_span(node);
-        self.timers.set(at, Timer::Refresh(node, key, kind));
-    }
-
-    /// A state's time may be over.
-    pub(super) fn expire(&mut self, node: u32, key: Key, kind: Kind, plane: &mut dyn Plane) {
-        let Some(state) = self.states.get(&(node, key)) else { return };
-        let until = if kind == Kind::Path { state.path_until } else { state.resv_until };
-        if until > plane.now() {
-            if until != NEVER {
-                self.timers.set(until, Timer::Expire(node, key, kind));
-            }
-            return;
-        }
-        plane.note(self.note(event::TIMED_OUT, key, (node, state.out_link()), None));
-        match (kind, state.out_link()) {
-            (Kind::Resv, Some(link)) => self.drop_path(node, key, (NO_ROUTE, link), plane),
-            _ => self.on_path_tear(node, key, plane),
-        }
-    }
-
-    /// A node notices that a link to it has gone down, with the one back, or come up.
-    pub fn link_changed(&mut self, node: u32, link: u32, down: bool, plane: &mut dyn Plane) {
-        let at = (node, link);
-        if down != self.down.contains(&at) {
-            let _ = if down { self.down.insert(at) } else { self.down.remove(&at) };
-            let news = plane.now() + self.config.flooding_ns;
-            let back = self.lines[link as usize].reverse;
-            for each in [Some(link), back].into_iter().flatten() {
-                self.timers.set(news, Timer::News(each, Some(!down), [0; 8]));
-            }
-            if down {
-                self.lose_link(node, link, back, plane);
-            }
-        }
-    }
-
-    fn lose_link(&mut self, node: u32, link: u32, back: Option<u32>, plane: &mut dyn Plane) {
-        let range =
-            (node, Key { session: 0, lsp: 0 })..=(node, Key { session: u32::MAX, lsp: u16::MAX });
-        let hit = |state: &State| state.in_link() == Some(link) || state.out_link() == back;
-        let keys: Vec<Key> =
-            self.states.range(range).filter(|(_, it)| hit(it)).map(|(at, _)| at.1).collect();
-        for key in keys {
-            let Some(state) = self.states.get(&(node, key)) else { continue };
-            let session = &self.heads[key.session as usize];
-            let before = state.in_link() == Some(link);
-            let lost = if before { link } else { back.unwrap_or(link) };
-            let compiled = state.entry.is_some_and(|entry| !entry.1) || state.out_link().is_none();
-            let repaired = key.lsp == 1 && compiled && session.protected.contains(&lost);
-            match (repaired, before) {
-                (true, true) => {}
-                (true, false) => {
-                    plane.note(self.note(event::REPAIRED, key, (node, Some(lost)), None));
-                    self.report(node, key, (REPAIRED, lost), plane);
-                }
-                (false, true) => self.on_path_tear(node, key, plane),
-                (false, false) => self.drop_path(node, key, (NO_ROUTE, lost), plane),
-            }
         }
     }
 }
