@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+import trunkline as tl
 from trunkline.report import charts, felt, grids, library, page, spread, stress, verdict, write
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.topology import draw
@@ -321,3 +322,31 @@ def test_scores_are_the_means_of_the_calls_of_each_class(tmp_path, run_example):
         of = [row["mos"] for row in calls if row["flow"].startswith(prefix)]
         assert len(of) == 10
         assert value == pytest.approx(sum(of) / 10, rel=1e-3)
+
+
+ROUTED = """\
+trunkline: 1
+nodes: [A, B, C]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms}}
+links: {A-B: {}, B-C: {}, A-C: {metric: 9}}
+routing: {ospf: {}}
+flows: {ping: {agent: echo, from: A, to: C, interval: 50 ms}}
+failures: {cut: {link: A-B, at: 1 s}}
+run: {duration: 3 s}
+"""
+
+
+def test_a_report_holds_flows_that_are_neither_tcp_nor_udp(tmp_path, run_example):
+    """Messages of routing and signalling, and echoes, are watched as UDP is."""
+    scenario = tl.loads(ROUTED)
+    tl.save(tl.run(scenario), scenario, tmp_path / "routed")
+    for folder in (tmp_path / "routed", run_example(tmp_path / "moved", "make-before-break", [1])):
+        exhibit = Exhibit.read(folder)
+        flows = {str(name) for name in exhibit.first.flows["flow"]}
+        assert flows & {"ospf", "rsvp-te"}
+        written = write(folder, tmp_path / "page.html").read_text("utf-8")
+        for grid in grids.of(exhibit):
+            if grid.rows:
+                assert grid.title in written
+        (chart,) = [each for each in charts.timed(exhibit) if each.title == "Throughput of flows"]
+        assert flows == {line.name for line in chart.lines}

@@ -170,9 +170,11 @@ def timed(exhibit: Exhibit) -> list[Chart]:
         else:
             of_flow[one.measure][one.target] = one
     udp, tcp = of_flow.get("throughput", {}), of_flow.get("goodput", {})
+    protocols = {flow["agent"]["protocol"] for flow in exhibit.network["flows"]}
+    others = "UDP" if protocols <= {"tcp", "udp"} else "other flows" if tcp else "flows"
     rate = " and ".join(
         part
-        for part in ("goodput of TCP" if tcp else "", "throughput of UDP" if udp else "")
+        for part in ("goodput of TCP" if tcp else "", f"throughput of {others}" if udp else "")
         if part
     )
     together = groups(exhibit)

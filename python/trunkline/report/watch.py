@@ -37,7 +37,9 @@ STEPS_NS = tuple(
 )  # 1 us to 50 000 s
 
 LINK_MEASURES = ("utilisation", "queue-packets", "drops")
-FLOW_MEASURES = {"tcp": ("goodput", "cwnd", "delay"), "udp": ("throughput", "delay")}
+TCP_MEASURES = ("goodput", "cwnd", "delay")
+FLOW_MEASURES = ("throughput", "delay")
+"""Of flows that are not TCP: UDP, echo, messages of routing and signalling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +162,8 @@ def _probes(network: Network, run: Results) -> list[dict[str, Any]]:
     probes: list[dict[str, Any]] = []
     for number, flow in enumerate(network["flows"]):
         # Connections that come and go have a window each, and the flow none.
-        kind = "udp" if "transfers" in flow else flow["agent"]["protocol"]
-        for measure in FLOW_MEASURES[kind]:
+        windowed = flow["agent"]["protocol"] == "tcp" and "transfers" not in flow
+        for measure in TCP_MEASURES if windowed else FLOW_MEASURES:
             probes.append({"measure": measure, "target": number})
     busy = {
         link

@@ -24,11 +24,14 @@ def quantity(value: Scalar, unit: str) -> str:
     """Write a number with its unit and a metric prefix, four significant digits."""
     if value is None:
         return "–"
-    if unit == "s" and abs(float(value)) < 1e-12:
-        # The clock counts ns: less than a thousandth of one is what an average has left over.
-        return "0 s"
-    factor, prefix = scale(float(value), unit)
-    return f"{float(value) / factor:.4g} {prefix}{unit}"
+    shown = _above_the_clock(float(value), unit)
+    factor, prefix = scale(shown, unit)
+    return f"{shown / factor:.4g} {prefix}{unit}"
+
+
+def _above_the_clock(value: float, unit: str) -> float:
+    """The clock counts ns: less than a thousandth of one is what an average has left over."""
+    return 0.0 if unit == "s" and abs(value) < 1e-12 else value
 
 
 def mean_and_half(mean: float, half: float | None, unit: str) -> str:
@@ -37,6 +40,8 @@ def mean_and_half(mean: float, half: float | None, unit: str) -> str:
     Two significant digits of the half width are kept, and the mean to the same place, unless
     that would give the mean more than three significant digits, or four if it is a rate.
     """
+    mean = _above_the_clock(mean, unit)
+    half = half and _above_the_clock(half, unit)
     factor, prefix = scale(mean, unit)
     end = f" {prefix}{unit}" if unit else ""
     if not half:

@@ -33,6 +33,10 @@ def test_quantities_have_a_fitting_prefix(value: float | None, unit: str, writte
         (285_714.0, 0.0, "", "285714 ± 0"),
         (18.2e6, None, "bit/s", "18.2 Mbit/s"),
         (1.5, 0.25, "", "1.50 ± 0.25"),
+        # RFC 3550's jitter is an average that halves without end.
+        (2.9e-59, None, "s", "0 s"),
+        (2.9e-59, 1e-60, "s", "0 ± 0 s"),
+        (2.9e-59, None, "", "2.9e-59"),
     ],
 )
 def test_mean_and_interval_share_unit_and_digits(

@@ -34,7 +34,9 @@ function quantity(value, unit) {
     for (const [limit, sign] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
       if (size >= limit) { factor = limit; prefix = sign; break; }
     }
-  } else if (unit === "s" && size > 0 && size < 1) {
+  } else if (unit === "s" && size < 1e-12) {
+    value = 0; // less than a thousandth of the clock's ns: what an average has left over
+  } else if (unit === "s" && size < 1) {
     for (const [limit, sign] of [[1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]]) {
       factor = limit; prefix = sign;
       if (size >= limit) break;
