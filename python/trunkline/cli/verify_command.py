@@ -228,7 +228,8 @@ def _by_formulas(
                 seeds = range(each, each + runs)
                 verdict = verify(network, seeds, until=most, on_progress=show, focused=focused)
             except ValueError as error:
-                raise click.UsageError(f"--focus: {error}.") from None
+                option = "--focus" if focused else "--engine fluid"
+                raise click.UsageError(f"{option}: {error}.") from None
             finally:
                 show(1)
             yield name, verdict

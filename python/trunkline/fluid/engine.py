@@ -53,8 +53,12 @@ def simulate(network_json: str, *, scenario: str = "", seed: int = 1) -> Results
 
 
 def _refuse_signalling(network: Mapping[str, Any]) -> None:
-    if network.get("signalling") is not None:
+    messages = network.get("signalling") or {}
+    if messages.get("rsvp"):
         msg = "the fluid engine sets no paths up: leave `signalling` out, or run the packet engine"
+        raise ValueError(msg)
+    if messages:
+        msg = "the fluid engine sends no messages: leave `ospf` out, or run the packet engine"
         raise ValueError(msg)
 
 

@@ -145,3 +145,18 @@ def test_a_focus_keeps_the_flows_over_a_link_and_makes_background_of_the_others(
     queues_of = wide.queues.first[number], wide.queues.first[number] + 1
     for queue in queues_of:
         assert thin.rates.offered[queue] == pytest.approx(wide.rates.offered[queue], rel=1e-3)
+
+
+def test_messages_are_refused_by_the_key_that_asks_for_them() -> None:
+    lines = (
+        "trunkline: 1",
+        "nodes: [A, B, C]",
+        "defaults: {link: {rate: 1 Mbit/s}}",
+        "links: {A-B: {}, B-C: {}, C-A: {}}",
+        "flows: {u: {agent: udp, from: A, to: C, rate: 1 kbit/s}}",
+        "routing: {ospf: {}}",
+        "run: {duration: 1 s}",
+    )
+    routed = tl.loads("\n".join(lines))
+    with pytest.raises(ValueError, match="leave `ospf` out"):
+        tl.run(routed, engine="fluid")
