@@ -212,6 +212,31 @@ def test_in_a_browser_an_error_is_seen_and_mended_and_a_slider_is_dragged(server
     closed(looker, server)
 
 
+def test_the_state_says_what_is_set_before_it_has_run(server):
+    watcher = server.watcher
+    until(lambda: watcher.now)
+    with watcher.changed:  # nothing is attempted meanwhile
+        watcher.turn({"load": "0.7"}, settled=True, runs=1)
+        assert to_json(watcher)["overrides"] == {"load": "0.7"}
+        assert "load" not in to_json(watcher)["command"]
+
+
+def test_in_a_browser_a_slide_that_has_not_rested_is_taken_back_for_good(server, look):
+    """A second after the last key a slide is sent as settled: not after it was taken back."""
+    looker = opened(look, server)
+    slider = looker.page.get_by_label("load, slider")
+    slider.focus()
+    for _ in range(5):
+        slider.press("ArrowRight")
+    looker.until("document.querySelector('#command').textContent.includes('load')")
+    slider.press("ArrowRight")
+    looker.page.get_by_role("button", name="As in the file").click()
+    looker.page.wait_for_timeout(1500)
+    looker.until("!document.querySelector('#command').textContent.includes('load')")
+    assert server.watcher.overrides == {}
+    closed(looker, server)
+
+
 def test_names_of_users_stay_text_on_the_live_page(server, file, look):
     looker = opened(look, server)
     bad = "<img src=x onerror=alert(1)>"

@@ -118,6 +118,8 @@ def to_json(watcher: Watcher) -> dict[str, Any]:
     """All that the page shows."""
     with watcher.changed:
         now, drawn, errand = watcher.now, watcher.shown, watcher.errand
+        # What is set by now, which may not have been attempted yet.
+        overrides = watcher.overrides
         state = {
             "version": watcher.version,
             "busy": watcher.busy,
@@ -134,7 +136,7 @@ def to_json(watcher: Watcher) -> dict[str, Any]:
         "runs": now.wanted.runs,
         "took": round(now.took_s, 3),
         "knobs": [asdict(knob) for knob in now.knobs],
-        "overrides": dict(now.wanted.overrides),
+        "overrides": overrides,
         **(_picture(drawn) if drawn is not None else {}),
     }
 

@@ -67,6 +67,11 @@ class Watcher:
         """The file without its folder."""
         return self._wanted.file.name
 
+    @property
+    def overrides(self) -> dict[str, str]:
+        """What is set over the scenario by now."""
+        return dict(self._wanted.overrides)
+
     def turn(self, overrides: Mapping[str, str], *, settled: bool, runs: int) -> None:
         """Set values over the scenario.
 

@@ -11,6 +11,8 @@ let charts = false;
 let fetching = false;
 let again = false;
 let turning = null;
+// Turns that the server has taken: a state that was asked for before the last of them is old.
+let turns = 0;
 
 async function post(what, said) {
   try {
@@ -30,6 +32,7 @@ async function turn(settled) {
   for (let next = turning; next; ) {
     turning = { settled: false, idle: true };
     await post("turn", { overrides, settled: next.settled, runs: Number(at("runs").value) });
+    turns += 1;
     next = turning.idle ? null : turning;
   }
   turning = null;
@@ -41,8 +44,9 @@ async function refresh() {
   try {
     do {
       again = false;
+      const since = turns;
       const answer = await fetch("state");
-      if (answer.ok) show(await answer.json());
+      if (answer.ok) show(await answer.json(), since);
     } while (again);
   } catch (error) {
     at("state").textContent = "The server has ended, or cannot be reached.";
@@ -51,11 +55,11 @@ async function refresh() {
   }
 }
 
-function show(state) {
+function show(state, since) {
   showErrand(state.errand);
   if (!state.ready) return;
   showProblems(state);
-  showKnobs(state);
+  showKnobs(state, since);
   at("command").textContent = state.command;
   if (state.run !== undefined && state.run !== shownRun) {
     shownRun = state.run;
@@ -82,11 +86,11 @@ function showProblems(state) {
 
 // ---- parameters
 
-function showKnobs(state) {
+function showKnobs(state, since) {
   const names = state.knobs.map((knob) => knob.name);
   const place = at("knobs");
   const have = [...place.children].map((row) => row.dataset.name);
-  if (!turning && !place.contains(document.activeElement)) overrides = { ...state.overrides };
+  if (!turning && since === turns && !place.contains(document.activeElement)) overrides = { ...state.overrides };
   if (names.join("\n") !== have.join("\n")) {
     const focus = document.activeElement && document.activeElement.id;
     place.replaceChildren(...state.knobs.map(makeKnob));
