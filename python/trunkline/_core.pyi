@@ -8,6 +8,7 @@ __all__ = [
     "COLOURS",
     "ECN",
     "FLOW_MEASURES",
+    "LDP_KINDS",
     "LINK_MEASURES",
     "OSPF_KINDS",
     "PACKET_EVENTS",
@@ -56,6 +57,7 @@ def rewrite(network: str) -> str:
     """A network as the engine reads it, strictly, with every default written out."""
 
 CAUSES: tuple[str, ...]
+LDP_KINDS: tuple[str, ...]
 OSPF_KINDS: tuple[str, ...]
 RSVP_KINDS: tuple[str, ...]
 SIGNALLING_EVENTS: tuple[str, ...]

@@ -329,7 +329,7 @@ trunkline: 1
 nodes: [A, B, C]
 defaults: {link: {rate: 10 Mbit/s, delay: 2 ms}}
 links: {A-B: {}, B-C: {}, A-C: {metric: 9}}
-routing: {ospf: {}}
+routing: {ospf: {}, ldp: {}}
 flows: {ping: {agent: echo, from: A, to: C, interval: 50 ms}}
 failures: {cut: {link: A-B, at: 1 s}}
 run: {duration: 3 s}
@@ -339,8 +339,14 @@ run: {duration: 3 s}
 def test_a_report_holds_flows_that_are_neither_tcp_nor_udp(tmp_path, run_example):
     """Messages of routing and signalling, and echoes, are watched as UDP is."""
     scenario = tl.loads(ROUTED)
+    traced = tl.loads(ROUTED, overrides={"run.trace": True})
+    tl.save(tl.run(traced), traced, tmp_path / "traced")
     tl.save(tl.run(scenario), scenario, tmp_path / "routed")
-    for folder in (tmp_path / "routed", run_example(tmp_path / "moved", "make-before-break", [1])):
+    for folder in (
+        tmp_path / "routed",
+        tmp_path / "traced",
+        run_example(tmp_path / "moved", "make-before-break", [1]),
+    ):
         exhibit = Exhibit.read(folder)
         flows = {str(name) for name in exhibit.first.flows["flow"]}
         assert flows & {"ospf", "rsvp-te"}

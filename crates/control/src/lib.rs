@@ -5,6 +5,7 @@
 //! the network for what it needs through a [`Plane`], is woken at the time it names, and is handed
 //! each message that arrives and each change of a link that a node notices.
 
+pub mod ldp;
 pub mod ospf;
 pub mod rsvp;
 pub mod timers;
@@ -29,6 +30,8 @@ pub struct Line {
 /// A message of any protocol.
 #[derive(Clone, Debug)]
 pub enum Message {
+    /// LDP.
+    Ldp(ldp::Message),
     /// OSPF.
     Ospf(ospf::Message),
     /// RSVP-TE.
@@ -44,7 +47,9 @@ pub struct Outgoing {
     pub octets: Vec<u8>,
     /// IP header with its options [B].
     pub header_bytes: u16,
-    /// Nodes whose addresses the IP header bears: source and destination.
+    /// Protocol number of the IP header.
+    pub protocol: u8,
+    /// Nodes whose addresses the IP header bears: source and destination, or [`ALL_ROUTERS`].
     pub ends: [u32; 2],
     /// Word for its kind: index into the protocol's names.
     pub kind: u8,
@@ -101,6 +106,12 @@ pub enum Moment {
     Computed,
     /// It put routes into use that differ from those before.
     Rerouted,
+    /// Its LDP session with a neighbour came up.
+    SessionUp,
+    /// Its LDP session with a neighbour ended.
+    SessionDown,
+    /// It put labels of LDP into use that differ from those before.
+    Relabelled,
 }
 
 /// The network as a protocol sees it.
@@ -111,7 +122,9 @@ pub trait Plane {
     fn send(&mut self, link: u32, message: Outgoing);
     /// Adds a forwarding entry; its index.
     fn install(&mut self, entry: Entry) -> u32;
-    /// Takes an entry out that nothing is bound to any more.
+    /// Adds a set of entries that share what is bound to it; its index.
+    fn share(&mut self, entries: &[u32]) -> u32;
+    /// Takes an entry or a set out that nothing is bound to any more.
     fn withdraw(&mut self, entry: u32);
     /// Binds an incoming label at a node (ILM), or unbinds it.
     fn bind_label(&mut self, node: u32, label: u32, entry: Option<u32>);
@@ -119,6 +132,8 @@ pub trait Plane {
     fn bind_class(&mut self, node: u32, fec: u16, dscps: &[u8], entry: Option<u32>);
     /// Sets the next hops of IP routing at a node; none = unreachable.
     fn set_routes(&mut self, node: u32, destination: u32, links: &[u32]);
+    /// The next hops of IP routing at a node.
+    fn routes(&self, node: u32, destination: u32) -> Vec<u32>;
     /// Bytes that have entered a path so far.
     fn path_bytes(&self, path: u32) -> u64;
     /// Records what a router did in routing.
@@ -130,6 +145,8 @@ pub trait Plane {
 /// The protocols of a run.
 #[derive(Debug)]
 pub enum Protocol {
+    /// LDP.
+    Ldp(Box<ldp::Ldp>),
     /// OSPF.
     Ospf(Box<ospf::Ospf>),
     /// RSVP-TE.
@@ -141,6 +158,7 @@ impl Protocol {
     #[must_use]
     pub fn flow(&self) -> u32 {
         match self {
+            Self::Ldp(its) => its.config.flow,
             Self::Ospf(its) => its.config.flow,
             Self::Rsvp(its) => its.config.flow,
         }
@@ -149,6 +167,7 @@ impl Protocol {
     /// Begins at time 0.
     pub fn start(&mut self, plane: &mut dyn Plane) {
         match self {
+            Self::Ldp(its) => its.start(plane),
             Self::Ospf(its) => its.start(plane),
             Self::Rsvp(its) => its.start(plane),
         }
@@ -158,6 +177,7 @@ impl Protocol {
     #[must_use]
     pub fn due(&self) -> Time {
         match self {
+            Self::Ldp(its) => its.due(),
             Self::Ospf(its) => its.due(),
             Self::Rsvp(its) => its.due(),
         }
@@ -166,6 +186,7 @@ impl Protocol {
     /// Does what is due now.
     pub fn wake(&mut self, plane: &mut dyn Plane) {
         match self {
+            Self::Ldp(its) => its.wake(plane),
             Self::Ospf(its) => its.wake(plane),
             Self::Rsvp(its) => its.wake(plane),
         }
@@ -174,6 +195,7 @@ impl Protocol {
     /// A message has come over `link` to the node at its far end.
     pub fn receive(&mut self, link: u32, message: Message, plane: &mut dyn Plane) {
         match (self, message) {
+            (Self::Ldp(its), Message::Ldp(message)) => its.receive(link, message, plane),
             (Self::Ospf(its), Message::Ospf(message)) => its.receive(link, message, plane),
             (Self::Rsvp(its), Message::Rsvp(message)) => its.receive(link, message, plane),
             _ => {}
@@ -183,8 +205,16 @@ impl Protocol {
     /// The node notices that a link it is at has gone down or come up.
     pub fn link_changed(&mut self, node: u32, link: u32, down: bool, plane: &mut dyn Plane) {
         match self {
+            Self::Ldp(its) => its.link_changed(node, link, down, plane),
             Self::Ospf(its) => its.link_changed(node, link, down, plane),
             Self::Rsvp(its) => its.link_changed(node, link, down, plane),
+        }
+    }
+
+    /// The routes of a node have changed.
+    pub fn routes_changed(&mut self, node: u32, plane: &mut dyn Plane) {
+        if let Self::Ldp(its) = self {
+            its.routes_changed(node, plane);
         }
     }
 
@@ -194,15 +224,22 @@ impl Protocol {
     /// What does not.
     pub fn check(&self) -> Result<(), String> {
         match self {
+            Self::Ldp(its) => its.check(),
             Self::Ospf(its) => its.check(),
             Self::Rsvp(its) => its.check(),
         }
     }
 }
 
-/// IPv4 address of a node: 10.x.y.z, the last octet neither 0 nor 255.
+/// Stands for all routers on a link.
+pub const ALL_ROUTERS: u32 = u32::MAX;
+
+/// IPv4 address of a node: 10.x.y.z, the last octet neither 0 nor 255; 224.0.0.2 of all routers.
 #[must_use]
 pub fn address(node: u32) -> [u8; 4] {
+    if node == ALL_ROUTERS {
+        return [224, 0, 0, 2];
+    }
     let (rest, last) = (node / 254, node % 254 + 1);
     [10, (rest >> 8) as u8, rest as u8, last as u8]
 }

@@ -42,6 +42,12 @@ impl Plane for Wires {
         self.entries += 1;
         1000 + self.entries as u32
     }
+    fn share(&mut self, _: &[u32]) -> u32 {
+        unreachable!("RSVP-TE binds one entry")
+    }
+    fn routes(&self, _: u32, _: u32) -> Vec<u32> {
+        Vec::new()
+    }
     fn withdraw(&mut self, _: u32) {
         self.entries -= 1;
     }

@@ -11,17 +11,21 @@ use crate::route::Fib;
 use crate::simulation::{Agents, Simulation};
 use crate::tables::Table;
 use std::collections::BTreeMap;
+use trunkline_control::ldp::Ldp;
 use trunkline_control::ospf::Ospf;
 use trunkline_control::rsvp::Rsvp;
-use trunkline_control::{self as control, Entry, Line, Message, Outgoing, Plane, Protocol, Row};
+use trunkline_control::{
+    self as control, Entry, Line, Message, Outgoing, Plane, Protocol, Row, ALL_ROUTERS,
+};
 use trunkline_packet::{Packet, PacketId};
 use trunkline_units::{Time, NEVER};
 
 /// Messages and octets of one kind that were sent on a link.
 type Loads = BTreeMap<(u32, u32, u8), (u64, u64)>;
 
-/// A message as a capture shows it: flow, number, addresses, bytes of its header and octets.
-type Captured = (u32, u32, [u32; 2], u16, Vec<u8>);
+/// A message as a capture shows it: flow, number, addresses, protocol, bytes of its header and
+/// octets.
+type Captured = (u32, u32, [u32; 2], u8, u16, Vec<u8>);
 
 /// Protocols of a run, and their messages under way.
 #[derive(Debug)]
@@ -34,6 +38,8 @@ pub(crate) struct Control {
     loads: Loads,
     /// Of a traced run.
     captured: Option<Vec<Captured>>,
+    /// Nodes whose routes have changed.
+    rerouted: Vec<u32>,
 }
 
 impl Control {
@@ -49,6 +55,11 @@ impl Control {
         };
         let lines: Vec<Line> = lines.iter().zip(&network.links).map(line).collect();
         let nodes = network.nodes.len() as u32;
+        let paths = network.paths.len() as u32;
+        let ldp = signalling
+            .ldp
+            .clone()
+            .map(|config| Protocol::Ldp(Box::new(Ldp::new(config, nodes, lines.clone(), paths))));
         let ospf = signalling
             .ospf
             .clone()
@@ -58,7 +69,7 @@ impl Control {
             .clone()
             .map(|config| Protocol::Rsvp(Box::new(Rsvp::new(config, nodes, lines, seed))));
         // Flows of messages know their protocol by its place.
-        let mut protocols: Vec<Protocol> = ospf.into_iter().chain(rsvp).collect();
+        let mut protocols: Vec<Protocol> = ldp.into_iter().chain(ospf).chain(rsvp).collect();
         protocols.sort_by_key(Protocol::flow);
         Some(Box::new(Self {
             protocols: protocols.into_iter().map(Some).collect(),
@@ -67,6 +78,7 @@ impl Control {
             rows: Vec::new(),
             loads: Loads::new(),
             captured: network.run.trace.then(Vec::new),
+            rerouted: Vec::new(),
         }))
     }
 
@@ -131,8 +143,10 @@ pub(crate) fn tables(control: Option<&Control>) -> [Table; 3] {
         octets.chunks(4).map(word).collect::<Vec<i64>>()
     };
     let octets = captured().flat_map(|its| {
-        let fixed = [its.0, its.1, its.2[0], its.2[1], u32::from(its.3), its.4.len() as u32];
-        fixed.into_iter().map(i64::from).chain(words(&its.4))
+        let [from, to] = its.2.map(|node| if node == ALL_ROUTERS { -1 } else { node.into() });
+        let (protocol, header, bytes) = (its.3.into(), its.4.into(), its.5.len() as i64);
+        let fixed = [its.0.into(), its.1.into(), from, to, protocol, header, bytes];
+        fixed.into_iter().chain(words(&its.5))
     });
     let messages = Table::new("messages").ints("word", octets.collect::<Vec<_>>());
     [signalling, control_table, messages]
@@ -157,6 +171,10 @@ impl<O: Observer> Plane for Nodes<'_, O> {
         self.simulation.tables.add_entry(entry)
     }
 
+    fn share(&mut self, entries: &[u32]) -> u32 {
+        self.simulation.tables.add_set(entries)
+    }
+
     fn withdraw(&mut self, entry: u32) {
         self.simulation.tables.free_entry(entry);
     }
@@ -171,6 +189,16 @@ impl<O: Observer> Plane for Nodes<'_, O> {
 
     fn set_routes(&mut self, node: u32, destination: u32, links: &[u32]) {
         Fib::set(&mut self.simulation.fib, node, destination, links);
+        if let Some(control) = &mut self.simulation.control {
+            if control.rerouted.last() != Some(&node) {
+                control.rerouted.push(node);
+            }
+        }
+    }
+
+    fn routes(&self, node: u32, destination: u32) -> Vec<u32> {
+        let fib = &self.simulation.fib;
+        fib.links(fib.next(node, destination))
     }
 
     fn path_bytes(&self, path: u32) -> u64 {
@@ -183,6 +211,9 @@ impl<O: Observer> Plane for Nodes<'_, O> {
             control::Moment::Learnt => Moment::Learnt,
             control::Moment::Computed => Moment::Computed,
             control::Moment::Rerouted => Moment::Rerouted,
+            control::Moment::SessionUp => Moment::SessionUp,
+            control::Moment::SessionDown => Moment::SessionDown,
+            control::Moment::Relabelled => Moment::Relabelled,
         };
         self.simulation.recovery.mark(self.simulation.now, moment, node, link);
     }
@@ -213,6 +244,13 @@ impl<O: Observer> Simulation<O> {
     pub(crate) fn tell_control(&mut self, node: u32, link: u32, down: bool) {
         for index in 0..self.control.as_ref().map_or(0, |control| control.sources()) {
             self.with_protocol(index, |its, plane| its.link_changed(node, link, down, plane));
+        }
+    }
+
+    /// The routes of a node have changed.
+    pub(crate) fn tell_routes(&mut self, node: u32) {
+        for index in 0..self.control.as_ref().map_or(0, |control| control.sources()) {
+            self.with_protocol(index, |its, plane| its.routes_changed(node, plane));
         }
     }
 
@@ -253,6 +291,10 @@ impl<O: Observer> Simulation<O> {
         } else if due != self.calendar.due(source) {
             self.calendar.schedule(source, due.max(self.now));
         }
+        let rerouted = self.control.as_mut().map(|control| std::mem::take(&mut control.rerouted));
+        for node in rerouted.into_iter().flatten() {
+            self.tell_routes(node);
+        }
     }
 
     fn send_message(&mut self, flow: u32, link: u32, message: Outgoing) {
@@ -267,7 +309,14 @@ impl<O: Observer> Simulation<O> {
         load.1 += u64::from(bytes);
         if let Some(captured) = &mut control.captured {
             let octets = message.octets;
-            captured.push((flow, number, message.ends, message.header_bytes, octets));
+            captured.push((
+                flow,
+                number,
+                message.ends,
+                message.protocol,
+                message.header_bytes,
+                octets,
+            ));
         }
         let slot = control.keep(message.message);
         // Every node is an end while there is signalling: its column is its index.

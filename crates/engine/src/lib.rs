@@ -50,6 +50,7 @@ pub use recovery::{Moment, MOMENTS};
 pub use simulation::{Failure, Simulation};
 pub use tables::{Column, Table};
 pub use trace::EVENTS as PACKET_EVENTS;
+pub use trunkline_control::ldp::KINDS as LDP_KINDS;
 pub use trunkline_control::ospf::KINDS as OSPF_KINDS;
 pub use trunkline_control::rsvp::{EVENTS as SIGNALLING_EVENTS, KINDS as RSVP_KINDS};
 pub use trunkline_packet::{Cause, Colour, Ecn};

@@ -117,7 +117,9 @@ pub struct Tables {
     overlays: Overlays,
     /// Entries that nothing uses any more.
     spare: Vec<u32>,
-    /// Traffic by path.
+    /// Sets that nothing uses any more.
+    spare_sets: Vec<u32>,
+    /// Traffic by path, then what LDP labels.
     pub paths: Vec<PathCounters>,
 }
 
@@ -147,10 +149,22 @@ impl Tables {
             });
         }
         let nhlfe = network.nhlfe.iter().map(Entry::new).collect();
-        let paths = vec![PathCounters::default(); network.paths.len()];
+        let paths = vec![PathCounters::default(); network.paths.len() + 1];
         let diffserv = network.diffserv.iter().map(Marking::new).collect();
-        let (overlays, spare) = (Overlays::default(), Vec::new());
-        Self { ilm, ftn, by_dscp, nhlfe, sets, chooser, diffserv, overlays, spare, paths }
+        let (overlays, spare, spare_sets) = (Overlays::default(), Vec::new(), Vec::new());
+        Self {
+            ilm,
+            ftn,
+            by_dscp,
+            nhlfe,
+            sets,
+            chooser,
+            diffserv,
+            overlays,
+            spare,
+            spare_sets,
+            paths,
+        }
     }
 
     /// The NHLFE an IP packet of a forwarding equivalence class takes at `node`, if it is bound

@@ -261,8 +261,6 @@ pub enum Agent {
 pub struct Control {
     /// IP header [B].
     pub header_bytes: u32,
-    /// Protocol number of the IP header: 46 RSVP, 89 OSPF, 6 and 17 LDP.
-    pub ip_protocol: u8,
 }
 
 /// A label-switched path.

@@ -35,7 +35,8 @@ impl PathAccounts {
     /// Accounts of the paths that ask for them; none if none does.
     #[must_use]
     pub fn new(paths: &[Path]) -> Option<Box<Self>> {
-        let wanted: Vec<bool> = paths.iter().map(|path| path.account).collect();
+        // What LDP labels is no path and comes last.
+        let wanted: Vec<bool> = paths.iter().map(|path| path.account).chain([false]).collect();
         let accounts = vec![PathAccount::default(); paths.len()];
         let any = wanted.contains(&true);
         any.then(|| Box::new(Self { wanted, accounts, of_packet: Vec::new() }))

@@ -129,7 +129,7 @@ pub struct Row {
 /// A message of routing or signalling as it stands on the wire.
 #[derive(Clone, Debug)]
 pub struct Content {
-    /// Nodes whose addresses the IP header bears.
+    /// Nodes whose addresses the IP header bears; [`u32::MAX`] is all routers, 224.0.0.2.
     pub ends: [u32; 2],
     /// Protocol number of the IP header.
     pub protocol: u8,
@@ -404,6 +404,9 @@ fn segment(row: &Row, tcp: &Connection, headers: u32, made: u64) -> Tcp {
 
 /// 10.x.y.z of a node, the last octet neither 0 nor 255.
 fn address(node: u32) -> [u8; 4] {
+    if node == u32::MAX {
+        return [224, 0, 0, 2];
+    }
     let (rest, last) = (node / 254, node % 254 + 1);
     [10, (rest >> 8) as u8, rest as u8, last as u8]
 }

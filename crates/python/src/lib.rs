@@ -92,6 +92,7 @@ fn add_words(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CAUSES", PyTuple::new(py, causes)?)?;
     module.add("TIMELINE_EVENTS", PyTuple::new(py, trunkline_engine::MOMENTS)?)?;
     module.add("SIGNALLING_EVENTS", PyTuple::new(py, trunkline_engine::SIGNALLING_EVENTS)?)?;
+    module.add("LDP_KINDS", PyTuple::new(py, trunkline_engine::LDP_KINDS)?)?;
     module.add("OSPF_KINDS", PyTuple::new(py, trunkline_engine::OSPF_KINDS)?)?;
     module.add("RSVP_KINDS", PyTuple::new(py, trunkline_engine::RSVP_KINDS)?)?;
     module.add("PACKET_EVENTS", PyTuple::new(py, trunkline_engine::PACKET_EVENTS)?)?;

@@ -57,6 +57,9 @@ def _refuse_signalling(network: Mapping[str, Any]) -> None:
     if messages.get("rsvp"):
         msg = "the fluid engine sets no paths up: leave `signalling` out, or run the packet engine"
         raise ValueError(msg)
+    if messages.get("ldp"):
+        msg = "the fluid engine sends no messages: leave `ldp` out, or run the packet engine"
+        raise ValueError(msg)
     if messages:
         msg = "the fluid engine sends no messages: leave `ospf` out, or run the packet engine"
         raise ValueError(msg)

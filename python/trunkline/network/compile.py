@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trunkline.network import conditioners, flows, mpls, ospf, ports, recovery, signalling
+from trunkline.network import conditioners, flows, ldp, mpls, ospf, ports, recovery, signalling
 from trunkline.network.network import Network
 from trunkline.scenario import Scenario
 from trunkline.scenario.collection import no_collection
@@ -48,7 +48,10 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     listed = flows.compile(its, nodes, mpls.fecs(its))
     messages = signalling.flow(its)
     signalled = signalling.compile(its, tables, (nodes, links), len(listed))
-    routed = ospf.compile(its, len(listed) + len(messages))
+    messages += ospf.flow(its)
+    routed = ospf.compile(its, len(listed) + len(messages) - 1)
+    messages += ldp.flow(its)
+    labelled = ldp.compile(its, len(listed) + len(messages) - 1, mpls.first_ldp_fec(its))
     data: Any = {
         "format": FORMAT,
         "name": scenario.name or "scenario",
@@ -71,7 +74,7 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
             for arc in its.arcs
         ],
         "ports": built.ports,
-        "flows": listed + messages + ospf.flow(its),
+        "flows": listed + messages,
         "paths": [
             {"name": name, "links": [links[each.arc.name] for each in its.routes[name].crossings]}
             | ({"account": True} if path.account else {})
@@ -95,8 +98,9 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
         data["diffserv"] = tables.diffserv
     if saved is not None:
         data["recovery"] = saved
-    if signalled is not None or routed is not None:
-        data["signalling"] = (routed or {}) | (signalled or {})
+    protocols = [each for each in (labelled, routed, signalled) if each is not None]
+    if protocols:
+        data["signalling"] = {key: value for each in protocols for key, value in each.items()}
     if its.routing.ecmp is not None:
         data["routing"] = {"ecmp": its.routing.ecmp}
     return Network(data)

@@ -17,7 +17,7 @@ from trunkline.scenario.diffserv import DSCPS, TCS, DiffServ
 from trunkline.scenario.path import FIRST_LABEL, Path, Trunk
 from trunkline.scenario.resolved import Resolved
 
-__all__ = ["Tables", "compile", "fecs"]
+__all__ = ["Tables", "compile", "fecs", "first_ldp_fec"]
 
 EXPLICIT_NULL = 0
 
@@ -45,13 +45,27 @@ def fecs(scenario: Resolved) -> dict[str, tuple[int, int]]:
     """Forwarding equivalence class of data and acknowledgements, by name of flow; 0 = none.
 
     Each path that a trunk rides is a class, its number in the scenario from 1; so is each choice
-    of paths by DSCP, numbered after them.
+    of paths by DSCP, numbered after them. With LDP each node is a class, of packets to it that ride
+    no trunk.
     """
     number = _class_numbers(scenario)
-    return {
+    result = {
         name: (number.get(data, 0), number.get(acks, 0))
         for name, (data, acks) in _classes(scenario).items()
     }
+    if scenario.routing.ldp is not None:
+        first = first_ldp_fec(scenario)
+        of_node = {node: first + index for index, node in enumerate(scenario.nodes)}
+        for name, base in scenario.names:
+            flow = scenario.flows[base]
+            data, acks = result.get(name) or result.get(base) or (0, 0)
+            result[name] = (data or of_node[flow.to], acks or of_node[flow.from_])
+    return result
+
+
+def first_ldp_fec(scenario: Resolved) -> int:
+    """Number of the first class that LDP labels."""
+    return max(_class_numbers(scenario).values(), default=0) + 1
 
 
 def _classes(scenario: Resolved) -> dict[str, tuple[Class, Class]]:

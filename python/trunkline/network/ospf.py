@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from trunkline.network import messages
 from trunkline.scenario.resolved import Resolved
 
 __all__ = ["compile", "flow", "names"]
@@ -10,9 +11,6 @@ Compiled = dict[str, Any]
 NAME = "ospf"
 """Of the flow of its messages."""
 CS6 = 48
-OSPF = 89
-"""Protocol number in the IP header (RFC 2328 section A.1)."""
-IP_HEADER = 20
 
 
 def names(scenario: Resolved) -> list[str]:
@@ -22,23 +20,7 @@ def names(scenario: Resolved) -> list[str]:
 
 def flow(scenario: Resolved) -> list[Compiled]:
     """The flow that messages are counted under, if there are any."""
-    agent = {"protocol": "control", "header_bytes": IP_HEADER, "ip_protocol": OSPF}
-    return [
-        {
-            "name": name,
-            "src": 0,
-            "dst": 1,
-            "start_ns": 0,
-            "stop_ns": None,
-            "start_jitter_ns": 0,
-            "dscp": CS6,
-            "ttl": 1,
-            "fec": 0,
-            "fec_reverse": 0,
-            "agent": agent,
-        }
-        for name in names(scenario)
-    ]
+    return [messages.flow(name, dscp=CS6, ttl=1) for name in names(scenario)]
 
 
 def compile(scenario: Resolved, flow: int) -> Compiled | None:

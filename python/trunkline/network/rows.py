@@ -8,7 +8,7 @@ trunks or paths; its flow and direction, where they ask for flows, ends or proto
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from trunkline.network import ospf
+from trunkline.network import ldp, ospf
 from trunkline.scenario.match import Match
 from trunkline.scenario.resolved import Resolved
 
@@ -133,6 +133,7 @@ class Rows:
                 self.flow_rows.append(self.row(packet, paths))
         kind = self.scenario.signalling.kind
         protocols = [*([] if kind == "none" else [kind]), *ospf.names(self.scenario)]
+        protocols += ldp.names(self.scenario)
         for name in protocols:
             index = len(self.flow_rows) // 2
             row = self.row(_Packet(index, name, name, "", "", name), NO_PATH)

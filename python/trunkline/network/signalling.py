@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trunkline.network import mpls
+from trunkline.network import messages, mpls
 from trunkline.scenario.path import AUTO
 from trunkline.scenario.recovery import LOCAL
 from trunkline.scenario.resolved import Resolved
@@ -14,32 +14,13 @@ __all__ = ["compile", "flow"]
 
 Compiled = dict[str, Any]
 
-IP_HEADER = 20
-RSVP = 46
-"""Protocol number (RFC 2205 section 3.1)."""
-
 
 def flow(scenario: Resolved) -> list[Compiled]:
     """The flow that messages are counted under, if there are any."""
     its = scenario.signalling
     if its.kind == "none":
         return []
-    agent = {"protocol": "control", "header_bytes": IP_HEADER, "ip_protocol": RSVP}
-    return [
-        {
-            "name": its.kind,
-            "src": 0,
-            "dst": 1,
-            "start_ns": 0,
-            "stop_ns": None,
-            "start_jitter_ns": 0,
-            "dscp": its.dscp,
-            "ttl": 255,
-            "fec": 0,
-            "fec_reverse": 0,
-            "agent": agent,
-        }
-    ]
+    return [messages.flow(its.kind, dscp=its.dscp, ttl=255)]
 
 
 def compile(

@@ -190,11 +190,11 @@ def _step(network: Network, probes: int) -> int:
 
 
 def _counts(run: Results) -> list[tuple[str, list[Any]]]:
-    """Everything counted, but for series and packets."""
+    """Everything counted, but for series and what a trace adds."""
     return [
         (f"{name}.{field.name}", table[field.name])
         for name, table in run.tables.items()
-        if name not in ("series", "packets")
+        if name not in ("series", "packets", "messages")
         for field in table.fields
         if field.in_hash
     ]

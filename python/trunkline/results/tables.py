@@ -259,7 +259,8 @@ MESSAGES: Final = (
     name("flow", "flow of the protocol"),
     Field("seq", "i64", "derived", "number of the message in its flow, as in the packets table"),
     name("source", "node whose address the IP header bears"),
-    name("destination", "node it is addressed to"),
+    name("destination", "node it is addressed to; null: all routers on the link"),
+    Field("ip_protocol", "i64", "derived", "protocol number in the IP header"),
     Field("header_bytes", "i64", "derived", "IP header with its options"),
     name("octets", "what is behind the IP header, hexadecimal"),
 )

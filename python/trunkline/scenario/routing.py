@@ -8,7 +8,7 @@ from trunkline.scenario.base import Element
 from trunkline.scenario.fields import PositiveTime, Short, Time, Word
 from trunkline.scenario.recovery import Detection, LossOfSignal
 
-__all__ = ["Backoff", "Ospf", "Rfc8405", "Routing"]
+__all__ = ["Backoff", "Ldp", "Ospf", "Rfc8405", "Routing"]
 
 Compiled = dict[str, Any]
 MS = 1_000_000
@@ -107,6 +107,40 @@ class Ospf(Element):
         return self.hello * 4 if self.dead is None else self.dead
 
 
+class Ldp(Element):
+    """LDP (RFC 5036) in all nodes: labels for IP routes; its messages are packets of class CS6."""
+
+    start: Time = Field(default=0, description="When nodes begin; each sends its first hellos.")
+    control: Literal["independent", "ordered"] = Field(
+        default="independent",
+        description="A node tells of its labels as soon as it has a route, or not before its next "
+        "hop has told it of one (RFC 5036 section 2.6.1).",
+    )
+    hello: PositiveTime = Field(default=5 * S, description="Interval of hellos.")
+    hello_hold: PositiveTime = Field(
+        default=15 * S, description="Silence on a link after which the neighbour there is lost."
+    )
+    keepalive: PositiveTime = Field(
+        default=180 * S,
+        description="Silence after which a session is lost (KeepAlive Time); a message is sent "
+        "each third of it.",
+    )
+    detection: Detection | None = Field(
+        default=None,
+        description="How a node notices that a link failed, besides hellos; absent: that of OSPF "
+        "or of signalling, or loss of signal.",
+    )
+    resend: PositiveTime = Field(
+        default=1 * S,
+        description="TCP sends a segment again after it, then after twice as long (RFC 6298).",
+    )
+    retry: PositiveTime = Field(
+        default=15 * S,
+        description="From a session that ended to the next attempt; doubles with each that fails, "
+        "up to eight times (RFC 5036 section 2.5.3).",
+    )
+
+
 def _empty(value: Any) -> Any:
     return {} if value is None else value
 
@@ -126,3 +160,16 @@ class Routing(Element):
         description="Routes follow failures by OSPF, message by message; absent: they stay, or "
         "follow `rerouting`.",
     )
+    ldp: Annotated[Ldp, Short(_empty, _NOTHING)] | None = Field(
+        default=None,
+        description="Packets that ride no trunk get labels for their routes by LDP, message by "
+        "message; absent: they go without.",
+    )
+
+    @property
+    def detection(self) -> Detection:
+        """How LDP notices failures."""
+        for its in (self.ldp, self.ospf):
+            if its is not None and its.detection is not None:
+                return its.detection
+        return LossOfSignal(kind="loss-of-signal")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 WHOLE = 262_144
 """Snapshot length that cuts nothing [B]: the usual one of capture programs."""
+ALL_ROUTERS = 2**32 - 1
+"""Stands for the group of all routers on a link, 224.0.0.2."""
 
 _PLAIN = ("time_ns", "packet", "wait_ns", "ip_bytes", "ttl", "seq", "ack_bytes", "echo_ns")
 _EDGES = tuple(f"sack_{block}_{edge}" for block in (1, 2, 3) for edge in ("start", "end"))
@@ -189,8 +191,8 @@ def _messages(
                 index,
                 int(row["seq"] or 0),
                 nodes[str(row["source"])],
-                nodes[str(row["destination"])],
-                agent["ip_protocol"],
+                ALL_ROUTERS if row["destination"] is None else nodes[str(row["destination"])],
+                int(row["ip_protocol"] or 0),
                 int(row["header_bytes"] or 0) > agent["header_bytes"],
                 bytes.fromhex(str(row["octets"])),
             )

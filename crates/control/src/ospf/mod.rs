@@ -23,6 +23,8 @@ use throttle::Throttle;
 use trunkline_units::{Span, Stream, Time};
 
 const IP_BYTES: u16 = 20;
+/// Protocol number in the IP header (section A.1).
+const IP_PROTOCOL: u8 = 89;
 /// LSAs in one update, so that it fits into 1500 bytes where nodes have up to a dozen links.
 const LSAS: usize = 8;
 
@@ -316,7 +318,14 @@ impl Ospf {
         let message = crate::Message::Ospf(message);
         plane.send(
             line,
-            Outgoing { message, octets, header_bytes: IP_BYTES, ends: [from, to], kind },
+            Outgoing {
+                message,
+                octets,
+                header_bytes: IP_BYTES,
+                protocol: IP_PROTOCOL,
+                ends: [from, to],
+                kind,
+            },
         );
     }
 

@@ -68,6 +68,8 @@ pub(crate) mod event {
 /// Bytes of an IP header, and of the router alert option (RFC 2113).
 const IP_BYTES: u16 = 20;
 const ALERT_BYTES: u16 = 4;
+/// Protocol number in the IP header (RFC 2205 section 3).
+const IP_PROTOCOL: u8 = 46;
 /// First label that nodes give out while the run goes on; what is compiled lies below.
 const FIRST_LABEL: u32 = 500_000;
 
@@ -266,7 +268,10 @@ impl Rsvp {
         let header_bytes = IP_BYTES + if alert { ALERT_BYTES } else { 0 };
         let kind = message.kind as u8;
         let message = crate::Message::Rsvp(message);
-        plane.send(link, Outgoing { message, octets, header_bytes, ends, kind });
+        plane.send(
+            link,
+            Outgoing { message, octets, header_bytes, protocol: IP_PROTOCOL, ends, kind },
+        );
     }
 
     /// Sends a message about a path to the node before on its route.

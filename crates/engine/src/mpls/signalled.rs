@@ -1,6 +1,6 @@
 //! Forwarding entries and bindings that signalling makes and takes away.
 
-use super::{Entry, Tables, NONE, OPEN};
+use super::{Entry, Tables, NONE, OPEN, SET};
 use crate::network::{Ftn, Nhlfe, Ttl};
 use trunkline_control as control;
 
@@ -33,9 +33,28 @@ impl Tables {
         }
     }
 
-    /// Gives an entry back.
+    /// Adds a set of entries of equal cost, in the place of one that is no more if there is any; its
+    /// index.
+    pub fn add_set(&mut self, entries: &[u32]) -> u32 {
+        match self.spare_sets.pop() {
+            Some(index) => {
+                self.sets[(index - SET) as usize] = entries.to_vec();
+                index
+            }
+            None => {
+                self.sets.push(entries.to_vec());
+                SET + self.sets.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Gives an entry or a set back.
     pub fn free_entry(&mut self, entry: u32) {
-        self.spare.push(entry);
+        if entry < SET {
+            self.spare.push(entry);
+        } else {
+            self.spare_sets.push(entry);
+        }
     }
 
     /// Binds an incoming label at a node, or unbinds it.

@@ -3,7 +3,7 @@
 use super::recovery::Detection;
 use super::{Agent, Network};
 use serde::{Deserialize, Serialize};
-use trunkline_control::{ospf, rsvp};
+use trunkline_control::{ldp, ospf, rsvp};
 
 /// Protocols between nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -11,6 +11,9 @@ use trunkline_control::{ospf, rsvp};
 pub struct Signalling {
     /// How nodes notice that a link to them failed.
     pub detection: Detection,
+    /// LDP.
+    #[serde(default)]
+    pub ldp: Option<ldp::Config>,
     /// OSPF.
     #[serde(default)]
     pub ospf: Option<ospf::Config>,
@@ -22,8 +25,27 @@ pub struct Signalling {
 /// Whether signalling holds together.
 pub(crate) fn check(network: &Network) -> Result<(), String> {
     let Some(signalling) = &network.signalling else { return Ok(()) };
+    signalling.ldp.as_ref().map_or(Ok(()), |its| check_ldp(its, network))?;
     signalling.ospf.as_ref().map_or(Ok(()), |its| check_ospf(its, network))?;
     signalling.rsvp.as_ref().map_or(Ok(()), |its| check_rsvp(its, network))
+}
+
+fn check_ldp(its: &ldp::Config, network: &Network) -> Result<(), String> {
+    let fail = |why: &str| Err(format!("signalling: {why}"));
+    inside("flow", its.flow, network.flows.len())?;
+    if !matches!(network.flows[its.flow as usize].agent, Agent::Control(_)) {
+        return fail("the flow of LDP is one of messages");
+    }
+    if [its.hello_ns, its.keepalive_ns / 3, its.resend_ns, its.retry_ns].contains(&0) {
+        return fail("intervals of LDP must be above 0");
+    }
+    if its.hello_ns >= its.hello_hold_ns {
+        return fail("hello_hold_ns must be above hello_ns");
+    }
+    if usize::from(its.first_fec) + network.nodes.len() > usize::from(u16::MAX) {
+        return fail("classes of LDP are numbered in 16 bits");
+    }
+    Ok(())
 }
 
 fn check_ospf(its: &ospf::Config, network: &Network) -> Result<(), String> {

@@ -165,5 +165,6 @@ impl<O: Observer> Simulation<O> {
             });
         }
         routing.last = Some((view, fib));
+        self.tell_routes(node);
     }
 }

@@ -35,10 +35,16 @@ pub enum Moment {
     Learnt,
     /// A router computed its routes.
     Computed,
+    /// An LDP session came up at a node.
+    SessionUp,
+    /// An LDP session ended at a node.
+    SessionDown,
+    /// A node put other labels of LDP into use.
+    Relabelled,
 }
 
 /// Names of the moments in the timeline table, by number.
-pub const MOMENTS: [&str; 14] = [
+pub const MOMENTS: [&str; 17] = [
     "failed",
     "detected",
     "notified",
@@ -53,6 +59,9 @@ pub const MOMENTS: [&str; 14] = [
     "lsa-originated",
     "lsa-learnt",
     "spf",
+    "ldp-session-up",
+    "ldp-session-down",
+    "ldp-labels",
 ];
 
 /// One row.
@@ -96,6 +105,7 @@ mod tests {
         assert_eq!(MOMENTS[Moment::NoPath as usize], "no-path");
         assert_eq!(MOMENTS[Moment::Rerouted as usize], "rerouted");
         assert_eq!(MOMENTS[Moment::Computed as usize], "spf");
-        assert_eq!(MOMENTS.len(), Moment::Computed as usize + 1);
+        assert_eq!(MOMENTS[Moment::Relabelled as usize], "ldp-labels");
+        assert_eq!(MOMENTS.len(), Moment::Relabelled as usize + 1);
     }
 }

@@ -59,7 +59,8 @@ impl<O: Observer> Simulation<O> {
 
     /// What entered each path; and of those that are accounted for, how it fared.
     pub(super) fn path_table(&self) -> Table {
-        let paths = &self.tables.paths;
+        // The last counts what LDP labels, which is no path.
+        let paths = &self.tables.paths[..self.tables.paths.len() - 1];
         let none = PathAccount::default();
         let accounts: Vec<Option<&PathAccount>> = (0..paths.len())
             .map(|path| self.path_accounts.as_ref().and_then(|accounts| accounts.of(path)))

@@ -90,7 +90,13 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
     seed = data["run"]["seed"] if seed is None else seed
     script = Script.of(len(data["nodes"]), ground)
     _refuse(script, data)
-    if data.get("signalling"):
+    if data.get("signalling", {}).get("ldp"):
+        script.refuse(
+            "routers of the kernel have no LDP of their own; nearest: paths with a route",
+            "routing",
+            "ldp",
+        )
+    elif data.get("signalling"):
         raise UnsupportedError(script.reasons)
     rehearsal = rehearse(data, seed)
     sent = traffic(script, data, rehearsal)

@@ -242,7 +242,6 @@ class Control(TypedDict):
 
     protocol: Literal["control"]
     header_bytes: int
-    ip_protocol: int
 
 
 Agent = Tcp | Udp | Control

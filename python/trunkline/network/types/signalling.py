@@ -4,7 +4,7 @@ from typing import Literal, NotRequired, TypedDict
 
 from trunkline.network.types.recovery import Detection
 
-__all__ = ["Ospf", "Rsvp", "Signalling"]
+__all__ = ["Ldp", "Ospf", "Rsvp", "Signalling"]
 
 
 class Hop(TypedDict):
@@ -158,9 +158,24 @@ class Ospf(TypedDict):
     multipath: bool
 
 
+class Ldp(TypedDict):
+    """LDP in all nodes."""
+
+    flow: int
+    start_ns: int
+    hello_ns: int
+    hello_hold_ns: int
+    keepalive_ns: int
+    resend_ns: int
+    retry_ns: int
+    ordered: bool
+    first_fec: int
+
+
 class Signalling(TypedDict):
     """Protocols between nodes."""
 
     detection: Detection
+    ldp: NotRequired[Ldp | None]
     ospf: NotRequired[Ospf | None]
     rsvp: NotRequired[Rsvp | None]

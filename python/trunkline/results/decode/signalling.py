@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from trunkline.network.types import Network
     from trunkline.network.types.signalling import Rsvp
 
-FIXED = 6
-"""Words before the octets of a message: flow, number, two nodes, header, length."""
+FIXED = 7
+"""Words before the octets of a message: flow, number, two nodes, protocol, header, length."""
 _TIMED = ("up", "moved")
 _TOLD = ("refused", "down")
 
@@ -147,7 +147,11 @@ def _kinds(network: Network) -> dict[int, tuple[str, ...]]:
     its = network.get("signalling")
     if its is None:
         return {}
-    pairs = ((its.get("ospf"), _core.OSPF_KINDS), (its.get("rsvp"), _core.RSVP_KINDS))
+    pairs = (
+        (its.get("ldp"), _core.LDP_KINDS),
+        (its.get("ospf"), _core.OSPF_KINDS),
+        (its.get("rsvp"), _core.RSVP_KINDS),
+    )
     return {config["flow"]: kinds for config, kinds in pairs if config is not None}
 
 
@@ -174,7 +178,8 @@ def messages(rows: Rows, network: Network) -> dict[str, Column]:
         "seq": ints(ends[1]),
         "source": names_of(network, "nodes", ends[2]),
         "destination": names_of(network, "nodes", ends[3]),
-        "header_bytes": ints(ends[4]),
+        "ip_protocol": ints(ends[4]),
+        "header_bytes": ints(ends[5]),
         "octets": Column([octets.hex() for _, octets in found]),
     }
 

@@ -5,7 +5,7 @@ from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.recovery import Hello
 from trunkline.scenario.resolved import Resolved
-from trunkline.scenario.routing import Ospf, Rfc8405
+from trunkline.scenario.routing import Ldp, Ospf, Rfc8405
 from trunkline.scenario.units import format_time
 
 __all__ = ["check"]
@@ -13,6 +13,7 @@ __all__ = ["check"]
 ENTROPY_LABELS = 2
 LARGEST_METRIC = 65_535
 """A metric has 16 bits in a router-LSA (RFC 2328 section A.4.2)."""
+FIRST_LDP_LABEL = 300_000
 
 
 def check(scenario: Resolved, problems: Problems) -> None:
@@ -27,6 +28,8 @@ def check(scenario: Resolved, problems: Problems) -> None:
     """
     if scenario.routing.ospf is not None:
         _ospf(scenario, scenario.routing.ospf, problems)
+    if scenario.routing.ldp is not None:
+        _ldp(scenario, scenario.routing.ldp, problems)
     ecmp = scenario.routing.ecmp
     if ecmp is None:
         return
@@ -51,6 +54,47 @@ def check(scenario: Resolved, problems: Problems) -> None:
                 f"packets of path {name} would carry {deepest} labels with the two of entropy",
                 allowed=f"at most {MAX_STACK}",
             )
+
+
+def _ldp(scenario: Resolved, ldp: Ldp, problems: Problems) -> None:
+    at: Path = ("routing", "ldp")
+    if len(scenario.nodes) < 2:
+        problems.add("relation", at, "LDP needs two nodes", at_key=True)
+    if "ldp" in scenario.flows:
+        message = "ldp is the name of the flow of LDP's messages"
+        problems.add("relation", ("flows", "ldp"), message, at_key=True)
+    if ldp.start >= scenario.run.duration:
+        problems.add(
+            "relation",
+            (*at, "start"),
+            "the run ends before LDP begins",
+            given=format_time(ldp.start),
+            allowed=f"below {format_time(scenario.run.duration)}",
+        )
+    others = [scenario.routing.ospf] if scenario.routing.ospf is not None else []
+    told = [its.detection for its in others]
+    if scenario.signalling.kind != "none":
+        told.append(scenario.signalling.detection)
+    if ldp.detection is not None and any(its != ldp.detection for its in told):
+        message = "all protocols notice a failure by the same means: their detections differ"
+        problems.add("relation", (*at, "detection"), message, at_key=True)
+    if ldp.hello_hold < 2 * ldp.hello:
+        problems.add(
+            "relation",
+            (*at, "hello_hold"),
+            "hello_hold must not be below twice hello",
+            given=format_time(ldp.hello_hold),
+            allowed=f"{format_time(2 * ldp.hello)} or more",
+        )
+    for name, path in scenario.paths.items():
+        for label in path.labels or ():
+            if FIRST_LDP_LABEL <= label < FIRST_LDP_LABEL + len(scenario.nodes):
+                problems.add(
+                    "stack",
+                    ("paths", name, "labels"),
+                    f"{label} is a label that LDP gives out",
+                    allowed=f"below {FIRST_LDP_LABEL}",
+                )
 
 
 def _ospf(scenario: Resolved, ospf: Ospf, problems: Problems) -> None:

@@ -1,0 +1,300 @@
+//! LDP: labels for the routes of IP, told by each node to its neighbours.
+//!
+//! Source: RFC 5036 sections 2.4 (discovery), 2.5 (sessions), 2.6 (label distribution: downstream
+//! unsolicited, liberal retention, independent or ordered control), 3.5 (messages), appendix A.
+//! `session.rs` is the sessions, `stream.rs` the TCP below them, `labels.rs` what is told and what
+//! follows for forwarding, `packet.rs` the octets.
+//! Differs: a FEC is a node, the prefix of its address; segments of a session take a link between
+//! its two nodes, not IP routes.
+//! Absent: targeted sessions, label requests, loop detection, path MTU, graceful restart,
+//! synchronisation with the IGP (RFC 5443).
+
+pub mod config;
+mod labels;
+mod packet;
+mod session;
+mod stream;
+
+pub use config::Config;
+pub use packet::KINDS;
+pub use stream::Segment;
+
+use crate::timers::Timers;
+use crate::{Line, Outgoing, Plane, ALL_ROUTERS};
+use session::Peer;
+use std::collections::{BTreeMap, BTreeSet};
+use trunkline_units::Time;
+
+/// Port of LDP, of UDP and of TCP (RFC 5036 section 3.10.1).
+const PORT: u16 = 646;
+const IP_BYTES: u16 = 20;
+/// First label that nodes give out: each FEC has its own, the same to all neighbours.
+pub const FIRST_LABEL: u32 = 300_000;
+
+/// A message of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// A fatal notification with its status code.
+    Notification(u32),
+    /// Parameters of the session.
+    Initialization,
+    /// The session is alive.
+    KeepAlive,
+    /// Addresses of the sender.
+    Address,
+    /// Label for a FEC.
+    Mapping(u32, u32),
+    /// It is no more.
+    Withdraw(u32, u32),
+    /// It is not used any more.
+    Release(u32, u32),
+}
+
+impl Body {
+    fn kind(&self) -> u8 {
+        match self {
+            Self::Notification(_) => 2,
+            Self::Initialization => 3,
+            Self::KeepAlive => 4,
+            Self::Address => 5,
+            Self::Mapping(..) => 6,
+            Self::Withdraw(..) => 7,
+            Self::Release(..) => 8,
+        }
+    }
+}
+
+/// A message.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// A link hello.
+    Hello,
+    /// A segment of a session.
+    Segment(Segment),
+}
+
+/// One end of a session: node and peer.
+type End = (u32, u32);
+
+#[derive(Clone, Debug)]
+enum Timer {
+    /// A hello is sent on a line; void if another has been planned since.
+    Hello(u32, u32),
+    /// A neighbour may have been silent on a line for too long.
+    Hold(u32),
+    /// A segment may lack its acknowledgment.
+    Resend(End),
+    /// A session may need a message, or have been without one for too long.
+    Alive(End, u16),
+    /// The active end tries again.
+    Connect(End),
+}
+
+/// What a node does with a FEC: next hops with the label put on, and what it has installed.
+#[derive(Clone, Debug, Default)]
+struct Binding {
+    /// Lines of its routes.
+    routes: Vec<u32>,
+    hops: Vec<(u32, u32)>,
+    /// Entries of the incoming label and of unlabelled packets; each with the parts of its set.
+    installed: [Vec<u32>; 2],
+}
+
+/// LDP of the whole network.
+#[derive(Debug)]
+pub struct Ldp {
+    /// As compiled.
+    pub config: Config,
+    lines: Vec<Line>,
+    /// By node and FEC.
+    bindings: Vec<Vec<Binding>>,
+    peers: BTreeMap<End, Peer>,
+    /// Lines that a node has noticed to be down.
+    cut: BTreeSet<u32>,
+    /// Hellos planned on each line so far.
+    hellos: Vec<u32>,
+    /// Until when a line's hellos hold the neighbour.
+    held: BTreeMap<u32, Time>,
+    /// Messages to be sent when an event has been served.
+    outbox: BTreeMap<End, Vec<Body>>,
+    /// Nodes whose forwarding has changed in this event.
+    changed: BTreeSet<u32>,
+    timers: Timers<Timer>,
+    messages: u32,
+    /// Path that entries are counted under.
+    path: u32,
+}
+
+impl Ldp {
+    /// LDP of `nodes` nodes; what it labels is counted under `path`.
+    #[must_use]
+    pub fn new(config: Config, nodes: u32, lines: Vec<Line>, path: u32) -> Self {
+        let mut peers: BTreeMap<End, Peer> = BTreeMap::new();
+        for (line, its) in (0..).zip(&lines).filter(|(_, its)| its.reverse.is_some()) {
+            peers.entry((its.to, its.from)).or_default().incoming.push(line);
+        }
+        Self {
+            peers,
+            bindings: vec![vec![Binding::default(); nodes as usize]; nodes as usize],
+            cut: BTreeSet::new(),
+            hellos: vec![0; lines.len()],
+            held: BTreeMap::new(),
+            outbox: BTreeMap::new(),
+            changed: BTreeSet::new(),
+            timers: Timers::default(),
+            messages: 0,
+            path,
+            lines,
+            config,
+        }
+    }
+
+    /// Begins: hellos on all links at the time of start.
+    pub fn start(&mut self, plane: &mut dyn Plane) {
+        for node in 0..self.bindings.len() as u32 {
+            for fec in 0..self.bindings.len() as u32 {
+                self.bindings[node as usize][fec as usize].routes = plane.routes(node, fec);
+            }
+        }
+        for line in 0..self.lines.len() as u32 {
+            if self.lines[line as usize].reverse.is_some() {
+                self.timers.set(self.config.start_ns, Timer::Hello(line, 0));
+            }
+        }
+    }
+
+    /// When it wants to be woken next.
+    #[must_use]
+    pub fn due(&self) -> Time {
+        self.timers.due()
+    }
+
+    /// Does what is due now.
+    pub fn wake(&mut self, plane: &mut dyn Plane) {
+        while let Some(timer) = self.timers.pop(plane.now()) {
+            match timer {
+                Timer::Hello(line, number) => self.hello(line, number, plane),
+                Timer::Hold(line) => self.look_for_silence(line, plane),
+                Timer::Resend(end) => self.resend(end, plane),
+                Timer::Alive(end, port) => self.stay_alive(end, port, plane),
+                Timer::Connect(end) => self.connect(end, plane),
+            }
+            self.flush(plane);
+        }
+    }
+
+    /// A message has come over `line`.
+    pub fn receive(&mut self, line: u32, message: Message, plane: &mut dyn Plane) {
+        match message {
+            Message::Hello => self.on_hello(line, plane),
+            Message::Segment(segment) => self.on_segment(line, segment, plane),
+        }
+        self.flush(plane);
+    }
+
+    /// `node` notices that `line`, which leads to it, has gone down or come up.
+    pub fn link_changed(&mut self, node: u32, line: u32, down: bool, plane: &mut dyn Plane) {
+        let Some(back) = self.lines[line as usize].reverse else { return };
+        if down {
+            self.cut.insert(back);
+            if self.held.remove(&line).is_some() {
+                self.lose_adjacency((node, self.lines[line as usize].from), None, plane);
+            }
+        } else if self.cut.remove(&back) {
+            self.hellos[back as usize] += 1;
+            self.hello(back, self.hellos[back as usize], plane);
+        }
+        self.flush(plane);
+    }
+
+    /// The routes of a node have changed.
+    pub fn routes_changed(&mut self, node: u32, plane: &mut dyn Plane) {
+        for fec in 0..self.bindings.len() as u32 {
+            let routes = plane.routes(node, fec);
+            let binding = &mut self.bindings[node as usize][fec as usize];
+            if binding.routes != routes {
+                binding.routes = routes;
+                self.update(node, fec, plane);
+            }
+        }
+        self.flush(plane);
+    }
+
+    /// Sends a hello, and plans the next one.
+    fn hello(&mut self, line: u32, number: u32, plane: &mut dyn Plane) {
+        if self.cut.contains(&line) || self.hellos[line as usize] != number {
+            return;
+        }
+        let from = self.lines[line as usize].from;
+        self.messages += 1;
+        let octets = packet::hello(from, self.messages, self.config.hello_hold_ns);
+        let (message, ends) = (crate::Message::Ldp(Message::Hello), [from, ALL_ROUTERS]);
+        plane.send(
+            line,
+            Outgoing { message, octets, header_bytes: IP_BYTES, protocol: 17, ends, kind: 0 },
+        );
+        self.timers.set(plane.now() + self.config.hello_ns, Timer::Hello(line, number));
+    }
+
+    fn on_hello(&mut self, line: u32, plane: &mut dyn Plane) {
+        let Line { from, to, reverse, .. } = self.lines[line as usize];
+        if reverse.is_none_or(|back| self.cut.contains(&back)) {
+            return;
+        }
+        let until = plane.now() + self.config.hello_hold_ns;
+        if self.held.insert(line, until).is_none() {
+            self.timers.set(until + 1, Timer::Hold(line));
+            self.connect((to, from), plane);
+        }
+    }
+
+    fn look_for_silence(&mut self, line: u32, plane: &mut dyn Plane) {
+        let Some(until) = self.held.get(&line).copied() else { return };
+        // A hello that comes at the last instant counts.
+        if until >= plane.now() {
+            return self.timers.set(until + 1, Timer::Hold(line));
+        }
+        self.held.remove(&line);
+        let Line { from, to, .. } = self.lines[line as usize];
+        self.lose_adjacency((to, from), Some(line), plane);
+    }
+
+    /// Line to a peer on which it is heard.
+    fn line_to(&self, end: End) -> Option<u32> {
+        let mut incoming = self.peers.get(&end)?.incoming.iter();
+        let heard = incoming.find(|line| self.held.contains_key(line))?;
+        self.lines[*heard as usize].reverse
+    }
+
+    /// Sends what an event has left to be sent: messages of one kind share a segment.
+    fn flush(&mut self, plane: &mut dyn Plane) {
+        for (end, bodies) in std::mem::take(&mut self.outbox) {
+            for part in bodies.chunk_by(|one, next| one.kind() == next.kind()) {
+                self.send_messages(end, part, plane);
+            }
+        }
+        for node in std::mem::take(&mut self.changed) {
+            plane.mark(crate::Moment::Relabelled, node, None);
+        }
+    }
+
+    /// Checks what must hold at the end of a run: labels in use are those that neighbours told.
+    ///
+    /// # Errors
+    /// What does not.
+    pub fn check(&self) -> Result<(), String> {
+        for (node, bindings) in (0..).zip(&self.bindings) {
+            for (fec, binding) in (0..).zip(bindings) {
+                for (line, label) in &binding.hops {
+                    let peer = &self.peers[&(node, self.lines[*line as usize].to)];
+                    if peer.learnt.get(&fec) != Some(label) {
+                        return Err(format!(
+                            "ldp: node {node} sends to {fec} with a label that nobody told"
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,305 @@
+//! Sessions of LDP: who opens them, how they come up, live and end.
+//!
+//! Source: RFC 5036 sections 2.5.2 (the node with the higher address is the active one), 2.5.3 and
+//! 2.5.4 (initialization, its states, retry after 15 s, doubled up to 2 min), 2.5.5 and 2.5.6 (hold
+//! timer of hellos, `KeepAlive` timer), 3.5.1.1 (notifications), 3.9 (status codes).
+
+use super::stream::{Segment, Stream};
+use super::{packet, Body, End, Ldp, Message, Timer, IP_BYTES};
+use crate::{Moment, Outgoing, Plane};
+use std::collections::{BTreeMap, BTreeSet};
+use trunkline_units::Time;
+
+/// Status codes with the E bit: the session ends.
+const HOLD_TIMER_EXPIRED: u32 = 0x8000_0009;
+const NO_HELLO: u32 = 0x8000_0010;
+const KEEPALIVE_EXPIRED: u32 = 0x8000_0014;
+/// Retries are at most so many times the first wait apart: 2 min after 15 s.
+const MOST_PATIENCE: u64 = 8;
+/// First port of an active end (RFC 6335 section 6).
+const FIRST_PORT: u16 = 49_152;
+
+/// States of a session (RFC 5036 section 2.5.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum State {
+    #[default]
+    NonExistent,
+    Initialized,
+    OpenSent,
+    OpenRec,
+    Operational,
+}
+
+/// A neighbour, as one end of the session sees it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Peer {
+    /// Lines from it.
+    pub incoming: Vec<u32>,
+    pub state: State,
+    stream: Stream,
+    /// Connections begun so far, which number the ports.
+    begun: u16,
+    heard: Time,
+    spoke: Time,
+    /// Refusals in a row.
+    refused: u32,
+    waits: bool,
+    /// When the timer of resends is set for.
+    planned: Option<Time>,
+    /// Labels that it told, by FEC.
+    pub learnt: BTreeMap<u32, u32>,
+    /// FECs that it was told a label of.
+    pub told: BTreeSet<u32>,
+}
+
+impl Ldp {
+    fn peer(&mut self, end: End) -> &mut Peer {
+        self.peers.entry(end).or_default()
+    }
+
+    /// The active end opens the connection, once it hears its peer.
+    pub(super) fn connect(&mut self, end: End, plane: &mut dyn Plane) {
+        let resend = self.config.resend_ns;
+        let ready = self.line_to(end).is_some();
+        let peer = self.peer(end);
+        peer.waits = false;
+        // Addresses rise with the number of the node.
+        if end.0 < end.1 || peer.state != State::NonExistent || !ready {
+            return;
+        }
+        peer.state = State::Initialized;
+        let port = FIRST_PORT + peer.begun;
+        peer.begun = (peer.begun + 1) % (u16::MAX - FIRST_PORT);
+        peer.stream = Stream::new(port, true, resend);
+        let opening = peer.stream.open(plane.now());
+        self.put(end, opening, None, plane);
+        self.await_resend(end);
+    }
+
+    /// The last hello adjacency with a peer may have gone; `line`: it fell silent there.
+    pub(super) fn lose_adjacency(&mut self, end: End, line: Option<u32>, plane: &mut dyn Plane) {
+        if self.line_to(end).is_none() && self.peer(end).state != State::NonExistent {
+            self.close(end, line.map(|line| (HOLD_TIMER_EXPIRED, line)), plane);
+        }
+    }
+
+    /// A session ends: what was learnt in it is forgotten. `notice`: its peer is told, on the line
+    /// that leads back from this one.
+    fn close(&mut self, end: End, notice: Option<(u32, u32)>, plane: &mut dyn Plane) {
+        if let Some((status, line)) = notice {
+            let (bodies, payload) = self.payload(end, &[Body::Notification(status)]);
+            let last = self.peer(end).stream.last(bodies, payload);
+            let line = self.lines[line as usize].reverse;
+            self.put(end, last, line, plane);
+        }
+        self.outbox.remove(&end);
+        let peer = self.peer(end);
+        let was = std::mem::take(&mut peer.state);
+        peer.stream = Stream::default();
+        peer.told.clear();
+        let fecs: Vec<u32> = std::mem::take(&mut peer.learnt).into_keys().collect();
+        if was == State::Operational {
+            plane.mark(Moment::SessionDown, end.0, None);
+        }
+        for fec in fecs {
+            self.update(end.0, fec, plane);
+        }
+        self.await_retry(end, plane.now());
+    }
+
+    /// The active end tries again later, ever later after refusals.
+    fn await_retry(&mut self, end: End, now: Time) {
+        let first = self.config.retry_ns;
+        let peer = self.peer(end);
+        if end.0 > end.1 && !peer.waits {
+            peer.waits = true;
+            let wait = first * (1 << peer.refused.min(3)).min(MOST_PATIENCE);
+            peer.refused += 1;
+            self.timers.set(now + wait, Timer::Connect(end));
+        }
+    }
+
+    pub(super) fn on_segment(&mut self, line: u32, segment: Segment, plane: &mut dyn Plane) {
+        let its = &self.lines[line as usize];
+        let (end, back) = ((its.to, its.from), its.reverse);
+        let (now, first) = (plane.now(), self.config.resend_ns);
+        let known = self.peer(end).stream.port == segment.port;
+        if segment.syn && segment.from_active && !known {
+            // A new connection takes the place of one whose end was not noticed.
+            if self.peer(end).state != State::NonExistent {
+                self.close(end, None, plane);
+            }
+            let peer = self.peer(end);
+            peer.stream = Stream::new(segment.port, false, first);
+            peer.state = State::Initialized;
+            peer.stream.receive(segment, first, now);
+            let answer = peer.stream.open(now);
+            self.put(end, answer, back, plane);
+            return self.await_resend(end);
+        }
+        if !known {
+            // RFC 9293 section 3.5.2: there is no such connection.
+            if !segment.rst && !segment.fin {
+                let from_active = !segment.from_active;
+                let reset =
+                    Segment { port: segment.port, from_active, rst: true, ..Segment::default() };
+                self.put(end, reset, back, plane);
+            }
+            return;
+        }
+        if segment.rst {
+            return self.close(end, None, plane);
+        }
+        let opens = segment.syn;
+        if segment.bytes > 0 {
+            self.peer(end).heard = now;
+        }
+        let (ready, again) = self.peer(end).stream.receive(segment, first, now);
+        if let Some(again) = again {
+            self.put(end, again, back, plane);
+        }
+        if opens && !self.peer(end).stream.open && self.peer(end).stream.active {
+            self.peer(end).stream.open = true;
+            self.peer(end).state = State::OpenSent;
+            self.queue(end, Body::Initialization);
+        }
+        for segment in ready {
+            for body in &segment.bodies {
+                if self.peer(end).stream.port == segment.port {
+                    self.on_message(end, *body, line, plane);
+                }
+            }
+            if segment.fin && self.peer(end).stream.port == segment.port {
+                let last = self.peer(end).stream.last(Vec::new(), Vec::new());
+                self.put(end, last, back, plane);
+                self.close(end, None, plane);
+            }
+        }
+        self.flush(plane);
+        if self.peer(end).stream.owes {
+            let alone = self.peer(end).stream.acknowledgment();
+            self.put(end, alone, back, plane);
+        }
+        self.await_resend(end);
+    }
+
+    fn on_message(&mut self, end: End, body: Body, line: u32, plane: &mut dyn Plane) {
+        match (self.peer(end).state, body) {
+            // The segment of a notification ends the connection.
+            (State::NonExistent, _) | (_, Body::Notification(_)) => {}
+            (State::Initialized, Body::Initialization) => {
+                if self.line_to(end).is_none() {
+                    return self.close(end, Some((NO_HELLO, line)), plane);
+                }
+                self.queue(end, Body::Initialization);
+                self.queue(end, Body::KeepAlive);
+                self.peer(end).state = State::OpenRec;
+            }
+            (State::OpenSent, Body::Initialization) => {
+                self.queue(end, Body::KeepAlive);
+                self.peer(end).state = State::OpenRec;
+            }
+            (State::OpenRec, Body::KeepAlive) => self.become_operational(end, line, plane),
+            (State::Operational, body) => self.on_label(end, body, plane),
+            _ => {}
+        }
+    }
+
+    fn become_operational(&mut self, end: End, line: u32, plane: &mut dyn Plane) {
+        let peer = self.peer(end);
+        (peer.state, peer.refused) = (State::Operational, 0);
+        let port = peer.stream.port;
+        self.timers.set(plane.now() + self.config.keepalive_ns / 3, Timer::Alive(end, port));
+        plane.mark(Moment::SessionUp, end.0, self.lines[line as usize].reverse);
+        self.queue(end, Body::Address);
+        for fec in 0..self.bindings.len() as u32 {
+            self.tell(end, fec);
+        }
+    }
+
+    /// Sends a `KeepAlive` if nothing was sent for a third of its time, and ends the session if
+    /// nothing came for all of it.
+    pub(super) fn stay_alive(&mut self, end: End, port: u16, plane: &mut dyn Plane) {
+        let (now, time) = (plane.now(), self.config.keepalive_ns);
+        let peer = self.peer(end);
+        if peer.stream.port != port || peer.state != State::Operational {
+            return;
+        }
+        let (silent, due) = (peer.heard + time, peer.spoke + time / 3);
+        if silent <= now {
+            let line = self.line_to(end).and_then(|line| self.lines[line as usize].reverse);
+            return self.close(end, line.map(|line| (KEEPALIVE_EXPIRED, line)), plane);
+        }
+        if due <= now {
+            self.queue(end, Body::KeepAlive);
+        }
+        let next = if due <= now { now + time / 3 } else { due };
+        self.timers.set(next.min(silent), Timer::Alive(end, port));
+    }
+
+    pub(super) fn resend(&mut self, end: End, plane: &mut dyn Plane) {
+        let now = plane.now();
+        let peer = self.peer(end);
+        // Another time has been set since.
+        if peer.planned != Some(now) {
+            return;
+        }
+        peer.planned = None;
+        let stream = &mut peer.stream;
+        if stream.due.is_some_and(|due| due <= now) {
+            if let Some(segment) = stream.again(now) {
+                self.put(end, segment, None, plane);
+            }
+        }
+        self.await_resend(end);
+    }
+
+    fn await_resend(&mut self, end: End) {
+        let peer = self.peer(end);
+        let Some(due) = peer.stream.due else { return };
+        if peer.planned.is_none_or(|planned| due < planned) {
+            peer.planned = Some(due);
+            self.timers.set(due, Timer::Resend(end));
+        }
+    }
+
+    pub(super) fn queue(&mut self, end: End, body: Body) {
+        self.outbox.entry(end).or_default().push(body);
+    }
+
+    /// Octets of messages in one PDU.
+    fn payload(&mut self, end: End, bodies: &[Body]) -> (Vec<Body>, Vec<u8>) {
+        let mut octets = Vec::new();
+        for body in bodies {
+            self.messages += 1;
+            let its = packet::encode(body, self.messages, end.0, end.1, self.config.keepalive_ns);
+            octets.extend(its);
+        }
+        (bodies.to_vec(), packet::pdu(end.0, &octets))
+    }
+
+    /// Sends messages of one kind, as many to a segment as fit.
+    pub(super) fn send_messages(&mut self, end: End, bodies: &[Body], plane: &mut dyn Plane) {
+        let one = packet::encode(&bodies[0], 0, end.0, end.1, 0).len();
+        for part in bodies.chunks((packet::LARGEST_PDU - packet::PDU_HEADER) / one) {
+            let (bodies, payload) = self.payload(end, part);
+            let segment = self.peer(end).stream.data(bodies, payload, plane.now());
+            self.put(end, segment, None, plane);
+        }
+        self.await_resend(end);
+    }
+
+    /// Puts a segment on a line to the peer: one on which it is heard, or this one.
+    fn put(&mut self, end: End, segment: Segment, line: Option<u32>, plane: &mut dyn Plane) {
+        let Some(line) = self.line_to(end).or(line) else { return };
+        if segment.bytes > 0 {
+            self.peer(end).spoke = plane.now();
+        }
+        let ends = [end.0, end.1];
+        let octets = packet::segment(&segment, ends, &segment.payload);
+        let kind = segment.bodies.first().map_or(1, Body::kind);
+        let message = crate::Message::Ldp(Message::Segment(segment));
+        let header_bytes = IP_BYTES;
+        plane.send(line, Outgoing { message, octets, header_bytes, protocol: 6, ends, kind });
+    }
+}

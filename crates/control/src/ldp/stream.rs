@@ -1,0 +1,168 @@
+//! The TCP connection of a session, plainly: handshake, numbered segments, cumulative
+//! acknowledgments, resends.
+//!
+//! Source: RFC 9293 sections 3.4 and 3.5 (numbers, handshake, reset), RFC 6298 section 5 (the timer:
+//! doubled at each resend, for the first segment not acknowledged), RFC 6582 (after a resend each
+//! acknowledgment of a part sends the next).
+//! Differs: the timer begins at a set time, not at an estimate; what is to be sent is sent at once,
+//! without a congestion window; both ends close with one segment each.
+
+use super::Body;
+use std::collections::{BTreeMap, VecDeque};
+use trunkline_units::{Span, Time};
+
+/// A segment.
+#[derive(Clone, Debug, Default)]
+pub struct Segment {
+    /// Port of the active side, which tells connections apart.
+    pub port: u16,
+    /// Sent by the active side.
+    pub from_active: bool,
+    /// Opens the connection.
+    pub syn: bool,
+    /// Ends it.
+    pub fin: bool,
+    /// There is no such connection.
+    pub rst: bool,
+    /// Number of its first octet.
+    pub seq: u32,
+    /// Number expected next; none = not valid.
+    pub ack: Option<u32>,
+    /// Payload [B].
+    pub bytes: u32,
+    /// What the payload says.
+    pub bodies: Vec<Body>,
+    /// The payload.
+    pub payload: Vec<u8>,
+}
+
+impl Segment {
+    /// Octets of sequence space.
+    fn space(&self) -> u32 {
+        self.bytes + u32::from(self.syn) + u32::from(self.fin)
+    }
+}
+
+/// One end of a connection.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stream {
+    pub port: u16,
+    pub active: bool,
+    /// Handshake done.
+    pub open: bool,
+    next: u32,
+    expected: u32,
+    /// Sent and not acknowledged, with the messages that wait for the handshake behind.
+    unacknowledged: VecDeque<Segment>,
+    early: BTreeMap<u32, Segment>,
+    /// An acknowledgment is owed.
+    pub owes: bool,
+    resent: bool,
+    span: Span,
+    /// When the first segment is sent again.
+    pub due: Option<Time>,
+}
+
+impl Stream {
+    pub fn new(port: u16, active: bool, span: Span) -> Self {
+        Self { port, active, span, ..Self::default() }
+    }
+
+    fn header(&self) -> Segment {
+        let ack = (self.expected > 0).then_some(self.expected);
+        Segment {
+            port: self.port,
+            from_active: self.active,
+            seq: self.next,
+            ack,
+            ..Segment::default()
+        }
+    }
+
+    /// The segment that opens the connection, or answers the one that does.
+    pub fn open(&mut self, now: Time) -> Segment {
+        let segment = Segment { syn: true, ..self.header() };
+        self.track(segment, now)
+    }
+
+    /// A segment of messages.
+    pub fn data(&mut self, bodies: Vec<Body>, payload: Vec<u8>, now: Time) -> Segment {
+        let bytes = payload.len() as u32;
+        let segment = Segment { bodies, payload, bytes, ..self.header() };
+        self.track(segment, now)
+    }
+
+    fn track(&mut self, segment: Segment, now: Time) -> Segment {
+        self.next += segment.space();
+        self.unacknowledged.push_back(segment.clone());
+        self.owes = false;
+        if self.due.is_none() {
+            self.due = Some(now + self.span);
+        }
+        segment
+    }
+
+    /// An acknowledgment alone.
+    pub fn acknowledgment(&mut self) -> Segment {
+        self.owes = false;
+        self.header()
+    }
+
+    /// The last segment; the connection is not used after it.
+    pub fn last(&self, bodies: Vec<Body>, payload: Vec<u8>) -> Segment {
+        let bytes = payload.len() as u32;
+        Segment { bodies, payload, bytes, fin: true, ..self.header() }
+    }
+
+    /// The first segment not acknowledged, again; the timer is set to twice as long.
+    pub fn again(&mut self, now: Time) -> Option<Segment> {
+        self.due = None;
+        let first = self.unacknowledged.front()?.clone();
+        self.span *= 2;
+        self.due = Some(now + self.span);
+        self.resent = true;
+        let ack = (self.expected > 0).then_some(self.expected);
+        Some(Segment { ack, ..first })
+    }
+
+    /// Takes a segment in: those that are now in order, and one to send again, if any.
+    pub fn receive(
+        &mut self,
+        segment: Segment,
+        first: Span,
+        now: Time,
+    ) -> (Vec<Segment>, Option<Segment>) {
+        let again = segment.ack.and_then(|ack| self.acknowledged(ack, first, now));
+        let mut ready = Vec::new();
+        if segment.space() > 0 {
+            self.owes = true;
+            self.early.insert(segment.seq, segment);
+        }
+        while let Some(entry) = self.early.first_entry() {
+            if *entry.key() > self.expected {
+                break;
+            }
+            let segment = entry.remove();
+            if segment.seq == self.expected {
+                self.expected += segment.space();
+                ready.push(segment);
+            }
+        }
+        (ready, again)
+    }
+
+    fn acknowledged(&mut self, ack: u32, first: Span, now: Time) -> Option<Segment> {
+        let before = self.unacknowledged.len();
+        while self.unacknowledged.front().is_some_and(|its| its.seq + its.space() <= ack) {
+            self.unacknowledged.pop_front();
+        }
+        if self.unacknowledged.len() == before {
+            return None;
+        }
+        self.span = first;
+        self.due = (!self.unacknowledged.is_empty()).then_some(now + first);
+        let again = self.unacknowledged.front().filter(|_| self.resent).cloned();
+        self.resent = again.is_some();
+        again
+    }
+}

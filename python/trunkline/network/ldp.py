@@ -1,0 +1,54 @@
+"""LDP as the engine reads it, the flow that its messages are, and the classes it labels."""
+
+from typing import Any
+
+from trunkline.network import messages
+from trunkline.scenario.resolved import Resolved
+
+__all__ = ["compile", "flow", "names"]
+
+Compiled = dict[str, Any]
+NAME = "ldp"
+"""Of the flow of its messages."""
+CS6 = 48
+
+
+def names(scenario: Resolved) -> list[str]:
+    """Name of the flow of its messages, if there are any."""
+    return [] if scenario.routing.ldp is None else [NAME]
+
+
+def flow(scenario: Resolved) -> list[Compiled]:
+    """The flow that messages are counted under, if there are any."""
+    return [messages.flow(name, dscp=CS6, ttl=255) for name in names(scenario)]
+
+
+def compile(scenario: Resolved, flow: int, first_fec: int) -> Compiled | None:
+    """LDP in the signalling part of a network; None without it.
+
+    Parameters
+    ----------
+    scenario : Resolved
+        The scenario.
+    flow : int
+        Index of the flow of its messages.
+    first_fec : int
+        Class of packets to the first node.
+    """
+    its = scenario.routing.ldp
+    if its is None:
+        return None
+    return {
+        "detection": scenario.routing.detection.compiled(),
+        "ldp": {
+            "flow": flow,
+            "start_ns": its.start,
+            "hello_ns": its.hello,
+            "hello_hold_ns": its.hello_hold,
+            "keepalive_ns": its.keepalive,
+            "resend_ns": its.resend,
+            "retry_ns": its.retry,
+            "ordered": its.control == "ordered",
+            "first_fec": first_fec,
+        },
+    }

@@ -1,0 +1,34 @@
+"""The flow that messages of a protocol between neighbours are counted under."""
+
+from typing import Any
+
+__all__ = ["flow"]
+
+IP_HEADER = 20
+
+
+def flow(name: str, *, dscp: int, ttl: int) -> dict[str, Any]:
+    """A flow of messages.
+
+    Parameters
+    ----------
+    name : str
+        Of the protocol.
+    dscp : int
+        DSCP of its packets.
+    ttl : int
+        Their TTL.
+    """
+    return {
+        "name": name,
+        "src": 0,
+        "dst": 1,
+        "start_ns": 0,
+        "stop_ns": None,
+        "start_jitter_ns": 0,
+        "dscp": dscp,
+        "ttl": ttl,
+        "fec": 0,
+        "fec_reverse": 0,
+        "agent": {"protocol": "control", "header_bytes": IP_HEADER},
+    }
