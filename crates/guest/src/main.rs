@@ -19,6 +19,7 @@ mod spaces;
 mod statistics;
 mod sys;
 mod tcp;
+mod transfers;
 mod udp;
 
 use archive::Archive;

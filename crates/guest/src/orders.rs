@@ -90,6 +90,15 @@ pub struct Tcp {
     pub sample_ns: u64,
 }
 
+/// Transfers at given times, a connection each.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Transfers {
+    /// File of its schedule.
+    pub schedule: String,
+    /// What all connections are like; the sender's port is any.
+    pub tcp: Tcp,
+}
+
 /// A device whose queues are read in steps.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Sample {
@@ -140,6 +149,8 @@ pub struct Orders {
     pub udp: Vec<Udp>,
     /// TCP flows.
     pub tcp: Vec<Tcp>,
+    /// Transfers.
+    pub transfers: Vec<Transfers>,
     /// Devices read in steps.
     pub samples: Vec<Sample>,
     /// Devices read once.
@@ -192,6 +203,11 @@ impl Orders {
             "tcp" => {
                 let flow = self.tcp(&mut words)?;
                 self.tcp.push(flow);
+            }
+            "transfers" => {
+                let schedule = words.word()?;
+                let tcp = self.tcp(&mut words)?;
+                self.transfers.push(Transfers { schedule, tcp });
             }
             "sample" => {
                 let node = self.node(&mut words)?;
@@ -322,6 +338,7 @@ mod tests {
         link n0 l0a 02:00:00:00:00:01 n1 l0b 02:00:00:00:00:02\n\
         udp 7 n0 n1 10.0.0.1 10.0.0.2 9000 184 64 udp-7\n\
         tcp 8 n0 n1 10.0.0.1 10.0.0.2 9001 0 64 5 - 1000 reno 1460 - 65536 true 10000000\n\
+        transfers tcp-9.schedule 9 n0 n1 10.0.0.1 10.0.0.2 9002 0 64 0 - - cubic 1460 - - false 5\n\
         count 400000000 n0 l0a\n\
         change 400000000 n0 tc filter del dev l0a egress\n\
         change 400000000 n0 ip link set l0a txqueuelen 7\n\
@@ -342,6 +359,8 @@ mod tests {
         let tcp = &orders.tcp[0];
         assert_eq!((tcp.stop_ns, tcp.bytes, tcp.nodelay), (None, Some(1000), true));
         assert_eq!((tcp.send_buffer, tcp.receive_buffer), (None, Some(65_536)));
+        let of = &orders.transfers[0];
+        assert_eq!((of.schedule.as_str(), of.tcp.path.id), ("tcp-9.schedule", 9));
         let count = Count { at_ns: 400_000_000, node: 0, device: "l0a".to_owned() };
         assert_eq!(orders.counts, [count]);
         let changes: Vec<_> =
@@ -358,7 +377,7 @@ mod tests {
         assert!(why.starts_with("order 10: no node n9: udp 7"), "{why}");
         let text = TWO_NODES.replace("snapshot 1000000000", "snapshot soon");
         let why = Orders::parse(&text).expect_err("soon is no time");
-        assert!(why.starts_with("order 16: soon is out of place"), "{why}");
+        assert!(why.starts_with("order 17: soon is out of place"), "{why}");
     }
 
     #[test]

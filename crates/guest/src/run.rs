@@ -7,7 +7,7 @@ use crate::spaces::Spaces;
 use crate::statistics::{Series, Snapshot};
 use crate::sys::time;
 use crate::sys::time::Waiter;
-use crate::{tcp, udp};
+use crate::{tcp, transfers, udp};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -28,8 +28,10 @@ enum Due {
     Datagram(usize),
     Start(usize),
     Stop(usize),
+    Transfer(usize),
     Drain,
     Sample(usize),
+    Tally(usize),
     Read(usize),
     Snapshot(usize, usize),
     Progress(u64),
@@ -55,6 +57,14 @@ pub fn run(
     let mut tcp = Vec::new();
     for flow in std::mem::take(&mut orders.tcp) {
         tcp.push(tcp::Flow::open(flow, &spaces)?);
+    }
+    let mut transfers = Vec::new();
+    if !orders.transfers.is_empty() {
+        crate::sys::process::open_many();
+    }
+    for flow in std::mem::take(&mut orders.transfers) {
+        let records = schedule(&flow.schedule)?;
+        transfers.push(transfers::Flow::open(flow, &records, &spaces)?);
     }
     let mut series = Vec::new();
     for sample in &orders.samples {
@@ -85,6 +95,7 @@ pub fn run(
         spaces,
         udp,
         tcp,
+        transfers,
         series,
         counts,
         changes,
@@ -105,6 +116,7 @@ struct Run {
     spaces: Spaces,
     udp: Vec<udp::Flow>,
     tcp: Vec<tcp::Flow>,
+    transfers: Vec<transfers::Flow>,
     series: Vec<Series>,
     counts: Vec<Series>,
     changes: Vec<Option<Batch>>,
@@ -122,6 +134,11 @@ impl Run {
             self.due.push(Reverse((orders.start_ns, Due::Start(index))));
             self.due.extend(orders.stop_ns.map(|at| Reverse((at, Due::Stop(index)))));
             self.due.push(Reverse((orders.sample_ns, Due::Sample(index))));
+        }
+        for (index, flow) in self.transfers.iter().enumerate() {
+            flow.watch(index, &self.waiter)?;
+            self.due.extend(flow.due().map(|at| Reverse((at, Due::Transfer(index)))));
+            self.due.push(Reverse((flow.sample_ns(), Due::Tally(index))));
         }
         for (index, sample) in self.orders.samples.iter().enumerate() {
             self.due.push(Reverse((sample.step_ns, Due::Read(index))));
@@ -175,7 +192,7 @@ impl Run {
     }
 
     fn wait_until(&mut self, clock: u64) -> Result<(), String> {
-        if self.tcp.is_empty() {
+        if self.tcp.is_empty() && self.transfers.is_empty() {
             time::sleep_until(clock);
             return Ok(());
         }
@@ -184,6 +201,12 @@ impl Run {
             events.clear();
             let due = self.waiter.wait(clock, |mask, token| events.push((mask, token)));
             for &(mask, token) in &events {
+                if let Some((index, number, role)) = transfers::from_token(token) {
+                    let flow = &mut self.transfers[index];
+                    flow.on_event(index, number, role, mask, &self.waiter)
+                        .map_err(|why| format!("flow {}: {why}", flow.id()))?;
+                    continue;
+                }
                 let (index, role) = tcp::from_token(token);
                 let flow = &mut self.tcp[index];
                 flow.on_event(index, role, mask, &self.waiter)
@@ -212,6 +235,16 @@ impl Run {
             Due::Start(index) => self.tcp[index].start(index, &self.spaces, &self.waiter)?,
             Due::Stop(index) => {
                 self.tcp[index].stop(index, &self.waiter).map_err(|why| why.to_string())?;
+            }
+            Due::Transfer(index) => {
+                let flow = &mut self.transfers[index];
+                flow.start(index, &self.spaces, &self.waiter)?;
+                flow.due().into_iter().for_each(again);
+            }
+            Due::Tally(index) => {
+                let flow = &mut self.transfers[index];
+                again(at + flow.sample_ns());
+                flow.sample(at);
             }
             Due::Drain => {
                 again(at + DRAIN_NS);
@@ -266,6 +299,9 @@ impl Run {
         }
         for flow in self.tcp {
             flow.finish(self.zero, archive);
+        }
+        for flow in self.transfers {
+            flow.finish(self.zero, self.orders.duration_ns, archive);
         }
         for series in self.series.into_iter().chain(self.counts) {
             series.finish(archive);

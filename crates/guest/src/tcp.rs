@@ -16,7 +16,70 @@ const CONGESTION: i32 = 13;
 const REUSE_ADDRESS: i32 = 2;
 const TIMESTAMPING: i32 = 37;
 
-static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+/// What is written.
+pub static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+/// A socket that listens for connections of a flow, for so many at once.
+///
+/// # Errors
+/// Those of the kernel.
+pub fn listening(orders: &Tcp, spaces: &Spaces, backlog: i32) -> io::Result<OwnedFd> {
+    let path = &orders.path;
+    let fd = spaces.within(path.destination, || socket::inet_socket(socket::STREAM))??;
+    socket::set(&fd, socket::SOCKET, REUSE_ADDRESS, 1)?;
+    set_marks(&fd, path)?;
+    socket::set(&fd, socket::TCP, MAXIMUM_SEGMENT, orders.mss)?;
+    if let Some(bytes) = orders.receive_buffer {
+        set_buffer(&fd, 33, 8, bytes)?;
+    }
+    socket::bind_to(&fd, path.destination_address, path.port)?;
+    socket::listen_on(&fd, backlog)?;
+    Ok(fd)
+}
+
+/// A socket that connects for a flow, from a port (0: any); `stamped` ones can say when their last
+/// byte was acknowledged.
+///
+/// # Errors
+/// Those of the kernel.
+pub fn connecting(orders: &Tcp, spaces: &Spaces, port: u16, stamped: bool) -> io::Result<OwnedFd> {
+    let path = &orders.path;
+    let fd = spaces.within(path.source, || socket::inet_socket(socket::STREAM))??;
+    socket::set(&fd, socket::SOCKET, REUSE_ADDRESS, 1)?;
+    set_marks(&fd, path)?;
+    socket::set_bytes(&fd, socket::TCP, CONGESTION, orders.congestion_control.as_bytes())?;
+    socket::set(&fd, socket::TCP, MAXIMUM_SEGMENT, orders.mss)?;
+    socket::set(&fd, socket::TCP, NODELAY, u32::from(orders.nodelay))?;
+    if let Some(bytes) = orders.send_buffer {
+        set_buffer(&fd, 32, 7, bytes)?;
+    }
+    if stamped {
+        // Software stamps, without the packet: SOF_TIMESTAMPING_SOFTWARE and OPT_TSONLY.
+        socket::set(&fd, socket::SOCKET, TIMESTAMPING, 1 << 4 | 1 << 11)?;
+    }
+    socket::bind_to(&fd, path.source_address, port)?;
+    socket::connect_to(&fd, path.destination_address, path.port)?;
+    Ok(fd)
+}
+
+/// Zeros to write, in whole segments of a connection's: no write ends in a small one.
+pub fn whole_segments(fd: &OwnedFd) -> usize {
+    let segment = Info::of(fd).map_or(1, |info| info.word(16).max(1) as usize);
+    (ZEROS.len() / segment).max(1) * segment.min(ZEROS.len())
+}
+
+/// The code of what broke a connection.
+///
+/// # Errors
+/// What broke it.
+pub fn broken(fd: &OwnedFd) -> io::Result<()> {
+    let mut code = [0; 4];
+    socket::get_bytes(fd, socket::SOCKET, 4, &mut code)?;
+    match i32::from_ne_bytes(code) {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}
 
 /// What a socket of a flow is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,20 +115,8 @@ impl Flow {
     /// # Errors
     /// What was refused.
     pub fn open(orders: Tcp, spaces: &Spaces) -> Result<Self, String> {
-        let opened = || -> io::Result<OwnedFd> {
-            let path = &orders.path;
-            let fd = spaces.within(path.destination, || socket::inet_socket(socket::STREAM))??;
-            socket::set(&fd, socket::SOCKET, REUSE_ADDRESS, 1)?;
-            set_marks(&fd, path)?;
-            socket::set(&fd, socket::TCP, MAXIMUM_SEGMENT, orders.mss)?;
-            if let Some(bytes) = orders.receive_buffer {
-                set_buffer(&fd, 33, 8, bytes)?;
-            }
-            socket::bind_to(&fd, path.destination_address, path.port)?;
-            socket::listen_on(&fd)?;
-            Ok(fd)
-        };
-        let listener = opened().map_err(|why| format!("flow {}: {why}", orders.path.id))?;
+        let listener = listening(&orders, spaces, 8)
+            .map_err(|why| format!("flow {}: {why}", orders.path.id))?;
         Ok(Self {
             orders,
             listener,
@@ -102,22 +153,7 @@ impl Flow {
     pub fn start(&mut self, index: usize, spaces: &Spaces, waiter: &Waiter) -> Result<(), String> {
         let orders = &self.orders;
         let opened = || -> io::Result<OwnedFd> {
-            let path = &orders.path;
-            let fd = spaces.within(path.source, || socket::inet_socket(socket::STREAM))??;
-            socket::set(&fd, socket::SOCKET, REUSE_ADDRESS, 1)?;
-            set_marks(&fd, path)?;
-            socket::set_bytes(&fd, socket::TCP, CONGESTION, orders.congestion_control.as_bytes())?;
-            socket::set(&fd, socket::TCP, MAXIMUM_SEGMENT, orders.mss)?;
-            socket::set(&fd, socket::TCP, NODELAY, u32::from(orders.nodelay))?;
-            if let Some(bytes) = orders.send_buffer {
-                set_buffer(&fd, 32, 7, bytes)?;
-            }
-            if orders.bytes.is_some() {
-                // Software stamps, without the packet: SOF_TIMESTAMPING_SOFTWARE and OPT_TSONLY.
-                socket::set(&fd, socket::SOCKET, TIMESTAMPING, 1 << 4 | 1 << 11)?;
-            }
-            socket::bind_to(&fd, path.source_address, path.port)?;
-            socket::connect_to(&fd, path.destination_address, path.port)?;
+            let fd = connecting(orders, spaces, orders.path.port, orders.bytes.is_some())?;
             waiter.add(&fd, time::WRITABLE, token(index, Role::Sender))?;
             Ok(fd)
         };
@@ -177,26 +213,19 @@ impl Flow {
             self.finished_at = Some(at);
             return Ok(());
         }
-        let mut code = [0; 4];
-        socket::get_bytes(fd, socket::SOCKET, 4, &mut code)?;
-        match i32::from_ne_bytes(code) {
-            0 => Ok(()),
-            code => Err(io::Error::from_raw_os_error(code)),
-        }
+        broken(fd)
     }
 
     fn write(&mut self, index: usize, waiter: &Waiter) -> io::Result<()> {
         let Some(fd) = &self.sender else { return Ok(()) };
         if self.established_at.is_none() {
             self.established_at = Some(time::clock());
-            // Whole segments at a time, so that no write ends in a small one.
-            let segment = Info::of(fd).map_or(1, |info| info.word(16).max(1) as usize);
-            self.chunk = (ZEROS.len() / segment).max(1) * segment.min(ZEROS.len());
+            self.chunk = whole_segments(fd);
         }
         while !self.quiet {
             let left = self.orders.bytes.map_or(u64::MAX, |bytes| bytes - self.written);
             let size = self.chunk.min(usize::try_from(left).unwrap_or(usize::MAX));
-            match socket::send(fd, &ZEROS[..size], size as u64 == left) {
+            match socket::send(fd, &ZEROS[..size], size as u64 == left, false) {
                 Ok(count) => self.written += count as u64,
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(why) => return Err(why),
@@ -277,7 +306,7 @@ pub fn from_token(token: u64) -> (usize, Role) {
 }
 
 /// `struct tcp_info` of `linux/tcp.h`, read by the places of its fields, which never change.
-struct Info([u8; 256]);
+pub struct Info([u8; 256]);
 
 impl Default for Info {
     fn default() -> Self {
@@ -286,12 +315,14 @@ impl Default for Info {
 }
 
 impl Info {
-    fn of(fd: &OwnedFd) -> Option<Self> {
+    /// What the kernel says of a connection.
+    pub fn of(fd: &OwnedFd) -> Option<Self> {
         let mut bytes = [0; 256];
         socket::get_bytes(fd, socket::TCP, INFO, &mut bytes).ok().map(|_| Self(bytes))
     }
 
-    fn word(&self, at: usize) -> u32 {
+    /// The number at a place.
+    pub fn word(&self, at: usize) -> u32 {
         u32::from_ne_bytes(self.0[at..at + 4].try_into().expect("4 bytes"))
     }
 

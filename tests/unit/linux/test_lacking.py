@@ -99,3 +99,32 @@ def test_a_scenario_without_a_file_is_told_without_a_place() -> None:
         plan_of(compile(scenario).to_json())
     (told,) = caught.value.placed(scenario).diagnostics
     assert (told.line, told.path) == (0, "flows[t].variant")
+
+
+WORKLOADS = """\
+trunkline: 1
+nodes: [S, D]
+links: {S-D: {rate: 10 Mbit/s, delay: 1 ms}}
+flows:
+  open: {agent: tcp, from: S, to: D, transfers: {every: 1 ms, size: 1 kB}}
+  many: {agent: tcp, connect: true, from: S, to: D, transfers: {every: 1 us, size: 1 B}}
+  pages: {agent: tcp, connect: true, from: S, to: D, pages: {users: 1}}
+  film: {agent: tcp, connect: true, from: S, to: D, video: {players: 1}}
+  ping: {agent: echo, from: S, to: D}
+run: {duration: 100 ms}
+"""
+
+
+def test_workloads_that_the_kernel_has_not_are_told_all_at_once(tmp_path: Path) -> None:
+    """More transfers than ports, no handshake, and whatever waits for an answer."""
+    file = tmp_path / "all.yaml"
+    file.write_text(WORKLOADS)
+    scenario = load(file)
+    with pytest.raises(UnsupportedError) as caught:
+        plan_of(compile(scenario).to_json())
+    found = {each.path: each.message for each in caught.value.placed(scenario).diagnostics}
+    assert "nearest: connect: true" in found["flows[open]"]
+    assert "there are ports for 25000" in found["flows[many].transfers"]
+    for name in ("pages", "film"):
+        assert "nearest: transfers of the same load" in found[f"flows[{name}]"]
+    assert "nearest: a UDP flow each way" in found["flows[ping]"]

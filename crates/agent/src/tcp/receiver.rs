@@ -48,6 +48,7 @@ pub struct Receiver {
     above: BitRing,             // segments received above `next`
     mss: u32,
     size: u64,
+    connects: bool,
 }
 
 impl Receiver {
@@ -83,6 +84,7 @@ impl Receiver {
             above: BitRing::default(),
             mss: config.mss_bytes,
             size: config.size_bytes.unwrap_or(u64::MAX),
+            connects: config.connect,
         }
     }
 
@@ -193,7 +195,8 @@ impl Receiver {
         let at_once = if expected && self.high <= seq {
             (self.next, self.high) = (seq + 1, seq + 1);
             self.unacked += 1;
-            self.unacked >= self.every || answer.quick() || push
+            self.unacked >= self.every
+                || (!(self.connects && self.closes()) && (answer.quick() || push))
         } else {
             self.on_disorder(seq);
             true
@@ -286,6 +289,14 @@ impl Receiver {
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.size != u64::MAX && self.goodput_bytes() >= self.size
+    }
+
+    /// Whether the FIN that answers the last segment is its acknowledgement too. Linux: `tcp_fin` leaves
+    /// the mode of quick acknowledgements, but FIN makes a segment that is the largest so far larger than
+    /// that, which is answered at once (`__tcp_ack_snd_check`).
+    fn closes(&self) -> bool {
+        let mss = u64::from(self.mss);
+        self.is_complete() && self.size > mss && self.size % mss != 0
     }
 
     /// When a delayed acknowledgement falls due; [`NEVER`] if none is held back.

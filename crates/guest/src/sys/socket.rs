@@ -22,6 +22,7 @@ const AF_NETLINK: c_int = 16;
 const DONTWAIT: c_int = 0x40;
 const TRUNC: c_int = 0x20;
 const NOSIGNAL: c_int = 0x4000;
+const MORE: c_int = 0x8000;
 const ERRQUEUE: c_int = 0x2000;
 
 #[repr(C)]
@@ -59,6 +60,8 @@ unsafe extern "C" {
     fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
     fn bind(fd: c_int, address: *const SockaddrIn, len: c_uint) -> c_int;
     fn connect(fd: c_int, address: *const SockaddrIn, len: c_uint) -> c_int;
+    fn getsockname(fd: c_int, address: *mut SockaddrIn, len: *mut c_uint) -> c_int;
+    fn getpeername(fd: c_int, address: *mut SockaddrIn, len: *mut c_uint) -> c_int;
     fn listen(fd: c_int, backlog: c_int) -> c_int;
     fn accept4(fd: c_int, address: *mut c_void, len: *mut c_uint, flags: c_int) -> c_int;
     fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, len: c_uint)
@@ -78,6 +81,7 @@ unsafe extern "C" {
         to: *const SockaddrIn,
         tolen: c_uint,
     ) -> isize;
+    fn shutdown(fd: c_int, how: c_int) -> c_int;
     fn sendmsg(fd: c_int, message: *const Msghdr, flags: c_int) -> isize;
     fn recvmsg(fd: c_int, message: *mut Msghdr, flags: c_int) -> isize;
     fn recv(fd: c_int, bytes: *mut c_void, len: usize, flags: c_int) -> isize;
@@ -124,10 +128,30 @@ pub fn connect_to(fd: &OwnedFd, ip: Ipv4Addr, port: u16) -> io::Result<()> {
     }
 }
 
-/// Listens for one connection.
-pub fn listen_on(fd: &OwnedFd) -> io::Result<()> {
+/// Listens for connections, so many at once.
+pub fn listen_on(fd: &OwnedFd, backlog: i32) -> io::Result<()> {
     // SAFETY: it takes numbers only.
-    check(unsafe { listen(fd.as_raw_fd(), 8) }).map(drop)
+    check(unsafe { listen(fd.as_raw_fd(), backlog) }).map(drop)
+}
+
+/// The port that a socket is bound to.
+pub fn own_port(fd: &OwnedFd) -> io::Result<u16> {
+    port_of(fd, getsockname)
+}
+
+/// The port at the other end of a connection.
+pub fn peer_port(fd: &OwnedFd) -> io::Result<u16> {
+    port_of(fd, getpeername)
+}
+
+type NameOf = unsafe extern "C" fn(c_int, *mut SockaddrIn, *mut c_uint) -> c_int;
+
+fn port_of(fd: &OwnedFd, name: NameOf) -> io::Result<u16> {
+    let mut found = address(Ipv4Addr::UNSPECIFIED, 0);
+    let mut len = length::<SockaddrIn>();
+    // SAFETY: the kernel writes at most `len` bytes into the address, which lives through the call.
+    check(unsafe { name(fd.as_raw_fd(), &mut found, &mut len) })?;
+    Ok(u16::from_be_bytes(found.port))
 }
 
 /// Takes a connection.
@@ -174,8 +198,9 @@ pub fn send_to(fd: &OwnedFd, bytes: &[u8], ip: Ipv4Addr, port: u16) -> io::Resul
 }
 
 /// Writes to a connection what it takes now. With `stamped`, the kernel keeps the time at which the
-/// last of these bytes is acknowledged, for [`acknowledged_at`].
-pub fn send(fd: &OwnedFd, bytes: &[u8], stamped: bool) -> io::Result<usize> {
+/// last of these bytes is acknowledged, for [`acknowledged_at`]. With `held`, a short last
+/// segment waits for [`send_fin`].
+pub fn send(fd: &OwnedFd, bytes: &[u8], stamped: bool, held: bool) -> io::Result<usize> {
     // One control message: SOL_SOCKET, SO_TIMESTAMPING, SOF_TIMESTAMPING_TX_ACK (bit 9).
     let mut control = [20_u64, (37 << 32) | 1, 1 << 9];
     let mut part = Iovec { base: bytes.as_ptr().cast_mut().cast(), len: bytes.len() };
@@ -188,8 +213,16 @@ pub fn send(fd: &OwnedFd, bytes: &[u8], stamped: bool) -> io::Result<usize> {
         controllen: if stamped { size_of_val(&control) } else { 0 },
         flags: 0,
     };
+    let flags = DONTWAIT | NOSIGNAL | if held { MORE } else { 0 };
     // SAFETY: all it points to lives through the call; the kernel only reads it.
-    check_len(unsafe { sendmsg(fd.as_raw_fd(), &message, DONTWAIT | NOSIGNAL) })
+    check_len(unsafe { sendmsg(fd.as_raw_fd(), &message, flags) })
+}
+
+/// Sends FIN, on the last segment if that has not left.
+pub fn send_fin(fd: &OwnedFd) -> io::Result<()> {
+    const WRITE: c_int = 1;
+    // SAFETY: it takes numbers only.
+    check(unsafe { shutdown(fd.as_raw_fd(), WRITE) }).map(drop)
 }
 
 /// Throws away what a connection has received; how many bytes, none at its end.

@@ -16,8 +16,9 @@ from trunkline.network.types import Network
 from trunkline.results import Results, dscp
 
 QUANTILES = {"delay p50": 0.5, "delay p95": 0.95, "delay p99": 0.99}
+COMPLETED = (0.5, 0.95)
 FEWEST_DELAYS = 100
-"""Packets below which a phase has no quantiles: each of its packets would be one."""
+"""Packets, or transfers, below which a phase has no quantiles: each of its packets would be one."""
 MOST_WINDOWS = 16
 """TCP flows whose windows are compared: beyond, the series would be the larger part of a run."""
 
@@ -99,6 +100,7 @@ def measure(seen: Observed, network: Network, within: Frame) -> Values:
         found.update(_datagrams(name, flow, within))
     tcp = [str(flow["name"]) for flow in network["flows"] if flow["agent"]["protocol"] == "tcp"]
     found.update(_connections(seen.results, tcp, within))
+    found.update(_completions(seen.results))
     found.update(_ports(seen.results))
     found.update(_drops(seen.results))
     found.update(_colours(seen.results))
@@ -168,10 +170,27 @@ def _connections(
             for target, time, value in rows
             if target == name and int(time or 0) >= within.end_ns // 2 and value is not None
         ]
-        if window:
+        if window and not all(math.isnan(each) for each in window):
             yield Key(name, f"mean window{several}"), sum(window) / len(window)
             if not several:
                 yield Key(name, "greatest window"), max(window)
+
+
+def _completions(results: Results) -> Iterator[tuple[Key, float | None]]:
+    """Of flows of transfers: how many were complete, and after what time."""
+    rows = [row for row in results.transfers.rows() if row["fct_s"] is not None]
+    for row in results.completions.rows():
+        if row["sizes"] != "all":
+            continue
+        name = str(row["flow"])
+        yield Key(name, "transfers complete"), _number(row["finished"])
+        times = np.sort([float(str(each["fct_s"])) for each in rows if each["flow"] == name])
+        if not len(times):
+            continue
+        yield Key(name, "mean completion time"), float(times.mean())
+        for share in COMPLETED if len(times) >= FEWEST_DELAYS else ():
+            ranked = times[math.ceil(share * len(times)) - 1]
+            yield Key(name, f"completion time p{round(100 * share)}"), float(ranked)
 
 
 def jain(values: Sequence[float]) -> float:

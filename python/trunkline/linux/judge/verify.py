@@ -19,7 +19,7 @@ from trunkline.linux.judge.compare import Row
 from trunkline.linux.judge.measures import MOST_WINDOWS, Key
 from trunkline.linux.judge.pair import Machine, Pair, pair, way
 from trunkline.linux.plan.compile import compile
-from trunkline.network.types import Network, Probe
+from trunkline.network.types import Flow, Network, Probe
 from trunkline.stats.equivalence import FEWEST, Outcome
 
 PROBE_NS: Final = 10_000_000
@@ -309,7 +309,7 @@ def against(network_json: str, other_json: str, name: str) -> One:
 
 
 def probed(data: Network) -> Network:
-    """A network that watches the windows of TCP, in place of the scenario's own probes."""
+    """A network that watches TCP's windows and each transfer, in place of its own probes."""
     tcp = [index for index, flow in enumerate(data["flows"]) if flow["agent"]["protocol"] == "tcp"]
     probes: list[Probe] = [
         {
@@ -320,9 +320,14 @@ def probed(data: Network) -> Network:
             "step_ns": PROBE_NS,
         }
         for index in tcp
-        if len(tcp) <= MOST_WINDOWS
+        if len(tcp) <= MOST_WINDOWS and "transfers" not in data["flows"][index]
     ]
-    return {**data, "probes": probes}
+    return {**data, "flows": [_recorded(flow) for flow in data["flows"]], "probes": probes}
+
+
+def _recorded(flow: Flow) -> Flow:
+    its = flow.get("transfers")
+    return flow if its is None else {**flow, "transfers": {**its, "record": True}}
 
 
 def _in_kernel(

@@ -58,18 +58,25 @@ class TcpSample:
 
 def datagrams(folder: Path, flow: int) -> list[Arrival]:
     """Datagrams of a flow, in the order in which they arrived."""
-    listed = RECEIVED.iter_unpack(_whole(folder / f"udp-{flow}.bin", RECEIVED.size))
+    listed = RECEIVED.iter_unpack(whole(folder / f"udp-{flow}.bin", RECEIVED.size))
     return [Arrival(seq, tos, ttl, sent, got) for seq, tos, ttl, _, sent, got in listed]
 
 
 def samples(folder: Path, flow: int) -> tuple[list[TcpSample], list[tuple[int, int]]]:
     """Samples of a TCP flow's sender, and of its receiver: time [ns], bytes read."""
-    sender = SAMPLE.iter_unpack(_whole(folder / f"tcp-{flow}.bin", SAMPLE.size))
-    receiver = GOODPUT.iter_unpack(_whole(folder / f"tcp-{flow}.goodput", GOODPUT.size))
+    sender = SAMPLE.iter_unpack(whole(folder / f"tcp-{flow}.bin", SAMPLE.size))
+    receiver = GOODPUT.iter_unpack(whole(folder / f"tcp-{flow}.goodput", GOODPUT.size))
     return [TcpSample(*each) for each in sender], [(time, count) for time, count in receiver]
 
 
-def _whole(path: Path, size: int) -> bytes:
+def whole(path: Path, size: int) -> bytes:
+    """Records of one size that a guest left.
+
+    Raises
+    ------
+    BrokenRecordsError
+        There is no such file, or it ends within a record.
+    """
     try:
         written = path.read_bytes()
     except FileNotFoundError:

@@ -11,12 +11,12 @@ import json
 import math
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from trunkline import _core
-from trunkline.linux.outcome import series
+from trunkline.linux.outcome import series, transfers
 from trunkline.linux.outcome.arrivals import datagrams, lost, samples
+from trunkline.linux.outcome.flow import Flow
 from trunkline.linux.outcome.statistics import (
     Queue,
     Snapshot,
@@ -57,28 +57,6 @@ _CODES = {"i64": "q", "f64": "d", "u32": "I", "u8": "B"}
 _ARRIVED = (*DELAYS, "range")
 
 
-@dataclass
-class Flow:
-    """Counts of one flow, from the warm-up on; None is unknown."""
-
-    packets_sent: int = 0
-    bytes_sent: int = 0
-    packets_delivered: int = 0
-    bytes_delivered: int = 0
-    goodput_bytes: int = 0
-    packets_dropped: int = 0
-    undecided: int = 0
-    retransmissions: int = 0
-    timeouts: int | None = 0
-    fast_retransmits: int | None = 0
-    acks_sent: int = 0
-    reordered: int | None = 0
-    delays: list[int] = field(default_factory=list)
-    jitter_ns: float = 0.0
-    start_ns: int = 0
-    finished_ns: int = -1
-
-
 def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
     """Results of a run of a plan.
 
@@ -105,7 +83,8 @@ def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
         if its["agent"]["protocol"] == "udp":
             flows.append(_udp(compiled, folder, index))
         else:
-            flows.append(_tcp(compiled, folder, index, (first, last)))
+            of = transfers.flow if "transfers" in its else _tcp
+            flows.append(_recoveries(of(compiled, folder, index), data, index, (first, last)))
     found = queues(compiled, first, last)
     policed = police_drops(compiled, first, last)
     elsewhere = [
@@ -113,7 +92,7 @@ def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
         *cut(compiled, folder, warmup),
         *trapped(compiled, first, last),
     ]
-    if not compiled.plan.tcp:
+    if not compiled.plan.tcp and not compiled.plan.transfers:
         told = sum(each.dropped for each in found)
         share_out(
             flows, told + sum(each[-1] for each in policed) + sum(each[-1] for each in elsewhere)
@@ -123,6 +102,7 @@ def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
         "ports": _raw_ports(found),
         "drops": _raw_drops(found, policed, elsewhere),
         "timeline": compiled.rehearsal.timeline,
+        **transfers.raw(compiled, folder),
         "series": series.raw(compiled, folder),
         "summary": _raw_summary(flows, found),
     }
@@ -190,9 +170,21 @@ def share_out(flows: Sequence[Flow], told: int) -> None:
         each.packets_dropped += min(each.undecided, round(left * its / sum(expected)))
 
 
-def _tcp(
-    compiled: Compiled, folder: Path, index: int, stats: tuple[Snapshot | None, Snapshot]
+def _recoveries(
+    made: Flow, data: Network, index: int, stats: tuple[Snapshot | None, Snapshot]
 ) -> Flow:
+    """With the timeouts and losses that the sender's node counts, if all are of this flow."""
+    source = data["flows"][index]["src"]
+    tcp = [flow for flow in data["flows"] if flow["agent"]["protocol"] == "tcp"]
+    if sum(flow["src"] == source for flow in tcp) == 1:
+        first, second = (netstat(each, node_name(source)) if each else {} for each in stats)
+        entries = ("TCPRenoRecovery", "TCPSackRecovery")
+        made.timeouts = second.get("TCPTimeouts", 0) - first.get("TCPTimeouts", 0)
+        made.fast_retransmits = sum(second.get(e, 0) - first.get(e, 0) for e in entries)
+    return made
+
+
+def _tcp(compiled: Compiled, folder: Path, index: int) -> Flow:
     data = compiled.network
     warmup = data["run"]["warmup_ns"]
     flow = data["flows"][index]
@@ -224,18 +216,8 @@ def _tcp(
     last = sampled[-1] if sampled else None
     inside = last.unacked if last and totals["finished_ns"] is None else 0
     made.packets_dropped = max(0, made.packets_sent - made.packets_delivered - inside)
-    made.reordered = None
+    made.reordered = made.timeouts = made.fast_retransmits = None
     made.finished_ns = -1 if totals["finished_ns"] is None else totals["finished_ns"]
-    alone = sum(
-        its["src"] == flow["src"] and its["agent"]["protocol"] == "tcp" for its in data["flows"]
-    )
-    node = node_name(flow["src"])
-    made.timeouts = made.fast_retransmits = None
-    if alone == 1:
-        first, second = (netstat(each, node) if each else {} for each in stats)
-        entries = ("TCPRenoRecovery", "TCPSackRecovery")
-        made.timeouts = second.get("TCPTimeouts", 0) - first.get("TCPTimeouts", 0)
-        made.fast_retransmits = sum(second.get(e, 0) - first.get(e, 0) for e in entries)
     return made
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trunkline.linux.outcome.arrivals import TcpSample, datagrams, samples
+from trunkline.linux.outcome.transfers import fates, tallies
 from trunkline.linux.plan.addresses import node_name
 from trunkline.linux.plan.compile import Compiled
 from trunkline.linux.plan.flows import TCP_HEADERS
@@ -58,6 +59,8 @@ def _of_flow(compiled: Compiled, folder: Path, probe: Probe) -> list[tuple[int, 
     times = _steps(compiled, step)
     if flow["agent"]["protocol"] != "tcp":
         return _of_udp(compiled, folder, probe)
+    if "transfers" in flow:
+        return _of_transfers(compiled, folder, probe)
     sampled, read = samples(folder, index)
     if measure in ("goodput", "throughput"):
         # A segment's headers go with its data.
@@ -68,6 +71,26 @@ def _of_flow(compiled: Compiled, folder: Path, probe: Probe) -> list[tuple[int, 
             (time, (counts[k + 1] - counts[k]) * 8e9 / step * scale) for k, time in enumerate(times)
         ]
     return [(time, _of_sample(_sample(sampled, time), measure)) for time in times if sampled]
+
+
+def _of_transfers(compiled: Compiled, folder: Path, probe: Probe) -> list[tuple[int, float]]:
+    index, step, measure = probe["target"], probe["step_ns"], probe["measure"]
+    agent = compiled.network["flows"][index]["agent"]
+    assert agent["protocol"] == "tcp"
+    times = _steps(compiled, step)
+    if measure == "transfers":
+        found = fates(compiled, folder, index)
+        began = sorted(fate.asked.start_ns for fate in found)
+        ended = sorted(fate.acknowledged_ns for fate in found if fate.acknowledged_ns is not None)
+        return [(at, float(bisect_right(began, at) - bisect_right(ended, at))) for at in times]
+    if measure not in ("goodput", "throughput"):
+        return [(at, float("nan")) for at in times]
+    header = TCP_HEADERS if measure == "throughput" else 0
+    summed = [
+        (tally.time_ns, tally.read + header * tally.received) for tally in tallies(folder, index)
+    ]
+    counts = [_last(summed, time) for time in (0, *times)]
+    return [(time, (counts[k + 1] - counts[k]) * 8e9 / step) for k, time in enumerate(times)]
 
 
 def _last(read: Sequence[tuple[int, int]], time: int) -> int:

@@ -138,6 +138,7 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
         links=tuple(pair.wire() for pair in wiring.pairs),
         udp=tuple(sent.udp),
         tcp=tuple(sent.tcp),
+        transfers=tuple(sent.transfers),
         samples=_samples(data, wiring),
         counts=counts,
         changes=changes,

@@ -9,13 +9,22 @@ from typing import Any, Final
 
 from trunkline.linux.plan.addresses import Ends, node_name
 from trunkline.linux.plan.ground import GUEST, Ground
-from trunkline.linux.plan.plan import PAYLOAD, SCHEDULED, TcpFlow, UdpFlow
-from trunkline.linux.plan.rehearsal import Rehearsal
+from trunkline.linux.plan.plan import (
+    PAYLOAD,
+    SCHEDULED,
+    TRANSFER,
+    TcpFlow,
+    Transfers,
+    UdpFlow,
+)
+from trunkline.linux.plan.rehearsal import Rehearsal, Transfer
 from trunkline.linux.plan.script import Script
 from trunkline.scenario.probe import FLOW_MEASURES
 
 FIRST_PORT: Final = 5000
 MOST_FLOWS: Final = 60_000
+MOST_TRANSFERS: Final = 25_000
+"""Of a flow: the kernel gives ports of 32768 to 60999, and keeps each a minute after its use."""
 UDP_HEADERS: Final = 28
 TCP_HEADERS: Final = 40
 TIMESTAMPS: Final = 12
@@ -35,7 +44,7 @@ class Traffic:
 
     Parameters
     ----------
-    udp, tcp : list
+    udp, tcp, transfers : list
         As the plan has them.
     schedules : dict of str to bytes
         Records of each schedule, by the name of its file.
@@ -48,7 +57,8 @@ class Traffic:
     routed : dict of int to set of int
         Nodes that send to each address with its route's parameters.
     local : list of tuple
-        Node, forwarding equivalence class, DSCP, protocol and port of what each node sends.
+        Node, forwarding equivalence class, DSCP, and protocol and port (``udp dport 5000``) of what
+        each node sends.
     tcp_starts : dict of int to int
         When each TCP flow starts [ns].
     ground : Ground
@@ -57,12 +67,13 @@ class Traffic:
 
     udp: list[UdpFlow] = field(default_factory=list)
     tcp: list[TcpFlow] = field(default_factory=list)
+    transfers: list[Transfers] = field(default_factory=list)
     schedules: dict[str, bytes] = field(default_factory=dict)
     sent: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     keys: list[tuple[str, str]] = field(default_factory=list)
     ends: Ends = field(default_factory=Ends)
     routed: dict[int, set[int]] = field(default_factory=dict)
-    local: list[tuple[int, int, int, str, int]] = field(default_factory=list)
+    local: list[tuple[int, int, int, str]] = field(default_factory=list)
     tcp_starts: dict[int, int] = field(default_factory=dict)
     ground: Ground = GUEST
 
@@ -110,14 +121,8 @@ def traffic(script: Script, data: Mapping[str, Any], rehearsal: Rehearsal) -> Tr
         )
         return Traffic()
     for index, flow in enumerate(data["flows"]):
-        if "transfers" in flow:
-            script.refuse(
-                f"flow {flow['name']}: transfers that come and go are not run in the kernel yet; "
-                "nearest: TCP flows with a size and a start each",
-                "flows",
-                flow["name"],
-            )
-            return Traffic()
+        if "transfers" in flow and not _able(script, flow, rehearsal.transfers.get(index, [])):
+            continue
         if "echo" in flow:
             script.refuse(
                 f"flow {flow['name']}: echo flows are not run in the kernel; "
@@ -125,13 +130,47 @@ def traffic(script: Script, data: Mapping[str, Any], rehearsal: Rehearsal) -> Tr
                 "flows",
                 flow["name"],
             )
-            return Traffic()
+            continue
         if flow["agent"]["protocol"] == "udp":
             _udp(script, made, index, flow)
         else:
-            _tcp(script, data, made, index, flow, rehearsal.starts[index])
+            _tcp(script, data, made, index, flow, rehearsal)
     _agree(script, data)
     return made
+
+
+def _able(script: Script, flow: Mapping[str, Any], listed: Sequence[Transfer]) -> bool:
+    """Whether the kernel has what transfers need; what it lacks is told."""
+    name = flow["name"]
+    opened = flow["transfers"]["opened"]
+    if opened == "requests":
+        return False  # told of those who ask
+    if "arrivals" not in opened:
+        script.refuse(
+            f"flow {name}: who waits for an answer before the next request (pages, films) is "
+            "not run in the kernel; nearest: transfers of the same load",
+            "flows",
+            name,
+        )
+    elif not flow["agent"].get("connect"):
+        script.refuse(
+            f"flow {name}: the kernel opens and closes each connection of transfers, which takes a "
+            "round trip; nearest: connect: true",
+            "flows",
+            name,
+            "connect",
+        )
+    elif len(listed) > MOST_TRANSFERS:
+        script.refuse(
+            f"flow {name}: {len(listed)} transfers; there are ports for {MOST_TRANSFERS}; "
+            "nearest: a shorter run, or several flows of a lower load",
+            "flows",
+            name,
+            "transfers",
+        )
+    else:
+        return True
+    return False
 
 
 def _udp(script: Script, made: Traffic, index: int, flow: Mapping[str, Any]) -> None:
@@ -167,7 +206,7 @@ def _udp(script: Script, made: Traffic, index: int, flow: Mapping[str, Any]) -> 
         )
     )
     made.keys.append((f"ip_proto udp dst_ip {target} dst_port {port}", ""))
-    made.local.append((flow["src"], flow["fec"], flow["dscp"], "udp", port))
+    made.local.append((flow["src"], flow["fec"], flow["dscp"], f"udp dport {port}"))
 
 
 def _tcp(
@@ -176,10 +215,13 @@ def _tcp(
     made: Traffic,
     index: int,
     flow: Mapping[str, Any],
-    start: int,
+    rehearsal: Rehearsal,
 ) -> None:
     port, agent = FIRST_PORT + index, flow["agent"]
+    start = rehearsal.starts[index]
     made.tcp_starts[index] = start
+    # The sender of a transfer has any port.
+    back = "sport" if "transfers" in flow else "dport"
     name = f"flow {flow['name']}"
     if agent["variant"] == "tahoe":
         script.refuse(
@@ -224,35 +266,40 @@ def _tcp(
         for probe in data["probes"]
         if probe["target"] == index and probe["measure"] in FLOW_MEASURES
     ]
-    made.tcp.append(
-        TcpFlow(
-            id=index,
-            source=node_name(flow["src"]),
-            destination=node_name(flow["dst"]),
-            source_address=origin,
-            destination_address=target,
-            port=port,
-            tos=flow["dscp"] << 2,
-            ttl=flow["ttl"],
-            start_ns=start,
-            stop_ns=flow["stop_ns"],
-            bytes=agent["size_bytes"],
-            congestion_control=agent.get("congestion", {}).get("kind", "reno"),
-            mss=agent["mss_bytes"] + options,
-            send_buffer_bytes=None,
-            receive_buffer_bytes=None,
-            nodelay=False,
-            sample_ns=_sample_step(steps),
-        )
+    its = TcpFlow(
+        id=index,
+        source=node_name(flow["src"]),
+        destination=node_name(flow["dst"]),
+        source_address=origin,
+        destination_address=target,
+        port=port,
+        tos=flow["dscp"] << 2,
+        ttl=flow["ttl"],
+        start_ns=start,
+        stop_ns=flow["stop_ns"],
+        bytes=agent["size_bytes"],
+        congestion_control=agent.get("congestion", {}).get("kind", "reno"),
+        mss=agent["mss_bytes"] + options,
+        send_buffer_bytes=None,
+        receive_buffer_bytes=None,
+        nodelay=False,
+        sample_ns=_sample_step(steps),
     )
+    if "transfers" in flow:
+        name = f"transfers-{index}.schedule"
+        listed = rehearsal.transfers.get(index, [])
+        made.schedules[name] = b"".join(TRANSFER.pack(each.start_ns, each.bytes) for each in listed)
+        made.transfers.append(Transfers(name, its))
+    else:
+        made.tcp.append(its)
     made.keys.append(
         (
             f"ip_proto tcp dst_ip {target} dst_port {port}",
-            f"ip_proto tcp dst_ip {origin} dst_port {port}",
+            f"ip_proto tcp dst_ip {origin} {back.replace('port', '_port')} {port}",
         )
     )
-    made.local.append((flow["src"], flow["fec"], flow["dscp"], "tcp", port))
-    made.local.append((flow["dst"], flow["fec_reverse"], flow["dscp"], "tcp", port))
+    made.local.append((flow["src"], flow["fec"], flow["dscp"], f"tcp dport {port}"))
+    made.local.append((flow["dst"], flow["fec_reverse"], flow["dscp"], f"tcp {back} {port}"))
 
 
 def _sample_step(steps: Sequence[int]) -> int:

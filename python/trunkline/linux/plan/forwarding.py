@@ -104,10 +104,10 @@ class Forwarding:
                             yield node, f"{rule} {to} table {table}", about
                     # Real routers have traffic of their own, not that of the scenario's flows.
                     flows = () if self.script.ground.routers else self.sent.local
-                    for source, own_fec, dscp, protocol, port in flows:
+                    for source, own_fec, dscp, match in flows:
                         if source == node and own_fec == fec and dscp in entry["dscps"]:
-                            rule = f"rule add iif lo ipproto {protocol} dport {port}"
-                            yield node, f"{rule} {to} table {table}", about
+                            rule = f"rule add iif lo ipproto {match} {to} table {table}"
+                            yield node, rule, about
 
     def _bound(self, node: int, fec: int) -> list[tuple[int, Ftn]]:
         return [

@@ -58,12 +58,8 @@ def _orders(plan: Plan) -> Iterator[str]:
         yield f"link {_end(wire.a)} {_end(wire.b)}"
     for udp in plan.udp:
         yield f"udp {_path(udp)} {_word(udp.schedule)}"
-    for tcp in plan.tcp:
-        yield (
-            f"tcp {_path(tcp)} {tcp.start_ns} {_option(tcp.stop_ns)} {_option(tcp.bytes)} "
-            f"{_word(tcp.congestion_control)} {tcp.mss} {_option(tcp.send_buffer_bytes)} "
-            f"{_option(tcp.receive_buffer_bytes)} {str(tcp.nodelay).lower()} {tcp.sample_ns}"
-        )
+    yield from (f"tcp {_tcp(tcp)}" for tcp in plan.tcp)
+    yield from (f"transfers {_word(each.schedule)} {_tcp(each.tcp)}" for each in plan.transfers)
     for sample in plan.samples:
         yield f"sample {_word(sample.node)} {_word(sample.device)} {sample.step_ns}"
     for count in plan.counts:
@@ -81,6 +77,14 @@ def _path(flow: UdpFlow | TcpFlow) -> str:
     return (
         f"{flow.id} {_word(flow.source)} {_word(flow.destination)} {_word(flow.source_address)} "
         f"{_word(flow.destination_address)} {flow.port} {flow.tos} {flow.ttl}"
+    )
+
+
+def _tcp(tcp: TcpFlow) -> str:
+    return (
+        f"{_path(tcp)} {tcp.start_ns} {_option(tcp.stop_ns)} {_option(tcp.bytes)} "
+        f"{_word(tcp.congestion_control)} {tcp.mss} {_option(tcp.send_buffer_bytes)} "
+        f"{_option(tcp.receive_buffer_bytes)} {str(tcp.nodelay).lower()} {tcp.sample_ns}"
     )
 
 

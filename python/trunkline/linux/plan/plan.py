@@ -28,6 +28,10 @@ The folder that a run leaves:
     `GOODPUT` at each ``sample_ns``: bytes the receiver has read.
 ``tcp-ID.json``
     `TCP_TOTALS` at the end.
+``transfers-ID.bin``
+    `FATE` for each transfer that began, in the order of its schedule.
+``transfers-ID.tally``
+    `TALLY` at each ``sample_ns``, and at the end.
 ``count-N.json``
     What ``counts[N]`` read: a list of one object, ``time_ns`` and ``queues``.
 ``stats.json``
@@ -66,6 +70,17 @@ acknowledged, data segments sent."""
 
 GOODPUT: Final = struct.Struct("<QQ")
 """Record of a receiver: time [ns], bytes read."""
+
+TRANSFER: Final = struct.Struct("<QQ")
+"""Record of a schedule of transfers: time since time zero [ns], application data [B, 1 or more]."""
+
+FATE: Final = struct.Struct("<QQQ")
+"""Record of a transfer: when it began, when its last byte was read, when that was acknowledged
+[ns]; the largest number for never."""
+
+TALLY: Final = struct.Struct("<QQQQQQQ")
+"""Record of a flow's transfers together: time [ns], data segments sent, those sent again, segments
+not acknowledged, data segments received, segments that the receivers sent, bytes read."""
 
 TCP_TOTALS: Final = (
     "established_ns",
@@ -223,6 +238,22 @@ class TcpFlow:
 
 
 @dataclass(frozen=True, slots=True)
+class Transfers:
+    """Transfers that come and go, a connection each.
+
+    Parameters
+    ----------
+    schedule : str
+        Name of its file of `TRANSFER` records, in order of time.
+    tcp : TcpFlow
+        What all connections are like; each has a port of its own at the source.
+    """
+
+    schedule: str
+    tcp: TcpFlow
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """A device whose qdisc statistics are read in steps, into ``queue-NODE-DEVICE.json``.
 
@@ -296,6 +327,8 @@ class Plan:
         UDP flows.
     tcp : tuple of TcpFlow
         TCP flows.
+    transfers : tuple of Transfers
+        Flows of transfers.
     samples : tuple of Sample
         Devices read in steps.
     counts : tuple of Count
@@ -312,6 +345,7 @@ class Plan:
     links: tuple[Wire, ...]
     udp: tuple[UdpFlow, ...] = ()
     tcp: tuple[TcpFlow, ...] = ()
+    transfers: tuple[Transfers, ...] = ()
     samples: tuple[Sample, ...] = ()
     counts: tuple[Count, ...] = ()
     changes: tuple[Change, ...] = ()
@@ -346,6 +380,9 @@ class Plan:
             links=tuple(Wire(End(**each["a"]), End(**each["b"])) for each in data["links"]),
             udp=tuple(UdpFlow(**each) for each in data["udp"]),
             tcp=tuple(TcpFlow(**each) for each in data["tcp"]),
+            transfers=tuple(
+                Transfers(each["schedule"], TcpFlow(**each["tcp"])) for each in data["transfers"]
+            ),
             samples=tuple(Sample(**each) for each in data["samples"]),
             counts=tuple(Count(**each) for each in data["counts"]),
             changes=tuple(Change(**each) for each in data["changes"]),

@@ -64,6 +64,25 @@ class Route:
     link: int
 
 
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A transfer that comes by itself.
+
+    Parameters
+    ----------
+    start_ns : int
+        When.
+    bytes : int
+        Application data.
+    floor_ns : int
+        Least time it can take; 0 where that is not known.
+    """
+
+    start_ns: int
+    bytes: int
+    floor_ns: int
+
+
 @dataclass(frozen=True)
 class Rehearsal:
     """What the simulator tells.
@@ -72,6 +91,8 @@ class Rehearsal:
     ----------
     sent : dict of int to list of (int, int)
         Time [ns] and IP bytes of each datagram, by UDP flow.
+    transfers : dict of int to list of Transfer
+        Of each flow of transfers, in order of time.
     starts : list of int
         When each flow starts [ns].
     moments : list of Moment
@@ -83,6 +104,7 @@ class Rehearsal:
     """
 
     sent: dict[int, list[tuple[int, int]]]
+    transfers: dict[int, list[Transfer]]
     starts: list[int]
     moments: list[Moment]
     routes: list[Route]
@@ -103,6 +125,8 @@ def rehearse(data: Network, seed: int) -> Rehearsal:
     for flow in alone["flows"]:
         if flow["agent"]["protocol"] == "tcp":
             flow["agent"]["size_bytes"] = 1
+        if "transfers" in flow:
+            flow["transfers"]["record"] = True
     end = data["run"]["duration_ns"]
     protections = data.get("recovery", {}).get("protections", [])
     # A switch under way when the run ends is seen by its end.
@@ -127,6 +151,7 @@ def rehearse(data: Network, seed: int) -> Rehearsal:
                 sent[index].append((int(time or 0), int(size or 0)))
     return Rehearsal(
         sent=sent,
+        transfers=_transfers(raw, data, end),
         starts=[int(start or 0) for start in run.flows["start_ns"]],
         moments=[
             Moment(time, _core.TIMELINE_EVENTS[event], protection, link, node)
@@ -140,6 +165,19 @@ def rehearse(data: Network, seed: int) -> Rehearsal:
         ],
         timeline=_until(raw["timeline"], end),
     )
+
+
+def _transfers(raw: Any, data: Network, end: int) -> dict[int, list[Transfer]]:
+    """What came by itself before the end."""
+    found: dict[int, list[Transfer]] = {
+        index: [] for index, flow in enumerate(data["flows"]) if "transfers" in flow
+    }
+    if found:
+        names = ("flow", "start_ns", "size_bytes", "floor_ns")
+        for flow, start, size, floor in _rows(raw["transfers"], *names):
+            if start < end:
+                found[flow].append(Transfer(start, size, floor))
+    return found
 
 
 def _raw(job: Job) -> Any:
