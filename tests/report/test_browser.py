@@ -27,7 +27,16 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(
-    "name", ["avallone2003", "bhani1999", "develder2003", "seddigh1999", "today2026", "ye2003"]
+    "name",
+    [
+        "andreozzi2001",
+        "avallone2003",
+        "bhani1999",
+        "develder2003",
+        "seddigh1999",
+        "today2026",
+        "ye2003",
+    ],
 )
 def test_every_studys_report_is_drawn_in_full(name, tmp_path, look, capsys):
     done = reproduce(name, seeds=2, progress=False)

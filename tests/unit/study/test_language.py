@@ -45,6 +45,8 @@ cases:
     seeds: 2
     columns:
       sent: {where: {flow: f}, measure: packets_sent, unit: packets}
+      all sent: {where: {flow: "*"}, measure: packets_sent, unit: packets}
+      lost: {where: {flow: f*, cause: queue_full}, table: drops, measure: packets, unit: packets}
 grid: {load: [0.25, 0.5]}
 draws:
   - {flows: [f, g], arrivals: uniform}
@@ -112,6 +114,14 @@ def test_values_out_of_series(done: Reproduction) -> None:
 def test_exactly_as_many_packets_as_the_rate_makes(done: Reproduction) -> None:
     # 0.4 * 0.5 Mbit/s * 4 s / 4000 bit.
     assert (done.measured.columns["tall", "sent"] == 200).all()
+
+
+def test_a_name_with_a_star_is_all_that_begin_so_and_no_row_of_drops_is_none(
+    done: Reproduction,
+) -> None:
+    # Both flows send as many; 0.4 Mbit/s lose nothing on a link of 1 Mbit/s.
+    assert (done.measured.columns["tall", "all sent"] == 400).all()
+    assert (done.measured.columns["tall", "lost"] == 0).all()
 
 
 def test_a_case_has_seeds_and_columns_of_its_own(done: Reproduction) -> None:
@@ -188,6 +198,12 @@ def changed(folder: Path, old: str, new: str) -> Callable[[], Study]:
     ("old", "new", "place", "message"),
     [
         ("both / 2", "boht / 2", "columns.half.value", "there is no 'boht' here"),
+        (
+            "cause: queue_full",
+            "cause: full",
+            "cases.tall.columns.lost.where.cause",
+            "there is no 'full' here",
+        ),
         ("both / 2", "both //", "columns.half.value", "is no formula"),
         ("both / 2", "gain + half", "columns", "half are given by each other"),
         ('both["0.5"] > both["0.25"]', 'both["0.5"]', "claims[0].that", "compares nothing"),

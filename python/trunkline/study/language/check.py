@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from trunkline import network as networks
 from trunkline.results import SCHEMAS
+from trunkline.results.causes import CAUSES
 from trunkline.results.tables import column as column_of
 from trunkline.scenario.diagnostic import Path, nearest
 from trunkline.scenario.problems import Problems
@@ -26,7 +27,7 @@ from trunkline.study.language.pictures import (
     TimeSequence,
 )
 from trunkline.study.language.values import Column
-from trunkline.study.run.measure import REPLICAS
+from trunkline.study.run.measure import MANY
 
 _MOST_LISTED = 40
 """Names that a message lists."""
@@ -145,7 +146,9 @@ def _measured(its: Column, place: Path, problems: Problems) -> None:
         names = [field.name for field in SCHEMAS[its.table]]
         all_known(problems, (*place, "measure"), [str(its.measure)], names)
         all_known(problems, (*place, "where"), its.where, names)
-        many = any(name.endswith(REPLICAS) for name in its.where.values())
+        many = any(name.endswith(MANY) for name in its.where.values())
+        if its.table == "drops" and "cause" in its.where:
+            all_known(problems, (*place, "where", "cause"), [its.where["cause"]], CAUSES)
         if many and its.over is None and its.measure in names:
             field = column_of(its.table, its.measure)
             if not field.adds_up:

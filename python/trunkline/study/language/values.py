@@ -67,9 +67,10 @@ class Column(Part):
     table : str
         Table of results.
     where : dict of str to str
-        Names that pick the row of the results table; ``name[*]`` stands for all replicas of a flow.
+        Names that pick the row of the results table; ``name[*]`` stands for all replicas of a flow,
+        ``name*`` for all that begin so. In ``drops`` all rows that fit count, and none is 0.
     over : str, optional
-        What is taken over the rows of ``name[*]``; counts and rates are summed if left out, and
+        What is taken over the rows of ``name*``; counts and rates are summed if left out, and
         other measures need it.
     series : Series, optional
         A number out of samples, in place of `measure`.

@@ -25,6 +25,8 @@ Measure = Callable[[Results], Values]
 
 REPLICAS = "[*]"
 """What the name of a flow ends in that stands for all its replicas."""
+MANY = "*"
+"""What a name ends in that stands for all that begin so; so do those of replicas."""
 SLA = "sla."
 """What the names of values begin with that tell whether a run keeps an agreement."""
 CLASS = "class."
@@ -161,7 +163,7 @@ def _kept(bounds: list[Bound], results: Results) -> float:
 
 def _column(name: str, column: Mapping[str, Any], results: Results) -> float:
     table, where = results.tables[column["table"]], column["where"]
-    if any(value.endswith(REPLICAS) for value in where.values()):
+    if any(value.endswith(MANY) for value in where.values()) or column["table"] == "drops":
         values = [
             row[column["measure"]]
             for row in table.rows()
@@ -172,7 +174,8 @@ def _column(name: str, column: Mapping[str, Any], results: Results) -> float:
             values = [table.where(**where)[column["measure"]]]
         except KeyError as error:
             raise Refused(f"column {name}: {error.args[0]}") from None
-    if not values:
+    # Only what was lost has a row among the drops.
+    if not values and column["table"] != "drops":
         raise Refused(f"column {name}: {column['table']} has no row with {where}")
     known = [float("nan") if value is None else float(value) for value in values]
     return _OVER[column.get("over", "sum")](known) / float(column["scale"])
@@ -195,9 +198,7 @@ _OVER: dict[str, Callable[[list[float]], float]] = {
 
 
 def _is(name: str, wanted: str) -> bool:
-    stem = wanted.removesuffix(REPLICAS)
-    return (
-        name == wanted
-        if stem == wanted
-        else re.fullmatch(r"\[\d+\]", name.removeprefix(stem)) is not None
-    )
+    if wanted.endswith(REPLICAS):
+        stem = wanted.removesuffix(REPLICAS)
+        return re.fullmatch(r"\[\d+\]", name.removeprefix(stem)) is not None
+    return name.startswith(wanted.removesuffix(MANY)) if wanted.endswith(MANY) else name == wanted
