@@ -31,6 +31,7 @@ KINDS = (
     "histogram",
     "completions",
     "bars",
+    "convergence",
     "red-curves",
     "published",
 )
@@ -74,6 +75,10 @@ def draw(kind: str, sources: Sequence[Source], choice: Choice) -> Figure:
         from trunkline.plot.bars import bars
 
         return bars(sources, choice)
+    if kind == "convergence":
+        from trunkline.plot.convergence import convergence
+
+        return convergence(sources, choice)
     if kind == "red-curves":
         from trunkline.plot.red_curves import red_curves
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.loads import by_class
 from trunkline.report.stress import stressed
+from trunkline.results.convergence import changes
 from trunkline.results.numbers import count, interval, number, percent, quantity, span
 from trunkline.results.table import Scalar
 from trunkline.results.tables import Field, column
@@ -75,6 +76,7 @@ def of(exhibit: Exhibit) -> list[Grid]:
         _measured(exhibit, "paths", "packets"),
         _drops(exhibit),
         _colours(exhibit),
+        _convergence(exhibit),
         _timeline(exhibit),
         _lsps(exhibit),
         _signalling(exhibit),
@@ -204,6 +206,28 @@ def _colours(exhibit: Exhibit) -> Grid:
     heads.append(("share", "of the packets of its profile"))
     note = f"Seed {exhibit.first.seed}."
     return Grid("colours", "Colours of meters", heads, rows[:MOST_ROWS], note, names=5)
+
+
+def _convergence(exhibit: Exhibit) -> Grid:
+    """When each router and head knew of a change, and had put something else into use."""
+    rows = []
+    for change in changes(exhibit.first):
+        about = f"{change.what} of {change.links[0]}, {change.at_ns / 1e9:g} s"
+        for step in change.steps:
+            cells = [Cell(about), Cell(step.name)]
+            for at in (step.heard_ns, step.computed_ns, step.ended_ns):
+                since = None if at is None else (at - change.at_ns) / 1e9
+                cells.append(Cell("–" if since is None else quantity(since, "s"), since or 0.0))
+            rows.append(cells)
+    heads = [
+        ("after", ""),
+        ("router or path", ""),
+        ("knows", "it noticed, or the news reached it"),
+        ("computed", "its last computation of routes"),
+        ("in use", "other routes or labels, or the path moved"),
+    ]
+    note = f"Seed {exhibit.first.seed}. Times are since the change."
+    return Grid("convergence", "Convergence", heads, rows[:MOST_ROWS], note, names=2)
 
 
 def _timeline(exhibit: Exhibit) -> Grid:

@@ -9,8 +9,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from trunkline.results.convergence import Change, changes
 from trunkline.results.headline import headline
-from trunkline.results.numbers import count, percent, quantity
+from trunkline.results.numbers import count, percent, quantity, span
 from trunkline.results.own_drops import own_drops
 from trunkline.results.table import Scalar, Table
 from trunkline.results.tables import Field, column
@@ -68,6 +69,9 @@ def render(
         shown.append(_control(results.tables["control"], most))
     if len(results.drops):
         shown.append(_drops(results.drops, most))
+    found = changes(results)
+    if found:
+        shown.append(_convergence(found, most))
     if len(results.timeline):
         shown.append(_timeline(results.timeline, None if whole else SHOWN_EVENTS))
     summary = results.summary
@@ -364,6 +368,23 @@ def _drops(table: Table, most: int | None) -> RichTable:
         place = row["link"] if row["link"] is not None else row["node"]
         names = [row["flow"], row["direction"], place, row["class"] or "–", row["cause"]]
         add(drawn, [*(str(name) for name in names), count(row["packets"])])
+    return drawn
+
+
+def _convergence(found: Sequence[Change], most: int | None) -> RichTable:
+    rows = [(change, step) for change in found for step in change.steps]
+    left_out = 0 if most is None else max(len(rows) - most, 0)
+    drawn = frame(
+        _title("Convergence", left_out, "first"),
+        ["after", "router or path", "knows", "computed", "in use"],
+        names=2,
+    )
+    for change, step in rows[: len(rows) - left_out]:
+        times = (step.heard_ns, step.computed_ns, step.ended_ns)
+        since = ("–" if at is None else span(at - change.at_ns) for at in times)
+        about = f"{change.what} of {change.links[0]}, {change.at_ns / 1e9:g} s"
+        add(drawn, [about, step.name, *since])
+    drawn.caption = "since the change; in use: other routes or labels, or the path moved"
     return drawn
 
 

@@ -1,0 +1,131 @@
+"""What routers and heads of paths did after each change of the network, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trunkline.results.results import Results
+
+__all__ = ["Change", "Step", "changes"]
+
+HEARD = ("detected", "repair-detected", "lsa-learnt")
+"""A router gets to know of the change."""
+ENDED = ("rerouted", "ldp-labels")
+"""It puts routes, or labels, into use that differ from those before."""
+WORDS = {"failed": "failure", "repaired": "repair"}
+
+
+@dataclass
+class Step:
+    """What a router, or the head of a signalled path, did after a change.
+
+    Parameters
+    ----------
+    name : str
+        Of the router, or ``path`` and its name.
+    heard_ns : int
+        When it got to know.
+    computed_ns : int or None
+        When it last computed its routes; None of a head.
+    ended_ns : int or None
+        When other routes or labels, or another path, were in use for good; None if they never were.
+    """
+
+    name: str
+    heard_ns: int
+    computed_ns: int | None = None
+    ended_ns: int | None = None
+
+
+@dataclass
+class Change:
+    """A failure or a repair, and what followed until the next one.
+
+    Parameters
+    ----------
+    at_ns : int
+        When.
+    what : str
+        ``failure`` or ``repair``.
+    links : list of str
+        One-way links.
+    steps : list of Step
+        In the order in which they heard of it; those with nothing to change included.
+    """
+
+    at_ns: int
+    what: str
+    links: list[str] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+
+def changes(results: Results) -> list[Change]:
+    """Failures and repairs that routing or signalling answered to, in order of time.
+
+    Parameters
+    ----------
+    results : Results
+        A run.
+
+    Returns
+    -------
+    list of Change
+        Empty where nothing was routed or signalled anew.
+    """
+    rows = list(results.timeline.rows())
+    found: list[Change] = []
+    for row in rows:
+        what = WORDS.get(str(row["event"]))
+        if what is None or row["link"] is None:
+            continue
+        at = int(row["time_ns"] or 0)
+        if not found or (found[-1].at_ns, found[-1].what) != (at, what):
+            found.append(Change(at, what))
+        found[-1].links.append(str(row["link"]))
+    answers = list(results.tables["signalling"].rows())
+    for number, change in enumerate(found):
+        last = found[number + 1].at_ns if number + 1 < len(found) else None
+        change.steps = _routers(_between(rows, change.at_ns, last))
+        change.steps += _heads(_between(answers, change.at_ns, last))
+        change.steps.sort(key=lambda step: step.heard_ns)
+    return [change for change in found if change.steps]
+
+
+def _between(rows: Sequence[dict[str, Any]], first: int, last: int | None) -> list[dict[str, Any]]:
+    return [
+        row for row in rows if first <= row["time_ns"] and (last is None or row["time_ns"] < last)
+    ]
+
+
+def _routers(rows: Sequence[dict[str, Any]]) -> list[Step]:
+    """Steps of routers; none where nodes only noticed."""
+    steps: dict[str, Step] = {}
+    for row in rows:
+        name, event, at = row["node"], row["event"], row["time_ns"]
+        if name is None:
+            continue
+        if event in HEARD:
+            steps.setdefault(name, Step(name, at))
+        elif name in steps and event == "spf":
+            steps[name].computed_ns = at
+        elif event in ENDED:
+            steps.setdefault(name, Step(name, at)).ended_ns = at
+    routed = any(
+        step.computed_ns is not None or step.ended_ns is not None for step in steps.values()
+    )
+    return list(steps.values()) if routed else []
+
+
+def _heads(rows: Sequence[dict[str, Any]]) -> list[Step]:
+    """Steps of heads: from the news that a path is broken or repaired to the one in its place."""
+    steps: dict[str, Step] = {}
+    for row in rows:
+        name, event, at = f"path {row['path']}", row["event"], row["time_ns"]
+        if event in ("down", "repaired"):
+            steps.setdefault(name, Step(name, at))
+        elif event in ("up", "moved") and name in steps and steps[name].ended_ns is None:
+            steps[name].ended_ns = at
+    return list(steps.values())
