@@ -59,6 +59,18 @@ _COLUMNS = {
         "queue_max_packets"
     ),
     "paths": "packets throughput_bit_s",
+    "fairness": (
+        "flows jain_index demand_share least_demand_share jain_of_demand "
+        "starved_max_s starved_mean_s"
+    ),
+    "calls": "mouth_to_ear_s late_ratio loss_ratio r_factor mos",
+    "echoes": (
+        "requests replies loss_ratio reordered rtt_min_s rtt_mean_s rtt_p99_s rtt_max_s "
+        "there_mean_s loss_there_ratio reordered_there back_mean_s loss_back_ratio reordered_back"
+    ),
+    "completions": (
+        "started unfinished fct_mean_s fct_p50_s fct_p95_s fct_p99_s fct_max_s slowdown_mean"
+    ),
 }
 """Measures that the page shows of each table."""
 
@@ -71,6 +83,10 @@ def of(exhibit: Exhibit) -> list[Grid]:
     grids = [
         _measured(exhibit, "classes", "offered_bit_s"),
         _measured(exhibit, "flows", "offered_bit_s"),
+        _measured(exhibit, "echoes", "requests"),
+        _measured(exhibit, "calls", "loss_ratio"),
+        _measured(exhibit, "completions", "started", "started"),
+        _measured(exhibit, "fairness", "flows", several="flows"),
         _measured(exhibit, "ports", "utilisation", "packets_offered"),
         _stressed(exhibit),
         _measured(exhibit, "paths", "packets"),
@@ -103,11 +119,15 @@ def spread(exhibit: Exhibit) -> str:
     )
 
 
-def _measured(exhibit: Exhibit, table: str, busiest: str, needs: str = "") -> Grid:
+def _measured(
+    exhibit: Exhibit, table: str, busiest: str, needs: str = "", several: str = ""
+) -> Grid:
     columns = _columns(exhibit, table)
     rows = across(exhibit.runs, table)
     if needs:
         rows = [row for row in rows if row.measures[needs].mean > 0]
+    if several:
+        rows = [row for row in rows if row.measures[several].mean > 1]
     more = len(rows) - MOST_ROWS
     if more > 0:
         rows = sorted(rows, key=lambda row: -row.measures[busiest].mean)[:MOST_ROWS]

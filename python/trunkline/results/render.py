@@ -53,6 +53,8 @@ def render(
     shown = [_flows(results.flows, most)]
     if 1 < len(results.classes) < len(results.flows):
         shown.append(_classes(results.classes, most))
+    if whole and any(row["flows"] != 1 for row in results.fairness.rows()):
+        shown.append(_fairness(results.fairness))
     if len(results.calls):
         shown.append(_calls(results.calls, most))
     if len(results.echoes):
@@ -272,6 +274,17 @@ def _first(
     """A table of columns with the first rows, and how many are left out."""
     shown = rows[:most]
     return _measured(table, shown, len(rows) - len(shown), names, measures, "first")
+
+
+def _fairness(table: Table) -> RichTable:
+    rows = [row for row in table.rows() if row["flows"] != 1]
+    measures = (
+        "flows jain_index demand_share least_demand_share jain_of_demand "
+        "starved_max_s starved_mean_s"
+    )
+    drawn = _measured(table, rows, 0, "of name", measures)
+    drawn.caption = "Jain: of goodput; starved: greatest time in which a flow got nothing, and mean"
+    return drawn
 
 
 def _calls(table: Table, most: int | None) -> RichTable:

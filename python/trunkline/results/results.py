@@ -150,6 +150,11 @@ class Results:
         return self.tables["ports"]
 
     @property
+    def fairness(self) -> Table:
+        """One row a class and a path: how their flows share."""
+        return self.tables["fairness"]
+
+    @property
     def paths(self) -> Table:
         """One row a label-switched path."""
         return self.tables["paths"]

@@ -98,6 +98,24 @@ CLASSES: Final = (
     ),
 )
 
+_WITH_DEMAND = "null where none has a demand"
+_WATCHED = "null where a probe is missing"
+
+FAIRNESS: Final = (
+    Field("of", "str", "derived", "`class` (DSCP of the flows) or `path` that flows are bound to"),
+    Field("name", "str", "derived", "its name"),
+    Field("flows", "i64", "derived", "flows gathered"),
+    derived("jain_index", "Jain's fairness index of their goodput; null where none arrived"),
+    derived("demand_share", f"throughput of those with a demand over that; {_WITH_DEMAND}"),
+    derived("least_demand_share", f"that of the flow that has least of its own; {_WITH_DEMAND}"),
+    derived("jain_of_demand", f"Jain's index of the flows' shares of demand; {_WITH_DEMAND}"),
+    derived(
+        "starved_max_s",
+        f"greatest time in which a flow of them got nothing, all steps together; {_WATCHED}",
+    ),
+    derived("starved_mean_s", f"mean of that time over the flows; {_WATCHED}"),
+)
+
 _WAITS = (
     mean("wait_mean_ns", "mean time from arrival to the start of transmission; null if none sent"),
     count("wait_max_ns", "maximum of that time; null if none was sent"),
@@ -317,6 +335,7 @@ SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
     "flows": FLOWS,
     "delays": DELAYS,
     "classes": CLASSES,
+    "fairness": FAIRNESS,
     "ports": PORTS,
     "paths": PATHS,
     "drops": DROPS,
@@ -341,6 +360,7 @@ SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
 
 HASHED_IF_FILLED: Final = frozenset(
     {
+        "fairness",
         "calls",
         "echoes",
         "videos",

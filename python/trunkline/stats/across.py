@@ -20,6 +20,7 @@ INTERVALS: dict[str, Callable[[Sequence[float]], Interval]] = {
 KEYS = {
     "flows": ("flow",),
     "classes": ("class",),
+    "fairness": ("of", "name"),
     "ports": ("link", "class"),
     "paths": ("path",),
     "calls": ("flow",),
@@ -58,8 +59,8 @@ def across(
     ----------
     runs : sequence of Results
         Runs with different seeds; at least one.
-    table : {"flows", "classes", "ports", "paths", "calls", "echoes", "completions", "summary"}
-        Which table.
+    table : str
+        Which: one of ``KEYS``.
     interval : {"t", "bca"}
         Student's, or the bias-corrected and accelerated bootstrap.
     columns : collection of str, optional

@@ -24,6 +24,7 @@ _CALLS = ("mouth_to_ear_s", "late_ratio", "loss_ratio", "r_factor", "mos")
 _ECHOES = ("loss_ratio", "rtt_min_s", "rtt_mean_s", "rtt_p99_s", "rtt_max_s")
 _COMPLETIONS = ("unfinished", "fct_mean_s", "fct_p95_s", "fct_p99_s", "slowdown_mean")
 _CLASSES = ("goodput_bit_s", "loss_ratio", "delay_mean_s", "delay_p99_s", "jitter_s")
+_FAIRNESS = ("jain_index", "demand_share", "least_demand_share", "jain_of_demand", "starved_max_s")
 _PORTS = ("utilisation", "loss_ratio", "wait_mean_s", "queue_mean_packets")
 
 ENOUGH = 0.1
@@ -90,6 +91,10 @@ def render_many(
             and (row.key["sizes"] in ("all", "pages") or started != totals[row.key["flow"]])
         ]
         tables.insert(1, _table("completions", begun, _COMPLETIONS, "started", most))
+    if whole:
+        shares = across(runs, "fairness", interval=interval, columns={"flows", *_FAIRNESS})
+        shares = [row for row in shares if row.measures["flows"].mean > 1]
+        tables += [_table("fairness", shares, _FAIRNESS, "flows", most)] if shares else []
     if 1 < len(classes) < len(flows):
         shown = across(runs, "classes", interval=interval, columns={*_CLASSES, "offered_bit_s"})
         tables.insert(1, _table("classes", shown, _CLASSES, "offered_bit_s", most))

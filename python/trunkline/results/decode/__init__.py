@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trunkline.results.decode import (
     calls,
     echoes,
+    fairness,
     flows,
     packets,
     ports,
@@ -73,7 +74,10 @@ def decode(raw: Raw, network: Network) -> dict[str, Table]:
         name: make(Rows(raw[name])) if name in raw else empty(name) for name, make in made.items()
     }
     classes = flows.classes(columns["flows"], columns["delays"], measured_s)
-    every: dict[str, Mapping[str, Later]] = {**columns, "classes": classes}
+    shares = fairness.fairness(
+        columns["flows"], Rows(raw["series"]) if "series" in raw else None, network
+    )
+    every: dict[str, Mapping[str, Later]] = {**columns, "classes": classes, "fairness": shares}
     return {name: Table(name, fields, every[name]) for name, fields in SCHEMAS.items()}
 
 

@@ -14,7 +14,6 @@ from trunkline.results.decode.columns import (
     DELAYS,
     QUANTILES,
     Rows,
-    floats,
     ints,
     mask,
     names_of,
@@ -22,6 +21,7 @@ from trunkline.results.decode.columns import (
     ratio,
     seconds,
 )
+from trunkline.results.decode.fairness import jain
 from trunkline.results.table import Column, Later
 
 if TYPE_CHECKING:
@@ -121,16 +121,8 @@ def classes(
         **{f"delay_{which}_s": functools.partial(_one, merged, which) for which in QUANTILES},
         "delay_range_s": seconds(range_ns, valid),
         "jitter_s": averaged("jitter_ns"),
-        "jain_index": _jain([[counts["goodput_bytes"][i] for i in group] for group in groups]),
+        "jain_index": jain([[counts["goodput_bytes"][i] for i in group] for group in groups]),
     }
-
-
-def _jain(groups: Sequence[Sequence[float]]) -> Column:
-    """Jain's index of each group: the square of the sum over n times the sum of the squares."""
-    squares = [len(group) * math.fsum(x * x for x in group) for group in groups]
-    totals = [math.fsum(group) ** 2 for group in groups]
-    shares = [a / b if b else 0.0 for a, b in zip(totals, squares, strict=True)]
-    return floats(shares, mask(square > 0 for square in squares))
 
 
 def _one(merged: Callable[[], dict[str, Column]], which: str) -> Column:
