@@ -76,7 +76,7 @@ def write_capture(
     application: str,
     comment: str,
     links: Sequence[tuple[str, int, int, int]],
-    flows: Sequence[tuple[str, int, int, int, tuple[int, int, int, bool] | None]],
+    flows: Sequence[tuple[str, int, int, int, tuple[int, int, int, bool] | None, bool]],
     classes: Sequence[str],
     causes: Sequence[str],
     columns: Mapping[str, bytes],

@@ -265,3 +265,51 @@ def test_the_same_run_gives_the_same_bytes_and_a_snapshot_length_cuts(tmp_path: 
     for field in ("frame.len", "frame.time_epoch", "tcp.seq_raw", "tcp.ack_raw", "tcp.len"):
         assert [packet[field] for packet in whole] == [packet[field] for packet in cut]
     assert not list(tmp_path.glob(".*"))
+
+
+def test_rfc792_tshark_pairs_each_echo_reply_with_its_request(tmp_path: Path) -> None:
+    """Requests and replies of ping are found, their checksums are good, and the round trips are ours.
+
+    A queue of three packets loses some requests; TWAMP's test packets stay UDP.
+    """
+    scenario = """
+trunkline: 1
+nodes: [S, R, D]
+links: {S-R: {rate: 10 Mbit/s, delay: 5 ms}, R-D: {rate: 1 Mbit/s, delay: 5 ms, port: short}}
+ports: {short: {queue: {limit: 3 packets}}}
+flows:
+  ping: {agent: echo, from: S, to: D, interval: 20 ms, dscp: AF41}
+  twamp: {agent: echo, from: S, to: D, protocol: udp, interval: 50 ms, size: 128 B, dscp: EF, start: 3 ms}
+  load: {agent: udp, from: R, to: D, rate: 950 kbit/s, arrivals: poisson, size: 1000 B}
+run: {duration: 5 s, trace: on}
+"""
+    network = compile(load(scenario))
+    results = simulate(network, seeds=[1])[0]
+    path = tmp_path / "run.pcapng"
+    write_capture(results, json.loads(network.to_json()), path, at=("S",))
+    command = ["tshark", "-n", "-r", str(path), "-T", "fields", "-Y", "icmp"]
+    command += [part for name in ECHOED for part in ("-e", name)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    packets = [
+        dict(zip(ECHOED, line.split("\t"), strict=True)) for line in done.stdout.splitlines()
+    ]
+    assert {(each["icmp.checksum.status"], each["ip.dsfield.dscp"]) for each in packets} == {
+        (GOOD, "34")
+    }
+    ((ping, twamp),) = [list(results.echoes.rows())]
+    kinds = [each["icmp.type"] for each in packets]
+    assert (kinds.count("8"), kinds.count("0")) == (ping["requests"], ping["replies"])
+    assert int(str(ping["lost"])) > 0
+    assert int(str(twamp["replies"])) > 0
+    trips = [float(each["icmp.resptime"]) for each in packets if each["icmp.resptime"]]
+    assert len(trips) == ping["replies"]
+    # Nothing waits on the first link: a request leaves when it is made.
+    assert sum(trips) / len(trips) / 1e3 == pytest.approx(float(str(ping["rtt_mean_s"])), abs=1e-6)
+
+
+ECHOED = (
+    "icmp.type",
+    "icmp.checksum.status",
+    "ip.dsfield.dscp",
+    "icmp.resptime",
+)

@@ -42,6 +42,8 @@ pub struct Flow {
     pub header_bytes: u32,
     /// Of TCP.
     pub tcp: Option<Connection>,
+    /// Whether its packets are echo requests and replies of ICMP.
+    pub icmp: bool,
 }
 
 /// What the headers of a TCP connection need to know.
@@ -110,7 +112,7 @@ pub struct Row {
     pub ttl: u8,
     /// Label stack from the top.
     pub stack: [Option<u32>; 4],
-    /// Number of the segment or datagram.
+    /// Number of the segment or datagram; of the reply to an echo request that of the request.
     pub seq: u32,
     /// Next byte the receiver expects.
     pub ack_bytes: u64,
@@ -287,7 +289,11 @@ impl Trace {
     fn note(&self, row: &Row, point: Point, lost: Option<u32>, note: &mut String) {
         note.clear();
         let flow = &self.flows[row.flow as usize];
-        let what = if row.reverse { "acknowledgement" } else { "packet" };
+        let what = match (row.reverse, flow.tcp) {
+            (false, _) => "packet",
+            (true, Some(_)) => "acknowledgement",
+            (true, None) => "reply to packet",
+        };
         let _ = write!(note, "{what} {} of flow {}, number {}", row.seq, flow.name, row.packet);
         let named = |names: &[String], index: Option<u32>| {
             index.and_then(|index| names.get(index as usize)).cloned()
@@ -321,6 +327,11 @@ impl Trace {
                 Transport::Tcp(segment(row, tcp, headers, made)),
                 row.ip_bytes.saturating_sub(headers),
             ),
+            None if flow.icmp => {
+                let identifier = (row.flow % 0xffff) as u16 + 1;
+                let echo = Transport::Echo(row.reverse, identifier, row.seq as u16);
+                (echo, row.ip_bytes.saturating_sub(28))
+            }
             None => (Transport::Udp, row.ip_bytes.saturating_sub(28)),
         };
         let mut labels = [0; 4];

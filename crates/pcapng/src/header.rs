@@ -1,8 +1,8 @@
-//! Headers of a frame: Ethernet, label stack, IPv4, TCP or UDP, checksums right, payload of zeros.
+//! Headers of a frame: Ethernet, label stack, IPv4, TCP, UDP or ICMP, checksums right, payload of zeros.
 //!
 //! Source: IEEE 802.3 (Ethernet II), RFC 3032 section 2.1 and RFC 5332 section 3 (label stack and
 //! its EtherType), RFC 791 section 3.1 (IPv4), RFC 1071 (checksum), RFC 9293 section 3.1 (TCP), RFC
-//! 2018 section 3 (SACK), RFC 7323 section 3.2 (time stamps), RFC 768 (UDP).
+//! 2018 section 3 (SACK), RFC 7323 section 3.2 (time stamps), RFC 768 (UDP), RFC 792 (ICMP echo).
 
 const ETHERNET_BYTES: usize = 14;
 const IP_BYTES: usize = 20;
@@ -44,6 +44,8 @@ pub enum Transport<'a> {
     Tcp(Tcp),
     /// A datagram.
     Udp,
+    /// A request, or a reply, of this identifier and sequence number (RFC 792).
+    Echo(bool, u16, u16),
     /// A message of this protocol as it stands on the wire, and the options of the IP header.
     Message(u8, &'a [u8], &'a [u8]),
 }
@@ -114,6 +116,7 @@ impl Frame<'_> {
         match self.transport {
             Transport::Tcp(_) => 6,
             Transport::Udp => 17,
+            Transport::Echo(..) => 1,
             Transport::Message(protocol, _, _) => protocol,
         }
     }
@@ -129,6 +132,14 @@ impl Frame<'_> {
     fn segment(&self) -> Vec<u8> {
         if let Transport::Message(_, octets, _) = self.transport {
             return octets.to_vec();
+        }
+        if let Transport::Echo(reply, identifier, number) = self.transport {
+            let mut header = vec![if reply { 0 } else { 8 }, 0, 0, 0];
+            header.extend_from_slice(&identifier.to_be_bytes());
+            header.extend_from_slice(&number.to_be_bytes());
+            let sum = finish(add(0, &header));
+            header[2..4].copy_from_slice(&sum.to_be_bytes());
+            return header;
         }
         let mut header = Vec::with_capacity(TCP_BYTES + MOST_OPTIONS);
         for port in self.ports {
@@ -153,7 +164,7 @@ impl Frame<'_> {
                 header.extend_from_slice(&options);
                 16
             }
-            Transport::Udp | Transport::Message(..) => {
+            Transport::Udp | Transport::Message(..) | Transport::Echo(..) => {
                 let length = (UDP_BYTES + self.payload).min(usize::from(u16::MAX) - IP_BYTES);
                 header.extend_from_slice(&(length as u16).to_be_bytes());
                 header.extend_from_slice(&[0; 2]);
@@ -236,6 +247,17 @@ mod tests {
         let mut out = Vec::new();
         let length = frame.write(&mut out);
         (out, length)
+    }
+
+    /// RFC 792, echo: 8 for a request and 0 for a reply, code 0, checksum, identifier, number. By hand:
+    /// 0800 + 0005 + 0003 = 0808, complement f7f7; 0000 + 0005 + 0003 = 0008, complement fff7.
+    #[test]
+    fn rfc792_echo_request_and_reply() {
+        let (bytes, length) = written(&frame(Transport::Echo(false, 5, 3)));
+        assert_eq!((bytes[23], length), (1, 14 + 20 + 8 + 100));
+        assert_eq!(bytes[34..], [8, 0, 0xf7, 0xf7, 0, 5, 0, 3]);
+        let (bytes, _) = written(&frame(Transport::Echo(true, 5, 3)));
+        assert_eq!(bytes[34..], [0, 0, 0xff, 0xf7, 0, 5, 0, 3]);
     }
 
     mod rfc1071 {

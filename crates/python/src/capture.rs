@@ -12,8 +12,8 @@ use trunkline_pcapng::capture::{Connection, Content, Event, Flow, Link, Point, R
 type LinkParts = (String, u32, u32, u64);
 /// Segment size, size of an acknowledgement, window, time stamps.
 type TcpParts = (u32, u32, u64, bool);
-/// Name, source, destination, header bytes, of TCP.
-type FlowParts = (String, u32, u32, u32, Option<TcpParts>);
+/// Name, source, destination, header bytes, of TCP, of ICMP.
+type FlowParts = (String, u32, u32, u32, Option<TcpParts>, bool);
 
 /// Flow, number, source, destination, protocol, router alert, octets.
 type MessageParts = (u32, u32, u32, u32, u8, bool, Vec<u8>);
@@ -64,14 +64,14 @@ fn link((name, from, to, rate_bit_s): LinkParts) -> Link {
     Link { name, from, to, rate_bit_s }
 }
 
-fn flow((name, src, dst, header_bytes, tcp): FlowParts) -> Flow {
+fn flow((name, src, dst, header_bytes, tcp, icmp): FlowParts) -> Flow {
     let tcp = tcp.map(|(mss_bytes, ack_bytes, window_bytes, stamps)| Connection {
         mss_bytes,
         ack_bytes,
         window_bytes,
         stamps,
     });
-    Flow { name, ends: [src, dst], header_bytes, tcp }
+    Flow { name, ends: [src, dst], header_bytes, tcp, icmp }
 }
 
 /// Refuses indices that name nothing.

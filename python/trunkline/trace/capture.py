@@ -27,7 +27,7 @@ WHOLE = 262_144
 ALL_ROUTERS = 2**32 - 1
 """Stands for the group of all routers on a link, 224.0.0.2."""
 
-_PLAIN = ("time_ns", "packet", "wait_ns", "ip_bytes", "ttl", "seq", "ack_bytes", "echo_ns")
+_PLAIN = ("time_ns", "packet", "wait_ns", "ip_bytes", "ttl", "ack_bytes", "echo_ns")
 _EDGES = tuple(f"sack_{block}_{edge}" for block in (1, 2, 3) for edge in ("start", "end"))
 
 
@@ -165,13 +165,14 @@ def _unknown(name: str, known: Sequence[str]) -> str:
     return f"no node or link is called {name!r}{hint}"
 
 
-def _flow(flow: Flow) -> tuple[str, int, int, int, tuple[int, int, int, bool] | None]:
+def _flow(flow: Flow) -> tuple[str, int, int, int, tuple[int, int, int, bool] | None, bool]:
     agent = flow["agent"]
     tcp = None
     if agent["protocol"] == "tcp":
         window = agent["window_packets"] * agent["mss_bytes"]
         tcp = (agent["mss_bytes"], agent["ack_bytes"], window, agent["timestamps"])
-    return (flow["name"], flow["src"], flow["dst"], agent["header_bytes"], tcp)
+    icmp = flow.get("echo", {}).get("over") == "icmp"
+    return (flow["name"], flow["src"], flow["dst"], agent["header_bytes"], tcp, icmp)
 
 
 def _messages(
@@ -227,14 +228,19 @@ def _columns(frame: pl.DataFrame, network: Network, classes: Sequence[str]) -> d
         "ecn"
     ).replace_strict({name: bits for bits, name in enumerate(_core.ECN)}, return_dtype=pl.Int64)
     flags = pl.col("tcp_flags").fill_null("")
+    back = pl.col("direction") == "reverse"
+    # A reply bears the number of its request.
+    echoes = [flow["name"] for flow in network["flows"] if "echo" in flow]
+    seq = pl.when(back & pl.col("flow").is_in(echoes)).then("ack").otherwise("seq")
     numbers = frame.select(
         *(pl.col(name).fill_null(-1) for name in _PLAIN),
+        seq.fill_null(-1).alias("seq"),
         indices("event", _core.PACKET_EVENTS),
         indices("flow", [flow["name"] for flow in network["flows"]]),
         indices("link", [link["name"] for link in network["links"]]),
         indices("class", classes),
         indices("cause", _core.CAUSES),
-        (pl.col("direction") == "reverse").cast(pl.Int64).alias("reverse"),
+        back.cast(pl.Int64).alias("reverse"),
         octet.alias("traffic_class"),
         pl.sum_horizontal(
             flags.str.contains(name).cast(pl.Int64) * bit
