@@ -268,7 +268,7 @@ def test_the_same_run_gives_the_same_bytes_and_a_snapshot_length_cuts(tmp_path: 
 
 
 def test_rfc792_tshark_pairs_each_echo_reply_with_its_request(tmp_path: Path) -> None:
-    """Requests and replies of ping are found, their checksums are good, and the round trips are ours.
+    """Requests and replies of ping are found, their checksums good, the round trips ours.
 
     A queue of three packets loses some requests; TWAMP's test packets stay UDP.
     """
@@ -279,7 +279,8 @@ links: {S-R: {rate: 10 Mbit/s, delay: 5 ms}, R-D: {rate: 1 Mbit/s, delay: 5 ms, 
 ports: {short: {queue: {limit: 3 packets}}}
 flows:
   ping: {agent: echo, from: S, to: D, interval: 20 ms, dscp: AF41}
-  twamp: {agent: echo, from: S, to: D, protocol: udp, interval: 50 ms, size: 128 B, dscp: EF, start: 3 ms}
+  twamp:
+    {agent: echo, from: S, to: D, protocol: udp, interval: 50 ms, start: 3 ms, dscp: EF}
   load: {agent: udp, from: R, to: D, rate: 950 kbit/s, arrivals: poisson, size: 1000 B}
 run: {duration: 5 s, trace: on}
 """
