@@ -30,6 +30,7 @@ KINDS = (
     "cdf",
     "histogram",
     "completions",
+    "scores",
     "bars",
     "convergence",
     "red-curves",
@@ -71,6 +72,10 @@ def draw(kind: str, sources: Sequence[Source], choice: Choice) -> Figure:
         from trunkline.plot.completions import completions
 
         return completions(sources, choice)
+    if kind == "scores":
+        from trunkline.plot.scores import scores
+
+        return scores(sources, choice)
     if kind == "bars":
         from trunkline.plot.bars import bars
 

@@ -171,7 +171,8 @@ def _flow(flow: Flow) -> tuple[str, int, int, int, tuple[int, int, int, bool] | 
     if agent["protocol"] == "tcp":
         window = agent["window_packets"] * agent["mss_bytes"]
         tcp = (agent["mss_bytes"], agent["ack_bytes"], window, agent["timestamps"])
-    icmp = flow.get("echo", {}).get("over") == "icmp"
+    echo = flow.get("echo")
+    icmp = echo is not None and echo["over"] == "icmp"
     return (flow["name"], flow["src"], flow["dst"], agent["header_bytes"], tcp, icmp)
 
 

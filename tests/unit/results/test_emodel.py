@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trunkline.results.emodel import R_DEFAULT, delay_impairment, equipment_impairment, mos
+from trunkline.scenario.call import CODECS
 
 # Delay from mouth to ear [ms], loss, Ie, Bpl; then Idd, the simplified Id, Ie,eff, and the MOS by
 # either formula. 200 ms: X = log2 2 = 1, Idd = 25 (2^(1/6) - 3 (1 + 3^-6)^(1/6) + 2) = 3.044;
@@ -21,7 +22,7 @@ CASES = [
 @pytest.mark.parametrize(
     ("delay", "loss", "ie", "bpl", "idd", "simplified", "ie_eff", "by_g107", "by_simplified"), CASES
 )
-def test_g107_from_delay_and_loss_to_the_opinion_score(
+def test_g107_7_4_and_7_5_from_delay_and_loss_to_the_opinion_score(
     delay: float,
     loss: float,
     ie: float,
@@ -39,6 +40,26 @@ def test_g107_from_delay_and_loss_to_the_opinion_score(
     for formula, score in (("g107", by_g107), ("simplified", by_simplified)):
         rating = R_DEFAULT - delay_impairment(delay, formula) - equipment
         assert mos(rating) == pytest.approx(score, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("rating", "score"), [(90, 4.34), (80, 4.03), (70, 3.60), (60, 3.10), (50, 2.58)]
+)
+def test_g107_annex_b_table_b1_scores_of_ratings(rating: float, score: float) -> None:
+    """The table's own figures; it has 4.03 where its formula gives 4.024."""
+    assert mos(rating) == pytest.approx(score, abs=0.007)
+
+
+def test_g107_7_7_all_default_values_are_a_rating_of_93_2() -> None:
+    assert R_DEFAULT == 93.2
+
+
+@pytest.mark.parametrize(
+    ("codec", "ie", "bpl"), [("g711", 0, 4.3), ("g711-plc", 0, 25.1), ("g729a", 11, 19.0)]
+)
+def test_g113_appendix_i_table_i3_factors_of_codecs(codec: str, ie: float, bpl: float) -> None:
+    """11/2007: equipment impairment, and robustness to random loss."""
+    assert (CODECS[codec].ie, CODECS[codec].bpl) == (ie, bpl)
 
 
 def test_g107_annex_b_ends_at_1_and_4_5() -> None:
