@@ -27,6 +27,7 @@ __all__ = [
     "LINUX_TCP",
     "Choice",
     "Echo",
+    "EchoOptions",
     "Flow",
     "FlowOptions",
     "Rto",
@@ -324,15 +325,9 @@ class Udp(UdpOptions):
         return self.size.fixed or 0
 
 
-class Echo(FlowOptions):
-    """Requests that their receiver answers at once, as ping and TWAMP have them."""
+class EchoOptions(FlowOptions):
+    """Keys of an echo flow, and of `defaults: echo`."""
 
-    agent: Literal["echo"] = Field(description="Kind of agent.")
-    from_: Word = Field(alias="from", description="Node that sends requests and measures.")
-    to: Word = Field(description="Node that answers.")
-    replicate: Replicas | None = Field(
-        default=None, description="This many such flows, named name[0], name[1] and so on."
-    )
     protocol: Literal["icmp", "udp"] = Field(
         default="icmp",
         description="icmp: echo as ping has it, which tells round trips only; udp: a reflector "
@@ -353,6 +348,17 @@ class Echo(FlowOptions):
     timeout: PositiveTime = Field(
         default=2_000_000_000,
         description="A reply that comes later than this is lost (RFC 6673 section 9).",
+    )
+
+
+class Echo(EchoOptions):
+    """Requests that their receiver answers at once, as ping and TWAMP have them."""
+
+    agent: Literal["echo"] = Field(description="Kind of agent.")
+    from_: Word = Field(alias="from", description="Node that sends requests and measures.")
+    to: Word = Field(description="Node that answers.")
+    replicate: Replicas | None = Field(
+        default=None, description="This many such flows, named name[0], name[1] and so on."
     )
 
     def source(self) -> Udp:

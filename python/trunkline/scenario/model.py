@@ -38,7 +38,7 @@ from trunkline.scenario.fields import (
     invalid,
     kind,
 )
-from trunkline.scenario.flow import Flow, TcpOptions, UdpOptions
+from trunkline.scenario.flow import EchoOptions, Flow, TcpOptions, UdpOptions
 from trunkline.scenario.path import Path, Trunk
 from trunkline.scenario.places import Origin
 from trunkline.scenario.port import Port
@@ -197,6 +197,7 @@ class Defaults(Element):
     queue: Queue | None = Field(default=None, description="For every queue.")
     tcp: TcpOptions | None = Field(default=None, description="For every TCP flow.")
     udp: UdpOptions | None = Field(default=None, description="For every UDP flow.")
+    echo: EchoOptions | None = Field(default=None, description="For every echo flow.")
     diffserv: DiffServ | None = Field(
         default=None,
         description="For every path: the map of E-LSPs that have none of their own is the "

@@ -101,3 +101,14 @@ def test_a_trace_changes_nothing_where_nodes_process() -> None:
     )
     assert list(plain.flows.rows()) == list(traced.flows.rows())
     assert list(plain.ports.rows()) == list(traced.ports.rows())
+
+
+def test_defaults_are_of_every_echo_flow_that_does_not_set_them() -> None:
+    text = BASE.format(keys="", node="", link="{}").replace(
+        "defaults: {", "defaults: {echo: {size: 100 B, dscp: EF, interval: 20 ms}, "
+    )
+    results = tl.run(tl.loads(text))
+    # 1 s of one each 10 ms, its own; 100 B take 100 us on each of four links.
+    (found,) = results.echoes.rows()
+    assert (found["requests"], found["rtt_max_ns"]) == (100, 20_400_000)
+    assert list(results.flows["dscp"]) == ["EF"]

@@ -22,7 +22,8 @@ def check(scenario: Resolved, problems: Problems) -> None:
         _ends(scenario, flow, path, problems)
         _times(scenario, flow, path, problems)
         if name in scenario.echoes:
-            _echo(scenario.echoes[name], path, problems)
+            own = "reply" in scenario.written.flows[name].model_fields_set
+            _echo(scenario.echoes[name], path if own else ("defaults", "echo"), problems)
         elif isinstance(flow, Tcp):
             _tcp(flow, path, problems)
         else:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from trunkline.scenario.base import merged
 from trunkline.scenario.cdf import Points
 from trunkline.scenario.conditioner import Conditioner
 from trunkline.scenario.diagnostic import Path as Place
@@ -250,6 +251,12 @@ class Resolved:
     @classmethod
     def of(cls, written: Sections) -> Self:
         """What is written, with nothing worked out."""
+        usual = written.defaults.echo
+        echoes = {
+            name: merged(flow, usual)
+            for name, flow in written.flows.items()
+            if isinstance(flow, Echo)
+        }
         made = cls(
             written,
             dict(written.nodes),
@@ -257,7 +264,7 @@ class Resolved:
             dict(written.conditioners),
             dict(written.paths),
             dict(written.trunks),
-            {name: _sending(flow) for name, flow in written.flows.items()},
+            {name: _sending(echoes.get(name, flow)) for name, flow in written.flows.items()},
             dict(written.failures),
             dict(written.protections),
             written.rerouting,
@@ -268,7 +275,6 @@ class Resolved:
             dict(written.slas),
             written.run,
         )
-        echoes = {name: flow for name, flow in written.flows.items() if isinstance(flow, Echo)}
         made.echoes = echoes
         return made
 
