@@ -205,7 +205,8 @@ def way(pairs: Sequence[Pair], *, exact: bool) -> Way:
         Packets one by one, where they can be.
     """
     network, machine = pairs[0].network, pairs[0].machine
-    alone = len(pairs[0].tcp) == 1 and len(network["flows"]) == 1 and not is_random(network)
+    single = len(network["flows"]) == 1 and "transfers" not in network["flows"][0]
+    alone = len(pairs[0].tcp) == 1 and single and not is_random(network)
     able = all(is_exact(network, machine, pair.sizes) for pair in pairs)
     emulated = machine in ("emulated", "real")
     beside = emulated and not able and is_exact(network, "virtual", pairs[0].sizes)

@@ -206,13 +206,13 @@ def _times(bins: Sequence[tuple[int, int, int, list[Fate]]]) -> Table:
         counts: dict[int, int] = {}
         for fate in found:
             if fate.fct_ns is not None:
-                end = _upper_end(fate.fct_ns)
+                end = upper_end(fate.fct_ns)
                 counts[end] = counts.get(end, 0) + 1
         rows += [(index, kind, upper, end, counts[end]) for end in sorted(counts)]
     return _ints(("flow", "kind", "upper_bytes", "upper_ns", "count"), rows)
 
 
-def _upper_end(value: int) -> int:
+def upper_end(value: int) -> int:
     """Greatest value of the bucket that a value falls into."""
     width = 1 << max(0, value.bit_length() - _SUB.bit_length())
     return value // width * width + width - 1
