@@ -83,6 +83,7 @@ def compile(
         "retry_ns": its.retry,
         "attempts": its.attempts,
         "flooding_ns": its.flooding,
+        "flooding_threshold": its.flooding_threshold,
         "make_before_break": its.make_before_break,
         "cleanup_ns": its.cleanup,
         "soft_ns": its.soft_preemption,

@@ -89,6 +89,11 @@ class Signalling(Element):
         description="From a change of a link to its news at the heads: until then their "
         "databases are stale.",
     )
+    flooding_threshold: Factor = Field(
+        default=0.0,
+        description="Least change of the unreserved bandwidth of a link that heads are told of, "
+        "over what is reservable; 0: all are told.",
+    )
     make_before_break: Switch = Field(
         default=True,
         description="A path that moves is set up anew before the old one is torn down "

@@ -313,3 +313,31 @@ def test_rfc8733_automatic_bandwidth_follows_the_load() -> None:
     (moved,) = events(results, "moved")
     assert moved["bandwidth_bit_s"] == pytest.approx(4_016_000, rel=0.01)
     assert results.flows["packets_dropped"][0] == 8 + 1  # before the first Resv, 16.448 ms
+
+
+def test_rsvp_te_and_ospf_run_side_by_side_and_each_answers_to_a_cut() -> None:
+    """The head moves by its PathErr as without OSPF; what rides no path moves with the routes."""
+    alone = RING.replace("repair: 3 s", "repair: 5500 ms")
+    alone = alone.replace("flows: all", "flows: [f]")
+    alone = alone.replace(
+        "size: 1000 B}}",
+        "size: 1000 B}, g: {agent: udp, from: A, to: D, rate: 1 Mbit/s, size: 1000 B}}",
+    )
+    both = run(alone + "routing: {ospf: {}}\n")
+    before = run(alone)
+    # Messages of RSVP-TE may wait behind those of OSPF, for less than 2 ms in all.
+    at = [row["time_ns"] for row in events(both, "up")]
+    plain = [row["time_ns"] for row in events(before, "up")]
+    assert len(at) == len(plain) == 2
+    assert all(0 <= late - soon < 2_000_000 for late, soon in zip(at, plain, strict=True))
+    causes = {row["cause"] for row in both.drops.rows() if row["flow"] == "g"}
+    assert causes == {"failed_in_flight", "link_down"}
+    lost = {
+        name: dict(zip(its.flows["flow"], its.flows["packets_dropped"], strict=True))["g"]
+        for name, its in (("both", both), ("alone", before))
+    }
+    # The routes follow after 60 ms; without OSPF they stay until the repair.
+    assert lost["both"] < 12
+    assert lost["alone"] > 500
+    protocols = {row["protocol"] for row in both.tables["control"].rows()}
+    assert protocols == {"rsvp-te", "ospf"}

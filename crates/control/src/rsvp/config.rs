@@ -29,6 +29,9 @@ pub struct Config {
     pub attempts: u32,
     /// From a change of a link to its news in the databases of all heads [ns].
     pub flooding_ns: u64,
+    /// Least change of the unreserved bandwidth of a link that is told, over what is reservable.
+    #[serde(default)]
+    pub flooding_threshold: f64,
     /// A path that is moved is set up anew before the old one is torn down.
     pub make_before_break: bool,
     /// From the use of the new path to the tear of the old one [ns].

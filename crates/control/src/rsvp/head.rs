@@ -280,6 +280,19 @@ impl Rsvp {
         self.begin(session, plane);
     }
 
+    /// The reservation of an LSP has ended.
+    pub(super) fn on_lost_reservation(&mut self, key: Key, plane: &mut dyn Plane) {
+        let head = &self.heads[key.session as usize];
+        if head.active != Some(key.lsp) {
+            return self.tear(key, plane);
+        }
+        let carries = head.path.is_some();
+        self.go_down(key, 0, plane);
+        if carries {
+            self.begin(key.session, plane);
+        }
+    }
+
     /// The LSP in use is no more.
     fn go_down(&mut self, key: Key, value: u64, plane: &mut dyn Plane) {
         let node = self.ends(key.session).0;

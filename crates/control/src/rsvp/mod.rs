@@ -143,6 +143,8 @@ pub struct Rsvp {
     down: BTreeSet<(u32, u32)>,
     heads: Vec<Head>,
     database: Database,
+    /// What the databases were told last that links offer.
+    told: Vec<[u64; 8]>,
     neighbours: Neighbours,
     /// Arrivals and holding times of each process of requests.
     arrivals: Vec<[Stream; 2]>,
@@ -167,6 +169,7 @@ impl Rsvp {
             labels: vec![Labels::default(); nodes as usize],
             states: BTreeMap::new(),
             database: Database::new(&pools),
+            told: pools.iter().map(Pool::by_priority).collect(),
             pools,
             down: BTreeSet::new(),
             neighbours: Neighbours::default(),
@@ -246,7 +249,7 @@ impl Rsvp {
             Kind::PathErr => self.on_path_err(node, &message, plane),
             Kind::ResvErr => self.on_resv_err(node, &message, plane),
             Kind::PathTear => self.on_path_tear(node, message.key, plane),
-            Kind::ResvTear => self.on_resv_tear(node, message.key, plane),
+            Kind::ResvTear => self.unreserve(node, message.key, plane),
             Kind::Ack | Kind::Srefresh | Kind::Hello => {}
         }
     }
@@ -306,6 +309,13 @@ impl Rsvp {
     /// A link's reservations have changed: the databases hear of it later.
     fn advertise(&mut self, link: u32, now: Time) {
         let unreserved = self.pools[link as usize].by_priority();
+        let told = &mut self.told[link as usize];
+        let change = told.iter().zip(&unreserved).map(|(old, new)| old.abs_diff(*new)).max();
+        let least = self.config.flooding_threshold * self.config.reservable[link as usize] as f64;
+        if (change.unwrap_or(0) as f64) < least {
+            return;
+        }
+        *told = unreserved;
         if self.config.flooding_ns == 0 {
             self.database.learn(link, None, unreserved);
         } else {

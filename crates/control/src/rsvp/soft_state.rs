@@ -38,7 +38,7 @@ impl Rsvp {
         }
         plane.note(self.note(event::TIMED_OUT, key, (node, state.out_link()), None));
         match (kind, state.out_link()) {
-            (Kind::Resv, Some(link)) => self.drop_path(node, key, (NO_ROUTE, link), plane),
+            (Kind::Resv, Some(_)) => self.unreserve(node, key, plane),
             _ => self.on_path_tear(node, key, plane),
         }
     }

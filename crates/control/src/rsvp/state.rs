@@ -260,7 +260,13 @@ impl Rsvp {
 
     /// Takes the state of a path away at a node, with all it holds there.
     pub(super) fn close(&mut self, node: u32, key: Key, plane: &mut dyn Plane) -> Option<State> {
-        let state = self.states.remove(&(node, key))?;
+        let mut state = self.states.remove(&(node, key))?;
+        self.release(node, key, &mut state, plane);
+        Some(state)
+    }
+
+    /// Gives back what a reservation holds at a node: bandwidth, label, entry.
+    fn release(&mut self, node: u32, key: Key, state: &mut State, plane: &mut dyn Plane) {
         if let Some(link) = state.out_link().filter(|_| state.reserved && !state.soft) {
             self.pools[link as usize].release(key);
             self.advertise(link, plane.now());
@@ -277,7 +283,26 @@ impl Rsvp {
         if let Some((entry, true)) = state.entry {
             plane.withdraw(entry);
         }
-        Some(state)
+        (state.label, state.entry, state.label_out) = (None, None, IMPLICIT_NULL);
+        (state.taken, state.reserved, state.soft) = (false, false, false);
+    }
+
+    /// A reservation ends at a node, and by a ResvTear at those before it (RFC 2205 section 3.1.6);
+    /// the head, which has nothing to send into any more, tears the path down.
+    pub(super) fn unreserve(&mut self, node: u32, key: Key, plane: &mut dyn Plane) {
+        let Some(mut state) = self.states.remove(&(node, key)).filter(|state| state.reserved)
+        else {
+            return;
+        };
+        self.release(node, key, &mut state, plane);
+        let (request, hop) = (state.request.clone(), state.hop);
+        self.states.insert((node, key), state);
+        match hop.checked_sub(1) {
+            Some(before) => {
+                self.send_up(Message::of(Kind::ResvTear, key, request, before), plane);
+            }
+            None => self.on_lost_reservation(key, plane),
+        }
     }
 
     /// Makes the paths of a session on a link give way.
@@ -375,13 +400,6 @@ impl Rsvp {
     pub(super) fn on_path_tear(&mut self, node: u32, key: Key, plane: &mut dyn Plane) {
         if let Some(state) = self.close(node, key, plane) {
             self.tear_down(key, &state, plane);
-        }
-    }
-
-    pub(super) fn on_resv_tear(&mut self, node: u32, key: Key, plane: &mut dyn Plane) {
-        let Some(state) = self.states.get(&(node, key)) else { return };
-        if let Some(link) = state.out_link() {
-            self.drop_path(node, key, (NO_ROUTE, link), plane);
         }
     }
 }

@@ -112,6 +112,7 @@ class Rsvp(TypedDict):
     retry_ns: int
     attempts: int
     flooding_ns: int
+    flooding_threshold: NotRequired[float]
     make_before_break: bool
     cleanup_ns: int
     soft_ns: int | None
