@@ -23,7 +23,8 @@ def fairness(
     sent, got = flows["bytes_sent"].numbers(), flows["bytes_delivered"].numbers()
     # TCP asks for what it gets: only a source that does not listen has a demand.
     shares = [
-        got[index] / sent[index] if protocol != "tcp" and sent[index] else None
+        # What was under way when the warm-up ended is delivered, and was not sent.
+        min(1.0, got[index] / sent[index]) if protocol != "tcp" and sent[index] else None
         for index, protocol in enumerate(flows["protocol"].to_list())
     ]
     starved = _starved(series, flows, network)
@@ -43,7 +44,7 @@ def fairness(
         "flows": ints([len(group) for _, _, group in groups]),
         "jain_index": jain([[goodput[i] for i in group] for _, _, group in groups]),
         "demand_share": floats(
-            [a / b if b else 0.0 for a, b in zip(served, demands, strict=True)], asked
+            [min(1.0, a / b) if b else 0.0 for a, b in zip(served, demands, strict=True)], asked
         ),
         "least_demand_share": floats(least, asked),
         "jain_of_demand": jain(known),
