@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from trunkline.results.convergence import Change, changes
 from trunkline.results.headline import headline
@@ -115,6 +115,10 @@ def draw(
     return out.getvalue()
 
 
+BESIDE: Final = ("publ.", "err")
+"""Heads of columns that stay in one block with the column before them."""
+
+
 def _blocks(table: RichTable, console: Console) -> list[RichTable]:
     """A table as one, or as several below each other that repeat the names and cut no number."""
     from rich.cells import cell_len
@@ -139,7 +143,10 @@ def _blocks(table: RichTable, console: Console) -> list[RichTable]:
     blocks: list[RichTable] = []
     while numbers:
         taken = len(numbers)
-        while taken > 1 and needs(names + numbers[:taken]) > console.width:
+        while taken > 1 and (
+            needs(names + numbers[:taken]) > console.width
+            or (taken < len(numbers) and str(numbers[taken].header) in BESIDE)
+        ):
             taken -= 1
         blocks.append(part(names + numbers[:taken]))
         numbers = numbers[taken:]

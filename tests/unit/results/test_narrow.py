@@ -23,3 +23,15 @@ def test_no_name_and_no_number_is_cut(width: int) -> None:
     blocks = text.count("measure 0") and text.count("R1->R2")
     assert blocks == (1 if width == 200 else len([x for x in text.splitlines() if "──" in x]))
     assert text.count("Title") == 1
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_published_value_stands_in_the_block_of_ours(width: int) -> None:
+    heads = [head for each in "abcd" for head in (each, "publ.", "err")]
+    table = frame("Title", ["row", *heads])
+    add(table, ["a row", *(f"{10000 + each}.00 ± 0.01" for each in range(12))])
+    for line in draw([table], width=width).splitlines():
+        if "row" in line.split()[:1] and "publ." in line:
+            words = line.split()[1:]
+            assert words == [head for name in words[::3] for head in (name, "publ.", "err")]
+            assert not set(words[::3]) & {"publ.", "err"}

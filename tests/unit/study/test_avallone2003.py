@@ -46,6 +46,12 @@ def test_every_cell_of_the_four_tables_is_published(study: Study) -> None:
     assert {(each.table, each.row, each.column) for each in study.published} == wanted
 
 
+def test_rows_that_are_there_for_formulas_only_are_not_printed(done: Reproduction) -> None:
+    first = [line.split()[0] for line in done.render(width=100).splitlines() if line.split()]
+    assert "dropped" in first
+    assert not {"sent", "lost"} & set(first)
+
+
 def test_section_2_rates_make_2850_3172_600_and_4650_packets_in_30_s(done: Reproduction) -> None:
     # 760, 846, 160 and 1240 kbit/s * 30 s / 8000 bit; 846 gives 3172.5.
     expected = {"EF": 2850, "AF11": 3172, "AF12": 600, "DE": 4650}

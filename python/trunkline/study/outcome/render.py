@@ -67,7 +67,11 @@ def _table(done: Reproduction, name: str) -> RichTable:
     relative = done.study.error == "relative"
     for row in table.rows:
         texts = [row]
-        for cell in (c for c in mine if c.row == row):
+        own = [cell for cell in mine if cell.row == row]
+        # All of a measure that is hidden.
+        if not own:
+            continue
+        for cell in own:
             digits = done.study.column(table, row, cell.column).digits
             texts += _cell(cell, digits, relative=relative)[: 3 if cell.column in said else 1]
         add(drawn, texts)
