@@ -28,6 +28,9 @@ pub fn listening(orders: &Tcp, spaces: &Spaces, backlog: i32) -> io::Result<Owne
     let fd = spaces.within(path.destination, || socket::inet_socket(socket::STREAM))??;
     socket::set(&fd, socket::SOCKET, REUSE_ADDRESS, 1)?;
     set_marks(&fd, path)?;
+    // Both ends: a SYN of DCTCP is ECN-capable, which another listener answers by refusing ECN, and its
+    // receiver echoes each mark.
+    socket::set_bytes(&fd, socket::TCP, CONGESTION, orders.congestion_control.as_bytes())?;
     socket::set(&fd, socket::TCP, MAXIMUM_SEGMENT, orders.mss)?;
     if let Some(bytes) = orders.receive_buffer {
         set_buffer(&fd, 33, 8, bytes)?;

@@ -12,8 +12,9 @@ use trunkline_units::{Stream, Time};
 pub(super) struct Pace {
     pacer: Pacer,
     sampler: Option<Sampler>,
-    in_flight: u32,  // after the last acknowledgement, and what went since
-    found_lost: u64, // by the last acknowledgement
+    in_flight: u32, // when the acknowledgement came
+    found_lost: u64,
+    rtt: u64, // of the handshake [ns]; 0: not timed
 }
 
 /// What the stack knows after an acknowledgement.
@@ -36,16 +37,29 @@ impl Pace {
     pub fn new(config: &TcpConfig) -> Option<Box<Self>> {
         config.pacing.then(|| {
             let sampler = config.congestion.steers().then(Sampler::default);
-            let pacer = Pacer::new(config.mss_bytes, config.linux);
-            Box::new(Self { pacer, sampler, in_flight: 0, found_lost: 0 })
+            let pacer = Pacer::new(config.mss_bytes);
+            Box::new(Self { pacer, sampler, in_flight: 0, found_lost: 0, rtt: 0 })
         })
     }
 
     /// The connection is open, after a round trip [ns]; 0: not timed.
-    pub fn establish(&mut self, cwnd: f64, ssthresh: f64, rtt: u64) {
-        if self.sampler.is_none() {
-            self.pacer.follow(cwnd, 0, ssthresh, rtt);
-        }
+    pub fn establish(&mut self, rtt: u64) {
+        self.rtt = rtt;
+    }
+
+    /// The first segments go.
+    pub fn start(&mut self, control: &mut Control, window: &Window, now: Time) {
+        let Some(sampler) = self.sampler.as_mut() else {
+            return self.pacer.follow(window.cwnd, 0, window.ssthresh, self.rtt);
+        };
+        let rtt = (self.rtt > 0).then_some(self.rtt / 1_000);
+        sampler.open(rtt);
+        self.pacer.set(control.opened(window, rtt, now));
+    }
+
+    /// An acknowledgement comes: what was in the network, and found lost, before it.
+    pub fn before(&mut self, in_flight: u32, found_lost: u64) {
+        (self.in_flight, self.found_lost) = (in_flight, found_lost);
     }
 
     /// A segment goes now.
@@ -54,7 +68,6 @@ impl Pace {
         if let Some(sampler) = self.sampler.as_mut() {
             sampler.sent(seq, now);
         }
-        self.in_flight += 1;
     }
 
     /// When the next may go.
@@ -74,10 +87,9 @@ impl Pace {
             self.pacer.follow(window.cwnd, known.out, window.ssthresh, known.srtt);
             return;
         };
-        let lost = (known.found_lost - self.found_lost) as u32;
-        sampler.lose(lost);
         let sample = Sample {
-            lost,
+            lost: (known.found_lost - self.found_lost) as u32,
+            total_lost: known.found_lost,
             prior_in_flight: self.in_flight,
             in_flight: known.in_flight,
             srtt: (known.srtt > 0).then_some(known.srtt / 1_000),
@@ -86,7 +98,6 @@ impl Pace {
             next_at: self.pacer.next_at() / 1_000,
             ..sampler.sample(ack, known.now)
         };
-        (self.in_flight, self.found_lost) = (known.in_flight, known.found_lost);
         let steered = control.steered(window, &sample, random);
         if steered.limited {
             sampler.limit(known.in_flight);

@@ -1,33 +1,25 @@
 //! Pacing: segments go one pause after the other, not as fast as the window opens.
 //!
-//! Source: Linux 6.1 (`tcp_update_pacing_rate`, `tcp_update_skb_after_send`, `tcp_tso_autosize`): twice a
-//! window in a smoothed round trip while the window is below half the threshold, 1.2 times afterwards;
-//! a burst of what 1 ms takes at that pace, and a control's own least; the first ten
-//! segments go at once; a late burst shortens the next pause, by half of it at most.
-//! Differs: without `linux` a burst is one segment.
+//! Source: Linux 6.1 (`tcp_update_pacing_rate`, `tcp_update_skb_after_send`): twice a window in a smoothed
+//! round trip while the window is below half the threshold, 1.2 times afterwards; the first ten segments
+//! go at once; what goes late shortens the next pause, by half of it at most.
+//! Absent: bursts of devices that divide what they are given into segments (`tcp_tso_autosize`).
 
 use trunkline_units::{Span, Time, SECOND};
 
 const UNPACED: u64 = 10;
-/// Least burst of a control that steers by its own pace: one segment below 1.2 Mbit/s, else two.
-const SLOW: u64 = 150_000;
-/// 65535 B less the headers of the largest kind.
-const LARGEST: u64 = 65_215;
 
 #[derive(Clone, Debug)]
 pub(super) struct Pacer {
     mss: u64,
-    whole: bool, // bursts as the kernel's
-    rate: u64,   // [B/s]; 0: not known yet
+    rate: u64, // [B/s]; 0: not known yet
     next_at: Time,
-    burst: u64, // segments that may still go at once
     sent: u64,
 }
 
 impl Pacer {
-    pub fn new(mss: u32, linux: bool) -> Self {
-        let mss = u64::from(mss.max(1));
-        Self { mss, whole: linux, rate: 0, next_at: 0, burst: 0, sent: 0 }
+    pub fn new(mss: u32) -> Self {
+        Self { mss: u64::from(mss.max(1)), rate: 0, next_at: 0, sent: 0 }
     }
 
     /// The pace of a control that names it [B/s].
@@ -46,16 +38,7 @@ impl Pacer {
 
     /// When the next segment may go.
     pub fn next_at(&self) -> Time {
-        if self.burst > 0 {
-            0
-        } else {
-            self.next_at
-        }
-    }
-
-    /// Segments that go at once.
-    pub fn goal(&self, least: u64) -> u64 {
-        ((self.rate >> 10).min(LARGEST) / self.mss).max(least).min(127)
+        self.next_at
     }
 
     /// A segment goes now.
@@ -64,25 +47,9 @@ impl Pacer {
         if self.rate == 0 || self.sent <= UNPACED {
             return;
         }
-        if self.burst > 0 {
-            self.burst -= 1;
-            return;
-        }
-        let goal = if self.whole { self.goal(least_burst(self.rate)) } else { 1 };
-        let pause =
-            (u128::from(goal * self.mss) * u128::from(SECOND) / u128::from(self.rate)) as Span;
+        let pause = (u128::from(self.mss) * u128::from(SECOND) / u128::from(self.rate)) as Span;
         let late = now.saturating_sub(self.next_at);
         self.next_at = now.max(self.next_at) + pause - late.min(pause / 2);
-        self.burst = goal - 1;
-    }
-}
-
-/// Segments that go at once at least.
-pub(super) fn least_burst(rate: u64) -> u64 {
-    if rate < SLOW {
-        1
-    } else {
-        2
     }
 }
 
@@ -103,21 +70,10 @@ mod linux {
         seen
     }
 
-    /// 10 Mbit/s are 1.25 MB/s: 1 ms takes 1220 B, less than a segment of 1250 B, so two go at once, and
-    /// take 2 ms. The first ten go at once.
+    /// 1250 B at 1.25 MB/s are 1 ms. The first ten go at once.
     #[test]
-    fn tcp_tso_autosize_a_burst_of_a_millisecond_and_two_segments_at_least() {
-        let mut pacer = Pacer::new(1250, true);
-        pacer.set(1_250_000);
-        let seen = times(&mut pacer, 16);
-        assert_eq!(seen[..12], [0; 12]);
-        assert_eq!(seen[12..], [2 * MS, 2 * MS, 4 * MS, 4 * MS]);
-    }
-
-    /// One by one without `linux`: 1250 B at 1.25 MB/s are 1 ms.
-    #[test]
-    fn one_segment_a_pause_without_the_kernel() {
-        let mut pacer = Pacer::new(1250, false);
+    fn tcp_update_skb_after_send_one_segment_a_pause() {
+        let mut pacer = Pacer::new(1250);
         pacer.set(1_250_000);
         assert_eq!(times(&mut pacer, 14)[10..], [0, MS, 2 * MS, 3 * MS]);
     }
@@ -125,7 +81,7 @@ mod linux {
     /// 20 segments of 1000 B in 100 ms: 200 kB/s, twice that below half the threshold, else 1.2 times.
     #[test]
     fn tcp_update_pacing_rate_twice_a_window_a_round_trip_in_slow_start() {
-        let mut pacer = Pacer::new(1000, true);
+        let mut pacer = Pacer::new(1000);
         pacer.follow(20.0, 20, 100.0, 100 * MS);
         assert_eq!(pacer.rate, 400_000);
         pacer.follow(20.0, 20, 40.0, 100 * MS);
@@ -135,7 +91,7 @@ mod linux {
     /// 5 ms late with a pause of 1 ms: half of the pause is made up for.
     #[test]
     fn tcp_update_skb_after_send_what_is_late_shortens_the_next_pause_by_half() {
-        let mut pacer = Pacer::new(1250, false);
+        let mut pacer = Pacer::new(1250);
         pacer.set(1_250_000);
         times(&mut pacer, 11);
         pacer.sent(6 * MS);

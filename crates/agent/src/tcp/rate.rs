@@ -46,7 +46,8 @@ pub(super) struct Sample {
     /// A loss is being repaired after duplicates, or after a timeout.
     pub recovering: bool,
     pub timed_out: bool,
-    /// Segments delivered and lost since the start, and when the last was delivered [us].
+    /// Segments delivered and lost since the start (the latter the sender knows), and when the last was
+    /// delivered [us].
     pub total: u64,
     pub total_lost: u64,
     pub delivered_at: Time,
@@ -64,7 +65,6 @@ pub(super) struct Sampler {
     delivered_at: Time, // [us]
     first_sent: Time,   // of the segment delivered last [us]
     limited_until: u64, // 0: not limited
-    lost: u64,
     least_rtt: Option<Span>,
 }
 
@@ -93,9 +93,9 @@ impl Sampler {
         }
     }
 
-    /// Segments thought lost since the last sample.
-    pub fn lose(&mut self, lost: u32) {
-        self.lost += u64::from(lost);
+    /// The connection is open, after a round trip [us].
+    pub fn open(&mut self, rtt: Option<Span>) {
+        self.least_rtt = rtt;
     }
 
     /// A control declares what is in the network to be less than the path could take.
@@ -155,12 +155,7 @@ impl Sampler {
 
     /// A sample without news.
     pub fn totals(&self) -> Sample {
-        Sample {
-            total: self.delivered,
-            total_lost: self.lost,
-            delivered_at: self.delivered_at,
-            ..Sample::default()
-        }
+        Sample { total: self.delivered, delivered_at: self.delivered_at, ..Sample::default() }
     }
 }
 

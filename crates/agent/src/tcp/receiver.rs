@@ -8,6 +8,7 @@
 use super::congestion::prague::FIRST_COUNT;
 use super::linux::answer::Answer;
 use super::linux::buffer::Buffer;
+use super::linux::compression::Compression;
 use super::{AckFields, TcpConfig};
 use crate::ring::BitRing;
 use trunkline_packet::arena::SackBlocks;
@@ -21,6 +22,7 @@ const RECENT: usize = 8;
 struct Linux {
     buffer: Buffer,
     answer: Answer,
+    compression: Compression,
     duplicate: Option<u32>, // came twice just now
 }
 
@@ -68,7 +70,12 @@ impl Receiver {
             linux: config.linux.then(|| {
                 let buffer =
                     Buffer::new(config.first_window(), config.window_packets, config.mss_bytes);
-                Box::new(Linux { buffer, answer: Answer::new(timeout), duplicate: None })
+                Box::new(Linux {
+                    buffer,
+                    answer: Answer::new(timeout),
+                    compression: Compression::new(),
+                    duplicate: None,
+                })
             }),
             timer: NEVER,
             timeout,
@@ -100,16 +107,13 @@ impl Receiver {
         cwr: bool,
         now: Time,
     ) -> bool {
-        if self.exact {
-            self.see(ce, now);
+        if self.ecn {
+            self.see(ce, cwr, now);
         }
         // RFC 7323 section 4.3 (2): the echo is of the segment that will move the acknowledgement,
         // so a delayed one reports the oldest segment it covers.
         if seq <= self.last_ack {
             self.echo = sent_at;
-        }
-        if self.ecn && !self.exact {
-            self.ece = (self.ece && !cwr) || ce;
         }
         if seq == self.next && self.high <= seq {
             self.next = seq + 1;
@@ -131,21 +135,30 @@ impl Receiver {
         true
     }
 
-    /// RFC 8257 section 3.2: what waits is acknowledged with the state that it saw. RFC 9768 section
+    /// RFC 3168 section 6.1.3: a mark is told until the window was reduced. RFC 8257 section 3.2: each
+    /// change is told, and what waits is acknowledged with the state that it saw. RFC 9768 section
     /// 3.2.1: marks are counted.
-    #[cold]
-    fn see(&mut self, ce: bool, now: Time) {
+    fn see(&mut self, ce: bool, cwr: bool, now: Time) {
         if let Some(count) = self.count.as_mut() {
             *count = (*count + u8::from(ce)) & 7;
             return;
         }
-        if ce == self.ece {
-            return;
-        }
-        if self.unacked > 0 {
+        let before = self.ece && (self.exact || !cwr);
+        let changed = if self.exact { ce != before } else { ce && !before };
+        if self.exact && changed && self.unacked > 0 {
             self.owed = Some(self.ack(now));
         }
-        self.ece = ce;
+        if let Some(linux) = self.linux.as_mut() {
+            match self.exact {
+                true if changed => linux.answer.demand(),
+                false if changed => linux.answer.marked(),
+                _ => {}
+            }
+            if cwr {
+                linux.answer.demand();
+            }
+        }
+        self.ece = if self.exact { ce } else { before || ce };
     }
 
     /// An acknowledgement that goes before the one for the segment that came.
@@ -179,11 +192,15 @@ impl Receiver {
         sent_at: Time,
         now: Time,
     ) -> bool {
-        let Linux { buffer, answer, duplicate } = linux;
+        let Linux { buffer, answer, compression, duplicate } = linux;
         self.high = buffer.high;
         let expected = seq == self.next;
         let again = seq < self.next || (seq < self.high && self.above.contains(seq));
-        *duplicate = (again && self.sack).then_some(seq);
+        if again && self.sack {
+            *duplicate = Some(seq);
+        } else if !compression.holds() {
+            *duplicate = None;
+        }
         if seq < self.next {
             answer.hurry();
         } else if expected {
@@ -198,8 +215,17 @@ impl Receiver {
             self.unacked >= self.every
                 || (!(self.connects && self.closes()) && (answer.quick() || push))
         } else {
+            let before = self.next - self.unacked;
             self.on_disorder(seq);
-            true
+            let many = self.next - before > 1;
+            let filled = expected && self.recent_len == 0;
+            let due = if many || filled || !self.sack || answer.quick() {
+                None
+            } else {
+                compression.see(self.next, now)
+            };
+            self.timer = self.timer.min(due.unwrap_or(NEVER));
+            due.is_none()
         };
         if expected {
             buffer.time(seq + 1, now);
@@ -207,6 +233,7 @@ impl Receiver {
         }
         if at_once {
             answer.answered();
+            compression.answered();
         } else if self.timer == NEVER {
             self.timer = answer.due(now);
         }
@@ -270,6 +297,9 @@ impl Receiver {
     pub fn establish(&mut self, rtt: Option<Span>) {
         if let Some(linux) = self.linux.as_mut() {
             linux.answer.open(rtt.map(|rtt| rtt / 1_000));
+            if let Some(rtt) = rtt {
+                linux.compression.open(rtt);
+            }
         }
     }
 
@@ -310,7 +340,10 @@ impl Receiver {
     pub fn on_timer(&mut self, now: Time) -> bool {
         let due = now >= self.timer;
         if let Some(linux) = self.linux.as_mut().filter(|_| due) {
-            linux.answer.missed();
+            if !linux.compression.holds() {
+                linux.answer.missed();
+            }
+            linux.compression.answered();
         }
         due
     }

@@ -10,7 +10,7 @@ use trunkline_units::Span;
 const US: Span = 1_000;
 const MS: Span = 1_000_000;
 
-/// Window from which Linux watches [segments].
+/// Window from which Linux watches [segments]; round trips are told apart before it.
 const LOW_WINDOW: f64 = 16.0;
 /// Samples that a round trip needs, in both.
 const SAMPLES: u32 = 8;
@@ -42,13 +42,16 @@ impl Linux {
 
     /// A round trip was timed; the least of the connection is `least`.
     pub fn measured(&mut self, window: &mut Window, rtt: Span, least: Span, view: &View) {
-        if self.found || window.cwnd >= window.ssthresh || window.cwnd < LOW_WINDOW {
+        if self.found || window.cwnd >= window.ssthresh {
             return;
         }
         let now = view.now / US * US;
         if view.una > self.end {
             (self.began, self.last_ack, self.end) = (now, now, view.next);
             (self.least, self.samples) = (Span::MAX, 0);
+        }
+        if window.cwnd < LOW_WINDOW {
+            return;
         }
         if now - self.last_ack <= TRAIN_GAP {
             self.last_ack = now;

@@ -87,6 +87,10 @@ pub(super) trait Congestion {
     }
     /// The connection sends again; nothing was outstanding for so long.
     fn resumed(&mut self, _idle: Span, _now: Time) {}
+    /// The first segments go; a handshake took so long [us]. The pace for them [B/s]; 0: none yet.
+    fn opened(&mut self, _window: &Window, _rtt: Option<Span>, _now: Time) -> u64 {
+        0
+    }
     /// Sets window and pace itself at every acknowledgement, also while a loss is repaired.
     const STEERS: bool = false;
     /// Sets the window by what a sample of the rate tells, and names the pace.
@@ -134,6 +138,11 @@ macro_rules! controls {
             /// See [`Congestion::resumed`].
             pub(super) fn resumed(&mut self, idle: Span, now: Time) {
                 match self { $(Self::$variant(control) => control.resumed(idle, now)),+ }
+            }
+
+            /// See [`Congestion::opened`].
+            pub(super) fn opened(&mut self, window: &Window, rtt: Option<Span>, now: Time) -> u64 {
+                match self { $(Self::$variant(control) => control.opened(window, rtt, now)),+ }
             }
 
             /// See [`Congestion::STEERS`].

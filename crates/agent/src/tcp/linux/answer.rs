@@ -2,8 +2,8 @@
 //!
 //! Source: RFC 5681 section 4.2; Linux 6.1 (`tcp_event_data_recv`, `tcp_in_quickack_mode`,
 //! `tcp_send_delayed_ack`, `tcp_delack_timer_handler`, `tcp_cleanup_rbuf`). One by one are answered
-//! 16 segments at first, after a duplicate and after a silence longer than the timeout, and each that
-//! lets the window grow; and one that ends a write of the sender (PSH), since all is read as it
+//! 16 segments at first, after a duplicate and after a silence longer than the timeout, each that
+//! lets the window grow, and two after a mark; one that tells of a reduced window (`tcp_ecn_accept_cwr`); and one that ends a write of the sender (PSH), since all is read as it
 //! comes. Otherwise an acknowledgement waits for a second segment, 40 ms at first: half of that and
 //! of the pause between segments together afterwards, twice as long each time it was in vain, but
 //! no longer than a round trip.
@@ -16,6 +16,8 @@ use trunkline_units::Time;
 
 /// Segments acknowledged one by one at first, after a duplicate, and after silence.
 const QUICK: u32 = 16;
+/// After a mark (`__tcp_ecn_check_ce`).
+const MARKED: u32 = 2;
 /// Longest that an acknowledgement is held back [ticks]: 200 ms.
 const MOST_DELAY: u64 = 50;
 /// Least variance of the timeout [us].
@@ -24,6 +26,7 @@ const LEAST_VARIANCE: u64 = 200_000;
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Answer {
     quick: u32,
+    demanded: bool,    // the next at once
     least: u64,        // least delay [ticks]
     delay: u64,        // [ticks]
     trip: u64,         // round trip [ticks]
@@ -36,7 +39,16 @@ impl Answer {
     /// Nothing has come: least delay of an acknowledgement [ns].
     pub fn new(least: u64) -> Self {
         let least = ticks(least / 1_000);
-        Self { quick: 0, least, delay: least, trip: least, timeout: 0, came: None, opened: false }
+        Self {
+            quick: 0,
+            demanded: false,
+            least,
+            delay: least,
+            trip: least,
+            timeout: 0,
+            came: None,
+            opened: false,
+        }
     }
 
     /// The handshake is over, which timed a round trip [us] or none.
@@ -81,13 +93,25 @@ impl Answer {
         self.delay = self.least;
     }
 
+    /// The first mark since the sender answered one: its window may be small.
+    pub fn marked(&mut self) {
+        self.quick = self.quick.max(MARKED);
+        self.delay = self.least;
+    }
+
+    /// The sender reduced its window, or marks began or ended for an exact echo.
+    pub fn demand(&mut self) {
+        self.demanded = true;
+    }
+
     /// Whether the next segment in order is acknowledged at once.
     pub fn quick(&self) -> bool {
-        self.quick > 0
+        self.demanded || self.quick > 0
     }
 
     /// An acknowledgement goes at once.
     pub fn answered(&mut self) {
+        self.demanded = false;
         if self.quick == 1 {
             self.delay = self.least;
         }

@@ -5,15 +5,16 @@
 //! `tcp_output.c`, `tcp_recovery.c` and `tcp_timer.c` of Linux 6.1 for what they leave open.
 //! `queue.rs` holds what is outstanding; `alert.rs` decides what an acknowledgement means; `undo.rs`
 //! takes back needless reductions; `rack.rs`, `probe.rs`, `window.rs`, `output.rs` and `timer.rs` do
-//! what their names say; `offer.rs` is the receiver's window, `writer.rs` the application; `buffer.rs`
-//! and `answer.rs` are the receiver's.
+//! what their names say; `offer.rs` is the receiver's window, `writer.rs` the application; `buffer.rs`,
+//! `answer.rs` and `compression.rs` are the receiver's.
 //! Absent: reneging, path MTU probes, a shrinking receiver's window, small
-//! queues (TSQ) but for what they let the application write, SACKs held back, windows that shrink while
-//! the application is idle (RFC 7661).
+//! queues (TSQ) but for what they let the application write, windows that shrink while the application is
+//! idle (RFC 7661).
 
 mod alert;
 pub(super) mod answer;
 pub(super) mod buffer;
+pub(super) mod compression;
 mod offer;
 mod output;
 mod probe;
@@ -208,9 +209,8 @@ impl Sender {
         if opened.retries > 1 {
             self.window.cwnd = 1.0;
         }
-        let (cwnd, ssthresh) = (self.window.cwnd, self.window.ssthresh);
         if let Some(pace) = self.pace.as_mut() {
-            pace.establish(cwnd, ssthresh, opened.rtt.unwrap_or(0));
+            pace.establish(opened.rtt.unwrap_or(0));
         }
     }
 
@@ -223,6 +223,9 @@ impl Sender {
     pub fn start(&mut self, now: Time) {
         if self.sizes.total == 0 {
             self.finished_at = Some(now);
+        }
+        if let Some(pace) = self.pace.as_mut() {
+            pace.start(&mut self.control, &self.window, now);
         }
         self.send_new(now, false);
         self.writer.write(self.una, self.next, self.offer.largest());
@@ -251,6 +254,9 @@ impl Sender {
         news.echo = self.ecn && ack.ece;
         let (prior_una, prior_high) = (self.una, self.prior_high());
         let outstanding = self.queue.len();
+        if let Some(pace) = self.pace.as_mut() {
+            pace.before(self.queue.in_flight(), self.queue.found_lost);
+        }
         self.una = ack.ack;
         if news.advanced {
             self.expiries = 0;

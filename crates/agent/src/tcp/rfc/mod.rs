@@ -158,9 +158,8 @@ impl Sender {
         if opened.retries > 0 {
             self.window.cwnd = self.window.cwnd.min(1.0);
         }
-        let (cwnd, ssthresh) = (self.window.cwnd, self.window.ssthresh);
         if let Some(pace) = self.pace.as_mut() {
-            pace.establish(cwnd, ssthresh, opened.rtt.unwrap_or(0));
+            pace.establish(opened.rtt.unwrap_or(0));
         }
     }
 
@@ -174,6 +173,9 @@ impl Sender {
     pub fn start(&mut self, now: Time) {
         if self.sizes.total == 0 {
             self.finished_at = Some(now);
+        }
+        if let Some(pace) = self.pace.as_mut() {
+            pace.start(&mut self.control, &self.window, now);
         }
         self.limit = self.window_end();
         self.burst = u32::MAX;
@@ -209,6 +211,9 @@ impl Sender {
 
     #[inline]
     fn take(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
+        if self.pace.is_some() {
+            self.before();
+        }
         if ack.ece && self.ecn {
             self.on_ecn_echo(ack.ack, now);
         }
@@ -363,16 +368,32 @@ impl Sender {
         at > now
     }
 
+    fn in_flight(&self) -> u32 {
+        if self.variant == Variant::Sack {
+            self.scoreboard.pipe()
+        } else {
+            self.max - self.una
+        }
+    }
+
+    #[cold]
+    fn before(&mut self) {
+        let (in_flight, found_lost) = (self.in_flight(), self.scoreboard.found_lost());
+        if let Some(pace) = self.pace.as_mut() {
+            pace.before(in_flight, found_lost);
+        }
+    }
+
     /// After an acknowledgement: the pace for what comes.
     #[cold]
     fn follow(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
+        let in_flight = self.in_flight();
         let Some(pace) = self.pace.as_mut() else { return };
-        let out = self.max - self.una;
         let known = Known {
             now,
             srtt: self.rto.srtt().unwrap_or(0.0) as u64,
-            in_flight: if self.variant == Variant::Sack { self.scoreboard.pipe() } else { out },
-            out,
+            in_flight,
+            out: self.max - self.una,
             found_lost: self.scoreboard.found_lost(),
             recovering: self.phase == Phase::FastRecovery,
             timed_out: self.phase == Phase::Timeout,

@@ -11,7 +11,6 @@ mod model;
 mod policer;
 
 use super::{Cause, Congestion, Steered, Window};
-use crate::tcp::pacing::least_burst;
 use crate::tcp::rate::Sample;
 use crate::tcp::TcpConfig;
 use model::{Aggregation, Maximum};
@@ -37,6 +36,9 @@ const CYCLE: [u64; 8] = [320, 192, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 const RANDOM_PHASES: u64 = 7;
 const LEAST_WINDOW: u64 = 4;
 const FIRST_WINDOW: u64 = 10;
+/// One segment at once below 1.2 Mbit/s [B/s], else two at least; at most 65535 B with the largest headers.
+const SLOW: u64 = 150_000;
+const LARGEST_BURST: u64 = 65_215;
 /// Start-up is over after three rounds with less than a quarter more.
 const FULL_GROWTH: u64 = 320;
 const FULL_ROUNDS: u32 = 3;
@@ -126,9 +128,10 @@ impl Bbr {
         ((scaled * (1_000_000 / 100 * 99)) >> 24) as u64
     }
 
-    /// Segments that go at once.
+    /// Segments that a device with offload is given at once.
     fn burst(&self) -> u64 {
-        ((self.rate >> 10).min(65_215) / self.mss).max(least_burst(self.rate)).min(127)
+        let least = if self.rate < SLOW { 1 } else { 2 };
+        ((self.rate >> 10).min(LARGEST_BURST) / self.mss).max(least).min(127)
     }
 
     /// Rate times least round trip times gain [segments].
@@ -288,12 +291,16 @@ impl Bbr {
     fn set_pace(&mut self, window: &Window, now: &Sample) {
         let wanted = self.pace(self.bandwidth(), self.pacing_gain);
         if let Some(srtt) = now.srtt.filter(|_| !self.timed) {
-            self.timed = true;
-            self.rate = self.pace(window.cwnd as u64 * RATE_UNIT / srtt.max(1), STARTUP_GAIN);
+            self.first_pace(window, srtt);
         }
         if self.filled() || wanted > self.rate {
             self.rate = wanted;
         }
+    }
+
+    fn first_pace(&mut self, window: &Window, rtt: Span) {
+        self.timed = true;
+        self.rate = self.pace(window.cwnd as u64 * RATE_UNIT / rtt.max(1), STARTUP_GAIN);
     }
 
     fn set_window(&mut self, window: &mut Window, now: &Sample) {
@@ -372,6 +379,14 @@ impl Congestion for Bbr {
         }
         self.full_rate = 0;
         self.policer.forget();
+    }
+
+    fn opened(&mut self, window: &Window, rtt: Option<Span>, now: Time) -> u64 {
+        (self.least, self.least_tick) = (rtt, now / 1_000 / TICK);
+        if let Some(rtt) = rtt {
+            self.first_pace(window, rtt);
+        }
+        self.rate
     }
 
     fn steered(&mut self, window: &mut Window, now: &Sample, random: &mut Stream) -> Steered {
