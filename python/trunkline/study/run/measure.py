@@ -163,7 +163,10 @@ def _kept(bounds: list[Bound], results: Results) -> float:
 
 def _column(name: str, column: Mapping[str, Any], results: Results) -> float:
     table, where = results.tables[column["table"]], column["where"]
-    if any(value.endswith(MANY) for value in where.values()) or column["table"] == "drops":
+    if (
+        any(value.endswith((MANY, REPLICAS)) for value in where.values())
+        or column["table"] == "drops"
+    ):
         values = [
             row[column["measure"]]
             for row in table.rows()
