@@ -88,7 +88,7 @@ impl<O: Observer> Simulation<O> {
         }
         let mut fed_by = ways.fed_by;
         for (index, link) in self.links.iter().enumerate() {
-            if !link.is_drop_tail() || self.near_ends[index].is_some() {
+            if !link.plain || self.near_ends[index].is_some() {
                 fed_by[index] = SEVERAL;
             }
         }

@@ -110,6 +110,13 @@ impl Calendar {
         if self.entries[source as usize].due != NEVER {
             self.cancel(source);
         }
+        self.schedule_new(source, at);
+    }
+
+    /// The same for a source that is not pending.
+    #[inline(always)]
+    pub fn schedule_new(&mut self, source: Source, at: Time) {
+        debug_assert!(self.due(source) == NEVER, "a source has one event");
         let bucket = at >> self.shift;
         debug_assert!(bucket >= self.current, "an event is not scheduled in the past");
         if bucket < self.horizon {

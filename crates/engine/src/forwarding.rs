@@ -24,7 +24,7 @@ impl<O: Observer> Simulation<O> {
             // It is looked at when this link's next event comes, in about one transmission time.
             self.arena.prefetch(next.packet);
             let due = next.at + link.delay;
-            self.calendar.schedule(self.sources.arrivals + index as u32, due);
+            self.calendar.schedule_new(self.sources.arrivals + index as u32, due);
         }
         let (to, id) = (link.to, departure.packet);
         if let Some(far_end) = link.far_end_mut() {
@@ -177,6 +177,59 @@ impl<O: Observer> Simulation<O> {
     /// Offers a packet to the port of a link, to be classified there by a row and a column.
     #[inline(always)]
     fn output(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
+        let link = &mut self.links[index as usize];
+        if link.is_bare() {
+            return self.output_bare(index, id);
+        }
+        self.output_judged(index, row, column, id);
+    }
+
+    /// Offers a packet to a port where only a full queue can hold it back.
+    #[inline(always)]
+    fn output_bare(&mut self, index: u32, id: PacketId) {
+        let link = &mut self.links[index as usize];
+        let size = self.arena[id].labelled_bytes();
+        if size > link.mtu {
+            return self.lose_before_port(id, index);
+        }
+        if !link.has_room(self.now) {
+            return self.refuse(index, id);
+        }
+        let starts = if O::ACTIVE { link.free_from(self.now) } else { 0 };
+        link.enter_plain(self.now, id, size + link.header, 0);
+        let onward = link.onward;
+        if onward == Onward::Arrives {
+            if link.wire.len() == 1 {
+                // Not pending: nothing was on the wire.
+                let due = link.newest().at + link.delay;
+                self.calendar.schedule_new(self.sources.arrivals + index, due);
+            }
+        } else {
+            link.forget_departed();
+        }
+        self.observer.record(self.now, Event::Queued { link: index }, id, &self.arena);
+        let place = Assignment::default();
+        self.observer.at_port(place.class, place.precedence);
+        if O::ACTIVE {
+            self.observer.starts(id, starts);
+        }
+        if onward != Onward::Arrives {
+            self.pass_on(index);
+        }
+    }
+
+    /// The queue of such a port is full.
+    #[cold]
+    fn refuse(&mut self, index: u32, id: PacketId) {
+        let link = &mut self.links[index as usize];
+        link.counters.refuse(self.arena[id].labelled_bytes() + link.header);
+        let node = self.link_from[index as usize];
+        self.lose(id, Cause::QueueFull, Some(index), node, Assignment::default());
+    }
+
+    /// Offers a packet to a port that looks at more of it.
+    #[inline(never)]
+    fn output_judged(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
         let packet = &mut self.arena[id];
         let link = &mut self.links[index as usize];
         let mut near_end = None;

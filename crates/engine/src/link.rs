@@ -8,6 +8,7 @@
 mod ahead;
 mod cut;
 mod look;
+mod plain;
 
 pub use cut::Lost;
 
@@ -134,6 +135,8 @@ pub struct Link {
     pub mtu: u32,
     /// Whether anything but the port is at the near end.
     pub has_near_end: bool,
+    /// Whether only a full queue, counted in packets, drops here: a drop-tail FIFO.
+    pub plain: bool,
     /// What becomes of a packet that a FIFO has accepted.
     pub onward: Onward,
     /// Whether its port marks labelled packets too (RFC 5129).
@@ -143,12 +146,14 @@ pub struct Link {
     pub forwarded: u32,
     /// Transmission times.
     pub serializer: Serializer,
+    /// Packets that fit in a plain port, the one in service included.
+    capacity: u32,
     /// Classes of packets, for classful ports.
     pub port: Port,
-    /// Integral of the packets waiting over time [packet ns], for the mean queue.
-    pub area: Area,
     /// Counters of a FIFO's queue.
     pub counters: QueueCounters,
+    /// Integral of the packets waiting over time [packet ns], for the mean queue.
+    pub area: Area,
     /// What happens to packets at the far end before they are forwarded, if anything does.
     pub far_end: Option<Box<FarEnd>>,
 }
@@ -188,6 +193,10 @@ impl Link {
         far_end: Option<Box<FarEnd>>,
         port: Port,
     ) -> Self {
+        let capacity = match &port {
+            Port::Fifo(fifo) => fifo.gate.capacity(),
+            Port::Classful(_) => None,
+        };
         Self {
             wire: Ring::new(16),
             in_port: 0,
@@ -197,14 +206,16 @@ impl Link {
             header,
             mtu,
             has_near_end: false,
+            plain: capacity.is_some(),
             onward: Onward::Arrives,
             marks_labelled: false,
             has_far_end: far_end.is_some(),
             forwarded: 0,
             serializer,
+            capacity: capacity.unwrap_or(0),
             port,
-            area: Area::default(),
             counters: QueueCounters::default(),
+            area: Area::default(),
             far_end,
         }
     }
@@ -253,6 +264,9 @@ impl Link {
         precedence: u8,
         can_mark: bool,
     ) -> Offer {
+        if self.plain {
+            return self.offer_plain(now, packet, bytes, precedence);
+        }
         self.drain(now);
         let Port::Fifo(fifo) = &mut self.port else { unreachable!("a FIFO port was asked for") };
         let in_port = self.wire.tail().wrapping_sub(self.in_port);
@@ -296,8 +310,11 @@ impl Link {
 
     /// Brings a FIFO's queue up to `now`: what has been sent by then is no longer in the port.
     /// At one instant a departure comes before an arrival.
-    #[inline(always)]
+    #[inline]
     pub fn drain(&mut self, now: Time) {
+        if self.plain {
+            return self.drain_plain(now);
+        }
         let Port::Fifo(fifo) = &mut self.port else { return };
         let tail = self.wire.tail();
         while self.in_port != tail {
@@ -322,7 +339,10 @@ impl Link {
         match &self.port {
             Port::Fifo(fifo) => Backlog {
                 packets: self.wire.tail().wrapping_sub(self.in_port),
-                bytes: fifo.bytes_in_port,
+                bytes: match self.plain {
+                    true => self.undeparted().map(|it| u64::from(it.bytes())).sum(),
+                    false => fifo.bytes_in_port,
+                },
             },
             Port::Classful(port) => port.in_port(),
         }

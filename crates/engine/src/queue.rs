@@ -167,6 +167,14 @@ impl Gate {
         self.limit.counts_in_service
     }
 
+    /// Packets that may be in the port where no more than their number is limited and nothing judged.
+    #[must_use]
+    pub fn capacity(&self) -> Option<u32> {
+        let limit = &self.limit;
+        let packets = limit.packets.saturating_add(u32::from(!limit.counts_in_service));
+        (self.judge.is_none() && limit.bytes == u64::MAX && packets > 0).then_some(packets)
+    }
+
     /// Whether an AQM watches the queue.
     #[inline(always)]
     #[must_use]

@@ -103,7 +103,7 @@ impl<O: Observer> Simulation<O> {
         let now = self.now;
         for link in &mut self.links {
             link.drain(now);
-            link.close_area(now);
+            link.end_area(now);
             if let Port::Classful(port) = &mut link.port {
                 port.classes.iter_mut().for_each(|class| class.close_area(now));
             }
@@ -264,12 +264,7 @@ fn in_classes(link: &Link) -> Vec<(u64, u64)> {
 /// when the packet goes, behind it.
 fn debts(link: &Link, now: Time) -> Vec<i128> {
     match &link.port {
-        Port::Fifo(_) => {
-            let departures: Vec<Time> = link.undeparted().map(|departure| departure.at).collect();
-            // Each but the first starts when the one before it has left.
-            let starts = departures.iter().take(departures.len().saturating_sub(1));
-            vec![-starts.map(|start| i128::from(start - now)).sum::<i128>()]
-        }
+        Port::Fifo(_) => vec![-i128::from(link.waits_to_come(now))],
         Port::Classful(port) => port
             .classes
             .iter()
@@ -282,7 +277,7 @@ fn restart_link(link: &mut Link, now: Time) {
     link.drain(now);
     link.close_area(now);
     link.counters = QueueCounters { waiting_max: link.waiting().packets, ..Default::default() };
-    link.area.sum = 0;
+    link.restart_area(now);
     if let Some(end) = &mut link.far_end {
         end.conditioner.iter_mut().for_each(Conditioner::restart);
     }

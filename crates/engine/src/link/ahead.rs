@@ -17,29 +17,15 @@ impl Link {
         matches!(self.port, Port::Fifo(_))
     }
 
-    /// Whether its queue has no AQM and no classes, so that only a full queue drops.
-    #[must_use]
-    pub fn is_drop_tail(&self) -> bool {
-        matches!(&self.port, Port::Fifo(fifo) if !fifo.gate.has_judge())
-    }
-
     /// Lets in a packet that will be here at `at`, if it is not too big and there will be room.
-    /// The port must be drop-tail.
+    /// The port must be plain.
     #[inline(always)]
     pub fn accept_ahead(&mut self, at: Time, packet: PacketId, size: u32) -> bool {
-        if size > self.mtu {
+        if size > self.mtu || !self.has_room(at) {
             return false;
         }
-        self.drain(at);
-        let bytes = size + self.header;
-        let Port::Fifo(fifo) = &self.port else { return false };
-        let backlog = fifo.backlog(&self.wire, self.in_port);
-        let in_port = self.wire.tail().wrapping_sub(self.in_port);
-        let room = fifo.gate.has_room(backlog, bytes, in_port == 0);
-        if room {
-            self.enter_fifo(at, packet, bytes, 0, in_port);
-        }
-        room
+        self.enter_plain(at, packet, size + self.header, 0);
+        true
     }
 
     /// Packets that have not gone on ahead of time and have an arrival to come.

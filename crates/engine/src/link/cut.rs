@@ -47,6 +47,9 @@ impl Link {
             before = departure.at;
             number = number.wrapping_add(1);
         }
+        if self.plain {
+            self.area.sum = self.area.sum.wrapping_sub(forgone);
+        }
         match &mut self.port {
             Port::Fifo(_) => {
                 self.in_port = self.wire.tail();
@@ -60,6 +63,9 @@ impl Link {
     /// Takes a lost packet off the backlog that a FIFO's AQM sees.
     fn tell_lost(&mut self, now: Time, bytes: u32, precedence: u8, queued: bool) {
         let Port::Fifo(fifo) = &mut self.port else { return };
+        if self.plain {
+            return;
+        }
         fifo.bytes_in_port -= u64::from(bytes);
         let packets = self.wire.len();
         if fifo.gate.counts_in_service() || queued {

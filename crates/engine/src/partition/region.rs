@@ -51,8 +51,7 @@ impl<O: Observer> Simulation<O> {
     /// The packet that a port at the edge accepted last goes to the other side.
     #[inline(never)]
     pub(crate) fn cross_accepted(&mut self, index: u32) {
-        let wire = &self.links[index as usize].wire;
-        let departure = *wire.get(wire.tail().wrapping_sub(1));
+        let departure = *self.links[index as usize].newest();
         self.cross(index, departure);
     }
 

@@ -1,0 +1,101 @@
+//! A drop-tail port that only packets fill: what most hops pass through.
+//!
+//! How many packets are in the port matters when they are more than ever before, as only then the
+//! greatest number changes or the port may be full. Until then what has left is not looked up. The
+//! integral of the queue is the sum of the waits, less those that are still to come: it is worked out
+//! where the time of measurement begins and ends.
+
+use super::{Departure, Link};
+use crate::queue::Offer;
+use trunkline_packet::{Cause, PacketId};
+use trunkline_units::{Span, Time};
+
+impl Link {
+    /// Whether there is nothing else at the near end than a plain port.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        self.plain && !self.has_near_end
+    }
+
+    /// What came on the wire last.
+    #[inline(always)]
+    #[must_use]
+    pub fn newest(&self) -> &Departure {
+        self.wire.get(self.wire.tail().wrapping_sub(1))
+    }
+
+    /// Offers a packet to a plain port.
+    #[inline(always)]
+    pub fn offer_plain(
+        &mut self,
+        now: Time,
+        packet: PacketId,
+        bytes: u32,
+        precedence: u8,
+    ) -> Offer {
+        if !self.has_room(now) {
+            self.counters.refuse(bytes);
+            return Offer::Dropped(Cause::QueueFull);
+        }
+        self.enter_plain(now, packet, bytes, precedence);
+        Offer::Queued { mark: false }
+    }
+
+    /// Whether a packet that comes to a plain port at `now` is let in.
+    #[inline(always)]
+    pub fn has_room(&mut self, now: Time) -> bool {
+        // What is in the port at most.
+        let held = self.wire.tail().wrapping_sub(self.in_port);
+        held <= self.counters.waiting_max || self.has_room_left(now)
+    }
+
+    #[inline(never)]
+    fn has_room_left(&mut self, now: Time) -> bool {
+        self.drain_plain(now);
+        let held = self.wire.tail().wrapping_sub(self.in_port);
+        let room = held < self.capacity;
+        if room {
+            // All those that are in the port wait but one, and the one that comes does: as many.
+            self.counters.waiting_max = self.counters.waiting_max.max(held);
+        }
+        room
+    }
+
+    /// Lets a packet into a plain port that has room for it.
+    #[inline(always)]
+    pub fn enter_plain(&mut self, now: Time, packet: PacketId, bytes: u32, precedence: u8) {
+        let start = self.free_at.max(now);
+        let depart = start + self.serializer.span(bytes);
+        self.free_at = depart;
+        self.wire.push(Departure::new(depart, packet, bytes, precedence));
+        self.counters.enter(bytes);
+        self.counters.wait(start - now);
+    }
+
+    /// Brings a plain port up to `now`.
+    pub(super) fn drain_plain(&mut self, now: Time) {
+        let (head, tail) = (self.wire.head(), self.wire.tail());
+        // What has arrived had left.
+        if (head.wrapping_sub(self.in_port) as i32) > 0 {
+            self.in_port = head;
+        }
+        while self.in_port != tail && self.wire.get(self.in_port).at <= now {
+            self.in_port = self.in_port.wrapping_add(1);
+        }
+    }
+
+    /// Waits of a FIFO, from `now` on, that are counted already, after `drain(now)` [ns].
+    #[must_use]
+    pub fn waits_to_come(&self, now: Time) -> Span {
+        let mut starts = self.undeparted().peekable();
+        let mut sum = 0;
+        while let Some(before) = starts.next() {
+            // Each but the first is sent when the one before it has left.
+            if starts.peek().is_some() {
+                sum += before.at - now;
+            }
+        }
+        sum
+    }
+}
