@@ -99,3 +99,67 @@ impl Link {
         sum
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::link::{Fifo, Link, Port};
+    use crate::queue::{Gate, Limit};
+    use proptest::prelude::*;
+    use trunkline_port::aqm::{Aqm, AqmConfig, DropTailConfig};
+    use trunkline_units::{Serializer, Stream};
+
+    /// A port for so many packets; one limited in bytes too looks at each departure.
+    fn link(packets: u32, counts_in_service: bool, bytes: u64) -> Link {
+        let limit = Limit { packets, bytes, counts_in_service };
+        let aqm = Aqm::new(&AqmConfig::DropTail(DropTailConfig {}), 8_000_000).expect("drop-tail");
+        let port = Port::Fifo(Fifo::new(Gate::new(limit, aqm, Stream::new(1, "l", "aqm"))));
+        Link::new(1, 700, Serializer::new(7_000_000_000), 0, 1500, None, port)
+    }
+
+    /// Departures and packets on the wire.
+    fn seen(link: &Link) -> Vec<(u64, u32)> {
+        link.wire.iter().map(|it| (it.at, it.packet)).collect()
+    }
+
+    proptest! {
+        /// Packets come, arrive at the far end and are counted alike in a port that looks at each
+        /// departure; the integral of the queue, which that port keeps step by step, is the same.
+        #[test]
+        fn a_port_that_looks_seldom_counts_as_one_that_always_looks(
+            steps in proptest::collection::vec((0u64..3_000, 40u32..1500, 0u8..9), 1..300),
+            packets in 1u32..8,
+            counts_in_service: bool,
+        ) {
+            let mut seldom = link(packets, counts_in_service, u64::MAX);
+            let mut always = link(packets, counts_in_service, u64::MAX - 1);
+            prop_assert!(seldom.plain && !always.plain);
+            let mut now = 0;
+            for (number, (pause, bytes, kind)) in (0..).zip(steps) {
+                now += pause;
+                for link in [&mut seldom, &mut always] {
+                    while link.wire.front().is_some_and(|it| it.at + link.delay <= now) {
+                        link.wire.pop();
+                    }
+                    if kind == 0 {
+                        link.drain(now);
+                        link.close_area(now);
+                        link.counters = Default::default();
+                        link.counters.waiting_max = link.waiting().packets;
+                        link.restart_area(now);
+                    }
+                }
+                let offers = [&mut seldom, &mut always]
+                    .map(|link| link.offer_fifo(now, number, bytes, 0, false));
+                prop_assert_eq!(offers[0], offers[1]);
+                prop_assert_eq!(seen(&seldom), seen(&always));
+            }
+            for link in [&mut seldom, &mut always] {
+                link.drain(now);
+                link.end_area(now);
+            }
+            prop_assert_eq!(seldom.in_port(), always.in_port());
+            prop_assert_eq!(seldom.area.sum, always.area.sum);
+            prop_assert_eq!(format!("{:?}", seldom.counters), format!("{:?}", always.counters));
+        }
+    }
+}
