@@ -21,17 +21,30 @@ impl<O: Observer> Simulation<O> {
 
     #[inline(always)]
     fn deliver_data(&mut self, id: PacketId) {
+        let packet = &self.arena[id];
+        if packet.flags & flag::MARKED != 0 {
+            return self.deliver_marked(id);
+        }
+        let plan = self.flows[packet.flow as usize];
+        self.take_data(id, &plan);
+    }
+
+    /// Data of a connection that is more than its flow.
+    #[inline(never)]
+    fn deliver_marked(&mut self, id: PacketId) {
+        let flow = self.arena[id].flow;
+        let Some(plan) = self.plan_for_marked(id) else { return };
+        self.take_data(id, &plan);
+        if let Agents::Tcp(_) = plan.agents {
+            self.after_marked(flow, &plan);
+        }
+    }
+
+    #[inline(always)]
+    fn take_data(&mut self, id: PacketId, plan: &FlowPlan) {
         let now = self.now;
         let packet = &self.arena[id];
         let flow = packet.flow;
-        let is_marked = packet.flags & flag::MARKED != 0;
-        let plan = if is_marked {
-            let Some(plan) = self.plan_for_marked(id) else { return };
-            plan
-        } else {
-            self.flows[flow as usize]
-        };
-        let packet = &self.arena[id];
         let totals = &mut self.totals[flow as usize];
         totals.delivered_packets += 1;
         totals.delivered_bytes += u64::from(packet.ip_bytes);
@@ -52,7 +65,7 @@ impl<O: Observer> Simulation<O> {
             }
             totals.datagram_bytes += u64::from(packet.ip_bytes.saturating_sub(plan.overhead));
             if now - packet.sent_at >= plan.late_from {
-                return self.late_or_request(flow, &plan, id);
+                return self.late_or_request(flow, plan, id);
             }
             self.arena.remove(id);
             return;
@@ -63,13 +76,12 @@ impl<O: Observer> Simulation<O> {
         let pushed = packet.flags & flag::PUSH != 0;
         let reply = receiver.on_segment(packet.seq, pushed, packet.sent_at, marked, reduced, now);
         if let Some(owed) = receiver.owed() {
-            self.send_owed(flow, plan, agent, &owed);
+            self.send_owed(flow, *plan, agent, &owed);
         }
         if reply {
             // The segment's slot carries the acknowledgement back.
             let fields = self.receivers[agent as usize].ack(now);
-            let acknowledgement = self.acknowledgement(flow, &plan, &fields);
-            self.arena[id] = acknowledgement;
+            self.arena[id] = self.acknowledgement(flow, plan, &fields);
             self.send_ack(plan.dst, id, agent);
         } else {
             self.arena.remove(id);
@@ -78,9 +90,6 @@ impl<O: Observer> Simulation<O> {
         let source = plan.wakes[1];
         if timer < self.calendar.due(source) {
             self.calendar.schedule(source, timer);
-        }
-        if is_marked {
-            self.after_marked(flow, &plan);
         }
     }
 
@@ -106,7 +115,7 @@ impl<O: Observer> Simulation<O> {
         self.send_ack(plan.dst, id, agent);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn acknowledgement(
         &mut self,
         flow: u32,
@@ -163,7 +172,6 @@ impl<O: Observer> Simulation<O> {
     fn deliver_ack(&mut self, id: PacketId) {
         let packet = &self.arena[id];
         let flow = packet.flow;
-        let marked = (packet.flags & flag::MARKED != 0).then_some(*packet);
         let ack = Ack {
             ack: packet.ack,
             echo: packet.echo,
@@ -171,26 +179,38 @@ impl<O: Observer> Simulation<O> {
             ace: packet.flags >> flag::ACE_SHIFT & 7,
             sack: self.arena.sack(id),
         };
+        let marked = packet.flags & flag::MARKED != 0;
         self.arena.remove(id);
         self.totals[flow as usize].acks_delivered += 1;
-        let plan = match &marked {
-            None => self.flows[flow as usize],
-            Some(packet) => {
-                let Some(plan) = self.plan_for_marked_ack(packet) else { return };
-                plan
-            }
-        };
+        if marked {
+            return self.take_marked_ack(flow, id, &ack);
+        }
+        let plan = self.flows[flow as usize];
+        self.take_ack(flow, id, &ack, &plan);
+    }
+
+    /// An acknowledgement of a connection that is more than its flow.
+    #[inline(never)]
+    fn take_marked_ack(&mut self, flow: u32, id: PacketId, ack: &Ack) {
+        // Nothing has been stored since its slot was freed.
+        let packet = self.arena[id];
+        let Some(plan) = self.plan_for_marked_ack(&packet) else { return };
+        self.take_ack(flow, id, ack, &plan);
+        if let Agents::Tcp(_) = plan.agents {
+            self.settle_of(&plan);
+        }
+    }
+
+    #[inline(always)]
+    fn take_ack(&mut self, flow: u32, id: PacketId, ack: &Ack, plan: &FlowPlan) {
         let Agents::Tcp(agent) = plan.agents else {
             // Nothing has been stored since its slot was freed.
             let reply = self.arena[id];
             return self.take_reply(&reply);
         };
         let random = &mut self.streams[plan.stream as usize];
-        self.senders[agent as usize].on_ack(&ack, self.now, random);
-        self.pump(flow, &plan, agent);
-        if marked.is_some() {
-            self.settle_of(&plan);
-        }
+        self.senders[agent as usize].on_ack(ack, self.now, random);
+        self.pump(flow, plan, agent);
     }
 
     /// Sends what a TCP sender may send now, and sees to its timer.
@@ -199,7 +219,8 @@ impl<O: Observer> Simulation<O> {
         if self.now >= plan.stop {
             self.senders[agent as usize].stop(self.now);
         }
-        while let Some(segment) = self.senders[agent as usize].next_segment(self.now) {
+        while !self.senders[agent as usize].is_idle() {
+            let Some(segment) = self.senders[agent as usize].next_segment(self.now) else { break };
             let mut packet =
                 Packet::new(flow, plan.dst_column, segment.seq, segment.ip_bytes, self.now);
             packet.fec = plan.fec;

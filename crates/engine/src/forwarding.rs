@@ -196,12 +196,12 @@ impl<O: Observer> Simulation<O> {
             return self.refuse(index, id);
         }
         let starts = if O::ACTIVE { link.free_from(self.now) } else { 0 };
-        link.enter_plain(self.now, id, size + link.header, 0);
+        let departs = link.enter_plain(self.now, id, size + link.header, 0);
         let onward = link.onward;
         if onward == Onward::Arrives {
             if link.wire.len() == 1 {
                 // Not pending: nothing was on the wire.
-                let due = link.newest().at + link.delay;
+                let due = departs + link.delay;
                 self.calendar.schedule_new(self.sources.arrivals + index, due);
             }
         } else {

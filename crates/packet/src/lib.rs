@@ -132,7 +132,8 @@ impl Packet {
     #[inline(always)]
     #[must_use]
     pub fn labelled_bytes(&self) -> u32 {
-        u32::from(self.ip_bytes) + 4 * u32::from(self.labels.depth())
+        let labels = if self.labels.is_empty() { 0 } else { u32::from(self.labels.depth()) };
+        u32::from(self.ip_bytes) + 4 * labels
     }
 
     /// Connection it belongs to, where its flow has many that come and go. The number stands in a

@@ -75,6 +75,16 @@ impl Sender {
         }
     }
 
+    /// Whether it is plain that [`Sender::next_segment`] has none.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        match self {
+            Rfc(stack) => stack.is_idle(),
+            Linux(_) => false,
+        }
+    }
+
     /// The next segment to send now, if any.
     #[inline]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {

@@ -45,8 +45,8 @@ impl Link {
     /// Whether a packet that comes to a plain port at `now` is let in.
     #[inline(always)]
     pub fn has_room(&mut self, now: Time) -> bool {
-        // What is in the port at most.
-        let held = self.wire.tail().wrapping_sub(self.in_port);
+        // What is in the port at most: not what has arrived, nor what is known to have left.
+        let held = self.wire.tail().wrapping_sub(self.in_port).min(self.wire.len());
         held <= self.counters.waiting_max || self.has_room_left(now)
     }
 
@@ -62,15 +62,16 @@ impl Link {
         room
     }
 
-    /// Lets a packet into a plain port that has room for it.
+    /// Lets a packet into a plain port that has room for it; when its last bit leaves.
     #[inline(always)]
-    pub fn enter_plain(&mut self, now: Time, packet: PacketId, bytes: u32, precedence: u8) {
+    pub fn enter_plain(&mut self, now: Time, packet: PacketId, bytes: u32, precedence: u8) -> Time {
         let start = self.free_at.max(now);
         let depart = start + self.serializer.span(bytes);
         self.free_at = depart;
         self.wire.push(Departure::new(depart, packet, bytes, precedence));
         self.counters.enter(bytes);
         self.counters.wait(start - now);
+        depart
     }
 
     /// Brings a plain port up to `now`.

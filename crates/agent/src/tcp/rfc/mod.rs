@@ -63,6 +63,8 @@ pub struct Sender {
     variant: Variant,
     /// The first unacknowledged segment goes next, whatever the window.
     resend: bool,
+    /// What goes depends on the window alone: no scoreboard, pace or overhead of sending.
+    windowed: bool,
     partial_seen: bool,
     impatient: bool,
     partial_resets: bool,
@@ -126,6 +128,9 @@ impl Sender {
             phase: Phase::Open,
             variant: config.variant,
             resend: false,
+            windowed: config.variant != Variant::Sack
+                && !config.pacing
+                && config.send_overhead_ns == 0,
             impatient: config.new_reno_impatient,
             partial_resets: config.partial_ack_resets,
             partial_seen: false,
@@ -255,6 +260,13 @@ impl Sender {
             self.released = true;
             self.burst = u32::MAX;
         }
+    }
+
+    /// Whether nothing goes now, where the window alone says so.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.windowed && self.next >= self.limit && !self.resend
     }
 
     /// The next segment to send now, if any.
