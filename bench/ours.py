@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from workloads import Link, Red, Workload
+from workloads import Link, Red, Workload, next_hops
 
 
 def scenario(workload: Workload, seconds: float) -> str:
@@ -36,6 +36,7 @@ def scenario(workload: Workload, seconds: float) -> str:
             "arrivals": "cbr",
             "rate": f"{cbr.rate_bit_s} bit/s",
             "size": f"{cbr.packet_bytes} B",
+            "dscp": cbr.dscp,
         }
         for i, cbr in enumerate(workload.cbr)
     }
@@ -46,6 +47,8 @@ def scenario(workload: Workload, seconds: float) -> str:
             "to": tcp.destination,
             "mss": f"{tcp.mss_bytes} B",
             "start": f"{tcp.start_ns} ns",
+            "window": f"{tcp.window_packets} packets",
+            "dscp": tcp.dscp,
         }
         for i, tcp in enumerate(workload.tcp)
     }
@@ -56,7 +59,6 @@ def scenario(workload: Workload, seconds: float) -> str:
             "tcp": {
                 "variant": "new-reno",
                 "header": "40 B",
-                "window": "100000 packets",
                 "initial_window": "1 packets",
                 "limited_transmit": True,
                 "impatient": True,
@@ -70,6 +72,11 @@ def scenario(workload: Workload, seconds: float) -> str:
         "flows": flows,
         "run": {"duration": f"{round(seconds * 1e9)} ns"},
     }
+    if workload.classes:
+        for port in ports.values():
+            port |= classes_of(workload, port.pop("queue"))
+    if workload.mesh:
+        document |= mesh_of(workload)
     if workload.core:
         document["paths"] = {
             "up": {"route": list(workload.core)},
@@ -77,6 +84,65 @@ def scenario(workload: Workload, seconds: float) -> str:
         }
         document["trunks"] = {"all": {"path": "up", "reverse": "down", "flows": list(flows)}}
     return json.dumps(document) + "\n"
+
+
+def classes_of(workload: Workload, queue: dict[str, Any]) -> dict[str, Any]:
+    """Four queues of equal limits that deficit round robin serves, in place of one.
+
+    Parameters
+    ----------
+    workload : Workload
+        Names the codepoints.
+    queue : dict
+        The one queue.
+
+    Returns
+    -------
+    dict
+    """
+    names = [dscp.lower() for dscp in workload.classes]
+    rules = [
+        {"dscp": dscp, "class": name} for dscp, name in zip(workload.classes, names, strict=True)
+    ]
+    every = {"quantum": "1500 B", "queue": queue}
+    return {
+        "scheduler": "drr",
+        "classify": rules,
+        "classes": {name: every for name in (*names, "default")},
+    }
+
+
+def mesh_of(workload: Workload) -> dict[str, Any]:
+    """A labelled path for each flow and one for its acknowledgements.
+
+    Parameters
+    ----------
+    workload : Workload
+        Its flows each have a pair of nodes of their own.
+
+    Returns
+    -------
+    dict
+        Keys ``paths`` and ``trunks``.
+    """
+    hops = next_hops(workload)
+
+    def route(a: str, b: str) -> list[str]:
+        found = [a]
+        while found[-1] != b:
+            found.append(hops[found[-1], b])
+        return found
+
+    ends = {f"udp{i}": (it.source, it.destination) for i, it in enumerate(workload.cbr)}
+    ends |= {f"tcp{i}": (it.source, it.destination) for i, it in enumerate(workload.tcp)}
+    pairs = set(ends.values()) | {pair[::-1] for pair in ends.values()}
+    return {
+        "paths": {f"{a}-{b}": {"route": route(a, b)} for a, b in sorted(pairs)},
+        "trunks": {
+            name: {"path": f"{a}-{b}", "reverse": f"{b}-{a}", "flows": [name]}
+            for name, (a, b) in ends.items()
+        },
+    }
 
 
 def link_keys(link: Link, ports: dict[str, Any]) -> dict[str, Any]:

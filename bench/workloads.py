@@ -58,6 +58,8 @@ class Tcp:
     destination: str
     mss_bytes: int
     start_ns: int
+    window_packets: int = 100_000
+    dscp: str = "DF"
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Cbr:
     destination: str
     packet_bytes: int
     rate_bit_s: int
+    dscp: str = "DF"
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,11 @@ class Workload:
         The link whose use is compared; None: all links together, where none stands out.
     core : tuple of str
         Nodes of the labelled path that flows ride, if there is one; other flows are routed.
+    mesh : bool
+        Each flow rides a labelled path of its pair of nodes, along the shortest route.
+    classes : tuple of str
+        Codepoints that have a queue of their own in each port, beside the default; ns-2 and ns-3 have
+        one queue for all.
     """
 
     name: str
@@ -97,6 +105,8 @@ class Workload:
     cbr: tuple[Cbr, ...] = ()
     bottleneck: tuple[str, str] | None = None
     core: tuple[str, ...] = field(default=())
+    mesh: bool = False
+    classes: tuple[str, ...] = ()
 
     @property
     def bottleneck_bit_s(self) -> int:
@@ -175,7 +185,44 @@ def w3() -> Workload:
     )
 
 
-WORKLOADS: dict[str, Callable[[], Workload]] = {"W1": w1, "W2": w2, "W3": w3}
+def w4() -> Workload:
+    """SNDlib's germany50: a path between each two nodes, four classes, TCP and UDP.
+
+    Windows hold the transfers and no queue fills, so that one queue a port, which is what ns-2 has,
+    carries the same packets as four.
+    """
+    from trunkline.importers.network import topohub
+
+    found = topohub.read("sndlib/germany50")
+    names = tuple(f"g{key}" for key in found.nodes)
+    links = []
+    for link in found.links:
+        delay_ns = round((link.length or 0.0) * 5_000)  # 5 us a kilometre of fibre
+        links.append(Link(f"g{link.source}", f"g{link.target}", 1000 * MBIT, delay_ns, 250))
+    pairs = [(a, b) for a in names for b in names if a != b]
+    kinds = ("EF", "AF11", "AF21", "DF")
+    tcp, cbr = [], []
+    for number, (a, b) in enumerate(pairs):
+        dscp = kinds[number % len(kinds)]
+        if number % 2:
+            # Without a common beat of the starts.
+            tcp.append(Tcp(a, b, 1000, 7_919_177 * number % (10 * MS), 8, dscp))
+        else:
+            cbr.append(Cbr(a, b, 1000, MBIT, dscp))
+    return Workload(
+        name="W4",
+        about="germany50: 2450 labelled paths, four classes, 1225 TCP and 1225 UDP flows",
+        seconds=1.0,
+        nodes=names,
+        links=tuple(links),
+        tcp=tuple(tcp),
+        cbr=tuple(cbr),
+        mesh=True,
+        classes=kinds[:-1],
+    )
+
+
+WORKLOADS: dict[str, Callable[[], Workload]] = {"W1": w1, "W2": w2, "W3": w3, "W4": w4}
 
 
 def next_hops(workload: Workload) -> dict[tuple[str, str], str]:

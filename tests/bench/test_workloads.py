@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,13 +20,20 @@ from trunkline.scenario import load
 from workloads import WORKLOADS, next_hops
 
 
+@cache
+def compiled(name: str) -> str:
+    """A workload, compiled once."""
+    return ours.compiled(WORKLOADS[name](), 1.0)
+
+
 @pytest.mark.parametrize(
-    ("name", "links", "tcp", "cbr"), [("W1", 18, 24, 2), ("W2", 24, 2, 1), ("W3", 400, 1000, 0)]
+    ("name", "links", "tcp", "cbr"),
+    [("W1", 18, 24, 2), ("W2", 24, 2, 1), ("W3", 400, 1000, 0), ("W4", 176, 1225, 1225)],
 )
 def test_sizes_are_as_described(name, links, tcp, cbr):
     workload = WORKLOADS[name]()
     assert (2 * len(workload.links), len(workload.tcp), len(workload.cbr)) == (links, tcp, cbr)
-    network = json.loads(ours.compiled(workload, 1.0))
+    network = json.loads(compiled(workload.name))
     assert (len(network["links"]), len(network["flows"])) == (links, tcp + cbr)
 
 
@@ -45,11 +53,29 @@ def test_backbone_routes_given_to_ns2_are_those_of_the_engine():
 
 def test_trunk_workload_is_labelled_on_the_upper_route():
     workload = WORKLOADS["W2"]()
-    network = json.loads(ours.compiled(workload, 1.0))
+    network = json.loads(compiled(workload.name))
     links = [network["links"][link]["name"] for link in network["paths"][0]["links"]]
     assert links == ["R1->R2", "R2->R4", "R4->R5", "R5->R6"]
     assert all(flow["fec"] for flow in network["flows"])
     assert next_hops(workload)["R2", "D3"] == "R4"
+
+
+def test_mesh_workload_labels_each_flow_in_a_class_along_the_route_of_ns2():
+    workload = WORKLOADS["W4"]()
+    network = json.loads(compiled(workload.name))
+    assert len(network["nodes"]) == 50
+    assert len(network["paths"]) == 50 * 49
+    names = [node["name"] for node in network["nodes"]]
+    hops = next_hops(workload)
+    for path in network["paths"]:
+        ends = [
+            (names[network["links"][link]["from"]], names[network["links"][link]["to"]])
+            for link in path["links"]
+        ]
+        assert all(hops[a, ends[-1][1]] == b for a, b in ends)
+    assert all(flow["fec"] and flow["fec_reverse"] for flow in network["flows"])
+    assert {len(port["classes"]) for port in network["ports"]} == {4}
+    assert len({flow["dscp"] for flow in network["flows"]}) == 4
 
 
 def test_scenario_of_the_benchmark_has_no_warning():
