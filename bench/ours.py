@@ -108,7 +108,7 @@ def classes_of(workload: Workload, queue: dict[str, Any]) -> dict[str, Any]:
     return {
         "scheduler": "drr",
         "classify": rules,
-        "classes": {name: every for name in (*names, "default")},
+        "classes": dict.fromkeys((*names, "default"), every),
     }
 
 

@@ -92,8 +92,8 @@ class Workload:
     mesh : bool
         Each flow rides a labelled path of its pair of nodes, along the shortest route.
     classes : tuple of str
-        Codepoints that have a queue of their own in each port, beside the default; ns-2 and ns-3 have
-        one queue for all.
+        Codepoints that have a queue of their own in each port, beside the default; ns-2 and
+        ns-3 have one queue for all.
     """
 
     name: str
