@@ -20,6 +20,8 @@ import ours
 from workloads import WORKLOADS
 
 BASELINE = Path(__file__).with_name("baseline.json")
+# The C library picks its copying routines by the processor; the plain ones are everywhere.
+PLAIN_ROUTINES = "glibc.cpu.hwcaps=-AVX2,-AVX512F,-ERMS"
 WORSE = 0.03
 """A change that costs more is refused."""
 # Simulated time [s]: long enough that slow start is a small part, short enough for callgrind.
@@ -40,8 +42,7 @@ def instructions(command: list[str]) -> tuple[int, str]:
         Instructions, and what the program printed.
     """
     tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-    # The C library picks its copying routines by the processor; the plain ones are everywhere.
-    environment = {**os.environ, "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-AVX512F,-ERMS"}
+    environment = {**os.environ, "GLIBC_TUNABLES": PLAIN_ROUTINES}
     done = subprocess.run(
         [*tool, *command], capture_output=True, text=True, check=True, env=environment
     )
@@ -50,6 +51,35 @@ def instructions(command: list[str]) -> tuple[int, str]:
         msg = f"callgrind says no count: {done.stderr[-300:]!r}"
         raise RuntimeError(msg)
     return int(found[1]), done.stdout
+
+
+def events(command: list[str]) -> tuple[int, int, str]:
+    """Count what a program executes and what a cache of a common size would miss.
+
+    Parameters
+    ----------
+    command : list of str
+        The program and its arguments.
+
+    Returns
+    -------
+    (int, int, str)
+        Instructions; misses of the last-level cache, reads, writes and code; what was printed.
+    """
+    tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--cache-sim=yes"]
+    # Not those of this machine, which callgrind would take.
+    tool += ["--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"]
+    environment = {**os.environ, "GLIBC_TUNABLES": PLAIN_ROUTINES}
+    done = subprocess.run(
+        [*tool, *command], capture_output=True, text=True, check=True, env=environment
+    )
+    found = re.search(r"Collected : ([\d ]+)", done.stderr)
+    if found is None:
+        msg = f"callgrind says no count: {done.stderr[-300:]!r}"
+        raise RuntimeError(msg)
+    # Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw
+    counts = [int(each) for each in found[1].split()]
+    return counts[0], sum(counts[6:9]), done.stdout
 
 
 def per_hop(engine: str, name: str, folder: Path) -> float:

@@ -77,6 +77,9 @@ def scenario(workload: Workload, seconds: float) -> str:
             port |= classes_of(workload, port.pop("queue"))
     if workload.mesh:
         document |= mesh_of(workload)
+        # A label hides the codepoint: what the traffic class stands for (RFC 3270 section 3).
+        tc_of = {dscp: 5 - place for place, dscp in enumerate(workload.classes)}
+        document["defaults"]["diffserv"] = {"map": {"DF": 0, **tc_of}}
     if workload.core:
         document["paths"] = {
             "up": {"route": list(workload.core)},

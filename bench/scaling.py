@@ -1,19 +1,22 @@
 """How the cost of a packet-hop and the memory grow: ``./dev bench --scaling``.
 
 Each figure is the least processor time of a few runs, less that of a run of no simulated time:
-what else the machine does only adds.
+what else the machine does only adds. Instructions and misses of the last-level cache, as callgrind
+models one of 8 MiB, stand beside it: they do not move with the load.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import counts
 import ours
 from child import spend
 from ring import probed, ring
@@ -27,6 +30,8 @@ LINKS = (10, 100, 1_000, 10_000)
 FLOWS = (10, 100, 1_000, 10_000, 100_000)
 RING = 50
 """Routers of the ring whose flows grow in number."""
+COUNTED = 300_000
+"""About how many packet-hops are counted by callgrind."""
 STEP_NS = 10_000_000
 """Step of recorded series [ns]."""
 
@@ -94,6 +99,40 @@ def cost(engine: str, network: str) -> Cost:
         start_bytes=max(run.peak_bytes for run in started),
         packets=summary["packets_peak"][0],
     )
+
+
+def counted(engine: str, network: str) -> dict[str, float]:
+    """Instructions and misses of the last-level cache, which no other program moves.
+
+    Parameters
+    ----------
+    engine : str
+        Path of ``trunkline-sim``.
+    network : str
+        A compiled network; its run is cut to about `COUNTED` packet-hops.
+
+    Returns
+    -------
+    dict
+        Both per packet-hop; empty without valgrind.
+    """
+    if shutil.which("valgrind") is None:
+        return {}
+    about = json.loads(network)
+    ends = 7_000 * len(about["flows"]) / 1e9
+    # Flows start within 10 ms.
+    short = min(max(round(COUNTED / ends), 30_000_000), about["run"]["duration_ns"])
+    found = []
+    with tempfile.TemporaryDirectory(prefix="trunkline-scaling-") as folder:
+        for duration_ns in (1, short):
+            file = Path(folder) / "network.json"
+            file.write_text(ours.lasting(network, duration_ns), "utf-8")
+            found.append(counts.events([engine, str(file)]))
+    hops = json.loads(found[1][2])["summary"]["packet_hops"][0]
+    return {
+        "instructions_per_hop": round((found[1][0] - found[0][0]) / hops, 1),
+        "misses_per_hop": round((found[1][1] - found[0][1]) / hops, 2),
+    }
 
 
 def by_links(links: int) -> str:
@@ -182,6 +221,7 @@ def report(engine: str, *, as_json: bool) -> None:
                 "ns_per_hop": round(c.ns_per_hop, 1),
                 "start_cpu_s": round(c.start_cpu_s, 3),
                 "peak_mb": round(c.peak_bytes / 1e6, 1),
+                **counted(engine, make(size)),
             }
             for size, c in zip(sizes, costs, strict=True)
         ]
