@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     "--focus",
     "focused",
     multiple=True,
-    metavar="LINK",
-    help="One-way link A->B, repeatable: packets of the flows over it alone, all others as "
-    "background.",
+    metavar="NAME",
+    help="One-way link A->B, path or failure, repeatable: packets of the flows over it, on it or "
+    "met by it alone, all others as background.",
 )
 @precision_options
 @click.option(
@@ -159,7 +159,7 @@ def command(
         click.echo(say_warm_up(pilot), err=True)
     network = compile(scenario, seed=first)
     if focused:
-        network = _narrowed(network, focused, engine)
+        network = _narrowed(network, focused, engine, first)
     capture.check(network)
     if engine == "sim":
         least = 1 if until_ci else runs
@@ -237,15 +237,15 @@ def command(
         click.get_current_context().exit(Status.NOT_HELD)
 
 
-def _narrowed(network: Network, focused: tuple[str, ...], engine: str) -> Network:
-    """The network with the flows over some links alone, and background."""
+def _narrowed(network: Network, focused: tuple[str, ...], engine: str, seed: int) -> Network:
+    """The network with some flows alone, and background."""
     from trunkline.fluid.focus import BACKGROUND, focus
     from trunkline.network import Network as Compiled
 
     if engine != "sim":
         raise click.UsageError(f"--focus is for the simulator, not for --engine {engine}.")
     try:
-        narrow = Compiled(focus(network.data, focused))  # type: ignore[arg-type]
+        narrow = Compiled(focus(network.data, focused, seed).network)  # type: ignore[arg-type]
     except ValueError as error:
         raise click.UsageError(f"--focus: {error}.") from None
     added = sum(flow["name"].startswith(BACKGROUND) for flow in narrow.flows)

@@ -81,8 +81,9 @@ STATUS: dict[Outcome, Status] = {
     "--focus",
     "focused",
     multiple=True,
-    metavar="LINK",
-    help="With --engine fluid: compare all packets with a focus on this one-way link, A->B.",
+    metavar="NAME",
+    help="With --engine fluid: compare all packets with a focus on this one-way link (A->B), path "
+    "or failure.",
 )
 @click.option(
     "--against",

@@ -7,18 +7,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trunkline import _core
-from trunkline.fluid.queues import queues
+from trunkline.fluid.phases import phases
+from trunkline.fluid.queues import Queues, queues
 from trunkline.fluid.rates import rates
 from trunkline.fluid.roads import roads
-from trunkline.fluid.sources import sources
+from trunkline.fluid.sources import Sources, sources
 from trunkline.fluid.tables import Fluid, tables
 from trunkline.fluid.waits import waits
-from trunkline.fluid.ways import ways
+from trunkline.fluid.ways import Ways, ways
 from trunkline.results import Provenance, Results
 
-__all__ = ["simulate", "solve"]
+__all__ = ["simulate", "solve", "solved"]
 
 
 def simulate(network_json: str, *, scenario: str = "", seed: int = 1) -> Results:
@@ -31,20 +33,20 @@ def simulate(network_json: str, *, scenario: str = "", seed: int = 1) -> Results
     scenario : str, default ""
         Text of the scenario, kept as provenance.
     seed : int, default 1
-        Kept as provenance: nothing is random.
+        Of random failures and of what detects them; nothing else is random.
 
     Returns
     -------
     Results
         The tables of the packet engine, null where rates do not say: percentiles, jitter, single
-        packets, films and pages, what happens during failures.
+        packets, films and pages.
 
     Raises
     ------
     ValueError
         The network is wrong.
     """
-    found = tables(solve(json.loads(network_json)))
+    found = tables(solved(json.loads(network_json), seed))
     version = f"{_core.version()} fluid"
     return Results(
         found,
@@ -66,21 +68,49 @@ def _refuse_signalling(network: Mapping[str, Any]) -> None:
 
 
 def solve(network: Mapping[str, Any]) -> Fluid:
-    """Rates and waits of a compiled network.
+    """Rates and waits of a compiled network without its failures.
 
     Parameters
     ----------
     network : mapping
         Parsed from its JSON.
     """
+    ports, offered, sizes = _given(network)
+    return _solved(network, ways(network, sizes), ports, offered)
+
+
+def solved(network: Mapping[str, Any], seed: int) -> list[tuple[float, Fluid]]:
+    """Rates and waits of a compiled network, before, during and after its failures.
+
+    Parameters
+    ----------
+    network : mapping
+        Parsed from its JSON.
+    seed : int
+        Of random failures and of what detects them.
+
+    Returns
+    -------
+    list of (float, Fluid)
+        Seconds of the measured time, and what holds in them.
+    """
+    ports, offered, sizes = _given(network)
+    its = phases(network, ways(network, sizes), sizes, seed)
+    return [(each.seconds, _solved(network, each.ways, ports, offered)) for each in its]
+
+
+def _given(network: Mapping[str, Any]) -> tuple[Queues, Sources, NDArray[np.int64]]:
     _refuse_signalling(network)
     offered = sources(network["flows"], network["run"])
-    ports = queues(network)
     sizes = np.maximum(1, np.rint(offered.size)).astype(np.int64)
+    return queues(network), offered, sizes
+
+
+def _solved(network: Mapping[str, Any], found: Ways, ports: Queues, offered: Sources) -> Fluid:
     delay = np.array([link["delay_ns"] for link in network["links"]], dtype=np.float64) / 1e9
-    its = roads(ways(network, sizes), ports, offered, delay)
-    found = rates(its, ports, offered)
-    return Fluid(network, its, ports, offered, found, waits(its, ports, offered, found))
+    its = roads(found, ports, offered, delay)
+    flow = rates(its, ports, offered)
+    return Fluid(network, its, ports, offered, flow, waits(its, ports, offered, flow))
 
 
 def notes(network: Mapping[str, Any]) -> tuple[str, ...]:
@@ -93,7 +123,10 @@ def notes(network: Mapping[str, Any]) -> tuple[str, ...]:
     """
     said = []
     if (network.get("recovery") or {}).get("failures"):
-        said.append("failures are left out: the figures are those without any")
+        said.append(
+            "between the moments of failures rates are as if long so: TCP follows at once, and what "
+            "waits or is under way at a moment is not lost"
+        )
     if (network.get("routing") or {}).get("ecmp"):
         said.append("equal-cost paths are not shared: the next hop listed first takes all")
     conditioners = network.get("conditioners", ())

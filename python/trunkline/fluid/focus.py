@@ -1,8 +1,9 @@
-"""Focus: packets of the flows over chosen links; all others are background on the links they meet.
+"""Focus: packets of the flows over chosen links, on paths or met by a failure; else background.
 
 Background is one source for each class of the links that packets of the focus cross: Poisson, with
 the rate and the sizes on the wire that the fluid engine gives the flows which are left out, over
 that link alone. So its bursts, and what TCP would make of the focus, are not in it.
+Where failures change its rate, one source ends and the next begins.
 Absent: conditioners, pages and films.
 """
 
@@ -10,83 +11,198 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trunkline.fluid.engine import solve
+from trunkline.fluid.engine import solved
 from trunkline.fluid.tables import Fluid
+from trunkline.fluid.ways import Ways
 
-__all__ = ["BACKGROUND", "focus"]
+__all__ = ["BACKGROUND", "Focus", "focus"]
 
 BACKGROUND: Final = "background"
 """What the names of background flows begin with."""
 LEAST_BIT_S: Final = 1.0
+CLOSE: Final = 1e-6
+
+Parts = Sequence[tuple[float, Fluid]]
 
 
-def focus(network: Mapping[str, Any], links: Sequence[str]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Focus:
     """A network in which only some flows are packets of their own.
+
+    Parameters
+    ----------
+    network : dict
+        Compiled as well; its flows are those kept and ``background LINK CLASS``.
+    links : tuple of str
+        One-way links that it is about: those named, those of paths named, or those that the flows
+        cross which a failure meets.
+    """
+
+    network: dict[str, Any]
+    links: tuple[str, ...]
+
+
+def focus(network: Mapping[str, Any], names: Sequence[str], seed: int = 1) -> Focus:
+    """Keep the packets of some flows.
 
     Parameters
     ----------
     network : mapping
         The compiled network, parsed from its JSON.
-    links : sequence of str
-        Names of one-way links (``A->B``); the flows whose data crosses one are kept.
-
-    Returns
-    -------
-    dict
-        Compiled as well; its flows are those kept and ``background LINK CLASS``.
+    names : sequence of str
+        One-way links (``A->B``): the flows whose data crosses one are kept; paths: the flows on
+        them; failures: all flows that cross what fails.
+    seed : int, default 1
+        Of random failures and of what detects them.
 
     Raises
     ------
     ValueError
-        No such link, no flow over them, or what background cannot stand for.
+        No such name, no flow there, or what background cannot stand for.
     """
-    numbers = {link["name"]: number for number, link in enumerate(network["links"])}
-    unknown = [name for name in links if name not in numbers]
-    if unknown:
-        raise ValueError(f"there is no link {unknown[0]}; they are written A->B")
     if network.get("conditioners"):
         raise ValueError("conditioners know single flows: no background passes them")
-    its = solve(network)
-    if np.isnan(its.sources.rate).any():
+    chosen = [(name, _kind(network, name)) for name in names]
+    parts = solved(network, seed)
+    if np.isnan(parts[0][1].sources.rate).any():
         raise ValueError("the rate of pages and films is unknown: they can be no background")
-    ways = its.roads.ways
-    over = np.isin(ways.link, [numbers[name] for name in links]) & ~ways.reverse[ways.stream]
-    kept = np.unique(ways.flow[ways.stream[over]])
-    if not len(kept):
-        raise ValueError("no flow crosses these links")
-    made = [*_background(network, its, kept)]
-    return _with(network, kept.tolist(), made)
+    every = [part.roads.ways for _, part in parts]
+    kept: set[int] = set()
+    about: set[int] = set()
+    for name, kind in chosen:
+        flows, links = _CHOICES[kind](network, name, every)
+        if not flows:
+            raise ValueError(f"no flow {_MEETS[kind]} {name}")
+        kept |= flows
+        about |= links
+    mine = np.array(sorted(kept), dtype=np.int64)
+    made = [*_background(network, parts, mine)]
+    links = tuple(network["links"][link]["name"] for link in sorted(about))
+    return Focus(_with(network, mine.tolist(), made), links)
+
+
+_MEETS: Final = {"link": "crosses", "path": "is on", "failure": "is met by"}
+
+
+def _kind(network: Mapping[str, Any], name: str) -> str:
+    known = {
+        "link": [each["name"] for each in network["links"]],
+        "path": [each["name"] for each in network["paths"]],
+        "failure": [
+            each["name"] for each in (network.get("recovery") or {}).get("failures", ())
+        ],
+    }
+    kinds = [kind for kind, listed in known.items() if name in listed]
+    if not kinds:
+        raise ValueError(f"there is no link (A->B), path or failure {name}")
+    if len(kinds) > 1:
+        raise ValueError(f"{name} is a {kinds[0]} and a {kinds[1]}")
+    return kinds[0]
+
+
+def _over(ways: Ways, links: NDArray[np.int64], *, acks: bool) -> set[int]:
+    """Flows that cross one of some links."""
+    hit = np.isin(ways.link, links)
+    if not acks:
+        hit &= ~ways.reverse[ways.stream]
+    return set(ways.flow[ways.stream[hit]].tolist())
+
+
+def _of_link(
+    network: Mapping[str, Any], name: str, every: Sequence[Ways]
+) -> tuple[set[int], set[int]]:
+    number = next(i for i, link in enumerate(network["links"]) if link["name"] == name)
+    flows = [_over(ways, np.array([number]), acks=False) for ways in every]
+    return set().union(*flows), {number}
+
+
+def _of_path(
+    network: Mapping[str, Any], name: str, every: Sequence[Ways]
+) -> tuple[set[int], set[int]]:
+    number = next(i for i, path in enumerate(network["paths"]) if path["name"] == name)
+    first = {
+        entry["fec"]
+        for entry in network["ftn"]
+        if network["nhlfe"][entry["nhlfe"]]["path"] == number
+    }
+    flows = {
+        i for i, flow in enumerate(network["flows"]) if first & {flow["fec"], flow["fec_reverse"]}
+    }
+    return flows, set(network["paths"][number]["links"])
+
+
+def _of_failure(
+    network: Mapping[str, Any], name: str, every: Sequence[Ways]
+) -> tuple[set[int], set[int]]:
+    failed = next(each for each in network["recovery"]["failures"] if each["name"] == name)
+    flows = _over(every[0], np.array(failed["links"]), acks=True)
+    listed = np.array(sorted(flows), dtype=np.int64)
+    return flows, {
+        int(link)
+        for ways in every
+        for link in np.unique(ways.link[np.isin(ways.flow[ways.stream], listed)])
+    }
+
+
+_CHOICES: Final = {"link": _of_link, "path": _of_path, "failure": _of_failure}
 
 
 def _background(
-    network: Mapping[str, Any], its: Fluid, kept: NDArray[np.int64]
-) -> Iterator[tuple[int, int, int, dict[str, Any]]]:
+    network: Mapping[str, Any], parts: Parts, kept: NDArray[np.int64]
+) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Link, row of its classifier, and flow of each background source."""
-    ways = its.roads.ways
-    mine = np.isin(ways.flow[ways.stream], kept)
-    # Other classes of a link matter too: they share its rate.
-    others = ~mine & np.isin(ways.link, np.unique(ways.link[mine])) & (its.rates.hop > 0)
-    met = np.unique(its.roads.queue[others])
     own = np.array([link["header_bytes"] for link in network["links"]], dtype=np.int64)
-    # Labels count as part of the packet: a background packet has none.
-    size = np.rint(its.roads.size[ways.stream]).astype(np.int64) + ways.header - own[ways.link]
-    packets = its.rates.hop / its.roads.size[ways.stream] / 8
-    for queue in met.tolist():
-        here = others & (its.roads.queue == queue)
-        rate = float((packets * size * 8)[here].sum())
-        if rate < LEAST_BIT_S:
-            continue
-        link = int(its.queues.link[queue])
-        class_ = queue - int(its.queues.first[link])
+    crossed = np.unique(
+        np.concatenate(
+            [
+                part.roads.ways.link[np.isin(part.roads.ways.flow[part.roads.ways.stream], kept)]
+                for _, part in parts
+            ]
+        )
+    )
+    by_queue: dict[int, list[dict[int, float]]] = {}
+    for at, (_, its) in enumerate(parts):
+        ways = its.roads.ways
+        # Other classes of a link matter too: they share its rate.
+        others = np.isin(ways.link, crossed) & (its.rates.hop > 0)
+        others &= ~np.isin(ways.flow[ways.stream], kept)
+        # Labels count as part of the packet: a background packet has none.
+        size = np.rint(its.roads.size[ways.stream]).astype(np.int64) + ways.header - own[ways.link]
+        packets = its.rates.hop / its.roads.size[ways.stream] / 8
+        for queue in np.unique(its.roads.queue[others]).tolist():
+            here = others & (its.roads.queue == queue)
+            sizes, which = np.unique(size[here], return_inverse=True)
+            rates = np.bincount(which, packets[here])
+            found = by_queue.setdefault(queue, [{} for _ in parts])
+            found[at] = dict(zip(sizes.tolist(), rates.tolist(), strict=True))
+    begin = network["run"]["warmup_ns"]
+    ends = begin + np.rint(np.cumsum([seconds for seconds, _ in parts]) * 1e9).astype(np.int64)
+    starts = [0, *ends[:-1].tolist()]
+    queues = parts[0][1].queues
+    for queue, by_part in sorted(by_queue.items()):
+        link = int(queues.link[queue])
+        class_ = queue - int(queues.first[link])
         row, dscp = _seen_as(network["ports"][network["links"][link]["port"]], class_)
-        sizes, which = np.unique(size[here], return_inverse=True)
-        weights = np.bincount(which, packets[here]).astype(np.float64)
-        yield link, row, class_, _source(network, link, class_, dscp, rate, sizes, weights)
+        changes = [at for at in range(len(parts)) if not at or not _same(by_part, at)]
+        for at, until in zip(changes, [*changes[1:], None], strict=True):
+            if sum(8 * size * rate for size, rate in by_part[at].items()) < LEAST_BIT_S:
+                continue
+            times = (starts[at], None if until is None else starts[until])
+            yield link, row, _source(network, link, class_, dscp, by_part[at], times)
+
+
+def _same(by_part: Sequence[Mapping[int, float]], at: int) -> bool:
+    """Whether a part has the background of the one before it."""
+    now, before = by_part[at], by_part[at - 1]
+    return now.keys() == before.keys() and all(
+        abs(now[size] - before[size]) <= CLOSE * before[size] for size in now
+    )
 
 
 def _source(
@@ -94,19 +210,21 @@ def _source(
     link: int,
     class_: int,
     dscp: int,
-    rate: float,
-    sizes: NDArray[np.int64],
-    weights: NDArray[np.float64],
+    packets: Mapping[int, float],
+    times: tuple[int, int | None],
 ) -> dict[str, Any]:
     its = network["links"][link]
     named = network["ports"][its["port"]]["classes"][class_]["name"]
-    law = {"choice": {"bytes": sizes.tolist(), "weights": weights.tolist()}}
+    since = f" from {times[0] / 1e9:g} s" if times[0] else ""
+    sizes = list(packets)
+    rate = sum(8 * size * each for size, each in packets.items())
+    law = {"choice": {"bytes": sizes, "weights": list(packets.values())}}
     return {
-        "name": f"{BACKGROUND} {its['name']} {named}",
+        "name": f"{BACKGROUND} {its['name']} {named}{since}",
         "src": its["from"],
         "dst": its["to"],
-        "start_ns": 0,
-        "stop_ns": None,
+        "start_ns": times[0],
+        "stop_ns": times[1],
         "start_jitter_ns": 0,
         "dscp": dscp,
         "ttl": 64,
@@ -116,7 +234,7 @@ def _source(
             "protocol": "udp",
             "arrivals": "poisson",
             "rate_bit_s": max(1, round(rate)),
-            "size": {"fixed": {"bytes": int(sizes[0])}} if len(sizes) == 1 else law,
+            "size": {"fixed": {"bytes": sizes[0]}} if len(sizes) == 1 else law,
             "header_bytes": 0,
         },
     }
@@ -138,14 +256,14 @@ def _seen_as(port: Mapping[str, Any], class_: int) -> tuple[int, int]:
 def _with(
     network: Mapping[str, Any],
     kept: list[int],
-    made: Sequence[tuple[int, int, int, dict[str, Any]]],
+    made: Sequence[tuple[int, int, dict[str, Any]]],
 ) -> dict[str, Any]:
     """The network with these flows alone, each background source bound to its link."""
     flows = [dict(network["flows"][index]) for index in kept]
     paths, ftn, nhlfe = ([*network[key]] for key in ("paths", "ftn", "nhlfe"))
     fec = max((entry["fec"] for entry in ftn), default=0)
     by_port: dict[int, dict[int, int]] = {}
-    for number, (link, row, _, flow) in enumerate(made, len(kept)):
+    for number, (link, row, flow) in enumerate(made, len(kept)):
         fec += 1
         by_port.setdefault(network["links"][link]["port"], {})[number] = row
         flows.append(flow | {"fec": fec})

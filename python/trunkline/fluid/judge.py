@@ -64,7 +64,8 @@ def verify(
     on_progress : callable, optional
         Gets the part of all runs that is done, 0 to 1.
     focused : sequence of str
-        Compare instead with a focus on these one-way links, what it keeps and what crosses them.
+        Compare instead with a focus on these links, paths or failures: what it keeps, and the links
+        that it is about.
 
     Raises
     ------
@@ -72,9 +73,10 @@ def verify(
         See `trunkline.fluid.focus.focus`.
     """
     network = json.loads(network_json)
-    reference = simulate(network_json)
-    narrow = json.dumps(focus(network, focused)) if focused else None
     listed = list(seeds)
+    reference = simulate(network_json, seed=listed[0])
+    narrowed = focus(network, focused, listed[0]) if focused else None
+    narrow = None if narrowed is None else json.dumps(narrowed.network)
     runs: list[Results] = []
     others: list[Results] = []
     while True:
@@ -84,8 +86,8 @@ def verify(
         if on_progress is not None:
             on_progress(len(runs) / max(len(listed), until or 0))
         theirs = [_values(each, reference) for each in others]
-        if focused:
-            theirs = [_inside(each, focused) for each in theirs]
+        if narrowed is not None:
+            theirs = [_inside(each, narrowed.links) for each in theirs]
         verdict = _verdict(network, runs, theirs, reference, tuple(listed))
         if focused:
             said = ("background is Poisson, on each link by itself",)

@@ -45,22 +45,60 @@ class Fluid:
     waits: Floats
 
 
-def tables(its: Fluid) -> dict[str, Table]:
-    """Every table of ``SCHEMAS``; those of single packets are empty."""
-    run = its.network["run"]
-    measured_s = (run["duration_ns"] - run["warmup_ns"]) / 1e9
-    flows = _flows(its, measured_s)
+def tables(parts: Sequence[tuple[float, Fluid]]) -> dict[str, Table]:
+    """Every table of ``SCHEMAS``; those of single packets are empty.
+
+    Parameters
+    ----------
+    parts : sequence of (float, Fluid)
+        Seconds of the measured time, and what holds in them.
+    """
+    network = parts[0][1].network
+    lasted = [seconds for seconds, _ in parts]
+    flows = _joined([_flows(its, s) for s, its in parts], lasted, "packets_delivered")
+    flows["loss_ratio"] = _lost(flows["packets_sent"], flows["packets_delivered"])
+    ports = _joined([_ports(its, s) for s, its in parts], lasted, "packets_sent")
+    ports["loss_ratio"] = _lost(ports["bytes_offered"], ports["bytes_sent"])
     made: dict[str, Mapping[str, Any]] = {
         "flows": flows,
         "classes": _classes(flows),
-        "ports": _ports(its, measured_s),
-        "paths": {"path": [path["name"] for path in its.network["paths"]]},
-        "summary": {"measured_s": np.array([measured_s])},
+        "ports": ports,
+        "paths": {"path": [path["name"] for path in network["paths"]]},
+        "summary": {"measured_s": np.array([sum(lasted)])},
     }
     return {
         name: Table(name, fields, _columns(name, made[name]) if name in made else empty(name))
         for name, fields in SCHEMAS.items()
     }
+
+
+def _joined(parts: Sequence[dict[str, Any]], lasted: Sequence[float], by: str) -> dict[str, Any]:
+    """Counts of all times in sum, rates by how long they hold, delays by the packets `by`."""
+    if len(parts) == 1:
+        return parts[0]
+    found: dict[str, Any] = {}
+    weights = {"time": np.array(lasted)[:, None], "packets": np.stack([each[by] for each in parts])}
+    for name, first in parts[0].items():
+        if not isinstance(first, np.ndarray) or name.startswith("start"):
+            found[name] = first
+            continue
+        values = np.stack([each[name] for each in parts])
+        if name.startswith(("packets", "bytes", "goodput_bytes")):
+            found[name] = values.sum(axis=0)
+            continue
+        weight = weights["packets" if name.startswith(("delay", "wait")) else "time"]
+        weight = np.broadcast_to(weight, values.shape)
+        total = weight.sum(axis=0)
+        weighed = np.where(weight > 0, values * weight, 0.0).sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found[name] = weighed / total
+    return found
+
+
+def _lost(sent: Floats, arrived: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lost = np.where(sent > 0, 1 - arrived / sent, np.nan)
+    return np.where(np.abs(lost) < 1e-6, 0.0, lost)
 
 
 def _columns(table: str, values: Mapping[str, Any]) -> dict[str, Column]:
@@ -94,7 +132,6 @@ def _flows(its: Fluid, measured_s: float) -> dict[str, Any]:
     packets = measured_s / (8 * sources.size)
     delay = its.roads.fixed[:count] + its.roads.along(its.waits)[:count]
     delay = np.where((arrived > 0) & (sources.size > 0), delay, np.nan)
-    lost = np.where(sent > 0, 1 - arrived / np.where(sent > 0, sent, 1.0), np.nan)
     goodput = arrived * sources.payload
     return {
         "flow": [flow["name"] for flow in flows],
@@ -114,7 +151,6 @@ def _flows(its: Fluid, measured_s: float) -> dict[str, Any]:
         "offered_bit_s": sent,
         "throughput_bit_s": arrived,
         "goodput_bit_s": goodput,
-        "loss_ratio": np.where(np.abs(lost) < 1e-6, 0.0, lost),
         "delay_mean_s": delay,
     }
 
@@ -181,5 +217,4 @@ def _ports(its: Fluid, measured_s: float) -> dict[str, Any]:
         "queue_mean_packets": its.waits * packets * through / measured_s,
         "throughput_bit_s": served,
         "utilisation": served / queues.rate[queues.link],
-        "loss_ratio": np.where(offered > 0, 1 - through, np.nan),
     }

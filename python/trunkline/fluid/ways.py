@@ -91,7 +91,20 @@ def ways(network: Mapping[str, Any], sizes: Ints) -> Ways:
     if len(plain.others):
         traced, lost[plain.others] = _traced(network, sizes, back, plain.others)
         hops.append(traced)
-    stream, packet, step, link, class_, header = np.concatenate(hops, axis=1)
+    return sorted_ways(flow, reverse, np.concatenate(hops, axis=1), lost)
+
+
+def sorted_ways(flow: Ints, reverse: NDArray[np.bool_], hops: Ints, lost: NDArray[np.bool_]) -> Ways:
+    """Ways of hops in any order.
+
+    Parameters
+    ----------
+    flow, reverse, lost : array, shape (S,)
+        As `Ways` has them.
+    hops : array of int64, shape (6, H)
+        Stream, packet, step, link, class and bytes on the wire beside the IP packet.
+    """
+    stream, packet, step, link, class_, header = hops
     order = np.lexsort((step, packet, stream))
     stream, packet = stream[order], packet[order]
     first = np.r_[True, (stream[1:] != stream[:-1]) | (packet[1:] != packet[:-1])][: len(stream)]
@@ -112,13 +125,39 @@ def _traced(
     network: Mapping[str, Any], sizes: Ints, back: list[int], streams: Ints
 ) -> tuple[Ints, NDArray[np.bool_]]:
     """Hops of some streams by the packet engine: stream, packet, step, link, class, header."""
-    probe = _probe(network, sizes.tolist(), back, streams.tolist())
+    its = probe(network, sizes.tolist(), back, streams.tolist())
+    hops, lost = read(network, its, len(streams), 1)
+    hops[0] = streams[hops[0]]
+    return hops, lost
+
+
+def read(
+    network: Mapping[str, Any], probe: Mapping[str, Any], count: int, seed: int
+) -> tuple[Ints, NDArray[np.bool_]]:
+    """Hops of the datagrams of a probe, and which were lost.
+
+    Parameters
+    ----------
+    network : mapping
+        The compiled network.
+    probe : mapping
+        From `probe`, with `count` datagrams.
+    count, seed : int
+        Datagrams; seed of its run.
+
+    Returns
+    -------
+    hops : array of int64, shape (6, H)
+        Datagram, packet, step, link, class, and bytes on the wire beside the IP packet.
+    lost : array of bool, shape (count,)
+        Whether it ended before its destination.
+    """
     rows = {
         name: np.frombuffer(data, dtype=np.int64)
-        for name, (_, data) in _core.run(json.dumps(probe), 1)["packets"].items()
+        for name, (_, data) in _core.run(json.dumps(probe), seed)["packets"].items()
         if name in ("event", "packet", "flow", "link", "class", *_STACK)
     }
-    lost = np.ones(len(streams), dtype=bool)
+    lost = np.ones(count, dtype=bool)
     lost[rows["flow"][rows["event"] == _DELIVERED]] = False
     order = np.lexsort((np.arange(len(rows["flow"])), rows["packet"], rows["flow"]))
     order = order[rows["event"][order] == _QUEUED]
@@ -131,22 +170,44 @@ def _traced(
     own = np.array([each["header_bytes"] for each in network["links"]], dtype=np.int64)
     header = own[link] + LABEL_BYTES * labels
     class_ = np.maximum(rows["class"], 0)
-    return np.stack([streams[stream], packet, step, link, class_, header]), lost
+    return np.stack([stream, packet, step, link, class_, header]), lost
 
 
 _STACK: Final = ("stack_1", "stack_2", "stack_3", "stack_4")
 
 
-def _probe(
-    network: Mapping[str, Any], sizes: list[int], back: list[int], streams: list[int]
+def probe(
+    network: Mapping[str, Any],
+    sizes: list[int],
+    back: list[int],
+    streams: list[int],
+    times: list[float] | None = None,
 ) -> dict[str, Any]:
-    """The same network, in which some streams send one datagram each."""
+    """The same network, in which some streams send one datagram each.
+
+    Parameters
+    ----------
+    network : mapping
+        The compiled network.
+    sizes, back : list of int
+        IP bytes of a data packet of each flow; flows that are answered.
+    streams : list of int
+        Which send; one may do so several times.
+    times : list of float, optional
+        When each does [ns]; by default far apart.
+    """
     flows = network["flows"]
     # Flow and direction of each stream, as classifiers count them.
     ends = [(f, 0) for f in range(len(flows))] + [(f, 1) for f in back]
     chosen = [ends[stream] for stream in streams]
     sent = [
-        _datagram(flows[f], number, way, answer_bytes(flows[f]) if way else sizes[f])
+        _datagram(
+            flows[f],
+            number,
+            way,
+            answer_bytes(flows[f]) if way else sizes[f],
+            number * GAP_NS if times is None else max(0, int(times[number])),
+        )
         for number, (f, way) in enumerate(chosen)
     ]
     links = [
@@ -155,10 +216,10 @@ def _probe(
         for link in network["links"]
     ]
     ports = [
-        port | {"classifier": _classifier(port["classifier"], chosen)} for port in network["ports"]
+        port | {"classifier": classifier(port["classifier"], chosen)} for port in network["ports"]
     ]
     conditioners = [
-        each | {"classifier": _classifier(each["classifier"], chosen)}
+        each | {"classifier": classifier(each["classifier"], chosen)}
         for each in network.get("conditioners", ())
     ]
     run = network["run"] | {
@@ -175,7 +236,9 @@ def _probe(
     return kept | {"flows": sent, "links": links, "ports": ports, "probes": [], "run": run}
 
 
-def _datagram(flow: Mapping[str, Any], number: int, way: int, size: int) -> dict[str, Any]:
+def _datagram(
+    flow: Mapping[str, Any], number: int, way: int, size: int, at: int
+) -> dict[str, Any]:
     return {
         "name": str(number),
         "src": flow["dst" if way else "src"],
@@ -189,7 +252,7 @@ def _datagram(flow: Mapping[str, Any], number: int, way: int, size: int) -> dict
         "fec_reverse": 0,
         "agent": {
             "protocol": "udp",
-            "arrivals": {"schedule": {"times_ns": [number * GAP_NS], "sizes": [size]}},
+            "arrivals": {"schedule": {"times_ns": [at], "sizes": [size]}},
             "rate_bit_s": 1,
             "size": {"fixed": {"bytes": size}},
             "header_bytes": 0,
@@ -197,8 +260,16 @@ def _datagram(flow: Mapping[str, Any], number: int, way: int, size: int) -> dict
     }
 
 
-def _classifier(its: Mapping[str, Any], chosen: list[tuple[int, int]]) -> dict[str, Any]:
-    """Rows by stream, where they were by flow and direction."""
+def classifier(its: Mapping[str, Any], chosen: list[tuple[int, int]]) -> dict[str, Any]:
+    """Rows by stream, where they were by flow and direction.
+
+    Parameters
+    ----------
+    its : mapping
+        Classifier of a port or a conditioner.
+    chosen : list of tuple of int
+        Flow and direction of each stream.
+    """
     rows = its["flow_rows"]
     if not rows:
         return dict(its)

@@ -6,7 +6,7 @@ integers and sums stay below 2^53, so that equality of cost is exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -146,8 +146,6 @@ def steps(
 def spread(topology: Topology, on: Bools, away: Floats, traffic: Floats) -> tuple[Floats, Floats]:
     """Loads of traffic that every node shares equally among its next arcs (ECMP).
 
-    Nodes are served from the farthest to the nearest, for all destinations side by side.
-
     Parameters
     ----------
     topology : Topology
@@ -166,26 +164,81 @@ def spread(topology: Topology, on: Bools, away: Floats, traffic: Floats) -> tupl
     lost : array of float64, shape (T,)
         Traffic of nodes from which there is no path.
     """
-    targets, count = away.shape
-    rows = np.arange(targets)
-    leaving, room = _padded(topology)
-    next_hops = on @ _incidence(topology)
-    passing = np.where(np.isfinite(away), traffic, 0.0)
-    lost: Floats = traffic.sum(axis=1) - passing.sum(axis=1)
-    loads = np.zeros(on.shape)
-    farthest = np.argsort(np.where(np.isfinite(away), -away, 1.0), axis=1, kind="stable")
-    heads = topology.head
-    for step in range(count):
-        node = farthest[:, step]
-        share = passing[rows, node] / np.maximum(next_hops[rows, node], 1)
-        if not share.any():
-            continue
-        for place in range(room):
-            arc = leaving[node, place]
-            sent = np.where((arc >= 0) & on[rows, arc], share, 0.0)
-            loads[rows, arc] += sent
-            passing[rows, heads[arc]] += sent
-    return loads, lost
+    reached = np.isfinite(away)
+    taken = list(waves(topology, on, np.where(reached, traffic, 0.0)))
+    lost: Floats = np.where(reached, 0.0, traffic).sum(axis=1)
+    return loads_of(taken, on.shape), lost
+
+
+def loads_of(taken: Sequence[tuple[Ints, Ints, Floats]], shape: tuple[int, ...]) -> Floats:
+    """Loads by destination and arc, shape (T, E), of what `waves` gives."""
+    if not taken:
+        return np.zeros(shape)
+    row, arc, sent = (np.concatenate(each) for each in zip(*taken, strict=True))
+    return np.bincount(row * shape[1] + arc, sent, shape[0] * shape[1]).reshape(shape)
+
+
+def waves(
+    topology: Topology, on: Bools, passing: Floats
+) -> Iterator[tuple[Ints, Ints, Floats]]:
+    """Traffic as it goes an arc at a time, for all destinations side by side.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph.
+    on : array of bool, shape (T, E)
+        From `equal_cost`.
+    passing : array of float64, shape (T, N)
+        Traffic that enters at each node for each destination, of those from which there is a path.
+
+    Yields
+    ------
+    row, arc : array of int64
+        Destination's row and arc, each once.
+    sent : array of float64
+        What takes the arc.
+    """
+    share = 1 / np.maximum(on @ _incidence(topology), 1)
+    row, node = np.nonzero(passing)
+    amount = passing[row, node]
+    while len(row):
+        which, place = expanded(topology.tail_start, node)
+        arc = topology.by_tail[place]
+        used = on[row[which], arc]
+        which, arc = which[used], arc[used]
+        if not len(arc):
+            return
+        sent = (amount * share[row, node])[which]
+        yield row[which], arc, sent
+        into = row[which] * passing.shape[1] + topology.head[arc]
+        order = np.argsort(into, kind="stable")
+        into = into[order]
+        first = np.flatnonzero(np.r_[True, into[1:] != into[:-1]])
+        amount = np.add.reduceat(sent[order], first)
+        row, node = np.divmod(into[first], passing.shape[1])
+
+
+def expanded(starts: Ints, chosen: Ints) -> tuple[Ints, Ints]:
+    """Entries of some rows of a compressed table.
+
+    Parameters
+    ----------
+    starts : array of int64, shape (N + 1,)
+        Where each row begins.
+    chosen : array of int64, shape (C,)
+        Rows, repeated or not.
+
+    Returns
+    -------
+    which, place : array of int64
+        Number in `chosen`, and place in the table, of each entry.
+    """
+    many = starts[chosen + 1] - starts[chosen]
+    which = np.repeat(np.arange(len(chosen)), many)
+    first = np.cumsum(many) - many
+    place: Ints = np.arange(len(which)) - first[which] + starts[chosen][which]
+    return which, place
 
 
 def ecmp(
@@ -300,15 +353,6 @@ def _best(topology: Topology, metric: Floats) -> Ints:
     order = np.lexsort((-np.arange(len(metric)), -metric))
     table[topology.tail[order], topology.head[order]] = order
     return table
-
-
-def _padded(topology: Topology) -> tuple[Ints, int]:
-    """Arcs that leave each node as a table, -1 where a node has fewer."""
-    room = max((len(out) for out in topology.leaving), default=0)
-    table = np.full((len(topology.nodes), room), -1, dtype=np.int64)
-    for node, out in enumerate(topology.leaving):
-        table[node, : len(out)] = out
-    return table, room
 
 
 def _incidence(topology: Topology) -> csr_array:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from trunkline.te.spf import distances, equal_cost, next_arcs, spread, steps
+from trunkline.te.spf import distances, equal_cost, loads_of, next_arcs, steps, waves
 from trunkline.te.topology import Bools, Floats, Ints, Path, Topology
 
 
@@ -134,7 +134,7 @@ class Routing:
         traffic = self._traffic[rows]
         if not self.single:
             on = equal_cost(self.topology, self.metric, away, usable)
-            return *spread(self.topology, on, away, traffic), self._delays(away, on)
+            return self._shared(away, on, traffic)
         loads = np.zeros((len(rows), len(self.metric)))
         delay = np.zeros(traffic.shape)
         following = next_arcs(self.topology, self.metric, away, usable)
@@ -146,26 +146,19 @@ class Routing:
             delay[row[walkers], node[walkers]] += self.topology.delay[arcs]
         return loads, np.where(reached, 0.0, traffic).sum(axis=1), delay
 
-    def _delays(self, away: Floats, on: Bools) -> Floats:
-        """Propagation of the longest of the shortest paths to each destination [ns]."""
-        delay = np.where(np.isfinite(away), 0.0, np.inf)
-        rows = np.arange(len(away))
-        nearest = np.argsort(away, axis=1, kind="stable")
-        leaving = self.topology.leaving
-        room = max((len(out) for out in leaving), default=0)
-        table = np.full((len(leaving), room), -1, dtype=np.int64)
-        for number, out in enumerate(leaving):
-            table[number, : len(out)] = out
-        for step in range(1, away.shape[1]):
-            node = nearest[:, step]
-            longest = np.where(np.isfinite(away[rows, node]), 0.0, np.inf)
-            for place in range(room):
-                arc = table[node, place]
-                used = (arc >= 0) & on[rows, arc]
-                far = self.topology.delay[arc] + delay[rows, self.topology.head[arc]]
-                longest = np.where(used, np.maximum(longest, np.where(used, far, 0.0)), longest)
-            delay[rows, node] = longest
-        return delay
+    def _shared(
+        self, away: Floats, on: Bools, traffic: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """As `_routed`: all shortest paths; the propagation is that of the longest of them."""
+        graph, reached = self.topology, np.isfinite(away)
+        taken = list(waves(graph, on, np.where(reached, traffic, 0.0)))
+        delay = np.where(reached, 0.0, np.inf)
+        # What an arc leads to is complete: its own arcs were taken one wave later.
+        for row, arc, _ in reversed(taken):
+            far = delay[row, graph.head[arc]] + graph.delay[arc]
+            np.maximum.at(delay, (row, graph.tail[arc]), far)
+        lost = np.where(reached, 0.0, traffic).sum(axis=1)
+        return loads_of(taken, on.shape), lost, delay
 
 
 def parts(topology: Topology, usable: Bools) -> Ints:

@@ -132,9 +132,9 @@ def test_routing_in_arrays_is_the_packet_engines(name: str) -> None:
 def test_a_focus_keeps_the_flows_over_a_link_and_makes_background_of_the_others() -> None:
     scenario = example("priority-voice.yaml")
     network = compile(scenario).data
-    with pytest.raises(ValueError, match="there is no link R1-R2"):
+    with pytest.raises(ValueError, match="there is no link .* R1-R2"):
         focus(network, ["R1-R2"])
-    narrow = focus(network, ["phones->R1"])
+    narrow = focus(network, ["phones->R1"]).network
     names = [flow["name"] for flow in narrow["flows"]]
     assert names[:10] == [f"call[{n}]" for n in range(10)]
     # Downloads meet the calls on R1->R2, in a class of their own, and on the last link.
