@@ -287,7 +287,7 @@ def show(found: Survival, slas: Sequence[Kept], gaps: Sequence[Gap], mended: Men
         last += (
             f"; {found.left_out.pairs:,} pairs left out: each loses {lost} and uses {most} of a "
         )
-        last += "link at most"
+        last += f"link at most, and {found.left_out.certain:,} of those screened are worse"
     if found.scale != 1:
         from trunkline.cli.te_common import scaling
 

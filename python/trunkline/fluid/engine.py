@@ -124,8 +124,8 @@ def notes(network: Mapping[str, Any]) -> tuple[str, ...]:
     said = []
     if (network.get("recovery") or {}).get("failures"):
         said.append(
-            "between the moments of failures rates are as if long so: TCP follows at once, and what "
-            "waits or is under way at a moment is not lost"
+            "between two moments of a failure rates are as if long so: TCP follows at once, "
+            "and what waits or is under way at a moment is not lost"
         )
     if (network.get("routing") or {}).get("ecmp"):
         said.append("equal-cost paths are not shared: the next hop listed first takes all")

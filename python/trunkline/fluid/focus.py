@@ -76,11 +76,11 @@ def focus(network: Mapping[str, Any], names: Sequence[str], seed: int = 1) -> Fo
     kept: set[int] = set()
     about: set[int] = set()
     for name, kind in chosen:
-        flows, links = _CHOICES[kind](network, name, every)
+        flows, its = _CHOICES[kind](network, name, every)
         if not flows:
             raise ValueError(f"no flow {_MEETS[kind]} {name}")
         kept |= flows
-        about |= links
+        about |= its
     mine = np.array(sorted(kept), dtype=np.int64)
     made = [*_background(network, parts, mine)]
     links = tuple(network["links"][link]["name"] for link in sorted(about))
@@ -94,9 +94,7 @@ def _kind(network: Mapping[str, Any], name: str) -> str:
     known = {
         "link": [each["name"] for each in network["links"]],
         "path": [each["name"] for each in network["paths"]],
-        "failure": [
-            each["name"] for each in (network.get("recovery") or {}).get("failures", ())
-        ],
+        "failure": [each["name"] for each in (network.get("recovery") or {}).get("failures", ())],
     }
     kinds = [kind for kind, listed in known.items() if name in listed]
     if not kinds:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -91,7 +92,7 @@ def phases(network: Mapping[str, Any], base: Ways, sizes: Ints, seed: int) -> li
     met = np.unique(base.stream[np.isin(base.link, dead)])
     # Before the first moment nothing has happened yet.
     first = min((each for each in moments), default=end)
-    later = [(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if a >= first]
+    later = [(a, b) for a, b in pairwise(edges.tolist()) if a >= first]
     if not len(met) or not later:
         return whole
     found = _in_each(network, base, sizes, seed, met, dead, later)
@@ -101,9 +102,7 @@ def phases(network: Mapping[str, Any], base: Ways, sizes: Ints, seed: int) -> li
 
 def _moments(network: Mapping[str, Any], seed: int) -> list[int]:
     """When ways change [ns]."""
-    ports = [
-        port | {"classifier": classifier(port["classifier"], [])} for port in network["ports"]
-    ]
+    ports = [port | {"classifier": classifier(port["classifier"], [])} for port in network["ports"]]
     empty = dict(network) | {"flows": [], "ports": ports, "probes": [], "conditioners": []}
     rows = _core.run(json.dumps(_bare(empty)), seed)["timeline"]
     time, event = (np.frombuffer(rows[name][1], dtype=np.int64) for name in ("time_ns", "event"))

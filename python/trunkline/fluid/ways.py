@@ -94,7 +94,9 @@ def ways(network: Mapping[str, Any], sizes: Ints) -> Ways:
     return sorted_ways(flow, reverse, np.concatenate(hops, axis=1), lost)
 
 
-def sorted_ways(flow: Ints, reverse: NDArray[np.bool_], hops: Ints, lost: NDArray[np.bool_]) -> Ways:
+def sorted_ways(
+    flow: Ints, reverse: NDArray[np.bool_], hops: Ints, lost: NDArray[np.bool_]
+) -> Ways:
     """Ways of hops in any order.
 
     Parameters
@@ -236,9 +238,7 @@ def probe(
     return kept | {"flows": sent, "links": links, "ports": ports, "probes": [], "run": run}
 
 
-def _datagram(
-    flow: Mapping[str, Any], number: int, way: int, size: int, at: int
-) -> dict[str, Any]:
+def _datagram(flow: Mapping[str, Any], number: int, way: int, size: int, at: int) -> dict[str, Any]:
     return {
         "name": str(number),
         "src": flow["dst" if way else "src"],

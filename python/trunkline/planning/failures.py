@@ -1,4 +1,4 @@
-"""The failures of a network: what each takes down; of very many pairs of links the worst."""
+"""The failures of a network: what each takes down; pairs of links in the order of their bounds."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from trunkline.scenario.resolved import Resolved
     from trunkline.te.topology import Bools, Floats, Topology
 
-__all__ = ["KINDS", "Event", "events"]
+__all__ = ["KEPT", "KINDS", "MOST", "Event", "Pairs", "events"]
 
 KINDS = ("link", "node", "risk", "named", "pair")
 MOST = 20_000
 """Pairs that are screened at most."""
+KEPT = 100
+"""Pairs that are certainly the worst, before the others are left out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,10 +48,65 @@ class Event:
     nodes: tuple[int, ...] = ()
 
 
-def events(
-    scenario: Resolved, graph: Topology, kinds: Sequence[str], loads: Floats
-) -> tuple[list[Event], int, float]:
-    """All failures of some kinds.
+class Pairs:
+    """All pairs of links, those first that can be worst.
+
+    No more can move or be lost than what both links carry.
+
+    Parameters
+    ----------
+    graph : Topology
+        The graph.
+    loads : array of float64, shape (E,)
+        Of every arc without a failure [bit/s].
+    fixed : array of float64, shape (E,)
+        Of it, what nothing restores: it may be lost though there is a way.
+
+    Attributes
+    ----------
+    carried : array of float64, shape (P,)
+        What both links of each pair carry [bit/s].
+    avoidable, mlu : array of float64, shape (P,)
+        Bounds of what is lost that could be carried [bit/s], and of the utilisation [1].
+    """
+
+    def __init__(self, graph: Topology, loads: Floats, fixed: Floats):
+        self.graph = graph
+        ones, others = np.triu_indices(len(graph.links), 1)
+        carried, risked = (np.bincount(graph.link, its, len(graph.links)) for its in (loads, fixed))
+        both, at_risk = carried[ones] + carried[others], risked[ones] + risked[others]
+        # Of all links only those can be used most that are, at their load, the smallest.
+        edge = _edge(loads, graph.capacity.astype(np.float64))
+        most = np.max([(loads[e] + both) / graph.capacity[e] for e in edge], axis=0, initial=0.0)
+        order = np.lexsort((-most, -at_risk))
+        self._ones, self._others = ones[order], others[order]
+        self.carried, self.avoidable, self.mlu = both[order], at_risk[order], most[order]
+
+    def __len__(self) -> int:
+        return len(self.carried)
+
+    def event(self, place: int) -> Event:
+        """The pair at a place."""
+        return _pair(self.graph, int(self._ones[place]), int(self._others[place]))
+
+    def bound(self, place: int) -> tuple[float, float]:
+        """No pair from this place on is worse, as `Failed.badness` counts."""
+        # Half a bit per second is rounding.
+        at_risk = float(self.avoidable[place])
+        return (at_risk + 0.5 if at_risk else 0.0), float(self.mlu[place:].max())
+
+
+def _edge(loads: Floats, capacity: Floats) -> list[int]:
+    """Arcs that no other one of at least their load and at most their capacity stands above."""
+    found: list[int] = []
+    for arc in np.lexsort((-loads, capacity)).tolist():
+        if not found or loads[arc] > loads[found[-1]]:
+            found.append(arc)
+    return found
+
+
+def events(scenario: Resolved, graph: Topology, kinds: Sequence[str]) -> list[Event]:
+    """All failures of some kinds but pairs.
 
     Parameters
     ----------
@@ -59,31 +116,14 @@ def events(
         Its graph, arcs in the same order.
     kinds : sequence of {"link", "node", "risk", "named", "pair"}
         Which.
-    loads : array of float64, shape (E,)
-        Of every arc without a failure [bit/s].
 
     Returns
     -------
-    found : list of Event
-        By kind, then in the order of the scenario; of more than `MOST` pairs those of links that
-        carry most.
-    left_out : int
-        Pairs that are not among them.
-    moved : float
-        What each of these carries on both links at most: no more can move or be lost [bit/s].
+    list of Event
+        By kind, then in the order of the scenario.
     """
     makers = {"link": _links, "node": _nodes, "risk": _risks, "named": _named}
-    found = [event for kind in kinds if kind != "pair" for event in makers[kind](scenario, graph)]
-    if "pair" not in kinds:
-        return found, 0, 0.0
-    ones, others = np.triu_indices(len(graph.links), 1)
-    carried = np.bincount(graph.link, loads, len(graph.links))
-    both = carried[ones] + carried[others]
-    order = np.argsort(-both, kind="stable")
-    kept = np.sort(order[:MOST])
-    found += [_pair(graph, int(ones[each]), int(others[each])) for each in kept]
-    rest = order[MOST:]
-    return found, len(rest), float(both[rest].max(initial=0.0))
+    return [event for kind in kinds if kind != "pair" for event in makers[kind](scenario, graph)]
 
 
 def _links(scenario: Resolved, graph: Topology) -> Iterator[Event]:

@@ -60,6 +60,10 @@ class Repairs:
         elif (where := span(self.scenario, its, path)) is not None:
             self._local[path].append((*where, its))
 
+    def restores(self, path: str) -> bool:
+        """Whether a path is restored: it goes on as long as links join its ends."""
+        return path in self._restored
+
     def after(self, path: str, dead: Bools) -> Path | None:
         """Way of a path's packets without some arcs.
 

@@ -9,6 +9,7 @@ flows without a demand offer nothing.
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trunkline import te
-from trunkline.planning.failures import Event, events
+from trunkline.planning.failures import KEPT, MOST, Event, Pairs, events
 from trunkline.planning.offers import Offer, offers
 from trunkline.planning.repaired import Repairs
 from trunkline.scenario.resolved.placement import topology
@@ -119,11 +120,14 @@ class LeftOut:
         No more than this is lost after any of them: what both links carry.
     mlu : float
         No link is used more after any of them, as no more than that can move onto it [1].
+    certain : int
+        So many of the pairs that were screened are worse than any of them.
     """
 
     pairs: int
     lost_bit_s: int
     mlu: float
+    certain: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +189,10 @@ def survive(
     its = scenario.resolved()
     graph = topology(its.unscaled())
     screen = _Screen(its, graph, ecmp=ecmp)
-    found, count, moved = events(its, graph, kinds, screen.loads)
-    left_out = None
-    if count:
-        most = float(((screen.loads + moved) / graph.capacity).max())
-        left_out = LeftOut(count, math.ceil(moved), most)
-    return screen.all(found, scenario.scale, left_out)
+    pairs = None
+    if "pair" in kinds:
+        pairs = Pairs(graph, screen.loads, screen.fixed())
+    return screen.all(events(its, graph, kinds), pairs, scenario.scale)
 
 
 class _Screen:
@@ -223,8 +225,40 @@ class _Screen:
         self.needed = self.loads.copy()
         self.by = np.full(len(graph.arcs), -1)
 
-    def all(self, found: Sequence[Event], scale: float, left_out: LeftOut | None) -> Survival:
+    def fixed(self) -> Floats:
+        """Load of every arc that nothing restores; protection may fail in pairs of failures."""
+        loads = np.zeros(len(self.loads)) if self.reroutes else self.routing.loads.copy()
+        for name, rate in self.rate.items():
+            if not self.repairs.restores(name):
+                loads[list(self.repairs.route[name])] += rate
+        return loads
+
+    def _pairs(self, pairs: Pairs, number: int) -> tuple[list[Failed], LeftOut | None]:
+        """Screen pairs until all others are certainly less bad than the worst."""
+        found: list[Failed] = []
+        worst: list[tuple[float, float]] = []
+        while len(found) < len(pairs):
+            if len(worst) >= KEPT and (len(found) >= MOST or pairs.bound(len(found)) <= worst[0]):
+                break
+            each = self.one(number + len(found), pairs.event(len(found)))
+            found.append(each)
+            heapq.heappush(worst, each.badness)
+            if len(worst) > KEPT:
+                heapq.heappop(worst)
+        at = len(found)
+        if at == len(pairs):
+            return found, None
+        bound = pairs.bound(at)
+        certain = sum(each.badness >= bound for each in found)
+        lost = math.ceil(pairs.carried[at:].max())
+        return found, LeftOut(len(pairs) - at, lost, bound[1], certain)
+
+    def all(self, found: Sequence[Event], pairs: Pairs | None, scale: float) -> Survival:
         failed = [self.one(number, event) for number, event in enumerate(found)]
+        left_out = None
+        if pairs is not None:
+            several, left_out = self._pairs(pairs, len(failed))
+            failed += several
         links = tuple(
             Needed(
                 self.scenario.arcs[arc].name,

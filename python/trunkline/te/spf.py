@@ -175,12 +175,11 @@ def loads_of(taken: Sequence[tuple[Ints, Ints, Floats]], shape: tuple[int, ...])
     if not taken:
         return np.zeros(shape)
     row, arc, sent = (np.concatenate(each) for each in zip(*taken, strict=True))
-    return np.bincount(row * shape[1] + arc, sent, shape[0] * shape[1]).reshape(shape)
+    loads = np.bincount(row * shape[1] + arc, sent, shape[0] * shape[1])
+    return loads.astype(np.float64).reshape(shape)
 
 
-def waves(
-    topology: Topology, on: Bools, passing: Floats
-) -> Iterator[tuple[Ints, Ints, Floats]]:
+def waves(topology: Topology, on: Bools, passing: Floats) -> Iterator[tuple[Ints, Ints, Floats]]:
     """Traffic as it goes an arc at a time, for all destinations side by side.
 
     Parameters

@@ -146,9 +146,7 @@ class Routing:
             delay[row[walkers], node[walkers]] += self.topology.delay[arcs]
         return loads, np.where(reached, 0.0, traffic).sum(axis=1), delay
 
-    def _shared(
-        self, away: Floats, on: Bools, traffic: Floats
-    ) -> tuple[Floats, Floats, Floats]:
+    def _shared(self, away: Floats, on: Bools, traffic: Floats) -> tuple[Floats, Floats, Floats]:
         """As `_routed`: all shortest paths; the propagation is that of the longest of them."""
         graph, reached = self.topology, np.isfinite(away)
         taken = list(waves(graph, on, np.where(reached, traffic, 0.0)))

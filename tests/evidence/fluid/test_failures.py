@@ -1,4 +1,6 @@
-"""Failures in the fluid engine: loads and loss before, in the gap and after, by hand and in packets."""
+"""Failures in the fluid engine: before, in the gap and after, by hand and in packets."""
+
+import re
 
 import pytest
 
@@ -89,10 +91,13 @@ def test_too_many_moments_are_refused(monkeypatch):
         tl.run(scenario(), engine="fluid")
 
 
-@pytest.mark.parametrize(("name", "kept"), [("cut", ["a"]), ("working", ["a"]), ("S->C", ["a", "b"])])
+@pytest.mark.parametrize(
+    ("name", "kept"), [("cut", ["a"]), ("working", ["a"]), ("S->C", ["a", "b"])]
+)
 def test_a_focus_on_a_failure_a_path_or_a_link_is_the_full_run(name, kept):
     # A background of Poisson's is what these two are.
-    text = BOTH.replace("PROTECTION", BACKUP).replace("size: 500 B}", "size: 500 B, arrivals: poisson}")
+    poisson = BOTH.replace("size: 500 B}", "size: 500 B, arrivals: poisson}")
+    text = poisson.replace("PROTECTION", BACKUP)
     network = compile(tl.loads(text))
     narrow = focus(network.data, [name])
     names = [flow["name"] for flow in narrow.network["flows"]]
@@ -112,6 +117,5 @@ def test_a_focus_on_a_failure_a_path_or_a_link_is_the_full_run(name, kept):
     [("S-C", "there is no link (A->B), path or failure S-C"), ("spare", "no flow is on spare")],
 )
 def test_a_focus_on_nothing_is_refused(name, said):
-    with pytest.raises(ValueError) as raised:
+    with pytest.raises(ValueError, match=re.escape(said)):
         focus(compile(scenario()).data, [name])
-    assert str(raised.value) == said

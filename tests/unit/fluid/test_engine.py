@@ -78,7 +78,7 @@ run: {duration: 1 s}
 
 
 def test_notes_name_what_is_left_out() -> None:
-    assert any("failures" in note for note in notes(compile(example("protected-ring.yaml")).data))
+    assert any("moments of a failure" in note for note in notes(compile(example("protected-ring.yaml")).data))
     assert notes(compile(example("md1.yaml")).data) == ()
 
 
@@ -132,7 +132,7 @@ def test_routing_in_arrays_is_the_packet_engines(name: str) -> None:
 def test_a_focus_keeps_the_flows_over_a_link_and_makes_background_of_the_others() -> None:
     scenario = example("priority-voice.yaml")
     network = compile(scenario).data
-    with pytest.raises(ValueError, match="there is no link .* R1-R2"):
+    with pytest.raises(ValueError, match=r"there is no link .* R1-R2"):
         focus(network, ["R1-R2"])
     narrow = focus(network, ["phones->R1"]).network
     names = [flow["name"] for flow in narrow["flows"]]

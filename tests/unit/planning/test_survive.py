@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 import trunkline as tl
-from trunkline.planning import failures, survive
+from trunkline.planning import survive
 from trunkline.planning.trial import gaps, kept, plan_of
 from trunkline.study import performed
 
+planned = sys.modules[survive.__module__]
 NETWORK = """\
 trunkline: 1
 nodes: [A, B, C, D, E]
@@ -93,18 +96,41 @@ def test_risks_and_pairs_of_links_fail_together() -> None:
     assert pairs["A-B + B-C"].lost_bit_s == 8_000_000
 
 
-def test_of_very_many_pairs_the_rest_is_bounded(monkeypatch) -> None:
-    scenario = tl.load(NETWORK + REPAIRED + FOLLOWS)
+@pytest.mark.parametrize("extra", ["", REPAIRED, FOLLOWS, REPAIRED + FOLLOWS])
+@pytest.mark.parametrize(("most", "kept"), [(4, 1), (4, 3), (10, 1)])
+def test_of_very_many_pairs_the_rest_is_bounded(
+    monkeypatch: pytest.MonkeyPatch, extra: str, most: int, kept: int
+) -> None:
+    scenario = tl.load(NETWORK + extra)
     every = survive(scenario, kinds=("pair",))
     assert (len(every.failures), every.left_out) == (10, None)
-    monkeypatch.setattr(failures, "MOST", 4)
+    monkeypatch.setattr(planned, "MOST", most)
+    monkeypatch.setattr(planned, "KEPT", kept)
     some = survive(scenario, kinds=("pair",))
-    kept = {each.failure for each in some.failures}
-    assert (len(kept), some.left_out.pairs) == (4, 6)
+    screened = {each.failure for each in some.failures}
+    if some.left_out is None:
+        assert len(screened) == 10
+        return
+    assert len(screened) + some.left_out.pairs == 10
     for each in every.failures:
-        if each.failure not in kept:
+        if each.failure not in screened:
             assert each.lost_bit_s <= some.left_out.lost_bit_s
             assert each.mlu <= some.left_out.mlu
+    certain = some.left_out.certain
+    # Equally bad ones may stand in any order.
+    assert [each.badness for each in some.failures[:certain]] == [
+        each.badness for each in every.failures[:certain]
+    ]
+    assert len(screened) == most or certain >= kept
+
+
+def test_pairs_that_cannot_be_worst_are_not_screened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planned, "KEPT", 1)
+    found = survive(tl.load(NETWORK), kinds=("pair",))
+    # Nothing is protected: what both links carry is lost, but for what crosses both.
+    assert found.left_out is not None
+    assert found.left_out.certain >= 1
+    assert found.failures[0].lost_bit_s == 8_000_000
 
 
 def test_failures_of_the_scenario_are_screened_by_name() -> None:
