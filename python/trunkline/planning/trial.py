@@ -57,6 +57,7 @@ class Gap:
         Of the utilisation; empty of the loss.
     screen : float
         By the fluid model: before the failure and, from its beginning on, after all has switched.
+        A link carries no more than its rate; what is above it on the worst link is lost.
     packets, low, high : float or None
         Mean over the seeds and its 95 % interval, the gap until all has switched included.
     """
@@ -212,14 +213,16 @@ def gaps(
     run, begins = scenario.resolved().run, _begins(scenario, at)
     part = (run.duration - max(begins, run.warm_up)) / (run.duration - run.warm_up)
     by_name = {each.failure: each for each in failures}
+    rates = {arc.name: arc.options.rate or 0 for arc in scenario.resolved().arcs}
     found = []
     for (failure,), rows in runs.table.group_by([FAILURE], maintain_order=True):
         its = by_name[str(failure)]
         columns = {name: rows[name].to_list() for name in rows.columns}
         lost = _total(columns, SENT) - _total(columns, ARRIVED)
         use = _total(columns, USE)
-        expected = part * its.mlu + (1 - part) * its.before
-        rate = part * its.lost_bit_s * scenario.scale
+        expected = part * min(its.mlu, 1.0) + (1 - part) * min(its.before, 1.0)
+        over_rate = part * max(its.mlu - 1, 0.0) + (1 - part) * max(its.before - 1, 0.0)
+        rate = part * its.lost_bit_s * scenario.scale + over_rate * rates[its.worst_link]
         over = mean_interval(lost.tolist())
         found.append(Gap(its.failure, "lost", "", rate, over.mean, over.low, over.high))
         over = mean_interval(use.tolist())

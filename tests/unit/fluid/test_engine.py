@@ -78,7 +78,10 @@ run: {duration: 1 s}
 
 
 def test_notes_name_what_is_left_out() -> None:
-    assert any("moments of a failure" in note for note in notes(compile(example("protected-ring.yaml")).data))
+    assert any(
+        "moments of a failure" in note
+        for note in notes(compile(example("protected-ring.yaml")).data)
+    )
     assert notes(compile(example("md1.yaml")).data) == ()
 
 
