@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -186,8 +187,42 @@ def check_scenario(block: Block) -> str | None:
     return None
 
 
+def run_page(page: Path) -> tuple[int, list[str]]:
+    """Run every block of a page, in a folder of its own.
+
+    Parameters
+    ----------
+    page : Path
+        The page.
+
+    Returns
+    -------
+    (int, list of str)
+        How many blocks were run, and what is wrong with place.
+    """
+    before: list[str] = []
+    faults = []
+    count = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for block in blocks(page):
+            if block.kind == "console":
+                fault = run_console(block, folder)
+            elif block.kind == "python":
+                fault = run_python(block, folder, before)
+            elif block.kind in {"yaml", "yml"}:
+                fault = check_scenario(block)
+                if block.file:
+                    (Path(folder) / block.file).write_text(block.body, encoding="utf-8")
+            else:
+                continue
+            count += 1
+            if fault:
+                faults.append(f"{block.place}: {fault}")
+    return count, faults
+
+
 def main(names: list[str]) -> int:
-    """Run every block and print what is wrong.
+    """Run every block, pages side by side, and print what is wrong.
 
     Parameters
     ----------
@@ -199,26 +234,12 @@ def main(names: list[str]) -> int:
     int
         1 if anything is wrong.
     """
-    faults = count = 0
-    for page in pages(names):
-        before: list[str] = []
-        with tempfile.TemporaryDirectory() as folder:
-            for block in blocks(page):
-                if block.kind == "console":
-                    fault = run_console(block, folder)
-                elif block.kind == "python":
-                    fault = run_python(block, folder, before)
-                elif block.kind in {"yaml", "yml"}:
-                    fault = check_scenario(block)
-                    if block.file:
-                        (Path(folder) / block.file).write_text(block.body, encoding="utf-8")
-                else:
-                    continue
-                count += 1
-                if fault:
-                    print(f"{block.place}: {fault}")
-                    faults += 1
-    print(f"{count} blocks, {faults} wrong")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = list(pool.map(run_page, pages(names)))
+    faults = [fault for _, found in done for fault in found]
+    print("\n".join(faults), end="\n" if faults else "")
+    count = sum(run for run, _ in done)
+    print(f"{count} blocks, {len(faults)} wrong")
     # A page that is named may show nothing to run; all pages together do.
     return 1 if faults or not (count or names) else 0
 
