@@ -11,11 +11,11 @@ import yaml
 from pydantic import (
     BeforeValidator,
     Field,
-    ModelWrapValidatorHandler,
     PrivateAttr,
     ValidationInfo,
     model_validator,
 )
+from pydantic.functional_validators import ModelWrapValidatorHandler
 
 from trunkline.scenario import parameters
 from trunkline.scenario.base import Element
