@@ -15,7 +15,7 @@ HEAD = """\
 # Keys of a scenario file
 
 Made from the types of `python/trunkline/scenario` by `tools/schema.py`; not edited by hand. How the
-parts work together is told in [the scenario language](scenario-language.md). A key without a
+parts work together is explained in [the scenario language](scenario-language.md). A key without a
 default must be given, unless it says what its absence means. Any scalar may be a parameter:
 `$name` or `${2 * name}`.
 """
@@ -24,7 +24,7 @@ COLUMNS = """\
 # Columns of the results
 
 Made from `python/trunkline/results/tables.py` by `tools/schema.py`; not edited by hand. What the
-measures mean is told in [measures](measures.md). A column is a *name*, *counted* by the engine
+measures mean is explained in [measures](measures.md). A column is a *name*, *counted* by the engine
 (integers, which the results hash covers), *averaged* by it, or *derived* from the others.
 """
 

@@ -29,10 +29,10 @@ _WHAT = {
 OPTIONAL = ("duckdb", "pandas", "pyarrow")
 
 
-@click.command("doctor", short_help="Say what this machine has.")
+@click.command("doctor", short_help="Show what this machine has.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(as_json: bool) -> int:
-    """Say what this machine has, what is missing and what that would be for."""
+    """Show what this machine has, what is missing and what that would be for."""
     about = examine()
     if as_json:
         echo_json({"schema": 1, **about})

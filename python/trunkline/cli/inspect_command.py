@@ -53,7 +53,7 @@ def command(
     seed: int | None,
     as_json: bool,
 ) -> None:
-    """Show what FILE compiles to, or tell what happened in RESULTS.
+    """Show what FILE compiles to, or what happened in RESULTS.
 
     Of a scenario: every default, shortest-path routes, label tables. Of a folder that run --out
     wrote: the same, or the story of a packet, a flow or a path.

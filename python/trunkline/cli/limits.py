@@ -113,7 +113,7 @@ def look_ahead(
     as_json : bool
         Tell it as one JSON object.
     say : callable
-        Told of runs that take long.
+        Called with runs that take long.
     seed : int, default 1
         Of the runs that are looked at.
 

@@ -17,7 +17,7 @@ def command() -> None:
 
 @command.command("setup", short_help="Prepare a runner.")
 @click.option("--runner", type=PREPARED, default="qemu", show_default=True, help="Which one.")
-@click.option("--dry-run", is_flag=True, help="Say what would be fetched, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be fetched, and do nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object at the end.")
 def setup_command(runner: str, dry_run: bool, as_json: bool) -> int:
     """Fetch what a runner needs into the user's cache, without root, and try it out.

@@ -116,7 +116,7 @@ def replicate_until(
     run : callable
         Runs the scenario with some seeds.
     seeds : range
-        Seeds there are, at most.
+        Maximum number of seeds.
     metrics : list of Metric
         What must be sure.
     target : float

@@ -85,7 +85,7 @@ def survive(
     judge: bool,
     as_json: bool,
 ) -> int:
-    """Say what the network of FILE carries after each failure, and whether agreements are kept.
+    """Show what the network of FILE carries after each failure, and whether agreements are kept.
 
     Screening is at flow level, with the protections of FILE and, with `rerouting`, its routing. The
     failures of FILE do not happen at their times; those of several elements are screened as risks.

@@ -1,6 +1,6 @@
 """The first packet at which two runs diverge: when, where, and why.
 
-Both runs are traced anew, for longer and longer until their traces differ, so that memory is spent
+Both runs are traced again, for longer and longer until their traces differ, so that memory is spent
 only up to the first difference. Events of one instant are put in one order before they are
 compared: which of two unrelated events an engine handles first is no difference.
 """

@@ -1,4 +1,4 @@
-"""Follows a scenario file: on each change, of the file or of a slider, it is attempted anew."""
+"""Follows a scenario file: on each change, of the file or of a slider, it is attempted again."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Exhibit:
         """
         file = folder / store.NETWORK
         if not file.is_file():
-            msg = f"{folder} has no {store.NETWORK}, which tells what the network is like"
+            msg = f"{folder} has no {store.NETWORK}, which describes the network"
             raise FileNotFoundError(msg)
         network = store.read_json(file)
         if not {"name", "links", "flows"} <= network.keys():

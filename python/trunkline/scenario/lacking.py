@@ -46,7 +46,7 @@ def lacking(code: str, scenario: Scenario, reasons: Iterable[tuple[str, Path]]) 
             name = str(path[1])
             declared = its.declared(name)
             whole = ("flows", declared, *path[2:])
-            # Flows that are one in the file are told of once.
+            # Flows that are one in the file are named once.
             text = text.replace(name, declared)
         elif path[:1] == ("ports",) and len(_written(document, path[:4])) < 3:
             # A port without classes has its queue at once.

@@ -26,7 +26,7 @@ class Backoff(Element):
     )
     maximum: PositiveTime = Field(
         default=5 * S,
-        description="Longest interval; after twice as long without a change it starts anew.",
+        description="Longest interval; after twice as long without a change it starts again.",
     )
 
     def compiled(self) -> Compiled:

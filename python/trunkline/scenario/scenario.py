@@ -48,7 +48,7 @@ class Scenario(Sections):
         return [] if its is None else list(its.bounds)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with some sections replaced, to be resolved and checked anew."""
+        """A copy with some sections replaced, to be resolved and checked again."""
         copy = super().model_copy(update=update, deep=deep)
         copy._resolved = None
         return copy
@@ -71,7 +71,7 @@ class Scenario(Sections):
         Returns
         -------
         Scenario
-            The copy; expressions are worked out anew.
+            The copy; expressions are worked out again.
 
         Raises
         ------

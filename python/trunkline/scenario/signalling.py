@@ -96,7 +96,7 @@ class Signalling(Element):
     )
     make_before_break: Switch = Field(
         default=True,
-        description="A path that moves is set up anew before the old one is torn down "
+        description="A path that moves is set up again before the old one is torn down "
         "(RFC 3209 section 2.5).",
     )
     cleanup: Time = Field(

@@ -1,4 +1,4 @@
-"""Loads after a failure: only what the failure touches is routed anew.
+"""Loads after a failure: only what the failure touches is routed again.
 
 A failure changes the routes to those destinations alone whose shortest-path graph has a failed arc;
 their loads are taken off the total and added again as they are without it.
@@ -86,7 +86,7 @@ class Routing:
         Returns
         -------
         After
-            With all routes computed anew.
+            With all routes computed again.
         """
         rows = np.flatnonzero((self._by_target[:, dead] > 0).any(axis=1))
         if not len(rows):

@@ -92,7 +92,7 @@ class _State:
             return False
         self.weights, self.cost = weights, cost
         self.away[rows], self.on[rows], self.loads[rows] = away, on, loads
-        # Summed anew, so that rounding does not gather.
+        # Summed again, so that rounding does not gather.
         self.total = self.loads.sum(axis=0)
         return True
 

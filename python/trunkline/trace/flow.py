@@ -22,7 +22,7 @@ def flow_story(results: Results, network: Network, name: str) -> list[str]:
     Parameters
     ----------
     results : Results
-        A run; more is told of a traced one.
+        A run; more is shown of a traced one.
     network : mapping
         Its compiled network.
     name : str

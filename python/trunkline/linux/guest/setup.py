@@ -155,7 +155,7 @@ def perform(
     setup : Setup
         What `plan_setup` found.
     say : callable
-        Told of each step.
+        Called with each step.
     on_progress : callable
         Gets the part of a long step that is done, 0 to 1.
 
@@ -273,7 +273,7 @@ def try_out(runner: str, say: Callable[[str], None]) -> None:
     runner : {"qemu", "uml"}
         Which.
     say : callable
-        Told of it.
+        Called with it.
 
     Raises
     ------

@@ -26,7 +26,7 @@ class Queue:
     packets, bytes : int
         What it let go; bytes as the port counts them.
     full, early : int
-        Packets dropped for want of room, and by the policy (RED, GRED).
+        Packets dropped for lack of room, and by the policy (RED, GRED).
     """
 
     link: int

@@ -258,7 +258,7 @@ def _part(script: Script, made: Course, its: Protection, moment: Moment, state: 
         )
         if link is None or not labels or shared or moment.protection > _MOST_GAPS:
             script.refuse(
-                f"{about}: Linux does not tell what it carries from other packets while it "
+                f"{about}: Linux cannot tell what it carries from other packets while it "
                 "switches back; nearest: make_before_break: true",
                 "protections",
                 its["name"],

@@ -56,7 +56,7 @@ class StudyFile(Part):
     variants : list of Variant
         Cases once more with something changed.
     draws : list of Draw
-        What is drawn anew for each seed.
+        What is drawn again for each seed.
     grid : dict of str to list of str
         Parameters of the scenarios, each to a list of values or a range.
     zip : list of dict of str to list of str

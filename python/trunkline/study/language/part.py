@@ -1,4 +1,4 @@
-"""What all parts of a study file share: how they are read, and what an editor is told of them."""
+"""What all parts of a study file share: how they are read, and what an editor shows of them."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def read(folder: str | Path) -> Runs:
     ended, damaged = journal.read(path)
     if damaged:
         listed = ", ".join(map(str, damaged[:5]))
-        hint = "resume the study to run again what is lost"
+        hint = "resume the study to repeat the lost runs"
         raise Damaged(f"{path} is damaged in line {listed}; {hint}")
     done = {record.run: record for record in ended}
     return Runs(frame(said, done, places_of(said), labels_of(said)), said, where)

@@ -38,7 +38,7 @@ class Point:
     keep : int, default 0
         So many of the first seeds keep all tables of their runs.
     draws : str, default ""
-        What is drawn anew for each seed: see :func:`trunkline.study.language.draws.written`.
+        What is drawn again for each seed: see :func:`trunkline.study.language.draws.written`.
     failing : tuple of str, default ()
         Links and nodes that fail in it.
     """

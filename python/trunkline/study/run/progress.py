@@ -94,7 +94,7 @@ class Progress:
         """Say how far the study is."""
 
     def say(self, text: str) -> None:
-        """Say what happened."""
+        """Show what happened."""
         print(printable(text), file=self._out, flush=True)
 
     def warn(self, text: str) -> None:
