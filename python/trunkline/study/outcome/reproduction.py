@@ -115,12 +115,17 @@ class Reproduction:
         )
 
     def _published_columns(self) -> dict[tuple[str, str], Values]:
-        """Published values as columns of a single seed; not-a-number where there is none."""
+        """Published values as columns of a single seed; not-a-number where there is none.
+
+        A variant asks for what was not published, so that it has none.
+        """
         columns = {
             (table, column): np.full((len(values), 1), np.nan)
             for (table, column), values in self.measured.columns.items()
         }
         for (name, row, column), one in self.said.items():
+            if self.tables[name].variant is not None:
+                continue
             columns[name, column][list(self.tables[name].rows).index(row), 0] = one.value
         for table in self.tables.values():
             runner.derive(self.study, table, columns)
