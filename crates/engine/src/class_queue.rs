@@ -99,10 +99,10 @@ impl ClassQueue {
 
     /// Bytes of the packet to be sent next.
     #[inline]
-    pub fn head(&mut self) -> Option<u32> {
+    pub fn head(&mut self, now: Time) -> Option<u32> {
         match &mut self.store {
             Store::One { queue, .. } => queue.front().map(|waiting| waiting.bytes),
-            Store::Flows(flows) => flows.head(),
+            Store::Flows(flows) => flows.head(now),
             Store::Dual(queues) => queues.head(),
         }
     }

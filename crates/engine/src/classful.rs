@@ -10,12 +10,12 @@ use trunkline_port::aqm::{Arrival, Backlog};
 use trunkline_port::sched::{Choice, Discipline, Heads, Sched};
 use trunkline_units::Time;
 
-struct HeadSizes<'a>(&'a mut [ClassQueue]);
+struct HeadSizes<'a>(&'a mut [ClassQueue], Time);
 
 impl Heads for HeadSizes<'_> {
     #[inline]
     fn head(&mut self, class: u16) -> Option<u32> {
-        self.0[usize::from(class)].head()
+        self.0[usize::from(class)].head(self.1)
     }
 }
 
@@ -141,7 +141,7 @@ impl Classful {
     /// Takes the next packet for transmission. The transmitter must be at rest.
     pub fn start_next(&mut self, now: Time) -> Next {
         let next = loop {
-            let class = match self.scheduler.choose(&mut HeadSizes(&mut self.classes), now) {
+            let class = match self.scheduler.choose(&mut HeadSizes(&mut self.classes, now), now) {
                 Choice::Idle => break Next::Rest,
                 Choice::Wait(until) => break Next::Wait(until.max(now + 1)),
                 Choice::Class(class) => class,

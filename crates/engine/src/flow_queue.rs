@@ -33,14 +33,14 @@ struct FlowQueue {
     gate: Gate,
     /// What the hash of its last flow was made of.
     key: u64,
-    /// Nodes of its last flow: which sends, which receives.
-    hosts: [u32; 2],
 }
 
 /// Ends of the flows, and backlogged queues of each node that sends and that receives.
 #[derive(Clone, Debug, Default)]
 struct HostLoads {
     ends: Vec<[u32; 2]>,
+    /// Of each queue the nodes of its last flow: which sends, which receives.
+    of: Vec<[u32; 2]>,
     loads: Vec<[u32; 2]>,
 }
 
@@ -68,12 +68,13 @@ impl FlowQueues {
         seed: u64,
         flows: &[Flow],
     ) -> Self {
-        let queue = |gate| FlowQueue { queue: Ring::new(1), bytes: 0, gate, key: 0, hosts: [0; 2] };
+        let queue = |gate| FlowQueue { queue: Ring::new(1), bytes: 0, gate, key: 0 };
         let mut hosts = HostLoads::default();
         if config.hosts != Hosts::Flows {
             hosts.ends = flows.iter().map(|flow| [flow.src, flow.dst]).collect();
             let nodes = hosts.ends.iter().flatten().max().map_or(0, |&node| node as usize + 1);
             hosts.loads = vec![[0; 2]; nodes];
+            hosts.of = vec![[0; 2]; gates.len()];
         }
         Self {
             rounds: FlowRounds::new(gates.len(), config.quantum_bytes, config.new_first),
@@ -113,7 +114,8 @@ impl FlowQueues {
         if its.queue.is_empty() {
             its.key = key;
             if let Some(&[from, to]) = self.hosts.ends.get(packet.flow as usize) {
-                its.hosts = if packet.is_reverse() { [to, from] } else { [from, to] };
+                self.hosts.of[queue as usize] =
+                    if packet.is_reverse() { [to, from] } else { [from, to] };
             }
         }
         queue as u16
@@ -161,7 +163,7 @@ impl FlowQueues {
     pub fn push(&mut self, queue: u16, waiting: Waiting) {
         let its = &mut self.queues[usize::from(queue)];
         if its.queue.is_empty() {
-            self.hosts.join(its.hosts);
+            self.hosts.join(queue);
         }
         its.queue.push(waiting);
         its.bytes += u64::from(waiting.bytes);
@@ -172,24 +174,33 @@ impl FlowQueues {
     }
 
     /// Bytes of the packet whose turn it is.
-    pub fn head(&mut self) -> Option<u32> {
-        let queue = self.choose()?;
+    pub fn head(&mut self, now: Time) -> Option<u32> {
+        let queue = self.choose(now)?;
         self.queues[usize::from(queue)].queue.front().map(|waiting| waiting.bytes)
     }
 
-    /// The queue whose turn it is.
-    fn choose(&mut self) -> Option<u16> {
+    /// The queue whose turn it is. One whose turn finds it empty is idle from then on, not before
+    /// (RFC 8289 section 5.4, `deque`; Linux's `codel_dequeue`, `cobalt_queue_empty`). None is looked
+    /// at while all are empty: `cake_dequeue` asks first, and HTB asks no queue that is empty.
+    fn choose(&mut self, now: Time) -> Option<u16> {
+        if self.held.packets == 0 {
+            return None;
+        }
         let Self { queues, rounds, hosts, config, .. } = self;
-        let its = |queue: u16| &queues[usize::from(queue)];
-        rounds.choose(
-            |queue| its(queue).queue.is_empty(),
-            |queue| hosts.load(config.hosts, its(queue).hosts),
-        )
+        let is_empty = |queue: u16| {
+            let its = &mut queues[usize::from(queue)];
+            let empty = its.queue.is_empty();
+            if empty {
+                its.gate.on_idle(now);
+            }
+            empty
+        };
+        rounds.choose(is_empty, |queue| hosts.load(config.hosts, queue))
     }
 
     /// Takes the packet whose turn it is, which is then to be sent, or dropped.
     pub fn take(&mut self, now: Time) -> Option<(Waiting, Offer)> {
-        let queue = self.choose()?;
+        let queue = self.choose(now)?;
         let waiting = self.remove(queue, false)?;
         let Waiting { bytes, precedence, since, can_mark, .. } = waiting;
         let its = &mut self.queues[usize::from(queue)];
@@ -197,11 +208,10 @@ impl FlowQueues {
         let offer = its.gate.release(&Head { now, since, bytes, precedence, left, can_mark });
         its.gate.on_departure(now, bytes, precedence, its.held());
         let now_empty = its.queue.is_empty();
-        if now_empty {
-            its.gate.on_idle(now);
-        }
         if let Offer::Queued { .. } = offer {
             self.rounds.on_sent(queue, bytes, now_empty);
+        } else if now_empty {
+            its.gate.on_idle(now);
         }
         Some((waiting, offer))
     }
@@ -252,7 +262,7 @@ impl FlowQueues {
         let waiting = if newest { its.queue.pop_back() } else { its.queue.pop() }?;
         its.bytes -= u64::from(waiting.bytes);
         if its.queue.is_empty() {
-            self.hosts.leave(its.hosts);
+            self.hosts.leave(queue);
         }
         self.held.packets -= 1;
         self.held.bytes -= u64::from(waiting.bytes);
@@ -261,28 +271,27 @@ impl FlowQueues {
 }
 
 impl HostLoads {
-    /// A queue of a flow between `hosts` is backlogged.
-    fn join(&mut self, hosts: [u32; 2]) {
-        self.add(hosts, 1);
+    /// A queue is backlogged.
+    fn join(&mut self, queue: u16) {
+        self.add(queue, 1);
     }
 
     /// It is empty.
-    fn leave(&mut self, hosts: [u32; 2]) {
-        self.add(hosts, u32::MAX);
+    fn leave(&mut self, queue: u16) {
+        self.add(queue, u32::MAX);
     }
 
-    fn add(&mut self, hosts: [u32; 2], count: u32) {
-        if self.loads.is_empty() {
-            return;
-        }
-        for (end, host) in hosts.into_iter().enumerate() {
+    fn add(&mut self, queue: u16, count: u32) {
+        let Some(hosts) = self.of.get(usize::from(queue)) else { return };
+        for (end, &host) in hosts.iter().enumerate() {
             let load = &mut self.loads[host as usize][end];
             *load = load.wrapping_add(count);
         }
     }
 
     /// Among how many a flow's quantum is divided.
-    fn load(&self, by: Hosts, [from, to]: [u32; 2]) -> i64 {
+    fn load(&self, by: Hosts, queue: u16) -> i64 {
+        let Some(&[from, to]) = self.of.get(usize::from(queue)) else { return 1 };
         let of = |host: u32, end: usize| i64::from(self.loads[host as usize][end]);
         match by {
             Hosts::Flows => 1,

@@ -69,9 +69,10 @@ run: {{duration: 8 s, warm_up: 2 s}}
 
 def test_rfc8290_s4_1_a_sparse_flow_waits_for_the_packet_in_service_only() -> None:
     # The others are always backlogged, so old: one whose queue runs empty, as TCP's under CoDel
-    # do, comes back as new, and the sparse flow may wait for its packet too.
+    # do, comes back as new, and the sparse flow may wait for its packet too. Hence the long target.
     delays = {}
-    for port in ("{queue: {limit: 500 packets}}", "{scheduler: fq-codel}"):
+    slow = "{queue: {flows: fq-codel, aqm: {kind: codel, target: 500 ms, interval: 5 s}}}"
+    for port in ("{queue: {limit: 500 packets}}", slow):
         result = run(HOME.format(port=port))
         (sparse,) = (row for row in result.flows.rows() if row["flow"] == "sparse")
         delays[port] = sparse["delay_max_s"]

@@ -4,7 +4,7 @@
 //! 6.1 `net/sched/sch_cake.c`, restated. While the head has waited `target` or less, or only the time
 //! of four largest packets, the count of CoDel falls by the law by which it rose. When the queue
 //! overflows a probability grows by 1/256, when it is found empty it falls by 1/4096, each at most
-//! once a `target`; by it heads are dropped, never marked.
+//! once a `target`; by it heads are dropped, never marked. The last packet of a queue is never dropped.
 //! Differs: the control law is a real square root (Linux: 16 bits, a Newton step). Absent: the
 //! allowance for two packets of each flow of the tin.
 
@@ -113,10 +113,15 @@ impl Policy for Cobalt {
     fn on_head(&mut self, head: &Head, random: &mut Stream) -> Verdict {
         let signals = self.signals(head.now, head.now - head.since);
         let refuses = self.probability > 0.0 && random.uniform() < self.probability;
+        let drops = refuses || (signals && !head.can_mark);
         if self.count == 0 {
             self.drop_next = head.now + self.config.interval_ns;
-        } else if head.now > self.drop_next && !signals && !refuses {
+        } else if head.now > self.drop_next && !drops {
             self.drop_next = head.now;
+        }
+        // `cake_dequeue`: a queue's last packet may be marked, it is not dropped.
+        if drops && head.left.packets == 0 {
+            return if signals && head.can_mark { Verdict::Mark } else { Verdict::Pass };
         }
         match (refuses, signals) {
             (true, _) => Verdict::Refuse(Cause::Early),
@@ -200,6 +205,20 @@ mod tests {
             let mut cobalt = Cobalt::new(&config, 0).unwrap();
             assert!(drops(&mut cobalt, 10, 500, 4).is_empty());
             assert_eq!(drops(&mut cobalt, 500, 650, 5), [600]);
+        }
+
+        /// Linux's `cake_dequeue`: a drop that is due at a queue's last packet is left out, and the
+        /// next comes by the law: 150, then 220.7 ms.
+        #[test]
+        fn the_last_packet_of_a_queue_is_never_dropped() {
+            let mut cobalt = Cobalt::new(&PLAIN, 0).unwrap();
+            drops(&mut cobalt, 50, 150, 20);
+            let (left, random) = (Backlog::default(), &mut Stream::new(1, "test", "aqm"));
+            let now = 150 * MS;
+            let (since, bytes, precedence) = (130 * MS, 1000, 0);
+            let last = Head { now, since, bytes, precedence, left, can_mark: false };
+            assert_eq!(cobalt.on_head(&last, random), Verdict::Pass);
+            assert_eq!(drops(&mut cobalt, 151, 250, 20), [221]);
         }
 
         /// BLUE: 1/256 for an overflow, once a target; 1/4096 less for an empty queue.

@@ -218,8 +218,11 @@ impl Policy for Codel {
         if self.after == After::Entry {
             self.enter(units(at, self.config.arithmetic));
         }
-        self.after = After::Sent;
-        self.first_above = None;
+        // Linux forgets since when it is late only where a drop left nothing.
+        let dropped = std::mem::replace(&mut self.after, After::Sent) != After::Sent;
+        if dropped || self.config.arithmetic == Arithmetic::Exact {
+            self.first_above = None;
+        }
         self.dropping = false;
     }
 }

@@ -44,11 +44,11 @@ impl FlowRounds {
         }
     }
 
-    /// The flow whose turn it is; the caller tells which are empty, and among how many a flow's
-    /// quantum is divided [> 0].
+    /// The flow whose turn it is; the caller tells which are empty when their turn comes, and among
+    /// how many a flow's quantum is divided [> 0].
     pub fn choose(
         &mut self,
-        is_empty: impl Fn(u16) -> bool,
+        mut is_empty: impl FnMut(u16) -> bool,
         divided_by: impl Fn(u16) -> i64,
     ) -> Option<u16> {
         loop {

@@ -10,6 +10,7 @@ from typing import Any
 
 from trunkline.linux.plan.addresses import node_name
 from trunkline.linux.plan.compile import Compiled
+from trunkline.linux.plan.leaf import Leaf
 from trunkline.linux.plan.recovery import CHAINS
 
 Snapshot = Mapping[str, Any]
@@ -26,7 +27,7 @@ class Queue:
     packets, bytes : int
         What it let go; bytes as the port counts them.
     full, early : int
-        Packets dropped for lack of room, and by the policy (RED, GRED).
+        Packets dropped for lack of room, and by the policy.
     """
 
     link: int
@@ -72,20 +73,40 @@ def queues(compiled: Compiled, first: Snapshot | None, last: Snapshot) -> list[Q
     for link, leaves in enumerate(compiled.leaves):
         side = compiled.wiring.near[link]
         for class_, leaf in leaves.items():
-            now = _counts(last, side.node, side.device, leaf.handle)
-            then = _counts(first, side.node, side.device, leaf.handle) if first else (0, 0, 0, 0)
+            now = _counts(last, side.node, side.device, leaf)
+            then = _counts(first, side.node, side.device, leaf) if first else (0, 0, 0, 0)
             packets, size, dropped, early = (a - b for a, b in zip(now, then, strict=True))
             made.append(Queue(link, class_, side.node, packets, size, dropped - early, early))
     return made
 
 
-def _counts(snapshot: Snapshot, node: int, device: str, handle: str) -> tuple[int, int, int, int]:
-    """Packets, bytes, drops and early drops of a qdisc."""
+def _counts(snapshot: Snapshot, node: int, device: str, leaf: Leaf) -> tuple[int, int, int, int]:
+    """Packets, bytes, drops and early drops of a qdisc, or of one of its tins."""
     for each in snapshot["nodes"][node_name(node)]["qdiscs"]:
-        if each.get("dev") == device and each.get("handle") == handle:
+        if each.get("dev") == device and each.get("handle") == leaf.handle:
+            if leaf.tin is not None:
+                return _tin(each, leaf.tin)
             return each["packets"], each["bytes"], each["drops"], _early(each)
-    msg = f"the guest has no qdisc {handle} at {device}"
+    msg = f"the guest has no qdisc {leaf.handle} at {device}"
     raise ValueError(msg)
+
+
+def _tin(cake: Mapping[str, Any], number: int) -> tuple[int, int, int, int]:
+    """Packets, bytes, drops and early drops of a tin, which counts what comes and what it drops.
+
+    How many packets wait, and the bytes of those dropped, are by the mean size of a packet.
+    """
+    tin = cake["tins"][number]
+    came, drops = int(tin["sent_packets"]), int(tin["drops"])
+    size = int(tin["sent_bytes"]) / came if came else 0.0
+    packets = came - drops - (round(int(tin["backlog_bytes"]) / size) if came else 0)
+    early = drops if _has_room(cake) else 0
+    return packets, round(packets * size), drops, early
+
+
+def _has_room(cake: Mapping[str, Any]) -> bool:
+    """Whether a cake was never full: which of its drops a limit caused it does not say."""
+    return int(cake["memory_used"]) <= int(cake["memory_limit"])
 
 
 def _early(qdisc: Mapping[str, Any]) -> int:
@@ -97,6 +118,8 @@ def _early(qdisc: Mapping[str, Any]) -> int:
     if qdisc["kind"] in ("pie", "fq_pie"):
         full = ("overlimit", "overmemory")
         return int(qdisc["drops"]) - sum(int(qdisc.get(each, 0)) for each in full)
+    if qdisc["kind"] == "cake":
+        return int(qdisc["drops"]) if _has_room(qdisc) else 0
     if qdisc["kind"] == "gred":
         return sum(
             int(vq.get("early", 0)) + int(vq.get("forced_drop", vq.get("forced-drop", 0)))

@@ -28,6 +28,8 @@ _DIFFSERV4: Final = (
     (1, 8),
 )
 """DSCPs of the tins of cake's diffserv4: voice, video, bulk; best effort has the rest."""
+_KERNEL_TINS: Final = (3, 2, 0, 1)
+"""What the kernel calls the tins of diffserv4 in their order of priority."""
 
 
 def cake(script: Script, side: Side, config: Port, scheduler: Cake) -> dict[int, Leaf]:
@@ -50,12 +52,6 @@ def cake(script: Script, side: Side, config: Port, scheduler: Cake) -> dict[int,
         return {}
     if flows["queues"] != _QUEUES:
         refuse(f"Linux's cake has {_QUEUES} queues; nearest: that many", "classes")
-    if flows["labelled"] != "five-tuple":
-        refuse(
-            "inside one kernel the hash of the sender's socket stays with a labelled packet, so it "
-            "is told apart as no router would; nearest: labelled: 5-tuple",
-            "classes",
-        )
     if its["limit_bytes"] is None or its["limit_packets"] is not None:
         refuse("Linux's cake has a limit of bytes; nearest: limit: 4 MB", "classes")
     rtt = _rtt(queues)
@@ -65,10 +61,15 @@ def cake(script: Script, side: Side, config: Port, scheduler: Cake) -> dict[int,
         side.node,
         "tc",
         f"qdisc add dev {side.device} parent 1:1 handle 10: cake bandwidth {bandwidth}bit {tins} "
-        f"{_ISOLATION[flows['hosts']]} nonat nowash raw rtt {(rtt or 0) // 1000}us "
+        f"{_ISOLATION[flows['hosts']]} nowash raw rtt {(rtt or 0) // 1000}us "
         f"memlimit {its['limit_bytes']}",
     )
-    return {index: Leaf("10:", "cake", "") for index in range(len(shares))}
+    if len(shares) == 1:
+        return {0: Leaf("10:", "cake", "")}
+    order = sorted(range(len(shares)), key=lambda at: shares[at]["priority"])
+    return {
+        index: Leaf("10:", "cake", "", tin) for index, tin in zip(order, _KERNEL_TINS, strict=False)
+    }
 
 
 def _rtt(queues: list[Queue]) -> int | None:

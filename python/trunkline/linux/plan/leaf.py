@@ -30,11 +30,14 @@ class Leaf:
         Kind of that qdisc.
     priority : str
         What ``skbedit priority`` sends a packet there; empty: it goes there by itself.
+    tin : int, optional
+        Which of the tins of a cake it is, as the kernel numbers them; None: the whole qdisc.
     """
 
     handle: str
     kind: str
     priority: str
+    tin: int | None = None
 
 
 def leaf(

@@ -67,6 +67,8 @@ def _kind(aqm: str, flows: Mapping[str, Any] | None) -> str:
         return aqm
     if aqm in ("codel", "pie"):
         return f"fq_{aqm}"
+    if "hosts" in flows:
+        return "cake"
     return "fq" if flows["new_first"] else "sfq"
 
 
@@ -154,6 +156,8 @@ def refuse_labelled(script: Script, data: Network, index: int, stacks: int) -> N
             )
         elif not kept and behind:
             why = f"Linux's {kind} sees no flow behind a label; nearest: labelled: label"
+        elif behind and flows.get("hosts", "flows") != "flows":
+            why = "Linux's cake sees no host behind a label; nearest: hosts: flows"
         elif not kept and stacks > 1:
             why = (
                 f"Linux's {kind} takes all labelled packets for one flow, and {link['name']} has "
