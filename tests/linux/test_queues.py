@@ -94,6 +94,16 @@ def test_what_a_kernel_would_tell_apart_otherwise_is_refused() -> None:
             plan(written(kind), ground=Ground(keeps_hash=keeps_hash))
 
 
+@pytest.mark.parametrize("kind", ["codel", "fq-codel", "hfsc", "tbf", "cake"])
+def test_a_kernel_without_the_module_is_refused_by_its_name(kind: str) -> None:
+    module = f"sch_{kind.replace('-', '_')}"
+    network = compile(load(kernel_queues.text(kind))).to_json()
+    with pytest.raises(UnsupportedError) as raised:
+        plan(network, ground=Ground(lacks=frozenset({module})))
+    assert f"kernel has no module {module}; nearest: --runner uml" in str(raised.value)
+    plan(network, ground=Ground(lacks=frozenset({"sch_sfq"})))
+
+
 def test_what_cake_cannot_see_behind_a_label_is_refused() -> None:
     text = kernel_queues.text("cake", label=True).replace(
         PORTS["cake"],

@@ -45,6 +45,10 @@ def command(as_json: bool) -> int:
             lacks = [f"{p['name']}: {p['detail']}" for p in state["parts"] if not p["found"]]
             name = f"linux/{state['runner']}"
             click.echo(f"{mark} {name:<12} {'; '.join(lacks) or _WHAT[state['runner']]}")
+        for its in about["disciplines"]:
+            mark = "ok     " if its["runners"] else "absent "
+            runners = ", ".join(its["runners"]) or "no runner that is ready"
+            click.echo(f"{mark} {its['name']:<12} {its['module']}: {runners}")
     return Status.DONE if about["able"] else Status.UNABLE
 
 
@@ -55,7 +59,8 @@ def examine() -> dict[str, Any]:
     -------
     dict
         ``able`` (everything needed is there), ``parts``: name, found, needed, detail, and
-        ``linux``: for each runner of the Linux engine what it needs.
+        ``linux``: for each runner of the Linux engine what it needs, and ``disciplines``: for each
+        queue or scheduler of the kernel its module and the runners in virtual time that have it.
     """
     import os
     import platform
@@ -84,7 +89,8 @@ def examine() -> dict[str, Any]:
     ns2 = shutil.which("ns")
     add("ns-2", ns2 is not None, False, ns2 or "for the benchmark only: apt-get install ns2")
     able = all(p["found"] for p in parts if p["needed"])
-    return {"able": able, "parts": parts, "linux": _linux()}
+    linux = _linux()
+    return {"able": able, "parts": parts, "linux": linux, "disciplines": _disciplines(linux)}
 
 
 def _linux() -> list[dict[str, Any]]:
@@ -95,3 +101,17 @@ def _linux() -> list[dict[str, Any]]:
         # The engine's module is missing, which is said above.
         return []
     return [examine(name).as_dict() for name in RUNNERS]
+
+
+def _disciplines(linux: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Which runners that are ready have the kernel's module of each queue and scheduler."""
+    ready = [each["runner"] for each in linux if each["ready"] and each["runner"] != "native"]
+    if not ready:
+        return []
+    from trunkline.linux.guest.readiness import lacks
+    from trunkline.linux.plan.modules import DISCIPLINES
+
+    return [
+        {"name": name, "module": its, "runners": [each for each in ready if its not in lacks(each)]}
+        for name, its in DISCIPLINES.items()
+    ]

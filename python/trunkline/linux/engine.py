@@ -95,10 +95,11 @@ def ground_of(runner: str | None) -> Ground:
     runner : str or None
         As in :func:`run`; one that is not ready is taken for the first.
     """
-    from trunkline.linux.guest.readiness import Unready, choose
+    from trunkline.linux.guest.readiness import Unready, choose, lacks
 
     try:
-        return replace(GUEST, keeps_hash=choose(runner) != UNHURRIED)
+        chosen = choose(runner)
+        return replace(GUEST, keeps_hash=chosen != UNHURRIED, lacks=lacks(chosen))
     except Unready:
         return GUEST
 

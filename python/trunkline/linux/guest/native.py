@@ -8,6 +8,7 @@ does: it is never chosen unasked, and its results say that they are not comparab
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -93,6 +94,8 @@ def run(job: Job) -> tuple[bytes, bytes, Cost, dict[str, str]]:
     except GuestFailed as error:
         if not error.why.startswith("node "):
             raise
-        why = f"{error.why}\n{LACKING}"
+        kind = re.search(r" handle \S+: (\w+).*qdisc kind is unknown", error.why, re.DOTALL)
+        module = f"\nthis kernel has no module sch_{kind[1]}" if kind else ""
+        why = f"{error.why}{module}\n{LACKING}"
         raise GuestFailed(why, error.console) from error
     return (job.folder / "archive").read_bytes(), job.console.read_bytes(), cost, {}

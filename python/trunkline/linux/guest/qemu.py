@@ -13,7 +13,7 @@ from trunkline.linux.guest.cache import agent
 from trunkline.linux.guest.image import base_image, module_order, order_image
 from trunkline.linux.guest.needs import Part, find_tool, tools, trial, unpacked
 from trunkline.linux.guest.process import run_guest
-from trunkline.linux.plan.modules import KERNEL_MODULES
+from trunkline.linux.plan.modules import DISCIPLINES, KERNEL_MODULES
 
 if TYPE_CHECKING:
     from trunkline.linux.guest.process import Cost, Job
@@ -43,11 +43,18 @@ def needs() -> list[Part]:
         *tools(SETUP),
     ]
     if kernel:
-        missing = _modules(kernel)[2]
+        missing = [each for each in _modules(kernel)[2] if each not in DISCIPLINES.values()]
         text = f"the kernel lacks {', '.join(missing)}" if missing else "all there"
         parts.append(Part("modules", not missing, text))
         parts.append(trial(trial_mark(), SETUP))
     return parts
+
+
+def lacks() -> frozenset[str]:
+    """Modules of disciplines that the kernel does not have."""
+    kernel = find_kernel()
+    found = _modules(kernel)[2] if kernel else ()
+    return frozenset(found) & frozenset(DISCIPLINES.values())
 
 
 def trial_mark() -> Path:

@@ -83,6 +83,13 @@ def examine(runner: str) -> Readiness:
     return Readiness(runner, (*common, *own))
 
 
+def lacks(runner: str) -> frozenset[str]:
+    """Modules of disciplines that a runner's kernel does not have; `native` says so in a run."""
+    if runner == uml.NAME:
+        return uml.lacks()
+    return qemu.lacks() if runner == qemu.NAME else frozenset()
+
+
 def choose(runner: str | None) -> str:
     """The runner to use.
 

@@ -15,6 +15,7 @@ from trunkline.linux.guest.cache import agent, cache_folder
 from trunkline.linux.guest.image import base_image, order_image
 from trunkline.linux.guest.needs import Part, tools, trial
 from trunkline.linux.guest.process import run_guest
+from trunkline.linux.plan.modules import DISCIPLINES
 
 if TYPE_CHECKING:
     from trunkline.linux.guest.process import Cost, Job
@@ -53,6 +54,15 @@ def needs() -> list[Part]:
     if kernel.exists():
         parts.append(trial(trial_mark(), SETUP))
     return parts
+
+
+def lacks() -> frozenset[str]:
+    """Modules of disciplines that the kernel is not built with."""
+    from trunkline.linux.guest.kernel import configuration
+
+    lines = configuration().decode("ascii").split()
+    config = {module: f"CONFIG_NET_{module.upper()}=y" for module in DISCIPLINES.values()}
+    return frozenset(module for module, line in config.items() if line not in lines)
 
 
 def trial_mark() -> Path:

@@ -43,6 +43,8 @@ class Ground:
     keeps_hash : bool
         Packets keep the flow hash of their sender's socket from namespace to namespace, as in
         every kernel but the one that is built for this.
+    lacks : frozenset of str
+        Modules of `DISCIPLINES` that the kernel does not have.
     """
 
     routers: bool = False
@@ -50,6 +52,7 @@ class Ground:
     devices: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, IPv4Interface] = field(default_factory=dict)
     keeps_hash: bool = False
+    lacks: frozenset[str] = frozenset()
 
 
 GUEST: Final = Ground()

@@ -13,7 +13,7 @@ from trunkline.linux.plan.script import Script
 if TYPE_CHECKING:
     from trunkline.network.types.ports import Port, PriorityShare, ShapedShare
 
-__all__ = ["Leaf", "leaf", "order"]
+__all__ = ["Leaf", "leaf", "need", "order"]
 
 _MOST_BANDS: Final = 16
 
@@ -52,7 +52,18 @@ def leaf(
     its = config["classes"][index]
     handle = f"{0x100 + index:x}:"
     kind = queue(script, side, its["queue"], parent, handle, (config["name"], its["name"]))
+    place = ("ports", config["name"], "classes", its["name"], "queue")
+    need(script, f"queue of {config['name']}.{its['name']}", kind, place)
     return Leaf(handle, kind, priority)
+
+
+def need(script: Script, what: str, kind: str, place: tuple[str, ...]) -> None:
+    """Refuses a kind of qdisc whose module the kernel does not have."""
+    module = f"sch_{kind}"
+    if module in script.ground.lacks:
+        script.refuse(
+            f"{what}: this runner's kernel has no module {module}; nearest: --runner uml", *place
+        )
 
 
 def order(script: Script, config: Port, shares: Sequence[PriorityShare | ShapedShare]) -> list[int]:

@@ -51,3 +51,20 @@ KERNEL_MODULES: Final = (
 """Modules (or built-in parts) of the kernel that plans may ask for; pfifo and bfifo are always
 there. `cls_u32` needs its match on marks (``CONFIG_CLS_U32_MARK``). The configuration of the
 `uml` runner's kernel names the same."""
+
+DISCIPLINES: Final = {
+    "codel": "sch_codel",
+    "fq-codel": "sch_fq_codel",
+    "pie": "sch_pie",
+    "fq-pie": "sch_fq_pie",
+    "red": "sch_red",
+    "gred": "sch_gred",
+    "sfq": "sch_sfq",
+    "fq": "sch_fq",
+    "cake": "sch_cake",
+    "priority": "sch_prio",
+    "drr": "sch_drr",
+    "tbf": "sch_tbf",
+    "hfsc": "sch_hfsc",
+}
+"""Queues and schedulers whose module only the scenarios that have them need."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.plan.addresses import Side
 from trunkline.linux.plan.cake import cake
-from trunkline.linux.plan.leaf import Leaf, leaf, order
+from trunkline.linux.plan.leaf import Leaf, leaf, need, order
 from trunkline.linux.plan.script import Script
 from trunkline.linux.plan.shaping import hfsc, htb, shaped, tbf
 
@@ -80,6 +80,8 @@ def port(
         )
         return {}
     _refuse_unlike(script, link, config)
+    qdisc = "prio" if kind in ("priority", "shaped") else kind
+    need(script, f"port {config['name']}", qdisc, ("ports", config["name"], "scheduler"))
     # A microsecond's worth in a guest; timers of real routers are late by up to a millisecond.
     routers = script.ground.routers
     burst = max(_FRAME, rate // 8_000) if routers else max(1, -(-rate // 8_000_000))
