@@ -39,6 +39,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Several processes would overwrite each other's lines of the pinned results."""
+    if config.getoption("--pin") and config.getoption("numprocesses", None):
+        msg = "--pin rewrites one file: leave out -n"
+        raise pytest.UsageError(msg)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip the long tier, with its reason, unless it was asked for."""
     if config.getoption("--linux"):
