@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     "focused",
     multiple=True,
     metavar="NAME",
-    help="One-way link A->B, path or failure, repeatable: packets of the flows over it, on it or "
-    "met by it alone, all others as background.",
+    help="One-way link A->B, path, trunk or failure, repeatable: packets of the flows over it, on "
+    "it or met by it alone, all others as background.",
 )
 @precision_options
 @click.option(
@@ -159,7 +159,9 @@ def command(
         click.echo(say_warm_up(pilot), err=True)
     network = compile(scenario, seed=first)
     if focused:
-        network = _narrowed(network, focused, engine, first)
+        from trunkline.fluid.focus import of_trunks
+
+        network = _narrowed(network, of_trunks(scenario, focused), engine, first)
     capture.check(network)
     if engine == "sim":
         least = 1 if until_ci else runs

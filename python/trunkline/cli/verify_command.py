@@ -82,8 +82,8 @@ STATUS: dict[Outcome, Status] = {
     "focused",
     multiple=True,
     metavar="NAME",
-    help="With --engine fluid: compare all packets with a focus on this one-way link (A->B), path "
-    "or failure.",
+    help="With --engine fluid: compare all packets with a focus on this one-way link (A->B), "
+    "path, trunk or failure.",
 )
 @click.option(
     "--against",
@@ -217,6 +217,7 @@ def _by_formulas(
     focused: Sequence[str],
 ) -> Iterator[tuple[str, Verdict]]:
     """The verdict of each scenario with the fluid engine as the reference."""
+    from trunkline.fluid.focus import of_trunks
     from trunkline.fluid.judge import verify
     from trunkline.network import compile
 
@@ -227,7 +228,8 @@ def _by_formulas(
             show = part_shown(f"verify: {name}, fluid engine")
             try:
                 seeds = range(each, each + runs)
-                verdict = verify(network, seeds, until=most, on_progress=show, focused=focused)
+                about = of_trunks(scenario, focused)
+                verdict = verify(network, seeds, until=most, on_progress=show, focused=about)
             except ValueError as error:
                 option = "--focus" if focused else "--engine fluid"
                 raise click.UsageError(f"{option}: {error}.") from None

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from trunkline.fluid.engine import solved
 from trunkline.fluid.tables import Fluid
 from trunkline.fluid.ways import Ways
+from trunkline.scenario import Scenario
 
-__all__ = ["BACKGROUND", "Focus", "focus"]
+__all__ = ["BACKGROUND", "Focus", "focus", "of_trunks"]
 
 BACKGROUND: Final = "background"
 """What the names of background flows begin with."""
@@ -87,6 +88,32 @@ def focus(network: Mapping[str, Any], names: Sequence[str], seed: int = 1) -> Fo
     return Focus(_with(network, mine.tolist(), made), links)
 
 
+def of_trunks(scenario: Scenario, names: Sequence[str]) -> tuple[str, ...]:
+    """Names of links, paths and failures, with the paths of a trunk for its name.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What the names are from.
+    names : sequence of str
+        Of links, paths, failures or trunks. One that a path has too is the path.
+
+    Returns
+    -------
+    tuple of str
+    """
+    its = scenario.resolved()
+    paths: list[str] = []
+    for name in names:
+        made = [
+            trunk.path
+            for each, trunk in its.trunks.items()
+            if name in (each, its.origins.get(("trunks", each), ("", each))[-1])
+        ]
+        paths += [name] if name in its.paths or not made else made
+    return tuple(dict.fromkeys(paths))
+
+
 _MEETS: Final = {"link": "crosses", "path": "is on", "failure": "is met by"}
 
 
@@ -98,7 +125,7 @@ def _kind(network: Mapping[str, Any], name: str) -> str:
     }
     kinds = [kind for kind, listed in known.items() if name in listed]
     if not kinds:
-        raise ValueError(f"there is no link (A->B), path or failure {name}")
+        raise ValueError(f"there is no link (A->B), path, trunk or failure {name}")
     if len(kinds) > 1:
         raise ValueError(f"{name} is a {kinds[0]} and a {kinds[1]}")
     return kinds[0]

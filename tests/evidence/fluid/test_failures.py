@@ -7,7 +7,7 @@ import pytest
 import trunkline as tl
 from trunkline.fluid import phases
 from trunkline.fluid.engine import solved
-from trunkline.fluid.focus import focus
+from trunkline.fluid.focus import focus, of_trunks
 from trunkline.fluid.judge import verify
 from trunkline.network import compile
 
@@ -114,8 +114,30 @@ def test_a_focus_on_a_failure_a_path_or_a_link_is_the_full_run(name, kept):
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("S-C", "there is no link (A->B), path or failure S-C"), ("spare", "no flow is on spare")],
+    [
+        ("S-C", "there is no link (A->B), path, trunk or failure S-C"),
+        ("spare", "no flow is on spare"),
+    ],
 )
 def test_a_focus_on_nothing_is_refused(name, said):
     with pytest.raises(ValueError, match=re.escape(said)):
         focus(compile(scenario()).data, [name])
+
+
+def test_a_trunk_stands_for_its_path_and_one_of_demands_for_the_path_of_each():
+    text = """
+trunkline: 1
+nodes: [a, b, c]
+defaults: {link: {rate: 1 Mbit/s, delay: 1 ms}}
+links: {a-b: {}, b-c: {}}
+paths: {upper: {route: [a, b, c]}}
+demands: {one: {from: a, to: b, rate: 10 kbit/s}, two: {from: c, to: a, rate: 10 kbit/s}}
+trunks: {voice: {path: upper, flows: [call]}, mesh: {path: auto, demands: all}}
+flows: {call: {agent: udp, from: a, to: c, rate: 64 kbit/s, size: 200 B}}
+run: {duration: 5 s}
+"""
+    its = tl.loads(text)
+    assert of_trunks(its, ["voice", "mesh", "upper", "a->b"]) == ("upper", "one", "two", "a->b")
+    narrow = focus(compile(its).data, of_trunks(its, ["voice"]))
+    names = [flow["name"] for flow in narrow.network["flows"]]
+    assert [each for each in names if not each.startswith("background")] == ["call"]
