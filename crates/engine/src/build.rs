@@ -1,43 +1,35 @@
 //! From a compiled network to a simulation that has not started.
 
 mod check;
+mod link;
+mod port;
 
 pub(crate) use check::check_indices;
 
-use crate::account::Accounts;
 use crate::ahead::Ahead;
 use crate::calendar::Calendar;
-use crate::class_queue::ClassQueue;
-use crate::classful::Classful;
-use crate::classifier::Classifier;
-use crate::conditioner::Conditioner;
 use crate::control::Control;
 use crate::counters::{Delay, Drops, Totals};
-use crate::dual_queue::DualQueue;
-use crate::flow_queue::FlowQueues;
 use crate::histogram::Pool;
-use crate::link::{FarEnd, Fifo, Link, Port};
 use crate::lookahead::Lookahead;
 use crate::mpls::Tables;
-use crate::network::{Agent, Class, Network, PortConfig};
+use crate::network::{Agent, Network};
 use crate::observer::Observer;
 use crate::partition::Region;
 use crate::path_account::PathAccounts;
 use crate::probe::Sampler;
-use crate::queue::{Gate, Limit};
 use crate::recovery::Recovery;
 use crate::route::{Edge, Fib};
 use crate::simulation::{
-    Agents, Baseline, Failure, FlowPlan, NearEnd, Simulation, Sources, BETWEEN_QUESTIONS, CENSUS,
-    END, WARM_UP,
+    Agents, Baseline, FlowPlan, RunError, Simulation, Sources, BETWEEN_QUESTIONS, CENSUS, END,
+    WARM_UP,
 };
 use crate::transfers::Workloads;
+use link::{build_link, build_near_end};
 use std::collections::BTreeMap;
 use trunkline_agent::{tcp, udp};
 use trunkline_packet::{flag, Arena, Ecn};
-use trunkline_port::aqm::{Aqm, AqmConfig, DropTail, DualPi2, DualPi2Config};
-use trunkline_port::sched::{Sched, SchedulerConfig};
-use trunkline_units::{Serializer, Span, Stream, Time, NEVER};
+use trunkline_units::{Span, Stream, Time, NEVER};
 
 /// Bytes of a typical packet, to guess how often a loaded link has an event.
 const TYPICAL_BYTES: u128 = 600;
@@ -46,8 +38,8 @@ impl<O: Observer> Simulation<O> {
     /// Prepares a run of `network` with `seed`.
     ///
     /// # Errors
-    /// [`Failure::Invalid`] names the first index or parameter that cannot be.
-    pub fn new(network: &Network, seed: u64, observer: O) -> Result<Self, Failure> {
+    /// [`RunError::Invalid`] names the first index or parameter that cannot be.
+    pub fn new(network: &Network, seed: u64, observer: O) -> Result<Self, RunError> {
         let mut simulation = Self::with_events(network, seed, observer)?;
         simulation.find_ahead(network);
         Ok(simulation)
@@ -57,7 +49,7 @@ impl<O: Observer> Simulation<O> {
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub(crate) fn with_events(network: &Network, seed: u64, observer: O) -> Result<Self, Failure> {
+    pub(crate) fn with_events(network: &Network, seed: u64, observer: O) -> Result<Self, RunError> {
         check_indices(network)?;
         let mut links = network
             .links
@@ -314,170 +306,6 @@ fn new_calendar(network: &Network, sources: &Sources) -> Calendar {
     Calendar::new(total, network.links.len().max(64), gap)
 }
 
-fn build_link(network: &Network, link: &crate::network::Link, seed: u64) -> Result<Link, Failure> {
-    let config = &network.ports[link.port as usize];
-    let element = format!("links[{}]", link.name);
-    let port = build_port(config, link.rate_bit_s, seed, &element, &network.flows)?;
-    let end = build_far_end(network, link, seed)?;
-    let serializer = Serializer::new(link.rate_bit_s);
-    let (to, delay, header) = (link.to, link.delay_ns, link.header_bytes);
-    let mut built = Link::new(to, delay, serializer, header, link.mtu_bytes, end, port);
-    built.marks_labelled = config.ecn_in_mpls;
-    Ok(built)
-}
-
-/// Whether each packet's departure is known when it arrives.
-fn is_fifo(config: &PortConfig) -> bool {
-    matches!(config.scheduler, SchedulerConfig::Fifo { .. })
-        && !config.classes[0].queue.aqm.judges_heads()
-        && config.classes[0].queue.flows.is_none()
-}
-
-fn fifo_classifier(network: &Network, link: &crate::network::Link) -> Option<Classifier> {
-    let config = &network.ports[link.port as usize];
-    (is_fifo(config) && !config.classifier.rows.is_empty())
-        .then(|| Classifier::new(&config.classifier))
-}
-
-/// A conditioner with meters of its own at one end of a link.
-fn build_conditioner(
-    network: &Network,
-    index: Option<u32>,
-    seed: u64,
-    element: &str,
-) -> Result<Option<Conditioner>, Failure> {
-    let Some(index) = index else { return Ok(None) };
-    let config = &network.conditioners[index as usize];
-    Conditioner::new(config, Stream::new(seed, element, "meters"))
-        .map(Some)
-        .map_err(|bad| invalid(format!("conditioner {}: {}: {}", config.name, bad.key, bad.why)))
-}
-
-fn build_near_end(
-    network: &Network,
-    link: &crate::network::Link,
-    seed: u64,
-) -> Result<Option<Box<NearEnd>>, Failure> {
-    let element = format!("links[{}].conditioner", link.name);
-    let conditioner = build_conditioner(network, link.conditioner, seed, &element)?;
-    let classifier = fifo_classifier(network, link);
-    let accounts = link.account.then(Accounts::default);
-    let any = conditioner.is_some() || classifier.is_some() || accounts.is_some();
-    Ok(any.then(|| Box::new(NearEnd { classifier, conditioner, accounts })))
-}
-
-/// Number of a node's processor among those of the nodes that take time.
-fn processor_of(network: &Network, node: u32) -> Option<u32> {
-    network.nodes[node as usize].processing?;
-    let before = &network.nodes[..node as usize];
-    Some(before.iter().filter(|its| its.processing.is_some()).count() as u32)
-}
-
-fn build_far_end(
-    network: &Network,
-    link: &crate::network::Link,
-    seed: u64,
-) -> Result<Option<Box<FarEnd>>, Failure> {
-    let element = format!("links[{}]", link.name);
-    let ingress = format!("{element}.ingress");
-    let conditioner = build_conditioner(network, link.ingress, seed, &ingress)?;
-    let processor = processor_of(network, link.to);
-    let lossy = link.loss > 0.0 || !link.scripted.is_empty();
-    let any = conditioner.is_some() || lossy || processor.is_some();
-    let scripted = link.scripted.clone();
-    let random = Stream::new(seed, &element, "loss");
-    Ok(any.then(|| Box::new(FarEnd { loss: link.loss, scripted, random, conditioner, processor })))
-}
-
-fn build_port(
-    config: &PortConfig,
-    rate: u64,
-    seed: u64,
-    element: &str,
-    flows: &[crate::network::Flow],
-) -> Result<Port, Failure> {
-    if is_fifo(config) {
-        return Ok(Port::Fifo(Fifo::new(build_gate(&config.classes[0], rate, seed, element)?)));
-    }
-    let classes = config
-        .classes
-        .iter()
-        .map(|class| build_class(class, rate, seed, element, flows))
-        .collect::<Result<Vec<_>, Failure>>()?;
-    let scheduler = Sched::new(&config.scheduler, rate).map_err(|bad| {
-        invalid(format!("{element}, port {}: {}: {}", config.name, bad.key, bad.why))
-    })?;
-    let classifier = Classifier::new(&config.classifier);
-    Ok(Port::Classful(Box::new(Classful::new(classifier, classes, scheduler))))
-}
-
-fn build_class(
-    class: &Class,
-    rate: u64,
-    seed: u64,
-    element: &str,
-    flows: &[crate::network::Flow],
-) -> Result<ClassQueue, Failure> {
-    if let AqmConfig::Dualpi2(config) = &class.queue.aqm {
-        return build_dual(class, config, rate, seed, element);
-    }
-    let Some(config) = &class.queue.flows else {
-        return Ok(ClassQueue::new(build_gate(class, rate, seed, element)?, None));
-    };
-    let (path, limit) = (format!("{element}.classes[{}]", class.name), limit_of(class));
-    let of_flow = Limit {
-        packets: config.flow_limit_packets.unwrap_or(u32::MAX),
-        bytes: u64::MAX,
-        counts_in_service: false,
-    };
-    let aqm = build_aqm(class, rate, &path)?;
-    let gates = (0..FlowQueues::count(config, flows.len()))
-        .map(|queue| {
-            let random = Stream::new(seed, &format!("{path}.flows[{queue}]"), "aqm");
-            Gate::new(of_flow, aqm.clone(), random)
-        })
-        .collect();
-    let mut random = Stream::new(seed, &path, "flows");
-    let queues = FlowQueues::new(config, &class.queue.aqm, gates, random.bits(), flows);
-    let tail = Aqm::DropTail(DropTail);
-    Ok(ClassQueue::new(Gate::new(limit, tail, random), Some(queues)))
-}
-
-fn build_dual(
-    class: &Class,
-    config: &DualPi2Config,
-    rate: u64,
-    seed: u64,
-    element: &str,
-) -> Result<ClassQueue, Failure> {
-    let path = format!("{element}.classes[{}]", class.name);
-    let aqm = DualPi2::new(config, rate)
-        .map_err(|bad| invalid(format!("{path}.aqm.{}: {}", bad.key, bad.why)))?;
-    let stream = |purpose| Stream::new(seed, &path, purpose);
-    let gate = Gate::new(limit_of(class), Aqm::DropTail(DropTail), stream("limit"));
-    Ok(ClassQueue::dual(gate, DualQueue::new(aqm, stream("aqm"))))
-}
-
-fn limit_of(class: &Class) -> Limit {
-    let queue = &class.queue;
-    Limit {
-        packets: queue.limit_packets.unwrap_or(u32::MAX),
-        bytes: queue.limit_bytes.unwrap_or(u64::MAX),
-        counts_in_service: queue.counts_in_service,
-    }
-}
-
-fn build_aqm(class: &Class, rate: u64, path: &str) -> Result<Aqm, Failure> {
-    Aqm::new(&class.queue.aqm, rate)
-        .map_err(|bad| invalid(format!("{path}.aqm.{}: {}", bad.key, bad.why)))
-}
-
-fn build_gate(class: &Class, rate: u64, seed: u64, element: &str) -> Result<Gate, Failure> {
-    let path = format!("{element}.classes[{}]", class.name);
-    let aqm = build_aqm(class, rate, &path)?;
-    Ok(Gate::new(limit_of(class), aqm, Stream::new(seed, &path, "aqm")))
-}
-
-fn invalid(why: String) -> Failure {
-    Failure::Invalid(why)
+fn invalid(why: String) -> RunError {
+    RunError::Invalid(why)
 }

@@ -47,7 +47,7 @@ mod transfers;
 pub use network::Network;
 pub use partition::{run_cut, run_on};
 pub use recovery::{Moment, MOMENTS};
-pub use simulation::{Failure, Simulation};
+pub use simulation::{RunError, Simulation};
 pub use tables::{Column, Table};
 pub use trace::EVENTS as PACKET_EVENTS;
 pub use trunkline_control::ldp::KINDS as LDP_KINDS;
@@ -58,12 +58,12 @@ pub use trunkline_packet::{Cause, Colour, Ecn};
 /// Runs `network` with `seed` to its end; `interrupted` is asked now and then.
 ///
 /// # Errors
-/// See [`Failure`].
+/// See [`RunError`].
 pub fn run(
     network: &Network,
     seed: u64,
     interrupted: &dyn Fn() -> bool,
-) -> Result<Vec<Table>, Failure> {
+) -> Result<Vec<Table>, RunError> {
     if network.run.trace {
         let mut simulation = Simulation::new(network, seed, observer::Trace::default())?;
         simulation.run(interrupted)?;

@@ -8,7 +8,7 @@ use crate::counters::Totals;
 use crate::link::{Link, Port};
 use crate::observer::Observer;
 use crate::queue::QueueCounters;
-use crate::simulation::{Agents, Failure, Simulation};
+use crate::simulation::{Agents, RunError, Simulation};
 use crate::tables::Table;
 use trunkline_agent::tcp::Counters;
 use trunkline_packet::PacketId;
@@ -92,14 +92,14 @@ impl<O: Observer> Simulation<O> {
     /// Checks the run and returns its tables.
     ///
     /// # Errors
-    /// [`Failure::Conservation`] if packets were lost or made, or if Little's law does not hold.
-    pub fn finish(self) -> Result<(Vec<Table>, O), Failure> {
+    /// [`RunError::Conservation`] if packets were lost or made, or if Little's law does not hold.
+    pub fn finish(self) -> Result<(Vec<Table>, O), RunError> {
         let mut inside = Inside::default();
         inside.add(&self)?;
         self.finish_with(inside)
     }
 
-    pub(crate) fn finish_with(mut self, inside: Inside) -> Result<(Vec<Table>, O), Failure> {
+    pub(crate) fn finish_with(mut self, inside: Inside) -> Result<(Vec<Table>, O), RunError> {
         let now = self.now;
         for link in &mut self.links {
             link.drain(now);
@@ -112,7 +112,7 @@ impl<O: Observer> Simulation<O> {
         self.check_conservation(inside)?;
         self.check_little()?;
         let control = self.control.as_deref();
-        control.map_or(Ok(()), Control::check).map_err(Failure::Conservation)?;
+        control.map_or(Ok(()), Control::check).map_err(RunError::Conservation)?;
         let mut tables = vec![
             self.flow_table(),
             self.delay_table(),
@@ -152,14 +152,14 @@ impl<O: Observer> Simulation<O> {
         packets
     }
 
-    fn check_conservation(&self, inside: Inside) -> Result<(), Failure> {
+    fn check_conservation(&self, inside: Inside) -> Result<(), RunError> {
         let inside = inside.counts;
         for (flow, (totals, (data, acks))) in self.totals.iter().zip(inside).enumerate() {
             let gone = totals.delivered_packets + totals.dropped_packets + data;
             let acks_gone = totals.acks_delivered + totals.acks_dropped + acks;
             let made = totals.sent_packets + totals.copied_packets;
             if made != gone || totals.acks_sent + totals.acks_copied != acks_gone {
-                return Err(Failure::Conservation(format!(
+                return Err(RunError::Conservation(format!(
                     "flow {flow}: {totals:?}, inside {data} + {acks}"
                 )));
             }
@@ -169,7 +169,7 @@ impl<O: Observer> Simulation<O> {
 
     /// Little's law, exactly: the integral of the packets waiting equals the sum of their waits.
     /// The two are counted independently, so a mistake in either shows in every run.
-    fn check_little(&self) -> Result<(), Failure> {
+    fn check_little(&self) -> Result<(), RunError> {
         for (index, link) in self.links.iter().enumerate() {
             let before = &self.at_warm_up.debts[index];
             let now = debts(link, self.now);
@@ -179,7 +179,7 @@ impl<O: Observer> Simulation<O> {
                 let waits = i128::from(counters.wait) + i128::from(counters.discarded_wait);
                 let waits = waits - forgone + now[class] - before[class];
                 if waits != i128::from(area) {
-                    return Err(Failure::Conservation(format!(
+                    return Err(RunError::Conservation(format!(
                         "link {index}, class {class}: waits of {waits} ns, a queue of {area} packet ns"
                     )));
                 }
@@ -197,7 +197,7 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
-    pub fn add<O: Observer>(&mut self, region: &Simulation<O>) -> Result<(), Failure> {
+    pub fn add<O: Observer>(&mut self, region: &Simulation<O>) -> Result<(), RunError> {
         self.counts.resize(region.flows.len(), (0, 0));
         let packets = region.inside();
         for &id in &packets {
@@ -211,7 +211,7 @@ impl Inside {
         }
         self.live += packets.len();
         if packets.len() != region.arena.live() {
-            return Err(Failure::Conservation(format!(
+            return Err(RunError::Conservation(format!(
                 "{} packets stored, {} found on links",
                 region.arena.live(),
                 packets.len()

@@ -31,7 +31,7 @@ use trunkline_units::{Span, Stream, Time};
 
 /// Why a run ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum RunError {
     /// The network cannot be run: a parameter out of range.
     Invalid(String),
     /// More events at one instant than allowed: a loop that takes no time.
@@ -56,7 +56,7 @@ pub enum Failure {
     },
 }
 
-impl Failure {
+impl RunError {
     /// When, if in a run that had begun.
     pub(crate) fn at(&self) -> Time {
         match self {
@@ -66,7 +66,7 @@ impl Failure {
     }
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for RunError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Invalid(why) => write!(out, "invalid network: {why}"),
@@ -86,7 +86,7 @@ impl std::fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for RunError {}
 
 /// The agents of a flow, by index into their arrays.
 #[derive(Clone, Copy, Debug)]
@@ -246,7 +246,7 @@ impl<O: Observer> Simulation<O> {
     ///
     /// # Errors
     /// A storm, an interruption, or a breach of conservation.
-    pub fn run(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), Failure> {
+    pub fn run(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), RunError> {
         let mut at_once = 0;
         while let Some((at, source)) = self.calendar.pop() {
             // Whether the clock moves is hard to predict: a selection, not a branch.
@@ -326,18 +326,18 @@ impl<O: Observer> Simulation<O> {
     }
 
     #[cold]
-    pub(crate) fn interrupted(&mut self) -> Failure {
+    pub(crate) fn interrupted(&mut self) -> RunError {
         let mut queued = 0;
         for link in &mut self.links {
             link.drain(self.now);
             queued += u64::from(link.in_port().packets);
         }
         let (events, packets) = (self.events, self.live());
-        Failure::Interrupted { at: self.now, events, packets, queued }
+        RunError::Interrupted { at: self.now, events, packets, queued }
     }
 
     #[cold]
-    fn storm(&self, source: Source) -> Failure {
+    fn storm(&self, source: Source) -> RunError {
         let Sources { processors, probes, transmitters, arrivals, senders, receivers, .. } =
             self.sources;
         let flows = self.flows.len() as u32;
@@ -356,7 +356,7 @@ impl<O: Observer> Simulation<O> {
         } else {
             0
         };
-        Failure::Storm { at: self.now, node: self.node_names[node as usize].clone() }
+        RunError::Storm { at: self.now, node: self.node_names[node as usize].clone() }
     }
 
     /// Length of the measured part of the run so far.

@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use trunkline_engine::network::{Measure, FORMAT};
-use trunkline_engine::{Cause, Colour, Ecn, Failure, Network, Table};
+use trunkline_engine::{Cause, Colour, Ecn, Network, RunError, Table};
 
 mod capture;
 mod stream;
@@ -22,11 +22,11 @@ fn parse(network: &str) -> PyResult<Network> {
     })
 }
 
-fn raise(failure: &Failure) -> PyErr {
+fn raise(failure: &RunError) -> PyErr {
     match failure {
-        Failure::Interrupted { .. } => PyKeyboardInterrupt::new_err(()),
-        Failure::Invalid(_) => PyValueError::new_err(failure.to_string()),
-        Failure::Storm { .. } | Failure::Conservation(_) => {
+        RunError::Interrupted { .. } => PyKeyboardInterrupt::new_err(()),
+        RunError::Invalid(_) => PyValueError::new_err(failure.to_string()),
+        RunError::Storm { .. } | RunError::Conservation(_) => {
             PyRuntimeError::new_err(failure.to_string())
         }
     }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender, TryS
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_engine::panic::caught;
-use trunkline_engine::{Failure, Network, Table};
+use trunkline_engine::{Network, RunError, Table};
 
 /// The interpreter hears signals and looks at the memory this often.
 const TICK: Duration = Duration::from_millis(10);
@@ -135,10 +135,10 @@ fn run(shared: &Shared, job: &Job) -> Outcome {
     let asked = || shared.stop.load(Ordering::Relaxed) != GO_ON || late();
     trunkline_engine::run_on(&network, job.seed, shared.threads_a_run, &asked).map_err(|failure| {
         let kind = match &failure {
-            Failure::Invalid(_) => "invalid",
-            Failure::Storm { .. } => "storm",
-            Failure::Conservation(_) => "conservation",
-            Failure::Interrupted { .. } => match shared.stop.load(Ordering::Relaxed) {
+            RunError::Invalid(_) => "invalid",
+            RunError::Storm { .. } => "storm",
+            RunError::Conservation(_) => "conservation",
+            RunError::Interrupted { .. } => match shared.stop.load(Ordering::Relaxed) {
                 GO_ON => "time",
                 MEMORY => "memory",
                 _ => "interrupt",

@@ -5,11 +5,11 @@ use crate::flow_queue::FlowQueues;
 use crate::network::{Network, PortConfig};
 use crate::ranges;
 use crate::recovery;
-use crate::simulation::Failure;
+use crate::simulation::RunError;
 use trunkline_packet::MAX_DEPTH;
 
 /// The language compiles valid indices; a network written by hand may not have them.
-pub(crate) fn check_indices(network: &Network) -> Result<(), Failure> {
+pub(crate) fn check_indices(network: &Network) -> Result<(), RunError> {
     if network.format != crate::network::FORMAT {
         let (its, ours) = (network.format, crate::network::FORMAT);
         return Err(invalid(format!("its format is {its}; this version runs format {ours}")));
@@ -99,7 +99,7 @@ pub(crate) fn check_indices(network: &Network) -> Result<(), Failure> {
     recovery::check::check(network).map_err(invalid)
 }
 
-fn check_port(port: &PortConfig, flows: usize) -> Result<(), Failure> {
+fn check_port(port: &PortConfig, flows: usize) -> Result<(), RunError> {
     let fail = |what: &str| Err(invalid(format!("port {}: {what}", port.name)));
     if port.classes.is_empty() {
         return fail("needs a class");

@@ -6,7 +6,7 @@
 use crate::counters::Totals;
 use crate::observer::Blind;
 use crate::results::Inside;
-use crate::simulation::{Agents, Failure, Simulation};
+use crate::simulation::{Agents, RunError, Simulation};
 use crate::tables::Table;
 use std::mem::swap;
 
@@ -14,7 +14,7 @@ use std::mem::swap;
 pub(super) fn gather(
     mut regions: Vec<Simulation<Blind>>,
     of_node: &[u8],
-) -> Result<Vec<Table>, Failure> {
+) -> Result<Vec<Table>, RunError> {
     let mut inside = Inside::default();
     for region in &mut regions {
         let now = region.now;

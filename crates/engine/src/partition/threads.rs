@@ -5,7 +5,7 @@ use super::gather::gather;
 use super::region::Crossing;
 use crate::network::Network;
 use crate::observer::Blind;
-use crate::simulation::{Failure, Simulation, WINDOW};
+use crate::simulation::{RunError, Simulation, WINDOW};
 use crate::tables::Table;
 use std::any::Any;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -24,13 +24,13 @@ pub type Question<'a> = &'a (dyn Fn() -> bool + Sync);
 /// regions is worth, which for most networks is one. The results do not depend on it.
 ///
 /// # Errors
-/// See [`Failure`].
+/// See [`RunError`].
 pub fn run_on(
     network: &Network,
     seed: u64,
     threads: usize,
     interrupted: Question<'_>,
-) -> Result<Vec<Table>, Failure> {
+) -> Result<Vec<Table>, RunError> {
     crate::build::check_indices(network)?;
     if threads > 1 && can_be_cut(network) {
         if let Some(of_node) = choose::cut(network, threads.min(MOST)) {
@@ -44,14 +44,14 @@ pub fn run_on(
 /// region on a thread of its own. The results are those of [`crate::run`].
 ///
 /// # Errors
-/// See [`Failure`]; a network that cannot be cut so is invalid.
+/// See [`RunError`]; a network that cannot be cut so is invalid.
 pub fn run_cut(
     network: &Network,
     seed: u64,
     of_node: &[u8],
     interrupted: Question<'_>,
-) -> Result<Vec<Table>, Failure> {
-    let invalid = |why: &str| Err(Failure::Invalid(why.into()));
+) -> Result<Vec<Table>, RunError> {
+    let invalid = |why: &str| Err(RunError::Invalid(why.into()));
     crate::build::check_indices(network)?;
     if of_node.len() != network.nodes.len() || !can_be_cut(network) {
         return invalid("the regions are not of its nodes, or it cannot be cut");
@@ -90,7 +90,7 @@ fn can_be_cut(network: &Network) -> bool {
 }
 
 /// How a region ended: its state, or why it failed, or the panic it died of.
-type Ended = Result<Result<Simulation<Blind>, Failure>, Box<dyn Any + Send>>;
+type Ended = Result<Result<Simulation<Blind>, RunError>, Box<dyn Any + Send>>;
 
 /// Runs every region; none if the threads could not be had.
 fn run_regions(
@@ -99,7 +99,7 @@ fn run_regions(
     regions: usize,
     cut: Cut<'_>,
     interrupted: Question<'_>,
-) -> Option<Vec<Result<Simulation<Blind>, Failure>>> {
+) -> Option<Vec<Result<Simulation<Blind>, RunError>>> {
     let meeting = Meeting {
         barrier: Barrier::new(regions),
         failed: [AtomicBool::new(false), AtomicBool::new(false)],
@@ -210,8 +210,8 @@ fn run_window(mut simulation: Simulation<Blind>, until: u64, interrupted: Questi
 
 /// The regions, or how the run failed: the earliest failure.
 fn all_or_first_failure(
-    parts: Vec<Result<Simulation<Blind>, Failure>>,
-) -> Result<Vec<Simulation<Blind>>, Failure> {
+    parts: Vec<Result<Simulation<Blind>, RunError>>,
+) -> Result<Vec<Simulation<Blind>>, RunError> {
     let (mut whole, mut failures) = (Vec::new(), Vec::new());
     for part in parts {
         match part {
@@ -222,14 +222,14 @@ fn all_or_first_failure(
     let Some(first) = failures.iter().min_by_key(|failure| failure.at()).cloned() else {
         return Ok(whole);
     };
-    let Failure::Interrupted { at, .. } = first else { return Err(first) };
+    let RunError::Interrupted { at, .. } = first else { return Err(first) };
     // Of an interrupted run all regions tell how far it came.
     let all = failures.into_iter().chain(whole.iter_mut().map(Simulation::interrupted));
     let (mut events, mut packets, mut queued) = (0, 0, 0);
     for failure in all {
-        if let Failure::Interrupted { events: e, packets: p, queued: q, .. } = failure {
+        if let RunError::Interrupted { events: e, packets: p, queued: q, .. } = failure {
             (events, packets, queued) = (events + e, packets + p, queued + q);
         }
     }
-    Err(Failure::Interrupted { at, events, packets, queued })
+    Err(RunError::Interrupted { at, events, packets, queued })
 }

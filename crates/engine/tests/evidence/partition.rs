@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use trunkline_agent::tcp::Variant;
 use trunkline_engine::network::{Agent, Measure};
-use trunkline_engine::{run_cut, run_on, Failure, Table};
+use trunkline_engine::{run_cut, run_on, RunError, Table};
 
 const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
 
@@ -62,7 +62,7 @@ fn a_run_with_a_probe_takes_one_thread() {
     let tables = run_on(&lab.network, 7, 4, NEVER).expect("the run ends");
     assert!(lab.run(7).bits(&[]) == bits(tables).bits(&[]));
     let refused = run_cut(&lab.network, 7, &[0, 0, 0, 0, 1, 1, 1, 1], NEVER);
-    assert!(matches!(refused, Err(Failure::Invalid(_))));
+    assert!(matches!(refused, Err(RunError::Invalid(_))));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn regions_that_touch_without_delay_are_refused() {
     let mut lab = long_row();
     lab.network.links[6].delay_ns = 0;
     let refused = run_cut(&lab.network, 7, &[0, 0, 0, 0, 1, 1, 1, 1], NEVER);
-    assert!(matches!(refused, Err(Failure::Invalid(_))));
+    assert!(matches!(refused, Err(RunError::Invalid(_))));
 }
 
 /// A region asks every 65,536 events; when one is told to stop, all do, and all are counted.
@@ -82,7 +82,7 @@ fn an_interrupted_run_ends_on_every_thread() {
     let Err(failure) = run_cut(&lab.network, 7, &[0, 0, 0, 0, 1, 1, 1, 1], &question) else {
         panic!("it was told to stop")
     };
-    let Failure::Interrupted { at, events, .. } = failure else { panic!("{failure:?}") };
+    let RunError::Interrupted { at, events, .. } = failure else { panic!("{failure:?}") };
     assert!(at < 2 * SECOND && events > 65_536, "{at} {events}");
 }
 

@@ -4,7 +4,7 @@ use crate::support::*;
 use trunkline_agent::tcp::{DelayedAck, TcpConfig, Variant};
 use trunkline_agent::udp::Size;
 use trunkline_engine::network::{Agent, Link};
-use trunkline_engine::Failure;
+use trunkline_engine::RunError;
 
 /// Makes one thing wrong.
 type Spoil<T> = fn(&mut T);
@@ -12,7 +12,7 @@ type Spoil<T> = fn(&mut T);
 #[track_caller]
 fn refused(lab: &Lab, expected: &str) {
     match lab.try_run(1) {
-        Err(Failure::Invalid(why)) => assert_eq!(why, expected),
+        Err(RunError::Invalid(why)) => assert_eq!(why, expected),
         other => panic!("{expected}: {other:?}"),
     }
 }

@@ -1,10 +1,10 @@
 //! Runs that would not end: too many events at one instant.
 
 use crate::support::*;
-use trunkline_engine::Failure;
+use trunkline_engine::RunError;
 
 /// A burst of `count` datagrams at 5 ms; nothing else happens then.
-fn burst(count: usize, events_per_instant: u64) -> Result<Outcome, Failure> {
+fn burst(count: usize, events_per_instant: u64) -> Result<Outcome, RunError> {
     let mut lab = Lab::server(MBIT, fifo(UNLIMITED));
     lab.flow("burst", "a", "b", schedule(&vec![(5 * MS, 100); count]));
     lab.network.run.events_per_instant = events_per_instant;
@@ -16,7 +16,7 @@ fn events_per_instant_is_the_most_that_may_happen_at_one_instant() {
     let run = burst(1000, 1000).expect("1000 events at 5 ms are allowed");
     assert_eq!(run.flow(0, "packets_delivered"), 1000.0);
     match burst(1001, 1000) {
-        Err(Failure::Storm { at, node }) => assert_eq!((at, node.as_str()), (5 * MS, "a")),
+        Err(RunError::Storm { at, node }) => assert_eq!((at, node.as_str()), (5 * MS, "a")),
         other => panic!("{other:?}"),
     }
 }
@@ -28,7 +28,7 @@ fn a_source_that_never_lets_time_pass_is_named() {
     lab.flow("flood", "a", "b", cbr(100_000_000 * GBIT, 1000));
     lab.network.run.events_per_instant = 10_000;
     let failure = lab.try_run(1).expect_err("a storm");
-    assert!(matches!(&failure, Failure::Storm { node, .. } if node == "a"), "{failure:?}");
+    assert!(matches!(&failure, RunError::Storm { node, .. } if node == "a"), "{failure:?}");
     assert!(failure.to_string().contains("at node a"), "{failure}");
 }
 
@@ -40,7 +40,7 @@ fn an_interrupted_run_says_so() {
     let network = &lab.network;
     let stopped = trunkline_engine::run(network, 1, &|| true);
     // 65536 events of packets that need three each (sent, transmitted, arrived), at 1 us a packet.
-    let Some(Failure::Interrupted { at, events, .. }) = stopped.err() else { panic!("stopped") };
+    let Some(RunError::Interrupted { at, events, .. }) = stopped.err() else { panic!("stopped") };
     assert_eq!(events, 1 << 16);
     assert!((21_000_000..33_000_000).contains(&at), "{at}");
 }

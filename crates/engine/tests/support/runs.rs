@@ -2,7 +2,7 @@
 
 use super::{Interval, Lab};
 use trunkline_engine::observer::{Blind, Event, Line, Trace};
-use trunkline_engine::{Column, Failure, Simulation, Table};
+use trunkline_engine::{Column, RunError, Simulation, Table};
 use trunkline_packet::{Cause, Packet};
 
 /// The tables of a run. Getting one means that the run's own checks (conservation, exact Little's
@@ -21,7 +21,7 @@ impl Lab {
     }
 
     /// Runs with a seed; failures are returned.
-    pub fn try_run(&self, seed: u64) -> Result<Outcome, Failure> {
+    pub fn try_run(&self, seed: u64) -> Result<Outcome, RunError> {
         let mut simulation = Simulation::new(&self.network, seed, Blind)?;
         simulation.run(&|| false)?;
         let (tables, _) = simulation.finish()?;

@@ -2,7 +2,7 @@
 
 use super::*;
 use trunkline_engine::network::{Ilm, Nhlfe};
-use trunkline_engine::Failure;
+use trunkline_engine::RunError;
 use trunkline_packet::Cause;
 
 /// RFC 3031 section 3.18: a packet with a label that has no entry is discarded, not guessed at.
@@ -68,7 +68,7 @@ fn an_nhlfe_without_a_link_that_pushes_is_refused() {
         let nhlfe = wrong.nhlfe(entry);
         wrong.network.ilm[0] = Ilm { node: 1, label: 100, nhlfe };
         match wrong.try_run(1) {
-            Err(Failure::Invalid(why)) => assert!(why.contains("without a link"), "{why}"),
+            Err(RunError::Invalid(why)) => assert!(why.contains("without a link"), "{why}"),
             other => panic!("{other:?}"),
         }
     }
@@ -83,7 +83,7 @@ fn labels_and_pushes_out_of_range_are_refused() {
         let mut wrong = Lab { network: lab.network.clone() };
         wrong.network.nhlfe[0].push = push;
         match wrong.try_run(1) {
-            Err(Failure::Invalid(why)) => assert!(why.contains(needle), "{why}"),
+            Err(RunError::Invalid(why)) => assert!(why.contains(needle), "{why}"),
             other => panic!("{other:?}"),
         }
     }

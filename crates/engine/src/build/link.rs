@@ -1,0 +1,83 @@
+//! Links: the port, and what stands at both ends.
+
+use super::invalid;
+use super::port::{build_port, is_fifo};
+use crate::account::Accounts;
+use crate::classifier::Classifier;
+use crate::conditioner::Conditioner;
+use crate::link::{FarEnd, Link};
+use crate::network::Network;
+use crate::simulation::{NearEnd, RunError};
+use trunkline_units::{Serializer, Stream};
+
+pub(super) fn build_link(
+    network: &Network,
+    link: &crate::network::Link,
+    seed: u64,
+) -> Result<Link, RunError> {
+    let config = &network.ports[link.port as usize];
+    let element = format!("links[{}]", link.name);
+    let port = build_port(config, link.rate_bit_s, seed, &element, &network.flows)?;
+    let end = build_far_end(network, link, seed)?;
+    let serializer = Serializer::new(link.rate_bit_s);
+    let (to, delay, header) = (link.to, link.delay_ns, link.header_bytes);
+    let mut built = Link::new(to, delay, serializer, header, link.mtu_bytes, end, port);
+    built.marks_labelled = config.ecn_in_mpls;
+    Ok(built)
+}
+
+fn fifo_classifier(network: &Network, link: &crate::network::Link) -> Option<Classifier> {
+    let config = &network.ports[link.port as usize];
+    (is_fifo(config) && !config.classifier.rows.is_empty())
+        .then(|| Classifier::new(&config.classifier))
+}
+
+/// A conditioner with meters of its own at one end of a link.
+fn build_conditioner(
+    network: &Network,
+    index: Option<u32>,
+    seed: u64,
+    element: &str,
+) -> Result<Option<Conditioner>, RunError> {
+    let Some(index) = index else { return Ok(None) };
+    let config = &network.conditioners[index as usize];
+    Conditioner::new(config, Stream::new(seed, element, "meters"))
+        .map(Some)
+        .map_err(|bad| invalid(format!("conditioner {}: {}: {}", config.name, bad.key, bad.why)))
+}
+
+pub(super) fn build_near_end(
+    network: &Network,
+    link: &crate::network::Link,
+    seed: u64,
+) -> Result<Option<Box<NearEnd>>, RunError> {
+    let element = format!("links[{}].conditioner", link.name);
+    let conditioner = build_conditioner(network, link.conditioner, seed, &element)?;
+    let classifier = fifo_classifier(network, link);
+    let accounts = link.account.then(Accounts::default);
+    let any = conditioner.is_some() || classifier.is_some() || accounts.is_some();
+    Ok(any.then(|| Box::new(NearEnd { classifier, conditioner, accounts })))
+}
+
+/// Number of a node's processor among those of the nodes that take time.
+fn processor_of(network: &Network, node: u32) -> Option<u32> {
+    network.nodes[node as usize].processing?;
+    let before = &network.nodes[..node as usize];
+    Some(before.iter().filter(|its| its.processing.is_some()).count() as u32)
+}
+
+fn build_far_end(
+    network: &Network,
+    link: &crate::network::Link,
+    seed: u64,
+) -> Result<Option<Box<FarEnd>>, RunError> {
+    let element = format!("links[{}]", link.name);
+    let ingress = format!("{element}.ingress");
+    let conditioner = build_conditioner(network, link.ingress, seed, &ingress)?;
+    let processor = processor_of(network, link.to);
+    let lossy = link.loss > 0.0 || !link.scripted.is_empty();
+    let any = conditioner.is_some() || lossy || processor.is_some();
+    let scripted = link.scripted.clone();
+    let random = Stream::new(seed, &element, "loss");
+    Ok(any.then(|| Box::new(FarEnd { loss: link.loss, scripted, random, conditioner, processor })))
+}
