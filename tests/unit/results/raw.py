@@ -27,11 +27,19 @@ def network() -> dict[str, Any]:
             {"classes": [{"name": "all"}]},
         ],
         "flows": [
-            {"name": "call", "src": 0, "dst": 1, "dscp": 46, "agent": {"protocol": "udp"}},
-            {"name": "web", "src": 1, "dst": 0, "dscp": 0, "agent": {"protocol": "tcp"}},
-            {"name": "idle", "src": 1, "dst": 0, "dscp": 0, "agent": {"protocol": "tcp"}},
+            {
+                "name": "call",
+                "src": 0,
+                "dst": 1,
+                "dscp": 46,
+                "fec": 0,
+                "agent": {"protocol": "udp"},
+            },
+            {"name": "web", "src": 1, "dst": 0, "dscp": 0, "fec": 0, "agent": {"protocol": "tcp"}},
+            {"name": "idle", "src": 1, "dst": 0, "dscp": 0, "fec": 0, "agent": {"protocol": "tcp"}},
         ],
         "paths": [{"name": "high", "links": [0]}],
+        "ftn": [],
         "probes": [
             {"measure": "cwnd", "target": 1, "class": None},
             {"measure": "queue-packets", "target": 0, "class": 1},

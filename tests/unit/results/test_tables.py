@@ -204,8 +204,8 @@ def test_unknown_column_names_those_there_are(results: Results) -> None:
 
 
 def test_jain_index_of_a_class_is_that_of_1984() -> None:
-    from trunkline.results.decode.flows import _jain
+    from trunkline.results.decode.fairness import jain
 
     # Jain, Chiu and Hawe: k of n users with equal shares have k / n; 1, 2 and 3: 36 / (3 * 14).
-    index = _jain([[5, 5, 5], [4, 4, 0, 0], [1, 2, 3], [0, 0]]).to_list()
+    index = jain([[5, 5, 5], [4, 4, 0, 0], [1, 2, 3], [0, 0]]).to_list()
     assert index == [1, 0.5, pytest.approx(36 / 42), None]

@@ -10,7 +10,7 @@ from trunkline.results.decode.columns import Rows, floats, ints, mask
 from trunkline.results.table import Column
 
 if TYPE_CHECKING:
-    from trunkline.network.types import Flow, Network
+    from trunkline.network.types import Flow, Ftn, Network
 
 _RECEIVED = ("goodput", "throughput")
 
@@ -69,21 +69,22 @@ def _groups(dscps: Sequence[Any], network: Network) -> Iterator[tuple[str, str, 
     for index, name in enumerate(dscps):
         classes.setdefault(str(name), []).append(index)
     yield from (("class", name, group) for name, group in classes.items())
+    entries: dict[int, list[Ftn]] = {}
+    for entry in network["ftn"]:
+        entries.setdefault(entry["fec"], []).append(entry)
     paths: dict[str, list[int]] = {}
     for index, flow in enumerate(network["flows"]):
-        path = _path(flow, network)
+        # A forwarding equivalence class of 0 rides no path.
+        path = _path(flow, entries.get(flow["fec"], ()) if flow["fec"] else (), network)
         if path is not None:
             paths.setdefault(path, []).append(index)
     yield from (("path", name, group) for name, group in paths.items())
 
 
-def _path(flow: Flow, network: Network) -> str | None:
-    """Path that the packets of a flow enter first, by its forwarding equivalence class."""
-    if not flow["fec"]:
-        return None
-    for entry in network["ftn"]:
-        dscps = entry.get("dscps") or [flow["dscp"]]
-        if entry["fec"] == flow["fec"] and flow["dscp"] in dscps:
+def _path(flow: Flow, entries: Sequence[Ftn], network: Network) -> str | None:
+    """Path that the packets of a flow enter first, by the entries of its equivalence class."""
+    for entry in entries:
+        if flow["dscp"] in (entry.get("dscps") or [flow["dscp"]]):
             return network["paths"][network["nhlfe"][entry["nhlfe"]]["path"]]["name"]
     return None
 
