@@ -44,9 +44,8 @@ links: {S-D: {rate: 5 Mbit/s, delay: 10 ms}}
 flows: {web: {agent: tcp, from: S, to: D, transfers: {every: 100 ms, size: 5 kB}}}
 run: {duration: 4 s}
 """
-OF_ANY = [
-    kind for kind in KINDS if kind not in ("published", "completions", "convergence", "red-curves")
-]
+OF_SOME = ("published", "completions", "convergence", "red-curves", "scores")
+OF_ANY = [kind for kind in KINDS if kind not in OF_SOME]
 """Kinds of plots that any run has something for."""
 CELLS = [
     {
