@@ -137,6 +137,41 @@ def test_reproduce_runs_in_the_kernel_what_it_can_and_names_the_rest(monkeypatch
     assert table.split("DE ")[1].split()[3:5] == ["0.444", "1"]
 
 
+def test_reproduce_in_the_kernel_goes_on_where_it_was_cut(monkeypatch, tmp_path):
+    asked = []
+
+    def compared(runs, **_how):
+        asked.append(len(runs))
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        row = fixed("DE", "mean delay", "s", 1, 2, 1, 0.5)
+        return Verdict((row,), ("a note",), (1, 2), False, "Linux", ("jitter",))
+
+    monkeypatch.setattr(verify, "verify_runs", compared)
+    monkeypatch.setattr(readiness, "choose", lambda _: "uml")
+    folder = str(tmp_path / "kept")
+    words = ["avallone2003", "--engine", "linux", "--runs", "2", "--out", folder]
+
+    def run(*more):
+        return CliRunner().invoke(reproduce_command, [*words, *more], standalone_mode=False)
+
+    cut = run()
+    assert cut.return_value == 130
+    assert f"2 of 4 tables kept; resume with --resume --out {folder}" in cut.output
+    # Without a word of how, an earlier folder is refused.
+    assert "--resume or --overwrite" in str(run().exception)
+    assert len(asked) == 3
+    done = json.loads(run("--resume", "--json").stdout)
+    assert len(asked) == 5
+    assert [len(each["rows"]) for each in done["verdicts"]] == [1] * 4
+    first, last = done["verdicts"][0], done["verdicts"][-1]
+    assert {**first, "table": ""} | {"rows": []} == {**last, "table": ""} | {"rows": []}
+    # Other seeds are other runs.
+    words[words.index("2")] = "3"
+    assert run("--resume").return_value == 0
+    assert len(asked) == 9
+
+
 def test_a_study_of_which_the_kernel_can_run_nothing_is_refused(trunkline):
     done = trunkline("reproduce", "seddigh1999", "--engine", "linux", "--runs", "2")
     assert done.returncode == 2

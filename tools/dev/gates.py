@@ -87,6 +87,7 @@ def gates() -> list[tuple[str, list[str], dict[str, str]]]:
         ("forbidden words", [python, "tools/words.py"], {}),
         ("requirements", [python, "tools/requirements.py"], {}),
         ("schema", [python, "tools/schema.py"], {}),
+        ("study pages", [python, "tools/study_pages.py"], {}),
         ("contract", [python, "-m", "pytest", "-q", "tests/unit/network/test_contract.py"], {}),
         ("docs", [python, "tools/docs.py"], {}),
     ]

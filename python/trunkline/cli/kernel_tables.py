@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -10,6 +13,7 @@ from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
     from trunkline.linux.judge.compare import Row
+    from trunkline.linux.judge.verify import Verdict
     from trunkline.study.language.model import Study
     from trunkline.study.outcome.reproduction import Subject
     from trunkline.study.run.plan import Plan
@@ -29,7 +33,9 @@ MEASURES: Final = {
 """What a study calls the mean of what is compared."""
 
 
-def run_in_both(subject: Subject, runner: str | None, *, as_json: bool, judge: bool) -> int:
+def run_in_both(
+    subject: Subject, runner: str | None, kept: Kept, *, as_json: bool, judge: bool
+) -> int:
     """Run what the kernel can of a study in both engines; print what both say and the document.
 
     Parameters
@@ -38,6 +44,8 @@ def run_in_both(subject: Subject, runner: str | None, *, as_json: bool, judge: b
         The study.
     runner : str or None
         What runs the kernel; the first that is ready if None.
+    kept : Kept
+        Verdicts of tables that have ended.
     as_json : bool
         Print one JSON object instead of tables.
     judge : bool
@@ -66,26 +74,98 @@ def run_in_both(subject: Subject, runner: str | None, *, as_json: bool, judge: b
         changed = ", ".join(f"{name}: {value}" for name, value in subject.study.kernel.items())
         click.echo(f"reproduce: both engines with {changed}, as the kernel lacks others", err=True)
     runner = choose(runner)
-    verdicts, listed = [], []
+    outcomes = []
+    listed: list[dict[str, Any]] = []
     for name, runs in tables.items():
-        show = part_shown(f"reproduce: {name}, kernel of {runner}")
-        try:
-            verdict = verify_runs(runs, runner=runner, on_progress=show)
-        finally:
-            show(1)
+        verdict = kept.get(name, runs, runner)
+        if verdict is None:
+            show = part_shown(f"reproduce: {name}, kernel of {runner}")
+            try:
+                verdict = verify_runs(runs, runner=runner, on_progress=show)
+            except KeyboardInterrupt:
+                click.echo(
+                    f"interrupted: {len(listed)} of {len(tables)} tables {kept.said}", err=True
+                )
+                return Status.INTERRUPTED
+            finally:
+                show(1)
+            kept.add(name, runs, runner, verdict)
         published = [_published(subject.study, name, row) for row in verdict.rows]
         about = verdict.to_json()
         for row, value in zip(about["rows"], published, strict=True):
             row["published"] = value
-        verdicts.append(verdict)
+        outcomes.append(verdict.outcome)
         listed.append({"table": name, **about})
         if not as_json:
             echo_tables(partial(render, name, verdict, published))
-    outcome = overall(verdict.outcome for verdict in verdicts)
+    outcome = overall(outcomes)
     if as_json:
         about = {"study": subject.plan.name, "outcome": outcome, "agrees": outcome == "agrees"}
         echo_json({"schema": 1, **about, "verdicts": listed})
     return STATUS[outcome] if judge else Status.DONE
+
+
+class Kept:
+    """Verdicts of tables that have ended, each written to the folder as soon as it is known.
+
+    A kernel takes minutes for what the simulator does in seconds: what was cut goes on here.
+
+    Parameters
+    ----------
+    out : str or None
+        Folder; nothing is kept if None.
+    resume, overwrite : bool
+        Go on with the verdicts in it, or replace them.
+
+    Raises
+    ------
+    click.UsageError
+        There are some already, and neither is asked for.
+    """
+
+    def __init__(self, out: str | None, *, resume: bool, overwrite: bool) -> None:
+        self._path = None if out is None else Path(out) / "kernel.json"
+        self._tables: dict[str, Any] = {}
+        if self._path is None or not self._path.exists() or overwrite:
+            return
+        if not resume:
+            raise click.UsageError(f"{self._path} exists: --resume or --overwrite.")
+        self._tables = json.loads(self._path.read_text("utf-8"))["tables"]
+
+    @property
+    def said(self) -> str:
+        """What becomes of the tables that have ended."""
+        if self._path is None:
+            return "ended; nothing was kept"
+        return f"kept; resume with --resume --out {self._path.parent}"
+
+    def get(self, table: str, runs: Runs, runner: str) -> Verdict | None:
+        """The verdict of a table if these very runs have ended with it."""
+        from trunkline.linux.judge.verify import Verdict
+
+        its = self._tables.get(table)
+        if its is None or its["of"] != _digest(runs, runner):
+            return None
+        return Verdict.of_json(its["verdict"])
+
+    def add(self, table: str, runs: Runs, runner: str, verdict: Verdict) -> None:
+        """Keep a verdict."""
+        from trunkline.study.run.disk import write_json
+
+        if self._path is not None:
+            its = {"of": _digest(runs, runner), "verdict": verdict.to_json()}
+            self._tables[table] = its
+            write_json(self._path, {"schema": 1, "tables": self._tables})
+
+
+def _digest(runs: Runs, runner: str) -> str:
+    """What a verdict is of: networks, seeds, version and runner."""
+    from trunkline import _core
+
+    digest = hashlib.sha256(f"{_core.version()} {runner}".encode())
+    for network, seed in runs:
+        digest.update(f"{seed} {network}".encode())
+    return digest.hexdigest()
 
 
 def _published(study: Study, table: str, row: Row) -> float | None:
@@ -114,18 +194,27 @@ def _able(plan: Plan) -> dict[str, Runs]:
         name = ", ".join(each for each in (*point.labels.values(), point.part) if each)
         runs = tables.setdefault(name, [])
         runs.extend((point.network(seed), seed) for seed in point.seeds)
-    able, reasons = {}, {}
+    able: dict[str, Runs] = {}
+    reasons: dict[str, dict[str, None]] = {}
     for name, runs in tables.items():
         try:
             check(runs[0][0])
         except UnsupportedError as error:
-            reasons.update(dict.fromkeys(each.text for each in error.reasons))
+            for each in error.reasons:
+                where, _, why = each.text.partition(": ")
+                reasons.setdefault(why or where, dict[str, None]())[where if why else ""] = None
         else:
             able[name] = runs
-    said = "; ".join(printable(reason) for reason in reasons)
+    said = "; ".join(printable(_reason(why, list(where))) for why, where in reasons.items())
     if not able:
         raise click.UsageError(f"No table of {plan.name} can run on Linux: {said}.")
     if reasons:
         left = len(tables) - len(able)
         click.echo(f"reproduce: {left} of {len(tables)} tables are left out: {said}", err=True)
     return able
+
+
+def _reason(why: str, where: list[str]) -> str:
+    """A reason once, with the first of the places that have it."""
+    more = f" and {len(where) - 1} more" if len(where) > 1 else ""
+    return f"{where[0]}{more}: {why}" if where[0] else why

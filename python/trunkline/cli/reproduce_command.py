@@ -62,9 +62,10 @@ def command(
 
     Prints our value with its 95 % interval beside each published one, whether each claim holds,
     and what had to be fitted because the publication leaves it unsaid. With --engine linux, the
-    tables that a Linux kernel can run are compared with what it gives.
+    tables that a Linux kernel can run are compared with what it gives; --out keeps each verdict as
+    it is known, and --resume goes on.
     """
-    given = {"out": out, "threads": threads, "cluster": cluster}
+    given = {"threads": threads, "cluster": cluster}
     check_engine(engine, runner, **{name: value is not None for name, value in given.items()})
     if engine == "fluid":
         raise click.UsageError("--engine fluid is no reproduction: publications count packets.")
@@ -80,9 +81,9 @@ def command(
     with study_faults(out):
         subject = Subject(name, seeds=runs, kernel=engine == "linux")
         if engine == "linux":
-            from trunkline.cli.kernel_tables import run_in_both
+            from trunkline.cli.kernel_tables import Kept, run_in_both
 
-            return run_in_both(subject, runner, as_json=as_json, judge=judge)
+            return run_in_both(subject, runner, Kept(out, **kept), as_json=as_json, judge=judge)
         watch = progress_of(progress, subject.plan.name, running=threads or cores())
         try:
             with performed(subject.plan, out=out, how=how, progress=watch, **kept) as ended:

@@ -115,7 +115,7 @@ def draw(
     return out.getvalue()
 
 
-BESIDE: Final = ("publ.", "err")
+BESIDE: Final = ("publ.", "err", "expected")
 """Heads of columns that stay in one block with the column before them."""
 
 
@@ -129,8 +129,10 @@ def _blocks(table: RichTable, console: Console) -> list[RichTable]:
         return block
 
     def needs(columns: list[Column]) -> int:
-        # Asked with all room there is: a measurement never exceeds the room it is given.
-        return console.measure(part(columns), options=console.options.update(width=10_000)).minimum
+        # Asked with all room there is: a measurement never exceeds the room it is given. The least
+        # width leaves out a column of padding, for which the first name would be folded.
+        room = console.options.update(width=10_000)
+        return console.measure(part(columns), options=room).minimum + 1
 
     names = [each for each in table.columns if each.justify == "left"]
     numbers = [each for each in table.columns if each.justify != "left"]

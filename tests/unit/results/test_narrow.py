@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trunkline.results.render import add, draw, frame
+from trunkline.results.render import BESIDE, add, draw, frame
 
 NAMES = ["a-flow-with-a-long-name", "R1->R2"]
 NUMBERS = [f"{1000 + each} Mbit/s" for each in range(9)]
@@ -27,11 +27,13 @@ def test_no_name_and_no_number_is_cut(width: int) -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_a_published_value_stands_in_the_block_of_ours(width: int) -> None:
-    heads = [head for each in "abcd" for head in (each, "publ.", "err")]
+    heads = [head for each in "abcd" for head in (each, *BESIDE)]
     table = frame("Title", ["row", *heads])
-    add(table, ["a row", *(f"{10000 + each}.00 ± 0.01" for each in range(12))])
-    for line in draw([table], width=width).splitlines():
-        if "row" in line.split()[:1] and "publ." in line:
-            words = line.split()[1:]
-            assert words == [head for name in words[::3] for head in (name, "publ.", "err")]
-            assert not set(words[::3]) & {"publ.", "err"}
+    add(table, ["a row", *["100.00 ± 0.01", "100.05", "-0.05", "99.97 to 100.03"] * 4])
+    lines = [
+        line.split()[1:] for line in draw([table], width=width).splitlines() if "publ." in line
+    ]
+    assert lines
+    for words in lines:
+        assert words == [head for name in words[::4] for head in (name, *BESIDE)]
+        assert not set(words[::4]) & set(BESIDE)

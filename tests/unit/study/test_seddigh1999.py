@@ -100,7 +100,7 @@ def test_published_rates_hold_the_claims_about_them(once: Reproduction) -> None:
 
 
 def test_every_sentence_is_judged_or_says_why(study: Study) -> None:
-    assert len(study.sentences) == 43
+    assert len(study.sentences) == 50
     assert [each.says for each in study.sentences if each.because] == [
         "The aim was to protect UDP in profile"
     ]

@@ -7,7 +7,7 @@ differ by chance, the interval of the mean difference over the seeds has to lie 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -96,6 +96,18 @@ class Verdict:
             "not_compared": list(self.unknown),
             "notes": list(self.notes),
         }
+
+    @classmethod
+    def of_json(cls, said: Mapping[str, Any]) -> Verdict:
+        """The verdict that `to_json` wrote."""
+        return cls(
+            rows=tuple(Row(**{name: row[name] for name in Row.__slots__}) for row in said["rows"]),
+            notes=tuple(said["notes"]),
+            seeds=tuple(said["seeds"]),
+            exact=said["packet_by_packet"],
+            reference=said["reference"],
+            unknown=tuple(said["not_compared"]),
+        )
 
 
 def check(network_json: str, runner: str | None = None) -> None:

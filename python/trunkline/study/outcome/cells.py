@@ -45,13 +45,18 @@ class Cell:
         return None if self.published is None else self.ours.mean - self.published
 
     @property
+    def expected(self) -> Interval:
+        """What the mean of as many runs as were published is, with 95 % probability."""
+        return self.ours.of_next(self.runs)
+
+    @property
     def inside(self) -> bool:
         """Whether the published value is one that as many runs of ours may give.
 
         Judged by the prediction interval; it says nothing if that is too wide.
         """
-        expected, known = self.ours.of_next(self.runs), self.published is not None
-        return known and inside(expected.low, float(self.published or 0), expected.high)
+        its = self.expected
+        return self.published is not None and inside(its.low, self.published, its.high)
 
     def text(self, digits: int) -> str:
         """Ours with half of its interval."""
@@ -69,8 +74,8 @@ class Cell:
             "ours": number(self.ours.mean),
             "low": number(self.ours.low),
             "high": number(self.ours.high),
-            "expected_low": number(self.ours.of_next(self.runs).low),
-            "expected_high": number(self.ours.of_next(self.runs).high),
+            "expected_low": number(self.expected.low),
+            "expected_high": number(self.expected.high),
             "note": self.doubt,
         }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.study.language.claims import Outcome, overall
 from trunkline.study.language.criteria import Judgement
 from trunkline.study.language.parts import Sentence
-from trunkline.study.outcome.cells import Cell, number
+from trunkline.study.outcome.cells import Cell, TableError, number
 
 if TYPE_CHECKING:
     from trunkline.study.outcome.reproduction import Reproduction
@@ -66,18 +66,11 @@ def error_unit(done: Reproduction) -> str:
 def to_json(done: Reproduction) -> dict[str, Any]:
     """As the object ``trunkline reproduce --json`` prints."""
     errors = {
-        table: {
-            "cells": error.cells,
-            "doubtful": error.doubtful,
-            "mean_absolute": error.mean_absolute,
-            "unit": _units(done.judged(table)),
-            "mape_percent": error.mape_percent,
-            "mape_percent_all": error.mape_percent_all,
-            "mean_log_ratio": error.mean_log_ratio,
-            "published_inside_prediction": error.inside,
-        }
+        table: _error(error) | {"unit": _units(done.judged(table))}
         for table, error in done.errors().items()
     }
+    for (table, row), error in done.errors_by_row().items():
+        errors[table].setdefault("rows", {})[row] = _error(error)
     cases = done.study.cases
     return {
         "schema": JSON_SCHEMA,
@@ -113,6 +106,18 @@ def to_json(done: Reproduction) -> dict[str, Any]:
             "packet_hops": done.measured.packet_hops,
             "hash": done.measured.hash,
         },
+    }
+
+
+def _error(error: TableError) -> dict[str, Any]:
+    return {
+        "cells": error.cells,
+        "doubtful": error.doubtful,
+        "mean_absolute": error.mean_absolute,
+        "mape_percent": error.mape_percent,
+        "mape_percent_all": error.mape_percent_all,
+        "mean_log_ratio": error.mean_log_ratio,
+        "published_inside_prediction": error.inside,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from trunkline.results.render import add, draw, frame
+from trunkline.results.render import BESIDE, add, draw, frame
 from trunkline.study.outcome.record import error_unit, overviews, sentences
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
     if study.error == "absolute" and study.published:
         parts.append(_overall(done))
     source = f" ({study.source.document}, {study.source.date})" if study.source else ""
-    runs = f"{len(done.seeds)} seeds a point, 95 % intervals"
+    runs = f"{len(done.seeds)} seeds a point, 95 % intervals of the mean"
+    if study.published:
+        runs += "; expected: of as many runs as were published"
     last = f"{study.title}{source}; {runs}; hash {done.measured.hash[:16]}"
     return draw(parts, last, width=width, colour=colour)
 
@@ -61,7 +63,7 @@ def _table(done: Reproduction, name: str) -> RichTable:
     said = {c.column for c in mine if c.published is not None}
     heads = [done.study.row_title]
     for column in dict.fromkeys(c.column for c in mine):
-        heads += [column, "publ.", "err"] if column in said else [column]
+        heads += [column, *BESIDE] if column in said else [column]
     units = ", ".join(dict.fromkeys(c.unit for c in mine))
     drawn = frame(f"Table {name}: {table.title} [{units}]", heads)
     relative = done.study.error == "relative"
@@ -73,19 +75,24 @@ def _table(done: Reproduction, name: str) -> RichTable:
             continue
         for cell in own:
             digits = done.study.column(table, row, cell.column).digits
-            texts += _cell(cell, digits, relative=relative)[: 3 if cell.column in said else 1]
+            beside = _beside(cell, digits, relative=relative) if cell.column in said else []
+            texts += [cell.text(digits), *beside]
         add(drawn, texts)
     return drawn
 
 
-def _cell(cell: Cell, digits: int, *, relative: bool) -> list[str]:
-    ours = cell.text(digits)
+def _beside(cell: Cell, digits: int, *, relative: bool) -> list[str]:
+    """The published value, how far ours is, and the prediction interval."""
     if cell.published is None or cell.difference is None:
-        return [ours, "–", "–"]
+        return ["–"] * len(BESIDE)
     said = f"{cell.published:.{digits}f}" + ("*" if cell.doubt else "")
-    if not relative or cell.error is None:
-        return [ours, said, f"{cell.difference:+.{digits}f}"]
-    return [ours, said, f"{100 * cell.error:+.0f}%"]
+    off = f"{cell.difference:+.{digits}f}"
+    if relative and cell.error is not None:
+        off = f"{100 * cell.error:+.0f}%"
+    expected = cell.expected
+    if expected.low is None or expected.high is None:
+        return [said, off, "–"]
+    return [said, off, f"{expected.low:.{digits}f} to {expected.high:.{digits}f}"]
 
 
 def _overview(its: Mapping[str, Any]) -> RichTable:
@@ -151,17 +158,22 @@ def _fitted(done: Reproduction) -> RichTable:
 
 
 def _errors(done: Reproduction) -> RichTable:
-    heads = ["table", "cells", f"mean abs. [{error_unit(done)}]"]
     relative = done.study.error == "relative"
+    # Rows that are measures have units of their own: a line each, and all of them.
+    lines = [
+        ([table, f"{row} [{done.study.measures[row].unit}]"], error)
+        for (table, row), error in done.errors_by_row().items()
+    ] or [([table], error) for table, error in done.errors().items()]
+    if done.study.overviews:
+        lines = [line for line in lines if line[0][0] in done.study.cases]
+    names = ["table", "measure"] if done.study.measures else ["table"]
+    unit = "" if done.study.measures else f" [{error_unit(done)}]"
+    heads = [*names, "cells", f"mean abs.{unit}"]
     heads += ["mean abs. error", "with *", "mean |ln|"] if relative else []
     title = "Error against the published values"
-    if done.study.judged:
-        title += f", {', '.join(done.study.judged)}"
-    drawn = frame(title, [*heads, "as expected"])
-    for table, error in done.errors().items():
-        if done.study.overviews and table not in done.study.cases:
-            continue
-        cells = [table, str(error.cells), f"{error.mean_absolute:.3f}"]
+    drawn = frame(title, [*heads, "as expected"], names=len(names))
+    for place, error in lines:
+        cells = [*place, str(error.cells), f"{error.mean_absolute:.4g}"]
         if error.mape_percent is not None:
             cells += [
                 f"{error.mape_percent:.1f} %",

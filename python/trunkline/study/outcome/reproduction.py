@@ -200,28 +200,39 @@ class Reproduction:
 
     def errors(self) -> dict[str, TableError]:
         """Errors of each table that has published values."""
-        errors = {}
-        for table in self.tables:
-            compared = self.judged(table)
-            kept = [c for c in compared if not c.doubt]
-            if not kept:
-                continue
+        found = {table: self._error(self.judged(table)) for table in self.tables}
+        return {table: error for table, error in found.items() if error is not None}
 
-            def pair(cells: list[Cell]) -> tuple[list[float], list[float]]:
-                return [c.ours.mean for c in cells], [float(c.published or 0) for c in cells]
+    def errors_by_row(self) -> dict[tuple[str, str], TableError]:
+        """Errors of each row of each table, where rows are measures of their own."""
+        if not self.study.measures:
+            return {}
+        found = {
+            (name, row): self._error([c for c in self.cells if (c.table, c.row) == (name, row)])
+            for name, table in self.tables.items()
+            for row in table.rows
+        }
+        return {place: error for place, error in found.items() if error is not None}
 
-            inside = sum(c.inside for c in kept)
-            relative = self.study.error == "relative"
-            errors[table] = TableError(
-                len(kept),
-                len(compared) - len(kept),
-                float(np.mean([abs(c.difference or 0) for c in kept])),
-                mean_absolute_percentage(*pair(kept)) if relative else None,
-                mean_absolute_percentage(*pair(compared)) if relative else None,
-                mean_log_ratio(*pair(kept)) if relative else None,
-                inside,
-            )
-        return errors
+    def _error(self, cells: Sequence[Cell]) -> TableError | None:
+        compared = [cell for cell in cells if cell.published is not None]
+        kept = [cell for cell in compared if not cell.doubt]
+        if not kept:
+            return None
+
+        def pair(cells: list[Cell]) -> tuple[list[float], list[float]]:
+            return [c.ours.mean for c in cells], [float(c.published or 0) for c in cells]
+
+        relative = self.study.error == "relative"
+        return TableError(
+            len(kept),
+            len(compared) - len(kept),
+            float(np.mean([abs(c.difference or 0) for c in kept])),
+            mean_absolute_percentage(*pair(kept)) if relative else None,
+            mean_absolute_percentage(*pair(compared)) if relative else None,
+            mean_log_ratio(*pair(kept)) if relative else None,
+            sum(c.inside for c in kept),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """As the object ``trunkline reproduce --json`` prints."""
