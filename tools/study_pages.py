@@ -8,7 +8,8 @@
 - ``errors``: how far each table is from the published one.
 - ``values ROW DIGITS``: a measure of every table, the published value in brackets.
 - ``overview N``: the N-th overview of the study.
-- ``kernel``: how many comparisons with a Linux kernel agree, by table, of ``NAME-kernel.json``.
+- ``kernel``: how many comparisons with a Linux kernel agree, by table, of ``NAME-kernel.json``;
+  ``kernel TABLE ...``: goodput of all TCP flows in each point of tables.
 
 ``python tools/study_pages.py --write`` brings the pages up to date; ``--run NAME ...`` runs
 studies first and stores what they give, ``--kernel NAME FOLDER`` stores what ``reproduce NAME
@@ -158,36 +159,41 @@ def overview(stored: dict[str, Any], number: str) -> str:
     return table(its["heads"], its["rows"])
 
 
-def kernel(name: str) -> str:
-    """Comparisons with a Linux kernel by table."""
+def kernel(name: str, *words: str) -> str:
+    """Comparisons with a Linux kernel by table, or the goodput of all TCP flows by point."""
     stored = json.loads((RUNS / f"{name}-kernel.json").read_text("utf-8"))
-    rows = [
-        [one, *(str(its[key]) for key in ("agrees", "differs", "undecided")), *its["told"]]
-        for one, its in stored["tables"].items()
-    ]
-    return table(["table", "agree", "differ", "undecided", *stored["told"]], rows)
+    if words:
+        rows = [
+            [point, *(f"{each:.1f}" for each in its["tcp_mbit_s"])]
+            for point, its in stored["points"].items()
+            if point.partition(", ")[0] in words
+        ]
+        return table(["TCP together [Mbit/s]", "simulator", "kernel"], rows)
+    found: dict[str, list[int]] = {}
+    for point, its in stored["points"].items():
+        sums = found.setdefault(point.partition(", ")[0], [0] * 4)
+        for place, each in enumerate([1, *its["comparisons"]]):
+            sums[place] += each
+    rows = [[one, *map(str, sums)] for one, sums in found.items()]
+    return table(["table", "points", "agree", "differ", "undecided"], rows)
 
 
 def told(name: str, tables: dict[str, Any]) -> dict[str, Any]:
-    """Counts of each table's outcomes, and the goodput of its TCP and UDP flows in both engines."""
+    """What pages need of verdicts: counts of outcomes, and goodput in simulator and kernel."""
     found = {}
     for one, its in tables.items():
         rows = its["verdict"]["rows"]
-        counts = {
-            key: sum(row["outcome"] == key for row in rows)
-            for key in ("agrees", "differs", "undecided")
+        outcomes = [row["outcome"] for row in rows]
+        all_tcp = [row for row in rows if row["measure"] == "goodput" and " TCP " in row["subject"]]
+        found[one] = {
+            "comparisons": [outcomes.count(key) for key in ("agrees", "differs", "undecided")],
+            "tcp_mbit_s": [
+                _short(row[key] / 1e6) for row in all_tcp for key in ("simulator", "reference")
+            ],
         }
-        good = [row for row in rows if row["measure"].startswith("goodput")]
-        of = [re.sub(r"\[\d+\]$", "", row["subject"]) for row in good]
-        sums = [
-            f"{sum(r['simulator'] for r, n in zip(good, of, strict=True) if n == flow) / 1e6:.2f}, "
-            f"{sum(r['reference'] for r, n in zip(good, of, strict=True) if n == flow) / 1e6:.2f}"
-            for flow in dict.fromkeys(of)
-        ]
-        found[one] = {**counts, "told": sums}
-        heads = list(dict.fromkeys(of))
-    reference = next(iter(tables.values()))["verdict"]["reference"]
-    return {"study": name, "reference": reference, "told": heads, "tables": found}
+    first = next(iter(tables.values()))["verdict"]
+    about = {"study": name, "reference": first["reference"], "seeds": first["seeds"]}
+    return {**about, "points": found}
 
 
 def made(name: str, page: str) -> str:
@@ -199,7 +205,7 @@ def made(name: str, page: str) -> str:
         if kind == "sentences":
             text = sentences(stored, found[3])
         elif kind == "kernel":
-            text = kernel(name)
+            text = kernel(name, *words)
         else:
             make: dict[str, Callable[..., str]] = {
                 "errors": errors,

@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 import trunkline
+from trunkline.stats import mean_interval
 
 READ = Path(__file__).parent / "studies" / "readings.csv"
+PAGES = Path(__file__).parents[2] / "docs" / "studies"
 STUDIES = Path(trunkline.__file__).parent / "studies"
 # Values that a study repeats in a table of its own, which the document has once.
 AGAIN = {("seddigh1999", "T4r")}
@@ -44,6 +46,18 @@ def test_published_values_are_those_of_a_second_reading(study: str, cells: int) 
                 counted += 1
     assert counted == cells
     assert sums == read()[study]
+
+
+def test_develder2003_gain_of_50_ms_in_the_kernel_is_what_the_page_says() -> None:
+    goodput: dict[int, list[float]] = defaultdict(list)
+    with (READ.parent / "develder2003-first-second.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            goodput[int(row["delay_ms"])].append(float(row["goodput_mbit_s"]))
+    gain = mean_interval([100 * (a / b - 1) for a, b in zip(goodput[50], goodput[0], strict=True)])
+    assert gain.half_width is not None
+    page = PAGES.joinpath("develder2003.md").read_text("utf-8")
+    said = f"with {len(goodput[0])} seeds: **they gain {gain.mean:.0f} ± {gain.half_width:.0f} %**"
+    assert said in page
 
 
 def test_develder2003_slides_17_and_28() -> None:
