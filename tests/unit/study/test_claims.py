@@ -124,14 +124,6 @@ def test_pairs_of_seeds_are_compared_not_means() -> None:
     assert not judged("a < 50", **rows).held
 
 
-def test_equal_is_to_the_last_digit_and_with_every_seed() -> None:
-    a: list[list[float]] = [[1, 2]] * 3
-    assert judged('a == a("2")', a=a, a_2=a).held
-    verdict = judged('a == a("2")', a=a, a_2=[[1, 2], [1, 2], [1, 2.0000000001]])
-    assert not verdict.held
-    assert verdict.detail == "the same to the last digit with 1 of 2 seeds"
-
-
 def test_all_parts_of_a_claim_must_hold() -> None:
     a: list[list[float]] = [[1], [2], [3]]
     assert judged('a["30 ms"] > 2 and a["10 ms"] < 2', a=a).held

@@ -11,7 +11,7 @@ are single too, and are judged as they stand.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -97,8 +97,6 @@ class Tables:
         What varies from row to row of a table.
     own : str
         Table of columns that name none.
-    errors : callable, optional
-        Mean distance of ours from what was published, of a row.
     chance : bool, default True
         The values come out otherwise with other seeds; published ones do not.
     """
@@ -107,7 +105,6 @@ class Tables:
     rows: Mapping[str, Sequence[str]]
     numbers: Mapping[str, Sequence[float]] = field(default_factory=dict)
     own: str = ""
-    errors: Callable[[str], float] = lambda _: float("nan")
     chance: bool = True
 
     @property
@@ -130,10 +127,6 @@ class Tables:
     def offered(self, table: str | None) -> Values:
         """Give what varies from row to row."""
         return np.array(self.numbers[table or self.own])
-
-    def error(self, row: str) -> float:
-        """Mean distance of ours from what was published."""
-        return self.errors(row)
 
 
 def _judge(tree: ast.expr, scope: Tables) -> Verdict | None:
@@ -174,11 +167,6 @@ def _side(off: Interval, value: Interval, sign: str, *, chance: bool) -> Outcome
 def _compared(left: Cells, sign: str, right: Cells, *, chance: bool) -> Verdict:
     """``<`` and ``>`` by the interval of the paired difference, ``<=`` and ``>=`` by the means."""
     ours, theirs = formula.matched(left, right)
-    if sign == "==":
-        same = int((ours == theirs).all(axis=0).sum())
-        seeds = np.broadcast_shapes(ours.shape, theirs.shape)[1]
-        outcome: Outcome = "held" if same == seeds else "refuted"
-        return Verdict(outcome, f"the same to the last digit with {same} of {seeds} seeds")
     off = theirs - ours if sign in "<=" else ours - theirs
     values = np.broadcast_to(ours if left.values.shape[0] > 1 or ours.std() else theirs, off.shape)
     outcomes = [

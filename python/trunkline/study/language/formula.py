@@ -38,7 +38,6 @@ SIGNS: dict[type[ast.cmpop], str] = {
     ast.LtE: "<=",
     ast.Gt: ">",
     ast.GtE: ">=",
-    ast.Eq: "==",
 }
 """Comparisons of claims."""
 
@@ -82,10 +81,6 @@ class Scope(Protocol):
         """Give what varies from row to row."""
         ...
 
-    def error(self, row: str) -> float:
-        """Mean distance of ours from the published values of a row, over the study's tables."""
-        ...
-
 
 def identifier(name: str) -> str:
     """A column's name as formulas have it."""
@@ -114,7 +109,7 @@ def parse(text: str, *, claim: bool) -> ast.expr:
         raise FormulaError(f"{text!r} is no formula") from None
     compared = comparisons(tree)
     if claim and compared is None:
-        raise FormulaError(f"{text!r} compares nothing; say what is <, <=, >, >= or == what")
+        raise FormulaError(f"{text!r} compares nothing; say what is <, <=, > or >= what")
     if not claim and isinstance(tree, ast.Compare | ast.BoolOp):
         raise FormulaError(f"{text!r} compares, which only a claim does; a value is a number")
     for part in compared if claim and compared is not None else [tree]:
@@ -156,14 +151,12 @@ def _check(node: ast.expr) -> None:
                     f"columns, inside of it"
                 )
             _check(value)
-        case ast.Call(func=ast.Name(id="error"), args=[only], keywords=[]) if _texts(only):
-            return
         case ast.Call(func=ast.Name(id=name), args=[only], keywords=[]) if name in FUNCTIONS:
             _check(only)
         case ast.Call(func=ast.Name(), args=[only], keywords=[]) if len(_texts(only)) == 1:
             return
         case _:
-            known = ", ".join([*FUNCTIONS, "error"])
+            known = ", ".join(FUNCTIONS)
             raise FormulaError(
                 f"{ast.unparse(node)!r} is not of the language of formulas: numbers, columns, "
                 f'column["row"], column("table"), + - * /, and of one value each: {known}'
@@ -178,7 +171,7 @@ def _names_columns(node: ast.expr) -> bool:
         case ast.List(elts=parts):
             return all(_names_columns(part) for part in parts)
         case ast.Call(func=ast.Name(id=name)):
-            return name not in FUNCTIONS and name != "error"
+            return name not in FUNCTIONS
         case _:
             return False
 
@@ -202,8 +195,7 @@ def references(tree: ast.expr) -> Iterator[tuple[str | None, str, list[str]]]:
             for table, column, _ in references(value):
                 yield table, column, _texts(chosen)
         case ast.Call(func=ast.Name(id=name), args=[only]) if name not in FUNCTIONS:
-            if name != "error":
-                yield _texts(only)[0], name, []
+            yield _texts(only)[0], name, []
         case ast.Call(args=[only]):
             yield from references(only)
         case ast.Name(id=name):
@@ -265,8 +257,6 @@ def value(tree: ast.expr, scope: Scope) -> Cells:
             return _beside([value(part, scope) for part in parts])
         case ast.Subscript(value=of, slice=chosen):
             return _chosen(_columns(of, scope), _texts(chosen))
-        case ast.Call(func=ast.Name(id="error"), args=[row]):
-            return Cells(np.array([[np.mean([scope.error(each) for each in _texts(row)])]]))
         case ast.Call(func=ast.Name(id=name), args=[only]) if name in FUNCTIONS:
             return FUNCTIONS[name](value(only, scope), scope)
         case _:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -91,7 +90,7 @@ class Reproduction:
     def _claims(self) -> list[Judged]:
         ours = self._speaks_of(self.measured.columns)
         theirs = self._speaks_of(self._published_columns())
-        theirs = replace(theirs, errors=lambda _: math.nan, chance=False)
+        theirs = replace(theirs, chance=False)
         judged = []
         for claim in self.study.claims:
             verdict = claim.judge(ours)
@@ -111,7 +110,6 @@ class Reproduction:
             {table.name: tuple(table.rows) for table in tables},
             {table.name: self.study.offered(table)[0] for table in tables},
             next(iter(self.tables)),
-            self.error_of,
         )
 
     def _published_columns(self) -> dict[tuple[str, str], Values]:
@@ -168,14 +166,12 @@ class Reproduction:
         compared = [c for c in self.cells if c.table == table and c.published is not None]
         return [c for c in compared if not rows or c.row in rows]
 
-    def error_of(self, row: str, tables: Iterable[str] | None = None) -> float:
-        """Mean ``|ours - published|`` of a row, over the cases, or over tables."""
+    def error_of(self, row: str, tables: Iterable[str]) -> float:
+        """Mean ``|ours - published|`` of a row over tables."""
         off = [
             abs(cell.difference)
             for cell in self.cells
-            if cell.row == row
-            and cell.table in (self.study.cases if tables is None else tables)
-            and cell.difference is not None
+            if cell.row == row and cell.table in tables and cell.difference is not None
         ]
         return float(np.mean(off)) if off else float("nan")
 
