@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "studies"
 STUDIES = ROOT / "python" / "trunkline" / "studies"
 RUNS = ROOT / "tests" / "evidence" / "studies"
+VALIDATION = ROOT / "docs" / "validation.md"
 PINNED = ROOT / "tests" / "pinned-results.csv"
 BLOCK = re.compile(r"(<!-- run: ([^\n]*) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 OUTCOMES = {"held": "held", "refuted": "**refuted**", "undecided": "undecided", None: "not judged"}
@@ -226,7 +227,9 @@ def wrong(name: str, page: str) -> Iterator[str]:
     if made(name, page) != page:
         yield "tables are not those of the stored run: --write"
     held = sum(outcome == "held" for outcome, _ in stored["claims"].values())
-    for one, of in re.findall(r"(\d+) of (\d+)\s+claims hold", page):
+    row = rf"\| \[{name}\]\(studies/{name}\.md\).* (\d+) of (\d+) claims? \|"
+    said = re.findall(r"(\d+) of (\d+)\s+claims hold", page)
+    for one, of in said + re.findall(row, VALIDATION.read_text("utf-8")):
         if (int(one), int(of)) != (held, len(stored["claims"])):
             yield f"{one} of {of} claims: {held} of {len(stored['claims'])} hold"
     cells = [number for cell in stored["cells"] for number in cell[3:] if number is not None]
