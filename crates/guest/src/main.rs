@@ -11,6 +11,7 @@
 
 mod archive;
 mod batch;
+mod daemons;
 mod machine;
 mod netlink;
 mod orders;

@@ -134,6 +134,17 @@ pub struct Change {
     pub lines: Vec<String>,
 }
 
+/// A program that goes on beside the run, in a node.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Daemon {
+    /// Index of its node.
+    pub node: usize,
+    /// File that it writes, to hand back.
+    pub log: String,
+    /// Program and arguments; it ends when what it left behind is ready.
+    pub command: Vec<String>,
+}
+
 /// Everything the guest is told.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Orders {
@@ -141,6 +152,8 @@ pub struct Orders {
     pub seed: u64,
     /// Length of the run \[ns\].
     pub duration_ns: u64,
+    /// From the start of the daemons to time zero \[ns\].
+    pub settle_ns: u64,
     /// Namespaces.
     pub nodes: Vec<Node>,
     /// Pairs of ends.
@@ -159,6 +172,8 @@ pub struct Orders {
     pub changes: Vec<Change>,
     /// When all statistics are read \[ns\].
     pub snapshots: Vec<u64>,
+    /// Started in this order before time zero.
+    pub daemons: Vec<Daemon>,
 }
 
 impl Orders {
@@ -223,6 +238,15 @@ impl Orders {
             }
             "change" => self.change(rest)?,
             "snapshot" => self.snapshots.push(words.number()?),
+            "settle" => self.settle_ns = words.number()?,
+            "daemon" => {
+                let (node, log) = (self.node(&mut words)?, words.word()?);
+                let command: Vec<String> = words.0.map(str::to_owned).collect();
+                if command.is_empty() {
+                    return Err("no program".to_owned());
+                }
+                self.daemons.push(Daemon { node, log, command });
+            }
             _ => return Err("no such order".to_owned()),
         }
         Ok(())
@@ -343,7 +367,9 @@ mod tests {
         change 400000000 n0 tc filter del dev l0a egress\n\
         change 400000000 n0 ip link set l0a txqueuelen 7\n\
         change 400000000 n0 ip route del 10.0.0.0/8\n\
-        snapshot 1000000000\n";
+        snapshot 1000000000\n\
+        settle 60000000000\n\
+        daemon n1 /tmp/n1.log zebra -d -f /trunkline/n1.conf\n";
 
     #[test]
     fn every_order_is_kept_as_it_was_written() {
@@ -368,6 +394,9 @@ mod tests {
         assert_eq!(changes, [("tc", 1), ("ip", 2)]);
         assert_eq!(orders.changes[1].lines[1], "route del 10.0.0.0/8");
         assert_eq!(orders.snapshots, [1_000_000_000]);
+        let daemon = &orders.daemons[0];
+        assert_eq!((orders.settle_ns, daemon.node), (60_000_000_000, 1));
+        assert_eq!((daemon.log.as_str(), daemon.command.len()), ("/tmp/n1.log", 4));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::archive::Archive;
 use crate::batch::Batch;
+use crate::daemons::Watch;
 use crate::orders::Orders;
 use crate::spaces::Spaces;
 use crate::statistics::{Series, Snapshot};
@@ -49,6 +50,7 @@ pub fn run(
 ) -> Result<(), String> {
     let spaces = Spaces::new(orders.nodes.len()).map_err(|why| format!("namespaces: {why}"))?;
     spaces.prepare(&orders)?;
+    let watches = Watch::start(&orders, &spaces)?;
     let mut udp = Vec::new();
     for flow in std::mem::take(&mut orders.udp) {
         let records = schedule(&flow.schedule)?;
@@ -100,6 +102,7 @@ pub fn run(
         counts,
         changes,
         snapshots,
+        watches,
     };
     run.plan().map_err(|why| why.to_string())?;
     run.go()?;
@@ -121,6 +124,7 @@ struct Run {
     counts: Vec<Series>,
     changes: Vec<Option<Batch>>,
     snapshots: Vec<Option<Snapshot>>,
+    watches: Vec<Watch>,
 }
 
 impl Run {
@@ -165,7 +169,8 @@ impl Run {
 
     fn go(&mut self) -> Result<(), String> {
         // On a multiple of 100 ms, so that a longer set-up moves no timer of the kernel against us.
-        let ready = time::clock() + if std::process::id() == 1 { SETTLE_NS } else { 0 };
+        let calm = if std::process::id() == 1 { SETTLE_NS } else { 0 };
+        let ready = time::clock() + calm + self.orders.settle_ns;
         self.zero = (ready / (100 * MS) + 2) * (100 * MS);
         println!("trunkline: time zero");
         let mut reached = 0;
@@ -310,6 +315,12 @@ impl Run {
             if let Some(snapshot) = snapshot {
                 snapshot.finish(number, &self.orders, archive)?;
             }
+        }
+        for watch in self.watches {
+            watch.finish(self.zero, &self.orders, &self.spaces, archive)?;
+        }
+        for daemon in &self.orders.daemons {
+            crate::daemons::keep(daemon, &self.orders, archive)?;
         }
         archive.put("late_ns", self.late_ns.to_string());
         Ok(())

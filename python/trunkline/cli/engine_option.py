@@ -18,6 +18,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 ENGINES = ("sim", "linux", "fluid")
 RUNNERS = ("uml", "qemu", "native")
+CONTROLS = ("frr",)
 
 
 def engine_options(function: F) -> F:
@@ -46,6 +47,45 @@ def engine_options(function: F) -> F:
         help="The packet simulator, the routers of a real Linux kernel in virtual time, or rates "
         "and mean waits by formulas.",
     )(function)
+
+
+def control_option(function: F) -> F:
+    """Add ``--control``.
+
+    Parameters
+    ----------
+    function : callable
+        Command that takes ``control``.
+
+    Returns
+    -------
+    callable
+    """
+    return click.option(
+        "--control",
+        type=click.Choice(CONTROLS),
+        help="In the Linux kernel, find routes by the routers' own daemons, FRR's ospfd and zebra, "
+        "in place of the simulator's OSPF.",
+    )(function)
+
+
+def check_control(control: str | None, engine: str, runner: str | None) -> None:
+    """Refuse daemons where none can run.
+
+    Parameters
+    ----------
+    control, engine, runner
+        As given.
+
+    Raises
+    ------
+    click.UsageError
+        They do not go together.
+    """
+    if control is not None and engine != "linux":
+        raise click.UsageError("--control is for --engine linux.")
+    if control is not None and runner not in (None, "uml"):
+        raise click.UsageError(f"--control {control} runs in uml, not in {runner}.")
 
 
 def check_engine(engine: str, runner: str | None, **others: bool) -> None:
@@ -120,7 +160,11 @@ def run_fluid(network: Network, seeds: Sequence[int], scenario: Scenario) -> lis
 
 
 def run_linux(
-    network: Network, seeds: Sequence[int], runner: str | None, scenario: Scenario
+    network: Network,
+    seeds: Sequence[int],
+    runner: str | None,
+    scenario: Scenario,
+    control: str | None = None,
 ) -> list[Results]:
     """Run a network in a guest, and say what its kernel does differently.
 
@@ -134,6 +178,8 @@ def run_linux(
         ``uml``, ``qemu`` or ``native``.
     scenario : Scenario
         What the network was compiled from.
+    control : {"frr"}, optional
+        Daemons that find the routes.
 
     Returns
     -------
@@ -155,6 +201,7 @@ def run_linux(
                 network.to_json(),
                 seeds=seeds,
                 runner=runner,
+                control=control,
                 scenario=scenario.text,
                 noted=noted,
                 on_progress=show,

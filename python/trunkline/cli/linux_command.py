@@ -8,6 +8,7 @@ from trunkline.cli.common import echo_json, part_shown
 from trunkline.cli.status import Status
 
 PREPARED = click.Choice(("qemu", "uml"))
+CONTROL = click.Choice(("frr",))
 
 
 @click.group("linux", short_help="Prepare the Linux engine.")
@@ -17,9 +18,12 @@ def command() -> None:
 
 @command.command("setup", short_help="Prepare a runner.")
 @click.option("--runner", type=PREPARED, default="qemu", show_default=True, help="Which one.")
+@click.option(
+    "--control", type=CONTROL, help="In place of a runner, routing daemons to run in one."
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be fetched, and do nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object at the end.")
-def setup_command(runner: str, dry_run: bool, as_json: bool) -> int:
+def setup_command(runner: str, control: str | None, dry_run: bool, as_json: bool) -> int:
     """Fetch what a runner needs into the user's cache, without root, and try it out.
 
     qemu takes a distribution's kernel as it is. uml compiles a kernel once, which takes minutes,
@@ -34,9 +38,11 @@ def setup_command(runner: str, dry_run: bool, as_json: bool) -> int:
         click.echo(f"linux: {text}", err=True)
 
     started = time.monotonic()
+    option = "--runner" if control is None else "--control"
+    runner = control or runner
     state = examine(runner)
     if state.ready:
-        say(f"{runner} is ready; trunkline linux clean --runner {runner} removes it")
+        say(f"{runner} is ready; trunkline linux clean {option} {runner} removes it")
         if as_json:
             echo_json({"schema": 1, **state.as_dict(), "fetched_bytes": 0, "seconds": 0.0})
         return Status.DONE
@@ -76,12 +82,14 @@ def status_command(as_json: bool) -> int:
     from trunkline.linux.guest.cache import cache_folder, size_of
     from trunkline.linux.guest.readiness import RUNNERS, examine
 
-    states = [examine(name) for name in RUNNERS]
+    states = [examine(name) for name in (*RUNNERS, "frr")]
     folder = cache_folder()
     size = size_of(folder) if folder.exists() else 0
     if as_json:
-        runners = [state.as_dict() for state in states]
-        echo_json({"schema": 1, "cache": str(folder), "cache_bytes": size, "runners": runners})
+        found = [state.as_dict() for state in states]
+        runners, control = found[: len(RUNNERS)], found[len(RUNNERS) :]
+        about = {"runners": runners, "control": control}
+        echo_json({"schema": 1, "cache": str(folder), "cache_bytes": size, **about})
     else:
         for state in states:
             click.echo(f"{state.runner}: {'ready' if state.ready else 'not ready'}")
@@ -94,12 +102,13 @@ def status_command(as_json: bool) -> int:
 
 @command.command("clean", short_help="Remove what was prepared.")
 @click.option("--runner", type=PREPARED, help="Whose; everything when left out.")
-def clean_command(runner: str | None) -> int:
+@click.option("--control", type=CONTROL, help="The daemons.")
+def clean_command(runner: str | None, control: str | None) -> int:
     """Remove what setup has prepared."""
     from trunkline.linux.guest.setup import SetupFailed, clean
 
     try:
-        freed = clean(runner)
+        freed = clean(control or runner)
     except SetupFailed as error:
         click.echo(f"error[linux]: {error}", err=True)
         return Status.UNABLE

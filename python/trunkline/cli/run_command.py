@@ -16,7 +16,14 @@ from trunkline.cli.common import (
     load_scenario,
     scenario_options,
 )
-from trunkline.cli.engine_option import check_engine, engine_options, run_fluid, run_linux
+from trunkline.cli.engine_option import (
+    check_control,
+    check_engine,
+    control_option,
+    engine_options,
+    run_fluid,
+    run_linux,
+)
 from trunkline.cli.limits import dry_run_option, limit_options, look_ahead
 from trunkline.cli.replication import (
     MOST_RUNS,
@@ -55,6 +62,7 @@ if TYPE_CHECKING:
     help="Replications, with seeds SEED, SEED + 1, ...",
 )
 @engine_options
+@control_option
 @click.option(
     "--focus",
     "focused",
@@ -105,6 +113,7 @@ def command(
     runs: int,
     engine: str,
     runner: str | None,
+    control: str | None,
     focused: tuple[str, ...],
     until_ci: float | None,
     max_runs: int,
@@ -125,6 +134,7 @@ def command(
     pcap_snaplen: int | None,
 ) -> None:
     """Run the scenario in FILE (- is standard input)."""
+    check_control(control, engine, runner)
     check_engine(
         engine, runner, pcap=pcap is not None, batches=batches, warm_up=warm_up is not None
     )
@@ -179,7 +189,7 @@ def command(
     def run(seeds: list[int]) -> list[Results]:
         with engine_faults():
             if engine == "linux":
-                return run_linux(network, seeds, runner, scenario)
+                return run_linux(network, seeds, runner, scenario, control)
             if engine == "fluid":
                 return run_fluid(network, seeds, scenario)
             return simulate(network, seeds=seeds, threads=threads, scenario=scenario.text)

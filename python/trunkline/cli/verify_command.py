@@ -17,7 +17,7 @@ from trunkline.cli.common import (
     override_options,
     part_shown,
 )
-from trunkline.cli.engine_option import RUNNERS, placed
+from trunkline.cli.engine_option import RUNNERS, check_control, control_option, placed
 from trunkline.cli.status import Status
 from trunkline.cli.verdict_tables import render
 
@@ -77,6 +77,7 @@ STATUS: dict[Outcome, Status] = {
     show_default=True,
     help="What the simulator is compared with: a Linux kernel, or rates and waits by formulas.",
 )
+@control_option
 @click.option(
     "--focus",
     "focused",
@@ -103,6 +104,7 @@ def command(
     max_runs: int,
     runner: str | None,
     engine: str,
+    control: str | None,
     focused: tuple[str, ...],
     against: str | None,
     every: bool,
@@ -110,7 +112,8 @@ def command(
 ) -> int:
     """Run each FILE in the simulator and in a Linux kernel, with the same traffic, and compare.
 
-    With --engine fluid the reference is rates and mean waits by formulas instead.
+    With --engine fluid the reference is rates and mean waits by formulas instead. With --control
+    frr it is FRR's OSPF: routes, convergence and losses are compared.
 
     Without FILE it compares two of the examples that come with trunkline: diffserv-over-mpls and
     hello, which is TCP through a drop-tail queue.
@@ -121,6 +124,9 @@ def command(
         raise click.UsageError("--against takes one FILE, and no --runner: it needs no kernel.")
     if engine == "fluid" and (runner is not None or against is not None):
         raise click.UsageError("--engine fluid takes no --runner and no --against.")
+    check_control(control, engine, runner)
+    if control is not None and (against is not None or not files or until_decided):
+        raise click.UsageError("--control takes FILES, and neither --against nor --until-decided.")
     if focused and engine != "fluid":
         raise click.UsageError("--focus is for --engine fluid.")
     most = max(max_runs, runs) if until_decided else None
@@ -137,7 +143,7 @@ def command(
         found = (
             _by_formulas(scenarios, first, runs, most, focused)
             if engine == "fluid"
-            else _verdicts(scenarios, first, runs, most, runner, against, strict)
+            else _verdicts(scenarios, first, runs, most, runner, against, strict, control)
         )
         for name, verdict in found:
             verdicts.append((name, verdict))
@@ -173,10 +179,11 @@ def _verdicts(
     runner: str | None,
     against: str | None,
     strict: bool,
+    control: str | None,
 ) -> Iterator[tuple[str, Verdict]]:
     """The verdict of each scenario as it is known."""
     from trunkline.linux.guest.readiness import choose
-    from trunkline.linux.judge import verify
+    from trunkline.linux.judge import control as routing, verify
     from trunkline.network import compile
 
     networks = [
@@ -191,14 +198,18 @@ def _verdicts(
             # What the kernel cannot do is said before anything runs.
             for scenario, network in zip(scenarios, networks, strict=True):
                 with placed(scenario):
-                    verify.check(network, runner)
-            runner = choose(runner)
+                    verify.check(network, runner, control)
+            runner = choose(runner, control)
         for scenario, network, each in zip(scenarios, networks, first, strict=True):
             name = scenario.name or "scenario"
             listed = list(range(each, each + runs))
             show = part_shown(f"verify: {name}, {against or f'kernel of {runner}'}")
             try:
-                if other is None:
+                if control is not None:
+                    verdict = routing.verify(
+                        network, listed, daemons=control, runner=runner, on_progress=show
+                    )
+                elif other is None:
                     verdict = verify.verify(
                         network, listed, runner=runner, on_progress=show, until=most
                     )

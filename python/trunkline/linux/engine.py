@@ -46,6 +46,7 @@ def run(
     folder: Path,
     *,
     runner: str | None = None,
+    control: str | None = None,
     scenario: str = "",
     on_progress: Callable[[float], None] | None = None,
 ) -> Run:
@@ -61,6 +62,8 @@ def run(
         Empty folder for what the guest leaves.
     runner : str, optional
         ``uml``, ``qemu`` or ``native``; the first that is ready if left out.
+    control : {"frr"}, optional
+        Daemons that find the routes; without they are the simulator's.
     scenario : str, default ""
         Text of the scenario, kept as provenance.
     on_progress : callable, optional
@@ -74,7 +77,7 @@ def run(
     from trunkline import _core
     from trunkline.linux.guest.runner import execute
 
-    compiled = compile(network_json, seed=seed, ground=ground_of(runner))
+    compiled = compile(network_json, seed=seed, ground=ground_of(runner, control))
     record = execute(compiled.plan, compiled.schedules, folder, runner, on_progress=on_progress)
     doubts = (*_doubts(record), *_shortage(folder))
     compiled = replace(compiled, notes=(*compiled.notes, *doubts))
@@ -87,21 +90,22 @@ def run(
     return Run(decode.read(compiled, folder, provenance), compiled, folder, record.runner)
 
 
-def ground_of(runner: str | None) -> Ground:
+def ground_of(runner: str | None, control: str | None = None) -> Ground:
     """Where plans for a runner are to run.
 
     Parameters
     ----------
-    runner : str or None
-        As in :func:`run`; one that is not ready is taken for the first.
+    runner, control : str or None
+        As in :func:`run`; a runner that is not ready is taken for the first.
     """
     from trunkline.linux.guest.readiness import Unready, choose, lacks
 
     try:
         chosen = choose(runner)
-        return replace(GUEST, keeps_hash=chosen != UNHURRIED, lacks=lacks(chosen))
+        keeps = chosen != UNHURRIED
+        return replace(GUEST, keeps_hash=keeps, lacks=lacks(chosen), control=control)
     except Unready:
-        return GUEST
+        return replace(GUEST, control=control)
 
 
 def _doubts(record: RunRecord) -> Iterator[str]:
@@ -125,6 +129,7 @@ def simulate(
     *,
     seeds: Sequence[int],
     runner: str | None = None,
+    control: str | None = None,
     scenario: str = "",
     noted: Callable[[str], object] | None = None,
     on_progress: Callable[[float], None] | None = None,
@@ -133,7 +138,7 @@ def simulate(
 
     Parameters
     ----------
-    network_json, runner, scenario
+    network_json, runner, control, scenario
         As in :func:`run`.
     seeds : sequence of int
         Seeds, each 0 to 2**64 - 1.
@@ -158,6 +163,7 @@ def simulate(
                 seed,
                 Path(folder),
                 runner=runner,
+                control=control,
                 scenario=scenario,
                 on_progress=part_of(on_progress, len(made), len(seeds)),
             )

@@ -134,6 +134,14 @@ impl Recovery {
         self.timeline.rows.push(row);
     }
 
+    /// A row for a route that a router took into use.
+    pub fn route(&mut self, at: Time, node: u32, destination: u32, link: Option<u32>) {
+        if let Some(routes) = &mut self.routes {
+            let destination = Some(destination);
+            routes.rows.push(routes::Row { at, protection: None, node, destination, link });
+        }
+    }
+
     /// Why a packet that fits no port of this link is lost.
     pub fn cause_at(&self, link: u32) -> Cause {
         match &self.lines[link as usize] {

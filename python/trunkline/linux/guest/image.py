@@ -90,13 +90,33 @@ def base_image(
     image.add("dev/null", DEVICE | 0o66, device=(1, 3))
     image.add("init", PROGRAM, agent)
     for program in filter(None, map(find_tool, TOOLS)):
-        image.add(f"bin/{program.name}", PROGRAM, program.read_bytes())
-        for library in libraries(program, environment):
-            image.add(_place(library), PROGRAM, library.read_bytes())
+        add_program(image, program, environment)
     for folder, files in (("modules", modules), ("modules-after", modules_after)):
         for number, file in enumerate(files):
             image.add(f"{folder}/{number:03}-{module_name(file)}", FILE, module_bytes(file))
     return image.to_bytes()
+
+
+def add_program(image: Image, program: Path, environment: Mapping[str, str]) -> None:
+    """Put a program with its libraries into an archive.
+
+    Parameters
+    ----------
+    image : Image
+        Gets them.
+    program : Path
+        An ELF program.
+    environment : mapping
+        Environment of the loader.
+
+    Raises
+    ------
+    OSError
+        One of them is missing; the text names it.
+    """
+    image.add(f"bin/{program.name}", PROGRAM, program.read_bytes())
+    for library in libraries(program, environment):
+        image.add(_place(library), PROGRAM, library.read_bytes())
 
 
 def order_image(files: Mapping[str, bytes]) -> bytes:

@@ -89,7 +89,7 @@ class Job:
     Parameters
     ----------
     files : mapping of str to bytes
-        Orders and schedules.
+        Orders, schedules and configurations.
     folder : Path
         An empty folder; the guest sees its name nowhere.
     seed : int
@@ -100,6 +100,8 @@ class Job:
         Gets the part of the run that is done, 0 to 1.
     patience_s : float
         How long it may say nothing.
+    control : bytes
+        Archive of daemons; empty without.
     """
 
     files: Mapping[str, bytes]
@@ -108,6 +110,7 @@ class Job:
     memory_mb: int
     on_progress: Callable[[float], None] | None
     patience_s: float
+    control: bytes = b""
 
     @property
     def console(self) -> Path:

@@ -102,7 +102,7 @@ def run(job: Job) -> tuple[bytes, bytes, Cost, dict[str, str]]:
     assert program is not None, "the runner is ready"
     assert kernel is not None, "the runner is ready"
     before, after, _ = _modules(kernel)
-    base = base_image(agent() or b"", before, after)
+    base = base_image(agent() or b"", before, after) + job.control
     (job.folder / "initrd").write_bytes(base + order_image(job.files))
     share = unpacked(NAME) / "usr" / "share"
     command = [str(program)]

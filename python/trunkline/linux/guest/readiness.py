@@ -7,9 +7,10 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from trunkline.linux.guest import native, qemu, uml
+from trunkline.linux.guest import frr, native, qemu, uml
 from trunkline.linux.guest.cache import agent
 from trunkline.linux.guest.needs import Part
+from trunkline.linux.plan.frr import NAME as FRR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,8 +70,8 @@ def examine(runner: str) -> Readiness:
 
     Parameters
     ----------
-    runner : {"uml", "qemu", "native"}
-        Which.
+    runner : {"uml", "qemu", "native", "frr"}
+        Which; ``frr`` is no runner, but runs in one.
 
     Returns
     -------
@@ -79,7 +80,8 @@ def examine(runner: str) -> Readiness:
     common = [_system(), _agent()]
     if not common[0].found:
         return Readiness(runner, tuple(common))
-    own = {"uml": uml.needs, "qemu": qemu.needs, "native": native.needs}[runner]()
+    needs = {"uml": uml.needs, "qemu": qemu.needs, "native": native.needs, FRR: frr.needs}
+    own = needs[runner]()
     return Readiness(runner, (*common, *own))
 
 
@@ -90,13 +92,15 @@ def lacks(runner: str) -> frozenset[str]:
     return qemu.lacks() if runner == qemu.NAME else frozenset()
 
 
-def choose(runner: str | None) -> str:
+def choose(runner: str | None, control: str | None = None) -> str:
     """The runner to use.
 
     Parameters
     ----------
     runner : str or None
         The one asked for; None: the first of ``uml`` and ``qemu`` that is ready.
+    control : {"frr"}, optional
+        Daemons that are to run in it; they run in ``uml``.
 
     Returns
     -------
@@ -107,7 +111,12 @@ def choose(runner: str | None) -> str:
     Unready
     """
     states = []
-    for name in RUNNERS[:2] if runner is None else (runner,):
+    listed = RUNNERS[:2] if runner is None else (runner,)
+    if control is not None:
+        listed = (uml.NAME,)
+        if not (its := examine(control)).ready:
+            raise Unready([its])
+    for name in listed:
         state = examine(name)
         # A plan may need less of the host's kernel than scenarios do; it says what it refuses.
         lacking = {part.name for part in state.parts if not part.found}

@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trunkline.linux.guest import native, qemu, uml
+from trunkline.linux.guest import frr, native, qemu, uml
 from trunkline.linux.guest.archive import BadArchive, read_archive, statistics
 from trunkline.linux.guest.process import PATIENCE_S, GuestFailed, Job
 from trunkline.linux.guest.readiness import choose
 from trunkline.linux.guest.scratch import remove_leftovers, scratch
+from trunkline.linux.plan.frr import NAME as FRR
 from trunkline.linux.plan.orders import write_orders
 
 if TYPE_CHECKING:
@@ -108,15 +109,18 @@ def execute(
     GuestFailed
         The kernel refused an order, or the guest died or hung.
     """
-    name = choose(runner)
+    name = choose(runner, FRR if plan.daemons else None)
     run = {"uml": uml.run, "qemu": qemu.run, "native": native.run}[name]
-    memory_mb = memory_mb or memory_for(schedules)
+    control = frr.control_image() if plan.daemons else b""
+    memory_mb = memory_mb or memory_for(schedules) + (
+        frr.NODE_MB * len(plan.nodes) if plan.daemons else 0
+    )
     given = {"orders": write_orders(plan), **schedules}
     remove_leftovers()
     with scratch() as private:
         try:
             stream, console, cost, digests = run(
-                Job(given, Path(private), plan.seed, memory_mb, on_progress, patience_s)
+                Job(given, Path(private), plan.seed, memory_mb, on_progress, patience_s, control)
             )
         except OSError as error:
             if error.filename is None:

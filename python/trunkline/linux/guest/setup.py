@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trunkline.linux.guest import kernel, qemu, uml
+from trunkline.linux.guest import frr, kernel, qemu, uml
 from trunkline.linux.guest.cache import cache_folder, size_of, write_whole
 from trunkline.linux.guest.needs import find_tool, unpacked
 from trunkline.linux.guest.packages import Apt, NoPackages, Package, unpack
@@ -27,6 +27,7 @@ from trunkline.linux.guest.process import GuestFailed
 from trunkline.linux.guest.readiness import Readiness, Unready, examine
 from trunkline.linux.guest.runner import execute
 from trunkline.linux.guest.scratch import scratch
+from trunkline.linux.plan.frr import NAME as FRR, PROGRAMS
 from trunkline.linux.plan.plan import Node, Plan
 
 if TYPE_CHECKING:
@@ -87,8 +88,8 @@ def plan_setup(runner: str) -> Setup:
 
     Parameters
     ----------
-    runner : {"qemu", "uml"}
-        Which.
+    runner : {"qemu", "uml", "frr"}
+        Which; ``frr`` are daemons that run in one.
 
     Returns
     -------
@@ -115,10 +116,23 @@ def plan_setup(runner: str) -> Setup:
         raise SetupFailed(str(error)) from error
 
 
-_PREPARED: Final = {"emulator", "kernel", "ip", "tc", "modules", "trial"}
+_PREPARED: Final = {
+    "emulator",
+    "kernel",
+    "ip",
+    "tc",
+    "modules",
+    "trial",
+    *PROGRAMS,
+    "libraries",
+}
 
 
 def _plan(runner: str, apt: Apt) -> Setup:
+    if runner == FRR:
+        packages = apt.missing([frr.PACKAGE])
+        room = frr.UNPACKED + sum(package.size for package in packages)
+        return Setup(runner, packages, [], room, frr.UNPACKED, "some seconds")
     shared = all(find_tool(name) for name in ("ip", "tc"))
     tools = [] if shared else apt.missing(["iproute2"])
     if runner == "qemu":
@@ -182,17 +196,18 @@ def perform(
             if setup.tools:
                 unpack(archives[: len(setup.tools)], unpacked("tools"))
             rest = archives[len(setup.tools) :]
-            if setup.runner == "qemu":
-                unpack(rest, unpacked("qemu"))
+            if setup.runner != "uml":
+                unpack(rest, unpacked(setup.runner))
                 about = {"packages": [package.file for package in setup.packages]}
-                write_whole(unpacked("qemu") / "about.json", json.dumps(about).encode())
+                write_whole(unpacked(setup.runner) / "about.json", json.dumps(about).encode())
             else:
                 _build_uml(setup, rest, lock, say, on_progress)
             for archive in archives:
                 archive.unlink(missing_ok=True)
         except (NoPackages, kernel.SourceDiffers, kernel.BuildFailed) as error:
             raise SetupFailed(str(error)) from error
-        try_out(setup.runner, say)
+        if setup.runner != FRR:
+            try_out(setup.runner, say)
         if setup.runner == "uml":
             say("removing source and build")
             shutil.rmtree(_work())

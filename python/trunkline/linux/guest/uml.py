@@ -95,7 +95,7 @@ def memory_folder(needed_mb: int = 256) -> Path | None:
 
 def run(job: Job) -> tuple[bytes, bytes, Cost, dict[str, str]]:
     """Run a guest: its results, its console, its cost, and digests of what was run."""
-    base = base_image(agent() or b"")
+    base = base_image(agent() or b"") + job.control
     (job.folder / "initrd").write_bytes(base + order_image(job.files))
     (job.folder / "result").mkdir()
     kernel = kernel_folder() / "linux"

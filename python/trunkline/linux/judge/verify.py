@@ -110,14 +110,14 @@ class Verdict:
         )
 
 
-def check(network_json: str, runner: str | None = None) -> None:
+def check(network_json: str, runner: str | None = None, control: str | None = None) -> None:
     """Finds out quickly whether the kernel has what a network needs, from its first moment alone.
 
     Parameters
     ----------
     network_json : str
         Canonical JSON of the compiled network.
-    runner : str, optional
+    runner, control : str, optional
         As in `trunkline.linux.engine.run`.
 
     Raises
@@ -127,7 +127,7 @@ def check(network_json: str, runner: str | None = None) -> None:
     """
     data = json.loads(network_json)
     data["run"] |= {"duration_ns": MOMENT_NS, "warmup_ns": 0}
-    compile(json.dumps(data), ground=engine.ground_of(runner))
+    compile(json.dumps(data), ground=engine.ground_of(runner, control))
 
 
 def verify(

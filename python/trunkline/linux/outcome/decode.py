@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from trunkline import _core
-from trunkline.linux.outcome import series, transfers
+from trunkline.linux.outcome import control, series, transfers
 from trunkline.linux.outcome.arrivals import datagrams, lost, samples
 from trunkline.linux.outcome.flow import Flow
 from trunkline.linux.outcome.statistics import (
@@ -77,7 +77,9 @@ def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
     warmup = data["run"]["warmup_ns"]
     stats = json.loads((folder / "stats.json").read_text())
     last = at(stats, data["run"]["duration_ns"])
-    first = at(stats, warmup) if warmup else None
+    controlled = bool(compiled.plan.daemons)
+    # Daemons have sent messages before time zero.
+    first = at(stats, warmup) if warmup or controlled else None
     flows = []
     for index, its in enumerate(data["flows"]):
         if its["agent"]["protocol"] == "udp":
@@ -101,7 +103,9 @@ def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
         "flows": _raw_flows(flows),
         "ports": _raw_ports(found),
         "drops": _raw_drops(found, policed, elsewhere),
-        "timeline": compiled.rehearsal.timeline,
+        "timeline": control.timeline(compiled, folder)
+        if controlled
+        else compiled.rehearsal.timeline,
         **transfers.raw(compiled, folder),
         "series": series.raw(compiled, folder),
         "summary": _raw_summary(flows, found),

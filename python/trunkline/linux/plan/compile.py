@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from trunkline.linux.plan import classify, conditioning, mpls, qdisc, recovery, timed
+from trunkline.linux.plan import classify, conditioning, frr, mpls, qdisc, recovery, timed
 from trunkline.linux.plan.addresses import MOST_LINKS, Wiring, node_name
 from trunkline.linux.plan.flows import Traffic, sysctls, traffic
 from trunkline.linux.plan.forwarding import FTN_MARK, Forwarding
@@ -90,7 +90,11 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
     seed = data["run"]["seed"] if seed is None else seed
     script = Script.of(len(data["nodes"]), ground)
     _refuse(script, data)
-    if data.get("signalling", {}).get("ldp"):
+    if ground.control is not None:
+        frr.refuse(script, data)
+        if script.reasons:
+            raise UnsupportedError(script.reasons)
+    elif data.get("signalling", {}).get("ldp"):
         script.refuse(
             "routers of the kernel have no LDP of their own; nearest: paths with a route",
             "routing",
@@ -99,10 +103,17 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
     elif data.get("signalling"):
         raise UnsupportedError(script.reasons)
     rehearsal = rehearse(data, seed)
+    whole, followed = data, rehearsal
+    if ground.control is not None:
+        # Routes, and the messages behind them, are the daemons'.
+        data, followed = frr.bare(whole), replace(rehearsal, routes=[])
     sent = traffic(script, data, rehearsal)
+    if ground.control is not None:
+        for node in range(len(data["nodes"])):
+            sent.ends.number(node, 0)
     _enough(script, data, sent)
     targets = sorted({node for node, _, _ in sent.ends.keys})
-    its = recovery.course(script, data, rehearsal, targets)
+    its = recovery.course(script, data, followed, targets)
     wiring = Wiring.of(data["links"], ground)
     if script.reasons:
         # What queues and meters lack does not depend on the flows: it is told with the rest.
@@ -118,7 +129,8 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
         _silence(script, data)
     _addresses(script, sent)
     tables = Forwarding(script, its.network, wiring, sent)
-    _routes(script, data, its, tables)
+    if ground.control is None:
+        _routes(script, data, its, tables)
     counts, changes = recovery.changes(its, wiring, tables)
     if script.reasons:
         raise UnsupportedError(script.reasons)
@@ -145,9 +157,14 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
         # Not at the start, where there is nothing to count: reading takes an emulated machine time.
         snapshots_ns=tuple(sorted({data["run"]["warmup_ns"], data["run"]["duration_ns"]} - {0})),
     )
+    files = sent.schedules
+    if ground.control is not None:
+        frr.told(script, data)
+        files = {**files, **frr.settings(whole, wiring)}
+        plan = frr.controlled(plan, whole, wiring, rehearsal.moments)
     return Compiled(
         plan,
-        sent.schedules,
+        files,
         tuple(script.notes),
         data,
         script,
@@ -160,10 +177,10 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
 
 
 def _refuse(script: Script, data: Network) -> None:
-    if data.get("signalling"):
+    if data.get("signalling") and script.ground.control is None:
         script.refuse(
-            "routers of the kernel have no routing protocol of their own; nearest: rerouting, "
-            "whose routes are put in at the simulator's times",
+            "routers of the kernel have no routing protocol of their own; nearest: --control frr, "
+            "or rerouting, whose routes are put in at the simulator's times",
             "routing",
             "ospf",
         )

@@ -45,6 +45,8 @@ class Ground:
         every kernel but the one that is built for this.
     lacks : frozenset of str
         Modules of `DISCIPLINES` that the kernel does not have.
+    control : str or None
+        ``frr``: the routers' own daemons find the routes; None: they are the plan's.
     """
 
     routers: bool = False
@@ -53,6 +55,7 @@ class Ground:
     links: Mapping[str, IPv4Interface] = field(default_factory=dict)
     keeps_hash: bool = False
     lacks: frozenset[str] = frozenset()
+    control: str | None = None
 
 
 GUEST: Final = Ground()

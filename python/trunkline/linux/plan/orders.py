@@ -67,6 +67,11 @@ def _orders(plan: Plan) -> Iterator[str]:
     for each in plan.changes:
         yield f"change {each.at_ns} {_word(each.node)} {_word(each.program)} {each.line}"
     yield from (f"snapshot {time}" for time in plan.snapshots_ns)
+    if plan.settle_ns:
+        yield f"settle {plan.settle_ns}"
+    for daemon in plan.daemons:
+        command = " ".join(map(_word, daemon.command))
+        yield f"daemon {_word(daemon.node)} {_word(daemon.log)} {command}"
 
 
 def _end(end: End) -> str:

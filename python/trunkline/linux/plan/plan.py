@@ -9,7 +9,8 @@ The guest does, in this order:
 2. ``links``: a veth pair each, its ends moved into their namespaces (down, with these MACs);
 3. in each namespace, in the order of nodes: ``sysctls`` (``/proc/sys`` paths and values), then
    ``ip -batch`` of ``ip``, ``ip -f mpls -batch`` of ``mpls``, ``tc -batch`` of ``tc``;
-4. time zero is set some way ahead; receivers listen, senders wait for it;
+4. ``daemons`` are started, and each change of the routes of their nodes is noted; time zero is set
+   ``settle_ns`` and some way more ahead; receivers listen, senders wait for it;
 5. the run of ``duration_ns``. All times of plan and results are since time zero;
 6. at the time of each of ``counts`` the queues of a device are read; then, at that of each of
    ``changes``, its line is done in its namespace, before any packet of that time is sent;
@@ -40,6 +41,13 @@ The folder that a run leaves:
     device: ``{"l0a": [...]}``), ``filters`` (``{"l0a": {"ingress": [...], "egress": [...]}}``)
     and ``netstat`` (``{"TcpExt": {"TCPTimeouts": 3, ...}, "Tcp": {...}, ...}`` of
     ``/proc/net/netstat`` and ``/proc/net/snmp``).
+``NODE.changes``
+    Of a node with daemons: the clock at time zero [ns], then what ``ip -ts -o monitor route``
+    printed.
+``NODE.routes``
+    What ``ip -o route show`` printed there at the end.
+``NODE.PROGRAM.log``
+    What a daemon wrote.
 ``console.txt``, ``run.json``
     What the kernel said; what ran it, where, and what it cost.
 """
@@ -310,6 +318,25 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Daemon:
+    """A program that goes on beside the run.
+
+    Parameters
+    ----------
+    node : str
+        Where.
+    log : str
+        File that it writes, to hand back.
+    command : tuple of str
+        Program and arguments; what is started ends when what goes on is ready.
+    """
+
+    node: str
+    log: str
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A plan.
 
@@ -337,6 +364,10 @@ class Plan:
         What is done during the run, in order of time; of one time, node and program together.
     snapshots_ns : tuple of int
         When statistics of everything are read, in order; the last is ``duration_ns``.
+    daemons : tuple of Daemon
+        Started in this order.
+    settle_ns : int
+        Time that daemons have before time zero.
     """
 
     seed: int
@@ -350,6 +381,8 @@ class Plan:
     counts: tuple[Count, ...] = ()
     changes: tuple[Change, ...] = ()
     snapshots_ns: tuple[int, ...] = ()
+    daemons: tuple[Daemon, ...] = ()
+    settle_ns: int = 0
     format: int = field(default=FORMAT)
 
     def to_json(self) -> str:
@@ -387,6 +420,11 @@ class Plan:
             counts=tuple(Count(**each) for each in data["counts"]),
             changes=tuple(Change(**each) for each in data["changes"]),
             snapshots_ns=tuple(data["snapshots_ns"]),
+            daemons=tuple(
+                Daemon(each["node"], each["log"], tuple(each["command"]))
+                for each in data["daemons"]
+            ),
+            settle_ns=data["settle_ns"],
         )
 
 

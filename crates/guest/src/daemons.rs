@@ -1,0 +1,105 @@
+//! Routing daemons beside the run, and what they do to the routes of the kernel.
+
+use crate::archive::Archive;
+use crate::orders::{Daemon, Orders};
+use crate::spaces::Spaces;
+use crate::sys::process;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
+use std::process::{Child, Command, Stdio};
+
+/// `ip monitor` in a node with daemons: each change of its routes, with the time.
+#[derive(Debug)]
+pub struct Watch {
+    node: usize,
+    child: Child,
+    output: File,
+}
+
+impl Watch {
+    /// Starts one in each node that has daemons, then the daemons.
+    ///
+    /// # Errors
+    /// What did not start, and what it said.
+    pub fn start(orders: &Orders, spaces: &Spaces) -> Result<Vec<Self>, String> {
+        let mut nodes: Vec<usize> = orders.daemons.iter().map(|each| each.node).collect();
+        nodes.dedup();
+        let mut watches = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let watch = spaces.within(node, || Self::open(node)).and_then(|result| result);
+            watches.push(watch.map_err(|why| format!("ip monitor: {why}"))?);
+        }
+        for daemon in &orders.daemons {
+            let started = spaces.within(daemon.node, || start(&daemon.command));
+            started.and_then(|result| result).map_err(|why| {
+                format!("node {}: {}: {why}", orders.nodes[daemon.node].name, daemon.command[0])
+            })?;
+        }
+        Ok(watches)
+    }
+
+    fn open(node: usize) -> io::Result<Self> {
+        let output = process::memory_file()?;
+        let child = Command::new("ip")
+            .args(["-4", "-o", "-ts", "monitor", "route"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::from(output.try_clone()?))
+            .spawn()?;
+        Ok(Self { node, child, output })
+    }
+
+    /// Puts the changes, each with its time of the clock, and the routes that are there at the end.
+    ///
+    /// # Errors
+    /// `ip` does not tell them.
+    pub fn finish(
+        mut self,
+        zero: u64,
+        orders: &Orders,
+        spaces: &Spaces,
+        archive: &mut Archive,
+    ) -> Result<(), String> {
+        let name = &orders.nodes[self.node].name;
+        let mut read = || -> io::Result<_> {
+            self.child.kill()?;
+            self.child.wait()?;
+            let mut changes = String::new();
+            self.output.rewind()?;
+            self.output.read_to_string(&mut changes)?;
+            let show = || Command::new("ip").args(["-4", "-o", "route", "show"]).output();
+            Ok((changes, spaces.within(self.node, show)??))
+        };
+        let (changes, shown) = read().map_err(|why| format!("node {name}: routes: {why}"))?;
+        archive.put(format!("{name}.changes"), format!("{zero}\n{changes}"));
+        archive.put(format!("{name}.routes"), shown.stdout);
+        Ok(())
+    }
+}
+
+/// Puts what a daemon has written.
+///
+/// # Errors
+/// It has written nothing.
+pub fn keep(daemon: &Daemon, orders: &Orders, archive: &mut Archive) -> Result<(), String> {
+    let log = fs::read(&daemon.log).map_err(|why| format!("{}: {why}", daemon.log))?;
+    archive.put(format!("{}.{}.log", orders.nodes[daemon.node].name, daemon.command[0]), log);
+    Ok(())
+}
+
+/// Runs a program that goes into the background.
+fn start(command: &[String]) -> io::Result<()> {
+    let mut said = process::memory_file()?;
+    let status = Command::new(&command[0])
+        .args(&command[1..])
+        .stdin(Stdio::null())
+        .stdout(Stdio::from(said.try_clone()?))
+        .stderr(Stdio::from(said.try_clone()?))
+        .status()?;
+    if status.success() {
+        return Ok(());
+    }
+    let mut text = String::new();
+    said.rewind()?;
+    said.read_to_string(&mut text)?;
+    Err(io::Error::other(format!("{status}: {}", text.trim().replace('\n', "; "))))
+}

@@ -1,0 +1,201 @@
+"""Routing by daemons beside the simulator's: routes at the end, convergence, and what was lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from trunkline.linux import engine
+from trunkline.linux.guest.scratch import scratch
+from trunkline.linux.judge import observed
+from trunkline.linux.judge.compare import Row, fixed
+from trunkline.linux.judge.verify import Progress, Verdict, probed
+from trunkline.linux.outcome import control
+from trunkline.linux.plan.frr import ospf_of
+from trunkline.linux.plan.rehearsal import Rehearsal, rehearse
+from trunkline.linux.plan.routing import next_links
+from trunkline.network.types import Network
+from trunkline.results import Results
+from trunkline.results.convergence import changes
+
+_HOLD_NS: Final = 10_000_000
+"""zebra holds routes for so long (``ZEBRA_RIB_PROCESS_HOLD_TIME``)."""
+_STEP_NS: Final = 1_000_000
+"""Daemons count in milliseconds: a timer is up to one late."""
+
+Key = tuple[str, str]
+"""Change and node."""
+
+
+def verify(
+    network_json: str,
+    seeds: Sequence[int],
+    *,
+    daemons: str,
+    runner: str | None = None,
+    on_progress: Progress | None = None,
+) -> Verdict:
+    """Runs a network in the simulator and with daemons in the kernel, and compares their control.
+
+    Parameters
+    ----------
+    network_json : str
+        Canonical JSON of the compiled network.
+    seeds : sequence of int
+        Seeds, one run each in both.
+    daemons : {"frr"}
+        Which.
+    runner, on_progress
+        As in `trunkline.linux.engine.run`.
+
+    Raises
+    ------
+    UnsupportedError
+        The network has what kernel or daemons lack.
+    """
+    data = probed(json.loads(network_json))
+    written = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    rows: list[Row] = []
+    notes: dict[str, None] = {}
+    reference = ""
+    for number, seed in enumerate(seeds):
+        show = engine.part_of(on_progress, number, len(seeds))
+        with scratch() as folder:
+            place = Path(folder)
+            done = engine.run(
+                written, seed, place, runner=runner, control=daemons, on_progress=show
+            )
+            found = control.routes(done.compiled, place)
+            theirs = observed.of_kernel(done, place)
+        ours = observed.of_simulator(data, seed)
+        notes |= dict.fromkeys(done.compiled.notes)
+        reference = done.results.provenance.version
+        made = [
+            *_routes(data, rehearse(data, seed), found),
+            *_convergence(data, ours.results, done.results),
+            *_lost(data, ours, theirs),
+        ]
+        rows += [_of_seed(row, seed) for row in made] if len(seeds) > 1 else made
+    return Verdict(tuple(rows), tuple(notes), tuple(seeds), False, reference)
+
+
+def _of_seed(row: Row, seed: int) -> Row:
+    return fixed(
+        f"{row.subject}, seed {seed}",
+        row.measure,
+        row.unit,
+        row.simulator,
+        row.reference,
+        row.difference,
+        row.margin,
+    )
+
+
+def last_routes(data: Network, rehearsal: Rehearsal) -> dict[tuple[int, int], int]:
+    """The simulator's routes at the end of a run: out-link by node and destination.
+
+    Parameters
+    ----------
+    data : mapping
+        The compiled network.
+    rehearsal : Rehearsal
+        What the simulator did.
+    """
+    count = len(data["nodes"])
+    made = {
+        (node, target): link
+        for target in range(count)
+        for node, link in enumerate(next_links(count, data["links"], target))
+        if link is not None
+    }
+    for route in rehearsal.routes:
+        if route.protection < 0 and route.time_ns < data["run"]["duration_ns"]:
+            made.pop((route.node, route.destination), None)
+            if route.link >= 0:
+                made[route.node, route.destination] = route.link
+    return made
+
+
+def _routes(data: Network, rehearsal: Rehearsal, found: control.Routes) -> list[Row]:
+    """A row a node: how many destinations it has a route to, and how many routes are others."""
+    ours = last_routes(data, rehearsal)
+    rows = []
+    for node, its in enumerate(data["nodes"]):
+        mine, other = (
+            {target: link for (at, target), link in side.items() if at == node}
+            for side in (ours, found.last)
+        )
+        unlike = sum(mine.get(each) != other.get(each) for each in {*mine, *other})
+        name = str(its["name"])
+        rows.append(fixed(name, "routes at the end", "", len(mine), len(other), float(unlike), 0.0))
+    return rows
+
+
+def _ended(results: Results) -> dict[Key, float]:
+    """When each router had its routes for good after each change [s]."""
+    return {
+        (f"{change.what} at {change.at_ns / 1e9:g} s", step.name): (step.ended_ns - change.at_ns)
+        / 1e9
+        for change in changes(results)
+        for step in change.steps
+        if step.ended_ns is not None
+    }
+
+
+def _convergence(data: Network, ours: Results, theirs: Results) -> list[Row]:
+    """A row a change and router: from the change to its new routes."""
+    first, second = _ended(ours), _ended(theirs)
+    rows = []
+    for change, name in dict.fromkeys([*first, *second]):
+        key = (change, name)
+        subject = f"{name}, {change}"
+        if key in first and key in second:
+            apart, allowed = second[key] - first[key], margin_s(data, change)
+            rows.append(
+                fixed(subject, "new routes after", "s", first[key], second[key], apart, allowed)
+            )
+        else:
+            counts = float(key in first), float(key in second)
+            apart = counts[1] - counts[0]
+            rows.append(fixed(subject, "changes of routes", "", *counts, apart, 0.0))
+    return rows
+
+
+def margin_s(data: Network, change: str) -> float:
+    """By how much the daemons' convergence may differ [s].
+
+    Parameters
+    ----------
+    data : mapping
+        The compiled network.
+    change : str
+        ``failure ...`` or ``repair ...``.
+
+    Returns
+    -------
+    float
+        zebra's hold and the daemons' milliseconds. After a repair neighbours find each other by
+        hellos (RFC 2328 section 10.5), which the simulator's do at once, and describe their
+        databases.
+    """
+    ospf = ospf_of(data)
+    nearest = _HOLD_NS + len(data["nodes"]) * _STEP_NS
+    if change.startswith("repair"):
+        nearest += ospf["hello_ns"] + ospf["lsa_interval_ns"] + ospf["spf"]["second_ns"]
+    return nearest / 1e9
+
+
+def _lost(data: Network, ours: observed.Observed, theirs: observed.Observed) -> list[Row]:
+    """A row a flow: packets lost; as many more as it sends while convergence may differ."""
+    spans = [margin_s(data, change) for change, _ in _ended(ours.results)]
+    rows = []
+    for name, its in ours.flows.items():
+        seen = (its, theirs.flows[name])
+        lost = [float(len(each.sent_ns) - len(each.number)) for each in seen]
+        seconds = data["run"]["duration_ns"] / 1e9
+        allowed = 1.0 + max(spans, default=0.0) * len(its.sent_ns) / seconds
+        apart, measure = lost[1] - lost[0], "packets lost or inside"
+        rows.append(fixed(name, measure, "packets", lost[0], lost[1], apart, allowed))
+    return rows

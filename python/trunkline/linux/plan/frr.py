@@ -1,0 +1,277 @@
+"""Routing by FRR's own daemons: their configurations, written from a scenario's OSPF.
+
+Each node runs zebra and ospfd. Routes to the addresses of nodes are then theirs, not the plan's.
+When a link's ends notice a failure is the simulator's (`detection`): then the device goes down,
+which zebra hears of from the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from ipaddress import IPv4Address
+from typing import Any, Final
+
+from trunkline.linux.plan.addresses import Side, Wiring, node_name
+from trunkline.linux.plan.plan import Change, Daemon, Plan
+from trunkline.linux.plan.rehearsal import Moment
+from trunkline.linux.plan.script import Script
+from trunkline.network.types import Network
+
+NAME: Final = "frr"
+PROGRAMS: Final = ("zebra", "ospfd")
+_PLACE: Final = "/tmp"  # noqa: S108 - of a guest, which is nobody else's
+_MS: Final = 1_000_000
+_S: Final = 1_000_000_000
+_MOST_MS: Final = {"spf": 600_000, "lsa": 5000}
+"""Largest values that ospfd takes for its throttles [ms]."""
+_SETTLE_NS: Final = 30 * _S
+"""From the start of the daemons to time zero, at least."""
+_LSA_ARRIVAL_MS: Final = 1000
+"""MinLSArrival (RFC 2328 appendix B)."""
+_ROUTER_IDS: Final = int(IPv4Address("10.255.0.1"))
+
+
+def refuse(script: Script, data: Network) -> None:
+    """Tells what FRR cannot do.
+
+    Parameters
+    ----------
+    script : Script
+        Takes the reasons.
+    data : mapping
+        The compiled network.
+    """
+    signalling: Any = data.get("signalling") or {}
+    ospf = signalling.get("ospf")
+    if ospf is None:
+        script.refuse("FRR routes by OSPF here; nearest: routing: {ospf: {}}", "routing")
+        return
+    for key in ("ldp", "rsvp"):
+        if signalling.get(key):
+            word = {"ldp": "LDP", "rsvp": "RSVP-TE"}[key]
+            script.refuse(
+                f"FRR runs OSPF here, without {word}; nearest: routing: {{ospf: {{}}}} alone",
+                *(("routing", "ldp") if key == "ldp" else ("signalling",)),
+            )
+    if data["paths"]:
+        name = data["paths"][0]["name"]
+        script.refuse(
+            "labels over a device that goes down are lost, and FRR does not put them back; "
+            "nearest: no paths",
+            "paths",
+            name,
+        )
+    for flow in data["flows"]:
+        if flow["agent"]["protocol"] == "tcp":
+            script.refuse(
+                f"flow {flow['name']}: what TCP takes from its route FRR's routes do not say; "
+                "nearest: a UDP flow",
+                "flows",
+                flow["name"],
+            )
+    _timers(script, ospf)
+    _both_ways(script, data)
+
+
+def _timers(script: Script, ospf: dict[str, Any]) -> None:
+    def refuse(text: str, key: str) -> None:
+        script.refuse(text, "routing", "ospf", key)
+
+    for key in ("processing", "compute"):
+        if ospf[f"{key}_ns"]:
+            refuse(f"{key}: the daemons take no time in virtual time; nearest: 0 s", key)
+    if any(ospf["fib_update_ns"]):
+        refuse("fib_update: zebra has a delay of its own; nearest: 0 s", "fib_update")
+    if ospf["hello_ns"] is None:
+        refuse("hello: FRR finds its neighbours by hellos; nearest: 10 s", "hello")
+    for key in ("hello", "dead", "resend"):
+        value = ospf[f"{key}_ns"]
+        if value and value % _S:
+            refuse(f"{key}: FRR counts whole seconds; nearest: {max(1, value // _S)} s", key)
+    if ospf["lsa_interval_ns"] % _MS or ospf["lsa_interval_ns"] // _MS > _MOST_MS["lsa"]:
+        refuse("lsa_interval: FRR takes 0 to 5000 ms; nearest: 5 s", "lsa_interval")
+    spf = ospf["spf"]
+    if spf["kind"] != "backoff":
+        refuse(f"spf: FRR's ospfd has no {spf['kind']}; nearest: backoff", "spf")
+        return
+    for key in ("initial", "second", "maximum"):
+        value = spf[f"{key}_ns"]
+        if value % _MS or value // _MS > _MOST_MS["spf"]:
+            refuse(f"spf: {key} of FRR is 0 to 600000 ms; nearest: whole milliseconds", "spf")
+
+
+def _both_ways(script: Script, data: Network) -> None:
+    """OSPF finds no neighbour on a link that carries packets one way only."""
+    ends = [(link["from"], link["to"]) for link in data["links"]]
+    for link, (first, second) in zip(data["links"], ends, strict=True):
+        if ends.count((first, second)) != ends.count((second, first)):
+            script.refuse(
+                f"link {link['name']} goes one way only, and OSPF needs both; nearest: a link both "
+                "ways",
+                "links",
+                link["name"],
+            )
+
+
+def ospf_of(data: Network) -> dict[str, Any]:
+    """The timers of OSPF in a compiled network that has it."""
+    signalling: Any = data["signalling"]
+    ospf: dict[str, Any] = signalling["ospf"]
+    return ospf
+
+
+def bare(data: Network) -> Network:
+    """A network without the flow that the simulator counts its own messages under."""
+    kept = [flow for flow in data["flows"] if flow["agent"]["protocol"] != "control"]
+    made: Any = {**data, "flows": kept}
+    made.pop("signalling", None)
+    return made  # type: ignore[no-any-return]
+
+
+def told(script: Script, data: Network) -> None:
+    """Notes what FRR does otherwise than the simulator.
+
+    Parameters
+    ----------
+    script : Script
+        Takes the notes.
+    data : mapping
+        The compiled network.
+    """
+    script.note("routes are those of FRR's daemons; failures are noticed at the simulator's times")
+    script.note(
+        "FRR's interval between computations of routes grows by `second` each time; it doubles in "
+        "the simulator"
+    )
+    if any(each["failures"] for each in (data.get("recovery"),) if each):
+        script.note(
+            "a device that goes down takes its routes with it: packets that the simulator loses as "
+            "link_down until the new routes are there find no route in the kernel"
+        )
+
+
+def settings(data: Network, wiring: Wiring) -> dict[str, bytes]:
+    """Configurations of the daemons.
+
+    Parameters
+    ----------
+    data : mapping
+        The compiled network, its signalling included.
+    wiring : Wiring
+        Devices.
+
+    Returns
+    -------
+    dict of str to bytes
+        By name of file: ``NODE.PROGRAM.conf``.
+    """
+    made = {}
+    for index in range(len(data["nodes"])):
+        name = node_name(index)
+        head = [f"hostname {name}", "log timestamp precision 6"]
+        for program in PROGRAMS:
+            own = _ospfd(data, wiring, index) if program == "ospfd" else ()
+            lines = [*head, f"log file {_log(name, program)}", *own]
+            made[f"{name}.{program}.conf"] = ("\n".join(lines) + "\n").encode("ascii")
+    return made
+
+
+def _ospfd(data: Network, wiring: Wiring, node: int) -> Iterator[str]:
+    ospf = ospf_of(data)
+    yield "debug ospf event"
+    yield "debug ospf lsa install"
+    for link, side in enumerate(wiring.near):
+        if side.node != node:
+            continue
+        yield f"interface {side.device}"
+        yield " ip ospf network point-to-point"
+        yield " ip ospf mtu-ignore"
+        yield f" ip ospf cost {data['links'][link]['metric']}"
+        yield f" ip ospf hello-interval {ospf['hello_ns'] // _S}"
+        yield f" ip ospf dead-interval {ospf['dead_ns'] // _S}"
+        yield f" ip ospf retransmit-interval {ospf['resend_ns'] // _S}"
+        yield "exit"
+    spf = ospf["spf"]
+    throttle = " ".join(str(spf[f"{key}_ns"] // _MS) for key in ("initial", "second", "maximum"))
+    interval = ospf["lsa_interval_ns"] // _MS
+    yield "router ospf"
+    yield f" ospf router-id {router_id(node)}"
+    yield f" timers throttle spf {throttle}"
+    yield f" timers throttle lsa all {interval}"
+    yield f" timers lsa min-arrival {min(interval, _LSA_ARRIVAL_MS)}"
+    yield " maximum-paths 1"
+    yield " network 10.0.0.0/8 area 0"
+    yield "exit"
+
+
+def router_id(node: int) -> str:
+    """The number by which routers know a node."""
+    return str(IPv4Address(_ROUTER_IDS + node))
+
+
+def _log(node: str, program: str) -> str:
+    return f"{_PLACE}/{node}.{program}.log"
+
+
+def controlled(plan: Plan, data: Network, wiring: Wiring, moments: Sequence[Moment]) -> Plan:
+    """A plan whose routers run the daemons.
+
+    Parameters
+    ----------
+    plan : Plan
+        Without them.
+    data : mapping
+        The compiled network, its signalling included.
+    wiring : Wiring
+        Devices.
+    moments : sequence of Moment
+        When ends of links notice failures and repairs.
+    """
+    ospf = ospf_of(data)
+    changes = [*plan.changes, *_noticed(wiring, moments, plan.duration_ns)]
+    # Neighbours are found within a hello or two; after the last change the throttles fall back.
+    quiet = 3 * ospf["hello_ns"] + 3 * ospf["lsa_interval_ns"] + 2 * ospf["spf"]["maximum_ns"]
+    return replace(
+        plan,
+        changes=tuple(sorted(changes, key=lambda each: each.at_ns)),
+        snapshots_ns=tuple(sorted({0, *plan.snapshots_ns})),
+        daemons=tuple(_daemon(node.name, program) for node in plan.nodes for program in PROGRAMS),
+        settle_ns=max(_SETTLE_NS, quiet),
+    )
+
+
+def _daemon(node: str, program: str) -> Daemon:
+    place = f"{_PLACE}/{node}"
+    options = {
+        "-u": "root",
+        "-g": "root",
+        "-f": f"/trunkline/{node}.{program}.conf",
+        "-z": f"{place}.zserv",
+        "-i": f"{place}.{program}.pid",
+        "--vty_socket": _PLACE,
+        "-P": "0",
+    }
+    said = [word for pair in options.items() for word in pair]
+    return Daemon(node, _log(node, program), (program, "-d", *said))
+
+
+def _noticed(wiring: Wiring, moments: Sequence[Moment], end_ns: int) -> Iterator[Change]:
+    """A device goes down, or up again with its neighbour, when its node notices."""
+    for moment in moments:
+        if moment.event not in ("detected", "repair-detected") or moment.time_ns >= end_ns:
+            continue
+        # What comes to a node over a link is by the device at the link's far end.
+        near, far = wiring.near[moment.link], wiring.far[moment.link]
+        own, other = (far, near) if far.node == moment.node else (near, far)
+        for line in _lines(own, other, up=moment.event == "repair-detected"):
+            yield Change(moment.time_ns, node_name(own.node), "ip", line)
+
+
+def _lines(own: Side, other: Side, *, up: bool) -> Iterator[str]:
+    if not up:
+        yield f"link set {own.device} down"
+        return
+    yield f"link set {own.device} up"
+    # The kernel forgets the neighbours of a device that goes down.
+    yield f"neigh replace {other.address} lladdr {other.mac} dev {own.device} nud permanent"

@@ -1,0 +1,56 @@
+"""FRR's daemons in the kernel beside the simulator's OSPF: routes, convergence, the same bytes."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from trunkline.linux import engine
+from trunkline.linux.guest.readiness import examine
+from trunkline.linux.judge.control import verify
+from trunkline.network import compile
+from trunkline.results.convergence import changes
+from trunkline.scenario import load
+
+pytestmark = pytest.mark.guest_minutes
+
+
+@pytest.fixture
+def frr(uml: str) -> str:
+    """The daemons, in the runner that they need."""
+    state = examine("frr")
+    if not state.ready:
+        pytest.skip(f"FRR is not ready: {state.reason}")
+    return "frr"
+
+
+def square() -> str:
+    text = files("trunkline").joinpath("examples/cut-with-ospf.yaml").read_text()
+    return compile(load(text), seed=1).to_json()
+
+
+def test_frr_8_4_ospfd_routes_around_a_cut_as_the_simulator_does(frr: str) -> None:
+    verdict = verify(square(), [1], daemons=frr)
+    assert [row for row in verdict.rows if not row.agrees] == []
+    compared = {row.subject for row in verdict.rows if row.measure == "routes at the end"}
+    assert compared == {"S", "A", "B", "T"}
+    late = [row.difference for row in verdict.rows if row.measure == "new routes after"]
+    # ZEBRA_RIB_PROCESS_HOLD_TIME is 10 ms.
+    assert len(late) == 3
+    assert all(0.010 <= each < 0.011 for each in late), late
+
+
+def test_two_runs_of_the_daemons_leave_the_same_bytes(frr: str, tmp_path: Path) -> None:
+    runs = [engine.run(square(), 1, tmp_path / name, control=frr) for name in "ab"]
+    first, second = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in "ab"
+    )
+    assert first.keys() == second.keys()
+    assert {name for name in first if first[name] != second[name]} <= {"cost.json"}
+    assert json.loads(first["run.json"])["trustworthy"]
+    (cut,) = changes(runs[0].results)
+    assert [step.name for step in cut.steps if step.ended_ns is not None] == ["T", "A", "S"]
+    # Each computes 50 ms after its first news (`initial`), and A and T at their own LSA.
+    ends = {step.name: (step.computed_ns or 0) - step.heard_ns for step in cut.steps}
+    assert all(abs(ends[name] - 50_000_000) < 2_000_000 for name in "ATS"), ends

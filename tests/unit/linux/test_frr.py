@@ -1,0 +1,236 @@
+"""FRR's configurations from a scenario, what FRR lacks, and what its routers are seen to do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from trunkline.linux.guest.readiness import Unready, choose
+from trunkline.linux.judge.control import last_routes, margin_s
+from trunkline.linux.outcome import control
+from trunkline.linux.plan.compile import Compiled, compile as plan_of
+from trunkline.linux.plan.ground import GUEST
+from trunkline.linux.plan.orders import write_orders
+from trunkline.linux.plan.plan import Plan
+from trunkline.linux.plan.script import UnsupportedError
+from trunkline.network import compile
+from trunkline.scenario import load
+
+SQUARE = """\
+trunkline: 1
+nodes: [S, A, B, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms}}
+links: {S-A: {}, A-T: {}, S-B: {metric: 2}, B-T: {metric: 2}}
+flows: {f: {agent: udp, from: S, to: T, rate: 80 kbit/s, size: 500 B}}
+failures: {cut: {link: A-T, at: 1 s, repair: 2 s}}
+routing: {ospf: {OSPF}}
+run: {duration: 4 s}
+"""
+GROUND = replace(GUEST, control="frr")
+
+
+def planned(ospf: str = "{}", text: str = SQUARE) -> Compiled:
+    written = text.replace("{OSPF}", ospf)
+    return plan_of(compile(load(written)).to_json(), ground=GROUND)
+
+
+def reasons(ospf: str, text: str = SQUARE) -> str:
+    with pytest.raises(UnsupportedError) as refused:
+        planned(ospf, text)
+    return str(refused.value)
+
+
+class TestConfiguration:
+    def test_rfc2328_appendix_c3_interfaces_have_the_links_cost_and_timers(self) -> None:
+        timers = "{hello: 2 s, dead: 7 s, resend: 3 s, lsa_interval: 400 ms}"
+        lines = planned(timers).schedules["n0.ospfd.conf"].decode().splitlines()
+        at = lines.index("interface l2a")
+        assert {
+            " ip ospf network point-to-point",
+            " ip ospf cost 2",
+            " ip ospf hello-interval 2",
+            " ip ospf dead-interval 7",
+            " ip ospf retransmit-interval 3",
+        } <= set(lines[at : lines.index("exit", at)])
+        assert " timers throttle lsa all 400" in lines
+        # RFC 2328 appendix B: an LSA may come no sooner than MinLSArrival, or all were discarded.
+        assert " timers lsa min-arrival 400" in lines
+
+    def test_the_back_off_is_that_of_the_scenario_in_milliseconds(self) -> None:
+        spf = "{spf: {kind: backoff, initial: 20 ms, second: 300 ms, maximum: 2 s}}"
+        text = planned(spf).schedules["n3.ospfd.conf"].decode()
+        assert " timers throttle spf 20 300 2000\n" in text
+
+    def test_each_router_starts_zebra_before_ospfd_and_has_no_route_of_the_plan(self) -> None:
+        made = planned()
+        said = [(each.node, each.command[0]) for each in made.plan.daemons]
+        assert said[:4] == [("n0", "zebra"), ("n0", "ospfd"), ("n1", "zebra"), ("n1", "ospfd")]
+        assert not [line for node in made.plan.nodes for line in node.ip if "route add" in line]
+        orders = write_orders(made.plan).decode()
+        assert "\ndaemon n0 /tmp/n0.zebra.log zebra -d " in orders
+        assert f"\nsettle {made.plan.settle_ns}\n" in orders
+        assert Plan.from_json(made.plan.to_json()) == made.plan
+
+    def test_a_device_goes_down_when_its_node_notices_and_comes_up_with_its_neighbour(self) -> None:
+        detection = "{detection: {kind: loss-of-signal, delay: 30 ms}}"
+        done = [
+            (each.at_ns, each.node, each.line)
+            for each in planned(detection).plan.changes
+            if "down" in each.line.split() or "neigh" in each.line or each.line.endswith(" up")
+        ]
+        down, up = 1_030_000_000, 2_030_000_000
+        assert {each[:2] for each in done} == {(at, node) for at in (down, up) for node in _ENDS}
+        assert (down, "n1", "link set l1a down") in done
+        assert (up, "n3", "link set l1b up") in done
+        neighbour = "neigh replace 10.0.0.5 lladdr 02:00:00:00:01:01 dev l1b nud permanent"
+        assert (up, "n3", neighbour) in done
+
+
+_ENDS = ("n1", "n3")
+
+
+class TestLacking:
+    @pytest.mark.parametrize(
+        ("ospf", "said"),
+        [
+            ("{fib_update: 10 ms}", "fib_update: zebra has a delay of its own; nearest: 0 s"),
+            ("{compute: 1 ms}", "compute: the daemons take no time in virtual time"),
+            ("{processing: 1 ms}", "processing: the daemons take no time in virtual time"),
+            ("{hello: 0 s}", "hello: FRR finds its neighbours by hellos; nearest: 10 s"),
+            ("{hello: 2500 ms}", "hello: FRR counts whole seconds; nearest: 2 s"),
+            ("{lsa_interval: 6 s}", "lsa_interval: FRR takes 0 to 5000 ms; nearest: 5 s"),
+            ("{spf: {kind: rfc8405}}", "spf: FRR's ospfd has no rfc8405; nearest: backoff"),
+        ],
+    )
+    def test_what_frr_has_not_is_refused_with_what_is_nearest(self, ospf: str, said: str) -> None:
+        assert said in reasons(ospf)
+
+    def test_a_network_without_ospf_is_refused(self) -> None:
+        text = SQUARE.replace("routing: {ospf: {OSPF}}\n", "")
+        assert "FRR routes by OSPF here" in reasons("", text)
+
+    def test_ldp_paths_and_tcp_are_refused(self) -> None:
+        text = SQUARE.replace("{ospf: {OSPF}}", "{ospf: {OSPF}, ldp: {}}")
+        text = text.replace("agent: udp, from: S, to: T, rate: 80 kbit/s, size: 500 B", "TCP")
+        text = text.replace("TCP", "agent: tcp, from: S, to: T")
+        text += "paths: {p: {route: [S, A, T]}}\n"
+        said = reasons("{}", text)
+        assert "without LDP" in said
+        assert "labels over a device that goes down are lost" in said
+        assert "flow f: what TCP takes from its route" in said
+
+    def test_without_control_ospf_is_refused_and_names_the_option(self) -> None:
+        with pytest.raises(UnsupportedError, match="nearest: --control frr"):
+            plan_of(compile(load(SQUARE.replace("{OSPF}", "{}"))).to_json())
+
+    def test_daemons_that_are_not_there_are_named_with_what_fetches_them(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        if Path("/usr/lib/frr/ospfd").exists():
+            pytest.skip("this system has FRR")
+        with pytest.raises(Unready, match="ospfd: trunkline linux setup --control frr"):
+            choose(None, "frr")
+
+
+ZERO = 100 * 10**9
+"""The guest's clock at time zero, 00:01:40."""
+
+
+def left(folder: Path, changes: dict[int, list[str]], shown: dict[int, list[str]]) -> Path:
+    for node in range(4):
+        text = "".join(f"{line}\n" for line in changes.get(node, []))
+        (folder / f"n{node}.changes").write_text(f"{ZERO}\n{text}")
+        (folder / f"n{node}.routes").write_text("".join(f"{e}\n" for e in shown.get(node, [])))
+        (folder / f"n{node}.ospfd.log").write_text("")
+    return folder
+
+
+def via(address: str, far: str, device: str) -> str:
+    return f"{address} nhid 9 via {far} dev {device} proto ospf metric 20 "
+
+
+class TestOutcome:
+    def test_routes_are_followed_from_before_time_zero_to_the_end(self, tmp_path: Path) -> None:
+        made = planned()
+        target = made.traffic.ends.address(3, 0)
+        first, then = via(target, "10.0.0.2", "l0a"), via(target, "10.0.0.10", "l2a")
+        changes = [
+            f"[1970-01-01T00:01:02.000001] {first}",
+            "[1970-01-01T00:01:41.500000] broadcast 10.0.0.7 dev l1a table local proto kernel",
+            f"[1970-01-01T00:01:41.072238] {then}",
+        ]
+        found = control.routes(made, left(tmp_path, {0: changes}, {0: [then]}))
+        out = {side.device: link for link, side in enumerate(made.wiring.near) if side.node == 0}
+        assert found.first == {(0, 3): out["l0a"]}
+        assert found.last == {(0, 3): out["l2a"]}
+        assert found.steps == [control.Step(1_072_238_000, 0, 3, out["l2a"])]
+
+    def test_a_device_that_goes_down_takes_its_routes_though_the_kernel_says_nothing(
+        self, tmp_path: Path
+    ) -> None:
+        made = planned()
+        target = made.traffic.ends.address(3, 0)
+        before = f"[1970-01-01T00:01:02.000001] {via(target, '10.0.0.6', 'l1a')}"
+        after = f"[1970-01-01T00:01:41.070000] {via(target, '10.0.0.1', 'l0b')}"
+        found = control.routes(made, left(tmp_path, {1: [before, after]}, {}))
+        assert [(step.time_ns, step.link < 0) for step in found.steps] == [
+            (1_010_000_000, True),
+            (1_070_000_000, False),
+        ]
+
+    def test_the_timeline_has_the_simulators_failures_and_the_daemons_steps(
+        self, tmp_path: Path
+    ) -> None:
+        made = planned()
+        folder = left(tmp_path, {}, {})
+        log = [
+            "1970/01/01 00:01:41.010000 OSPF: [P1M54-723X6] "
+            "LSA[Type1,id(10.255.0.2),ar(10.255.0.2)]: Install router-LSA to Area 0.0.0.0",
+            "1970/01/01 00:01:41.014100 OSPF: [P1M54-723X6] "
+            "LSA[Type1,id(10.255.0.4),ar(10.255.0.4)]: Install router-LSA to Area 0.0.0.0",
+            "1970/01/01 00:01:41.060000 OSPF: [S1FG7-WJ415] "
+            "ospf_spf_calculate: Start: running Dijkstra for area 0.0.0.0",
+        ]
+        (folder / "n1.ospfd.log").write_text("\n".join(log))
+        rows = control.timeline(made, folder)
+        from trunkline import _core
+        from trunkline.results.decode.columns import Rows
+
+        table = Rows(rows)
+        said = [
+            (time, _core.TIMELINE_EVENTS[event])
+            for time, event, node in zip(
+                table["time_ns"], table["event"], table["node"], strict=True
+            )
+            if node == 1 and time < 2 * 10**9
+        ]
+        assert (
+            said
+            == [
+                (1_010_000_000, "detected"),
+                (1_010_000_000, "lsa-originated"),
+                (1_014_100_000, "lsa-learnt"),
+                (1_060_000_000, "spf"),
+                (1_010_000_000, "rerouted"),
+            ][: len(said)]
+        )
+
+
+class TestJudgement:
+    def test_rfc2328_s10_5_a_repaired_neighbour_waits_for_a_hello(self) -> None:
+        data = json.loads(compile(load(SQUARE.replace("{OSPF}", "{hello: 3 s}"))).to_json())
+        assert margin_s(data, "failure at 1 s") == pytest.approx(0.014)
+        assert margin_s(data, "repair at 2 s") == pytest.approx(0.014 + 3 + 5 + 0.2)
+
+    def test_the_simulators_last_routes_follow_its_changes(self) -> None:
+        text = SQUARE.replace(", repair: 2 s", "")
+        made = planned(text=text)
+        data = json.loads(compile(load(text.replace("{OSPF}", "{}"))).to_json())
+        last = last_routes(data, made.rehearsal)
+        links = {link["name"]: index for index, link in enumerate(data["links"])}
+        assert (last[0, 3], last[1, 3]) == (links["S->B"], links["A->S"])
+        assert len(last) == 12
