@@ -55,13 +55,15 @@ pub struct Outgoing {
     pub kind: u8,
 }
 
-/// A forwarding entry that signalling makes: at most one label off and one on.
+/// A forwarding entry that signalling makes: at most one label off and two on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Link to send on; none: look at the packet again here.
     pub link: Option<u32>,
     /// Whether the top label is taken off.
     pub pop: bool,
+    /// Label put on below the last one: that of a path in a tunnel.
+    pub inner: Option<u32>,
     /// Label put on.
     pub push: Option<u32>,
     /// Whether the path is one hop to the TTL of what it carries (RFC 3443).
@@ -120,6 +122,8 @@ pub trait Plane {
     fn now(&self) -> Time;
     /// Sends a message out of the near end of a link.
     fn send(&mut self, link: u32, message: Outgoing);
+    /// Sends a message by a forwarding entry of a node into a path, to the far end of `link`.
+    fn tunnel(&mut self, entry: u32, link: u32, message: Outgoing);
     /// Adds a forwarding entry; its index.
     fn install(&mut self, entry: Entry) -> u32;
     /// Adds a set of entries that share what is bound to it; its index.

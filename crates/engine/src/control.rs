@@ -164,7 +164,11 @@ impl<O: Observer> Plane for Nodes<'_, O> {
     }
 
     fn send(&mut self, link: u32, message: Outgoing) {
-        self.simulation.send_message(self.flow, link, message);
+        self.simulation.send_message(self.flow, link, None, message);
+    }
+
+    fn tunnel(&mut self, entry: u32, link: u32, message: Outgoing) {
+        self.simulation.send_message(self.flow, link, Some(entry), message);
     }
 
     fn install(&mut self, entry: Entry) -> u32 {
@@ -299,14 +303,17 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    fn send_message(&mut self, flow: u32, link: u32, message: Outgoing) {
+    /// Sends a message to the far end of a link: over it, or by an entry into a path.
+    fn send_message(&mut self, flow: u32, link: u32, entry: Option<u32>, message: Outgoing) {
+        let first = entry.map_or(Some(link), |entry| self.tables.link_of(entry));
+        let Some(first) = first else { return };
         let bytes = message.header_bytes + message.octets.len() as u16;
         let totals = &mut self.totals[flow as usize];
         let number = totals.sent_packets as u32;
         totals.sent_packets += 1;
         totals.sent_bytes += u64::from(bytes);
         let Some(control) = &mut self.control else { return };
-        let load = control.loads.entry((link, flow, message.kind)).or_default();
+        let load = control.loads.entry((first, flow, message.kind)).or_default();
         load.0 += 1;
         load.1 += u64::from(bytes);
         if let Some(captured) = &mut control.captured {
@@ -328,8 +335,11 @@ impl<O: Observer> Simulation<O> {
         (packet.ack, packet.echo) = (slot, u64::from(link));
         (packet.dscp, packet.ttl) = (plan.dscp, plan.ttl);
         let id = self.arena.insert(packet);
-        let node = self.link_from[link as usize];
+        let node = self.link_from[first as usize];
         self.observer.record(self.now, Event::Sent { node }, id, &self.arena);
-        self.output_message(link, id);
+        match entry {
+            Some(entry) => self.output_labelled(node, entry, id),
+            None => self.output_message(link, id),
+        }
     }
 }

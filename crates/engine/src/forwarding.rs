@@ -174,6 +174,16 @@ impl<O: Observer> Simulation<O> {
         self.output(link, NO_ROW, OWN_COLUMN, id);
     }
 
+    /// Sends a message into a path by the entry of its first node.
+    pub(crate) fn output_labelled(&mut self, node: u32, entry: u32, id: PacketId) {
+        let packet = &mut self.arena[id];
+        match self.tables.label(node, entry, packet, packet.dscp) {
+            Ok(Hop::Link(link, row)) => self.output(link, row, OWN_COLUMN, id),
+            Ok(_) => self.lose_at(id, Cause::NoLabel, node),
+            Err(cause) => self.lose_at(id, cause, node),
+        }
+    }
+
     /// Offers a packet to the port of a link, to be classified there by a row and a column.
     #[inline(always)]
     fn output(&mut self, index: u32, row: u16, column: u8, id: PacketId) {

@@ -5,10 +5,11 @@ from typing import Any
 
 from trunkline.network import segments
 from trunkline.network.mpls import Tables
-from trunkline.scenario.recovery import Failure, Protection
+from trunkline.scenario.recovery import LOCAL, Failure, Protection
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.resolved.protections import covers, guarded, span
 from trunkline.scenario.resolved.resolved import breaks
+from trunkline.scenario.resolved.signalled import repaired
 
 __all__ = ["compile", "failure_of"]
 
@@ -82,10 +83,16 @@ class _Builder:
         self.nodes = nodes
         self.links = links
         self.number = {name: index for index, name in enumerate(scenario.paths)}
+        self.signalled = repaired(scenario)
 
     def protections(self, name: str, its: Protection) -> Iterator[Compiled]:
-        """Those of each of its paths; of several the path is in the name."""
+        """Those of each of its paths; of several the path is in the name.
+
+        Local repair of a path that is signalled is RSVP-TE's.
+        """
         for path in its.path:
+            if its.kind in LOCAL and path in self.signalled:
+                continue
             yield self.protection(name if len(its.path) == 1 else f"{name}[{path}]", its, path)
 
     def protection(self, name: str, its: Protection, path: str) -> Compiled:

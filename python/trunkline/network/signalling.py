@@ -6,7 +6,7 @@ from trunkline.network import messages, mpls
 from trunkline.scenario.path import AUTO
 from trunkline.scenario.recovery import LOCAL
 from trunkline.scenario.resolved import Resolved
-from trunkline.scenario.resolved.protections import guarded
+from trunkline.scenario.resolved.protections import covers, guarded
 from trunkline.scenario.resolved.signalled import links_of, paths_of, signalled
 from trunkline.scenario.signalling import Event
 
@@ -109,7 +109,7 @@ def _session(
     path, route = scenario.paths[name], scenario.routes[name]
     labels = tables.labels[name]
     entries = [tables.entries.get((name, index)) for index in range(len(route.nodes))]
-    # What protections made of the end of a detour counts, not the entry it had at first.
+    # What protections made of the end of a path counts, not the entry it had at first.
     bound = {(each["node"], each["label"]): each["nhlfe"] for each in tables.ilm}
     places = [(nodes[node], label) for node, label in zip(route.nodes, labels, strict=True)]
     entries[1:] = [bound.get(place) for place in places[1:]]
@@ -123,8 +123,6 @@ def _session(
     waits = {
         path for event in scenario.events if event.set_up for path in paths_of(scenario, event)
     }
-    local = (its for its in scenario.protections.values() if its.kind in LOCAL and name in its.path)
-    protected = sorted({links[arc.name] for its in local for arc in guarded(scenario, its, name)})
     auto = scenario.signalling.auto_bandwidth.get(name)
     return {
         "name": name,
@@ -144,7 +142,8 @@ def _session(
             next(iter(head.get("push_diffserv", ())), None),
             None if last is None else tables.nhlfe[last].get("pop_diffserv"),
         ],
-        "protected": protected,
+        "protection": _protection(scenario, links, name),
+        "around": _around(scenario, links, name),
         "auto_bandwidth": None
         if auto is None
         else {
@@ -155,6 +154,45 @@ def _session(
             "maximum_bit_s": 2**62 if auto.maximum is None else auto.maximum,
         },
     }
+
+
+def _protection(scenario: Resolved, links: dict[str, int], name: str) -> Compiled | None:
+    """Local protection that a path asks for; None if it asks for none."""
+    local = {
+        key: its
+        for key, its in scenario.protections.items()
+        if its.kind in LOCAL and name in its.path
+    }
+    if not local:
+        return None
+    written = []
+    for key in local:
+        _, origin = scenario.origins.get(("protections", key), ("protections", key))
+        written.append(scenario.written.protections[str(origin)])
+    given = [its.backup for its in local.values() if its.kind == "detour" and its.backup]
+    routes = [scenario.routes[backup] for backup in given]
+    return {
+        "one_to_one": bool(given),
+        "node": any(its.protect != "link" for its in written)
+        or any(len(guarded(scenario, its, name)) > 1 for its in local.values() if not given),
+        "bandwidth": any(its.bandwidth is not None for its in written),
+        "computed": any(its.backup == AUTO for its in written),
+        "detours": [[links[hop.over] for hop in route.hops] for route in routes],
+    }
+
+
+def _around(scenario: Resolved, links: dict[str, int], name: str) -> list[int]:
+    """Links that a path goes around as a bypass tunnel of others; empty if it is none."""
+    found: set[int] = set()
+    for its in scenario.protections.values():
+        if its.kind != "facility-bypass" or its.backup != name:
+            continue
+        for path in its.path:
+            crossed = guarded(scenario, its, path)
+            # A node repairs the link behind it (RFC 4090 section 6), not those further on.
+            if crossed and covers(its, crossed[0]):
+                found |= {links[arc.name] for arc in crossed}
+    return sorted(found)
 
 
 def _action(scenario: Resolved, links: dict[str, int], event: Event) -> Compiled:

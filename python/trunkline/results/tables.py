@@ -260,8 +260,9 @@ SIGNALLING: Final = (
     name(
         "event",
         "`asked`, `up`, `moved`, `down`, `torn`, `refused`, `no-route`, `blocked`, `preempted`, "
-        "`soft-preempted`, `repaired` (the node before the failure did), `timed-out` or `lost` "
-        "(a message, after its last resend)",
+        "`soft-preempted`, `protected` (every node of it but the tail has a backup), `repaired` "
+        "and `reverted` (the node before the failure did), `timed-out` or `lost` (a message, after "
+        "its last resend)",
     ),
     name("path", "path, or process of requests"),
     count("session", "number of the session; each request has its own"),

@@ -281,7 +281,7 @@ trunks: {t: {path: p, flows: all}}
 flows: {f: {agent: udp, from: A, to: D, rate: 4 Mbit/s, size: 1000 B, start: 100 ms}}
 failures: {cut: {link: B-D, at: 1 s}}
 protections:
-  frr: {path: p, kind: KIND, backup: bypass, detection: {kind: loss-of-signal}}
+  frr: {path: p, kind: KIND, backup: bypass}
 signalling: {kind: rsvp-te, when_down: discard}
 run: {duration: 6 s}
 """
@@ -294,14 +294,67 @@ def test_rfc4090_s6_5_the_head_hears_of_the_repair_and_moves_the_path(kind: str)
     repaired = [row for row in events(results, "repaired") if row["path"] == "p"]
     assert [(row["time_ns"], row["node"]) for row in repaired] == [(1_010_000_000, "B")]
     (moved,) = (row for row in events(results, "moved") if row["path"] == "p")
-    # PathErr 104 B and 4 ms to A; Path 156 + 148 B, Resv twice 128 B, four times 6 ms.
-    told = 1_010_000_000 + 4_000_000 + 104 * 800
-    waited = moved["time_ns"] - (told + 24_000_000 + (156 + 148 + 256) * 800)
-    # At C the Path waits for one packet of the bypass at most, 1008 B.
+    # To Path and Resv over three nodes, 156 + 148 + 256 B, come FAST_REROUTE 24 twice and RRO of 8
+    # a node passed, 12 + 20, and of 16, 20 + 36. Before the PathErr of 104 B goes a Resv that says
+    # that protection is in use: 164 B.
+    told = 1_010_000_000 + 4_000_000 + (164 + 104) * 800
+    sizes = 156 + 148 + 256 + 2 * 24 + 12 + 20 + 20 + 36
+    waited = moved["time_ns"] - (told + 24_000_000 + sizes * 800)
+    # At C the Path waits for one packet of the backup at most, 1008 B.
     assert 0 <= waited <= 1008 * 800
     assert not [row for row in events(results, "down") if row["path"] == "p"]
     lost = {row["cause"] for row in results.drops.rows() if row["flow"] == "f"}
     assert lost == {"failed_in_flight", "link_down"}
+
+
+@pytest.mark.parametrize("kind", ["facility-bypass", "detour"])
+def test_rfc4090_s3_a_signalled_repair_loses_the_packets_of_a_static_one(kind: str) -> None:
+    """The same flow, cut and detection time; with and without messages."""
+    text = PROTECTED.replace("KIND", kind)
+    static = run(text.replace("signalling: {kind: rsvp-te, when_down: discard}\n", ""))
+    signalled = run(text)
+    lost = [
+        sorted(
+            (row["link"], row["cause"], row["packets"])
+            for row in each.drops.rows()
+            if row["flow"] == "f"
+        )
+        for each in (static, signalled)
+    ]
+    assert lost[0] == lost[1]
+    # 2 on the wire of 4 ms, 5 in 10 ms of 2 ms each.
+    assert sum(row[2] for row in lost[0]) == 7
+
+
+@pytest.mark.parametrize(("kind", "objects"), [("facility-bypass", {205}), ("detour", {205, 63})])
+def test_tshark_dissects_the_messages_of_local_repair(
+    kind: str, objects: set[int], tmp_path: Path
+) -> None:
+    """FAST_REROUTE is class 205, DETOUR 63, RECORD_ROUTE 21; a Path goes under a label."""
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed")
+    text = PROTECTED.replace("KIND", kind).replace("duration: 6 s", "duration: 6 s, trace: on")
+    # The head cannot move: the path stays on its way around, and goes back at 3 s.
+    text = text.replace("{from: A, to: D, route: auto,", "{route: [A, B, D],")
+    text = text.replace("at: 1 s}", "at: 1 s, repair: 3 s}")
+    text = text.replace("kind: rsvp-te,", "kind: rsvp-te, refresh: 500 ms,")
+    network = compile(load(text))
+    results = simulate(network, seeds=[1])[0]
+    (reverted,) = events(results, "reverted")
+    assert reverted["time_ns"] > 3_000_000_000
+    capture = tmp_path / "run.pcapng"
+    write_capture(results, json.loads(network.to_json()), capture)
+    fields = ("rsvp.msg", "_ws.malformed", "rsvp.object", "mpls.label")
+    command = ["tshark", "-r", str(capture), "-Y", "rsvp", "-T", "fields"]
+    command += [part for each in fields for part in ("-e", each)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split("\t") for line in said.splitlines()]
+    assert len(rows) > 60
+    assert not [row for row in rows if row[1]]
+    assert {"1", "2", "3"} <= {row[0] for row in rows}
+    classes = {int(number, 0) for row in rows for number in row[2].split(",")}
+    assert classes >= objects | {21}
+    assert any(row[0] == "1" and row[3] for row in rows) == (kind == "facility-bypass")
 
 
 def test_rfc8733_automatic_bandwidth_follows_the_load() -> None:

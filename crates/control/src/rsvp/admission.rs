@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 pub struct Pool {
     capacity: u64,
     /// Holding priority and bandwidth of each path of each session [bit/s].
-    held: BTreeMap<u32, BTreeMap<u16, (u8, u64)>>,
+    held: BTreeMap<u32, BTreeMap<Key, (u8, u64)>>,
     /// The same, summed over sessions by their holding priority.
     reserved: [u64; 8],
 }
 
 /// What a session counts for: its strongest priority and its largest bandwidth.
-fn share(paths: &BTreeMap<u16, (u8, u64)>) -> (usize, u64) {
+fn share(paths: &BTreeMap<Key, (u8, u64)>) -> (usize, u64) {
     let priority = paths.values().map(|path| path.0).min().unwrap_or(7);
     (usize::from(priority), paths.values().map(|path| path.1).max().unwrap_or(0))
 }
@@ -99,18 +99,18 @@ impl Pool {
     /// Reserves for a path, or changes what it has.
     pub fn reserve(&mut self, key: Key, hold: u8, bandwidth: u64) {
         self.change(key.session, |paths| {
-            paths.insert(key.lsp, (hold, bandwidth));
+            paths.insert(key, (hold, bandwidth));
         });
     }
 
     /// Gives back what a path has.
     pub fn release(&mut self, key: Key) {
         self.change(key.session, |paths| {
-            paths.remove(&key.lsp);
+            paths.remove(&key);
         });
     }
 
-    fn change(&mut self, session: u32, with: impl FnOnce(&mut BTreeMap<u16, (u8, u64)>)) {
+    fn change(&mut self, session: u32, with: impl FnOnce(&mut BTreeMap<Key, (u8, u64)>)) {
         let paths = self.held.entry(session).or_default();
         let before = share(paths);
         with(paths);
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     fn key(session: u32, lsp: u16) -> Key {
-        Key { session, lsp }
+        Key { session, lsp, sender: 0 }
     }
 
     /// 100 with 60 held: the second path of the session at 70 counts 70, not 130; when the first

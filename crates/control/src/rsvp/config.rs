@@ -1,5 +1,6 @@
 //! RSVP-TE in the compiled network.
 
+use super::message::Desired;
 use serde::{Deserialize, Serialize};
 
 /// Signalling of the whole network.
@@ -83,12 +84,39 @@ pub struct Session {
     pub pipe: bool,
     /// `DiffServ` of its label where it is put on, and taken off.
     pub diffserv: [Option<u32>; 2],
-    /// Links of the first route whose failure the node before repairs (RFC 4090).
+    /// Local protection that it asks for (RFC 4090).
     #[serde(default)]
-    pub protected: Vec<u32>,
+    pub protection: Option<Protection>,
+    /// Links whose failure it goes around as a bypass tunnel; empty: it is none.
+    #[serde(default)]
+    pub around: Vec<u32>,
     /// Automatic bandwidth.
     #[serde(default)]
     pub auto_bandwidth: Option<AutoBandwidth>,
+}
+
+/// Local protection of a path.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Protection {
+    /// Each node has a detour of its own; else nodes use the bypass tunnels that begin there.
+    pub one_to_one: bool,
+    /// The next node is to be gone around, where that is possible.
+    pub node: bool,
+    /// Detours reserve the bandwidth of the path.
+    pub bandwidth: bool,
+    /// Nodes compute the detours that `detours` lacks.
+    pub computed: bool,
+    /// Links of given detours, each from a node of the first route to a later one.
+    pub detours: Vec<Vec<u32>>,
+}
+
+impl Protection {
+    /// What a Path says of it.
+    #[must_use]
+    pub fn desired(&self) -> Desired {
+        Desired { one_to_one: self.one_to_one, node: self.node, bandwidth: self.bandwidth }
+    }
 }
 
 /// A node of a first route.

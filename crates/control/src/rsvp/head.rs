@@ -5,11 +5,11 @@
 //! Differs: crankback is by the head alone; a head whose attempts have failed tries again after a
 //! set time, without end, but for requests, which are blocked then.
 
-use super::config::{Action, AutoBandwidth, Hop, Requests, Session};
+use super::config::{AutoBandwidth, Hop, Protection, Requests, Session};
 use super::database::Wanted;
 use super::message::{Error, Key, Kind, Message, Request, REPAIRED, SOFT_PREEMPTED};
 use super::{event, Rsvp, Timer};
-use crate::{Entry, Plane};
+use crate::{Entry, Line, Plane};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use trunkline_units::Time;
@@ -18,7 +18,7 @@ use trunkline_units::Time;
 #[derive(Clone, Debug)]
 pub(super) struct Head {
     name: Arc<str>,
-    ends: (u32, u32),
+    pub ends: (u32, u32),
     pub bandwidth: u64,
     setup: u8,
     hold: u8,
@@ -30,19 +30,21 @@ pub(super) struct Head {
     /// What the tail wants to be sent.
     pub last_label: Option<u32>,
     pub first: Arc<[u32]>,
-    pub protected: Vec<u32>,
-    classes: Vec<(u16, Vec<u8>)>,
+    pub protection: Option<Protection>,
+    /// Links that it goes around as a bypass tunnel.
+    pub around: Vec<u32>,
+    pub classes: Vec<(u16, Vec<u8>)>,
     pub dynamic: bool,
     pub auto: Option<AutoBandwidth>,
     /// Route it is to take; none = the shortest one that has room.
     pub wanted: Option<Arc<[u32]>>,
     /// It is to be up: not before it is set up, nor after it is torn down.
-    called: bool,
+    pub called: bool,
     pub active: Option<u16>,
     pub pending: Option<u16>,
     last: u16,
-    asked_at: Option<Time>,
-    tries: u32,
+    pub asked_at: Option<Time>,
+    pub tries: u32,
     avoid: BTreeSet<u32>,
     /// Entry for what comes while it is down.
     closed: Option<u32>,
@@ -53,8 +55,11 @@ pub(super) struct Head {
 }
 
 impl Head {
-    pub fn of(session: &Session) -> Self {
+    pub fn of(session: &Session, lines: &[Line]) -> Self {
         let first: Arc<[u32]> = session.route.clone().into();
+        let end = |link: Option<&u32>| link.map(|link| &lines[*link as usize]);
+        let head = end(first.first()).map_or(0, |line| line.from);
+        let tail = end(first.last()).map_or(0, |line| line.to);
         Self {
             name: session.name.as_str().into(),
             bandwidth: session.bandwidth_bit_s,
@@ -65,11 +70,13 @@ impl Head {
             diffserv: session.diffserv,
             hops: session.hops.clone(),
             last_label: session.hops.last().and_then(|hop| hop.label),
-            protected: session.protected.clone(),
+            protection: session.protection.clone(),
+            around: session.around.clone(),
             classes: session.classes.iter().map(|it| (it.fec, it.dscps.clone())).collect(),
             dynamic: session.dynamic,
             auto: session.auto_bandwidth,
             first: first.clone(),
+            ends: (head, tail),
             ..Self::down(Some(first))
         }
     }
@@ -102,7 +109,8 @@ impl Head {
             hops: Vec::new(),
             last_label: None,
             first: Arc::new([]),
-            protected: Vec::new(),
+            protection: None,
+            around: Vec::new(),
             classes: Vec::new(),
             dynamic: wanted.is_none(),
             auto: None,
@@ -121,20 +129,14 @@ impl Head {
         }
     }
 
-    fn key(session: u32, lsp: u16) -> Key {
-        Key { session, lsp }
+    pub fn key(&self, session: u32, lsp: u16) -> Key {
+        Key { session, lsp, sender: self.ends.0 }
     }
 }
 
 impl Rsvp {
-    fn ends(&self, session: u32) -> (u32, u32) {
-        let head = &self.heads[session as usize];
-        match (head.first.first(), head.first.last()) {
-            (Some(first), Some(last)) => {
-                (self.lines[*first as usize].from, self.lines[*last as usize].to)
-            }
-            _ => head.ends,
-        }
+    pub(super) fn ends(&self, session: u32) -> (u32, u32) {
+        self.heads[session as usize].ends
     }
 
     /// A head begins to set a path up, or tries again.
@@ -147,7 +149,7 @@ impl Rsvp {
         }
         if head.asked_at.is_none() {
             head.asked_at = Some(plane.now());
-            let key = Head::key(session, head.last + 1);
+            let key = head.key(session, head.last + 1);
             plane.note(self.note(event::ASKED, key, (node, None), None));
             self.shut(session, plane);
         }
@@ -158,14 +160,15 @@ impl Rsvp {
     fn attempt(&mut self, session: u32, plane: &mut dyn Plane) {
         let ends = self.ends(session);
         let Some(route) = self.choose(session) else {
-            let key = Head::key(session, self.heads[session as usize].last + 1);
+            let head = &self.heads[session as usize];
+            let key = head.key(session, head.last + 1);
             plane.note(self.note(event::NO_ROUTE, key, (ends.0, None), None));
             return self.fail(session, plane);
         };
         let head = &mut self.heads[session as usize];
         head.last += 1;
         head.pending = Some(head.last);
-        let key = Head::key(session, head.last);
+        let key = head.key(session, head.last);
         let request = Arc::new(Request {
             route,
             head: ends.0,
@@ -174,6 +177,8 @@ impl Rsvp {
             setup: head.setup,
             hold: head.hold,
             name: head.name.clone(),
+            desired: head.protection.as_ref().map(Protection::desired),
+            detour: None,
         });
         let link = request.route[0];
         if let Some(error) = self.objection(ends.0, link, key, &request) {
@@ -194,20 +199,26 @@ impl Rsvp {
         let links = own.as_deref().unwrap_or(&[]);
         let Head { bandwidth, setup, avoid, .. } = head;
         let (ends, own) = (self.ends(session), (links, held));
+        let avoid = &(avoid | &self.shunned(&head.around));
         let wanted = Wanted { ends, bandwidth: *bandwidth, setup: *setup, avoid, own };
         self.database.route(&self.lines, &wanted)
     }
 
+    /// The LSP in use.
+    pub(super) fn active(&self, session: u32) -> Option<Key> {
+        let head = &self.heads[session as usize];
+        head.active.map(|lsp| head.key(session, lsp))
+    }
+
     /// Route of the LSP in use.
     pub(super) fn route_of(&self, session: u32) -> Option<Arc<[u32]>> {
-        let key = Head::key(session, self.heads[session as usize].active?);
+        let key = self.active(session)?;
         let state = self.states.get(&(self.ends(session).0, key))?;
         Some(state.request.route.clone())
     }
 
     fn held(&self, session: u32) -> u64 {
-        let active = self.heads[session as usize].active;
-        let key = active.map(|lsp| (self.ends(session).0, Head::key(session, lsp)));
+        let key = self.active(session).map(|key| (self.ends(session).0, key));
         key.and_then(|key| self.states.get(&key)).map_or(0, |state| state.request.bandwidth)
     }
 
@@ -219,7 +230,7 @@ impl Rsvp {
         head.avoid.clear();
         head.pending = None;
         if head.path.is_none() {
-            let key = Head::key(session, head.last);
+            let key = head.key(session, head.last);
             plane.note(self.note(event::BLOCKED, key, (node, None), None));
             return;
         }
@@ -250,6 +261,9 @@ impl Rsvp {
         plane: &mut dyn Plane,
     ) {
         let (session, node) = (key.session, self.ends(key.session).0);
+        if key.sender != node {
+            return self.on_lost_detour(key, plane);
+        }
         let said = u64::from(error.0) << 16 | u64::from(error.1);
         let (attempts, make) = (self.config.attempts, self.config.make_before_break);
         let head = &mut self.heads[session as usize];
@@ -282,6 +296,9 @@ impl Rsvp {
 
     /// The reservation of an LSP has ended.
     pub(super) fn on_lost_reservation(&mut self, key: Key, plane: &mut dyn Plane) {
+        if key.sender != self.ends(key.session).0 {
+            return self.on_lost_detour(key, plane);
+        }
         let head = &self.heads[key.session as usize];
         if head.active != Some(key.lsp) {
             return self.tear(key, plane);
@@ -294,7 +311,7 @@ impl Rsvp {
     }
 
     /// The LSP in use is no more.
-    fn go_down(&mut self, key: Key, value: u64, plane: &mut dyn Plane) {
+    pub(super) fn go_down(&mut self, key: Key, value: u64, plane: &mut dyn Plane) {
         let node = self.ends(key.session).0;
         self.heads[key.session as usize].active = None;
         plane.note(self.note(event::DOWN, key, (node, None), Some(value)));
@@ -315,9 +332,10 @@ impl Rsvp {
         let event = if before.is_some() { event::MOVED } else { event::UP };
         let (holding, cleanup) = (head.departs_after.take(), self.config.cleanup_ns);
         self.bind(key, plane);
+        self.offer_bypass(key, plane);
         plane.note(self.note(event, key, (node, None), latency));
         if let Some(before) = before {
-            let old = Head::key(key.session, before);
+            let old = Key { lsp: before, ..key };
             self.timers.set(now + cleanup, Timer::Cleanup(old));
         }
         if let Some(holding) = holding {
@@ -366,53 +384,5 @@ impl Rsvp {
     pub(super) fn tear(&mut self, key: Key, plane: &mut dyn Plane) {
         let node = self.ends(key.session).0;
         self.on_path_tear(node, key, plane);
-    }
-
-    /// A path is no longer wanted.
-    pub(super) fn give_up(&mut self, session: u32, plane: &mut dyn Plane) {
-        let node = self.ends(session).0;
-        let head = &mut self.heads[session as usize];
-        let both = [head.active.take(), head.pending.take()];
-        (head.asked_at, head.called) = (None, false);
-        for lsp in both.into_iter().flatten() {
-            let key = Head::key(session, lsp);
-            plane.note(self.note(event::TORN, key, (node, None), None));
-            self.tear(key, plane);
-        }
-    }
-
-    /// Another LSP in place of the one in use: made before that is broken, or after.
-    pub(super) fn replace(&mut self, session: u32, plane: &mut dyn Plane) {
-        let head = &mut self.heads[session as usize];
-        head.tries = 0;
-        if !head.called {
-            return;
-        }
-        if let (Some(lsp), false) = (head.active, self.config.make_before_break) {
-            self.go_down(Head::key(session, lsp), 0, plane);
-        }
-        self.begin(session, plane);
-    }
-
-    /// Does what an operator says.
-    pub(super) fn obey(&mut self, index: u32, plane: &mut dyn Plane) {
-        let order = self.config.orders[index as usize].clone();
-        let session = order.session;
-        let current = self.route_of(session);
-        let head = &mut self.heads[session as usize];
-        match order.action {
-            Action::SetUp {} => self.begin(session, plane),
-            Action::Tear {} => self.give_up(session, plane),
-            Action::Move { route } => {
-                head.wanted = route.map(Into::into);
-                head.dynamic |= head.wanted.is_none();
-                self.replace(session, plane);
-            }
-            Action::Resize { bandwidth_bit_s } => {
-                head.bandwidth = bandwidth_bit_s;
-                head.wanted = current.or_else(|| head.wanted.take());
-                self.replace(session, plane);
-            }
-        }
     }
 }

@@ -1,13 +1,5 @@
-//! Messages of RSVP-TE and their octets.
-//!
-//! Source: RFC 2205 appendix A (common header, SESSION, RSVP_HOP, TIME_VALUES, ERROR_SPEC, STYLE,
-//! FLOWSPEC, SENDER_TSPEC), RFC 2210 section 3 (token bucket), RFC 3209 section 4 (LABEL,
-//! LABEL_REQUEST, ERO, SESSION_ATTRIBUTE, LSP_TUNNEL_IPv4) and 5 (HELLO), RFC 2961 sections 4 and 5
-//! (MESSAGE_ID, its acknowledgement, summary refresh).
-//! Differs: the token bucket's depth and the policed sizes are those of the mean rate and IPv4.
-//! Absent: RECORD_ROUTE, INTEGRITY, POLICY_DATA, Bundle.
+//! Messages of RSVP-TE, what they are about and what they carry; their octets are in `octets.rs`.
 
-use crate::{address, Line};
 use std::sync::Arc;
 
 /// Kinds of message; the numbers are those of the common header.
@@ -74,6 +66,98 @@ pub struct Key {
     pub session: u32,
     /// LSP ID.
     pub lsp: u16,
+    /// Node whose address stands in the SENDER_TEMPLATE: the head, or the one that a detour begins
+    /// at (RFC 4090 section 6.1.1, sender template-specific).
+    pub sender: u32,
+}
+
+impl Key {
+    /// The first that there can be of a session.
+    #[must_use]
+    pub fn first(session: u32) -> Self {
+        Self { session, lsp: 0, sender: 0 }
+    }
+
+    /// The last that there can be of a session.
+    #[must_use]
+    pub fn last(session: u32) -> Self {
+        Self { session, lsp: u16::MAX, sender: u32::MAX }
+    }
+}
+
+/// Local protection that a Path asks for (RFC 4090 section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Desired {
+    /// By detours; else by bypass tunnels.
+    pub one_to_one: bool,
+    /// Around the next node, where that is possible.
+    pub node: bool,
+    /// With the bandwidth of the path.
+    pub bandwidth: bool,
+}
+
+/// What makes a path the detour of another (RFC 4090 section 4.2).
+#[derive(Clone, Debug)]
+pub struct Detour {
+    /// Node that it goes around.
+    pub avoided: u32,
+    /// Links of the path that is protected, behind the node where the two merge.
+    pub beyond: Arc<[u32]>,
+}
+
+/// A node as it stands in the RECORD_ROUTE of a Resv: its protection and its label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// Node.
+    pub node: u32,
+    /// Flags of RFC 4090 section 4.4: [`AVAILABLE`], [`IN_USE`], ...
+    pub flags: u8,
+    /// Label that it told the node before.
+    pub label: u32,
+}
+
+/// Local protection is available.
+pub const AVAILABLE: u8 = 1;
+/// Local protection is in use.
+pub const IN_USE: u8 = 2;
+/// The backup has the bandwidth of the path.
+pub const BANDWIDTH: u8 = 4;
+/// The backup goes around the next node.
+pub const NODE: u8 = 8;
+
+/// The way around a failure: where messages of a repaired path pass.
+#[derive(Clone, Debug)]
+pub struct Tunnel {
+    /// Node that has repaired the path (PLR).
+    pub plr: u32,
+    /// Node where it joins the path again (MP).
+    pub mp: u32,
+    /// Its place on the route.
+    pub hop: usize,
+    /// Links from the one node back to the other.
+    pub back: Arc<[u32]>,
+}
+
+impl Tunnel {
+    /// The sender in the Path messages that pass it (RFC 4090 section 6.4.3).
+    #[must_use]
+    pub fn sender(&self, request: &Request) -> u32 {
+        other_sender(self.plr, request.head)
+    }
+}
+
+/// Bit of a sender that stands for another address of the node.
+pub const ALIAS: u32 = 1 << 31;
+
+/// The sender of what a node sends for a path whose head is `head`: its address; the head has
+/// another one for this, since the senders must differ (RFC 4090 section 6.1.1).
+#[must_use]
+pub fn other_sender(node: u32, head: u32) -> u32 {
+    if node == head {
+        node | ALIAS
+    } else {
+        node
+    }
 }
 
 /// What a Path asks for, the same along the whole path.
@@ -93,6 +177,18 @@ pub struct Request {
     pub hold: u8,
     /// Name of the session.
     pub name: Arc<str>,
+    /// Local protection.
+    pub desired: Option<Desired>,
+    /// Of a detour: what it goes around.
+    pub detour: Option<Detour>,
+}
+
+impl Request {
+    /// The local protection that nodes give it: a detour has none itself.
+    #[must_use]
+    pub fn protection(&self) -> Option<Desired> {
+        self.desired.filter(|_| self.detour.is_none())
+    }
 }
 
 /// A message between two neighbours.
@@ -122,6 +218,12 @@ pub struct Message {
     pub hello: Option<(bool, u32, u32)>,
     /// A PathErr takes the state of the path away as it goes (RFC 3473 section 4.4).
     pub removes: bool,
+    /// Of a Resv: the nodes that it has passed, the last one first.
+    pub record: Vec<Recorded>,
+    /// It passes, or answers one that has passed, the way around a failure.
+    pub tunnel: Option<Arc<Tunnel>>,
+    /// Links it has yet to pass on its way back to the node that repaired the path.
+    pub via: Vec<u32>,
 }
 
 impl Message {
@@ -136,7 +238,7 @@ impl Message {
     pub fn between(kind: Kind) -> Self {
         Self {
             kind,
-            key: Key { session: 0, lsp: 0 },
+            key: Key::first(0),
             request: None,
             hop: 0,
             label: IMPLICIT_NULL,
@@ -147,6 +249,9 @@ impl Message {
             list: Vec::new(),
             hello: None,
             removes: false,
+            record: Vec::new(),
+            tunnel: None,
+            via: Vec::new(),
         }
     }
 
@@ -155,140 +260,5 @@ impl Message {
     #[must_use]
     pub fn has_alert(&self) -> bool {
         matches!(self.kind, Kind::Path | Kind::PathTear)
-    }
-
-    /// Its octets behind the IP header, as sent from `from` to `to` on a link.
-    #[must_use]
-    pub fn octets(&self, lines: &[Line], from: u32, refresh_ns: u64) -> Vec<u8> {
-        let mut out = Octets(vec![0x10, self.kind as u8, 0, 0, 255, 0, 0, 0]);
-        self.ids(&mut out);
-        if let Some(request) = &self.request {
-            self.body(request, &mut out, lines, from, refresh_ns);
-        }
-        if let Some((answer, source, destination)) = self.hello {
-            out.object(22, 1 + u8::from(answer), &words(&[source, destination]));
-        }
-        out.close()
-    }
-
-    fn ids(&self, out: &mut Octets) {
-        for id in &self.acks {
-            out.object(24, 1, &words(&[0, *id]));
-        }
-        for id in &self.nacks {
-            out.object(24, 2, &words(&[0, *id]));
-        }
-        if let Some(id) = self.id {
-            out.object(23, 1, &words(&[1 << 24, id]));
-        }
-        if !self.list.is_empty() {
-            let mut all = vec![0];
-            all.extend_from_slice(&self.list);
-            out.object(25, 1, &words(&all));
-        }
-    }
-
-    fn body(&self, its: &Request, out: &mut Octets, lines: &[Line], from: u32, refresh_ns: u64) {
-        let (head, tail) = (address(its.head), address(its.tail));
-        let mut session = tail.to_vec();
-        session.extend_from_slice(&[0, 0]);
-        session.extend_from_slice(&(self.key.session as u16).to_be_bytes());
-        session.extend_from_slice(&head);
-        out.object(1, 7, &session);
-        let mut template = head.to_vec();
-        template.extend_from_slice(&[0, 0]);
-        template.extend_from_slice(&self.key.lsp.to_be_bytes());
-        let mut hop = address(from).to_vec();
-        hop.extend_from_slice(&[0; 4]);
-        let bears_hop = !matches!(self.kind, Kind::PathErr);
-        if bears_hop {
-            out.object(3, 1, &hop);
-        }
-        if let Some((error, node, _)) = self.error {
-            let mut spec = address(node).to_vec();
-            spec.extend_from_slice(&[if self.removes { 4 } else { 0 }, error.0]);
-            spec.extend_from_slice(&error.1.to_be_bytes());
-            out.object(6, 1, &spec);
-        }
-        if matches!(self.kind, Kind::Path | Kind::Resv) {
-            out.object(5, 1, &words(&[(refresh_ns / 1_000_000) as u32]));
-        }
-        match self.kind {
-            Kind::Path => {
-                let hops = its.route[self.hop.saturating_sub(1)..].iter();
-                let ero = |link: &u32| {
-                    let mut item = vec![1, 8];
-                    item.extend_from_slice(&address(lines[*link as usize].to));
-                    item.extend_from_slice(&[32, 0]);
-                    item
-                };
-                out.object(20, 1, &hops.flat_map(ero).collect::<Vec<u8>>());
-                out.object(19, 1, &words(&[0x0800]));
-                out.object(207, 7, &attribute(its));
-                out.object(11, 7, &template);
-                out.object(12, 2, &bucket(1, its.bandwidth));
-            }
-            Kind::Resv | Kind::ResvErr => {
-                out.object(8, 1, &words(&[0x12]));
-                out.object(9, 2, &bucket(5, its.bandwidth));
-                out.object(10, 7, &template);
-                if self.kind == Kind::Resv {
-                    out.object(16, 1, &words(&[self.label]));
-                }
-            }
-            Kind::ResvTear => {
-                out.object(8, 1, &words(&[0x12]));
-                out.object(10, 7, &template);
-            }
-            _ => {
-                out.object(11, 7, &template);
-                out.object(12, 2, &bucket(1, its.bandwidth));
-            }
-        }
-    }
-}
-
-/// SESSION_ATTRIBUTE without affinities: priorities, "SE style desired", name padded to words.
-fn attribute(its: &Request) -> Vec<u8> {
-    let name = &its.name.as_bytes()[..its.name.len().min(64)];
-    let mut body = vec![its.setup, its.hold, 4, name.len() as u8];
-    body.extend_from_slice(name);
-    body.resize(body.len().next_multiple_of(4), 0);
-    body
-}
-
-/// A token bucket of the mean rate in bytes per second, for the service with this number.
-fn bucket(service: u8, bandwidth: u64) -> Vec<u8> {
-    let rate = (bandwidth as f32 / 8.0).to_bits();
-    let head = u32::from(service) << 24 | 6;
-    words(&[7, head, 127 << 24 | 5, rate, rate, rate, 20, 1500])
-}
-
-fn words(values: &[u32]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_be_bytes()).collect()
-}
-
-/// A message being written.
-struct Octets(Vec<u8>);
-
-impl Octets {
-    fn object(&mut self, class: u8, kind: u8, body: &[u8]) {
-        self.0.extend_from_slice(&(body.len() as u16 + 4).to_be_bytes());
-        self.0.extend_from_slice(&[class, kind]);
-        self.0.extend_from_slice(body);
-    }
-
-    /// Fills in length and checksum (RFC 1071).
-    fn close(mut self) -> Vec<u8> {
-        let length = (self.0.len() as u16).to_be_bytes();
-        self.0[6..8].copy_from_slice(&length);
-        let pair = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(pair[1]);
-        let mut sum: u32 = self.0.chunks_exact(2).map(pair).sum();
-        while sum >> 16 != 0 {
-            sum = (sum & 0xffff) + (sum >> 16);
-        }
-        let sum = (!(sum as u16)).to_be_bytes();
-        self.0[2..4].copy_from_slice(&sum);
-        self.0
     }
 }

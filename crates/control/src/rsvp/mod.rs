@@ -1,20 +1,26 @@
 //! RSVP-TE: label-switched paths set up, kept, moved and torn down by messages.
 //!
 //! Source: RFC 2205 (messages, soft state), RFC 3209 (labels, explicit routes, priorities, shared
-//! explicit style, hello), RFC 2961 (message identifiers, resends, summary refresh), RFC 4090
-//! section 6.5 (what the head is told of a local repair), RFC 4920 (crankback), RFC 5712 (soft
-//! preemption).
-//! `state.rs` is what every node does, `soft_state.rs` how that is refreshed and ends, `head.rs` what a
-//! first node adds, `upkeep.rs` what it does by its clock, `neighbour.rs` what passes between neighbours, `database.rs` the routes; `message.rs` the octets.
-//! Absent: multicast, styles but shared explicit, ResvConf, bundles, Path messages through a bypass
-//! (a repaired path keeps its state for its lifetime, in which the head moves it).
+//! explicit style, hello), RFC 2961 (identifiers, resends, summary refresh), RFC 4090 (local repair),
+//! RFC 4920 (crankback), RFC 5712 (soft preemption).
+//! `state.rs` is what every node does, `errors.rs` and `soft_state.rs` how that ends, `preemption.rs`
+//! who gives way, `local_repair.rs` and `detour.rs` how a failure is gone around; `head.rs`,
+//! `orders.rs`, `upkeep.rs` and `database.rs` are what first nodes add, `neighbour.rs` is what
+//! passes between neighbours, `message.rs` and `octets.rs` are the messages.
+//! Absent: multicast, styles but shared explicit, ResvConf, bundles.
 
 pub mod admission;
 pub mod config;
 mod database;
+mod detour;
+mod errors;
 mod head;
+mod local_repair;
 pub mod message;
 mod neighbour;
+mod octets;
+mod orders;
+mod preemption;
 mod soft_state;
 mod state;
 mod upkeep;
@@ -27,14 +33,14 @@ use crate::{Line, Outgoing, Plane, Row};
 use admission::Pool;
 use database::Database;
 use head::Head;
-use message::{Key, Request};
+use message::{Key, Request, ALIAS};
 use neighbour::Neighbours;
 use state::State;
 use std::collections::{BTreeMap, BTreeSet};
 use trunkline_units::{Span, Stream, Time};
 
 /// Events of the table `signalling`, by number.
-pub const EVENTS: [&str; 13] = [
+pub const EVENTS: [&str; 15] = [
     "asked",
     "up",
     "down",
@@ -48,6 +54,8 @@ pub const EVENTS: [&str; 13] = [
     "repaired",
     "timed-out",
     "lost",
+    "protected",
+    "reverted",
 ];
 pub(crate) mod event {
     pub const ASKED: u8 = 0;
@@ -63,6 +71,8 @@ pub(crate) mod event {
     pub const REPAIRED: u8 = 10;
     pub const TIMED_OUT: u8 = 11;
     pub const LOST: u8 = 12;
+    pub const PROTECTED: u8 = 13;
+    pub const REVERTED: u8 = 14;
 }
 
 /// Bytes of an IP header, and of the router alert option (RFC 2113).
@@ -108,6 +118,8 @@ enum Timer {
     Reoptimise(u32),
     /// A head takes a sample of its load.
     Sample(u32),
+    /// A node tries again to have a detour.
+    Detour(u32, Key),
 }
 
 /// Labels that a node gives out: the lowest free one.
@@ -142,6 +154,8 @@ pub struct Rsvp {
     /// Links that a node at their end knows to be down.
     down: BTreeSet<(u32, u32)>,
     heads: Vec<Head>,
+    /// Sessions that are bypass tunnels, by their first node.
+    bypasses: BTreeMap<u32, Vec<u32>>,
     database: Database,
     /// What the databases were told last that links offer.
     told: Vec<[u64; 8]>,
@@ -160,9 +174,15 @@ impl Rsvp {
             let element = format!("requests[{}]", its.name);
             [stream(element.clone(), "arrivals"), stream(element, "holding")]
         });
+        let heads: Vec<Head> = config.sessions.iter().map(|its| Head::of(its, &lines)).collect();
+        let mut bypasses: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (session, head) in (0..).zip(&heads).filter(|(_, head)| !head.around.is_empty()) {
+            bypasses.entry(head.ends.0).or_default().push(session);
+        }
         Self {
             arrivals: arrivals.collect(),
-            heads: config.sessions.iter().map(Head::of).collect(),
+            heads,
+            bypasses,
             random: (0..nodes).map(|it| stream(format!("signalling[{it}]"), "refresh")).collect(),
             timers: Timers::default(),
             busy: vec![0; nodes as usize],
@@ -224,12 +244,18 @@ impl Rsvp {
                 Timer::Overdue(node, key) => self.overdue(node, key, plane),
                 Timer::Reoptimise(session) => self.reoptimise(session, plane),
                 Timer::Sample(session) => self.sample(session, plane),
+                Timer::Detour(node, key) => self.begin_detour(node, key, plane),
             }
         }
     }
 
     /// A message has come over a link; the node handles one after the other.
-    pub fn receive(&mut self, link: u32, message: Message, plane: &mut dyn Plane) {
+    pub fn receive(&mut self, link: u32, mut message: Message, plane: &mut dyn Plane) {
+        if !message.via.is_empty() {
+            // It is for another node: it goes on like any packet.
+            let next = message.via.remove(0);
+            return self.transmit(next, message, plane);
+        }
         if self.config.processing_ns == 0 {
             return self.handle(link, message, plane);
         }
@@ -248,7 +274,7 @@ impl Rsvp {
             Kind::Resv => self.on_resv(node, message, plane),
             Kind::PathErr => self.on_path_err(node, &message, plane),
             Kind::ResvErr => self.on_resv_err(node, &message, plane),
-            Kind::PathTear => self.on_path_tear(node, message.key, plane),
+            Kind::PathTear => self.on_torn(node, &message, plane),
             Kind::ResvTear => self.unreserve(node, message.key, plane),
             Kind::Ack | Kind::Srefresh | Kind::Hello => {}
         }
@@ -262,23 +288,36 @@ impl Rsvp {
 
     fn transmit(&self, link: u32, message: Message, plane: &mut dyn Plane) {
         let Line { from, to, .. } = self.lines[link as usize];
-        let octets = message.octets(&self.lines, from, self.config.refresh_ns);
+        let ends = match &message.tunnel {
+            Some(tunnel) => [tunnel.mp, tunnel.plr],
+            None => [from, to],
+        };
+        plane.send(link, self.pack(message, ends));
+    }
+
+    /// A message as a packet from one node to another.
+    fn pack(&self, message: Message, ends: [u32; 2]) -> Outgoing {
+        let octets = message.octets(&self.lines, ends[0], self.config.refresh_ns);
         let alert = message.has_alert();
         let ends = match &message.request {
-            Some(request) if alert => [request.head, request.tail],
-            _ => [from, to],
+            Some(request) if alert => [message.key.sender & !ALIAS, request.tail],
+            _ => ends,
         };
         let header_bytes = IP_BYTES + if alert { ALERT_BYTES } else { 0 };
         let kind = message.kind as u8;
         let message = crate::Message::Rsvp(message);
-        plane.send(
-            link,
-            Outgoing { message, octets, header_bytes, protocol: IP_PROTOCOL, ends, kind },
-        );
+        Outgoing { message, octets, header_bytes, protocol: IP_PROTOCOL, ends, kind }
     }
 
-    /// Sends a message about a path to the node before on its route.
-    fn send_up(&mut self, message: Message, plane: &mut dyn Plane) {
+    /// Sends a message about a path to the node before on its route, or around a failure to the
+    /// one that repaired it.
+    fn send_up(&mut self, mut message: Message, plane: &mut dyn Plane) {
+        if let Some(tunnel) = &message.tunnel {
+            message.hop = tunnel.hop;
+            message.via = tunnel.back[1..].to_vec();
+            let first = tunnel.back[0];
+            return self.transmit(first, message, plane);
+        }
         let Some(request) = &message.request else { return };
         let link = self.lines[request.route[message.hop] as usize].reverse;
         if let Some(link) = link {

@@ -1,10 +1,9 @@
 //! Soft state: what refreshes it, and what ends it without a message.
 //!
-//! Source: RFC 2205 section 3.7 (refresh and lifetime), RFC 4090 section 6.5.2 (a repaired path keeps
-//! its state, and its head is told).
+//! Source: RFC 2205 section 3.7 (refresh and lifetime).
 //! Differs: a node that lost the link before it tears what is behind it at once.
 
-use super::message::{Key, Kind, NO_ROUTE, REPAIRED};
+use super::message::{Key, Kind, NO_ROUTE};
 use super::state::State;
 use super::{event, Rsvp, Timer};
 use crate::Plane;
@@ -14,12 +13,22 @@ impl Rsvp {
     /// Refreshes a state at a neighbour.
     pub(super) fn refresh(&mut self, node: u32, key: Key, kind: Kind, plane: &mut dyn Plane) {
         let Some(message) = self.describe(node, key, kind) else { return };
-        let route = &self.states[&(node, key)].request.route;
+        let state = &self.states[&(node, key)];
+        let route = &state.request.route;
+        let around = if kind == Kind::Path { state.goes_around() } else { state.tunnel.is_some() };
         let link = match kind {
             Kind::Path => Some(route[message.hop - 1]),
             _ => self.lines[route[message.hop] as usize].reverse,
         };
-        if let Some(link) = link {
+        if around {
+            match kind {
+                Kind::Path => self.send_around(node, key, kind, plane),
+                _ => self.send_up(message, plane),
+            }
+        } else if self.config.summary {
+            // Identifiers refresh it.
+            return;
+        } else if let Some(link) = link {
             self.transmit(link, message, plane);
         }
         let at = plane.now() + self.refresh_span(node);
@@ -35,6 +44,10 @@ impl Rsvp {
                 self.timers.set(until, Timer::Expire(node, key, kind));
             }
             return;
+        }
+        if self.is_carried(node, key, kind) {
+            let until = plane.now() + self.lifetime();
+            return self.timers.set(until, Timer::Expire(node, key, kind));
         }
         plane.note(self.note(event::TIMED_OUT, key, (node, state.out_link()), None));
         match (kind, state.out_link()) {
@@ -55,32 +68,31 @@ impl Rsvp {
             }
             if down {
                 self.lose_link(node, link, back, plane);
+            } else {
+                self.regain_link(node, link, back, plane);
             }
         }
     }
 
     fn lose_link(&mut self, node: u32, link: u32, back: Option<u32>, plane: &mut dyn Plane) {
-        let range =
-            (node, Key { session: 0, lsp: 0 })..=(node, Key { session: u32::MAX, lsp: u16::MAX });
-        let hit = |state: &State| state.in_link() == Some(link) || state.out_link() == back;
-        let keys: Vec<Key> =
-            self.states.range(range).filter(|(_, it)| hit(it)).map(|(at, _)| at.1).collect();
-        for key in keys {
-            let Some(state) = self.states.get(&(node, key)) else { continue };
-            let session = &self.heads[key.session as usize];
+        for key in self.beside(node, link, back) {
+            let Some(state) = self.states.get_mut(&(node, key)) else { continue };
             let before = state.in_link() == Some(link);
-            let lost = if before { link } else { back.unwrap_or(link) };
-            let compiled = state.entry.is_some_and(|entry| !entry.1) || state.out_link().is_none();
-            let repaired = key.lsp == 1 && compiled && session.protected.contains(&lost);
-            match (repaired, before) {
-                (true, true) => {}
-                (true, false) => {
-                    plane.note(self.note(event::REPAIRED, key, (node, Some(lost)), None));
-                    self.report(node, key, (REPAIRED, lost), plane);
-                }
-                (false, true) => self.on_path_tear(node, key, plane),
-                (false, false) => self.drop_path(node, key, (NO_ROUTE, lost), plane),
+            if before && state.request.protection().is_some() {
+                // The node before may yet send its Path around the failure (RFC 4090 section 6.5.1).
+                state.orphan = true;
+            } else if before {
+                self.on_path_tear(node, key, plane);
+            } else if state.repair.is_none() && !self.repair(node, key, plane) {
+                self.drop_path(node, key, (NO_ROUTE, back.unwrap_or(link)), plane);
             }
         }
+    }
+
+    /// Paths at a node that come over a link or go out on the one back.
+    pub(super) fn beside(&self, node: u32, link: u32, back: Option<u32>) -> Vec<Key> {
+        let range = (node, Key::first(0))..=(node, Key::last(u32::MAX));
+        let hit = |state: &State| state.in_link() == Some(link) || state.out_link() == back;
+        self.states.range(range).filter(|(_, it)| hit(it)).map(|(at, _)| at.1).collect()
     }
 }

@@ -11,7 +11,7 @@ impl Tables {
         let mut entry = Entry::new(&Nhlfe {
             link: its.link,
             pop: its.pop,
-            push: its.push.into_iter().collect(),
+            push: its.inner.into_iter().chain(its.push).collect(),
             ttl: if its.pipe { Ttl::Pipe } else { Ttl::Uniform },
             push_diffserv: vec![on],
             pop_diffserv: off,
@@ -46,6 +46,12 @@ impl Tables {
                 SET + self.sets.len() as u32 - 1
             }
         }
+    }
+
+    /// Link that an entry sends on, if it sends at all.
+    #[must_use]
+    pub fn link_of(&self, entry: u32) -> Option<u32> {
+        Some(self.nhlfe.get(entry as usize)?.link).filter(|link| *link < super::BRIDGED)
     }
 
     /// Gives an entry or a set back.

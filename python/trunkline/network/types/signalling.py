@@ -31,6 +31,16 @@ class AutoBandwidth(TypedDict):
     maximum_bit_s: int
 
 
+class Protection(TypedDict):
+    """Local protection of a path."""
+
+    one_to_one: bool
+    node: bool
+    bandwidth: bool
+    computed: bool
+    detours: list[list[int]]
+
+
 class Session(TypedDict):
     """A path that is signalled."""
 
@@ -46,7 +56,8 @@ class Session(TypedDict):
     classes: list[Binding]
     pipe: bool
     diffserv: list[int | None]
-    protected: NotRequired[list[int]]
+    protection: NotRequired[Protection | None]
+    around: NotRequired[list[int]]
     auto_bandwidth: NotRequired[AutoBandwidth | None]
 
 

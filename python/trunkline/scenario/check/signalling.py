@@ -3,12 +3,19 @@
 from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.path import AUTO
 from trunkline.scenario.problems import Problems
+from trunkline.scenario.recovery import LOCAL
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.resolved.signalled import links_of, paths_of, signalled
 from trunkline.scenario.signalling import Event, Requests, Signalling
 from trunkline.scenario.units import format_rate, format_time
 
 __all__ = ["check"]
+
+UNSIGNALLED = frozenset(
+    {"detection", "processing", "hold_off", "switch", "revertive", "wait_to_restore"}
+    | {"make_before_break"}
+)
+"""Keys of a local protection that signalling has no use for."""
 
 
 def check(scenario: Resolved, problems: Problems) -> None:
@@ -27,6 +34,7 @@ def check(scenario: Resolved, problems: Problems) -> None:
         return
     _timers(its, problems)
     _paths(scenario, problems)
+    _protections(scenario, problems)
     for name, auto in its.auto_bandwidth.items():
         path: Path = ("signalling", "auto_bandwidth", name)
         if name not in signalled(scenario):
@@ -109,6 +117,27 @@ def _paths(scenario: Resolved, problems: Problems) -> None:
         asked = scenario.reserved.get(name, (scenario.paths[name].bandwidth or 0, 0))[0]
         arcs = [hop.over for hop in scenario.routes[name].hops]
         _room(scenario, asked, arcs, ("paths", name, "bandwidth"), problems)
+
+
+def _protections(scenario: Resolved, problems: Problems) -> None:
+    """Local repair of signalled paths is RSVP-TE's: it has no timers of its own."""
+    known = set(signalled(scenario))
+    kinds: dict[str, str] = {}
+    for name, its in scenario.written.protections.items():
+        if its.kind not in LOCAL:
+            continue
+        every = its.path == ("all",) and "all" not in scenario.paths
+        paths = [path for path in (known if every else its.path) if path in known]
+        for key in sorted(its.model_fields_set & UNSIGNALLED) if paths else ():
+            message = f"{key} does nothing: RSVP-TE repairs and moves signalled paths"
+            allowed = "signalling: {detection} says how failures are noticed"
+            where = ("protections", name, key)
+            problems.add("signalling", where, message, allowed=allowed, at_key=True)
+        for path in paths:
+            if kinds.setdefault(path, its.kind) != its.kind:
+                message = f"path {path} asks for detours or for bypass tunnels, not for both"
+                problems.add("signalling", ("protections", name, "kind"), message, given=its.kind)
+                break
 
 
 def _event(scenario: Resolved, event: Event, path: Path, problems: Problems) -> None:

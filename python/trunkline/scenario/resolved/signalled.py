@@ -6,18 +6,19 @@ from trunkline.scenario.path import AUTO
 from trunkline.scenario.resolved.resolved import Resolved
 from trunkline.scenario.signalling import Event, moved_to
 
-__all__ = ["links_of", "paths_of", "signalled"]
+__all__ = ["links_of", "paths_of", "repaired", "signalled"]
 
 
 def signalled(scenario: Resolved) -> list[str]:
     """Paths that are signalled, in order.
 
-    Left out are policies of segment routing, paths that ride tunnels, and paths that only lend
-    their route to an event.
+    Left out are policies of segment routing, paths that ride tunnels, detours, which belong to the
+    path that they protect, and paths that only lend their route to an event.
     """
     ridden = {trunk.path for trunk in scenario.trunks.values()}
     ridden |= {trunk.reverse for trunk in scenario.trunks.values() if trunk.reverse}
-    lent = {moved_to(event) for event in scenario.events} - ridden
+    detours = {its.backup for its in scenario.protections.values() if its.kind == "detour"}
+    lent = ({moved_to(event) for event in scenario.events} | detours) - ridden
     return [
         name
         for name, path in scenario.paths.items()
@@ -26,6 +27,11 @@ def signalled(scenario: Resolved) -> list[str]:
         and not path.through
         and name not in lent
     ]
+
+
+def repaired(scenario: Resolved) -> set[str]:
+    """Paths whose local repair is signalled; none where nothing is."""
+    return set() if scenario.signalling.kind == "none" else set(signalled(scenario))
 
 
 def paths_of(scenario: Resolved, event: Event) -> list[str]:

@@ -1,0 +1,144 @@
+//! Errors and tears: what every node does when a path cannot be, or is to be no more.
+//!
+//! Source: RFC 2205 sections 3.1.5 to 3.1.8 (tears and errors), RFC 3473 section 4.4 (an error that
+//! takes the state of the path away).
+//! Differs: a node that refuses a reservation says so to the head as well, by a PathErr, as
+//! routers do.
+
+use super::message::{Error, Key, Kind, Message, Request, NO_BANDWIDTH};
+use super::state::State;
+use super::Rsvp;
+use crate::Plane;
+use std::sync::Arc;
+
+impl Rsvp {
+    /// Tells the head why a path that has no state here is refused.
+    pub(super) fn refuse(
+        &mut self,
+        node: u32,
+        key: Key,
+        request: Arc<Request>,
+        hop: usize,
+        (error, link): (Error, u32),
+        plane: &mut dyn Plane,
+    ) {
+        let mut message = Message::of(Kind::PathErr, key, request, hop.saturating_sub(1));
+        message.error = Some((error, node, link));
+        message.tunnel = self.tunnel_of(node, key);
+        if hop == 0 {
+            self.on_error_at_head(key, error, link, plane);
+        } else {
+            self.send_up(message, plane);
+        }
+    }
+
+    /// The bandwidth has gone to another: the tail and the head hear of it.
+    pub(super) fn reject(&mut self, node: u32, key: Key, link: u32, plane: &mut dyn Plane) {
+        let Some(state) = self.states.get(&(node, key)) else { return };
+        let (request, hop) = (state.request.clone(), state.hop);
+        let mut down = Message::of(Kind::ResvErr, key, request.clone(), hop + 1);
+        down.error = Some((NO_BANDWIDTH, node, link));
+        self.send(link, down, plane);
+        self.refuse(node, key, request, hop, (NO_BANDWIDTH, link), plane);
+    }
+
+    /// A reservation ends at a node, and by a ResvTear at those before it (RFC 2205 section 3.1.6);
+    /// the head, which has nothing to send into any more, tears the path down.
+    pub(super) fn unreserve(&mut self, node: u32, key: Key, plane: &mut dyn Plane) {
+        if !self.states.get(&(node, key)).is_some_and(|state| state.reserved) {
+            return;
+        }
+        let Some(mut state) = self.states.remove(&(node, key)) else { return };
+        self.release(node, key, &mut state, plane);
+        let (request, hop, tunnel) = (state.request.clone(), state.hop, state.tunnel.clone());
+        self.states.insert((node, key), state);
+        self.end_detour(node, key, plane);
+        match hop.checked_sub(1) {
+            Some(before) => {
+                let message = Message::of(Kind::ResvTear, key, request, before);
+                self.send_up(Message { tunnel, ..message }, plane);
+            }
+            None => self.on_lost_reservation(key, plane),
+        }
+    }
+
+    /// Tells the head of something that leaves the path as it is.
+    pub(super) fn report(
+        &mut self,
+        node: u32,
+        key: Key,
+        about: (Error, u32),
+        plane: &mut dyn Plane,
+    ) {
+        if let Some(state) = self.states.get(&(node, key)) {
+            let (request, hop) = (state.request.clone(), state.hop);
+            self.refuse(node, key, request, hop, about, plane);
+        }
+    }
+
+    /// A path ends at a node: what is behind it is torn down, what is before it with the error.
+    pub(super) fn drop_path(
+        &mut self,
+        node: u32,
+        key: Key,
+        (error, link): (Error, u32),
+        plane: &mut dyn Plane,
+    ) {
+        let around = self.tear_around(node, key, plane);
+        let Some(state) = self.close(node, key, plane) else { return };
+        if !around {
+            self.tear_down(key, &state, plane);
+        }
+        if state.hop == 0 {
+            return self.on_error_at_head(key, error, link, plane);
+        }
+        let mut message = Message::of(Kind::PathErr, key, state.request, state.hop - 1);
+        (message.error, message.removes) = (Some((error, node, link)), true);
+        message.tunnel = state.tunnel;
+        self.send_up(message, plane);
+    }
+
+    pub(super) fn tear_down(&mut self, key: Key, state: &State, plane: &mut dyn Plane) {
+        if let Some(link) = state.out_link() {
+            let request = state.request.clone();
+            self.send(link, Message::of(Kind::PathTear, key, request, state.hop + 1), plane);
+        }
+    }
+
+    pub(super) fn on_path_err(&mut self, node: u32, message: &Message, plane: &mut dyn Plane) {
+        let (key, Some((error, at, link))) = (message.key, message.error) else { return };
+        let Some(request) = &message.request else { return };
+        let tunnel = self.tunnel_of(node, key);
+        if message.removes && message.hop > 0 && self.close(node, key, plane).is_none() {
+            return;
+        }
+        if message.hop == 0 {
+            return self.on_error_at_head(key, error, link, plane);
+        }
+        let mut on = Message::of(Kind::PathErr, key, request.clone(), message.hop - 1);
+        (on.error, on.removes, on.tunnel) = (Some((error, at, link)), message.removes, tunnel);
+        self.send_up(on, plane);
+    }
+
+    pub(super) fn on_resv_err(&mut self, node: u32, message: &Message, plane: &mut dyn Plane) {
+        let Some(state) = self.states.get(&(node, message.key)) else { return };
+        if let Some(link) = state.out_link() {
+            let request = state.request.clone();
+            let mut on = Message::of(Kind::ResvErr, message.key, request, state.hop + 1);
+            on.error = message.error;
+            self.send(link, on, plane);
+        }
+    }
+
+    /// A path is torn down from a node on.
+    pub(super) fn on_path_tear(&mut self, node: u32, key: Key, plane: &mut dyn Plane) {
+        let around = self.tear_around(node, key, plane);
+        let Some(state) = self.close(node, key, plane) else { return };
+        if !around {
+            self.tear_down(key, &state, plane);
+        }
+        if state.request.detour.is_some() && state.out_link().is_none() {
+            self.end_merged(node, key, plane);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Messages of RSVP-TE as octets.
+//!
+//! Source: RFC 2205 appendix A (common header, SESSION, RSVP_HOP, TIME_VALUES, ERROR_SPEC, STYLE,
+//! FLOWSPEC, SENDER_TSPEC), RFC 2210 section 3 (token bucket), RFC 3209 section 4 (LABEL,
+//! LABEL_REQUEST, ERO, RRO, SESSION_ATTRIBUTE, LSP_TUNNEL_IPv4) and 5 (HELLO), RFC 2961 sections 4
+//! and 5 (MESSAGE_ID, its acknowledgement, summary refresh), RFC 4090 section 4 (FAST_REROUTE,
+//! DETOUR, flags).
+//! Differs: the token bucket's depth and the policed sizes are those of the mean rate and IPv4;
+//! routes are recorded for paths with local protection alone.
+//! Absent: INTEGRITY, POLICY_DATA, Bundle.
+
+use super::message::{Desired, Kind, Message, Recorded, Request, ALIAS};
+use crate::{address, Line};
+
+/// Address in a SENDER_TEMPLATE: of the node, or another one of it.
+fn sender(its: u32) -> [u8; 4] {
+    let mut octets = address(its & !ALIAS);
+    octets[1] |= if its & ALIAS == 0 { 0 } else { 128 };
+    octets
+}
+
+impl Message {
+    /// Its octets behind the IP header, as sent from `from` to `to` on a link.
+    #[must_use]
+    pub fn octets(&self, lines: &[Line], from: u32, refresh_ns: u64) -> Vec<u8> {
+        let mut out = Octets(vec![0x10, self.kind as u8, 0, 0, 255, 0, 0, 0]);
+        self.ids(&mut out);
+        if let Some(request) = &self.request {
+            self.body(request, &mut out, lines, from, refresh_ns);
+        }
+        if let Some((answer, source, destination)) = self.hello {
+            out.object(22, 1 + u8::from(answer), &words(&[source, destination]));
+        }
+        out.close()
+    }
+
+    fn ids(&self, out: &mut Octets) {
+        for id in &self.acks {
+            out.object(24, 1, &words(&[0, *id]));
+        }
+        for id in &self.nacks {
+            out.object(24, 2, &words(&[0, *id]));
+        }
+        if let Some(id) = self.id {
+            out.object(23, 1, &words(&[1 << 24, id]));
+        }
+        if !self.list.is_empty() {
+            let mut all = vec![0];
+            all.extend_from_slice(&self.list);
+            out.object(25, 1, &words(&all));
+        }
+    }
+
+    fn body(&self, its: &Request, out: &mut Octets, lines: &[Line], from: u32, refresh_ns: u64) {
+        let (head, tail) = (address(its.head), address(its.tail));
+        let mut session = tail.to_vec();
+        session.extend_from_slice(&[0, 0]);
+        session.extend_from_slice(&(self.key.session as u16).to_be_bytes());
+        session.extend_from_slice(&head);
+        out.object(1, 7, &session);
+        // A path that is sent around a failure has the address of who does so (section 6.4.3).
+        let sent = self.tunnel.as_ref().filter(|_| self.has_alert());
+        let mut template = sender(sent.map_or(self.key.sender, |it| it.sender(its))).to_vec();
+        template.extend_from_slice(&[0, 0]);
+        template.extend_from_slice(&self.key.lsp.to_be_bytes());
+        let mut hop = address(from).to_vec();
+        hop.extend_from_slice(&[0; 4]);
+        let bears_hop = !matches!(self.kind, Kind::PathErr);
+        if bears_hop {
+            out.object(3, 1, &hop);
+        }
+        if let Some((error, node, _)) = self.error {
+            let mut spec = address(node).to_vec();
+            spec.extend_from_slice(&[if self.removes { 4 } else { 0 }, error.0]);
+            spec.extend_from_slice(&error.1.to_be_bytes());
+            out.object(6, 1, &spec);
+        }
+        if matches!(self.kind, Kind::Path | Kind::Resv) {
+            out.object(5, 1, &words(&[(refresh_ns / 1_000_000) as u32]));
+        }
+        match self.kind {
+            Kind::Path => {
+                let beyond = its.detour.iter().flat_map(|its| its.beyond.iter());
+                let hops = its.route[self.hop.saturating_sub(1)..].iter().chain(beyond);
+                let ero = |link: &u32| {
+                    let mut item = vec![1, 8];
+                    item.extend_from_slice(&address(lines[*link as usize].to));
+                    item.extend_from_slice(&[32, 0]);
+                    item
+                };
+                out.object(20, 1, &hops.flat_map(ero).collect::<Vec<u8>>());
+                out.object(19, 1, &words(&[0x0800]));
+                if let Some(desired) = its.desired.filter(|_| its.detour.is_none()) {
+                    out.object(205, 1, &fast_reroute(its, desired));
+                }
+                out.object(207, 7, &attribute(its));
+                out.object(11, 7, &template);
+                out.object(12, 2, &bucket(1, its.bandwidth));
+                if its.desired.is_some() {
+                    let passed = self.tunnel.as_ref().map_or(self.hop, |tunnel| tunnel.hop + 1);
+                    let passed = its.route[..passed].iter().rev();
+                    let node = |link: &u32| recorded(lines[*link as usize].from, 0);
+                    out.object(21, 1, &passed.flat_map(node).collect::<Vec<u8>>());
+                }
+                if let Some(detour) = &its.detour {
+                    let ids = [address(self.key.sender & !ALIAS), address(detour.avoided)];
+                    out.object(63, 7, &ids.concat());
+                }
+            }
+            Kind::Resv | Kind::ResvErr => {
+                out.object(8, 1, &words(&[0x12]));
+                out.object(9, 2, &bucket(5, its.bandwidth));
+                out.object(10, 7, &template);
+                if self.kind == Kind::Resv {
+                    out.object(16, 1, &words(&[self.label]));
+                }
+                if !self.record.is_empty() {
+                    let node = |its: &Recorded| {
+                        let mut item = recorded(its.node, its.flags);
+                        item.extend_from_slice(&[3, 8, 1, 1]);
+                        item.extend_from_slice(&its.label.to_be_bytes());
+                        item
+                    };
+                    out.object(21, 1, &self.record.iter().flat_map(node).collect::<Vec<u8>>());
+                }
+            }
+            Kind::ResvTear => {
+                out.object(8, 1, &words(&[0x12]));
+                out.object(10, 7, &template);
+            }
+            _ => {
+                out.object(11, 7, &template);
+                out.object(12, 2, &bucket(1, its.bandwidth));
+            }
+        }
+    }
+}
+
+/// FAST_REROUTE: priorities, hop limit, which of the two methods, bandwidth; no colours.
+fn fast_reroute(its: &Request, desired: Desired) -> Vec<u8> {
+    let bandwidth = if desired.bandwidth { its.bandwidth as f32 / 8.0 } else { 0.0 };
+    let method = if desired.one_to_one { 1 } else { 2 };
+    let mut body = vec![its.setup, its.hold, 255, method];
+    body.extend(words(&[bandwidth.to_bits(), 0, 0, 0]));
+    body
+}
+
+/// An IPv4 address in a RECORD_ROUTE.
+fn recorded(node: u32, flags: u8) -> Vec<u8> {
+    let mut item = vec![1, 8];
+    item.extend_from_slice(&address(node));
+    item.extend_from_slice(&[32, flags]);
+    item
+}
+
+/// SESSION_ATTRIBUTE without affinities: priorities, flags, name padded to words. The flags: SE
+/// style desired; with local protection also that, label recording, bandwidth and node protection.
+fn attribute(its: &Request) -> Vec<u8> {
+    let name = &its.name.as_bytes()[..its.name.len().min(64)];
+    let protection = |its: Desired| 3 | u8::from(its.bandwidth) << 3 | u8::from(its.node) << 4;
+    let flags = 4 | its.desired.map_or(0, protection);
+    let mut body = vec![its.setup, its.hold, flags, name.len() as u8];
+    body.extend_from_slice(name);
+    body.resize(body.len().next_multiple_of(4), 0);
+    body
+}
+
+/// A token bucket of the mean rate in bytes per second, for the service with this number.
+fn bucket(service: u8, bandwidth: u64) -> Vec<u8> {
+    let rate = (bandwidth as f32 / 8.0).to_bits();
+    let head = u32::from(service) << 24 | 6;
+    words(&[7, head, 127 << 24 | 5, rate, rate, rate, 20, 1500])
+}
+
+fn words(values: &[u32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_be_bytes()).collect()
+}
+
+/// A message being written.
+struct Octets(Vec<u8>);
+
+impl Octets {
+    fn object(&mut self, class: u8, kind: u8, body: &[u8]) {
+        self.0.extend_from_slice(&(body.len() as u16 + 4).to_be_bytes());
+        self.0.extend_from_slice(&[class, kind]);
+        self.0.extend_from_slice(body);
+    }
+
+    /// Fills in length and checksum (RFC 1071).
+    fn close(mut self) -> Vec<u8> {
+        let length = (self.0.len() as u16).to_be_bytes();
+        self.0[6..8].copy_from_slice(&length);
+        let pair = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(pair[1]);
+        let mut sum: u32 = self.0.chunks_exact(2).map(pair).sum();
+        while sum >> 16 != 0 {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        let sum = (!(sum as u16)).to_be_bytes();
+        self.0[2..4].copy_from_slice(&sum);
+        self.0
+    }
+}

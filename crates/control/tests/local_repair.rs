@@ -1,0 +1,293 @@
+//! Local repair by hand (RFC 4090): bypass tunnels, detours, what messages say, and what is left.
+
+mod support;
+
+use support::{config, dynamic, session, Network, MS};
+use trunkline_control::rsvp::config::{Action, Order, Protection, Session};
+use trunkline_control::Line;
+
+/// 0 - 1 - 2 - 3 and a node 4 beside it. Links: 0 0>1, 2 1>2, 4 2>3, 6 1>4, 8 4>2, 10 4>3, 12 0>4;
+/// odd ones lead back.
+fn ladder() -> Vec<Line> {
+    let pairs = [(0, 1), (1, 2), (2, 3), (1, 4), (4, 2), (4, 3), (0, 4)];
+    let both = |(index, (from, to)): (u32, (u32, u32))| {
+        let line = |from, to, reverse| Line {
+            from,
+            to,
+            metric: 1,
+            rate_bit_s: 10_000_000,
+            reverse: Some(reverse),
+        };
+        [line(from, to, 2 * index + 1), line(to, from, 2 * index)]
+    };
+    (0..).zip(pairs).flat_map(both).collect()
+}
+
+fn protection(one_to_one: bool, node: bool) -> Protection {
+    Protection { one_to_one, node, bandwidth: false, computed: true, detours: Vec::new() }
+}
+
+/// The path 0 - 1 - 2 - 3.
+fn protected(one_to_one: bool, node: bool) -> Session {
+    let mut its = session("trunk", 4, 1_000_000);
+    its.protection = Some(protection(one_to_one, node));
+    its
+}
+
+/// A bypass tunnel over two links.
+fn bypass(route: [u32; 2], around: &[u32]) -> Session {
+    let mut its = session("other", 3, 0);
+    (its.route, its.around) = (route.to_vec(), around.to_vec());
+    its
+}
+
+fn network(sessions: Vec<Session>) -> Network {
+    let mut its = config(14, sessions);
+    // A state lives for 5.25 s.
+    its.refresh_ns = 1_000 * MS;
+    Network::new(5, ladder(), its)
+}
+
+impl Network {
+    /// A connection fails or comes back, and both its ends notice.
+    fn change(&mut self, link: u32, down: bool) {
+        let [there, back] = [link, link + 1];
+        for each in [there, back] {
+            self.wires.dead[each as usize] = down;
+            let node = ladder()[each as usize].to;
+            self.rsvp.link_changed(node, each, down, &mut self.wires);
+        }
+    }
+
+    /// What a label at a node does: out-link, label below and label put on.
+    fn does(&self, node: u32, label: u32) -> (Option<u32>, Option<u32>, Option<u32>) {
+        let entry = self.wires.entries[&self.wires.labels[&(node, label)]];
+        (entry.link, entry.inner, entry.push)
+    }
+
+    /// Octets of the last message of a kind, from its common header on.
+    fn last(&self, kind: &str, before: u64) -> &[u8] {
+        let of = |its: &&(u64, &str, Vec<u8>)| its.1 == kind && its.0 <= before;
+        &self.wires.octets.iter().rev().find(of).expect("it was sent").2
+    }
+}
+
+/// Body of the first object of a class (RFC 2205 section 3.1.2).
+fn object(octets: &[u8], class: u8) -> Option<&[u8]> {
+    let mut at = 8;
+    while at < octets.len() {
+        let length = usize::from(octets[at]) << 8 | usize::from(octets[at + 1]);
+        if octets[at + 2] == class {
+            return Some(&octets[at + 4..at + length]);
+        }
+        at += length;
+    }
+    None
+}
+
+/// To 144 + 8 a hop of a Path come FAST_REROUTE 24 and RECORD_ROUTE 4 + 8 for each node passed: 204
+/// bytes on each of three links; to the 128 of a Resv 4 + 16 for each node passed. Flags: local
+/// protection, label recording, SE style and node protection desired; facility backup desired.
+#[test]
+fn rfc4090_s4_1_and_4_3_objects_and_flags_of_a_protected_path() {
+    let mut network = network(vec![protected(false, true)]);
+    network.run(100 * MS);
+    let sizes = |kind| network.sent(kind).iter().map(|its| its.1).collect::<Vec<_>>();
+    assert_eq!(sizes("path"), [204, 204, 204]);
+    assert_eq!(sizes("resv"), [148, 164, 180]);
+    let path = network.last("path", 100 * MS);
+    assert_eq!(object(path, 205).map(|its| its[..4].to_vec()), Some(vec![7, 7, 255, 2]));
+    assert_eq!(object(path, 207).map(|its| its[2]), Some(0x01 | 0x02 | 0x04 | 0x10));
+    // The last node that it passed stands first.
+    let record = object(path, 21).expect("a route is recorded");
+    let nodes: Vec<u8> = record.chunks(8).map(|its| its[5]).collect();
+    assert_eq!(nodes, [3, 2, 1]);
+}
+
+/// Node 1 puts the label that node 2 recorded below that of the tunnel, and the Path of 204 bytes
+/// through it: 204 + 4 bytes to node 4, 204 on to node 2, 4 ms each. The Resv of 164 comes back on
+/// the tunnel's links.
+#[test]
+fn rfc4090_s6_4_3_the_node_before_the_failure_sends_the_path_through_its_bypass_tunnel() {
+    let mut network = network(vec![protected(false, false), bypass([6, 8], &[2])]);
+    network.run(500 * MS);
+    assert_eq!(network.does(1, 500_000), (Some(2), None, Some(500_000)));
+    let available: Vec<u8> = object(network.last("resv", 500 * MS), 21)
+        .map_or(Vec::new(), |its| its.chunks(16).map(|node| node[7]).collect());
+    assert_eq!(available, [1, 0, 0]);
+    let sent = network.sent("path").len();
+    network.change(2, true);
+    assert_eq!(network.events("repaired"), [500 * MS]);
+    // At node 4 the tunnel's label is the first that it gives out.
+    assert_eq!(network.does(1, 500_000), (Some(6), Some(500_000), Some(500_000)));
+    assert_eq!(network.sent("path")[sent..], [(500 * MS, 204)]);
+    let path = network.last("path", 500 * MS).to_vec();
+    // Sender and next route: node 1 has its own address; node 2 is the first hop left.
+    assert_eq!(object(&path, 11).map(|its| its[3]), Some(2));
+    assert_eq!(object(&path, 20).map(|its| (its.len(), its[5])), Some((16, 3)));
+    network.run(509 * MS);
+    let back = network.sent("resv").into_iter().find(|its| its.0 > 508 * MS);
+    assert_eq!(back, Some((500 * MS + 8 * MS + (208 + 204) * 800, 164)));
+    // The head hears of it: code 25, value 3; and that protection is in use at node 1.
+    let error = network.last("path-err", 500 * MS);
+    assert_eq!(object(error, 6).map(|its| (its[5], its[7])), Some((25, 3)));
+    let used = network.last("resv", 500 * MS);
+    assert_eq!(object(used, 21).map(|its| its[7]), Some(1 | 2));
+}
+
+/// For ten lifetimes the path lives on what goes through the tunnel; then the link is there again,
+/// and the packets go back to it. Nothing is left in the end.
+#[test]
+fn rfc4090_s6_5_2_a_repaired_path_lives_on_and_goes_back_when_the_link_is_there_again() {
+    for summary in [false, true] {
+        let sessions = vec![protected(false, false), bypass([6, 8], &[2])];
+        let mut its = config(14, sessions);
+        its.refresh_ns = 1_000 * MS;
+        (its.resend_ns, its.summary) = (summary.then_some(100 * MS), summary);
+        let tear = |session| Order { at_ns: 70_000 * MS, session, action: Action::Tear {} };
+        its.orders = vec![tear(0), tear(1)];
+        let mut network = Network::new(5, ladder(), its);
+        network.run(1_000 * MS);
+        network.change(2, true);
+        network.run(53_500 * MS);
+        assert!(network.events("timed-out").is_empty() && network.events("down").is_empty());
+        assert_eq!((network.rsvp.states(), network.rsvp.reserved(4)), (7, 1_000_000));
+        network.change(2, false);
+        network.run(54_000 * MS);
+        // Path 204 bytes there, Resv 164 bytes back; with an identifier 12 more.
+        let each = if summary { 24 } else { 0 };
+        let reverted = network.events("reverted");
+        assert!(reverted[0] <= 53_500 * MS + 8 * MS + (204 + 164 + each + 200) * 800);
+        assert_eq!(network.does(1, 500_000), (Some(2), None, Some(500_000)));
+        network.run(69_000 * MS);
+        assert_eq!(network.events("down").len() + network.events("timed-out").len(), 0);
+        network.run(71_000 * MS);
+        assert_eq!(network.rsvp.states(), 0, "summary {summary}");
+        assert!(network.wires.entries.is_empty() && network.wires.labels.is_empty());
+    }
+}
+
+/// Node 2 fails. Node 1 has a tunnel to node 2 and one to node 3, and wants to go around nodes: the
+/// second counts. The label at node 3 is implicit null, so that there is none below the tunnel's.
+#[test]
+fn rfc4090_s3_2_a_tunnel_to_the_next_but_one_node_protects_against_the_failure_of_a_node() {
+    let sessions = vec![protected(false, true), bypass([6, 8], &[2]), bypass([6, 10], &[2, 4])];
+    let mut network = network(sessions);
+    network.run(1_000 * MS);
+    let flags = object(network.last("resv", 900 * MS), 21).map(|its| its[7]);
+    assert!(flags.is_some());
+    network.change(2, true);
+    network.change(4, true);
+    assert_eq!(network.does(1, 500_000), (Some(6), None, Some(500_001)));
+    network.run(53_500 * MS);
+    assert!(network.events("down").is_empty());
+    // Nodes 0, 1 and 3 have the path, 3 each the tunnels whose links are up.
+    assert_eq!(network.rsvp.states(), 9);
+}
+
+/// Each node but the tail has a detour: around node 1 over 4 to 3, around node 2 over 4 to 3, and
+/// around link 2-3 over 4 to 3. The DETOUR object names who repairs and what is avoided.
+#[test]
+fn rfc4090_s6_3_each_node_has_a_detour_and_the_head_knows_that_it_is_protected() {
+    let mut network = network(vec![protected(true, true)]);
+    network.run(500 * MS);
+    assert_eq!(network.events("protected").len(), 1);
+    // 4 states of the path, and 3 of each detour.
+    assert_eq!(network.rsvp.states(), 4 + 3 * 3);
+    let detours: Vec<Vec<u8>> = network
+        .wires
+        .octets
+        .iter()
+        .filter(|its| its.1 == "path")
+        .filter_map(|its| object(&its.2, 63).map(|its| vec![its[3], its[7]]))
+        .collect();
+    // Addresses end in the node's number + 1; each detour has two links.
+    assert_eq!(detours.len(), 6);
+    for pair in [[1, 2], [2, 3], [3, 4]] {
+        assert_eq!(detours.iter().filter(|its| its[..] == pair).count(), 2, "{pair:?}");
+    }
+    // They share what the path has reserved, and reserve nothing themselves.
+    assert_eq!((network.rsvp.reserved(10), network.rsvp.reserved(2)), (0, 1_000_000));
+}
+
+/// Node 1 swaps the path's label for that of its detour, with none below; the path lives on it for
+/// ten lifetimes, and goes back.
+#[test]
+fn rfc4090_s3_1_a_detour_takes_over_and_gives_back() {
+    let mut network = network(vec![protected(true, false)]);
+    network.run(500 * MS);
+    let before = network.does(1, 500_000);
+    network.change(2, true);
+    assert_eq!(network.events("repaired"), [500 * MS]);
+    let (link, inner, push) = network.does(1, 500_000);
+    assert_eq!((link, inner), (Some(6), None));
+    assert!(push.is_some());
+    network.run(53_500 * MS);
+    assert!(network.events("down").is_empty());
+    network.change(2, false);
+    network.run(60_000 * MS);
+    assert_eq!((network.events("reverted").len(), network.does(1, 500_000)), (1, before));
+}
+
+/// The head moves the path to 0 - 4 - 3 when it hears of the repair, before it tears the old one.
+#[test]
+fn rfc4090_s6_5_3_the_head_moves_a_repaired_path_without_it_going_down() {
+    let mut trunk = protected(false, false);
+    trunk.dynamic = true;
+    let mut network = network(vec![trunk, bypass([6, 8], &[2])]);
+    network.run(500 * MS);
+    network.change(2, true);
+    network.run(10_000 * MS);
+    assert_eq!((network.events("moved").len(), network.events("down").len()), (1, 0));
+    // The path on its new route, the tunnel; node 2 was told through the tunnel to let go.
+    assert_eq!((network.rsvp.states(), network.rsvp.reserved(4)), (3 + 3, 0));
+}
+
+/// Whatever fails, comes back, moves and is torn: when all is torn nothing is left a lifetime later.
+#[test]
+fn rfc4090_any_sequence_of_failures_ends_with_nothing_held() {
+    let (mut repaired, mut reverted) = (0, 0);
+    for seed in 0..120u64 {
+        let mut draw = trunkline_units::Stream::new(seed, "failures", "test");
+        let mut sessions = vec![bypass([6, 8], &[2]), bypass([6, 10], &[2, 4])];
+        sessions.extend((0..3u64).map(|index| {
+            let mut its = dynamic("trunk", 1_000_000 * (1 + draw.below(5)), 0);
+            its.route = vec![0, 2, 4];
+            its.dynamic = draw.below(3) > 0;
+            its.protection = Some(protection((seed + index) % 3 == 0, draw.below(2) > 0));
+            its.hops = session("trunk", 4, 0).hops;
+            its.setup = 7 - draw.below(4) as u8;
+            its.hold = its.setup;
+            its
+        }));
+        let mut its = config(14, sessions);
+        (its.refresh_ns, its.retry_ns, its.attempts) = (200 * MS, 300 * MS, 3);
+        its.cleanup_ns = 50 * MS;
+        its.reoptimise_ns = (seed % 2 == 0).then_some(700 * MS);
+        (its.resend_ns, its.summary) = ((seed % 4 > 1).then_some(50 * MS), seed % 4 == 3);
+        let tear = |session| Order { at_ns: 10_000 * MS, session, action: Action::Tear {} };
+        its.orders = (0..5).map(tear).collect();
+        let mut network = Network::new(5, ladder(), its);
+        let mut down = [false; 7];
+        for step in 1..90 {
+            network.run(step * 110 * MS);
+            let link = draw.below(7) as usize;
+            let fails = !down[link] && draw.below(3) > 0;
+            if fails || down[link] {
+                down[link] = fails;
+                network.change(2 * link as u32, fails);
+            }
+        }
+        for (link, down) in down.iter().enumerate().filter(|its| *its.1) {
+            network.change(2 * link as u32, !down);
+        }
+        network.run(20_000 * MS);
+        assert_eq!(network.rsvp.states(), 0, "seed {seed}");
+        assert_eq!((0..14).map(|link| network.rsvp.reserved(link)).sum::<u64>(), 0);
+        assert!(network.wires.entries.is_empty(), "seed {seed}: {:?}", network.wires.entries);
+        assert!(network.wires.labels.is_empty(), "seed {seed}: {:?}", network.wires.labels);
+        repaired += network.events("repaired").len();
+        reverted += network.events("reverted").len();
+    }
+    assert!(repaired > 500 && reverted > 50, "{repaired} repaired, {reverted} reverted");
+}

@@ -1,0 +1,260 @@
+//! A network of nodes and links without queues, where messages take the links' transmission time
+//! and delay, and labels are followed.
+
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+use trunkline_control::rsvp::config::{Config, Hop, Session};
+use trunkline_control::rsvp::{Rsvp, EVENTS, KINDS};
+use trunkline_control::{Entry, Line, Message, Outgoing, Plane, Row};
+
+pub const MS: u64 = 1_000_000;
+
+/// Links that carry what they are given, one packet after the other.
+pub struct Wires {
+    pub now: u64,
+    lines: Vec<Line>,
+    delay: u64,
+    free: Vec<u64>,
+    pub dead: Vec<bool>,
+    /// What is under way: the link it is on, the link it is heard on, its label, octets, message.
+    arrivals: BTreeMap<(u64, u64), (u32, u32, Option<u32>, usize, Message)>,
+    number: u64,
+    pub sent: Vec<(u64, u32, &'static str, usize)>,
+    pub octets: Vec<(u64, &'static str, Vec<u8>)>,
+    pub rows: Vec<(u64, &'static str, Row)>,
+    /// Forwarding entries that are there.
+    pub entries: BTreeMap<u32, Entry>,
+    installed: u32,
+    /// Incoming labels of nodes.
+    pub labels: BTreeMap<(u32, u32), u32>,
+}
+
+impl Wires {
+    fn put(&mut self, link: u32, heard: u32, label: Option<u32>, bytes: usize, its: Message) {
+        let line = self.lines[link as usize];
+        let took = (bytes + label.map_or(0, |_| 4)) as u64 * 8_000_000_000 / line.rate_bit_s;
+        let free = &mut self.free[link as usize];
+        *free = (*free).max(self.now) + took;
+        if !self.dead[link as usize] {
+            self.number += 1;
+            let at = (*free + self.delay, self.number);
+            self.arrivals.insert(at, (link, heard, label, bytes, its));
+        }
+    }
+
+    fn record(&mut self, link: u32, its: &Outgoing) -> usize {
+        let bytes = usize::from(its.header_bytes) + its.octets.len();
+        let kind = KINDS[usize::from(its.kind)];
+        self.sent.push((self.now, link, kind, bytes));
+        self.octets.push((self.now, kind, its.octets.clone()));
+        bytes
+    }
+}
+
+impl Plane for Wires {
+    fn now(&self) -> u64 {
+        self.now
+    }
+    fn send(&mut self, link: u32, its: Outgoing) {
+        let bytes = self.record(link, &its);
+        self.put(link, link, None, bytes, its.message);
+    }
+    fn tunnel(&mut self, entry: u32, heard: u32, its: Outgoing) {
+        let by = self.entries[&entry];
+        let link = by.link.expect("a path begins with a link");
+        let bytes = self.record(link, &its);
+        self.put(link, heard, by.push, bytes, its.message);
+    }
+    fn install(&mut self, entry: Entry) -> u32 {
+        self.installed += 1;
+        self.entries.insert(self.installed, entry);
+        self.installed
+    }
+    fn share(&mut self, _: &[u32]) -> u32 {
+        unreachable!("RSVP-TE binds one entry")
+    }
+    fn routes(&self, _: u32, _: u32) -> Vec<u32> {
+        Vec::new()
+    }
+    fn withdraw(&mut self, entry: u32) {
+        self.entries.remove(&entry).expect("an entry is withdrawn once");
+    }
+    fn bind_label(&mut self, node: u32, label: u32, entry: Option<u32>) {
+        let _ = match entry {
+            Some(entry) => self.labels.insert((node, label), entry),
+            None => self.labels.remove(&(node, label)),
+        };
+    }
+    fn bind_class(&mut self, _: u32, _: u16, _: &[u8], _: Option<u32>) {}
+    fn set_routes(&mut self, _: u32, _: u32, _: &[u32]) {}
+    fn mark(&mut self, _: trunkline_control::Moment, _: u32, _: Option<u32>) {}
+    fn path_bytes(&self, _: u32) -> u64 {
+        0
+    }
+    fn note(&mut self, row: Row) {
+        self.rows.push((self.now, EVENTS[usize::from(row.event)], row));
+    }
+}
+
+/// A chain 0 - 1 - ... of links of 10 Mbit/s and 4 ms; link 2i goes up, 2i + 1 back.
+pub fn chain(nodes: u32) -> Vec<Line> {
+    (0..nodes - 1)
+        .flat_map(|node| {
+            let line = |from, to, reverse| Line {
+                from,
+                to,
+                metric: 1,
+                rate_bit_s: 10_000_000,
+                reverse: Some(reverse),
+            };
+            [line(node, node + 1, 2 * node + 1), line(node + 1, node, 2 * node)]
+        })
+        .collect()
+}
+
+/// A path along the whole chain.
+pub fn session(name: &str, nodes: u32, bandwidth: u64) -> Session {
+    let hop = Hop { label: None, entry: None };
+    Session {
+        name: name.into(),
+        path: 0,
+        bandwidth_bit_s: bandwidth,
+        setup: 7,
+        hold: 7,
+        start_ns: Some(0),
+        dynamic: false,
+        route: (0..nodes - 1).map(|node| 2 * node).collect(),
+        hops: vec![hop; nodes as usize],
+        classes: Vec::new(),
+        pipe: false,
+        diffserv: [None, None],
+        protection: None,
+        around: Vec::new(),
+        auto_bandwidth: None,
+    }
+}
+
+pub fn config(links: usize, sessions: Vec<Session>) -> Config {
+    Config {
+        flow: 0,
+        refresh_ns: 30_000 * MS,
+        multiplier: 3,
+        processing_ns: 0,
+        resend_ns: None,
+        resend_limit: 3,
+        summary: false,
+        hello_ns: None,
+        retry_ns: 1_000_000 * MS,
+        attempts: 1,
+        flooding_ns: 0,
+        flooding_threshold: 0.0,
+        make_before_break: true,
+        cleanup_ns: 1000 * MS,
+        soft_ns: None,
+        reoptimise_ns: None,
+        discard: false,
+        reservable: vec![10_000_000; links],
+        sessions,
+        orders: Vec::new(),
+        requests: Vec::new(),
+    }
+}
+
+pub struct Network {
+    pub rsvp: Rsvp,
+    pub wires: Wires,
+}
+
+impl Network {
+    pub fn new(nodes: u32, lines: Vec<Line>, config: Config) -> Self {
+        let wires = Wires {
+            now: 0,
+            delay: 4 * MS,
+            free: vec![0; lines.len()],
+            dead: vec![false; lines.len()],
+            arrivals: BTreeMap::new(),
+            sent: Vec::new(),
+            rows: Vec::new(),
+            octets: Vec::new(),
+            number: 0,
+            entries: BTreeMap::new(),
+            installed: 0,
+            labels: BTreeMap::new(),
+            lines: lines.clone(),
+        };
+        let mut network = Self { rsvp: Rsvp::new(config, nodes, lines, 1), wires };
+        network.rsvp.start(&mut network.wires);
+        network
+    }
+
+    pub fn run(&mut self, until: u64) {
+        loop {
+            let arrival = self.wires.arrivals.keys().next().map_or(u64::MAX, |key| key.0);
+            let at = arrival.min(self.rsvp.due());
+            if at > until {
+                self.wires.now = until;
+                return self.rsvp.check().expect("reservations belong to states");
+            }
+            self.wires.now = at;
+            if self.rsvp.due() <= at {
+                self.rsvp.wake(&mut self.wires);
+            } else if let Some((_, its)) = self.wires.arrivals.pop_first() {
+                self.arrive(its);
+            }
+        }
+    }
+
+    /// A packet with a label goes on by the node's entry for it, another is handled.
+    fn arrive(&mut self, its: (u32, u32, Option<u32>, usize, Message)) {
+        let (link, heard, label, bytes, message) = its;
+        let node = self.wires.lines[link as usize].to;
+        if let Some(label) = label {
+            // Without an entry for its label a packet is lost.
+            let Some(entry) = self.wires.labels.get(&(node, label)) else { return };
+            let entry = self.wires.entries[entry];
+            let next = entry.link.expect("a label on top leads on");
+            return self.wires.put(next, heard, entry.push, bytes, message);
+        }
+        assert_eq!(node, self.wires.lines[heard as usize].to, "a label came off too early");
+        let Message::Rsvp(message) = message else { unreachable!("only RSVP-TE runs") };
+        self.rsvp.receive(heard, message, &mut self.wires);
+    }
+
+    pub fn events(&self, name: &str) -> Vec<u64> {
+        self.wires.rows.iter().filter(|row| row.1 == name).map(|row| row.0).collect()
+    }
+
+    pub fn sent(&self, kind: &str) -> Vec<(u64, usize)> {
+        let of = |its: &&(u64, u32, &'static str, usize)| its.2 == kind;
+        self.wires.sent.iter().filter(of).map(|its| (its.0, its.3)).collect()
+    }
+}
+
+/// A square 0 - 1 - 3 and 0 - 2 - 3, the second longer. Links: 0 0>1, 2 1>3, 4 0>2, 6 2>3; odd ones
+/// lead back.
+pub fn square() -> Vec<Line> {
+    let pair = |index: u32, from: u32, to: u32, metric: u64| {
+        let line = |from, to, reverse| Line {
+            from,
+            to,
+            metric,
+            rate_bit_s: 10_000_000,
+            reverse: Some(reverse),
+        };
+        [line(from, to, index + 1), line(to, from, index)]
+    };
+    [pair(0, 0, 1, 1), pair(2, 1, 3, 1), pair(4, 0, 2, 2), pair(6, 2, 3, 2)].concat()
+}
+
+/// A path from 0 to 3 over 1 that may be computed anew.
+pub fn dynamic(name: &str, bandwidth: u64, start_ns: u64) -> Session {
+    let mut its = session(name, 3, bandwidth);
+    (its.dynamic, its.route, its.start_ns) = (true, vec![0, 2], Some(start_ns));
+    its
+}
+
+pub fn rows(network: &Network, name: &str, session: u32) -> Vec<u64> {
+    let of = |row: &&(u64, &'static str, Row)| row.1 == name && row.2.session == session;
+    network.wires.rows.iter().filter(of).map(|row| row.0).collect()
+}
