@@ -10,6 +10,7 @@ from trunkline.report.loads import by_class
 from trunkline.report.stress import stressed
 from trunkline.results.convergence import changes
 from trunkline.results.numbers import count, interval, number, percent, quantity, span
+from trunkline.results.phases import phases
 from trunkline.results.table import Scalar
 from trunkline.results.tables import Field, column
 from trunkline.stats import Interval, across
@@ -93,6 +94,7 @@ def of(exhibit: Exhibit) -> list[Grid]:
         _drops(exhibit),
         _colours(exhibit),
         _convergence(exhibit),
+        _phases(exhibit),
         _timeline(exhibit),
         _lsps(exhibit),
         _signalling(exhibit),
@@ -248,6 +250,26 @@ def _convergence(exhibit: Exhibit) -> Grid:
     ]
     note = f"Seed {exhibit.first.seed}. Times are since the change."
     return Grid("convergence", "Convergence", heads, rows[:MOST_ROWS], note, names=2)
+
+
+def _phases(exhibit: Exhibit) -> Grid:
+    """What was lost in each phase after a failure."""
+    rows = []
+    for each in phases(exhibit.first):
+        ends = [Cell(f"{at / 1e9:.6f} s", at / 1e9) for at in (each.from_ns, each.to_ns)]
+        for cause, packets in sorted(each.lost.items()) or [("–", 0)]:
+            names = [Cell(name) for name in (each.after or "–", each.name, cause)]
+            rows.append([*names, *ends, Cell(count(packets), packets)])
+    heads = [
+        ("after", ""),
+        ("phase", "it ends with its last event before the next failure or repair"),
+        ("cause", ""),
+        ("from", ""),
+        ("to", ""),
+        ("packets", "of data, without messages"),
+    ]
+    note = f"Seed {exhibit.first.seed}, from the trace."
+    return Grid("phases", "Lost by phase", heads, rows[:MOST_ROWS], note, names=3)
 
 
 def _timeline(exhibit: Exhibit) -> Grid:

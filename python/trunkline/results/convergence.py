@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from trunkline.results.results import Results
 
-__all__ = ["Change", "Step", "changes"]
+__all__ = ["Change", "Step", "breaks", "changes"]
 
 HEARD = ("detected", "repair-detected", "lsa-learnt")
 """A router gets to know of the change."""
@@ -76,6 +76,18 @@ def changes(results: Results) -> list[Change]:
         Empty where nothing was routed or signalled anew.
     """
     rows = list(results.timeline.rows())
+    found = breaks(rows)
+    answers = list(results.tables["signalling"].rows())
+    for number, change in enumerate(found):
+        last = found[number + 1].at_ns if number + 1 < len(found) else None
+        change.steps = _routers(_between(rows, change.at_ns, last))
+        change.steps += _heads(_between(answers, change.at_ns, last))
+        change.steps.sort(key=lambda step: step.heard_ns)
+    return [change for change in found if change.steps]
+
+
+def breaks(rows: Sequence[dict[str, Any]]) -> list[Change]:
+    """Failures and repairs in the rows of a timeline, without what followed."""
     found: list[Change] = []
     for row in rows:
         what = WORDS.get(str(row["event"]))
@@ -85,13 +97,7 @@ def changes(results: Results) -> list[Change]:
         if not found or (found[-1].at_ns, found[-1].what) != (at, what):
             found.append(Change(at, what))
         found[-1].links.append(str(row["link"]))
-    answers = list(results.tables["signalling"].rows())
-    for number, change in enumerate(found):
-        last = found[number + 1].at_ns if number + 1 < len(found) else None
-        change.steps = _routers(_between(rows, change.at_ns, last))
-        change.steps += _heads(_between(answers, change.at_ns, last))
-        change.steps.sort(key=lambda step: step.heard_ns)
-    return [change for change in found if change.steps]
+    return found
 
 
 def _between(rows: Sequence[dict[str, Any]], first: int, last: int | None) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from trunkline.results.convergence import Change, changes
 from trunkline.results.headline import headline
 from trunkline.results.numbers import count, percent, quantity, span
 from trunkline.results.own_drops import own_drops
+from trunkline.results.phases import Phase, phases
 from trunkline.results.table import Scalar, Table
 from trunkline.results.tables import Field, column
 
@@ -74,6 +75,9 @@ def render(
     found = changes(results)
     if found:
         shown.append(_convergence(found, most))
+    parted = phases(results)
+    if parted:
+        shown.append(_phases(parted, most))
     if len(results.timeline):
         shown.append(_timeline(results.timeline, None if whole else SHOWN_EVENTS))
     summary = results.summary
@@ -390,6 +394,18 @@ def _drops(table: Table, most: int | None) -> RichTable:
         place = row["link"] if row["link"] is not None else row["node"]
         names = [row["flow"], row["direction"], place, row["class"] or "–", row["cause"]]
         add(drawn, [*(str(name) for name in names), count(row["packets"])])
+    return drawn
+
+
+def _phases(found: Sequence[Phase], most: int | None) -> RichTable:
+    left_out = 0 if most is None else max(len(found) - most, 0)
+    columns = ["after", "phase", "cause", "from", "to", "packets"]
+    drawn = frame(_title("Lost by phase", left_out, "first"), columns, names=3)
+    for each in found[: len(found) - left_out]:
+        times = [span(each.from_ns), span(each.to_ns)]
+        for cause, packets in sorted(each.lost.items()) or [("–", 0)]:
+            add(drawn, [each.after or "–", each.name, cause, *times, count(packets)])
+    drawn.caption = "packets of data; a phase ends with its last event before the next change"
     return drawn
 
 
