@@ -10,6 +10,15 @@ use trunkline_control::{Entry, Line, Message, Outgoing, Plane, Row};
 
 pub const MS: u64 = 1_000_000;
 
+/// A message under way: the link that it is on, and that it is heard on.
+struct Packet {
+    link: u32,
+    heard: u32,
+    label: Option<u32>,
+    bytes: usize,
+    message: Message,
+}
+
 /// Links that carry what they are given, one packet after the other.
 pub struct Wires {
     pub now: u64,
@@ -17,8 +26,7 @@ pub struct Wires {
     delay: u64,
     free: Vec<u64>,
     pub dead: Vec<bool>,
-    /// What is under way: the link it is on, the link it is heard on, its label, octets, message.
-    arrivals: BTreeMap<(u64, u64), (u32, u32, Option<u32>, usize, Message)>,
+    arrivals: BTreeMap<(u64, u64), Packet>,
     number: u64,
     pub sent: Vec<(u64, u32, &'static str, usize)>,
     pub octets: Vec<(u64, &'static str, Vec<u8>)>,
@@ -31,7 +39,8 @@ pub struct Wires {
 }
 
 impl Wires {
-    fn put(&mut self, link: u32, heard: u32, label: Option<u32>, bytes: usize, its: Message) {
+    fn put(&mut self, packet: Packet) {
+        let Packet { link, label, bytes, .. } = packet;
         let line = self.lines[link as usize];
         let took = (bytes + label.map_or(0, |_| 4)) as u64 * 8_000_000_000 / line.rate_bit_s;
         let free = &mut self.free[link as usize];
@@ -39,7 +48,7 @@ impl Wires {
         if !self.dead[link as usize] {
             self.number += 1;
             let at = (*free + self.delay, self.number);
-            self.arrivals.insert(at, (link, heard, label, bytes, its));
+            self.arrivals.insert(at, packet);
         }
     }
 
@@ -58,13 +67,13 @@ impl Plane for Wires {
     }
     fn send(&mut self, link: u32, its: Outgoing) {
         let bytes = self.record(link, &its);
-        self.put(link, link, None, bytes, its.message);
+        self.put(Packet { link, heard: link, label: None, bytes, message: its.message });
     }
     fn tunnel(&mut self, entry: u32, heard: u32, its: Outgoing) {
         let by = self.entries[&entry];
         let link = by.link.expect("a path begins with a link");
         let bytes = self.record(link, &its);
-        self.put(link, heard, by.push, bytes, its.message);
+        self.put(Packet { link, heard, label: by.push, bytes, message: its.message });
     }
     fn install(&mut self, entry: Entry) -> u32 {
         self.installed += 1;
@@ -206,18 +215,18 @@ impl Network {
     }
 
     /// A packet with a label goes on by the node's entry for it, another is handled.
-    fn arrive(&mut self, its: (u32, u32, Option<u32>, usize, Message)) {
-        let (link, heard, label, bytes, message) = its;
+    fn arrive(&mut self, packet: Packet) {
+        let Packet { link, heard, label, .. } = packet;
         let node = self.wires.lines[link as usize].to;
         if let Some(label) = label {
             // Without an entry for its label a packet is lost.
             let Some(entry) = self.wires.labels.get(&(node, label)) else { return };
             let entry = self.wires.entries[entry];
             let next = entry.link.expect("a label on top leads on");
-            return self.wires.put(next, heard, entry.push, bytes, message);
+            return self.wires.put(Packet { link: next, label: entry.push, ..packet });
         }
         assert_eq!(node, self.wires.lines[heard as usize].to, "a label came off too early");
-        let Message::Rsvp(message) = message else { unreachable!("only RSVP-TE runs") };
+        let Message::Rsvp(message) = packet.message else { unreachable!("only RSVP-TE runs") };
         self.rsvp.receive(heard, message, &mut self.wires);
     }
 
