@@ -68,13 +68,15 @@ def phases(results: Results) -> list[Phase]:
     """
     if not len(results.packets):
         return []
-    timeline = list(results.timeline.rows())
+    timeline: list[Row] = list(results.timeline.rows())
     # Requests that come at random are up at any time.
     lsps = results.tables["lsps"]
     paths = {
         name for name, out in zip(lsps["path"], lsps["out_ns"], strict=True) if out is not None
     }
-    signalling = [row for row in results.tables["signalling"].rows() if row["path"] in paths]
+    signalling: list[Row] = [
+        row for row in results.tables["signalling"].rows() if row["path"] in paths
+    ]
     changes = breaks(timeline)
     times = (*results.packets["time_ns"], *(row["time_ns"] for row in (*timeline, *signalling)))
     end = max(int(at or 0) for at in times) + 1
