@@ -34,3 +34,27 @@ def test_doctor_names_the_runners(trunkline, tmp_path):
     assert done.returncode == 0
     assert "absent  linux/uml    kernel: trunkline linux setup --runner uml" in done.stdout
     assert [line[8:14] for line in done.stdout.splitlines()[-3:]] == ["linux/"] * 3
+
+
+def test_daemons_that_cannot_be_had_are_refused_and_the_simulator_still_answers(
+    trunkline, tmp_path
+):
+    environment = {"XDG_CACHE_HOME": str(tmp_path), "PATH": str(tmp_path)}
+    done = trunkline("linux", "setup", "--control", "frr", env=environment)
+    assert done.returncode == 4
+    assert "error[linux]: " in done.stderr
+    trunkline("examples", "copy", "cut-with-ospf", cwd=tmp_path)
+    scenario = str(tmp_path / "cut-with-ospf.yaml")
+    done = trunkline("verify", scenario, "--control", "frr", env={"XDG_CACHE_HOME": str(tmp_path)})
+    assert done.returncode == 4
+    assert "trunkline linux setup --control frr" in done.stderr
+    assert trunkline("run", scenario).returncode == 0
+
+
+def test_daemons_run_in_virtual_time_with_the_linux_engine_alone(trunkline):
+    done = trunkline("run", "-", "--control", "frr")
+    assert done.returncode == 2
+    assert "--control is for --engine linux" in done.stderr
+    done = trunkline("run", "-", "--engine", "linux", "--control", "frr", "--runner", "native")
+    assert done.returncode == 2
+    assert "--control frr runs in uml, not in native" in done.stderr

@@ -23,6 +23,7 @@ impl Watch {
     /// What did not start, and what it said.
     pub fn start(orders: &Orders, spaces: &Spaces) -> Result<Vec<Self>, String> {
         let mut nodes: Vec<usize> = orders.daemons.iter().map(|each| each.node).collect();
+        nodes.sort_unstable();
         nodes.dedup();
         let mut watches = Vec::with_capacity(nodes.len());
         for node in nodes {

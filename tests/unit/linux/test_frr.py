@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
+import select
+import shutil
+import struct
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from trunkline.linux.guest import frr
 from trunkline.linux.guest.readiness import Unready, choose
 from trunkline.linux.judge.control import last_routes, margin_s
 from trunkline.linux.outcome import control
@@ -151,6 +158,32 @@ def left(folder: Path, changes: dict[int, list[str]], shown: dict[int, list[str]
 
 def via(address: str, far: str, device: str) -> str:
     return f"{address} nhid 9 via {far} dev {device} proto ospf metric 20 "
+
+
+class TestWaiting:
+    def test_a_poll_that_finds_nothing_waits_and_one_that_finds_something_does_not(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        if shutil.which("gcc") is None:
+            pytest.skip("no compiler")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        place = tmp_path / "trunkline" / "linux" / "frr" / "root"
+        place.mkdir(parents=True)
+        frr.compile_poll()
+        ppoll = ctypes.CDLL(str(place / "poll.so")).ppoll
+        reading, writing = os.pipe()
+        # struct pollfd {int fd; short events, revents;}, struct timespec {long s, ns;}
+        wanted = struct.Struct("ihh")
+        files = ctypes.create_string_buffer(wanted.pack(reading, select.POLLIN, 0))
+        at_once = ctypes.create_string_buffer(struct.pack("ll", 0, 0))
+        before = time.monotonic_ns()
+        assert ppoll(files, 1, at_once, None) == 0
+        assert time.monotonic_ns() - before >= 5000
+        # The caller's time is as it was: FRR may use it again.
+        assert at_once.raw[:16] == struct.pack("ll", 0, 0)
+        os.write(writing, b"1")
+        assert ppoll(files, 1, at_once, None) == 1
+        assert wanted.unpack(files.raw[: wanted.size]) == (reading, select.POLLIN, select.POLLIN)
 
 
 class TestOutcome:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trunkline.linux.guest.image import FILE, FOLDER, Image, add_program
+from trunkline.linux.guest.image import FILE, FOLDER, PROGRAM, Image, add_program
+from trunkline.linux.guest.kernel import BuildFailed
 from trunkline.linux.guest.needs import Part, unpacked
 from trunkline.linux.plan.frr import NAME, PROGRAMS
 
@@ -19,6 +22,7 @@ UNPACKED: Final = 23_000_000
 """What stays on disk, about [B]."""
 NODE_MB: Final = 24
 """Memory that the daemons of a node take [MB]."""
+COMPILER: Final = "gcc"
 SETUP: Final = "trunkline linux setup --control frr"
 _ACCOUNTS: Final = {
     "etc/passwd": b"root:x:0:0::/:/\nfrr:x:0:0::/:/\n",
@@ -38,6 +42,8 @@ def needs() -> list[Part]:
     for name in PROGRAMS:
         path = _program(name)
         parts.append(Part(name, path.exists(), str(path) if path.exists() else SETUP))
+    poll = _poll()
+    parts.append(Part("poll", poll.exists(), str(poll) if poll.exists() else SETUP))
     if all(part.found for part in parts):
         try:
             control_image()
@@ -61,11 +67,35 @@ def control_image() -> bytes:
     image, environment = Image(), _environment()
     for name in PROGRAMS:
         add_program(image, _program(name), environment)
+    image.add("lib/poll.so", PROGRAM, _poll().read_bytes())
+    image.add("etc/ld.so.preload", FILE, b"/lib/poll.so\n")
     for folder in ("var/run/frr", "var/tmp/frr", "var/lib/frr", "etc/frr"):
         image.add(folder, FOLDER)
     for name, text in _ACCOUNTS.items():
         image.add(name, FILE, text)
     return image.to_bytes()
+
+
+def compile_poll() -> None:
+    """Compiles how daemons wait in virtual time, which they are started with.
+
+    Raises
+    ------
+    BuildFailed
+        The compiler refuses it; the text says why.
+    """
+    with as_file(files("trunkline").joinpath("linux/data/frr-poll.c")) as source:
+        options = ["-shared", "-fPIC", "-O2", "-s", "-o", str(_poll())]
+        done = subprocess.run(
+            [COMPILER, *options, str(source)], capture_output=True, text=True, check=False
+        )
+    if done.returncode:
+        msg = f"{COMPILER}: {done.stderr.strip()}"
+        raise BuildFailed(msg)
+
+
+def _poll() -> Path:
+    return unpacked(NAME) / "poll.so"
 
 
 def _program(name: str) -> Path:

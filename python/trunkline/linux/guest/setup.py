@@ -124,12 +124,16 @@ _PREPARED: Final = {
     "modules",
     "trial",
     *PROGRAMS,
+    "poll",
     "libraries",
 }
 
 
 def _plan(runner: str, apt: Apt) -> Setup:
     if runner == FRR:
+        if find_tool(frr.COMPILER) is None:
+            msg = "the wait of FRR's daemons is compiled here: install gcc libc6-dev"
+            raise NoPackages(msg)
         packages = apt.missing([frr.PACKAGE])
         room = frr.UNPACKED + sum(package.size for package in packages)
         return Setup(runner, packages, [], room, frr.UNPACKED, "some seconds")
@@ -200,6 +204,8 @@ def perform(
                 unpack(rest, unpacked(setup.runner))
                 about = {"packages": [package.file for package in setup.packages]}
                 write_whole(unpacked(setup.runner) / "about.json", json.dumps(about).encode())
+                if setup.runner == FRR:
+                    frr.compile_poll()
             else:
                 _build_uml(setup, rest, lock, say, on_progress)
             for archive in archives:

@@ -188,14 +188,18 @@ def margin_s(data: Network, change: str) -> float:
 
 
 def _lost(data: Network, ours: observed.Observed, theirs: observed.Observed) -> list[Row]:
-    """A row a flow: packets lost; as many more as it sends while convergence may differ."""
-    spans = [margin_s(data, change) for change, _ in _ended(ours.results)]
+    """A row a flow: packets lost; as many more as it sends while convergence may differ.
+
+    A repair loses none: the routes until then go on.
+    """
+    failures = {each for each, _ in _ended(ours.results) if each.startswith("failure")}
+    spans = [margin_s(data, each) for each in failures]
     rows = []
     for name, its in ours.flows.items():
         seen = (its, theirs.flows[name])
         lost = [float(len(each.sent_ns) - len(each.number)) for each in seen]
         seconds = data["run"]["duration_ns"] / 1e9
-        allowed = 1.0 + max(spans, default=0.0) * len(its.sent_ns) / seconds
+        allowed = 1.0 + sum(spans) * len(its.sent_ns) / seconds
         apart, measure = lost[1] - lost[0], "packets lost or inside"
         rows.append(fixed(name, measure, "packets", lost[0], lost[1], apart, allowed))
     return rows
