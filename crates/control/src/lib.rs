@@ -142,6 +142,8 @@ pub trait Plane {
     fn path_bytes(&self, path: u32) -> u64;
     /// Records what a router did in routing.
     fn mark(&mut self, moment: Moment, node: u32, link: Option<u32>);
+    /// The LDP session of a node with a neighbour has come up or ended.
+    fn session(&mut self, node: u32, peer: u32, up: bool);
     /// Records an event.
     fn note(&mut self, row: Row);
 }
@@ -219,6 +221,13 @@ impl Protocol {
     pub fn routes_changed(&mut self, node: u32, plane: &mut dyn Plane) {
         if let Self::Ldp(its) = self {
             its.routes_changed(node, plane);
+        }
+    }
+
+    /// The LDP session of a node with a neighbour has come up or ended.
+    pub fn session_changed(&mut self, node: u32, peer: u32, up: bool, plane: &mut dyn Plane) {
+        if let Self::Ospf(its) = self {
+            its.session_changed(node, peer, up, plane);
         }
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct Control {
     captured: Option<Vec<Captured>>,
     /// Nodes whose routes have changed.
     rerouted: Vec<u32>,
+    /// LDP sessions that have come up or ended: node, neighbour.
+    sessions: Vec<(u32, u32, bool)>,
 }
 
 impl Control {
@@ -79,6 +81,7 @@ impl Control {
             loads: Loads::new(),
             captured: network.run.trace.then(Vec::new),
             rerouted: Vec::new(),
+            sessions: Vec::new(),
         }))
     }
 
@@ -224,6 +227,12 @@ impl<O: Observer> Plane for Nodes<'_, O> {
         self.simulation.recovery.mark(self.simulation.now, moment, node, link);
     }
 
+    fn session(&mut self, node: u32, peer: u32, up: bool) {
+        if let Some(control) = &mut self.simulation.control {
+            control.sessions.push((node, peer, up));
+        }
+    }
+
     fn note(&mut self, row: Row) {
         let (at, flow) = (self.simulation.now, self.flow);
         if let Some(control) = &mut self.simulation.control {
@@ -257,6 +266,13 @@ impl<O: Observer> Simulation<O> {
     pub(crate) fn tell_routes(&mut self, node: u32) {
         for index in 0..self.control.as_ref().map_or(0, |control| control.sources()) {
             self.with_protocol(index, |its, plane| its.routes_changed(node, plane));
+        }
+    }
+
+    /// An LDP session has come up or ended.
+    fn tell_session(&mut self, (node, peer, up): (u32, u32, bool)) {
+        for index in 0..self.control.as_ref().map_or(0, |control| control.sources()) {
+            self.with_protocol(index, |its, plane| its.session_changed(node, peer, up, plane));
         }
     }
 
@@ -300,6 +316,10 @@ impl<O: Observer> Simulation<O> {
         let rerouted = self.control.as_mut().map(|control| std::mem::take(&mut control.rerouted));
         for node in rerouted.into_iter().flatten() {
             self.tell_routes(node);
+        }
+        let sessions = self.control.as_mut().map(|control| std::mem::take(&mut control.sessions));
+        for session in sessions.into_iter().flatten() {
+            self.tell_session(session);
         }
     }
 

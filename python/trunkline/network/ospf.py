@@ -48,4 +48,6 @@ def compile(scenario: Resolved, flow: int) -> Compiled | None:
         "fib_update_ns": [its.fib_updates.get(node, its.fib_update) for node in scenario.nodes],
         "multipath": scenario.routing.ecmp is not None,
     }
+    if scenario.routing.ldp is not None and scenario.routing.ldp.igp_sync:
+        ospf["ldp_sync"] = True
     return {"detection": its.detection.compiled(), "ospf": ospf}

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import PositiveTime, Short, Time, Word
+from trunkline.scenario.fields import PositiveTime, Short, Switch, Time, Word
 from trunkline.scenario.recovery import Detection, LossOfSignal
 
 __all__ = ["Backoff", "Ldp", "Ospf", "Rfc8405", "Routing"]
@@ -138,6 +138,11 @@ class Ldp(Element):
         default=15 * S,
         description="From a session that ended to the next attempt; doubles with each that fails, "
         "up to eight times (RFC 5036 section 2.5.3).",
+    )
+    igp_sync: Switch = Field(
+        default=False,
+        description="With OSPF: a link whose session has ended has the largest metric until the "
+        "session is up again (RFC 5443).",
     )
 
 

@@ -169,6 +169,37 @@ def test_rfc5036_s2_5_6_a_session_is_lost_without_messages_for_the_keepalive_tim
     assert 8 * 29 <= sent(results)["keepalive"] <= 10 * 31
 
 
+FLAP = SQUARE.replace("at: 1 s}", "at: 1 s, repair: 2 s}").replace("3 s, trace", "12 s, trace")
+
+
+@pytest.mark.parametrize("sync", ["off", "on"])
+def test_rfc5443_s2_a_link_is_not_used_again_before_its_session_is_up(sync: str) -> None:
+    """Without it routes go back at once, ahead of labels; with it they wait for the session.
+
+    B's neighbour hears of the link when it is there again, with the metric 65,535, and of its own
+    metric when the session is up: two LSAs in place of one, 5 s (MinLSInterval) after the other.
+    """
+    results = run(
+        FLAP.replace("ldp: {}", f"ldp: {{hello: 1 s, hello_hold: 3 s, igp_sync: {sync}}}")
+    )
+    session = next(at for at in moments(results, "ldp-session-up", "B") if at > 2_000_000_000)
+    back = [at for at in moments(results, "rerouted", "A") if at > 2_000_000_000]
+    assert session > 2_010_000_000
+    assert len(back) == 1
+    assert (back[0] > session) == (sync == "on")
+    origins = [at for at in moments(results, "lsa-originated", "B") if at > 2_000_000_000]
+    assert len(origins) == (2 if sync == "on" else 1)
+    if sync == "on":
+        assert origins[1] - origins[0] >= 5_000_000_000
+    # B has no label for T before the session is up, and loses what comes with one.
+    lost = [
+        row
+        for row in results.packets.rows()
+        if row["cause"] == "no_label" and row["time_ns"] > 2_000_000_000
+    ]
+    assert bool(lost) == (sync == "off")
+
+
 def test_rfc5036_s3_5_10_labels_of_lost_routes_are_withdrawn_and_released() -> None:
     """T is cut off: S and A withdraw its label from each other, and tell it again afterwards."""
     text = """

@@ -6,8 +6,7 @@
 //! follows for forwarding, `packet.rs` the octets.
 //! Differs: a FEC is a node, the prefix of its address; segments of a session take a link between
 //! its two nodes, not IP routes.
-//! Absent: targeted sessions, label requests, loop detection, path MTU, graceful restart,
-//! synchronisation with the IGP (RFC 5443).
+//! Absent: targeted sessions, label requests, loop detection, path MTU, graceful restart.
 
 pub mod config;
 mod labels;

@@ -26,6 +26,9 @@ pub struct Config {
     pub fib_update_ns: Vec<u64>,
     /// All next hops of equal cost are used.
     pub multipath: bool,
+    /// A link whose LDP session has ended has the largest metric until it is up again (RFC 5443).
+    #[serde(default)]
+    pub ldp_sync: bool,
 }
 
 /// How the computation of routes is delayed when changes come one after the other.

@@ -1,13 +1,17 @@
 //! OSPF: what routers do after a change, message by message.
 //!
-//! Source: RFC 2328 sections 9.5 (hello), 12.4 and 13 (origination and flooding of LSAs,
-//! acknowledgment, retransmission), 16.1 (a link counts if both its ends list it); RFC 8405.
-//! `packet.rs` is the octets, `throttle.rs` the delay of the computation, `spf.rs` the routes.
+//! Source: RFC 2328 sections 9.5 (hello), 12.4 (origination of LSAs), 16.1 (a link counts if both
+//! its ends list it); RFC 8405.
+//! Synchronisation with LDP: RFC 5443 section 2.
+//! `flooding.rs` is how LSAs get about, `packet.rs` the octets, `throttle.rs` the delay of the
+//! computation, `spf.rs` the routes.
 //! Differs: the run begins with all databases alike; neighbours that find each other again send
-//! their LSAs at once, without describing their databases before; acknowledgments are not delayed.
+//! their LSAs at once, without describing their databases before; a link whose LDP session has not
+//! come up yet in the run counts as synchronised.
 //! Absent: areas, broadcast networks, ageing and refresh of LSAs (30 min), `MinLSArrival`.
 
 pub mod config;
+mod flooding;
 mod packet;
 mod spf;
 mod throttle;
@@ -16,17 +20,14 @@ pub use config::{Config, SpfDelay};
 pub use packet::KINDS;
 
 use crate::timers::Timers;
-use crate::{Line, Moment, Outgoing, Plane};
+use crate::{Line, Moment, Plane};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use throttle::Throttle;
 use trunkline_units::{Span, Stream, Time};
 
-const IP_BYTES: u16 = 20;
-/// Protocol number in the IP header (section A.1).
-const IP_PROTOCOL: u8 = 89;
-/// LSAs in one update, so that it fits into 1500 bytes where nodes have up to a dozen links.
-const LSAS: usize = 8;
+/// The largest metric (`LSInfinity` of a link, 16 bits; RFC 5443 section 2).
+const LARGEST_METRIC: u64 = 65_535;
 
 /// A link in an LSA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +111,8 @@ pub struct Ospf {
     lines: Vec<Line>,
     routers: Vec<Router>,
     adjacencies: Vec<Adjacency>,
+    /// Whether the LDP session of a node with a neighbour is up, once it was.
+    sessions: BTreeMap<(u32, u32), bool>,
     timers: Timers<Timer>,
     seed: u64,
 }
@@ -125,6 +128,7 @@ impl Ospf {
             lines,
             routers: Vec::new(),
             adjacencies,
+            sessions: BTreeMap::new(),
             timers: Timers::default(),
             seed,
         };
@@ -208,6 +212,29 @@ impl Ospf {
         self.change(back, !down, plane);
     }
 
+    /// The LDP session of a node with a neighbour has come up or ended.
+    pub fn session_changed(&mut self, node: u32, peer: u32, up: bool, plane: &mut dyn Plane) {
+        if !self.config.ldp_sync {
+            return;
+        }
+        let before = self.sessions.insert((node, peer), up);
+        let adjacent = |(line, adjacency): (&Line, &Adjacency)| {
+            adjacency.up && (line.from, line.to) == (node, peer)
+        };
+        let listed = self.lines.iter().zip(&self.adjacencies).any(adjacent);
+        if listed && before.unwrap_or(true) != up {
+            self.want(node, plane);
+        }
+    }
+
+    /// Metric of a link as its node tells it.
+    fn metric(&self, its: &Line) -> u64 {
+        match self.sessions.get(&(its.from, its.to)) {
+            Some(false) => LARGEST_METRIC,
+            _ => its.metric,
+        }
+    }
+
     /// Checks what must hold at the end of a run.
     ///
     /// # Errors
@@ -225,8 +252,9 @@ impl Ospf {
         let own = (0..)
             .zip(&self.lines)
             .filter(|(line, its)| its.from == origin && self.adjacencies[*line as usize].up);
-        let adjacent =
-            own.map(|(line, its)| Adjacent { line, to: its.to, metric: its.metric }).collect();
+        let adjacent = own
+            .map(|(line, its)| Adjacent { line, to: its.to, metric: self.metric(its) })
+            .collect();
         Lsa { origin, sequence, links: Arc::new(adjacent) }
     }
 
@@ -279,108 +307,6 @@ impl Ospf {
         }
         if let Some(at) = router.throttle.change(plane.now(), self.config.spf) {
             self.timers.set(at, Timer::Compute(node));
-        }
-    }
-
-    /// Sends LSAs to all neighbours but the one that they came from.
-    fn flood(&mut self, node: u32, from: Option<u32>, lsas: &[Lsa], plane: &mut dyn Plane) {
-        for line in 0..self.lines.len() as u32 {
-            let its = &self.lines[line as usize];
-            let wanted = its.from == node && Some(line) != from;
-            if wanted && self.adjacencies[line as usize].up {
-                self.send(line, lsas, plane);
-            }
-        }
-    }
-
-    /// Sends LSAs to one neighbour until they are acknowledged.
-    fn send(&mut self, line: u32, lsas: &[Lsa], plane: &mut dyn Plane) {
-        let its = &mut self.adjacencies[line as usize];
-        its.unacknowledged.extend(lsas.iter().map(|lsa| (lsa.origin, lsa.sequence)));
-        if !its.resending {
-            its.resending = true;
-            self.timers.set(plane.now() + self.config.resend_ns, Timer::Resend(line));
-        }
-        let node = self.lines[line as usize].from;
-        for part in lsas.chunks(LSAS) {
-            let octets = packet::update(node, part);
-            self.put(line, Message::Update(part.to_vec()), octets, plane);
-        }
-    }
-
-    fn put(&self, line: u32, message: Message, octets: Vec<u8>, plane: &mut dyn Plane) {
-        let Line { from, to, .. } = self.lines[line as usize];
-        let kind = match message {
-            Message::Hello => 0,
-            Message::Update(_) => 1,
-            Message::Acknowledgment(_) => 2,
-        };
-        let message = crate::Message::Ospf(message);
-        plane.send(
-            line,
-            Outgoing {
-                message,
-                octets,
-                header_bytes: IP_BYTES,
-                protocol: IP_PROTOCOL,
-                ends: [from, to],
-                kind,
-            },
-        );
-    }
-
-    fn resend(&mut self, line: u32, plane: &mut dyn Plane) {
-        let its = &mut self.adjacencies[line as usize];
-        its.resending = false;
-        let node = self.lines[line as usize].from;
-        let database = &self.routers[node as usize].database;
-        let again: Vec<Lsa> =
-            its.unacknowledged.keys().map(|origin| database[*origin as usize].clone()).collect();
-        if its.up && !again.is_empty() {
-            self.send(line, &again, plane);
-        }
-    }
-
-    /// RFC 2328 section 13: news are kept, acknowledged and passed on; the sender of what is old
-    /// gets what is newer; what is known counts as an acknowledgment.
-    fn handle(&mut self, line: u32, lsas: Vec<Lsa>, plane: &mut dyn Plane) {
-        let (Some(back), node) = (self.lines[line as usize].reverse, self.lines[line as usize].to)
-        else {
-            return;
-        };
-        if !self.adjacencies[back as usize].up {
-            return;
-        }
-        let (mut news, mut newer, mut heads) = (Vec::new(), Vec::new(), Vec::new());
-        for lsa in lsas {
-            let mine = &self.routers[node as usize].database[lsa.origin as usize];
-            if lsa.sequence < mine.sequence {
-                newer.push(mine.clone());
-                continue;
-            }
-            let known = lsa.sequence == mine.sequence;
-            heads.push(lsa.clone());
-            let waiting = &mut self.adjacencies[back as usize].unacknowledged;
-            if known && waiting.get(&lsa.origin) == Some(&lsa.sequence) {
-                waiting.remove(&lsa.origin);
-                heads.pop();
-            } else if !known {
-                waiting.remove(&lsa.origin);
-                plane.mark(Moment::Learnt, node, Some(line));
-                self.take(node, lsa.clone(), plane);
-                news.push(lsa);
-            }
-        }
-        if !heads.is_empty() {
-            let octets = packet::acknowledgment(node, &heads);
-            let instances = heads.iter().map(|lsa| (lsa.origin, lsa.sequence)).collect();
-            self.put(back, Message::Acknowledgment(instances), octets, plane);
-        }
-        if !news.is_empty() {
-            self.flood(node, Some(back), &news, plane);
-        }
-        if !newer.is_empty() {
-            self.send(back, &newer, plane);
         }
     }
 

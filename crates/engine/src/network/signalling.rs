@@ -63,6 +63,9 @@ fn check_ospf(its: &ospf::Config, network: &Network) -> Result<(), String> {
     if its.hello_ns.is_some_and(|hello| hello >= its.dead_ns) {
         return fail("dead_ns must be above hello_ns");
     }
+    if its.ldp_sync && network.signalling.as_ref().is_none_or(|each| each.ldp.is_none()) {
+        return fail("ldp_sync needs LDP");
+    }
     if network.recovery.rerouting.is_some() {
         return fail("OSPF and rerouting exclude each other");
     }

@@ -168,6 +168,7 @@ class Ospf(TypedDict):
     compute_ns: int
     fib_update_ns: list[int]
     multipath: bool
+    ldp_sync: NotRequired[bool]
 
 
 class Ldp(TypedDict):

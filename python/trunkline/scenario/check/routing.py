@@ -63,6 +63,10 @@ def _ldp(scenario: Resolved, ldp: Ldp, problems: Problems) -> None:
     if "ldp" in scenario.flows:
         message = "ldp is the name of the flow of LDP's messages"
         problems.add("relation", ("flows", "ldp"), message, at_key=True)
+    if ldp.igp_sync and scenario.routing.ospf is None:
+        message = "igp_sync does nothing: there is no IGP whose metrics it could change"
+        where = (*at, "igp_sync")
+        problems.add("relation", where, message, allowed="routing: {ospf: {}}", at_key=True)
     if ldp.start >= scenario.run.duration:
         problems.add(
             "relation",
