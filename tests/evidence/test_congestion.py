@@ -77,6 +77,28 @@ def test_cardwell2016_bbr_fills_the_link_but_for_its_probes(stack):
     assert queue(results).mean() < 33.3
 
 
+@pytest.mark.parametrize("stack", [RFC, LINUX])
+def test_cardwell2016_a_pace_of_2_over_ln_2_doubles_what_is_delivered_each_round_trip(stack):
+    # A rate that doubles in each round trip T is r 2^(t/T); what comes in one is r T / ln 2, of which the
+    # next must be twice. So 2 / ln 2 = 2.885 times the rate of the last is the least pace that
+    # doubles it. 1 Gbit/s and 100 ms are 8333 segments: from the first round that is wholly paced,
+    # the fifth, until 10 * 2^9 segments are under way.
+    probe = {"flow": "f0", "measure": "goodput", "every": "100 ms"}
+    flow = {"agent": "tcp", "from": "S", "to": "D", "variant": "sack", "congestion": "bbr"}
+    scenario = tl.Scenario.model_validate(
+        {
+            "nodes": ["S", "D"],
+            "links": {"S-D": {"rate": "1 Gbit/s", "delay": "50 ms"}},
+            "flows": {"f0": flow | stack | {"window": "100000 packets"}},
+            "probes": [probe],
+            "run": {"duration": "1.1 s"},
+        }
+    )
+    rates = tl.run(scenario, seed=1).series.to_numpy()["value"][4:]
+    assert len(rates) == 7
+    assert rates[1:] / rates[:-1] == pytest.approx(np.full(6, 2.0), rel=0.04)
+
+
 def _beside(control: dict[str, Any], trip: int) -> tuple[float, float, float, float]:
     """A flow with the control beside one of CUBIC: goodputs [bit/s], mean waits in DualPI2 [s]."""
     each = {"agent": "tcp", "to": "D", "variant": "sack", "window": "10000 packets"} | RFC

@@ -224,3 +224,21 @@ def test_tcp_is_sampled_at_the_times_of_its_probes(step: str, sampled_ms: float)
     text += f"probes: [{{flow: cbr, measure: goodput, every: {step}}}]\n"
     (flow,) = planned(text).plan.tcp
     assert flow.sample_ns == sampled_ms * 1e6
+
+
+@pytest.mark.parametrize("rest", ["", ", connect: true, transfers: {size: 10 kB, load: 10 %, of: A->B}"])
+def test_what_a_filter_matches_is_spelt_as_tc_flower_spells_it(rest: str) -> None:
+    # tc-flower(8): dst_port and src_port, of the way there and of the way back.
+    profile = "{meter: {kind: token-bucket, rate: 1 Mbit/s, burst: 9 kB}, red: drop}"
+    written = LINE.format(link="ingress: edge", port="").replace("ports: {one: {}}\n", "")
+    written = written.replace("cbr: {agent: udp", "tcp: {agent: tcp").replace(
+        ", rate: 1 Mbit/s}", f"{rest}}}"
+    )
+    edge = f"conditioners: {{edge: {{rules: [{{protocol: tcp, profile: p}}], profiles: {{p: {profile}}}}}}}\n"
+    its = planned(written + edge).plan
+    words = [each.split() for node in its.nodes for each in node.tc if " flower " in each]
+    assert {word for line in words for word in line if word.endswith("port")} <= {
+        "dst_port",
+        "src_port",
+    }
+    assert any("dst_port" in line for line in words)

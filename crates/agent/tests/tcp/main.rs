@@ -16,4 +16,6 @@ mod rfc6582;
 mod rfc6675;
 mod rfc6937;
 mod rfc7323;
+mod rfc8257;
+mod rfc9406;
 mod rfc9438;

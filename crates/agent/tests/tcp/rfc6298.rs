@@ -5,6 +5,20 @@ use crate::pipe::{config, Fate, Pipe, MS};
 use trunkline_agent::tcp::{Ack, TcpConfig, Variant};
 use trunkline_units::{NEVER, SECOND};
 
+/// (5.1): the timer starts with the first segment and runs on when others follow; sent at 0 with 3 s.
+/// (5.4) to (5.6): it resends the earliest that is not acknowledged, the wait doubles, and it starts again.
+#[test]
+fn s5_1_s5_4_s5_6_the_timer_runs_and_resends_the_earliest_segment() {
+    let (mut hand, _) = Hand::start(&TcpConfig { initial_window: 2.0, ..config(Variant::NewReno) });
+    assert_eq!(hand.sender.timer(), 3 * SECOND);
+    hand.now = 100 * MS;
+    assert_eq!(hand.ack(1), [2, 3], "RTO = 300 ms from here");
+    assert_eq!(hand.sender.timer(), 400 * MS);
+    assert_eq!(hand.expire(), [1]);
+    assert_eq!(hand.sender.rto(), 600 * MS);
+    assert_eq!(hand.sender.timer(), 1000 * MS);
+}
+
 /// 3, 6, 12, 24, 48 s and then the maximum of 60 s: sent at 0, 3, 9, 21, 45, 93, 153, 213 s.
 #[test]
 fn s5_5_each_timeout_doubles_the_wait() {

@@ -221,7 +221,7 @@ def _tcp(
     start = rehearsal.starts[index]
     made.tcp_starts[index] = start
     # The sender of a transfer has any port.
-    back = "sport" if "transfers" in flow else "dport"
+    back = "src" if "transfers" in flow else "dst"
     name = f"flow {flow['name']}"
     if agent["variant"] == "tahoe":
         script.refuse(
@@ -295,11 +295,11 @@ def _tcp(
     made.keys.append(
         (
             f"ip_proto tcp dst_ip {target} dst_port {port}",
-            f"ip_proto tcp dst_ip {origin} {back.replace('port', '_port')} {port}",
+            f"ip_proto tcp dst_ip {origin} {back}_port {port}",
         )
     )
     made.local.append((flow["src"], flow["fec"], flow["dscp"], f"tcp dport {port}"))
-    made.local.append((flow["dst"], flow["fec_reverse"], flow["dscp"], f"tcp {back} {port}"))
+    made.local.append((flow["dst"], flow["fec_reverse"], flow["dscp"], f"tcp {back[0]}port {port}"))
 
 
 def _sample_step(steps: Sequence[int]) -> int:

@@ -77,6 +77,10 @@ pub(super) trait Congestion {
     fn acknowledged(&mut self, window: &mut Window, view: &View);
     /// What is left of `size` segments, a window or a flight [segments].
     fn reduced(&mut self, window: &Window, size: f64, cause: Cause) -> f64;
+    /// All that was outstanding when the window was reduced is acknowledged (Linux).
+    fn ended(&mut self, _window: &mut Window) {}
+    /// Nothing is lost or doubtful any more; what is sent next has this number (Linux).
+    fn reopened(&mut self, _next: u32) {}
     /// The last reduction was needless; before it the window was `prior` [segments].
     fn undone(&mut self, window: &mut Window, prior: f64) {
         window.cwnd = window.cwnd.max(prior);
@@ -170,6 +174,16 @@ macro_rules! controls {
             /// See [`Congestion::reduced`].
             pub(super) fn reduced(&mut self, window: &Window, size: f64, cause: Cause) -> f64 {
                 match self { $(Self::$variant(control) => control.reduced(window, size, cause)),+ }
+            }
+
+            /// See [`Congestion::ended`].
+            pub(super) fn ended(&mut self, window: &mut Window) {
+                match self { $(Self::$variant(control) => control.ended(window)),+ }
+            }
+
+            /// See [`Congestion::reopened`].
+            pub(super) fn reopened(&mut self, next: u32) {
+                match self { $(Self::$variant(control) => control.reopened(next)),+ }
             }
 
             /// See [`Congestion::undone`].

@@ -3,6 +3,7 @@
 //! Source: Brakmo and Peterson 1995; Linux 6.1, `net/ipv4/tcp_vegas.c` for the steps, taken once a
 //! round trip: alpha 2, beta 4, gamma 1 segments. Under the RFCs the same in real numbers.
 //! A loss, and a round trip with two samples or fewer, act as in Reno.
+//! Differs from Linux: steps are taken while it is doubtful whether something was lost, too.
 
 use super::{Cause, Congestion, Growth, View, Window};
 use crate::tcp::TcpConfig;
@@ -52,7 +53,7 @@ impl Vegas {
             window.cwnd += 1.0;
         }
         window.cwnd = window.cwnd.clamp(2.0, f64::from(window.cap).max(2.0));
-        window.ssthresh = window.ssthresh.max(whole(window.cwnd * 0.75));
+        window.ssthresh = window.ssthresh.max(whole(window.cwnd / 2.0) + whole(window.cwnd / 4.0));
     }
 }
 
@@ -89,6 +90,11 @@ impl Congestion for Vegas {
         (self.least, self.samples) = (Span::MAX, 0);
         size / 2.0
     }
+
+    /// `vegas_enable`: the next step is after a round trip of its own.
+    fn reopened(&mut self, next: u32) {
+        (self.least, self.samples, self.end) = (Span::MAX, 0, next);
+    }
 }
 
 #[cfg(test)]
@@ -109,6 +115,22 @@ mod brakmo1995 {
     fn s3_2_two_to_four_segments_wait() {
         for (least, cwnd) in [(105_000, 21.0), (110_000, 20.0), (120_000, 20.0), (125_000, 19.0)] {
             assert_eq!(stepped(20.0, 100_000, least), cwnd, "{least}");
+        }
+    }
+
+    /// 20 segments and 101 ms would be 20 and one more; after a recovery that left 40 to be sent next, what comes until
+    /// 40 is acknowledged moves nothing, and its samples are the first of the step.
+    #[test]
+    fn linux_vegas_enable_a_recovery_is_followed_by_a_round_trip_without_a_step() {
+        let mut vegas = Vegas { base: 100_000, least: 100_000, samples: 9, end: 20 };
+        let mut window =
+            Window { cwnd: 20.0, ssthresh: 2.0, cap: 1000, credit: 0, growth: Growth::Linux };
+        vegas.reopened(40);
+        for una in 38..=41 {
+            let view = View { una, next: 60, rtt: Some(101_000_000), ..View::default() };
+            vegas.measured(&mut window, &view);
+            vegas.acknowledged(&mut window, &view);
+            assert_eq!(window.cwnd, if una > 40 { 21.0 } else { 20.0 }, "{una}");
         }
     }
 

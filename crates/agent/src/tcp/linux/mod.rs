@@ -79,6 +79,7 @@ struct News {
     original: bool, // something never sent again was delivered from before `high_seq`
     again: bool,    // acknowledges something sent again
     set_timer: bool,
+    trip: Option<u64>, // round trip of what was delivered last [us]
     echo: bool,
     lost_again: bool,
     duplicate: bool, // something came twice (RFC 2883)
@@ -267,9 +268,16 @@ impl Sender {
             self.undo_by_duplicates();
         }
         if outstanding > 0 {
-            self.take_acknowledged(ack, prior_high, &held, now, &mut news);
+            let fresh = self.take_acknowledged(ack, prior_high, &held, now, &mut news);
+            if self.measures {
+                self.measure(fresh + held.count, &news, now);
+            }
             self.on_probe_answered(ack.ack, &news);
+            let before = self.phase;
             let repair = self.alert(prior_una, ack, now, &mut news);
+            if self.phase == Phase::Open && before != Phase::Open {
+                self.control.reopened(self.next);
+            }
             if news.set_timer {
                 self.set_timer(now);
             }
@@ -317,7 +325,8 @@ impl Sender {
         held
     }
 
-    /// Cleans the queue, times the round trip (RFC 6298; Karn's rule) and counts what was delivered.
+    /// Cleans the queue, times the round trip (RFC 6298; Karn's rule) and counts what was delivered;
+    /// returns the segments that no block had told of.
     fn take_acknowledged(
         &mut self,
         ack: &Ack,
@@ -325,17 +334,14 @@ impl Sender {
         held: &Taken,
         now: Time,
         news: &mut News,
-    ) {
+    ) -> u32 {
         let prior_held = self.queue.held;
         let taken = self.queue.take(ack.ack, self.high_seq);
         news.again = taken.again;
         news.original |= taken.original;
         self.time(&taken, held, ack, now, news);
-        if self.measures {
-            self.measure(&taken, held, ack, now);
-        }
         if taken.count == 0 {
-            return;
+            return 0;
         }
         news.set_timer = true;
         if self.sack {
@@ -354,6 +360,7 @@ impl Sender {
             news.original &= !news.again;
             self.offer.open(delivered);
         }
+        taken.fresh
     }
 
     fn time(&mut self, taken: &Taken, held: &Taken, ack: &Ack, now: Time, news: &mut News) {
@@ -361,8 +368,11 @@ impl Sender {
         let mut sample = taken.first_sent.filter(|_| !taken.again).map(since);
         let by_block = held.first_sent.map(since);
         sample = sample.or(by_block);
+        let delivered = taken.last_sent.filter(|_| !taken.again);
+        news.trip = held.last_sent.or(delivered).map(since);
         if sample.is_none() && self.timestamps && taken.count > 0 {
             sample = Some(((now / 1_000_000 - ack.echo / 1_000_000) * 1_000).max(1_000));
+            news.trip = sample;
         }
         let Some(sample) = sample else { return };
         self.estimator.min_rtt = self.estimator.min_rtt.min(sample);

@@ -3,8 +3,7 @@
 //! Source: Linux 6.1 (`tcp_clean_rtx_queue`: the round trip of the segment that was delivered last;
 //! `tcp_cong_control`, `tcp_update_pacing_rate`).
 
-use super::queue::Taken;
-use super::{Phase, Sender};
+use super::{News, Phase, Sender};
 use crate::tcp::congestion::View;
 use crate::tcp::pace::Known;
 use crate::tcp::Ack;
@@ -13,16 +12,15 @@ use trunkline_units::{Stream, Time};
 impl Sender {
     /// Shows the control an acknowledgement, with the round trip of what was delivered last.
     #[cold]
-    pub(super) fn measure(&mut self, taken: &Taken, held: &Taken, ack: &Ack, now: Time) {
-        let last = taken.last_sent.filter(|_| !taken.again).or(held.last_sent);
+    pub(super) fn measure(&mut self, acked: u32, news: &News, now: Time) {
         let view = View {
             now,
-            acked: taken.fresh + held.count,
+            acked,
             una: self.una,
             next: self.next,
-            rtt: last.map(|sent| (now - sent) / 1_000 * 1_000),
+            rtt: news.trip.map(|us| us * 1_000),
             srtt: self.estimator.srtt().unwrap_or(0) * 1_000,
-            echo: self.ecn && ack.ece,
+            echo: news.echo,
         };
         self.control.measured(&mut self.window, &view);
     }

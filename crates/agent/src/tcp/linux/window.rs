@@ -50,6 +50,7 @@ impl Sender {
         if self.window.ssthresh.is_finite() && (self.phase == Phase::Reducing || self.undo) {
             self.window.cwnd = self.window.ssthresh;
         }
+        self.control.ended(&mut self.window);
     }
 
     /// After all else is known of an acknowledgement.

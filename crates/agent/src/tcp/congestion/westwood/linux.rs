@@ -1,0 +1,152 @@
+//! Westwood+ in the kernel's integers.
+//!
+//! Source: Linux 6.1, `net/ipv4/tcp_westwood.c`: rates in bytes a tick of 4 ms, round trips in ticks,
+//! rounded up; the round trip is the latest sample, and the least one is forgotten at a timeout. While a
+//! loss is repaired or a mark answered the threshold is Reno's half; the rate's window comes at the end.
+//! Differs: what header prediction takes, which does not set off duplicates, is not told from the rest.
+
+use super::super::{Cause, View};
+use super::{FIRST_RTT, LEAST_STEP, WEIGHT};
+use trunkline_units::{Span, Time};
+
+const TICK: Span = 4_000_000;
+
+#[derive(Clone, Debug)]
+pub(super) struct Westwood {
+    mss: u32,
+    once: u32,  // rate after one filter [B/tick]
+    twice: u32, // and after both
+    bytes: u32, // since `since`
+    since: Option<Time>,
+    una: u32,
+    told: u32, // by duplicates, of what is not acknowledged yet [B]
+    rtt: u32,  // [ticks]
+    least: Option<u32>,
+}
+
+impl Westwood {
+    pub fn new(mss: u32) -> Self {
+        let rtt = (FIRST_RTT / TICK) as u32;
+        Self { mss, once: 0, twice: 0, bytes: 0, since: None, una: 0, told: 0, rtt, least: None }
+    }
+
+    /// `tcp_westwood_pkts_acked`, then `tcp_westwood_ack`.
+    pub fn measured(&mut self, view: &View) {
+        if let Some(rtt) = view.rtt.filter(|rtt| *rtt > 0) {
+            self.rtt = rtt.div_ceil(TICK) as u32;
+        }
+        // The clock starts with the connection; the first acknowledgement counts as a duplicate.
+        let opened = view.now - view.rtt.unwrap_or(0);
+        let first = self.since.is_none();
+        let since = *self.since.get_or_insert(opened);
+        let step = (view.now / TICK - since / TICK) as u32;
+        if first {
+            self.una = view.una;
+        }
+        if self.rtt > 0 && step > self.rtt.max((LEAST_STEP / TICK) as u32) {
+            self.filter(self.bytes / step);
+            (self.bytes, self.since) = (0, Some(view.now));
+        }
+        let advanced = (view.una - self.una) * self.mss;
+        self.una = view.una;
+        self.bytes += self.counted(advanced);
+        self.least = Some(self.least.map_or(self.rtt, |least| least.min(self.rtt)));
+    }
+
+    /// `westwood_filter`.
+    fn filter(&mut self, sample: u32) {
+        if self.once == 0 && self.twice == 0 {
+            (self.once, self.twice) = (sample, sample);
+            return;
+        }
+        let mean = |old: u32, new: u32| ((WEIGHT - 1) * old + new) / WEIGHT;
+        self.once = mean(self.once, sample);
+        self.twice = mean(self.twice, self.once);
+    }
+
+    /// `westwood_acked_count`: a duplicate is a segment, which what acknowledges it does not count again.
+    fn counted(&mut self, advanced: u32) -> u32 {
+        if advanced == 0 {
+            self.told += self.mss;
+            return self.mss;
+        }
+        if advanced <= self.mss {
+            return advanced;
+        }
+        if self.told >= advanced {
+            self.told -= advanced;
+            return self.mss;
+        }
+        advanced - std::mem::take(&mut self.told)
+    }
+
+    /// `tcp_westwood_bw_rttmin` [segments].
+    pub fn delivered(&self) -> f64 {
+        let least = self.least.unwrap_or(self.rtt);
+        f64::from((self.twice.wrapping_mul(least) / self.mss).max(2))
+    }
+
+    pub fn reduced(&mut self, size: f64, cause: Cause) -> f64 {
+        if cause != Cause::Timeout {
+            return size / 2.0;
+        }
+        let left = self.delivered();
+        self.least = None;
+        left
+    }
+}
+
+#[cfg(test)]
+mod tcp_westwood {
+    use super::*;
+
+    const MS: Time = 1_000_000;
+
+    fn ack(now: Time, una: u32, rtt: Span) -> View {
+        View { now: now * MS, una, rtt: Some(rtt * MS), ..View::default() }
+    }
+
+    /// A segment of 1000 B a tick. A round trip of 41 ms is 11 ticks, the connection opens at tick 0, so a sample is
+    /// due at 13, more than 12 (50 ms). Until then came the first, at 44 ms, which counts as a duplicate, and
+    /// that of 48 ms: 2000 / 13 = 153. Then 13 in 13 ticks: (7 * 153 + 1000) / 8 = 258, (7 * 153 + 258) / 8 = 166;
+    /// (7 * 258 + 1000) / 8 = 350, (7 * 166 + 350) / 8 = 189.
+    #[test]
+    fn a_sample_is_due_after_more_than_a_round_trip_and_than_twelve_ticks() {
+        let mut westwood = Westwood::new(1000);
+        let mut seen = vec![];
+        for each in 1..40 {
+            westwood.measured(&ack(40 + 4 * u64::from(each), each, 41));
+            if seen.last() != Some(&(westwood.once, westwood.twice)) {
+                seen.push((westwood.once, westwood.twice));
+            }
+        }
+        assert_eq!(seen[..4], [(0, 0), (153, 153), (258, 166), (350, 189)]);
+    }
+
+    /// 900 B a tick and 11 ticks are 9.9 segments of 1000 B: 9. A timeout forgets the 11: then the next
+    /// sample counts, 20 ticks: 18. Without a rate the window is 2.
+    #[test]
+    fn a_timeout_leaves_the_rate_times_the_least_round_trip_and_forgets_it() {
+        let mut westwood = Westwood { twice: 900, ..Westwood::new(1000) };
+        westwood.measured(&ack(100, 1, 41));
+        westwood.measured(&ack(104, 2, 80));
+        assert_eq!(westwood.reduced(30.0, Cause::Loss), 15.0);
+        assert_eq!(westwood.reduced(30.0, Cause::Timeout), 9.0);
+        westwood.measured(&ack(108, 3, 80));
+        assert_eq!(westwood.delivered(), 18.0);
+        westwood.twice = 0;
+        assert_eq!(westwood.delivered(), 2.0);
+    }
+
+    /// Three duplicates are three segments; the five acknowledged then are two more. Two duplicates and one
+    /// of two segments: one, and none is left to take off.
+    #[test]
+    fn duplicates_are_not_counted_twice() {
+        let mut westwood = Westwood::new(1000);
+        assert_eq!([0, 0, 0, 5000].map(|bytes| westwood.counted(bytes)), [1000, 1000, 1000, 2000]);
+        assert_eq!(
+            [0, 0, 2000, 2000].map(|bytes| westwood.counted(bytes)),
+            [1000, 1000, 1000, 2000]
+        );
+    }
+}

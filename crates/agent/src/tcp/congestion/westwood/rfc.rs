@@ -1,0 +1,81 @@
+//! Westwood+ in real numbers.
+//!
+//! Source: Grieco and Mascolo 2004: the rate is sampled once a round trip, and after 50 ms at least, and
+//! passes two filters of weight 1/8. The round trip is the smoothed one.
+//! Differs: counts segments, not bytes, and duplicates when what they tell of is acknowledged.
+
+use super::super::View;
+use super::{FIRST_RTT, LEAST_STEP, WEIGHT};
+use trunkline_units::{Span, Time};
+
+#[derive(Clone, Debug)]
+pub(super) struct Westwood {
+    rate: Option<(f64, f64)>, // after one filter and after both [segments/ns]
+    acked: u32,               // since `since`
+    since: Option<Time>,
+    rtt: Span,
+    least: Span,
+}
+
+impl Westwood {
+    pub fn new() -> Self {
+        Self { rate: None, acked: 0, since: None, rtt: FIRST_RTT, least: FIRST_RTT }
+    }
+
+    fn filter(&mut self, sample: f64) {
+        let weight = f64::from(WEIGHT);
+        let mean = |old: f64, new: f64| ((weight - 1.0) * old + new) / weight;
+        self.rate = Some(match self.rate {
+            None => (sample, sample),
+            Some((once, twice)) => {
+                let once = mean(once, sample);
+                (once, mean(twice, once))
+            }
+        });
+    }
+
+    pub fn measured(&mut self, view: &View) {
+        if view.srtt > 0 {
+            self.rtt = view.srtt;
+            self.least = self.least.min(view.srtt);
+        }
+        // The first acknowledgement starts the clock.
+        let Some(since) = self.since else {
+            self.since = Some(view.now);
+            return;
+        };
+        let step = view.now - since;
+        if self.rtt > 0 && step > self.rtt.max(LEAST_STEP) {
+            self.filter(f64::from(self.acked) / step as f64);
+            (self.acked, self.since) = (0, Some(view.now));
+        }
+        self.acked += view.acked;
+    }
+
+    pub fn reduced(&self, size: f64) -> f64 {
+        match self.rate {
+            Some((_, rate)) => (rate * self.least as f64).max(2.0),
+            None => size / 2.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod mascolo2001 {
+    use super::*;
+
+    const MS: Span = 1_000_000;
+
+    /// A segment every 1 ms is 1000 a second; with a least round trip of 40 ms a loss leaves 40, whatever
+    /// the window.
+    #[test]
+    fn s2_a_loss_leaves_the_rate_times_the_least_round_trip() {
+        let mut westwood = Westwood::new();
+        for each in 0..2000 {
+            let rtt = if each == 100 { 40 * MS } else { 80 * MS };
+            westwood.measured(&View { now: each * MS, acked: 1, srtt: rtt, ..View::default() });
+        }
+        let left = westwood.reduced(90.0);
+        assert!((left - 40.0).abs() < 0.5, "{left}");
+    }
+}

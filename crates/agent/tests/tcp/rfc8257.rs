@@ -1,0 +1,89 @@
+//! RFC 8257 at both ends: the receiver's echo, and what the sender takes from the window.
+
+use crate::hand::Hand;
+use crate::pipe::{config, EVERY_SECOND};
+use trunkline_agent::tcp::{CongestionConfig, DctcpConfig, Receiver, TcpConfig, Variant};
+
+fn dctcp() -> TcpConfig {
+    TcpConfig {
+        congestion: CongestionConfig::Dctcp(DctcpConfig {}),
+        ecn: true,
+        initial_window: 10.0,
+        initial_ssthresh: Some(10.0),
+        ..config(Variant::NewReno)
+    }
+}
+
+/// Section 3.2, figure 2, with delayed acknowledgements: segments 0 and 1 unmarked, one answer without
+/// ECN-Echo. 2 unmarked waits; 3 is marked: at once an answer for 2 as it was, without, and 3 waits. 4
+/// marked: one for both, with. 5 marked waits, 6 unmarked: one for 5, with. 7: one for 6 and 7, without.
+#[test]
+fn s3_2_a_change_of_marks_is_answered_at_once_with_the_echo_of_before() {
+    let mut receiver = Receiver::new(&TcpConfig { delayed_ack: EVERY_SECOND, ..dctcp() });
+    let marks = [false, false, false, true, true, true, false, false];
+    let mut answers = vec![];
+    for (seq, ce) in (0..).zip(marks) {
+        let now = receiver.on_segment(seq, false, 0, ce, false, 0);
+        answers.extend(receiver.owed().map(|owed| (owed.ack, owed.ece)));
+        if now {
+            let answer = receiver.ack(0);
+            answers.push((answer.ack, answer.ece));
+        }
+    }
+    assert_eq!(answers, [(2, false), (3, false), (5, true), (6, true), (8, false)]);
+}
+
+/// Section 3.2: the echo follows the marks and waits for no CWR, as that of RFC 3168 does.
+#[test]
+fn s3_2_the_echo_ends_with_the_marks() {
+    let mut receiver = Receiver::new(&dctcp());
+    let echoes: Vec<bool> = (0..)
+        .zip([true, false, true, true, false])
+        .map(|(seq, ce)| {
+            receiver.on_segment(seq, false, 0, ce, false, 0);
+            receiver.ack(0).ece
+        })
+        .collect();
+    assert_eq!(echoes, [true, false, true, true, false]);
+}
+
+/// Sections 3.3 and 4.2: alpha is 1 at first, so the first mark halves: 10 to 5. Section 3.4: once a window
+/// of data; when 10, the first segment of the next, is acknowledged, all of the window before was marked and
+/// alpha is still 1: 2.5.
+#[test]
+fn s3_4_the_window_is_reduced_once_per_window_of_data() {
+    let (mut hand, _) = Hand::start(&dctcp());
+    hand.ece(1);
+    assert_eq!(hand.sender.cwnd(), 5.0);
+    for ack in 2..=10 {
+        hand.ece(ack);
+        assert_eq!(hand.sender.cwnd(), 5.0, "{ack}");
+    }
+    hand.ece(11);
+    assert_eq!(hand.sender.cwnd(), 2.5);
+}
+
+/// Section 3.3: a window without a mark takes a sixteenth of alpha. Ten windows of ten: alpha is (15/16)^10 =
+/// 0.5245, and a mark takes alpha / 2 of the window, 26.2 %.
+#[test]
+fn s3_3_what_a_mark_takes_falls_with_the_share_of_marks() {
+    let fixed = TcpConfig { window_packets: 10, ..dctcp() };
+    let (mut hand, _) = Hand::start(&fixed);
+    for ack in 1..=100 {
+        hand.ack(ack);
+    }
+    let before = hand.sender.cwnd();
+    hand.ece(101);
+    let left = hand.sender.cwnd() / before;
+    assert!((left - (1.0 - 0.5245 / 2.0)).abs() < 0.012, "{left}");
+}
+
+/// Section 3.5: a loss halves, whatever alpha is.
+#[test]
+fn s3_5_a_loss_halves_the_window() {
+    let (mut hand, _) = Hand::start(&dctcp());
+    for _ in 0..3 {
+        hand.ack(0);
+    }
+    assert_eq!(hand.sender.ssthresh(), 5.0);
+}
