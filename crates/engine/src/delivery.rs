@@ -161,7 +161,7 @@ impl<O: Observer> Simulation<O> {
             let blocks = receiver.sack_blocks();
             self.arena.set_sack(id, blocks);
             if blocks[0][1] != 0 {
-                self.arena[id].ip_bytes += receiver.option_bytes(&blocks);
+                self.arena[id].ip_bytes += receiver.option_bytes();
             }
         }
         self.observer.record(self.now, Event::Sent { node }, id, &self.arena);

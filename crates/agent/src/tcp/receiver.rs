@@ -16,6 +16,8 @@ use trunkline_units::{Span, Time, NEVER};
 
 /// Blocks remembered: more than three fit no acknowledgement, but a block may be swallowed.
 const RECENT: usize = 8;
+/// Blocks that Linux keeps (`TCP_NUM_SACKS`). As many fit into 40 B of options, three beside a time stamp.
+const LINUX_RECENT: u8 = 4;
 
 /// What Linux's receiver has besides.
 #[derive(Clone, Debug)]
@@ -45,6 +47,8 @@ pub struct Receiver {
     count: Option<u8>, // of marks, modulo 8, which are told in its place
     owed: Option<AckFields>,
     sack: bool,
+    keeps: u8, // blocks, at most
+    tells: u8, // of them in one acknowledgement
     recent_len: u8,
     recent: [[u32; 2]; RECENT], // blocks above `next`, the one changed last first
     above: BitRing,             // segments received above `next`
@@ -86,6 +90,8 @@ impl Receiver {
             count: config.congestion.counts_marks().then_some(FIRST_COUNT),
             owed: None,
             sack: config.uses_sack(),
+            keeps: if config.linux { LINUX_RECENT } else { RECENT as u8 },
+            tells: if config.linux && !config.timestamps { LINUX_RECENT } else { 3 },
             recent_len: 0,
             recent: [[0; 2]; RECENT],
             above: BitRing::default(),
@@ -271,7 +277,7 @@ impl Receiver {
         let mut recent = [[0; 2]; RECENT];
         recent[0] = block;
         for old in &self.recent[..usize::from(self.recent_len)] {
-            if (old[0] < block[0] || old[1] > block[1]) && kept + 1 < RECENT {
+            if (old[0] < block[0] || old[1] > block[1]) && kept + 1 < usize::from(self.keeps) {
                 kept += 1;
                 recent[kept] = *old;
             }
@@ -370,16 +376,18 @@ impl Receiver {
         [self.recent[0], self.recent[1], self.recent[2]]
     }
 
-    /// Bytes that these blocks add to an acknowledgement: two NOPs, kind and length, and 8 a block (RFC
-    /// 2018 section 3). The RFC stack's `ack_bytes` is all that an acknowledgement has, as in ns-2.
+    /// Bytes that blocks add to an acknowledgement: two NOPs, kind and length, and 8 a block (RFC 2018
+    /// section 3). A fourth block, which Linux tells where no time stamp is there, counts; what it tells
+    /// the acknowledgements before have told. The RFC stack's `ack_bytes` is all that an acknowledgement has, as
+    /// in ns-2.
     #[inline]
     #[must_use]
-    pub fn option_bytes(&self, blocks: &SackBlocks) -> u16 {
-        let count = blocks.iter().filter(|block| block[1] != 0).count() as u16;
-        if count == 0 || self.linux.is_none() {
-            0
-        } else {
-            4 + 8 * count
+    pub fn option_bytes(&self) -> u16 {
+        let Some(linux) = &self.linux else { return 0 };
+        let blocks = self.recent_len + u8::from(linux.duplicate.is_some());
+        match blocks.min(self.tells) {
+            0 => 0,
+            told => 4 + 8 * u16::from(told),
         }
     }
 

@@ -12,7 +12,7 @@ fn receive(config: &TcpConfig, segments: &[u32]) -> (Vec<[u32; 2]>, u16) {
         receiver.ack(MS);
     }
     let blocks = receiver.sack_blocks();
-    let bytes = receiver.option_bytes(&blocks);
+    let bytes = receiver.option_bytes();
     (blocks.into_iter().filter(|block| block[1] > 0).collect(), bytes)
 }
 
@@ -24,6 +24,19 @@ fn rfc2883_s4_1_a_segment_that_comes_twice_is_told_once() {
     assert_eq!(receive(&linux, &[0, 1, 1]), (vec![[1, 2]], 12));
     assert_eq!(receive(&linux, &[0, 1, 1, 2]), (vec![], 0));
     assert_eq!(receive(&config(Variant::Sack), &[0, 1, 1]), (vec![], 0));
+}
+
+/// RFC 2018 section 3: 40 B of options hold four blocks, 36 B with two NOPs, and three beside a time stamp's 12 B.
+/// Of five Linux keeps four (`TCP_NUM_SACKS`), also when two of those are acknowledged.
+#[test]
+fn rfc2018_s3_four_blocks_are_told_or_three_beside_a_time_stamp() {
+    let linux = linux(Variant::Sack);
+    let holes = [0, 2, 4, 6, 8];
+    assert_eq!(receive(&linux, &holes).1, 36);
+    assert_eq!(receive(&TcpConfig { timestamps: true, ..linux.clone() }, &holes).1, 28);
+    assert_eq!(receive(&linux, &[0, 2, 4, 6, 8, 10]).1, 36);
+    // 2 was forgotten for 10; 1 and 3 acknowledge 4: 6, 8 and 10 are left.
+    assert_eq!(receive(&linux, &[0, 2, 4, 6, 8, 10, 1, 3]).1, 28);
 }
 
 /// Section 4.2: above the acknowledgement the block that holds it follows. Of 2 twice and 4: 4 is told
