@@ -51,7 +51,9 @@ impl Dctcp {
 impl Congestion for Dctcp {
     /// Once a window of data (section 3.3 steps 5 to 9).
     fn measured(&mut self, window: &mut Window, view: &View) {
-        if view.una >= self.window_end {
+        // Step 5: what is acknowledged lies beyond the window's end; the kernel begins the next one there.
+        let linux = window.growth == Growth::Linux;
+        if view.una > self.window_end || (linux && view.una == self.window_end) {
             self.update(window.growth);
             self.window_end = view.next;
         }
@@ -92,7 +94,7 @@ mod rfc8257 {
         let mut seen = vec![];
         for each in 0..=windows {
             let view = View {
-                una: 10 * each,
+                una: 10 * each + 1,
                 next: 10 * (each + 1),
                 acked: 10,
                 echo: true,
