@@ -226,7 +226,9 @@ def test_tcp_is_sampled_at_the_times_of_its_probes(step: str, sampled_ms: float)
     assert flow.sample_ns == sampled_ms * 1e6
 
 
-@pytest.mark.parametrize("rest", ["", ", connect: true, transfers: {size: 10 kB, load: 10 %, of: A->B}"])
+@pytest.mark.parametrize(
+    "rest", ["", ", connect: true, transfers: {size: 10 kB, load: 10 %, of: A->B}"]
+)
 def test_what_a_filter_matches_is_spelt_as_tc_flower_spells_it(rest: str) -> None:
     # tc-flower(8): dst_port and src_port, of the way there and of the way back.
     profile = "{meter: {kind: token-bucket, rate: 1 Mbit/s, burst: 9 kB}, red: drop}"
