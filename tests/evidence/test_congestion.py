@@ -78,11 +78,11 @@ def test_cardwell2016_bbr_fills_the_link_but_for_its_probes(stack):
 
 
 @pytest.mark.parametrize("stack", [RFC, LINUX])
-def test_cardwell2016_a_pace_of_2_over_ln_2_doubles_what_is_delivered_each_round_trip(stack):
-    # A rate that doubles in each round trip T is r 2^(t/T); what comes in one is r T / ln 2, of which the
-    # next must be twice. So 2 / ln 2 = 2.885 times the rate of the last is the least pace that
-    # doubles it. 1 Gbit/s and 100 ms are 8333 segments: from the first round that is wholly paced,
-    # the fifth, until 10 * 2^9 segments are under way.
+def test_cardwell2016_a_pace_of_2_over_ln_2_doubles_each_round_trip(stack):
+    # A rate that doubles in each round trip T is r 2^(t/T). What comes in one is r T / ln 2, and
+    # the next must be twice that. So 2 / ln 2 = 2.885 times the rate of the last is the least pace
+    # that doubles it. 1 Gbit/s and 100 ms are 8333 segments: from the first round that is wholly
+    # paced, the fifth, until 10 * 2^9 segments are under way.
     probe = {"flow": "f0", "measure": "goodput", "every": "100 ms"}
     flow = {"agent": "tcp", "from": "S", "to": "D", "variant": "sack", "congestion": "bbr"}
     scenario = tl.Scenario.model_validate(

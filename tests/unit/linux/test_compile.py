@@ -236,7 +236,8 @@ def test_what_a_filter_matches_is_spelt_as_tc_flower_spells_it(rest: str) -> Non
     written = written.replace("cbr: {agent: udp", "tcp: {agent: tcp").replace(
         ", rate: 1 Mbit/s}", f"{rest}}}"
     )
-    edge = f"conditioners: {{edge: {{rules: [{{protocol: tcp, profile: p}}], profiles: {{p: {profile}}}}}}}\n"
+    rules = f"{{rules: [{{protocol: tcp, profile: p}}], profiles: {{p: {profile}}}}}"
+    edge = f"conditioners: {{edge: {rules}}}\n"
     its = planned(written + edge).plan
     words = [each.split() for node in its.nodes for each in node.tc if " flower " in each]
     assert {word for line in words for word in line if word.endswith("port")} <= {
