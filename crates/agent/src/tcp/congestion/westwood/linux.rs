@@ -12,7 +12,7 @@ use trunkline_units::{Span, Time};
 const TICK: Span = 4_000_000;
 
 #[derive(Clone, Debug)]
-pub(super) struct Westwood {
+pub(in crate::tcp) struct Westwood {
     mss: u32,
     once: u32,  // rate after one filter [B/tick]
     twice: u32, // and after both

@@ -9,7 +9,7 @@ use super::{FIRST_RTT, LEAST_STEP, WEIGHT};
 use trunkline_units::{Span, Time};
 
 #[derive(Clone, Debug)]
-pub(super) struct Westwood {
+pub(in crate::tcp) struct Westwood {
     rate: Option<(f64, f64)>, // after one filter and after both [segments/ns]
     acked: u32,               // since `since`
     since: Option<Time>,
