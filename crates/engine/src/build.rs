@@ -27,6 +27,7 @@ use crate::simulation::{
 use crate::transfers::Workloads;
 use link::{build_link, build_near_end};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use trunkline_agent::{tcp, udp};
 use trunkline_packet::{flag, Arena, Ecn};
 use trunkline_units::{Span, Stream, Time, NEVER};
@@ -100,7 +101,7 @@ impl<O: Observer> Simulation<O> {
             senders: agents.senders,
             receivers: agents.receivers,
             handshakes: Vec::new(),
-            fresh_handshakes: network.flows.iter().map(fresh_handshake).collect(),
+            fresh_handshakes: fresh_handshakes(network),
             datagrams: agents.datagrams,
             streams: agents.streams,
             workloads,
@@ -198,7 +199,7 @@ impl AgentArrays {
         let element = format!("flows[{}]", flow.name);
         let start = flow.start_ns + start_delay(flow.start_jitter_ns, seed, &element);
         let mut exact = false;
-        let (agents, overhead, ecn) = match &flow.agent {
+        let (agents, overhead, ecn) = match &*flow.agent {
             Agent::Tcp(config) => {
                 self.with_sack |= config.uses_sack();
                 exact = config.congestion.needs_exact_echo();
@@ -244,7 +245,7 @@ impl AgentArrays {
             stop: flow.stop_ns.unwrap_or(NEVER),
             stream: self.streams.len() as u32 - 1,
             connection: 0,
-            mark: match &flow.agent {
+            mark: match &*flow.agent {
                 Agent::Tcp(config) if config.connect => flag::SETUP,
                 _ => 0,
             },
@@ -254,11 +255,21 @@ impl AgentArrays {
     }
 }
 
-fn fresh_handshake(flow: &crate::network::Flow) -> Option<tcp::Handshake> {
-    match &flow.agent {
-        Agent::Tcp(config) if config.connect => Some(tcp::Handshake::new(config)),
-        _ => None,
+/// By flow; those of flows with the same agent are one.
+fn fresh_handshakes(network: &Network) -> Vec<Option<Arc<tcp::Handshake>>> {
+    let mut fresh: Vec<Option<Arc<tcp::Handshake>>> = Vec::new();
+    for (index, flow) in network.flows.iter().enumerate() {
+        let before = index.checked_sub(1).map(|before| &network.flows[before].agent);
+        let its = match (&*flow.agent, before) {
+            (_, Some(before)) if Arc::ptr_eq(&flow.agent, before) => fresh[index - 1].clone(),
+            (Agent::Tcp(config), _) if config.connect => {
+                Some(Arc::new(tcp::Handshake::new(config)))
+            }
+            _ => None,
+        };
+        fresh.push(its);
     }
+    fresh
 }
 
 fn late_from(flow: &crate::network::Flow) -> Span {

@@ -155,8 +155,8 @@ impl<O: Observer> Simulation<O> {
         if self.handshakes.len() <= agent as usize {
             self.handshakes.resize(agent as usize + 1, None);
         }
-        let fresh = self.fresh_handshakes[flow as usize].clone();
-        self.handshakes[agent as usize] = fresh.map(Box::new);
+        let fresh = self.fresh_handshakes[flow as usize].as_deref();
+        self.handshakes[agent as usize] = fresh.map(|fresh| Box::new(fresh.clone()));
         self.handshake(agent)
     }
 

@@ -31,7 +31,8 @@ pub(crate) struct Echoed {
 /// Those of a network, by flow.
 pub(crate) fn of(network: &Network) -> Vec<Echoed> {
     let flows = (0..).zip(&network.flows);
-    let with_echo = flows.filter_map(|(flow, its)| its.echo.map(|config| (flow, config)));
+    let with_echo =
+        flows.filter_map(|(flow, its)| its.echo.as_deref().map(|&config| (flow, config)));
     let new = |(flow, config)| Echoed {
         flow,
         config,
@@ -113,7 +114,7 @@ impl<O: Observer> Simulation<O> {
         let ints = |value: fn(&Echoed) -> u64| self.echoes.iter().map(move |its| value(its) as i64);
         let back = self.echoes.iter().map(|its| {
             let flow = its.flow as usize;
-            let (now, before) = (&self.totals[flow], &self.at_warm_up.totals[flow]);
+            let (now, before) = (&self.totals[flow], self.at_warm_up.flow(flow).totals);
             [now.acks_sent - before.acks_sent, now.acks_dropped - before.acks_dropped]
         });
         let table = Table::new("echoes")

@@ -24,15 +24,23 @@ impl Pool {
     }
 }
 
+/// Octaves that a histogram has at hand, from one below that of its first value: delays of a flow
+/// span few.
+const NEAR: usize = 6;
+
 /// One histogram; its counts live in a [`Pool`].
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    octaves: [u32; OCTAVES],
+    /// The first of the octaves at hand.
+    low: u32,
+    near: [u32; NEAR],
+    /// The blocks of all others, where one was met.
+    far: Option<Box<[u32; OCTAVES]>>,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { octaves: [ABSENT; OCTAVES] }
+        Self { low: ABSENT, near: [ABSENT; NEAR], far: None }
     }
 }
 
@@ -41,29 +49,50 @@ impl Histogram {
     #[inline]
     pub fn add(&mut self, pool: &mut Pool, value: u64) {
         let (octave, sub) = place(value);
-        let block = self.octaves[octave];
-        let block = if block == ABSENT { self.open(pool, octave) } else { block };
+        let block = match self.near.get(octave.wrapping_sub(self.low as usize)) {
+            Some(&block) if block != ABSENT => block,
+            _ => self.open(pool, octave),
+        };
         pool.blocks[block as usize][sub] += 1;
     }
 
+    /// The block of an octave that was not met yet, or that is not at hand.
     #[cold]
     fn open(&mut self, pool: &mut Pool, octave: usize) -> u32 {
-        let block = pool.blocks.len() as u32;
-        pool.blocks.push([0; SUB]);
-        self.octaves[octave] = block;
-        block
+        if self.low == ABSENT {
+            self.low = octave.saturating_sub(1) as u32;
+        }
+        let block = match self.near.get_mut(octave.wrapping_sub(self.low as usize)) {
+            Some(block) => block,
+            None => &mut self.far.get_or_insert_with(|| Box::new([ABSENT; OCTAVES]))[octave],
+        };
+        if *block == ABSENT {
+            *block = pool.blocks.len() as u32;
+            pool.blocks.push([0; SUB]);
+        }
+        *block
+    }
+
+    /// Octaves that were met and their blocks, ascending.
+    fn octaves(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let at = |octave: usize| match self.near.get(octave.wrapping_sub(self.low as usize)) {
+            Some(&block) => block,
+            None => self.far.as_ref().map_or(ABSENT, |far| far[octave]),
+        };
+        (0..OCTAVES).map(move |octave| (octave, at(octave))).filter(|met| met.1 != ABSENT)
     }
 
     /// Its pool was appended to one of `blocks` blocks.
     pub fn moved(&mut self, blocks: usize) {
-        for block in self.octaves.iter_mut().filter(|block| **block != ABSENT) {
+        let far = self.far.iter_mut().flat_map(|far| far.iter_mut());
+        for block in self.near.iter_mut().chain(far).filter(|block| **block != ABSENT) {
             *block += blocks as u32;
         }
     }
 
     /// Forgets every value, keeping the memory.
     pub fn clear(&mut self, pool: &mut Pool) {
-        for &block in self.octaves.iter().filter(|block| **block != ABSENT) {
+        for (_, block) in self.octaves() {
             pool.blocks[block as usize] = [0; SUB];
         }
     }
@@ -86,14 +115,12 @@ impl Histogram {
 
     /// Buckets as (upper end, count), ascending.
     pub fn buckets<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = (u64, u32)> + 'a {
-        self.octaves.iter().enumerate().filter(|(_, block)| **block != ABSENT).flat_map(
-            move |(octave, &block)| {
-                pool.blocks[block as usize]
-                    .iter()
-                    .enumerate()
-                    .map(move |(sub, &n)| (upper_end(octave, sub), n))
-            },
-        )
+        self.octaves().flat_map(move |(octave, block)| {
+            pool.blocks[block as usize]
+                .iter()
+                .enumerate()
+                .map(move |(sub, &n)| (upper_end(octave, sub), n))
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! what provenance hashes. Every default is written out, so nothing here is optional for
 //! convenience: an `Option` means that absence has a meaning of its own.
 
+mod alike;
 mod call;
 pub(crate) mod diffserv;
 mod echo;
@@ -27,6 +28,7 @@ pub use routing::{Ecmp, Routing};
 pub use scripted::Scripted;
 use serde::{Deserialize, Serialize};
 pub use signalling::Signalling;
+use std::sync::Arc;
 pub use transfers::{Opened, Transfers};
 use trunkline_agent::{tcp::TcpConfig, udp::UdpConfig};
 use trunkline_port::meter::MeterConfig;
@@ -53,6 +55,7 @@ pub struct Network {
     #[serde(default)]
     pub conditioners: Vec<Conditioner>,
     /// Flows, by index.
+    #[serde(deserialize_with = "alike::flows")]
     pub flows: Vec<Flow>,
     /// Label-switched paths, by index (for results; forwarding reads the tables below).
     pub paths: Vec<Path>,
@@ -228,22 +231,22 @@ pub struct Flow {
     pub fec: u16,
     /// Forwarding equivalence class of the acknowledgements; 0 = none.
     pub fec_reverse: u16,
-    /// What sends.
-    pub agent: Agent,
+    /// What sends; flows that are alike share it.
+    pub agent: Arc<Agent>,
     /// Of TCP: the flow is no one connection but transfers that come and go, each a connection
     /// with the agent's parameters and a size of its own.
     #[serde(default)]
-    pub transfers: Option<Transfers>,
+    pub transfers: Option<Box<Transfers>>,
     /// Of UDP: the flow is a call.
     #[serde(default)]
-    pub call: Option<Call>,
+    pub call: Option<Box<Call>>,
     /// Of UDP: the receiver answers each datagram.
     #[serde(default)]
-    pub echo: Option<Echo>,
+    pub echo: Option<Box<Echo>>,
 }
 
 /// Kinds of agent.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "protocol", rename_all = "kebab-case")]
 pub enum Agent {
     /// A TCP sender and its receiver.
@@ -256,7 +259,7 @@ pub enum Agent {
 }
 
 /// A flow of routing or signalling messages; they go from neighbour to neighbour.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Control {
     /// IP header [B].

@@ -61,17 +61,17 @@ fn check_flow(flow: &Flow) -> Result<(), String> {
     within("start_ns", flow.start_ns)?;
     within("start_jitter_ns", flow.start_jitter_ns)?;
     if let Some(call) = &flow.call {
-        unless(matches!(flow.agent, Agent::Udp(_)), "a call is a UDP flow")?;
+        unless(matches!(*flow.agent, Agent::Udp(_)), "a call is a UDP flow")?;
         within("playout_ns", call.playout_ns)?;
     }
     if let Some(echo) = &flow.echo {
-        let plain = matches!(flow.agent, Agent::Udp(_)) && flow.call.is_none();
+        let plain = matches!(*flow.agent, Agent::Udp(_)) && flow.call.is_none();
         unless(plain, "an echo flow is a UDP flow and no call")?;
         check_bytes(echo.reply_bytes)?;
         unless(echo.timeout_ns > 0, "timeout_ns must be above 0")?;
         within("timeout_ns", echo.timeout_ns)?;
     }
-    match &flow.agent {
+    match &*flow.agent {
         Agent::Tcp(config) => check_tcp(config),
         Agent::Udp(config) => check_udp(config),
         Agent::Control(its) => unless(its.header_bytes >= 20, "header_bytes must be 20 or more"),

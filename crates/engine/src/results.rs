@@ -4,11 +4,10 @@ mod rows;
 
 use crate::conditioner::Conditioner;
 use crate::control::{self, Control};
-use crate::counters::Totals;
 use crate::link::{Link, Port};
 use crate::observer::Observer;
 use crate::queue::QueueCounters;
-use crate::simulation::{Agents, RunError, Simulation};
+use crate::simulation::{Agents, FlowBaseline, RunError, Simulation};
 use crate::tables::Table;
 use trunkline_agent::tcp::Counters;
 use trunkline_packet::PacketId;
@@ -41,14 +40,22 @@ impl<O: Observer> Simulation<O> {
         }
         self.tables.paths.fill(Default::default());
         self.at_warm_up.at = now;
-        self.at_warm_up.totals = self.totals.clone();
-        self.at_warm_up.tcp = (0..self.flows.len()).map(|flow| self.tcp_counters(flow)).collect();
-        self.at_warm_up.goodput =
-            (0..self.flows.len()).map(|flow| self.goodput_bytes(flow)).collect();
+        if now > 0 {
+            self.at_warm_up.flows = (0..self.flows.len()).map(|flow| self.counted(flow)).collect();
+        }
         self.at_warm_up.in_port = self.links.iter().map(in_classes).collect();
         self.at_warm_up.events = self.events;
         self.at_warm_up.live = self.live();
         self.go_ahead_to_end();
+    }
+
+    /// What a flow has counted since the run began.
+    fn counted(&self, flow: usize) -> FlowBaseline {
+        FlowBaseline {
+            totals: self.totals[flow],
+            tcp: self.tcp_counters(flow),
+            goodput: self.goodput_bytes(flow),
+        }
     }
 
     /// New application bytes a flow's sink has received, each once.
@@ -287,26 +294,6 @@ fn restart_link(link: &mut Link, now: Time) {
             class.counters =
                 QueueCounters { waiting_max: class.held().packets, ..Default::default() };
             class.area.sum = 0;
-        }
-    }
-}
-
-impl Totals {
-    /// What was added since `before`.
-    fn since(&self, before: &Self) -> Self {
-        Self {
-            sent_packets: self.sent_packets - before.sent_packets,
-            sent_bytes: self.sent_bytes - before.sent_bytes,
-            delivered_packets: self.delivered_packets - before.delivered_packets,
-            delivered_bytes: self.delivered_bytes - before.delivered_bytes,
-            datagram_bytes: self.datagram_bytes - before.datagram_bytes,
-            late_packets: self.late_packets - before.late_packets,
-            dropped_packets: self.dropped_packets - before.dropped_packets,
-            acks_sent: self.acks_sent - before.acks_sent,
-            acks_delivered: self.acks_delivered - before.acks_delivered,
-            acks_dropped: self.acks_dropped - before.acks_dropped,
-            copied_packets: self.copied_packets - before.copied_packets,
-            acks_copied: self.acks_copied - before.acks_copied,
         }
     }
 }

@@ -24,6 +24,7 @@ use crate::processing::Processor;
 use crate::recovery::Recovery;
 use crate::route::Fib;
 use crate::transfers::Workloads;
+use std::sync::Arc;
 use trunkline_agent::tcp::{Counters, Handshake, Receiver, Sender};
 use trunkline_agent::udp;
 use trunkline_packet::{flag, Arena, Ecn};
@@ -197,7 +198,7 @@ pub struct Simulation<O> {
     pub(crate) receivers: Vec<Receiver>,
     /// By agent, where its connection opens by a handshake; by flow, as each begins.
     pub(crate) handshakes: Vec<Option<Box<Handshake>>>,
-    pub(crate) fresh_handshakes: Vec<Option<Handshake>>,
+    pub(crate) fresh_handshakes: Vec<Option<Arc<Handshake>>>,
     pub(crate) datagrams: Vec<udp::Source>,
     pub(crate) streams: Vec<Stream>,
     pub(crate) workloads: Workloads,
@@ -230,15 +231,29 @@ pub struct Simulation<O> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Baseline {
     pub at: Time,
-    pub totals: Vec<Totals>,
-    pub tcp: Vec<Counters>,
-    pub goodput: Vec<u64>,
+    /// By flow; empty where there was no warm-up, so that all counters were 0.
+    pub flows: Vec<FlowBaseline>,
     /// Packets and bytes in each class of each port.
     pub in_port: Vec<Vec<(u64, u64)>>,
     /// Waits by class of each port that were not counted alike by then (see `results::debts`).
     pub debts: Vec<Vec<i128>>,
     pub events: u64,
     pub live: u64,
+}
+
+/// Counters of a flow as they stood when the warm-up ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowBaseline {
+    pub totals: Totals,
+    pub tcp: Counters,
+    pub goodput: u64,
+}
+
+impl Baseline {
+    /// That of a flow.
+    pub fn flow(&self, flow: usize) -> FlowBaseline {
+        self.flows.get(flow).copied().unwrap_or_default()
+    }
 }
 
 impl<O: Observer> Simulation<O> {

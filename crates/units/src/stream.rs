@@ -9,24 +9,39 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
 /// A random stream and the samplers the models need, by inversion where one exists.
+///
+/// Most elements never draw, and a generator takes 300 B: it is made by the first draw.
 #[derive(Clone, Debug)]
-pub struct Stream(ChaCha8Rng);
+pub struct Stream {
+    seed: u64,
+    number: u64,
+    generator: Option<Box<ChaCha8Rng>>,
+}
 
 impl Stream {
     /// The stream of `element` (its path in the network, such as `flows[tcp1]`) for one purpose.
     #[must_use]
     pub fn new(seed: u64, element: &str, purpose: &str) -> Self {
-        let mut key = [0; 32];
-        key[..8].copy_from_slice(&seed.to_le_bytes());
-        let mut rng = ChaCha8Rng::from_seed(key);
-        rng.set_stream(fnv1a(&[element.as_bytes(), b"\0", purpose.as_bytes()]));
-        Self(rng)
+        let number = fnv1a(&[element.as_bytes(), b"\0", purpose.as_bytes()]);
+        Self { seed, number, generator: None }
     }
 
     /// 64 uniform bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
-        self.0.next_u64()
+        match &mut self.generator {
+            Some(generator) => generator.next_u64(),
+            None => self.begin().next_u64(),
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self) -> &mut ChaCha8Rng {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&self.seed.to_le_bytes());
+        let mut generator = ChaCha8Rng::from_seed(key);
+        generator.set_stream(self.number);
+        self.generator.insert(Box::new(generator))
     }
 
     /// Uniform on `[0, 1)` with 53 bits.

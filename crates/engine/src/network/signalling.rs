@@ -33,7 +33,7 @@ pub(crate) fn check(network: &Network) -> Result<(), String> {
 fn check_ldp(its: &ldp::Config, network: &Network) -> Result<(), String> {
     let fail = |why: &str| Err(format!("signalling: {why}"));
     inside("flow", its.flow, network.flows.len())?;
-    if !matches!(network.flows[its.flow as usize].agent, Agent::Control(_)) {
+    if !matches!(network.flows[its.flow as usize].agent.as_ref(), Agent::Control(_)) {
         return fail("the flow of LDP is one of messages");
     }
     if [its.hello_ns, its.keepalive_ns / 3, its.resend_ns, its.retry_ns].contains(&0) {
@@ -51,7 +51,7 @@ fn check_ldp(its: &ldp::Config, network: &Network) -> Result<(), String> {
 fn check_ospf(its: &ospf::Config, network: &Network) -> Result<(), String> {
     let fail = |why: &str| Err(format!("signalling: {why}"));
     inside("flow", its.flow, network.flows.len())?;
-    if !matches!(network.flows[its.flow as usize].agent, Agent::Control(_)) {
+    if !matches!(network.flows[its.flow as usize].agent.as_ref(), Agent::Control(_)) {
         return fail("the flow of OSPF is one of messages");
     }
     if its.fib_update_ns.len() != network.nodes.len() {
@@ -85,7 +85,7 @@ fn inside(what: &str, index: u32, count: usize) -> Result<(), String> {
 fn check_rsvp(its: &rsvp::Config, network: &Network) -> Result<(), String> {
     let fail = |why: &str| Err(format!("signalling: {why}"));
     inside("flow", its.flow, network.flows.len())?;
-    if !matches!(network.flows[its.flow as usize].agent, Agent::Control(_)) {
+    if !matches!(network.flows[its.flow as usize].agent.as_ref(), Agent::Control(_)) {
         return fail("its flow is one of messages");
     }
     if its.reservable.len() != network.links.len() {

@@ -36,9 +36,15 @@ impl Simulation<Blind> {
         let blocks = self.pool.append(std::mem::take(&mut part.pool));
         for flow in 0..self.flows.len() {
             self.totals[flow].add(&part.totals[flow]);
-            self.at_warm_up.totals[flow].add(&part.at_warm_up.totals[flow]);
-            // A receiver that is elsewhere has received nothing here.
-            self.at_warm_up.goodput[flow] += part.at_warm_up.goodput[flow];
+            let its = part.at_warm_up.flow(flow);
+            if let Some(mine) = self.at_warm_up.flows.get_mut(flow) {
+                mine.totals.add(&its.totals);
+                // A receiver that is elsewhere has received nothing here.
+                mine.goodput += its.goodput;
+                if owns(self.flows[flow].src) {
+                    mine.tcp = its.tcp;
+                }
+            }
             let plan = self.flows[flow];
             if owns(plan.dst) {
                 swap(&mut self.delays[flow], &mut part.delays[flow]);
@@ -49,7 +55,6 @@ impl Simulation<Blind> {
                 }
             }
             if owns(plan.src) {
-                self.at_warm_up.tcp[flow] = part.at_warm_up.tcp[flow];
                 if let Agents::Tcp(agent) = plan.agents {
                     swap(&mut self.senders[agent as usize], &mut part.senders[agent as usize]);
                 }

@@ -6,7 +6,7 @@ use trunkline_agent::workload::{Gaps, PagesConfig, Sizes, Times, VideoConfig};
 
 /// The first number of a flow's transfers that is out of range; `flows` are all of the network's.
 pub(super) fn check(flow: &Flow, its: &Transfers, flows: &[Flow]) -> Result<(), String> {
-    unless(matches!(flow.agent, Agent::Tcp(_)), "transfers are of TCP flows")?;
+    unless(matches!(*flow.agent, Agent::Tcp(_)), "transfers are of TCP flows")?;
     unless(its.bins_bytes.windows(2).all(|pair| pair[0] < pair[1]), "bins_bytes must rise")?;
     match &its.opened {
         Opened::Arrivals(open) => {

@@ -18,24 +18,18 @@ type PortRow = (usize, usize, QueueCounters, u64, (u64, u64));
 
 impl<O: Observer> Simulation<O> {
     pub(super) fn flow_table(&self) -> Table {
-        let since: Vec<Totals> = self
-            .totals
-            .iter()
-            .zip(&self.at_warm_up.totals)
-            .map(|(now, before)| now.since(before))
-            .collect();
-        let tcp: Vec<(Counters, Counters)> = (0..self.flows.len())
-            .map(|flow| (self.tcp_counters(flow), self.at_warm_up.tcp[flow]))
-            .collect();
-        let goodput = (0..self.flows.len())
-            .map(|flow| (self.goodput_bytes(flow) - self.at_warm_up.goodput[flow]) as i64);
-        let column =
-            |field: fn(&Totals) -> u64| since.iter().map(move |totals| field(totals) as i64);
-        let retransmissions =
-            tcp.iter().map(|(now, before)| (now.retransmissions - before.retransmissions) as i64);
-        let timeouts = tcp.iter().map(|(now, before)| (now.timeouts - before.timeouts) as i64);
-        let fast =
-            tcp.iter().map(|(now, before)| (now.fast_retransmits - before.fast_retransmits) as i64);
+        let flows = 0..self.flows.len();
+        let before = |flow| self.at_warm_up.flow(flow);
+        let column = |field: fn(&Totals) -> u64| {
+            let since = move |flow: usize| field(&self.totals[flow]) - field(&before(flow).totals);
+            flows.clone().map(move |flow| since(flow) as i64)
+        };
+        let of_tcp = |field: fn(&Counters) -> u64| {
+            let since = move |flow| field(&self.tcp_counters(flow)) - field(&before(flow).tcp);
+            flows.clone().map(move |flow| since(flow) as i64)
+        };
+        let goodput =
+            flows.clone().map(|flow| (self.goodput_bytes(flow) - before(flow).goodput) as i64);
         let delays: Vec<&Delay> = self.delays.iter().collect();
         let table = Table::new("flows")
             .ints("flow", 0..self.flows.len() as i64)
@@ -46,9 +40,9 @@ impl<O: Observer> Simulation<O> {
             .ints("goodput_bytes", goodput)
             .ints("packets_dropped", column(|t| t.dropped_packets))
             .ints("packets_copied", column(|t| t.copied_packets))
-            .ints("retransmissions", retransmissions)
-            .ints("timeouts", timeouts)
-            .ints("fast_retransmits", fast)
+            .ints("retransmissions", of_tcp(|t| t.retransmissions))
+            .ints("timeouts", of_tcp(|t| t.timeouts))
+            .ints("fast_retransmits", of_tcp(|t| t.fast_retransmits))
             .ints("acks_sent", column(|t| t.acks_sent))
             .ints("acks_dropped", column(|t| t.acks_dropped));
         delay_columns::add(table, &delays, &self.pool)
@@ -98,7 +92,7 @@ impl<O: Observer> Simulation<O> {
         let is_call = |flow: &usize| !matches!(self.flows[*flow].late_from, 0 | NEVER);
         let calls = || (0..self.flows.len()).filter(is_call);
         let late = |flow: usize| {
-            self.totals[flow].late_packets - self.at_warm_up.totals[flow].late_packets
+            self.totals[flow].late_packets - self.at_warm_up.flow(flow).totals.late_packets
         };
         Table::new("calls")
             .ints("flow", calls().map(|flow| flow as i64))
@@ -221,8 +215,9 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn summary(&mut self, live: u64) -> Table {
         let hops: u64 = (0..self.links.len()).map(|link| self.departed(link).0).sum();
         let since = |field: fn(&Totals) -> u64| {
-            let total = |all: &[Totals]| all.iter().map(field).sum::<u64>();
-            (total(&self.totals) - total(&self.at_warm_up.totals)) as i64
+            let now: u64 = self.totals.iter().map(field).sum();
+            let before: u64 = self.at_warm_up.flows.iter().map(|flow| field(&flow.totals)).sum();
+            (now - before) as i64
         };
         Table::new("summary")
             .ints("events", [(self.events - self.at_warm_up.events) as i64])

@@ -69,7 +69,7 @@ impl Workloads {
         }
         let of_flow = |flow: usize| {
             let its = &network.flows[flow];
-            let Agent::Tcp(tcp) = &its.agent else { return None };
+            let Agent::Tcp(tcp) = &*its.agent else { return None };
             let floor = floor::Floor::new(network, its, &plans[flow], fib, tcp);
             Workload::new(flow as u32, its, tcp.clone(), floor, plans[flow].start, seed, &index_of)
         };

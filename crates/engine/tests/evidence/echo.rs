@@ -1,6 +1,7 @@
 //! Echo flows: round trips by hand, losses by direction, what a stream of probes samples.
 
 use crate::support::*;
+use std::sync::Arc;
 use trunkline_agent::udp::{Arrivals, Gaps, Size, UdpConfig};
 use trunkline_engine::network::{Agent, Echo, EchoProtocol, Measure, Scripted};
 
@@ -24,7 +25,7 @@ fn row(reply_bytes: u32, timeout_ns: u64) -> Lab {
     let flow = lab.flow("ping", "a", "c", requests(Gaps::Fixed { gap_ns: 100 * MS }));
     lab.network.flows[flow].stop_ns = Some(SECOND);
     let echo = Echo { over: EchoProtocol::Udp, reply_bytes, timeout_ns };
-    lab.network.flows[flow].echo = Some(echo);
+    lab.network.flows[flow].echo = Some(echo.into());
     lab.lasting(0, 2 * SECOND);
     lab
 }
@@ -84,10 +85,11 @@ fn rfc2330_poisson_probes_see_the_mean_wait_of_md1() {
     let mut lab = Lab::server(8 * MBIT, fifo(UNLIMITED));
     lab.flow("load", "a", "b", poisson(4_800_000, Size::Fixed { bytes: 1000 }));
     let flow = lab.flow("probe", "a", "b", requests(Gaps::Exponential { mean_ns: 10 * MS }));
-    let Agent::Udp(config) = &mut lab.network.flows[flow].agent else { unreachable!() };
+    let agent = Arc::make_mut(&mut lab.network.flows[flow].agent);
+    let Agent::Udp(config) = agent else { unreachable!() };
     config.size = Size::Fixed { bytes: 1 };
     let echo = Echo { over: EchoProtocol::Icmp, reply_bytes: 1, timeout_ns: SECOND };
-    lab.network.flows[flow].echo = Some(echo);
+    lab.network.flows[flow].echo = Some(echo.into());
     lab.lasting(SECOND, 100 * SECOND);
     let [mean] = replicate(&lab, 20, |run| [run.table("echoes").float("rtt_mean_ns")[0] / 1e6]);
     mean.assert_theory(0.751, 0.03);

@@ -18,7 +18,7 @@ fn open(gaps: Gaps, sizes: Sizes) -> Transfers {
 
 fn add(lab: &mut Lab, from: &str, to: &str, config: TcpConfig, transfers: Transfers) -> usize {
     let flow = lab.flow(&format!("{from}-{to}"), from, to, Agent::Tcp(config));
-    lab.network.flows[flow].transfers = Some(transfers);
+    lab.network.flows[flow].transfers = Some(transfers.into());
     flow
 }
 

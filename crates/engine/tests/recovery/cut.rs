@@ -63,7 +63,7 @@ fn a_switch_after_zero_loses_the_packets_in_flight_alone() {
 fn packets_waiting_and_packets_under_way_are_counted_by_cause() {
     let mut bench = Bench::new();
     let agent = super::support::cbr(2 * super::bench::RATE, 1000);
-    bench.lab.network.flows[bench.flow].agent = agent;
+    bench.lab.network.flows[bench.flow].agent = agent.into();
     bench.lab.lasting(0, 100 * MS);
     let cut = bench.both("S", "A");
     bench.fail("cut", cut, &[(50 * MS, 0)]);

@@ -148,7 +148,7 @@ impl Lab {
             ttl: 64,
             fec: 0,
             fec_reverse: 0,
-            agent,
+            agent: agent.into(),
             transfers: None,
             call: None,
             echo: None,
