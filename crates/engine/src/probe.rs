@@ -9,7 +9,8 @@ use trunkline_units::SECOND;
 /// Probes of a run and what they recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Sampler {
-    probes: Vec<network::Probe>,
+    /// None: another region has it.
+    probes: Vec<Option<network::Probe>>,
     /// Value of each probe's counter at its last sample.
     last: Vec<u64>,
     /// Flow, probe, and the greatest delay since it last looked [ns].
@@ -33,18 +34,68 @@ impl Sampler {
         let watched = watched.map(|(index, probe)| (probe.target, index, 0)).collect();
         Self {
             watched,
-            probes: probes.to_vec(),
+            probes: probes.iter().cloned().map(Some).collect(),
             last: vec![0; probes.len()],
             last_count: vec![0; probes.len()],
             ..Self::default()
         }
     }
+
+    /// Adds what another region sampled.
+    pub(crate) fn join(&mut self, part: &Self) {
+        self.probe.extend(&part.probe);
+        self.time.extend(&part.time);
+        self.value.extend(&part.value);
+    }
+
+    /// Samples as one region would have taken them: by time, and by probe at one instant.
+    pub(crate) fn sort(&mut self) {
+        let mut order: Vec<usize> = (0..self.time.len()).collect();
+        order.sort_unstable_by_key(|&row| (self.time[row], self.probe[row]));
+        self.probe = order.iter().map(|&row| self.probe[row]).collect();
+        self.time = order.iter().map(|&row| self.time[row]).collect();
+        self.value = order.iter().map(|&row| self.value[row]).collect();
+    }
 }
 
 impl<O: Observer> Simulation<O> {
+    /// The node where a probe's counter or state is: a port's is its near end, a sender's its
+    /// source, all else is counted where packets end.
+    fn node_of(&self, probe: &network::Probe) -> u32 {
+        let target = probe.target as usize;
+        match probe.measure {
+            Measure::QueuePackets
+            | Measure::QueueBytes
+            | Measure::QueueAverage
+            | Measure::Utilisation
+            | Measure::Drops => self.link_from[target],
+            Measure::Cwnd
+            | Measure::Ssthresh
+            | Measure::Srtt
+            | Measure::Rtt
+            | Measure::Rto
+            | Measure::State
+            | Measure::Transfers => self.flows[target].src,
+            Measure::Throughput | Measure::Goodput | Measure::Delay | Measure::DelayMax => {
+                self.flows[target].dst
+            }
+        }
+    }
+
+    /// Keeps the probes of some nodes only.
+    pub(crate) fn keep_probes(&mut self, of: impl Fn(u32) -> bool) {
+        for index in 0..self.sampler.probes.len() {
+            let elsewhere = |probe: &network::Probe| !of(self.node_of(probe));
+            if self.sampler.probes[index].as_ref().is_some_and(elsewhere) {
+                self.sampler.probes[index] = None;
+                self.calendar.cancel(self.sources.probes + index as u32);
+            }
+        }
+    }
+
     /// Takes one sample and arms the next.
     pub(crate) fn sample(&mut self, index: u32) {
-        let probe = self.sampler.probes[index as usize].clone();
+        let Some(probe) = self.sampler.probes[index as usize].clone() else { return };
         let value = self.read(&probe, index as usize);
         self.sampler.probe.push(i64::from(index));
         self.sampler.time.push(self.now as i64);
@@ -55,7 +106,8 @@ impl<O: Observer> Simulation<O> {
     /// Takes the samples that are due when the run ends.
     pub(crate) fn sample_last(&mut self) {
         for index in 0..self.sampler.probes.len() {
-            if self.now % self.sampler.probes[index].step_ns == 0 {
+            let its = self.sampler.probes[index].as_ref();
+            if its.is_some_and(|probe| self.now % probe.step_ns == 0) {
                 self.sample(index as u32);
             }
         }
@@ -117,8 +169,9 @@ impl<O: Observer> Simulation<O> {
     /// The counters of links and delays restart from zero now: keeps the step under way whole.
     pub(crate) fn rebase_probes(&mut self) {
         for index in 0..self.sampler.probes.len() {
-            let target = self.sampler.probes[index].target as usize;
-            let counter = match self.sampler.probes[index].measure {
+            let Some(probe) = &self.sampler.probes[index] else { continue };
+            let target = probe.target as usize;
+            let counter = match probe.measure {
                 Measure::Utilisation => 8 * self.departed(target).1,
                 Measure::Drops => self.dropped_at(target),
                 Measure::Delay => {

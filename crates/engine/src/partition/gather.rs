@@ -26,6 +26,7 @@ pub(super) fn gather(
     for (part, number) in parts {
         whole.join(part, |node| of_node[node as usize] == number);
     }
+    whole.sampler.sort();
     whole.finish_with(inside).map(|(tables, _)| tables)
 }
 
@@ -67,6 +68,7 @@ impl Simulation<Blind> {
                 mine.back.histogram.moved(blocks);
             }
         }
+        self.sampler.join(&part.sampler);
         for (path, more) in self.tables.paths.iter_mut().zip(&part.tables.paths) {
             path.packets += more.packets;
             path.bytes += more.bytes;

@@ -8,8 +8,8 @@
 //! those of one thread, byte for byte.
 //!
 //! Differs: a limit of events at one instant holds for each region.
-//! Absent: runs that watch or change the whole network at once, which take one thread: probes,
-//! packet traces, failures, accounts by path.
+//! Absent: runs that watch or change the whole network at once, which take one thread: packet
+//! traces, failures, accounts by path, transfers.
 
 mod choose;
 mod gather;

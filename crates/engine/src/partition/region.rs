@@ -46,6 +46,7 @@ impl<O: Observer> Simulation<O> {
                 self.calendar.cancel(self.sources.senders + flow);
             }
         }
+        self.keep_probes(|node| of_node[node as usize] == region);
     }
 
     /// The packet that a port at the edge accepted last goes to the other side.

@@ -80,8 +80,7 @@ struct Cut<'a> {
 /// Whether nothing in a run watches or changes the whole network at once.
 fn can_be_cut(network: &Network) -> bool {
     let recovery = &network.recovery;
-    network.probes.is_empty()
-        && !network.run.trace
+    !network.run.trace
         && recovery.failures.is_empty()
         && recovery.protections.is_empty()
         && recovery.rerouting.is_none()

@@ -22,7 +22,15 @@ proptest! {
     fn any_cut_of_any_network_gives_every_table_bit_by_bit(
         mut lab in any_lab(),
         regions in proptest::collection::vec(0..3u8, NODES),
+        steps in proptest::collection::vec(1..40u64, Measure::ALL.len()),
     ) {
+        for (index, (measure, step)) in Measure::ALL.into_iter().zip(steps).enumerate() {
+            let targets = match measure.is_of_flow() {
+                true => lab.network.flows.len(),
+                false => lab.network.links.len(),
+            };
+            lab.probe(measure, 7 * index % targets, step * MS / 2);
+        }
         for link in &mut lab.network.links {
             link.delay_ns += MS; // so that windows are few
         }
@@ -54,13 +62,14 @@ fn the_number_of_threads_changes_nothing() {
     }
 }
 
-/// A probe looks at the whole network at once: one thread, and the same series.
+/// A trace looks at the whole network at once: one thread, and the same tables.
 #[test]
-fn a_run_with_a_probe_takes_one_thread() {
+fn a_run_with_a_trace_takes_one_thread() {
     let mut lab = long_row();
-    lab.probe(Measure::QueuePackets, 4, 50 * MS);
-    let tables = run_on(&lab.network, 7, 4, NEVER).expect("the run ends");
-    assert!(lab.run(7).bits(&[]) == bits(tables).bits(&[]));
+    lab.network.run.trace = true;
+    let [one, four] =
+        [1, 4].map(|threads| run_on(&lab.network, 7, threads, NEVER).expect("the run ends"));
+    assert!(bits(one).bits(&[]) == bits(four).bits(&[]));
     let refused = run_cut(&lab.network, 7, &[0, 0, 0, 0, 1, 1, 1, 1], NEVER);
     assert!(matches!(refused, Err(RunError::Invalid(_))));
 }
