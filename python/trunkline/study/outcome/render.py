@@ -52,7 +52,8 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
     source = f" ({study.source.document}, {study.source.date})" if study.source else ""
     runs = f"{len(done.seeds)} seeds a point, 95 % intervals of the mean"
     if study.published:
-        runs += "; expected: of as many runs as were published"
+        runs += "; expected: of as many runs as were published, with 95 % probability"
+        runs += "; |ln|: of ours over published" if study.error == "relative" else ""
     last = f"{study.title}{source}; {runs}; hash {done.measured.hash[:16]}"
     return draw(parts, last, width=width, colour=colour)
 
@@ -173,7 +174,7 @@ def _errors(done: Reproduction) -> RichTable:
     title = "Error against the published values"
     drawn = frame(title, [*heads, "as expected"], names=len(names))
     for place, error in lines:
-        cells = [*place, str(error.cells), f"{error.mean_absolute:.4g}"]
+        cells = [*place, str(error.cells), f"{error.mean_absolute:.3g}"]
         if error.mape_percent is not None:
             cells += [
                 f"{error.mape_percent:.1f} %",
@@ -181,11 +182,6 @@ def _errors(done: Reproduction) -> RichTable:
                 f"{error.mean_log_ratio:.3f}",
             ]
         add(drawn, [*cells, f"{error.inside} of {error.cells}"])
-    drawn.caption = (
-        "as expected: published values that as many runs of ours give with 95 % probability"
-    )
-    if relative:
-        drawn.caption += "; |ln|: of ours over published"
     return drawn
 
 
