@@ -166,6 +166,12 @@ def test_reproduce_in_the_kernel_goes_on_where_it_was_cut(monkeypatch, tmp_path)
     assert [len(each["rows"]) for each in done["verdicts"]] == [1] * 4
     first, last = done["verdicts"][0], done["verdicts"][-1]
     assert {**first, "table": ""} | {"rows": []} == {**last, "table": ""} | {"rows": []}
+    kept = tmp_path / "kept" / "kernel.json"
+    whole = kept.read_text("utf-8")
+    for damaged in (whole.replace('"DE"', '"EF"', 1), whole[:100]):
+        kept.write_text(damaged, "utf-8")
+        assert "damaged" in str(run("--resume").exception)
+    kept.write_text(whole, "utf-8")
     # Other seeds are other runs.
     words[words.index("2")] = "3"
     assert run("--resume").return_value == 0

@@ -120,17 +120,25 @@ class Kept:
     Raises
     ------
     click.UsageError
-        There are some already, and neither is asked for.
+        There are some already, and neither is asked for; or they are damaged.
     """
 
     def __init__(self, out: str | None, *, resume: bool, overwrite: bool) -> None:
+        from trunkline.study.run.disk import checksum
+
         self._path = None if out is None else Path(out) / "kernel.json"
         self._tables: dict[str, Any] = {}
         if self._path is None or not self._path.exists() or overwrite:
             return
         if not resume:
             raise click.UsageError(f"{self._path} exists: --resume or --overwrite.")
-        self._tables = json.loads(self._path.read_text("utf-8"))["tables"]
+        try:
+            said = json.loads(self._path.read_bytes())
+        except ValueError:
+            said = {}
+        if said.pop("checksum", None) != checksum(said):
+            raise click.UsageError(f"{self._path} is damaged: --overwrite.")
+        self._tables = said["tables"]
 
     @property
     def said(self) -> str:
