@@ -99,7 +99,7 @@ def test_verify_without_a_file_compares_two_examples_and_ends_with_3_if_they_dif
         return Verdict((row,), ("a note",), tuple(seeds), False, "Linux")
 
     monkeypatch.setattr(verify, "verify", compared)
-    monkeypatch.setattr(readiness, "choose", lambda _: "uml")
+    monkeypatch.setattr(readiness, "choose", lambda *_: "uml")
     done = CliRunner().invoke(verify_command, ["--runs", "2", "--seed", "7"], standalone_mode=False)
     assert done.return_value == status
     assert asked == [("diffserv-over-mpls", [7, 8]), ("hello", [7, 8])]
@@ -121,7 +121,7 @@ def test_reproduce_runs_in_the_kernel_what_it_can_and_names_the_rest(monkeypatch
         return Verdict((row,), (), tuple(asked[-1]), False, "Linux")
 
     monkeypatch.setattr(verify, "verify_runs", compared)
-    monkeypatch.setattr(readiness, "choose", lambda _: "uml")
+    monkeypatch.setattr(readiness, "choose", lambda *_: "uml")
     words = ["avallone2003", "--engine", "linux", "--runs", "2", *words]
     wide = {"COLUMNS": "160"}
     done = CliRunner(env=wide).invoke(reproduce_command, words, standalone_mode=False)
@@ -148,7 +148,7 @@ def test_reproduce_in_the_kernel_goes_on_where_it_was_cut(monkeypatch, tmp_path)
         return Verdict((row,), ("a note",), (1, 2), False, "Linux", ("jitter",))
 
     monkeypatch.setattr(verify, "verify_runs", compared)
-    monkeypatch.setattr(readiness, "choose", lambda _: "uml")
+    monkeypatch.setattr(readiness, "choose", lambda *_: "uml")
     folder = str(tmp_path / "kept")
     words = ["avallone2003", "--engine", "linux", "--runs", "2", "--out", folder]
 
