@@ -54,3 +54,12 @@ def test_two_runs_of_the_daemons_leave_the_same_bytes(frr: str, tmp_path: Path) 
     # Each computes 50 ms after its first news (`initial`), and A and T at their own LSA.
     ends = {step.name: (step.computed_ns or 0) - step.heard_ns for step in cut.steps}
     assert all(abs(ends[name] - 50_000_000) < 2_000_000 for name in "ATS"), ends
+
+
+def test_a_run_with_daemons_has_its_tables_and_its_report(frr: str, trunkline, tmp_path) -> None:
+    trunkline("examples", "copy", "cut-with-ospf", cwd=tmp_path)
+    options = ("--engine", "linux", "--control", frr, "--out", "found")
+    done = trunkline("run", "cut-with-ospf.yaml", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Convergence" in done.stdout
+    assert (tmp_path / "found" / "report.html").exists()

@@ -36,12 +36,14 @@ def delays(exhibit: Exhibit) -> Chart | None:
     together: dict[str, dict[int, int]] = {}
     greatest: dict[str, float] = {}
     for name, flows in groups(exhibit).items():
-        greatest[name] = max(
+        # A flow of messages has no row where daemons send them.
+        longest = (
             float(delay or 0)
             for run in exhibit.runs
             for flow, delay in zip(run.flows["flow"], run.flows["delay_max_s"], strict=True)
             if flow in flows
         )
+        greatest[name] = max(longest, default=0.0)
         total: dict[int, int] = defaultdict(int)
         for flow in flows:
             for upper, packets in counted[flow].items():
