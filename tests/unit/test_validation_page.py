@@ -18,6 +18,7 @@ CUBIC = "crates/agent/tests/tcp/rfc9438.rs"
 
 # Row of the page, pattern of its bound, test file, pattern of the bound there (the largest counts),
 # and what one of the page is in the test. A percentage is there as a share.
+CONGESTION = "tests/evidence/test_congestion.py"
 BOUNDS = [
     ("M/D/1", r"± (\d+) %", f"{QUEUEING}/poisson.rs", r"assert_theory\(.*, (0\.\d+)\)", 0.01),
     ("limits", r"loss ± (\d+) %", f"{QUEUEING}/finite.rs", r"loss\.assert_.*, (0\.\d+)\)", 0.01),
@@ -32,6 +33,7 @@ BOUNDS = [
     ("Tahoe", r"< (0\.\d+) segment", SENDER, r"- cwnd\)\.abs\(\) < (0\.\d+),", 1),
     ("SACK", r"± (0\.\d+) %", SENDER, r"ratio - 1\.0\)\.abs\(\) < (0\.\d+),", 0.01),
     ("CUBIC under", r"± (\d+) %", CUBIC, r"\.abs\(\) < (0\.\d+),", 0.01),
+    ("BBR on", r"± (\d+) %", CONGESTION, r"np\.full\(6, 2\.0\), rel=(0\.\d+)", 0.01),
     ("throughput", r"± (10) %", f"{TCP}/models.rs", r"\.\.=1(\.\d+)\)\.contains\(&root", 0.01),
     ("throughput", r"± (25) %", f"{TCP}/models.rs", r"\.\.=1(\.\d+)\)\.contains\(&full", 0.01),
     ("share by", r"± (\d+) %", f"{TCP}/fairness.rs", r"3\.0 - 1\.0\)\.abs\(\) < (0\.\d+)", 0.01),
