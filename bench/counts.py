@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -150,9 +151,14 @@ def check(engine: str, names: list[str], *, update: bool) -> bool:
         known = {}
     fine = True
     found: dict[str, float] = {}
-    with tempfile.TemporaryDirectory(prefix="trunkline-counts-") as folder:
-        for name in names:
-            found[name] = round(per_hop(engine, name, Path(folder)), 1)
+    with (
+        tempfile.TemporaryDirectory(prefix="trunkline-counts-") as folder,
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+    ):
+        # What else runs changes no count, so the processors share the workloads.
+        counted = pool.map(lambda name: per_hop(engine, name, Path(folder)), names)
+        for name, count in zip(names, counted, strict=True):
+            found[name] = round(count, 1)
             before = known.get(name)
             change = (
                 "" if before is None else f", baseline {before} ({found[name] / before - 1:+.1%})"

@@ -212,6 +212,35 @@ def test_in_a_browser_an_error_is_seen_and_mended_and_a_slider_is_dragged(server
     closed(looker, server)
 
 
+def test_in_a_browser_the_report_verify_and_a_study_are_one_click_each(server, look):
+    looker = opened(look, server)
+    page = looker.page
+    with page.context.expect_page() as opening:
+        page.get_by_role("link", name="Open the report").click()
+    report = opening.value
+    report.locator(".figures").first.wait_for()
+    assert report.locator("h1").inner_text() == "queue"
+    report.close()
+    # Where no guest is ready it ends by itself, else it is stopped: either way the page says so.
+    page.get_by_role("button", name="Compare with Linux").click()
+    looker.until("document.querySelector('#errand-state').textContent.includes('trunkline verify')")
+    stopped = "(document.querySelector('#stop').click(), document.querySelector('#stop').hidden)"
+    looker.until(stopped)
+    assert not page.locator("#errand-state").inner_text().endswith("running")
+    page.get_by_label("Values of the study").fill("0.3, 0.6")
+    page.get_by_label("Runs of each value").fill("2")
+    page.get_by_role("button", name="Run the study").click()
+    page.locator("#study-report").wait_for(timeout=120_000)
+    assert page.locator("#errand-state").inner_text().endswith("done")
+    with page.context.expect_page() as opening:
+        page.locator("#study-report").click()
+    study = opening.value
+    study.locator("h1").wait_for()
+    assert "queue against load" in study.locator("body").inner_text()
+    study.close()
+    closed(looker, server)
+
+
 def test_the_state_says_what_is_set_before_it_has_run(server):
     watcher = server.watcher
     until(lambda: watcher.now)

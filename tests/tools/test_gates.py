@@ -228,3 +228,16 @@ def test_dev_with_an_unknown_command_ends_with_2(bare):
     assert done.returncode == 2
     assert "tset" in done.stderr
     assert "Usage" in done.stderr
+
+
+def test_the_ends_of_the_allowed_packages_are_tried_with_the_pinned_tests(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools" / "dev"))
+    import resolutions
+
+    pinned = (ROOT / "requirements" / "test.txt").read_text("utf-8")
+    found = resolutions.pins()
+    assert [each.partition("==")[0] for each in found] == list(resolutions.HARNESS)
+    assert all(f"\n{each} " in pinned for each in found)
+    # What a user's environment holds is not the tests' to choose.
+    named = (ROOT / "pyproject.toml").read_text("utf-8")
+    assert not any(f'"{name}' in named for name in resolutions.HARNESS)

@@ -16,7 +16,8 @@ Usage: ./dev [--plain] COMMAND [ARGS...]
   setup      build the engine and the Python environment (the other commands do it by themselves)
   demo       reproduce a published study and draw it; pictures and tables go to results/demo
   test       run every Rust and Python test; ARGS go to pytest; --linux: the long tier of the
-             Linux engine too
+             Linux engine too; --oldest, --newest: Python tests on the oldest or newest packages
+             that pyproject.toml allows
   check      run every gate: format, lint, types, import arrows, forbidden words, docs, schema
   bench      packet-hops per CPU second beside ns-2 and ns-3; ARGS: [--json] [W1 W2 W3]
              [--rounds N]; --counts: instructions per packet-hop, against the stored baseline;

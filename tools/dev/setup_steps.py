@@ -335,15 +335,21 @@ def fetch_charts(stamp: str) -> None:
     write_stamp("charts", stamp)
 
 
-def link_sources() -> None:
-    """Make the source tree importable in .venv and put a ``trunkline`` program into its bin."""
-    library = os.path.join(VENV, "lib")
+def link_sources(venv: str = VENV) -> None:
+    """Make the source tree importable in an environment, with a ``trunkline`` program in its bin.
+
+    Parameters
+    ----------
+    venv : str
+        The environment.
+    """
+    library = os.path.join(venv, "lib")
     site = os.path.join(library, sorted(os.listdir(library))[0], "site-packages")
     with open(os.path.join(site, "trunkline-sources.pth"), "w", encoding="utf-8") as stream:
         stream.write(os.path.join(ROOT, "python") + "\n")
-    program = os.path.join(VENV, "bin", "trunkline")
+    python, program = (os.path.join(venv, "bin", name) for name in ("python", "trunkline"))
     with open(program, "w", encoding="utf-8") as stream:
-        stream.write(f'#!/bin/sh\nexec "{VENV_PYTHON}" -m trunkline "$@"\n')
+        stream.write(f'#!/bin/sh\nexec "{python}" -m trunkline "$@"\n')
     os.chmod(program, 0o755)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
-class Size(click.ParamType[int]):
+class Size(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
     """Bytes written with a unit, ``4 GB``."""
 
     name = "size"

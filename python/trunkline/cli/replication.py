@@ -24,7 +24,7 @@ MOST_RUNS = 1_000_000
 MAX_RUNS = 1000
 
 
-class Percent(click.ParamType[float]):
+class Percent(click.ParamType):  # type: ignore[type-arg]
     """A share written in per cent, ``2%``: a bare number could be either."""
 
     name = "percent"
@@ -162,7 +162,7 @@ def say_precision(reached: Precision, target: float) -> str:
     return f"NOT ENOUGH RUNS: {reached.runs} do not reach ± {100 * target:g} %; {widest}"
 
 
-class WarmUpOption(click.ParamType[str]):
+class WarmUpOption(click.ParamType):  # type: ignore[type-arg]
     """``auto`` or a time."""
 
     name = "auto|time"

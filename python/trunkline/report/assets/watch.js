@@ -266,7 +266,7 @@ function suggest(knobs) {
 function showErrand(errand) {
   at("errand").hidden = !errand;
   if (!errand) return;
-  const ended = { 0: "done", 3: "a claim or an agreement does not hold", 4: "this machine cannot do it", 5: "some runs failed", 6: "undecided" };
+  const ended = { [-15]: "stopped", 0: "done", 3: "a claim or an agreement does not hold", 4: "this machine cannot do it", 5: "some runs failed", 6: "undecided" };
   const going = errand.status === null;
   at("errand-state").textContent = `${errand.command}: ${going ? "running" : ended[errand.status] || `ended with status ${errand.status}`}`;
   at("errand-text").textContent = errand.text;

@@ -1,0 +1,56 @@
+"""``./dev test --oldest`` and ``--newest``: Python tests on other packages than the pinned ones.
+
+``pyproject.toml`` promises that every version from its bounds on serves. The pins of
+``requirements/`` are one set between; these two are its ends.
+"""
+
+import os
+import re
+
+import setup_steps as steps
+from shell import Clock, run, say
+
+RESOLUTIONS = {"--oldest": "lowest-direct", "--newest": "highest"}
+# Of the tests themselves, in the pinned versions: they are no part of the promise.
+HARNESS = ("hypothesis", "playwright", "pytest", "pytest-xdist")
+
+
+def pins() -> list[str]:
+    """The tests' own packages as they are pinned.
+
+    Returns
+    -------
+    list of str
+        Such as ``pytest==9.0.2``.
+    """
+    with open(steps.requirements("test"), encoding="utf-8") as stream:
+        found = dict(re.findall(r"^([a-z0-9-]+)(==[^ \\]+)", stream.read(), re.MULTILINE))
+    return [name + found[name] for name in HARNESS]
+
+
+def make(choice: str) -> str:
+    """Make an environment of the oldest or of the newest packages.
+
+    Parameters
+    ----------
+    choice : {"--oldest", "--newest"}
+        Of what ``pyproject.toml`` names itself; what these need is always the newest.
+
+    Returns
+    -------
+    str
+        Its Python.
+    """
+    clock = Clock()
+    program = steps.uv()
+    folder = os.path.join(steps.ROOT, "build", choice.strip("-"))
+    log = steps.stamp_path(f"packages{choice}.log")
+    environment = {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "VIRTUAL_ENV": folder}
+    empty = [program, "venv", "--quiet", "--clear", "--python", steps.VENV_PYTHON, folder]
+    run(empty, cwd=steps.ROOT, log=log, environment=environment)
+    wanted = ["-r", "pyproject.toml", "--all-extras", *pins()]
+    install = [program, "pip", "install", "--resolution", RESOLUTIONS[choice], *wanted]
+    run(install, cwd=steps.ROOT, log=log, environment=environment)
+    steps.link_sources(folder)
+    say(f"the {choice.strip('-')} packages are ready in {clock}; which they are: {log}")
+    return os.path.join(folder, "bin", "python")
