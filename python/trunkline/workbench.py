@@ -221,6 +221,7 @@ def run_study(
     seeds: int | None = None,
     overwrite: bool = False,
     resume: bool = False,
+    progress: bool = True,
 ) -> Runs:
     """Run a study file, or a study of the package by name, as ``trunkline study run`` does.
 
@@ -234,6 +235,8 @@ def run_study(
         Replications of each point; those of the study if left out.
     overwrite, resume : bool, default False
         What to do if the folder holds a study: replace it, or go on with it.
+    progress : bool, default True
+        Draw a progress bar in a notebook, or if standard error is a terminal.
 
     Returns
     -------
@@ -246,10 +249,12 @@ def run_study(
         The folder holds a study, or the study is wrong.
     """
     from trunkline.study import Subject, performed, read as kept
+    from trunkline.study.run.progress import seen
 
     plan = Subject(str(file), seeds=seeds).plan
     place = Path(folder or f"{plan.name}-study")
-    with performed(plan, out=place, overwrite=overwrite, resume=resume):
+    shown = seen(plan.name) if progress else None
+    with performed(plan, out=place, progress=shown, overwrite=overwrite, resume=resume):
         pass
     return kept(place)
 

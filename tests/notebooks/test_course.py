@@ -95,3 +95,39 @@ def test_every_exported_name_is_there():
     import trunkline as tl
 
     assert [name for name in tl.__all__ if getattr(tl, name, None) is None] == []
+
+
+def test_a_study_shows_its_progress_in_the_cell(tmp_path, monkeypatch, capsys):
+    """``display`` of IPython gives a handle, whose ``update`` shows it anew in place."""
+    import types
+
+    import trunkline as tl
+
+    shown: list[str] = []
+    show = types.SimpleNamespace(update=lambda it: shown.append(it._repr_html_()))
+
+    def display(it, *, display_id):
+        assert display_id is True
+        return show
+
+    shell = types.SimpleNamespace(kernel=object())
+    module = types.SimpleNamespace(
+        get_ipython=lambda: shell, display=types.SimpleNamespace(display=display)
+    )
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    (tmp_path / "a.yaml").write_text(
+        "trunkline: 1\nnodes: [a, b]\nlinks: {a-b: {rate: 1 Mbit/s}}\n"
+        "flows: {f: {agent: udp, from: a, to: b, rate: 100 kbit/s}}\nrun: {duration: 1 s}\n"
+    )
+    (tmp_path / "s.yaml").write_text(
+        "study: 1\nname: <s>\ntitle: s\nscenario: a.yaml\nseeds: 3\n"
+        "columns: {sent: {table: flows, where: {flow: f}, measure: packets_sent, unit: packets}}\n"
+    )
+    assert tl.run_study(tmp_path / "s.yaml", tmp_path / "out").to_polars().height == 3
+    assert shown[0] == '&lt;s&gt; <progress value="0" max="3"></progress> 0 of 3 runs'
+    assert shown[-1] == '&lt;s&gt; <progress value="3" max="3"></progress> 3 of 3 runs'
+    # Not in the cell's text as well.
+    assert capsys.readouterr().err == ""
+    before = len(shown)
+    tl.run_study(tmp_path / "s.yaml", tmp_path / "quiet", progress=False)
+    assert len(shown) == before

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from trunkline.study.run import runner
 from trunkline.study.run.execute import How
 from trunkline.study.run.frames import Runs
 from trunkline.study.run.perform import performed
-from trunkline.study.run.progress import Progress, progress as progress_of
+from trunkline.study.run.progress import Progress, seen
 
 
 class Reproduction:
@@ -324,7 +323,7 @@ def reproduce(
     out : str or Path, optional
         Folder for the runs and what comes of them.
     progress : bool or Progress, default True
-        Draw a progress bar if standard error is a terminal.
+        Draw a progress bar in a notebook, or if standard error is a terminal.
     threads : int, optional
         Runs at once; all cores if left out.
     how : How, optional
@@ -346,8 +345,8 @@ def reproduce(
     """
     subject = Subject(name, seeds=seeds)
     if isinstance(progress, bool):
-        shown = progress and sys.stderr.isatty()
-        progress = progress_of("bar" if shown else "none", subject.plan.name)
+        name = subject.plan.name
+        progress = seen(name) if progress else Progress(name)
     chosen = how or How(threads=threads)
     kept = {"resume": resume, "overwrite": overwrite}
     with performed(subject.plan, out=out, how=chosen, progress=progress, **kept) as runs:

@@ -1,7 +1,8 @@
-"""How far a study is: a bar on a terminal, lines in a log, JSON for programs."""
+"""How far a study is: a bar on a terminal or in a notebook, lines in a log, JSON for programs."""
 
 from __future__ import annotations
 
+import html
 import json
 import sys
 import time
@@ -188,6 +189,55 @@ class Bar(Progress):
         """Take the bar away."""
         assert self._bar is not None
         self._bar.stop()
+
+
+class Cell(Progress):
+    """A bar in the output of a notebook's cell, as HTML without a script."""
+
+    every_s = 0.25
+
+    def begin(self, total: int, before: int) -> None:
+        """Show the bar; what it is shown by can show it anew in its place."""
+        # A notebook has it, and it is asked for nowhere else.
+        self._handle = sys.modules["IPython"].display.display(self, display_id=True)
+        super().begin(total, before)
+
+    def report(self) -> None:
+        """Move the bar."""
+        self._handle.update(self)
+
+    def foresee(self, seen: Forecast) -> None:
+        """Print a line."""
+        self.say(f"foreseen: {seen}")
+
+    def _repr_html_(self) -> str:
+        now = self.numbers()
+        ended = now["done"] + now["failed"]
+        said = f"{now['done']} of {now['of']} runs"
+        said += f", {now['failed']} failed" if now["failed"] else ""
+        if now["left_s"] is not None and ended < now["of"]:
+            said += f", {clock_time(now['left_s'])} left"
+        name = html.escape(printable(self.name))
+        return f'{name} <progress value="{ended}" max="{now["of"]}"></progress> {said}'
+
+
+def in_notebook() -> bool:
+    """Whether a notebook's kernel runs this."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
+
+
+def seen(name: str) -> Progress:
+    """Progress for whoever calls from Python: a bar where someone looks, otherwise nothing.
+
+    Parameters
+    ----------
+    name : str
+        Of the study.
+    """
+    if in_notebook():
+        return Cell(name)
+    return progress("bar" if sys.stderr.isatty() else "none", name)
 
 
 def progress(kind: str | None, name: str, *, running: int = 1) -> Progress:
