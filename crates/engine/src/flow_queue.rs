@@ -8,7 +8,9 @@
 //! A label hides the flow (RFC 3032): labelled packets are told apart by their label stacks, as
 //! routers do, unless the port looks behind the labels.
 //! With `ways` (CAKE: 8) the hash names a set of queues: a flow stays in its own while that holds
-//! packets, else takes an empty one, and shares only where there is none. With `hosts` the quantum of
+//! packets, else takes an empty one, and shares only where there is none; the queue is then the
+//! newcomer's, and the flow that it was of looks for another, so that flows of a full set may overtake
+//! themselves. With `hosts` the quantum of
 //! a flow is divided by the number of backlogged queues of its host (Høiland-Jørgensen et al., "Piece
 //! of CAKE", 2018, section III-C; Linux counts those that are no longer new).
 //! As Linux, CoDel looks at what all queues hold when it asks whether a packet is the last.
@@ -20,6 +22,9 @@ use trunkline_packet::Packet;
 use trunkline_port::aqm::{AqmConfig, Arrival, Backlog, Head};
 use trunkline_port::sched::FlowRounds;
 use trunkline_units::Time;
+
+#[cfg(test)]
+mod tests;
 
 /// Queues for the label stacks of labelled packets, and for connections that come and go, where
 /// each flow has a queue of its own.
@@ -111,8 +116,8 @@ impl FlowQueues {
             None => self.queues.len() as u64 - LABEL_QUEUES + mix(key ^ self.seed) % LABEL_QUEUES,
         };
         let its = &mut self.queues[queue as usize];
+        its.key = key;
         if its.queue.is_empty() {
-            its.key = key;
             if let Some(&[from, to]) = self.hosts.ends.get(packet.flow as usize) {
                 self.hosts.of[queue as usize] =
                     if packet.is_reverse() { [to, from] } else { [from, to] };

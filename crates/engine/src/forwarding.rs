@@ -264,9 +264,11 @@ impl<O: Observer> Simulation<O> {
             return self.lose_before_port(id, index);
         }
         let bytes = size + link.header;
-        // RFC 5129: a label hides the ECN field. Linux and most LSRs drop what they would mark.
-        let capable =
-            packet.ecn() != Ecn::NotCapable && (packet.labels.is_empty() || link.marks_labelled);
+        // A label hides the ECN field: Linux and most LSRs drop what they would mark.
+        let capable = match packet.labels.is_empty() {
+            true => packet.ecn() != Ecn::NotCapable,
+            false => link.marks_labelled && self.tables.congestion.can_mark(packet),
+        };
         let classful = matches!(link.port, Port::Classful(_));
         let mut starts = None;
         let offer = if let Port::Classful(port) = &mut link.port {
@@ -291,7 +293,7 @@ impl<O: Observer> Simulation<O> {
         match offer {
             Offer::Queued { mark } => {
                 if mark {
-                    packet.set_ecn(Ecn::Ce);
+                    self.tables.congestion.mark(packet);
                 }
                 self.observer.record(self.now, Event::Queued { link: index }, id, &self.arena);
                 self.observer.at_port(place.class, place.precedence);
@@ -337,7 +339,7 @@ impl<O: Observer> Simulation<O> {
             Next::Send { bytes, mark } => {
                 if let (true, Some(service)) = (mark || O::ACTIVE, &port.in_service) {
                     if mark {
-                        self.arena[service.packet].set_ecn(Ecn::Ce);
+                        self.tables.congestion.mark(&mut self.arena[service.packet]);
                     }
                     self.observer.starts(service.packet, self.now);
                 }

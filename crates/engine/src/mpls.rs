@@ -10,10 +10,12 @@ use crate::network;
 use trunkline_packet::label::{ENTROPY_INDICATOR, EXPLICIT_NULL};
 use trunkline_packet::{Cause, Packet, StackEntry};
 
+mod congestion;
 mod diffserv;
 mod overlay;
 mod signalled;
 
+pub use congestion::Congestion;
 use diffserv::Marking;
 pub use overlay::{Overlay, Overlays};
 
@@ -114,6 +116,9 @@ pub struct Tables {
     sets: Vec<Vec<u32>>,
     pub(crate) chooser: Chooser,
     diffserv: Vec<Marking>,
+    /// Marking of labels that have none of their own: index + 1; 0 = none, no TC tells congestion.
+    plain: u16,
+    pub(crate) congestion: Congestion,
     overlays: Overlays,
     /// Entries that nothing uses any more.
     spare: Vec<u32>,
@@ -148,9 +153,16 @@ impl Tables {
                 joined(before, entry.nhlfe, &mut sets)
             });
         }
-        let nhlfe = network.nhlfe.iter().map(Entry::new).collect();
         let paths = vec![PathCounters::default(); network.paths.len() + 1];
-        let diffserv = network.diffserv.iter().map(Marking::new).collect();
+        let congestion = Congestion::new(&network.ecn_in_mpls);
+        let its = network.diffserv.iter().map(|its| Marking::new(its, congestion));
+        let mut diffserv: Vec<Marking> = its.collect();
+        let mut plain = 0;
+        if !network.ecn_in_mpls.is_empty() {
+            diffserv.push(Marking::plain(congestion));
+            plain = diffserv.len() as u16;
+        }
+        let nhlfe = network.nhlfe.iter().map(|its| Entry::new(its, plain)).collect();
         let (overlays, spare, spare_sets) = (Overlays::default(), Vec::new(), Vec::new());
         Self {
             ilm,
@@ -160,6 +172,8 @@ impl Tables {
             sets,
             chooser,
             diffserv,
+            plain,
+            congestion,
             overlays,
             spare,
             spare_sets,
@@ -267,6 +281,7 @@ impl Tables {
             if top.label() == EXPLICIT_NULL {
                 // RFC 3032 section 2.1: pop, and forward by what is below.
                 packet.labels.pop();
+                self.congestion.tell_below(self.congestion.is_said(top.tc()), packet)?;
                 return Ok(Hop::Again(reveal(packet, ttl, network::Ttl::Uniform), OWN_COLUMN));
             }
             if top.label() == ENTROPY_INDICATOR {
@@ -274,6 +289,7 @@ impl Tables {
                 // and the TTL is what it were without them.
                 packet.labels.pop();
                 packet.labels.pop();
+                self.congestion.tell_below(self.congestion.is_said(top.tc()), packet)?;
                 reveal(packet, top.ttl(), network::Ttl::Uniform);
                 return Ok(Hop::Again(counted, OWN_COLUMN));
             }
@@ -358,11 +374,12 @@ fn push_entropy(packet: &mut Packet, dscp: u8) -> Result<(), Cause> {
 }
 
 impl Entry {
-    fn new(config: &network::Nhlfe) -> Self {
+    /// `plain`: the marking of labels that have none of their own.
+    fn new(config: &network::Nhlfe, plain: u16) -> Self {
         let mut push = [0; trunkline_packet::MAX_DEPTH];
         push[..config.push.len()].copy_from_slice(&config.push);
-        let index = |diffserv: Option<u32>| diffserv.map_or(0, |index| index as u16 + 1);
-        let mut mark = [0; trunkline_packet::MAX_DEPTH];
+        let index = |diffserv: Option<u32>| diffserv.map_or(plain, |index| index as u16 + 1);
+        let mut mark = [plain; trunkline_packet::MAX_DEPTH];
         for (mark, &diffserv) in mark.iter_mut().zip(&config.push_diffserv) {
             *mark = index(diffserv);
         }
@@ -377,7 +394,11 @@ impl Entry {
             path: config.path,
             push,
             mark,
-            unmark: index(config.pop_diffserv),
+            unmark: if config.push.is_empty() || config.pop_diffserv.is_some() {
+                index(config.pop_diffserv)
+            } else {
+                0 // a swap
+            },
         }
     }
 

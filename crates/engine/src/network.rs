@@ -69,6 +69,10 @@ pub struct Network {
     /// What label-switched paths do for Differentiated Services; NHLFEs refer to it.
     #[serde(default)]
     pub diffserv: Vec<DiffServ>,
+    /// Pairs of traffic classes: of a PHB, and of the same PHB with congestion experienced (RFC 5129);
+    /// none = labels do not tell congestion.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ecn_in_mpls: Vec<[u8; 2]>,
     /// What to record.
     pub probes: Vec<Probe>,
     /// Failures and what is done about them.
@@ -179,7 +183,8 @@ pub struct PortConfig {
     pub classes: Vec<Class>,
     /// Which class sends next, and what each is due.
     pub scheduler: SchedulerConfig,
-    /// Whether labelled packets can be marked (RFC 5129); else what would be marked is dropped.
+    /// Whether labelled packets can be marked, by the network's pairs of traffic classes; else what
+    /// would be marked is dropped.
     #[serde(default)]
     pub ecn_in_mpls: bool,
 }

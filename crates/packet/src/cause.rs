@@ -34,11 +34,13 @@ pub enum Cause {
     Switching,
     /// The copy of 1+1 protection that the tail did not select.
     Unselected,
+    /// Its label said congestion experienced, and its sender does not understand that (RFC 5129).
+    CongestionMarked,
 }
 
 impl Cause {
     /// Every cause, in table order.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::QueueFull,
         Self::Early,
         Self::Forced,
@@ -54,6 +56,7 @@ impl Cause {
         Self::NodeDown,
         Self::Switching,
         Self::Unselected,
+        Self::CongestionMarked,
     ];
 
     /// Name in the results tables.
@@ -75,6 +78,7 @@ impl Cause {
             Self::NodeDown => "node_down",
             Self::Switching => "switching",
             Self::Unselected => "unselected",
+            Self::CongestionMarked => "congestion_marked",
         }
     }
 }

@@ -96,6 +96,8 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
         data["conditioners"] = conditioned.conditioners
     if tables.diffserv:
         data["diffserv"] = tables.diffserv
+    if told := its.phb_of_tc():
+        data["ecn_in_mpls"] = sorted([tc, said] for said, tc in told.items())
     if saved is not None:
         data["recovery"] = saved
     protocols = [each for each in (labelled, routed, signalled) if each is not None]

@@ -81,7 +81,7 @@ def compile(scenario: Resolved) -> Ports:
                             for at, its in enumerate(classes.values())
                         ],
                     },
-                    "ecn_in_mpls": port.ecn_in_mpls,
+                    "ecn_in_mpls": bool(port.ecn_in_mpls),
                 }
             )
             built.rows.append(table.by_paths)

@@ -144,10 +144,11 @@ class Rows:
         applies = tuple(self.applies(rule, packet, paths) for rule in self.rules)
         own = packet.flow if packet is not None and self.per_flow else 0
         told = phbs(self.scenario, paths)
+        phb = self.scenario.phb_of_tc()
         key = (own, applies, told)
         if key not in self.index:
             self.index[key] = len(self.rows)
-            columns = range(DSCPS + TCS)
+            columns = [*range(DSCPS), *(DSCPS + phb.get(tc, tc) for tc in range(TCS))]
             self.rows.append([self.cell(column, own, applies, told) for column in columns])
         return self.index[key]
 

@@ -8,10 +8,12 @@ from trunkline.scenario.base import Element, merged
 from trunkline.scenario.dscp import DSCP_NAMES, Dscp
 from trunkline.scenario.fields import Switch, Whole
 
-__all__ = ["SCHEDULING_CLASSES", "DiffServ", "SchedulingClass"]
+__all__ = ["SCHEDULING_CLASSES", "DiffServ", "SchedulingClass", "TrafficClass"]
 
 DSCPS = 64
 TCS = 8
+
+TrafficClass = Annotated[int, Whole("a traffic class", 0, 7)]
 
 SchedulingClass = Literal[
     "DF", "CS1", "CS2", "CS3", "CS4", "CS5", "CS6", "CS7", "AF1", "AF2", "AF3", "AF4", "EF"
@@ -34,7 +36,7 @@ class DiffServ(Element):
         description="`e-lsp`: TC tells the whole PHB. `l-lsp`: the label tells the scheduling "
         "class, TC the drop precedence.",
     )
-    map: dict[Dscp, Annotated[int, Whole("a traffic class", 0, 7)]] | None = Field(
+    map: dict[Dscp, TrafficClass] | None = Field(
         default=None,
         description="e-lsp: TC by DSCP; of several DSCPs with one TC the first is what the TC "
         "stands for. Absent: TC is the first three bits of the DSCP.",

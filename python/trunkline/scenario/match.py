@@ -1,12 +1,13 @@
 """Conditions on packets, of classifiers and conditioners alike."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from trunkline.scenario.base import Element
+from trunkline.scenario.diffserv import TrafficClass
 from trunkline.scenario.dscp import Dscp
-from trunkline.scenario.fields import Many, Names, Whole
+from trunkline.scenario.fields import Many, Names
 
 __all__ = ["CONDITIONS", "Match", "conditions"]
 
@@ -19,7 +20,7 @@ class Match(Element):
     dscp: Many[Dscp] | None = Field(
         default=None, description="DSCP of an IP packet; a labelled packet shows none."
     )
-    tc: Many[Annotated[int, Whole("a traffic class", 0, 7)]] | None = Field(
+    tc: Many[TrafficClass] | None = Field(
         default=None, description="Traffic class of a labelled packet (RFC 5462)."
     )
     flow: Names | None = Field(default=None, description="Flow, both its directions.")

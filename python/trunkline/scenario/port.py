@@ -2,16 +2,25 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from trunkline.scenario import presets
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import Name, RateOrShare, Switch, Whole
+from trunkline.scenario.diffserv import TrafficClass
+from trunkline.scenario.fields import Name, RateOrShare, Whole
 from trunkline.scenario.match import Match
 from trunkline.scenario.queue import Queue
 from trunkline.scenario.scheduler import AnyClass, Scheduler, read_classes
 
 __all__ = ["Port", "Rule"]
+
+
+def _number(key: Any) -> Any:
+    """A key of a mapping is text."""
+    return int(key) if isinstance(key, str) and key.isascii() and key.isdigit() else key
+
+
+_TcKey = Annotated[TrafficClass, BeforeValidator(_number)]
 
 
 class Rule(Match):
@@ -52,10 +61,10 @@ class Port(Element):
         default=(), description="Rules in order; the first that matches decides."
     )
 
-    ecn_in_mpls: Switch = Field(
-        default=False,
-        description="Whether labelled packets can be marked (RFC 5129); else what would be marked "
-        "under a label is dropped.",
+    ecn_in_mpls: dict[_TcKey, TrafficClass] = Field(
+        default={},
+        description="Marks labelled packets (RFC 5129): traffic class, and the one that says the "
+        "same and congestion experienced. Absent: what would be marked is dropped.",
     )
 
     @model_validator(mode="before")

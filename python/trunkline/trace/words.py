@@ -20,6 +20,7 @@ FATES: Mapping[str, str] = {
     "node_down": "the node was down",
     "switching": "a protection switch stood between its two positions",
     "unselected": "the tail of 1+1 protection took the other copy",
+    "congestion_marked": "its label said congestion, and its sender understands no mark",
 }
 """What the causes of drops mean."""
 

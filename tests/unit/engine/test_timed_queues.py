@@ -56,6 +56,22 @@ def test_rfc8033_s4_pie_keeps_the_delay_about_its_target() -> None:
     assert its["packets_dropped"] / its["packets_offered"] == pytest.approx(1 / 11, rel=0.03)
 
 
+def test_ns3_pie_drops_less_for_a_longer_target_and_more_for_a_slower_line() -> None:
+    # The orders that ns-3's test suite of PIE asks for: against a plain overload fewer packets are
+    # dropped with a longer target, more at a lower rate, and there fewer with a longer tupdate.
+    def dropped(target: str, rate: str, tupdate: str) -> int:
+        aqm = f"{{kind: pie, target: {target}, tupdate: {tupdate}}}"
+        text = OVERLOAD.format(port=f"{{queue: {{limit: none, aqm: {aqm}}}}}")
+        return int(
+            port_of(run(text.replace("rate: 8 M", f"rate: {rate} M")), "A->B")["packets_dropped"]
+        )
+
+    plain, longer = dropped("15 ms", "8", "15 ms"), dropped("60 ms", "8", "15 ms")
+    slower, rarer = dropped("15 ms", "6", "15 ms"), dropped("15 ms", "6", "60 ms")
+    assert 0 < longer < plain < slower
+    assert rarer < slower
+
+
 HOME = """\
 nodes: [A, B]
 links: {{A-B: {{rate: 8 Mbit/s, delay: 5 ms, forward: {{port: p}}}}}}
@@ -128,13 +144,56 @@ def test_rfc3032_flows_in_one_path_share_a_queue_unless_labels_are_looked_behind
 def test_rfc5129_a_labelled_packet_is_dropped_where_it_would_be_marked_unless_asked() -> None:
     red = "aqm: {kind: red-linux, min: 8 kB, max: 40 kB, burst: 20 packets, probability: 0.1}"
     dropped = {}
-    for marks in ("false", "true"):
-        port = f"{{queue: {{limit: 400 kB, {red}}}, ecn_in_mpls: {marks}}}"
+    for marks in ("", ", ecn_in_mpls: {0: 1}"):
+        port = f"{{queue: {{limit: 400 kB, {red}}}{marks}}}"
         result = run(IN_A_PATH.format(port=port, rate="8 kbit/s"))
         rows = [row for row in result.drops.rows() if row["flow"] == "tcp"]
         dropped[marks] = sum(int(row["packets"]) for row in rows)
-    assert dropped["false"] > 0
-    assert dropped["true"] == 0
+    assert dropped[""] > 0
+    assert dropped[", ecn_in_mpls: {0: 1}"] == 0
+
+
+def test_rfc5129_s4_6_what_cannot_be_told_is_dropped_at_the_egress_not_where_it_is_marked() -> None:
+    # 8 Mbit/s of datagrams that are not ECT into 4: the step marks nearly all, C drops them.
+    port = "{queue: {limit: 50 packets, aqm: {kind: step, threshold: 5 packets}}, " + (
+        "ecn_in_mpls: {0: 1}}"
+    )
+    result = run(IN_A_PATH.format(port=port, rate="8 Mbit/s"))
+    rows = [row for row in result.drops.rows() if row["flow"] == "udp"]
+    marked = [row for row in rows if row["cause"] == "congestion_marked"]
+    assert [row["node"] for row in marked] == ["C"]
+    # What leaves B after the queue has passed 5: 4 Mbit/s of 1004 B for 6 s, half of it.
+    assert int(marked[0]["packets"]) == pytest.approx(4e6 * 6 / (8 * 1004), rel=0.1)
+
+
+def test_rfc5129_s2_both_tcs_of_a_pair_are_one_class_to_classifiers() -> None:
+    # A rule for TC 0, or for DF by the map of the path, holds for TC 1 as well.
+    text = """\
+nodes: [A, B, C, D]
+defaults: {link: {rate: 4 Mbit/s, delay: 1 ms}}
+links:
+  A-B: {rate: 10 Mbit/s}
+  B-C: {forward: {port: mark}}
+  C-D: {forward: {port: sort}}
+ports:
+  mark: {queue: {aqm: {kind: step, threshold: 5 packets}}, ecn_in_mpls: {0: 1}}
+  sort:
+    scheduler: priority
+    classify: [{RULE, class: known}]
+    classes: {known: {priority: 0}, default: {priority: 1}}
+paths: {p: {route: [A, B, C, D], php: false, diffserv: {map: {DF: 0}}}}
+trunks: {t: {path: p, flows: tcp}}
+flows: {tcp: {agent: tcp, from: A, to: D, variant: sack, ecn: true, window: 50 packets}}
+run: {duration: 4 s}
+"""
+    for rule in ("tc: 0", "dscp: DF"):
+        result = run(text.replace("RULE", rule))
+        rows = [row for row in result.ports.rows() if row["link"] == "C->D"]
+        sent = {row["class"]: row["packets_sent"] for row in rows}
+        assert sent["known"] > 500
+        assert sent["default"] == 0
+        (tcp,) = result.flows.rows()
+        assert tcp["packets_dropped"] == 0
 
 
 @pytest.mark.parametrize(

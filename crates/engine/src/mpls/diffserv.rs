@@ -1,12 +1,12 @@
 //! TC at push and pop: Differentiated Services on label-switched paths.
 //!
 //! Source: RFC 3270 sections 2.6 (tunnelling models), 3.2 to 3.4 and 4.2 to 4.4 (maps of E-LSPs
-//! and L-LSPs), RFC 5462 (EXP is called TC).
+//! and L-LSPs), RFC 5462 (EXP is called TC), RFC 5129 (`congestion.rs`).
 
-use super::{reveal, Entry, Hop, Tables};
+use super::{reveal, Congestion, Entry, Hop, Tables};
 use crate::classifier::OWN_COLUMN;
 use crate::network::{DiffServ, Tunnel};
-use trunkline_packet::{Cause, Packet, StackEntry};
+use trunkline_packet::{Cause, Ecn, Packet, StackEntry};
 
 /// First column of the traffic classes.
 const TC_COLUMN: u8 = 64;
@@ -19,6 +19,7 @@ pub(super) struct Marking {
     dscp_of_tc: [Option<u8>; 8],
     tc_below: [u8; 8],
     tunnel: Tunnel,
+    congestion: Congestion,
 }
 
 /// The first entries of a list; `fill` where it is too short.
@@ -31,23 +32,42 @@ fn table<T: Copy, const N: usize>(list: &[T], fill: T) -> [T; N] {
 }
 
 impl Marking {
-    pub(super) fn new(config: &DiffServ) -> Self {
+    /// The marking of labels that have none of their own where TCs tell congestion: TC by the first
+    /// bits of the DSCP, or that of the label below.
+    pub(super) fn plain(congestion: Congestion) -> Self {
+        Self {
+            tc_of_dscp: std::array::from_fn(|dscp| dscp as u8 >> 3),
+            tc_of_tc: std::array::from_fn(|tc| tc as u8),
+            dscp_of_tc: [None; 8],
+            tc_below: std::array::from_fn(|tc| tc as u8),
+            tunnel: Tunnel::ShortPipe,
+            congestion,
+        }
+    }
+
+    pub(super) fn new(config: &DiffServ, congestion: Congestion) -> Self {
         Self {
             tc_of_dscp: table(&config.tc_of_dscp, 0),
             tc_of_tc: table(&config.tc_of_tc, 0),
             dscp_of_tc: table(&config.dscp_of_tc, None),
             tc_below: table(&config.tc_below, 0),
             tunnel: config.tunnel,
+            congestion,
         }
     }
 
     /// TC of the path's label on a packet; an IP packet counts as one of this DSCP.
     #[inline]
     pub(super) fn tc(&self, packet: &Packet, dscp: u8) -> u8 {
-        match packet.labels.top() {
-            Some(below) => self.tc_of_tc[usize::from(below.tc())],
-            None => self.tc_of_dscp[usize::from(dscp & 63)],
-        }
+        let Self { congestion, .. } = self;
+        let (tc, experienced) = match packet.labels.top() {
+            Some(below) => {
+                let tc = below.tc();
+                (self.tc_of_tc[usize::from(congestion.phb(tc))], congestion.is_said(tc))
+            }
+            None => (self.tc_of_dscp[usize::from(dscp & 63)], packet.ecn() == Ecn::Ce),
+        };
+        congestion.told(tc, experienced)
     }
 }
 
@@ -63,7 +83,10 @@ impl Tables {
     ) -> Result<Hop, Cause> {
         let marking = &self.diffserv[usize::from(entry.unmark) - 1];
         let Some(popped) = packet.labels.pop() else { return entry.hop(false) };
-        let outer = usize::from(popped.tc());
+        let congestion = &marking.congestion;
+        let below = packet.labels.top().map_or(0, StackEntry::tc);
+        let experienced = congestion.is_said(popped.tc()) || congestion.is_said(below);
+        let outer = usize::from(congestion.phb(popped.tc()));
         let counted = reveal(packet, ttl, entry.ttl);
         let phb = marking.dscp_of_tc[outer];
         let mut column = OWN_COLUMN;
@@ -86,10 +109,11 @@ impl Tables {
                     dscp = phb.unwrap_or(dscp);
                 } else {
                     // The label below has a map of its own, by which this TC means something else.
-                    column = phb.unwrap_or(TC_COLUMN + popped.tc());
+                    column = phb.unwrap_or(TC_COLUMN + outer as u8);
                 }
             }
         }
+        congestion.tell_below(experienced, packet)?;
         entry.push_all(packet, dscp, &self.diffserv)?;
         match entry.hop(counted)? {
             Hop::Again(counted, _) => Ok(Hop::Again(counted, column)),

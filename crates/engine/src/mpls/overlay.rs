@@ -126,7 +126,7 @@ impl Tables {
             path,
             ..Default::default()
         };
-        self.nhlfe.push(Entry::new(&entry));
+        self.nhlfe.push(Entry::new(&entry, self.plain));
         self.ilm[node as usize].insert(label, self.nhlfe.len() as u32 - 1);
     }
 }

@@ -8,7 +8,7 @@ impl Tables {
     /// Adds an entry, in the place of one that is no more if there is any; its index.
     pub fn add_entry(&mut self, its: control::Entry) -> u32 {
         let [on, off] = its.diffserv;
-        let mut entry = Entry::new(&Nhlfe {
+        let config = Nhlfe {
             link: its.link,
             pop: its.pop,
             push: its.inner.into_iter().chain(its.push).collect(),
@@ -17,7 +17,8 @@ impl Tables {
             pop_diffserv: off,
             path: its.path,
             ..Nhlfe::default()
-        });
+        };
+        let mut entry = Entry::new(&config, self.plain);
         if its.closed {
             entry.link = OPEN;
         }

@@ -49,6 +49,11 @@ pub(crate) fn check(network: &Network) -> Result<(), String> {
             return Err(format!("diffserv {index}: DSCP {dscp} is above 63"));
         }
     }
+    let mut tcs: Vec<u8> = network.ecn_in_mpls.iter().flatten().copied().collect();
+    tcs.sort_unstable();
+    if tcs.windows(2).any(|two| two[0] == two[1]) || tcs.last().is_some_and(|tc| *tc > 7) {
+        return Err("ecn_in_mpls: pairs of different TCs, 7 at most".into());
+    }
     for entry in &network.nhlfe {
         let pushed = entry.push_diffserv.iter().copied().flatten();
         if let Some(index) = pushed

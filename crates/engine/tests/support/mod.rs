@@ -55,6 +55,7 @@ impl Lab {
                 ilm: vec![],
                 nhlfe: vec![],
                 diffserv: vec![],
+                ecn_in_mpls: vec![],
                 probes: vec![],
                 recovery: Default::default(),
                 signalling: None,

@@ -240,6 +240,36 @@ mod tests {
             assert!((mean - 29.0).abs() < 1.0, "{mean}");
         }
 
+        /// Section 4.2 and `calculate_drop_prob`: an idle queue of probability 0.064 takes the step
+        /// -0.125 * 15 ms / 2 = -0.0009375 and then 63/64 of 0.0630625 = 0.0620771 (2 % less in the
+        /// RFC, 1/64 in Linux).
+        #[test]
+        fn s4_2_the_probability_decays_while_the_queue_is_idle() {
+            let mut pie = pie();
+            pie.probability = 0.064;
+            pie.update();
+            assert!((pie.probability - 0.062_077_148).abs() < 1e-9, "{}", pie.probability);
+            // A packet waits: no decay, the step alone.
+            pie.waiting = 1;
+            pie.update();
+            assert!((pie.probability - 0.061_139_648).abs() < 1e-9, "{}", pie.probability);
+        }
+
+        /// Section 5.1: ECN-capable packets are marked up to a probability of 10 %, dropped above.
+        #[test]
+        fn s5_1_marks_turn_to_drops_above_10_percent() {
+            let verdict = |probability| {
+                let mut pie = pie();
+                (pie.probability, pie.burst_left, pie.accumulated) = (probability, 0, 9.0);
+                pie.delay = 100_000_000;
+                let backlog = Backlog { packets: 50, bytes: 50_000 };
+                let arrival = Arrival { now: 1, bytes: 1000, precedence: 0, backlog };
+                pie.on_arrival(&arrival, &mut Stream::new(1, "test", "aqm"))
+            };
+            assert_eq!(verdict(0.1), Verdict::Signal(Cause::Early));
+            assert_eq!(verdict(0.101), Verdict::Refuse(Cause::Early));
+        }
+
         /// Section 5.1: nothing is dropped below two packets, in the burst allowance, or at half
         /// the target while the probability is below 20 %.
         #[test]

@@ -20,7 +20,7 @@
 
 use super::estimator::{self, Estimator};
 use super::rings::{Links, Ring};
-use super::tree::{Member, Tree};
+use super::tree::Tree;
 use super::{Choice, Discipline, Heads, Invalid, BASE_QUANTUM_BYTES};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{Serializer, Time, NEVER};
@@ -65,10 +65,6 @@ pub struct CbqShare {
     pub min_idle_ns: Option<u64>,
 }
 
-fn members(shares: &[CbqShare]) -> Vec<Member> {
-    shares.iter().map(|share| (share.parent, share.rate_bit_s)).collect()
-}
-
 #[derive(Clone, Debug)]
 struct Class {
     /// Whom it may borrow from: the index past the last class is the link.
@@ -111,7 +107,8 @@ impl Cbq {
         rate_bit_s: u64,
         sharing: LinkSharing,
     ) -> Result<Self, Invalid> {
-        let tree = Tree::new(&members(shares), DEEPEST)?;
+        let parents: Vec<_> = shares.iter().map(|share| share.parent).collect();
+        let tree = Tree::new(&parents, DEEPEST)?;
         super::rate_above_zero(rate_bit_s)?;
         for (class, share) in shares.iter().enumerate() {
             Invalid::unless(share.rate_bit_s > 0, "rate_bit_s", || {

@@ -90,8 +90,8 @@ impl Hfsc {
     /// # Errors
     /// The parameter or relation that cannot be, with its class.
     pub fn new(shares: &[HfscShare]) -> Result<Self, Invalid> {
-        let members: Vec<_> = shares.iter().map(|share| (share.parent, 0)).collect();
-        let tree = Tree::new(&members, DEEPEST)?;
+        let parents: Vec<_> = shares.iter().map(|share| share.parent).collect();
+        let tree = Tree::new(&parents, DEEPEST)?;
         let root = shares.len();
         let mut nodes = vec![Node::default(); root + 1];
         for (class, share) in shares.iter().enumerate() {

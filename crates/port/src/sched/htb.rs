@@ -19,7 +19,7 @@
 use super::bucket::Bucket;
 use super::heap::ClassHeap;
 use super::rings::{Links, Ring};
-use super::tree::{Member, Tree};
+use super::tree::Tree;
 use super::{Choice, Discipline, Heads, Invalid};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{Time, SECOND};
@@ -49,10 +49,6 @@ pub struct HtbShare {
     pub cburst_bytes: u64,
     /// Index of the parent class; none for a top class.
     pub parent: Option<u16>,
-}
-
-fn members(shares: &[HtbShare]) -> Vec<Member> {
-    shares.iter().map(|share| (share.parent, share.rate_bit_s)).collect()
 }
 
 /// Colour of a class.
@@ -123,7 +119,8 @@ impl Htb {
     /// # Errors
     /// The parameter or relation that cannot be, with its class.
     pub fn new(shares: &[HtbShare]) -> Result<Self, Invalid> {
-        let tree = Tree::new(&members(shares), LEVELS - 1)?;
+        let parents: Vec<_> = shares.iter().map(|share| share.parent).collect();
+        let tree = Tree::new(&parents, LEVELS - 1)?;
         let mut classes = Vec::with_capacity(shares.len());
         for (index, share) in shares.iter().enumerate() {
             let HtbShare { rate_bit_s, burst_bytes, cburst_bytes, priority, .. } = *share;

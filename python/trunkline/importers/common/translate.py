@@ -93,7 +93,8 @@ def translate(made: Configuration, age: str) -> Imported:
         if outcomes:
             reached = _behind(device, outcomes, new)
         else:
-            reached = resolve(device.root, kinds)
+            by_mark = any(its.kind == "fw" for its in _filters(device))
+            reached = resolve(device.root, kinds if by_mark else _kinds(made, marked=False))
             marks = _marking(device, reached)
             if marks is not None:
                 conditioners[f"{device.name}-mark"] = marks
@@ -120,33 +121,31 @@ def _validated(model: type[Element], config: Config, at: Word) -> None:
         refuse(at, f"{place} = {first['input']}: {first['msg']}")
 
 
-def _filters(made: Configuration) -> list[Filter]:
-    found: list[Filter] = []
-    for device in made.devices.values():
-        found += device.ingress.filters if device.ingress is not None else []
-        root = device.root
-        while root is not None:
-            found += root.filters + [f for its in root.classes.values() for f in its.filters]
-            root = root.inner
+def _filters(device: Device) -> list[Filter]:
+    found = list(device.ingress.filters) if device.ingress is not None else []
+    root = device.root
+    while root is not None:
+        found += root.filters + [f for its in root.classes.values() for f in its.filters]
+        root = root.inner
     return found
 
 
-def _kinds(made: Configuration) -> list[Kind]:
-    """All packets by their marks; labelled ones too where filters ask for labels."""
+def _kinds(made: Configuration, *, marked: bool = True) -> list[Kind]:
+    """All packets, by their marks unless those do not matter; labelled ones where filters ask."""
     is_asked = any(
         dict(each.tests).get("labelled") == frozenset({1})
-        for its in _filters(made)
+        for device in made.devices.values()
+        for its in _filters(device)
         for each in its.conditions
     )
     kinds = [Kind(LABELLED)] if is_asked else []
-    # The last mark written stays, so the last rule that fits a packet comes first here.
-    for condition, mark in reversed(made.marks):
-        both = condition.both(IP)
-        if both is not None:
-            kinds.append(Kind(both, 0, mark))
     left: Condition | None = IP
-    for condition, _ in reversed(made.marks):
-        left = None if left is None else left.without(condition)
+    # The last mark written stays, so the last rule that fits a packet comes first here.
+    for condition, mark in reversed(made.marks if marked else []):
+        both = None if left is None else left.both(condition)
+        if left is not None and both is not None:
+            kinds.append(Kind(both, 0, mark))
+            left = left.without(condition)
     if left is not None:
         kinds.append(Kind(left))
     return kinds

@@ -248,11 +248,14 @@ class Configuration:
         Marks that a packet filter writes before tc sees the packets; the last that fits counts.
     notes : list of Note
         What is left out.
+    chains : set of str
+        Chains of rules that a packet filter has been given.
     """
 
     devices: dict[str, Device] = field(default_factory=dict)
     marks: list[tuple[Condition, int]] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    chains: set[str] = field(default_factory=set)
 
     def device(self, name: str) -> Device:
         """A device by name, made where it is new."""

@@ -73,6 +73,9 @@ def read_filter(reader: Reader, addresses: Addresses, notes: list[Note]) -> Read
     if not device:
         refuse(word, "the command names no device", "dev DEVICE")
     is_ip = protocol in ("ip", "all", "0x800", "ipv4", *_MPLS)
+    if not is_ip:
+        reader.at = len(reader.words)
+        return Filter(word, "none", priority, []), device, parent, False
     base = {"all": Condition()}.get(
         protocol, conditions.LABELLED if protocol in _MPLS else conditions.IP
     )
@@ -131,6 +134,8 @@ def _ip_field(field: Word, reader: Reader, addresses: Addresses) -> Condition:
         refuse(field, f"a match on ip {name} is not read", _FIELDS)
     at = reader.words[reader.at] if reader.more() else field
     value, mask = _number(reader.take("a number")), _mask(reader)
+    if mask == 0:
+        return Condition()
     if name in ("tos", "dsfield", "precedence"):
         return conditions.octet(at, value, mask)
     if name == "protocol" and mask == 0xFF:

@@ -15,8 +15,16 @@ __all__ = ["read"]
 
 _KNOWN = (
     "-t mangle, -A, -i, -o, -s, -d, -p, -m, --sport, --dport, --dscp, --dscp-class, --tos, "
-    "-j MARK --set-mark"
+    "--mark 0, -j MARK --set-mark, -j CHAIN, -g CHAIN"
 )
+_TOS = {
+    "Minimize-Delay": 0x10,
+    "Maximize-Throughput": 0x08,
+    "Maximize-Reliability": 0x04,
+    "Minimize-Cost": 0x02,
+    "Normal-Service": 0x00,
+}
+"""Names of `--tos`, which leave the precedence bits out."""
 _SKIPPED = ("-F", "-X", "-Z", "-P", "-N", "--flush", "--policy", "--delete-chain", "-D", "--zero")
 
 
@@ -36,6 +44,8 @@ def read(reader: Reader, made: Configuration, addresses: Addresses) -> None:
     chains = first.text.endswith("ipchains")
     texts = [word.text for word in reader.words]
     if any(text in _SKIPPED for text in texts):
+        if "-N" in texts[:-1]:
+            made.chains.add(texts[texts.index("-N") + 1])
         made.notes.append(Note(first.line, " ".join(texts[:4]), "empties or sets up chains"))
         return
     condition: Condition | None = Condition()
@@ -51,8 +61,17 @@ def read(reader: Reader, made: Configuration, addresses: Addresses) -> None:
             reader.take("a name")
         elif (word.text == "-m" and chains) or word.text in ("--set-mark", "--set-xmark"):
             mark = _mark(reader)
-        elif word.text in ("-j", "--jump"):
+        elif word.text in ("-j", "--jump", "-g", "--goto"):
+            if reader.peek() in made.chains:
+                reader.take("a chain")
+                why = "what a chain marks counts wherever it is called from"
+                made.notes.append(Note(first.line, " ".join(texts[:4]), why))
+                return
             _one_of(reader, "ACCEPT" if chains else "MARK")
+        elif word.text == "--mark":
+            at = reader.words[reader.at] if reader.more() else word
+            if _mark(reader) != 0:
+                refuse(at, f"{at.text}: rules for packets marked before are not read", "--mark 0")
         else:
             added = _condition(word, reader, addresses)
         if added is not None:
@@ -84,6 +103,9 @@ def _condition(word: Word, reader: Reader, addresses: Addresses) -> Condition:
         return Condition(frozenset({conditions.dscp_named(named)}))
     if key == "--tos":
         at = reader.words[reader.at] if reader.more() else word
+        if (named := _TOS.get(reader.peek())) is not None:
+            reader.take("an octet")
+            return conditions.octet(at, named, 0x3F)
         return conditions.octet(at, reader.number(0, 255), 0xFC)
     raise fault(word, f"{key} is not read", _KNOWN)
 

@@ -177,6 +177,8 @@ class _Script:
             elif word.text == "estimator":
                 reader.take("a time")
                 reader.take("a time")
+            elif word.text == "stab":
+                self.table_of_sizes(word, reader)
             else:
                 break
         if word.text not in QDISCS:
@@ -189,6 +191,14 @@ class _Script:
         if parent is None and not at_root:
             refuse(word, "the command does not say where the discipline goes", "root, parent ID")
         self.attach(device, word, handle, parent, reader)
+
+    def table_of_sizes(self, at: Word, reader: Reader) -> None:
+        """``stab overhead 44 linklayer atm`` (tc-stab(8)): what a packet has on the wire."""
+        while reader.peek() in ("mtu", "tsize", "mpu", "overhead", "linklayer"):
+            reader.take("a word")
+            reader.take("a value")
+        why = "the header of the link says what a packet has on the wire"
+        self.made.notes.append(Note(at.line, "stab", why))
 
     def attach(
         self,
@@ -282,13 +292,17 @@ class _Script:
     def filter(self, reader: Reader) -> None:
         made, device_name, parent, is_ip = read_filter(reader, self.addresses, self.made.notes)
         device = self.made.device(device_name)
-        self.read.append(made)
+        self.read += [made] if is_ip else []
         filters = self.filters(device, parent, made.at)
         if made.priority == 0:
             # The kernel numbers a filter without `prio` one below all there are.
             made.priority = min((its.priority for its in filters), default=0xC000) - (
                 1 if filters else 0
             )
+        if not is_ip:
+            why = "the simulator has neither ARP nor IPv6"
+            self.made.notes.append(Note(made.at.line, "filter", why))
+            return
         for other in filters:
             if other.priority == made.priority and other.kind != made.kind:
                 refuse(made.at, f"prio {made.priority} has a filter of another kind already")
@@ -302,10 +316,6 @@ class _Script:
                 "the other end of that link"
             )
             self.made.notes.append(Note(made.at.line, f"mirred to {made.redirect}", why))
-            return
-        if not is_ip:
-            why = "the simulator has neither ARP nor IPv6"
-            self.made.notes.append(Note(made.at.line, "filter", why))
             return
         if made.kind == "tcindex":
             _share_tcindex(made, filters)

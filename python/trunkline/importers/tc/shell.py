@@ -19,6 +19,7 @@ __all__ = ["commands", "shown"]
 MAX_EXPANDED = 1_000_000
 """Characters that the variables of a script may expand to: a short script cannot fill memory."""
 _CONTROL = ("if", "for", "while", "until", "case", "function", "do", "done", "then", "fi", "esac")
+_TRACED = ("tc", "ip", "ifconfig", "iptables", "ipchains")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=")
 _NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?]")
 _UNSET, _END = "\ue000", "\ue001"
@@ -104,6 +105,11 @@ class _Reader:
             if given is None:
                 break
             self.variables[given[1]] = words[0].text[given.end() :]
+            words = words[1:]
+        if words and set(words[0].text) == {"+"}:
+            # The trace of `set -x`, where every command stands as it was run.
+            if len(words) == 1 or words[1].text.rpartition("/")[2] not in _TRACED:
+                return
             words = words[1:]
         if not words:
             return

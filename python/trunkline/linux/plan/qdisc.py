@@ -113,7 +113,7 @@ def _refuse_unlike(script: Script, link: Link, config: Port) -> None:
     if config.get("ecn_in_mpls"):
         script.refuse(
             f"port {config['name']}: the Linux kernel marks no labelled packet, it drops it; "
-            "nearest: ecn_in_mpls: false",
+            "nearest: leave ecn_in_mpls out",
             "ports",
             config["name"],
             "ecn_in_mpls",

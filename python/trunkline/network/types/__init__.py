@@ -296,6 +296,7 @@ class Network(TypedDict):
     ilm: list[Ilm]
     nhlfe: list[Nhlfe]
     diffserv: NotRequired[list[DiffServ]]
+    ecn_in_mpls: NotRequired[list[list[int]]]
     probes: list[Probe]
     recovery: NotRequired[Recovery]
     routing: NotRequired[Routing]

@@ -142,10 +142,11 @@ def _rates(port: Port, link_rate: int, link: str, path: Path, problems: Problems
             problems.add(
                 "relation",
                 (*path, name, "rate"),
-                f"the children of class {name} are promised {format_rate(total)} in sum, more "
-                "than its own rate",
+                f"the children of class {name} are promised {format_rate(total)} in sum: together "
+                "they may send more than its rate",
                 given=format_rate(own),
                 allowed=f"{format_rate(total)} or more",
+                warning=True,
             )
 
 

@@ -304,6 +304,11 @@ class Resolved:
         its = self.paths[path].diffserv if path in self.paths else None
         return its is not None and its.tc_of_dscp() is not None
 
+    def phb_of_tc(self) -> dict[int, int]:
+        """TC of the same PHB of each TC that says congestion experienced (RFC 5129)."""
+        pairs = [pair for port in self.ports.values() for pair in port.ecn_in_mpls.items()]
+        return {said: tc for tc, said in pairs}
+
     def nodes_of(self, path: str) -> list[str]:
         """Nodes of a path's route, sound or not, names of links left out."""
         return [each for each in self.paths[path].route if each in self.nodes]

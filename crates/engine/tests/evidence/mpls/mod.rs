@@ -1,6 +1,7 @@
 //! Label switching, by the RFCs and packet by packet.
 
 mod bytes;
+mod congestion;
 mod delays;
 mod diffserv;
 mod faults;

@@ -1,0 +1,85 @@
+//! Congestion experienced under labels: the traffic classes that say it, and how it gets below.
+//!
+//! Source: RFC 5129 sections 3 (a domain marks without a look at ECT, its egress drops what did not
+//! ask for marks), 4.1 and 4.2 (push), 4.3 (mark), 4.5 and 4.6 (pop). One pair of codepoints for each
+//! PHB, the same in the whole domain.
+
+use trunkline_packet::{Cause, Ecn, Packet, StackEntry};
+
+/// Pairs of traffic classes: of a PHB, and of the same PHB with congestion experienced. A class of no
+/// pair stands for itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Congestion {
+    said: [u8; 8],
+    phb: [u8; 8],
+}
+
+impl Congestion {
+    /// From pairs of a TC and the one that says congestion experienced besides.
+    #[must_use]
+    pub fn new(pairs: &[[u8; 2]]) -> Self {
+        let mut its = Self { said: [0, 1, 2, 3, 4, 5, 6, 7], phb: [0, 1, 2, 3, 4, 5, 6, 7] };
+        for &[tc, said] in pairs {
+            its.said[usize::from(tc)] = said;
+            its.phb[usize::from(said)] = tc;
+        }
+        its
+    }
+
+    /// The TC of the same PHB without congestion.
+    #[inline]
+    pub(super) fn phb(&self, tc: u8) -> u8 {
+        self.phb[usize::from(tc)]
+    }
+
+    /// Whether a TC says congestion experienced.
+    #[inline]
+    pub(super) fn is_said(&self, tc: u8) -> bool {
+        self.phb(tc) != tc
+    }
+
+    /// `tc`, or where it must be told the TC that says congestion experienced too.
+    #[inline]
+    pub(super) fn told(&self, tc: u8, experienced: bool) -> u8 {
+        if experienced {
+            self.said[usize::from(tc)]
+        } else {
+            tc
+        }
+    }
+
+    /// Whether a labelled packet can be marked: its TC has a pair (section 4.3).
+    #[must_use]
+    pub fn can_mark(&self, packet: &Packet) -> bool {
+        packet
+            .labels
+            .top()
+            .is_some_and(|top| self.said[usize::from(top.tc())] != self.phb(top.tc()))
+    }
+
+    /// Marks a packet: its outermost label (section 4.3), without one its IP header.
+    pub fn mark(&self, packet: &mut Packet) {
+        match packet.labels.top() {
+            None => packet.set_ecn(Ecn::Ce),
+            Some(top) => {
+                let tc = self.told(top.tc(), true);
+                packet.labels.replace_top(StackEntry::new(top.label(), tc, top.ttl()));
+            }
+        }
+    }
+
+    /// Tells what a label said to what was below it, which is on top now (sections 4.5 and 4.6).
+    ///
+    /// # Errors
+    /// An IP packet whose sender does not understand marks.
+    pub(super) fn tell_below(&self, experienced: bool, packet: &mut Packet) -> Result<(), Cause> {
+        if !experienced {
+            return Ok(());
+        }
+        if packet.labels.is_empty() && packet.ecn() == Ecn::NotCapable {
+            return Err(Cause::CongestionMarked);
+        }
+        self.mark(packet);
+        Ok(())
+    }
+}
