@@ -26,12 +26,9 @@ RECORD = FOLDER / "kernel-queues.csv"
 CODEL = "{kind: codel, arithmetic: linux, mtu: 1518 B}"
 PIE = "{kind: pie, tupdate: 16 ms, mtu: 1518 B}"
 VOICE = "classify: [{dscp: EF, class: voice}]"
-RED = "min: 30 kB, max: 90 kB, burst: 34 packets, avpkt: 1500 B, bandwidth: 10 Mbit/s"
 PORTS = {
     "codel": f"{{queue: {{limit: 1000 packets, aqm: {CODEL}}}}}",
     "pie": f"{{queue: {{limit: 1000 packets, aqm: {PIE}}}}}",
-    "red-adaptive": "{queue: {limit: 1 MB, aqm: {kind: red-linux, adaptive: true, "
-    f"idle_ageing: false, probability: 0.02, {RED}}}}}}}",
     "fq-codel": f"{{queue: {{flows: fq-codel, aqm: {CODEL}}}}}",
     "fq-pie": f"{{queue: {{flows: fq-pie, aqm: {PIE}}}}}",
     "sfq": "{queue: {flows: sfq}}",

@@ -76,6 +76,16 @@ def queue(
             red = _of_red(script, aqm, name, (*place, "aqm"))
         else:
             red = _of_linux(script, aqm, name)
+        if aqm.get("adaptive"):
+            # iproute2 since 5.7 sends the flag in TCA_RED_FLAGS alone; the kernel's `__red_change`
+            # looks in the older structure when it starts the timer, and shows it nevertheless.
+            script.refuse(
+                f"queue of {name}: tc cannot start the adaptation of the kernel's red, though the "
+                "kernel then shows it; nearest: adaptive: false",
+                *place,
+                "aqm",
+                "adaptive",
+            )
         limit = _ENDLESS_BYTES if size is None else size
         script.say(side.node, "tc", f"{add}red limit {limit} {red}", about)
         if packets is not None:
@@ -131,11 +141,7 @@ def _of_linux(script: Script, aqm: Mapping[str, Any], name: str) -> str:
             "average does not age while idle; idle_ageing: false does the same"
         )
     parameters = _parameters(script, aqm["parameters"], aqm["age"], name)
-    return parameters + _adaptive(aqm) + _marks(aqm["harddrop"])
-
-
-def _adaptive(aqm: Mapping[str, Any]) -> str:
-    return " adaptive" if aqm.get("adaptive") else ""
+    return parameters + _marks(aqm["harddrop"])
 
 
 def _marks(above_max_drops: bool) -> str:
@@ -197,7 +203,7 @@ def _of_red(script: Script, aqm: Mapping[str, Any], name: str, place: tuple[str,
     return (
         f"min {least} max {most} avpkt {mean} burst {burst} bandwidth 10mbit "
         f"probability {min(aqm['max_p'], 0.999999):.9f}"
-        f"{_adaptive(aqm)}{_marks(above_max_drops=True)}"
+        f"{_marks(above_max_drops=True)}"
     )
 
 
