@@ -31,6 +31,12 @@ def uml() -> str:
 
 
 @pytest.fixture
+def emulated() -> str:
+    """The runner with a distribution's kernel."""
+    return _ready("qemu")
+
+
+@pytest.fixture
 def quick() -> str:
     """The quickest runner in virtual time that is ready."""
     states = [examine(name) for name in ("uml", "qemu")]

@@ -169,3 +169,55 @@ def test_rfc8289_each_drop_of_a_scripted_overload_is_the_kernels(
     assert sum(map(len, ours.values())) > 900
     assert list(map(len, ours.values())) == list(map(len, its.values()))
     assert sum(len(set(ours[name]) - set(its[name])) for name in ours) <= 1
+
+
+LINES = {
+    "codel": f"{{queue: {{limit: 500 packets, aqm: {CODEL}}}}}",
+    "sfq": "{queue: {flows: sfq, limit: 30 packets}}",
+    "tbf": "{scheduler: tbf, classes: {default: {rate: 800 kbit/s, burst: 5 kB, "
+    "queue: {limit: 20 packets}}}}",
+}
+
+
+def lines() -> str:
+    """A line of 1 Mbit/s for each discipline, on IP (`codel`) and under a label (`codel-l`)."""
+    names = [f"{kind}{under}" for kind in LINES for under in ("", "-l")]
+    links = [
+        f"  A-{name}: {{rate: 1 Mbit/s, delay: 5 ms, forward: {{port: {name.removesuffix('-l')}}}}}"
+        for name in names
+    ]
+    ports = [f"  {kind}: {port}" for kind, port in LINES.items()]
+    labelled = [name for name in names if name.endswith("-l")]
+    paths = [f"  {name}: {{route: [S, A, {name}], php: false}}" for name in labelled]
+    trunks = [f"  {name}: {{path: {name}, flows: [{name}]}}" for name in labelled]
+    flows = [f"  {name}: {{to: {name}}}" for name in names]
+    return "\n".join(
+        [
+            "trunkline: 1",
+            f"nodes: [S, A, {', '.join(names)}]",
+            "defaults:",
+            "  link: {rate: 100 Mbit/s, mtu: 1504 B, header: 14 B}",
+            "  udp: {size: 1000 B, rate: 1.3 Mbit/s, arrivals: poisson, stop: 4 s}",
+            *("links:", "  S-A: {}", *links, "ports:", *ports),
+            *("paths:", *paths, "trunks:", *trunks),
+            "flows:",
+            *(flow.replace("{to", "{agent: udp, from: S, to") for flow in flows),
+            "run: {duration: 5 s}",
+        ]
+    )
+
+
+def test_an_emulated_machine_has_codel_sfq_and_tbf_on_ip_and_under_labels(
+    emulated: str, tmp_path: Path
+) -> None:
+    """All of them in one guest: as many packets lost, and the same mean delay within 0.5 %."""
+    network = compile(load(lines()))
+    its = of_kernel(engine.run(network.to_json(), 1, tmp_path, runner=emulated), tmp_path)
+    ours = of_simulator(network.data, 1)
+    for name, flow in its.flows.items():
+        sent = len(flow.sent_ns)
+        drops = [sent - len(each.flows[name].number) for each in (ours, its)]
+        delays = [each.flows[name].delay_ns.mean() for each in (ours, its)]
+        assert drops[0] > 100, name
+        assert drops[1] == pytest.approx(drops[0], abs=2), name
+        assert delays[1] == pytest.approx(delays[0], rel=0.005), name

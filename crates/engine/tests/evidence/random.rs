@@ -197,7 +197,7 @@ pub fn any_lab() -> impl Strategy<Value = Lab> {
 fn may_overtake(lab: &Lab, flow: usize) -> bool {
     let is_dual = |queue: &Queue| matches!(queue.aqm, AqmConfig::Dualpi2(_));
     let mut classes = lab.network.ports.iter().flat_map(|port| &port.classes);
-    let capable = matches!(&lab.network.flows[flow].agent, Agent::Tcp(config) if config.ecn);
+    let capable = matches!(&*lab.network.flows[flow].agent, Agent::Tcp(config) if config.ecn);
     capable && classes.any(|class| is_dual(&class.queue))
 }
 

@@ -75,7 +75,7 @@ def read_filter(reader: Reader, addresses: Addresses, notes: list[Note]) -> Read
     is_ip = protocol in ("ip", "all", "0x800", "ipv4", *_MPLS)
     if not is_ip:
         reader.at = len(reader.words)
-        return Filter(word, "none", priority, []), device, parent, False
+        return Filter(word, "match", priority, []), device, parent, False
     base = {"all": Condition()}.get(
         protocol, conditions.LABELLED if protocol in _MPLS else conditions.IP
     )

@@ -103,9 +103,9 @@ def _condition(word: Word, reader: Reader, addresses: Addresses) -> Condition:
         return Condition(frozenset({conditions.dscp_named(named)}))
     if key == "--tos":
         at = reader.words[reader.at] if reader.more() else word
-        if (named := _TOS.get(reader.peek())) is not None:
+        if (value := _TOS.get(reader.peek())) is not None:
             reader.take("an octet")
-            return conditions.octet(at, named, 0x3F)
+            return conditions.octet(at, value, 0x3F)
         return conditions.octet(at, reader.number(0, 255), 0xFC)
     raise fault(word, f"{key} is not read", _KNOWN)
 

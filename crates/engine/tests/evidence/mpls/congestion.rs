@@ -75,7 +75,7 @@ fn rfc5129_s4_6_a_marked_packet_that_is_not_ect_is_dropped_at_the_egress() {
         let lab = lab(removal, false);
         let run = lab.trace(1);
         assert_eq!(tcs(&run, 1), [[0], [1]]);
-        let off = run.arrived(0, 2 * 1);
+        let off = run.arrived(0, 2);
         let marks = off.iter().filter(|(_, p)| p.labels.top().is_some_and(|top| top.tc() == 1));
         let late = 2; // on their way when the run ends
         let dropped = run.drops(Cause::CongestionMarked) as usize;
