@@ -22,8 +22,8 @@ __all__ = ["document", "drawing", "html", "rate", "svg", "table", "text"]
 STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:62rem;padding:0 1rem;"
     "background:#fff;color:#1b1b1b}svg{max-width:100%;height:auto}"
-    "table{border-collapse:collapse}td,th{padding:.2rem 1rem .2rem 0;text-align:left;"
-    "white-space:nowrap}"
+    ".wide{overflow-x:auto}table{border-collapse:collapse}"
+    "td,th{padding:.2rem 1rem .2rem 0;text-align:left;white-space:nowrap}"
     "td.n,th.n{text-align:right}.bar{background:#4292c6;height:.8rem;display:inline-block}"
 )
 
@@ -153,10 +153,10 @@ def document(title: str, parts: Iterable[str]) -> str:
 
 
 def table(heads: list[str], rows: Iterable[list[str]]) -> str:
-    """A table of cells that are HTML."""
+    """A table of cells that are HTML; on a narrow screen it scrolls, by the keyboard too."""
     head = "".join(f"<th>{each}</th>" for each in heads)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"
+    return f'<div class="wide" tabindex="0"><table><tr>{head}</tr>{body}</table></div>'
 
 
 def _number(value: float | None) -> str:

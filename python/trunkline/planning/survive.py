@@ -3,8 +3,9 @@
 Flow level: rates, not packets. After a failure a label-switched path goes where its protections
 send it once all have switched: end to end, else around the failure, else restored. Without any its
 load goes as far as the failure and is lost there, since explicit routes stay. Load that follows IP
-routing is rerouted if the scenario has `rerouting`, else what crosses the failure is lost. TCP
-flows without a demand offer nothing.
+routing, to and from a path that begins or ends elsewhere too, is rerouted if the scenario has
+`rerouting`, else what crosses the failure is lost there; what it would have loaded behind a path's
+end stays counted. TCP flows without a demand offer nothing.
 """
 
 from __future__ import annotations
@@ -202,10 +203,11 @@ class _Screen:
         self.scenario, self.graph = scenario, graph
         self.repairs = Repairs(scenario, graph)
         self.offers = offers(scenario, graph, paths=not ecmp)
-        self.by_ip = [offer for offer in self.offers if offer.path is None]
+        self.by_ip = {offer: its for offer in self.offers if (its := self._by_ip(offer))}
         table = np.zeros((len(graph.nodes),) * 2)
-        for offer in self.by_ip:
-            table[offer.source, offer.target] += offer.rate
+        for offer, its in self.by_ip.items():
+            for ends in its:
+                table[ends] += offer.rate
         self.routing = te.survive.Routing(graph, graph.igp, table, single=not ecmp)
         self.reroutes = ecmp or scenario.rerouting is not None
         self.riding: dict[str, list[Offer]] = defaultdict(list)
@@ -219,11 +221,19 @@ class _Screen:
             for arc in self.repairs.route[name]:
                 self.loads[arc] += rate
                 self.crossing[arc].append(name)
-        self.stays = (
-            {} if self.reroutes else {o: self.routing.route(o.source, o.target) for o in self.by_ip}
-        )
+        ways = set() if self.reroutes else {ends for its in self.by_ip.values() for ends in its}
+        self.stays = {ends: self.routing.route(*ends) for ends in ways}
         self.needed = self.loads.copy()
         self.by = np.full(len(graph.arcs), -1)
+
+    def _by_ip(self, offer: Offer) -> list[tuple[int, int]]:
+        """Where an offer follows IP routing: all its way, or to and from its path."""
+        if offer.path is None:
+            return [(offer.source, offer.target)]
+        route = self.repairs.route[offer.path]
+        head, tail = self.graph.tail[route[0]], self.graph.head[route[-1]]
+        ways = [(offer.source, int(head)), (int(tail), offer.target)]
+        return [ends for ends in ways if ends[0] != ends[1]]
 
     def fixed(self) -> Floats:
         """Load of every arc that nothing restores; protection may fail in pairs of failures."""
@@ -280,8 +290,8 @@ class _Screen:
     def one(self, number: int, event: Event) -> Failed:
         graph, dead = self.graph, event.dead
         part = te.survive.parts(graph, ~dead)
-        lost: dict[str, float] = defaultdict(float)
-        loads, stretch = self._ip(dead, part, lost)
+        gone: dict[Offer, None] = {}
+        loads, stretch = self._ip(dead, part, gone)
         hit = dict.fromkeys(n for arc in np.flatnonzero(dead) for n in self.crossing[int(arc)])
         down = 0
         for name in hit:
@@ -290,13 +300,15 @@ class _Screen:
             if new is None:
                 down += 1
                 loads[_until(old, dead)] += self.rate[name]
-                for offer in self.riding[name]:
-                    lost[offer.class_] += offer.rate
+                gone.update(dict.fromkeys(self.riding[name]))
                 continue
             np.add.at(loads, list(new), self.rate[name])
             grown = int(graph.delay[list(new)].sum()) - int(graph.delay[list(old)].sum())
             stretch = max(stretch, grown)
         loads[dead] = 0.0
+        lost: dict[str, float] = defaultdict(float)
+        for offer in gone:
+            lost[offer.class_] += offer.rate
         # Half a bit per second is rounding.
         more = loads > self.needed + 0.5
         self.needed[more], self.by[more] = loads[more], number
@@ -318,20 +330,21 @@ class _Screen:
             event.said,
         )
 
-    def _ip(self, dead: Bools, part: Ints, lost: dict[str, float]) -> tuple[Floats, float]:
+    def _ip(self, dead: Bools, part: Ints, gone: dict[Offer, None]) -> tuple[Floats, float]:
         """Loads of all, those by IP routing as they are after the failure, and their stretch."""
         if self.reroutes:
             after = self.routing.after(dead)
-            for offer in self.by_ip:
-                if part[offer.source] != part[offer.target]:
-                    lost[offer.class_] += offer.rate
+            for offer, its in self.by_ip.items():
+                if any(part[source] != part[target] for source, target in its):
+                    gone[offer] = None
             return self.loads - self.routing.loads + after.loads, after.stretch
         loads = self.loads.copy()
-        for offer, route in self.stays.items():
-            if dead[list(route)].any():
-                loads[list(route)] -= offer.rate
-                loads[_until(route, dead)] += offer.rate
-                lost[offer.class_] += offer.rate
+        hit = {ends for ends, route in self.stays.items() if dead[list(route)].any()}
+        for offer, its in self.by_ip.items() if hit else ():
+            for ends in hit.intersection(its):
+                loads[list(self.stays[ends])] -= offer.rate
+                loads[_until(self.stays[ends], dead)] += offer.rate
+                gone[offer] = None
         return loads, 0.0
 
 

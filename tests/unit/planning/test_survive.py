@@ -87,6 +87,20 @@ def test_what_disconnects_is_named_and_its_loss_unavoidable() -> None:
     assert found["A"].unavoidable_bit_s == 5_000_000
 
 
+def test_load_comes_to_its_path_and_leaves_it_by_ip_routing() -> None:
+    # one comes from E and is cut off with it: nothing of the 4 + 1 could have been carried.
+    each = by_name(NETWORK.replace("one: {from: A, to: C", "one: {from: E, to: C"))["A-E"]
+    assert (each.lost_bit_s, each.unavoidable_bit_s, each.unprotected) == (5_000_000,) * 2 + (0,)
+    # one goes on from C to D by C-D, the last link of two's path too; with rerouting by B and A.
+    beyond = NETWORK.replace("one: {from: A, to: C", "one: {from: A, to: D")
+    each = by_name(beyond)["C-D"]
+    assert (each.lost_bit_s, each.unavoidable_bit_s) == (7_000_000, 0)
+    each = by_name(beyond + FOLLOWS)["C-D"]
+    assert (each.lost_bit_s, each.unavoidable_bit_s) == (3_000_000, 0)
+    # C->B and A->D carry one, B->A too; A->B one and ip; B->C one and two, which is lost at C.
+    assert (each.mlu, each.worst_link) == (0.7, "B->C")
+
+
 def test_risks_and_pairs_of_links_fail_together() -> None:
     found = by_name(NETWORK)
     assert found["duct"].kind == "risk"
