@@ -7,7 +7,7 @@ import json
 import pytest
 
 from trunkline.linux.judge.observed import of_simulator
-from trunkline.linux.judge.pair import mixes
+from trunkline.linux.judge.pair import is_random, mixes
 from trunkline.network import compile
 from trunkline.scenario import load
 
@@ -46,3 +46,16 @@ def test_sizes_mix_where_several_compete_and_some_do_not_get_through(
     text = SCENARIO.replace("RATE", rate).replace("SIZE", size).replace("MARK", mark)
     network = json.loads(compile(load(text)).to_json())
     assert mixes(of_simulator(network, 1)) is mixed
+
+
+# Linux's BBR draws the phase in which it begins to probe (tcp_bbr.c, bbr_reset_probe_bw_mode): runs
+# of one flow differ by it, and have to be compared by their mean.
+@pytest.mark.parametrize(("control", "random"), [("cubic", False), ("dctcp", False), ("bbr", True)])
+def test_bbr_is_random_though_its_queue_is_not(control: str, random: bool) -> None:
+    said = {"preset": "linux", "variant": "sack", "congestion": control, "ecn": control == "dctcp"}
+    text = SCENARIO.replace("RATE", "400 kbit/s").replace("SIZE", "1000 B").replace("MARK", "DF")
+    flow = json.dumps({"agent": "tcp", "from": "A", "to": "C"} | said)
+    text = text.replace("flows:\n", f"flows:\n  t: {flow}\n").replace(
+        "forward: {ingress: edge}", ""
+    )
+    assert is_random(json.loads(compile(load(text)).to_json())) is random

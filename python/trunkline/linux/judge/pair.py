@@ -15,6 +15,7 @@ from trunkline.linux.judge.phases import phases
 from trunkline.linux.outcome.decode import KNOWN_CAUSES
 from trunkline.linux.plan.routing import next_links
 from trunkline.network.types import Network
+from trunkline.network.types.flows import Flow
 
 CERTAIN: Final = ("drop-tail", "precedence-drop-tail")
 """Policies that toss no coins."""
@@ -102,13 +103,20 @@ def pair(network: Network, simulator: Observed, reference: Observed, machine: Ma
 
 
 def is_random(network: Network) -> bool:
-    """Whether an engine draws random numbers of its own: random loss, RED and others like it."""
+    """Whether an engine draws random numbers of its own: random loss, RED and others, BBR."""
     kinds = [each["queue"]["aqm"]["kind"] for port in network["ports"] for each in port["classes"]]
     return (
         any(kind not in CERTAIN for kind in kinds)
         or any(link["loss"] for link in network["links"])
+        or any(_is_bbr(flow) for flow in network["flows"])
         or '"tsw' in json.dumps(network.get("conditioners", []))
     )
+
+
+def _is_bbr(flow: Flow) -> bool:
+    """Whether its sender draws the phase in which it begins to probe, as that of Linux does."""
+    agent = flow["agent"]
+    return agent["protocol"] == "tcp" and agent.get("congestion") == {"kind": "bbr"}
 
 
 def is_exact(network: Network, machine: Machine, sizes: frozenset[int]) -> bool:
