@@ -180,7 +180,7 @@ FLAP = FLAP.replace(
 def test_rfc5443_s2_a_link_is_not_used_again_before_its_session_is_up(sync: str) -> None:
     """Without it routes go back at once, ahead of labels; with it they wait for the session.
 
-    B tells of the link when it is there again, with the metric 65,535, and of its own metric in
+    B floods the link when it is there again, with the metric 65,535, and of its own metric in
     the instant in which the session is up: two LSAs in place of one.
     """
     results = run(

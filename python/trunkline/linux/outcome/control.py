@@ -1,6 +1,6 @@
 """What routing daemons did: the routes of each router as they changed, and what the logs say.
 
-The kernel tells of no route that goes with its device, so those are taken off when the plan puts
+The kernel reports no route that goes with its device, so those are taken off when the plan puts
 the device down.
 """
 
