@@ -1,13 +1,11 @@
 """LDP as the engine reads it, the flow that its messages are, and the classes it labels."""
 
-from typing import Any
-
 from trunkline.network import messages
+from trunkline.scenario.base import Compiled
 from trunkline.scenario.resolved import Resolved
 
 __all__ = ["compile", "flow", "names"]
 
-Compiled = dict[str, Any]
 NAME = "ldp"
 """Of the flow of its messages."""
 CS6 = 48
@@ -41,13 +39,8 @@ def compile(scenario: Resolved, flow: int, first_fec: int) -> Compiled | None:
     return {
         "detection": scenario.routing.detection.compiled(),
         "ldp": {
+            **its.compiled("control", "detection", "igp_sync"),
             "flow": flow,
-            "start_ns": its.start,
-            "hello_ns": its.hello,
-            "hello_hold_ns": its.hello_hold,
-            "keepalive_ns": its.keepalive,
-            "resend_ns": its.resend,
-            "retry_ns": its.retry,
             "ordered": its.control == "ordered",
             "first_fec": first_fec,
         },

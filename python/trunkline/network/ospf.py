@@ -1,13 +1,11 @@
 """OSPF as the engine reads it, and the flow that its messages are."""
 
-from typing import Any
-
 from trunkline.network import messages
+from trunkline.scenario.base import Compiled
 from trunkline.scenario.resolved import Resolved
 
 __all__ = ["compile", "flow", "names"]
 
-Compiled = dict[str, Any]
 NAME = "ospf"
 """Of the flow of its messages."""
 CS6 = 48
@@ -37,14 +35,10 @@ def compile(scenario: Resolved, flow: int) -> Compiled | None:
     if its is None:
         return None
     ospf = {
+        **its.compiled("detection", "fib_updates"),
         "flow": flow,
-        "processing_ns": its.processing,
-        "resend_ns": its.resend,
-        "lsa_interval_ns": its.lsa_interval,
         "hello_ns": its.hello or None,
         "dead_ns": its.silence,
-        "spf": its.spf.compiled(),
-        "compute_ns": its.compute,
         "fib_update_ns": [its.fib_updates.get(node, its.fib_update) for node in scenario.nodes],
         "multipath": scenario.routing.ecmp is not None,
     }

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trunkline.network.rows import Cell, Rows, asks_flows, asks_paths, forwards_onto
+from trunkline.scenario.base import rate_of
 from trunkline.scenario.flow_queue import FLOW_SCHEDULERS, Cake
 from trunkline.scenario.match import Match
 from trunkline.scenario.port import Port, Rule
 from trunkline.scenario.queue import Queue
 from trunkline.scenario.resolved import Resolved
-from trunkline.scenario.shares import CakeClass, Class, rate_of
+from trunkline.scenario.shares import CakeClass, Class
 from trunkline.scenario.timed import LARGEST_FRAME, Cobalt
 
 __all__ = ["Ports", "compile"]

@@ -1,10 +1,10 @@
 """Failures, protections and rerouting as the engine reads them."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from trunkline.network import segments
 from trunkline.network.mpls import Tables
+from trunkline.scenario.base import Compiled
 from trunkline.scenario.recovery import LOCAL, Failure, Protection
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.resolved.protections import covers, guarded, span
@@ -13,7 +13,6 @@ from trunkline.scenario.resolved.signalled import repaired
 
 __all__ = ["compile", "failure_of"]
 
-Compiled = dict[str, Any]
 EXPLICIT_NULL = 0
 
 

@@ -1,8 +1,7 @@
 """Signalling as the engine reads it: sessions with their first routes, orders, requests."""
 
-from typing import Any
-
 from trunkline.network import messages, mpls
+from trunkline.scenario.base import Compiled
 from trunkline.scenario.path import AUTO
 from trunkline.scenario.recovery import LOCAL
 from trunkline.scenario.resolved import Resolved
@@ -12,7 +11,11 @@ from trunkline.scenario.signalling import Event
 
 __all__ = ["compile", "flow"]
 
-Compiled = dict[str, Any]
+_ELSEWHERE = (
+    *("kind", "start", "dscp", "reliable", "detection", "when_down"),
+    *("soft_preemption", "auto_bandwidth"),
+)
+"""Keys of the scenario whose meaning stands in other parts of the network."""
 
 
 def flow(scenario: Resolved) -> list[Compiled]:
@@ -72,22 +75,10 @@ def compile(
         for name, each in scenario.written.requests.items()
     ]
     rsvp = {
+        **its.compiled(*_ELSEWHERE),
         "flow": flow,
-        "refresh_ns": its.refresh,
-        "multiplier": its.multiplier,
-        "processing_ns": its.processing,
         "resend_ns": its.resend if its.reliable else None,
-        "resend_limit": its.resend_limit,
-        "summary": its.summary,
-        "hello_ns": its.hello,
-        "retry_ns": its.retry,
-        "attempts": its.attempts,
-        "flooding_ns": its.flooding,
-        "flooding_threshold": its.flooding_threshold,
-        "make_before_break": its.make_before_break,
-        "cleanup_ns": its.cleanup,
         "soft_ns": its.soft_preemption,
-        "reoptimise_ns": its.reoptimise,
         "discard": its.when_down == "discard",
         "reservable": [
             round((arc.options.rate or 0) * arc.options.te.reservable) for arc in scenario.arcs
@@ -146,13 +137,7 @@ def _session(
         "around": _around(scenario, links, name),
         "auto_bandwidth": None
         if auto is None
-        else {
-            "sample_ns": auto.sample,
-            "adjust_ns": auto.adjust,
-            "threshold": auto.threshold,
-            "minimum_bit_s": auto.minimum,
-            "maximum_bit_s": 2**62 if auto.maximum is None else auto.maximum,
-        },
+        else auto.compiled() | {"maximum_bit_s": auto.maximum or 2**62},
     }
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field
 
-from trunkline.scenario.base import Element
+from trunkline.scenario.base import Compiled, Element, keys_of
 from trunkline.scenario.fields import (
     PositiveTime,
     Probability,
@@ -15,7 +15,7 @@ from trunkline.scenario.fields import (
     Whole,
 )
 from trunkline.scenario.limit import Limit, LimitField
-from trunkline.scenario.timed import Cobalt, Codel, Compiled, DualPi2, MeanPacket, Pie
+from trunkline.scenario.timed import Cobalt, Codel, DualPi2, MeanPacket, Pie
 from trunkline.scenario.units import BYTES, PACKETS
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "Blue",
     "Cobalt",
     "Codel",
-    "Compiled",
     "Curve",
     "DropTail",
     "DualPi2",
@@ -43,8 +42,6 @@ Spacing = Literal["uniform", "ns2", "ns2-diffserv", "geometric"]
 Age = Literal["plog", "max-p"]
 
 _SPACING = "How early signals are spread; see the reference page of the queues."
-
-
 _ADAPTIVE = "Whether {} moves every half second so that the average stays mid-band."
 
 
@@ -52,10 +49,6 @@ class DropTail(Element):
     """No judgement: the queue's limit alone drops."""
 
     kind: Literal["drop-tail"] = "drop-tail"
-
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {"kind": self.kind}
 
 
 class PrecedenceDropTail(Element):
@@ -70,14 +63,6 @@ class PrecedenceDropTail(Element):
     counted: Literal["own", "all"] = Field(
         default="all", description="Which packets count: those of the precedence, or all."
     )
-
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "limits_packets": list(self.limits),
-            "counted": self.counted,
-        }
 
 
 class Curve(Element):
@@ -97,13 +82,10 @@ class Curve(Element):
         units = [_unit(each) for each in (self.min_th, self.max_th)]
         return units[0] if units[0] == units[1] else ""
 
-    def curve(self) -> Compiled:
-        """Thresholds and probability as the engine reads them."""
-        return {
-            "min_th": float(_amount(self.min_th)),
-            "max_th": float(_amount(self.max_th)),
-            "max_p": self.max_p,
-        }
+    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+        """As the engine reads it, which knows the unit of the thresholds apart."""
+        ends = {"min_th": _amount(self.min_th), "max_th": _amount(self.max_th)}
+        return super().compiled(*without) | {key: float(its) for key, its in ends.items()}
 
 
 def _unit(limit: Limit) -> str:
@@ -130,15 +112,6 @@ class RedOptions(Element):
     )
     spacing: Spacing = Field(default="uniform", description=_SPACING)
 
-    def options(self) -> Compiled:
-        """Common parameters as the engine reads them."""
-        return {
-            "w_q": self.w_q,
-            "gentle": self.gentle,
-            "mean_packet_bytes": self.mean_packet,
-            "spacing": self.spacing,
-        }
-
 
 class Red(RedOptions, Curve):
     """Random Early Detection; thresholds in bytes turn byte mode on."""
@@ -146,10 +119,9 @@ class Red(RedOptions, Curve):
     kind: Literal["red"]
     adaptive: Switch = Field(default=False, description=_ADAPTIVE.format("max_p"))
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        its = {"kind": self.kind, "unit": self.unit} | self.curve() | self.options()
-        return its | ({"adaptive": True} if self.adaptive else {})
+    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+        """As the engine reads it, which takes an absent `adaptive` for none."""
+        return super().compiled(*_switched(self)) | {"unit": self.unit}
 
 
 class Mred(RedOptions):
@@ -165,11 +137,6 @@ class Mred(RedOptions):
         max_length=16,
         description="Curve of each precedence, 0 first; a higher precedence takes the last.",
     )
-
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        curves = [each.curve() for each in self.precedences]
-        return {"kind": self.kind, "precedences": curves} | self.options()
 
 
 class TcRed(Element):
@@ -188,16 +155,10 @@ class TcRed(Element):
         default=0.02, description="Probability of a drop as the average reaches max."
     )
 
-    def parameters(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "min_bytes": self.min,
-            "max_bytes": self.max,
-            "avpkt_bytes": self.avpkt,
-            "burst_packets": self.burst,
-            "bandwidth_bit_s": self.bandwidth,
-            "probability": self.probability,
-        }
+    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+        """As the engine reads it: the parameters of tc apart from what is said beside them."""
+        own = super().compiled(*without)
+        return own | {"parameters": {key: own.pop(key) for key, _ in keys_of(TcRed).values()}}
 
 
 _AGE = "Which Linux: plog (until 2011, rounded probability) or max-p (since 2012, exact)."
@@ -216,15 +177,13 @@ class RedLinux(TcRed):
         description="Whether idle time ages the average; not under a classful parent of Linux.",
     )
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "parameters": self.parameters(),
-            "age": self.age,
-            "harddrop": self.harddrop,
-            "idle_ageing": self.idle_ageing,
-        } | ({"adaptive": True} if self.adaptive else {})
+    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+        """As the engine reads it, which takes an absent `adaptive` for none."""
+        return super().compiled(*_switched(self))
+
+
+def _switched(its: Red | RedLinux) -> tuple[str, ...]:
+    return () if its.adaptive else ("adaptive",)
 
 
 class GredDp(TcRed):
@@ -235,15 +194,6 @@ class GredDp(TcRed):
     prio: Annotated[int, Whole("a prio", 0, 255)] = Field(
         default=0, description="With grio: lower is dropped later."
     )
-
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "dp": self.dp,
-            "limit_bytes": self.limit,
-            "prio": self.prio,
-            "parameters": self.parameters(),
-        }
 
 
 class Gred(Element):
@@ -260,19 +210,20 @@ class Gred(Element):
     age: Age = Field(default="max-p", description=_AGE)
     harddrop: Switch = Field(default=False, description=_HARDDROP)
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "dps": [each.compiled() for each in self.dps],
-            "default_dp": self.default_dp,
-            "grio": self.grio,
-            "age": self.age,
-            "harddrop": self.harddrop,
-        }
+
+class _Threshold(Element):
+    """What signals above a threshold."""
+
+    kind: str
+    threshold: LimitField
+
+    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+        """As the engine reads it, which knows the unit apart."""
+        its = {"threshold": _amount(self.threshold), "unit": _unit(self.threshold) or "packets"}
+        return super().compiled(*without) | its
 
 
-class Blue(Element):
+class Blue(_Threshold):
     """BLUE (Feng 2002): drops by a probability that long queues raise and idle times lower."""
 
     kind: Literal["blue"]
@@ -283,29 +234,12 @@ class Blue(Element):
         default=100_000_000, description="Least time between two changes: about a round trip."
     )
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return _threshold(self) | {
-            "increment": self.increment,
-            "decrement": self.decrement,
-            "freeze_ns": self.freeze,
-        }
 
-
-class Step(Element):
+class Step(_Threshold):
     """Marks what is ECN-capable and finds a longer queue (DCTCP, RFC 8257)."""
 
     kind: Literal["step"]
     threshold: LimitField = Field(description="Queue above which arrivals are marked.")
-
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return _threshold(self)
-
-
-def _threshold(its: Blue | Step) -> Compiled:
-    unit = _unit(its.threshold)
-    return {"kind": its.kind, "threshold": _amount(its.threshold), "unit": unit or "packets"}
 
 
 def _named(value: Any) -> Any:

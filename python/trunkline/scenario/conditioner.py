@@ -1,10 +1,10 @@
 """Conditioners (RFC 2475 section 2.3): rules, traffic profiles with their meters, actions."""
 
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field
 
-from trunkline.scenario.base import Element
+from trunkline.scenario.base import Compiled, Element
 from trunkline.scenario.dscp import Dscp
 from trunkline.scenario.fields import (
     Name,
@@ -17,42 +17,26 @@ from trunkline.scenario.fields import (
     kind,
 )
 from trunkline.scenario.match import Match
-from trunkline.scenario.units import BYTES, RATE, TIME
+from trunkline.scenario.units import BYTES
 
 __all__ = ["Action", "Conditioner", "ConditionerRule", "Meter", "Profile"]
 
 _DEEPEST = 2_000_000_000
 Depth = Annotated[int, Quantity(BYTES, 0, _DEEPEST)]
 PositiveDepth = Annotated[int, Quantity(BYTES, 1, _DEEPEST)]
-Compiled = dict[str, Any]
 
 _AWARE = Field(
     default=False, description="Whether the colour a packet comes with counts: none is promoted."
 )
 _AVG_INTERVAL = Field(description="Window of the rate estimate (AVG_INTERVAL).")
-_UNIT = {RATE: "bit_s", BYTES: "bytes", TIME: "ns"}
-
-
-def _engine_key(name: str, annotation: Any, metadata: list[Any]) -> str:
-    """Name of a field in the compiled network: the scenario's own with the base unit."""
-    parts = [*metadata, *(part for each in get_args(annotation) for part in get_args(each))]
-    for part in parts:
-        if isinstance(part, Quantity):
-            return f"{name}_{_UNIT[part.dimension]}"
-    return name
 
 
 class _Metering(Element):
     """What all meters share."""
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them: each with its unit, 0 for one left out."""
-        said: Compiled = {}
-        for name, field in type(self).model_fields.items():
-            value = getattr(self, name)
-            key = _engine_key(name, field.annotation, field.metadata)
-            said[key] = 0 if value is None else value
-        return said
+    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+        """As the engine reads it: 0 for what is left out."""
+        return {key: 0 if its is None else its for key, its in super().compiled().items()}
 
 
 class TokenBucket(_Metering):

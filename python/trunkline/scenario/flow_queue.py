@@ -4,8 +4,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field
 
-from trunkline.scenario.aqm import Aqm, Cobalt, Codel, Compiled, DropTail, Pie
-from trunkline.scenario.base import Element
+from trunkline.scenario.aqm import Aqm, Cobalt, Codel, DropTail, Pie
+from trunkline.scenario.base import Compiled, Element
 from trunkline.scenario.fields import Quantity, Short, Whole
 from trunkline.scenario.limit import Limit
 from trunkline.scenario.units import BYTES, PACKETS
@@ -45,7 +45,7 @@ class FlowQueues(Element):
         default=1514, description="Bytes that a flow may send in its turn."
     )
 
-    def compiled(self) -> Compiled:
+    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
         """Its parameters as the engine reads them."""
         return {
             "queues": None if self.queues == "flow" else self.queues,
@@ -116,7 +116,7 @@ class Cake(FlowQueues):
         "flow counts by the busier of its two; `flows`: flows alone count.",
     )
 
-    def compiled(self) -> Compiled:
+    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
         """Its parameters as the engine reads them."""
         return super().compiled() | {"ways": WAYS, "hosts": self.hosts}
 

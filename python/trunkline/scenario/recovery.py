@@ -1,16 +1,15 @@
 """Failures, and what is done about them: detection, protection of paths, IP rerouting."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field
 
-from trunkline.scenario.base import Element
+from trunkline.scenario.base import Compiled, Element
 from trunkline.scenario.fields import Factor, Names, PositiveTime, Switch, Time, Whole, Word
 from trunkline.scenario.te import Constraints
 
 __all__ = ["LOCAL", "ONE_PATH", "Detection", "Failure", "Outage", "Protection", "Rerouting"]
 
-Compiled = dict[str, Any]
 
 MS = 1_000_000
 LOCAL = ("facility-bypass", "detour")
@@ -59,10 +58,6 @@ class Fixed(Element):
     kind: Literal["fixed"]
     delay: Time = Field(description="From the failure to the knowledge.")
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {"kind": self.kind, "delay_ns": self.delay}
-
 
 class LossOfSignal(Element):
     """The node at the far end of a link sees the signal go."""
@@ -71,10 +66,6 @@ class LossOfSignal(Element):
     delay: Time = Field(
         default=10 * MS, description="For which the signal must be gone, or back, to count."
     )
-
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {"kind": self.kind, "delay_ns": self.delay}
 
 
 class Bfd(Element):
@@ -87,14 +78,6 @@ class Bfd(Element):
     multiplier: Annotated[int, Whole("a multiplier", 1, 255)] = Field(
         default=3, description="Intervals of silence that mean a failure."
     )
-
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "interval_ns": self.interval,
-            "multiplier": self.multiplier,
-        }
 
 
 class Hello(Element):
@@ -111,9 +94,9 @@ class Hello(Element):
         """Silence that means a failure [ns]."""
         return self.interval * 7 // 2 if self.timeout is None else self.timeout
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {"kind": self.kind, "interval_ns": self.interval, "timeout_ns": self.silence}
+    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+        """As the engine reads it: a timeout in any case."""
+        return super().compiled() | {"timeout_ns": self.silence}
 
 
 Detection = Annotated[Fixed | LossOfSignal | Bfd | Hello, Discriminator("kind")]

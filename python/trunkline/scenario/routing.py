@@ -10,7 +10,6 @@ from trunkline.scenario.recovery import Detection, LossOfSignal
 
 __all__ = ["Backoff", "Ldp", "Ospf", "Rfc8405", "Routing"]
 
-Compiled = dict[str, Any]
 MS = 1_000_000
 S = 1_000_000_000
 _NOTHING: dict[str, Any] = {"type": "null"}
@@ -29,15 +28,6 @@ class Backoff(Element):
         description="Longest interval; after twice as long without a change it starts again.",
     )
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "initial_ns": self.initial,
-            "second_ns": self.second,
-            "maximum_ns": self.maximum,
-        }
-
 
 class Rfc8405(Element):
     """The delay of RFC 8405: initial, then short, then long."""
@@ -52,17 +42,6 @@ class Rfc8405(Element):
     hold_down: PositiveTime = Field(
         default=10 * S, description="Without a change, until it is QUIET again."
     )
-
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "initial_ns": self.initial,
-            "short_ns": self.short,
-            "long_ns": self.long,
-            "learn_ns": self.learn,
-            "hold_down_ns": self.hold_down,
-        }
 
 
 class Ospf(Element):

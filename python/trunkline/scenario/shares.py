@@ -4,8 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from trunkline.scenario.aqm import Compiled
-from trunkline.scenario.base import Element
+from trunkline.scenario.base import Compiled, Element, keys_of
 from trunkline.scenario.fields import (
     PositiveTime,
     Quantity,
@@ -33,7 +32,6 @@ __all__ = [
     "ShapedClass",
     "TbfClass",
     "WeightedClass",
-    "rate_of",
 ]
 
 DEFAULT_BURST_BYTES = 1600
@@ -43,12 +41,6 @@ Priority = Annotated[int, Whole("a priority", 0, 1_000_000)] | None
 Weight = Annotated[int, Whole("a weight", 1, 1_000_000)]
 Quantum = Annotated[int, Quantity(BYTES, 1, 2**31 - 1)] | None
 _FIRST = "0 is served first; absent: the order of the classes."
-
-
-def rate_of(rate: int | float | None, link_rate: int) -> int:
-    """A rate or share of a link's rate [bit/s], rounded down; 0 for None."""
-    # The millionth keeps 29 % of 100 Mbit/s, which is no binary number, from losing a bit/s.
-    return int(rate * link_rate + 1e-6) if isinstance(rate, float) else rate or 0
 
 
 def _alone(value: Any) -> Any:
@@ -62,7 +54,8 @@ class Class(Element):
 
     def rates(self) -> tuple[int | float | None, ...]:
         """Its rates, absolute or shares of the link's."""
-        return ()
+        keys = keys_of(type(self)).items()
+        return tuple(getattr(self, name) for name, (_, is_rate) in keys if is_rate)
 
     def share(self, index: int, link_rate: int, names: list[str]) -> Compiled:
         """What it is due as the engine reads it.
@@ -70,13 +63,19 @@ class Class(Element):
         Parameters
         ----------
         index : int
-            Its place among the classes.
+            Its place among the classes, which is its priority where it sets none.
         link_rate : int
             Rate of the link, of which rates may be shares [bit/s].
         names : list of str
             Names of all classes.
         """
-        return {}
+        due = self.compiled("queue", link_rate=link_rate)
+        for key, absent in (("priority", index), ("quantum_bytes", 0)):
+            if key in due and due[key] is None:
+                due[key] = absent
+        if due.get("parent") is not None:
+            due["parent"] = names.index(due["parent"])
+        return due
 
 
 class FifoClass(Class):
@@ -88,20 +87,12 @@ class PriorityClass(Class):
 
     priority: Priority = Field(default=None, description=_FIRST)
 
-    def share(self, index: int, link_rate: int, names: list[str]) -> Compiled:
-        """What it is due as the engine reads it."""
-        return {"priority": index if self.priority is None else self.priority}
-
 
 class DrrClass(Class):
     """A class in a deficit round robin."""
 
     weight: Weight = Field(default=1, description="Weight among the classes without a quantum.")
     quantum: Quantum = Field(default=None, description="Quantum; absent: from the weight.")
-
-    def share(self, index: int, link_rate: int, names: list[str]) -> Compiled:
-        """What it is due as the engine reads it."""
-        return {"quantum_bytes": self.quantum or 0, "weight": self.weight}
 
 
 class WeightedClass(Class):
@@ -110,10 +101,6 @@ class WeightedClass(Class):
     weight: Weight = Field(
         default=1, description="Weight among its peers; with `wrr`, packets in a turn."
     )
-
-    def share(self, index: int, link_rate: int, names: list[str]) -> Compiled:
-        """What it is due as the engine reads it."""
-        return {"weight": self.weight}
 
 
 class ShapedClass(Class):
@@ -124,18 +111,6 @@ class ShapedClass(Class):
         default=None, description="Rate it is shaped to, or its share of the link's; absent: none."
     )
     burst: Burst = Field(default=DEFAULT_BURST_BYTES, description="Depth of its bucket.")
-
-    def rates(self) -> tuple[int | float | None, ...]:
-        """Its rates, absolute or shares of the link's."""
-        return (self.rate,)
-
-    def share(self, index: int, link_rate: int, names: list[str]) -> Compiled:
-        """What it is due as the engine reads it."""
-        return {
-            "priority": index if self.priority is None else self.priority,
-            "rate_bit_s": rate_of(self.rate, link_rate),
-            "burst_bytes": self.burst,
-        }
 
 
 class TbfClass(Class):
@@ -152,19 +127,6 @@ class TbfClass(Class):
         default=DEFAULT_BURST_BYTES, description="Depth of the bucket of the peak rate."
     )
 
-    def rates(self) -> tuple[int | float | None, ...]:
-        """Its rates, absolute or shares of the link's."""
-        return (self.rate, self.peak_rate)
-
-    def share(self, index: int, link_rate: int, names: list[str]) -> Compiled:
-        """What it is due as the engine reads it."""
-        return {
-            "rate_bit_s": rate_of(self.rate, link_rate),
-            "burst_bytes": self.burst,
-            "peak_rate_bit_s": rate_of(self.peak_rate, link_rate),
-            "min_burst_bytes": self.min_burst,
-        }
-
 
 class Member(Class):
     """A class of a hierarchy."""
@@ -173,28 +135,12 @@ class Member(Class):
         default=None, description="Class whose rate it shares; only leaves hold packets."
     )
 
-    def above(self, names: list[str]) -> int | None:
-        """Index of its parent."""
-        return None if self.parent is None else names.index(self.parent)
-
 
 class Rated(Member):
     """A class of a hierarchy by rates."""
 
     rate: RateOrShare = Field(description="Rate it is due, or its share of the link's.")
     quantum: Quantum = Field(default=None, description="Quantum of its turn; absent: by its rate.")
-
-    def rates(self) -> tuple[int | float | None, ...]:
-        """Its rates, absolute or shares of the link's."""
-        return (self.rate,)
-
-    def member(self, link_rate: int, names: list[str]) -> Compiled:
-        """What hierarchies have in common as the engine reads it."""
-        return {
-            "rate_bit_s": rate_of(self.rate, link_rate),
-            "quantum_bytes": self.quantum or 0,
-            "parent": self.above(names),
-        }
 
 
 class HtbClass(Rated):
@@ -212,19 +158,6 @@ class HtbClass(Rated):
     cburst: Burst = Field(
         default=DEFAULT_BURST_BYTES, description="Depth of the bucket of its ceiling."
     )
-
-    def rates(self) -> tuple[int | float | None, ...]:
-        """Its rates, absolute or shares of the link's."""
-        return (self.rate, self.ceil)
-
-    def share(self, index: int, link_rate: int, names: list[str]) -> Compiled:
-        """What it is due as the engine reads it."""
-        return self.member(link_rate, names) | {
-            "priority": self.priority,
-            "ceil_bit_s": rate_of(self.ceil, link_rate),
-            "burst_bytes": self.burst,
-            "cburst_bytes": self.cburst,
-        }
 
 
 class CbqClass(Rated):
@@ -250,17 +183,10 @@ class CbqClass(Rated):
         default=None, description="How far below zero the idle-time average may sink."
     )
 
-    def share(self, index: int, link_rate: int, names: list[str]) -> Compiled:
-        """What it is due as the engine reads it."""
-        return self.member(link_rate, names) | {
-            "priority": self.priority,
-            "borrow": not self.bounded,
-            "isolated": self.isolated,
-            "max_burst_packets": self.max_burst,
-            "average_packet_bytes": self.average_packet,
-            "ewma_log": self.ewma_log,
-            "min_idle_ns": self.min_idle,
-        }
+    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+        """As the engine reads it, which knows who borrows."""
+        borrow = {"borrow": not self.bounded}
+        return super().compiled(*without, "bounded", link_rate=link_rate) | borrow
 
 
 class CakeClass(Class):
@@ -272,17 +198,6 @@ class CakeClass(Class):
         description="Rate up to which it goes first, or its share of the port's bandwidth.",
     )
 
-    def rates(self) -> tuple[int | float | None, ...]:
-        """Its rates, absolute or shares of the link's."""
-        return (self.rate,)
-
-    def share(self, index: int, link_rate: int, names: list[str]) -> Compiled:
-        """What it is due as the engine reads it; rates are shares of the port's bandwidth."""
-        return {
-            "priority": index if self.priority is None else self.priority,
-            "rate_bit_s": rate_of(self.rate, link_rate),
-        }
-
 
 class Curve(Element):
     """A service curve of two pieces; a rate alone is short for `{m2: RATE}`."""
@@ -293,13 +208,9 @@ class Curve(Element):
     d: PositiveTime | None = Field(default=None, description="How long the first piece lasts.")
     m2: RateOrShare = Field(description="Rate after that, or its share of the link's.")
 
-    def compiled(self, link_rate: int) -> Compiled:
+    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
         """Its pieces as the engine reads them."""
-        return {
-            "m1_bit_s": rate_of(self.m1, link_rate),
-            "d_ns": self.d or 0,
-            "m2_bit_s": rate_of(self.m2, link_rate),
-        }
+        return super().compiled(link_rate=link_rate) | {"d_ns": self.d or 0}
 
 
 CurveField = (
@@ -326,19 +237,9 @@ class HfscClass(Member):
 
     def curves(self) -> dict[str, Curve]:
         """Those it has, by key."""
-        each = {
-            "real_time": self.real_time,
-            "link_share": self.link_share,
-            "upper_limit": self.upper_limit,
-        }
+        each = {key: getattr(self, key) for key in ("real_time", "link_share", "upper_limit")}
         return {key: curve for key, curve in each.items() if curve is not None}
 
     def rates(self) -> tuple[int | float | None, ...]:
         """Its rates, absolute or shares of the link's."""
         return tuple(rate for curve in self.curves().values() for rate in (curve.m1, curve.m2))
-
-    def share(self, index: int, link_rate: int, names: list[str]) -> Compiled:
-        """What it is due as the engine reads it."""
-        none = dict.fromkeys(("real_time", "link_share", "upper_limit"))
-        curves = {key: curve.compiled(link_rate) for key, curve in self.curves().items()}
-        return none | curves | {"parent": self.above(names)}

@@ -1,18 +1,17 @@
 """Active queue management by the time that packets wait."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from trunkline.scenario.base import Element
+from trunkline.scenario.base import Compiled, Element
 from trunkline.scenario.fields import PositiveTime, Quantity, Rate
 from trunkline.scenario.units import BYTES
 
-__all__ = ["LARGEST_FRAME", "Cobalt", "Codel", "Compiled", "DualPi2", "MeanPacket", "Pie"]
+__all__ = ["LARGEST_FRAME", "Cobalt", "Codel", "DualPi2", "MeanPacket", "Pie"]
 
 LARGEST_FRAME = 1514
 """Largest packet with Ethernet's header, as CAKE counts [B]."""
-Compiled = dict[str, Any]
 MeanPacket = Annotated[int, Quantity(BYTES, 1, 65_551)]
 _MTU = "Largest packet on the wire, its link header included: "
 
@@ -40,17 +39,6 @@ class Codel(Element):
         description="`exact`: the RFC's square root; `linux`: the kernel's fixed point.",
     )
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "target_ns": self.target,
-            "interval_ns": self.interval,
-            "mtu_bytes": self.mtu,
-            "ce_threshold_ns": self.ce_threshold,
-            "arithmetic": self.arithmetic,
-        }
-
 
 Gain = Annotated[float, Field(gt=0, le=2, allow_inf_nan=False)]
 
@@ -73,18 +61,6 @@ class Pie(Element):
     mtu: MeanPacket = Field(
         default=1514, description=_MTU + "while less than two are waiting nothing is dropped."
     )
-
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "target_ns": self.target,
-            "tupdate_ns": self.tupdate,
-            "alpha": self.alpha,
-            "beta": self.beta,
-            "burst_ns": self.burst,
-            "mtu_bytes": self.mtu,
-        }
 
 
 class DualPi2(Element):
@@ -113,20 +89,6 @@ class DualPi2(Element):
         default=1514, description=_MTU + "below two of them the step alone signals."
     )
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "target_ns": self.target,
-            "tupdate_ns": self.tupdate,
-            "alpha": self.alpha,
-            "beta": self.beta,
-            "coupling": self.coupling,
-            "step_ns": self.step,
-            "protection": self.protection,
-            "mtu_bytes": self.mtu,
-        }
-
 
 class Cobalt(Element):
     """COBALT: CoDel that forgets slowly, and BLUE; the AQM of CAKE."""
@@ -145,8 +107,8 @@ class Cobalt(Element):
         "interval grow; absent: that of the tin of `cake`, else none.",
     )
 
-    def compiled(self) -> Compiled:
-        """Its parameters as the engine reads them."""
+    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+        """As the engine reads it, with the times that `rate` makes longer."""
         mtu_time = LARGEST_FRAME * 8 * 10**9 // self.rate if self.rate else 0
         target = max(self.target, mtu_time * 3 // 2)
         return {

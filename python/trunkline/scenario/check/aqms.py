@@ -87,7 +87,7 @@ def _curve(curve: Curve, path: Path, problems: Problems) -> None:
             given=f"{low} and {high}",
             related=(((*path, "min_th"), f"min_th is {low}"),),
         )
-    elif curve.curve()["max_th"] <= curve.curve()["min_th"]:
+    elif curve.compiled()["max_th"] <= curve.compiled()["min_th"]:
         problems.add(
             "relation",
             (*path, "max_th"),

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
+from trunkline.scenario.base import rate_of
 from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.port import Port
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.resolved.resolved import Arc
-from trunkline.scenario.shares import Curve, HfscClass, HtbClass, Member, Rated, TbfClass, rate_of
+from trunkline.scenario.shares import Curve, HfscClass, HtbClass, Member, Rated, TbfClass
 from trunkline.scenario.units import format_bytes, format_rate, format_time
 
 __all__ = ["check", "parents"]
@@ -195,7 +196,7 @@ def _feasible(
     sums = []
     for at in sorted({0, *(curve.d or 0 for curve in curves)}):
         service = slope = 0
-        for its in (curve.compiled(link_rate) for curve in curves):
+        for its in (curve.compiled(link_rate=link_rate) for curve in curves):
             first = min(at, its["d_ns"])
             service += its["m1_bit_s"] * first + its["m2_bit_s"] * (at - first)
             slope += its["m1_bit_s"] if at < its["d_ns"] else its["m2_bit_s"]
