@@ -13,7 +13,7 @@ from trunkline.linux.judge import observed
 from trunkline.linux.judge.compare import Row, fixed
 from trunkline.linux.judge.verify import Progress, Verdict, probed
 from trunkline.linux.outcome import control
-from trunkline.linux.plan.frr import ospf_of
+from trunkline.linux.plan.frr import backoff_of, ospf_of
 from trunkline.linux.plan.rehearsal import Rehearsal, rehearse
 from trunkline.linux.plan.routing import next_links
 from trunkline.network.types import Network
@@ -183,7 +183,7 @@ def margin_s(data: Network, change: str) -> float:
     ospf = ospf_of(data)
     nearest = _HOLD_NS + len(data["nodes"]) * _STEP_NS
     if change.startswith("repair"):
-        nearest += ospf["hello_ns"] + ospf["lsa_interval_ns"] + ospf["spf"]["second_ns"]
+        nearest += (ospf["hello_ns"] or 0) + ospf["lsa_interval_ns"] + backoff_of(ospf)["second_ns"]
     return nearest / 1e9
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from trunkline.linux.plan.addresses import Side
 from trunkline.linux.plan.script import Script
 from trunkline.linux.plan.timed import timed
+from trunkline.network.types import Queue, TcRed
+from trunkline.network.types.ports import Gred, Red, RedLinux
 
 _ENDLESS_PACKETS: Final = 1_000_000
 _ENDLESS_BYTES: Final = 2_000_000_000
@@ -29,7 +30,7 @@ NEAREST: Final = {
 def queue(
     script: Script,
     side: Side,
-    its: Mapping[str, Any],
+    its: Queue,
     parent: str,
     handle: str,
     owner: tuple[str, str],
@@ -55,7 +56,7 @@ def queue(
     add = f"qdisc add dev {side.device} parent {parent} handle {handle} "
     about = f"queue of {name}: {aqm['kind']}"
     packets, size = _limits(script, its, name, place)
-    if its["flows"] is not None or aqm["kind"] in ("codel", "pie"):
+    if its.get("flows") is not None or aqm["kind"] in ("codel", "pie"):
         return timed(script, side, its, add, owner)
     if aqm["kind"] == "drop-tail":
         if size is not None:
@@ -71,7 +72,7 @@ def queue(
         limit = _ENDLESS_PACKETS if packets is None else packets
         script.say(side.node, "tc", f"{add}pfifo limit {limit}", about)
         return "pfifo"
-    if aqm["kind"] in ("red", "red-linux"):
+    if aqm["kind"] == "red" or aqm["kind"] == "red-linux":
         if aqm["kind"] == "red":
             red = _of_red(script, aqm, name, (*place, "aqm"))
         else:
@@ -112,7 +113,7 @@ def queue(
 
 
 def _limits(
-    script: Script, its: Mapping[str, Any], name: str, place: tuple[str, ...]
+    script: Script, its: Queue, name: str, place: tuple[str, ...]
 ) -> tuple[int | None, int | None]:
     packets, size = its["limit_packets"], its["limit_bytes"]
     if not its["counts_in_service"]:
@@ -134,7 +135,7 @@ def _limits(
     return None if packets is None else packets - 1, size
 
 
-def _of_linux(script: Script, aqm: Mapping[str, Any], name: str) -> str:
+def _of_linux(script: Script, aqm: RedLinux, name: str) -> str:
     if aqm["idle_ageing"]:
         script.note(
             f"queue of {name}: below HTB Linux's red does not see its queue run empty, so its "
@@ -149,7 +150,7 @@ def _marks(above_max_drops: bool) -> str:
     return " ecn harddrop" if above_max_drops else " ecn"
 
 
-def _parameters(script: Script, tc: Mapping[str, Any], age: str, name: str) -> str:
+def _parameters(script: Script, tc: TcRed, age: str, name: str) -> str:
     probability = tc["probability"]
     if age == "plog":
         # Old kernels knew the probability only as a power of two over max - min; give today's
@@ -175,7 +176,7 @@ def plog(probability: float, span: int) -> int:
     return log
 
 
-def _of_red(script: Script, aqm: Mapping[str, Any], name: str, place: tuple[str, ...]) -> str:
+def _of_red(script: Script, aqm: Red, name: str, place: tuple[str, ...]) -> str:
     """RED as published, in the parameters of ``tc``; thresholds in packets become bytes."""
     if aqm["gentle"]:
         script.refuse(
@@ -235,9 +236,7 @@ def burst_of(wanted: int, least: int, mean: int) -> int | None:
     return None
 
 
-def _gred(
-    script: Script, side: Side, aqm: Mapping[str, Any], parent: str, handle: str, name: str
-) -> None:
+def _gred(script: Script, side: Side, aqm: Gred, parent: str, handle: str, name: str) -> None:
     dps = aqm["dps"]
     count = max(max(each["dp"] for each in dps), aqm["default_dp"]) + 1
     grio = " grio" if aqm["grio"] else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trunkline.linux.plan.leaf import Leaf
 from trunkline.linux.plan.script import Script
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trunkline.network.types.ports import Port
 
 Cell = tuple[int, int]
+Row = Sequence[list[int]]
 
 DSCPS = 64
 TCS = 8
@@ -58,8 +59,8 @@ class Egress:
 
     def cell(self, row: int | None, column: int) -> Cell:
         """Class and precedence of a packet that an entry forwards."""
-        rows: Sequence[Any] = self.config["classifier"]["rows"]
-        flow_rows: Sequence[int] = self.config["classifier"]["flow_rows"]
+        rows = self.config["classifier"]["rows"]
+        flow_rows = self.config["classifier"]["flow_rows"]
         if not rows:
             return (0, 0)
         wanted = {row} if row is not None else set(flow_rows) or {0}
@@ -154,9 +155,7 @@ class Egress:
                 self.by_dscp(rows[row], rows[base], keys, fallback)
         self.by_dscp(rows[base], None, "", fallback)
 
-    def by_dscp(
-        self, row: Sequence[Any], other: Sequence[Any] | None, keys: str, fallback: Cell
-    ) -> None:
+    def by_dscp(self, row: Row, other: Row | None, keys: str, fallback: Cell) -> None:
         """Filters of one row: none where the rest does the same."""
         cells = [(int(each[0]), int(each[1])) for each in row[:DSCPS]]
         if len(set(cells)) == 1:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from trunkline.linux.plan import classify, conditioning, frr, mpls, qdisc, recovery, timed
-from trunkline.linux.plan.addresses import MOST_LINKS, Wiring, node_name
+from trunkline.linux.plan import conditioning, frr, mpls, qdisc, recovery, refusals, timed
+from trunkline.linux.plan.addresses import Wiring, node_name
+from trunkline.linux.plan.filters import codepoints, filters
 from trunkline.linux.plan.flows import Traffic, sysctls, traffic
-from trunkline.linux.plan.forwarding import FTN_MARK, Forwarding
+from trunkline.linux.plan.forwarding import Forwarding
 from trunkline.linux.plan.ground import GUEST, Ground
 from trunkline.linux.plan.leaf import Leaf
 from trunkline.linux.plan.plan import Node, Plan, Sample
@@ -86,22 +85,22 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
     UnsupportedError
         The network has what the kernel lacks; every reason is given, with what is nearest.
     """
-    data: Any = json.loads(network_json)
+    data: Network = json.loads(network_json)
     seed = data["run"]["seed"] if seed is None else seed
     script = Script.of(len(data["nodes"]), ground)
-    _refuse(script, data)
+    refusals.refuse(script, data)
     if ground.control is not None:
         frr.refuse(script, data)
         if script.reasons:
             raise UnsupportedError(script.reasons)
-    elif data.get("signalling", {}).get("ldp"):
+    elif signalling := data.get("signalling"):
+        if not signalling.get("ldp"):
+            raise UnsupportedError(script.reasons)
         script.refuse(
             "routers of the kernel have no LDP of their own; nearest: paths with a route",
             "routing",
             "ldp",
         )
-    elif data.get("signalling"):
-        raise UnsupportedError(script.reasons)
     rehearsal = rehearse(data, seed)
     whole, followed = data, rehearsal
     if ground.control is not None:
@@ -111,7 +110,7 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
     if ground.control is not None:
         for node in range(len(data["nodes"])):
             sent.ends.number(node, 0)
-    _enough(script, data, sent)
+    refusals.too_few_addresses(script, data, sent)
     targets = sorted({node for node, _, _ in sent.ends.keys})
     its = recovery.course(script, data, followed, targets)
     wiring = Wiring.of(data["links"], ground)
@@ -123,7 +122,7 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
         raise UnsupportedError(script.reasons)
     _links(script, its.network, wiring)
     leaves = _ports(script, data, wiring)
-    _arrivals(script, its, wiring, leaves, sent)
+    filters(script, its, wiring, leaves, sent)
     if not ground.routers:
         recovery.traps(script, its, wiring)
         _silence(script, data)
@@ -174,47 +173,6 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
         its,
         rehearsal,
     )
-
-
-def _refuse(script: Script, data: Network) -> None:
-    if data.get("signalling") and script.ground.control is None:
-        script.refuse(
-            "routers of the kernel have no routing protocol of their own; nearest: --control frr, "
-            "or rerouting, whose routes are put in at the simulator's times",
-            "routing",
-            "ospf",
-        )
-    if data.get("routing", {}).get("ecmp"):
-        script.refuse(
-            "Linux hashes with a seed that is new at each start, so that flows take other paths "
-            "each time; nearest: no ecmp",
-            "routing",
-            "ecmp",
-        )
-    if len(data["links"]) > MOST_LINKS:
-        script.refuse(
-            f"{len(data['links'])} links; there are addresses for {MOST_LINKS}; "
-            "nearest: a part of the network",
-            "links",
-        )
-    for node in data["nodes"]:
-        if node.get("processing"):
-            script.refuse(
-                f"node {node['name']}: the kernel takes the time it takes to forward a packet; "
-                "nearest: the delay of its links",
-                "nodes",
-                node["name"],
-                "processing",
-            )
-    for link in data["links"]:
-        if link.get("conditioner") is not None:
-            script.refuse(
-                f"{link['name']}: Linux's police counts Ethernet and labels where packets leave; "
-                "nearest: the conditioner as ingress of the link before",
-                "links",
-                link["name"],
-                "conditioner",
-            )
 
 
 def _settings(data: Network, wiring: Wiring, node: int, ground: Ground) -> list[tuple[str, str]]:
@@ -295,20 +253,6 @@ def _deepest(data: Network) -> int:
     return first + deeper
 
 
-def _enough(script: Script, data: Network, sent: Traffic) -> None:
-    """Refuses a file of addresses with too few for a node."""
-    for node, own in sent.ends.chosen.items():
-        needed = sum(each[0] == node for each in sent.ends.keys)
-        if needed > len(own):
-            name = data["nodes"][node]["name"]
-            script.refuse(
-                f"node {name}: {needed} addresses are needed, one for each class of the packets "
-                f"that end there; {len(own)} given",
-                "nodes",
-                name,
-            )
-
-
 def _ports(script: Script, data: Network, wiring: Wiring) -> list[dict[int, Leaf]]:
     leaves = []
     for index, link in enumerate(data["links"]):
@@ -317,90 +261,6 @@ def _ports(script: Script, data: Network, wiring: Wiring) -> list[dict[int, Leaf
         timed.refuse_labelled(script, data, index, mpls.labelled(data, index))
         qdisc.wire(script, wiring.far[index], link)
     return leaves
-
-
-def _arrivals(
-    script: Script,
-    its: Course,
-    wiring: Wiring,
-    leaves: Sequence[dict[int, Leaf]],
-    sent: Traffic,
-) -> None:
-    """Filters of all devices: egress of the sending end, ingress of the receiving end."""
-    data = its.network
-    dscps = codepoints(data)
-    tcs = mpls.traffic_classes(data, dscps)
-    marking: set[int] = set()
-    egresses = []
-    for index, link in enumerate(data["links"]):
-        side = wiring.near[index]
-        config = data["ports"][link["port"]]
-        egress = classify.Egress(script, side.node, side.device, link, config, leaves[index])
-        for _, state in its.states:
-            if mpls.leaving(egress, {**data, "nhlfe": list(state.nhlfe)}, index, dscps, tcs):
-                marking.add(side.node)
-        egress.packets(sent.rows(config["classifier"]))
-        egresses.append(egress)
-    split = {each["node"] for each in data["ftn"] if each.get("dscps")}
-    for side in {pair_side.device: pair_side for pair_side in wiring.near + wiring.far}.values():
-        script.say(
-            side.node, "tc", f"qdisc add dev {side.device} clsact", f"filters of {side.device}"
-        )
-    for node in range(len(data["nodes"])):
-        own = [
-            sent.ends.text(number)
-            for number, (each, _, _) in enumerate(sent.ends.keys)
-            if each == node
-        ]
-        for line in mpls.once_less(data, node, own):
-            script.say(node, "tc", line, "a router takes one off the TTL (RFC 3443 section 3)")
-    for egress in egresses:
-        egress.finish()
-    for index, link in enumerate(data["links"]):
-        side = wiring.far[index]
-        said: list[str] = []
-        chain = ""
-        ingress = link.get("ingress")
-        if ingress is not None:
-            conditioner = data["conditioners"][ingress]
-            conditioning.refuse_labels(script, data, index, conditioner)
-            said += conditioning.filters(script, conditioner, sent.rows(conditioner["classifier"]))
-            chain = f"chain {conditioning.AFTER} "
-        if side.node in split:
-            said += [
-                f"{chain}protocol ip prio 50 flower ip_tos {dscp << 2:#04x}/0xfc "
-                f"action skbedit mark {FTN_MARK + dscp:#x} continue"
-                for dscp in dscps
-            ]
-        if side.node in marking:
-            said += [f"{chain}{each}" for each in mpls.arriving(script, data, side.node, tcs)]
-        for line in said:
-            script.say(
-                side.node,
-                "tc",
-                f"filter add dev {side.device} ingress {line}",
-                f"what arrives over {link['name']}",
-            )
-        script.say(
-            side.node,
-            "tc",
-            f"filter add dev {side.device} ingress {chain}protocol all prio 90 matchall "
-            f"action mirred egress redirect dev {side.wire}",
-            f"wire of {link['name']}: {link['delay_ns']} ns",
-            wire=True,
-        )
-
-
-def codepoints(data: Network) -> list[int]:
-    """DSCPs that packets may have: those of flows, those that conditioners and paths write."""
-    found = {flow["dscp"] for flow in data["flows"]}
-    for conditioner in data.get("conditioners", []):
-        for profile in conditioner["profiles"]:
-            found |= {each["dscp"] for each in profile["actions"] if each["dscp"] is not None}
-    for maps in data.get("diffserv", []):
-        if maps["tunnel"] == "uniform":
-            found |= {dscp for dscp in maps["dscp_of_tc"] if dscp is not None}
-    return sorted(found)
 
 
 def _addresses(script: Script, sent: Traffic) -> None:

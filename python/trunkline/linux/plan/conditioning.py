@@ -6,14 +6,14 @@ which packets are marked and sent over the wire, `AFTER`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.plan.classify import DSCPS, remark
 from trunkline.linux.plan.script import Script
 
 if TYPE_CHECKING:
-    from trunkline.network.types import Action, Conditioner, Profile
+    from trunkline.network.types import Action, Conditioner, Network, Profile
 
 AFTER: Final = 1
 """Chain that comes after conditioning."""
@@ -68,9 +68,7 @@ def filters(
     return said
 
 
-def refuse_labels(
-    script: Script, data: Mapping[str, Any], link: int, conditioner: Conditioner
-) -> None:
+def refuse_labels(script: Script, data: Network, link: int, conditioner: Conditioner) -> None:
     """Refuses a conditioner whose rules ask for packets that arrive there with a label.
 
     Parameters

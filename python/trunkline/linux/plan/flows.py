@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from trunkline.linux.plan.addresses import Ends, node_name
 from trunkline.linux.plan.ground import GUEST, Ground
@@ -19,6 +19,8 @@ from trunkline.linux.plan.plan import (
 )
 from trunkline.linux.plan.rehearsal import Rehearsal, Transfer
 from trunkline.linux.plan.script import Script
+from trunkline.network.types import Classifier, Flow, Network
+from trunkline.network.types.flows import Tcp
 from trunkline.scenario.probe import FLOW_MEASURES
 
 FIRST_PORT: Final = 5000
@@ -83,7 +85,7 @@ class Traffic:
         self.routed.setdefault(number, set()).add(sender)
         return self.ends.text(number)
 
-    def rows(self, classifier: Mapping[str, Any]) -> list[tuple[int, str]]:
+    def rows(self, classifier: Classifier) -> list[tuple[int, str]]:
         """Row and keys of each direction of a flow."""
         flow_rows = classifier["flow_rows"]
         if not flow_rows:
@@ -92,7 +94,7 @@ class Traffic:
         return [(row, key) for row, key in zip(flow_rows, both, strict=False) if key]
 
 
-def traffic(script: Script, data: Mapping[str, Any], rehearsal: Rehearsal) -> Traffic:
+def traffic(script: Script, data: Network, rehearsal: Rehearsal) -> Traffic:
     """The flows of a compiled network.
 
     Parameters
@@ -139,10 +141,11 @@ def traffic(script: Script, data: Mapping[str, Any], rehearsal: Rehearsal) -> Tr
     return made
 
 
-def _able(script: Script, flow: Mapping[str, Any], listed: Sequence[Transfer]) -> bool:
+def _able(script: Script, flow: Flow, listed: Sequence[Transfer]) -> bool:
     """Whether the kernel has what transfers need; what it lacks is told."""
     name = flow["name"]
-    opened = flow["transfers"]["opened"]
+    its = flow.get("transfers")
+    opened = its["opened"] if its else "requests"
     if opened == "requests":
         return False  # told of those who ask
     if "arrivals" not in opened:
@@ -152,7 +155,7 @@ def _able(script: Script, flow: Mapping[str, Any], listed: Sequence[Transfer]) -
             "flows",
             name,
         )
-    elif not flow["agent"].get("connect"):
+    elif flow["agent"]["protocol"] != "tcp" or not flow["agent"].get("connect"):
         script.refuse(
             f"flow {name}: the kernel opens and closes each connection of transfers, which takes a "
             "round trip; nearest: connect: true",
@@ -173,7 +176,7 @@ def _able(script: Script, flow: Mapping[str, Any], listed: Sequence[Transfer]) -
     return False
 
 
-def _udp(script: Script, made: Traffic, index: int, flow: Mapping[str, Any]) -> None:
+def _udp(script: Script, made: Traffic, index: int, flow: Flow) -> None:
     port = FIRST_PORT + index
     smallest = UDP_HEADERS + PAYLOAD.size
     listed = made.sent[index]
@@ -211,13 +214,14 @@ def _udp(script: Script, made: Traffic, index: int, flow: Mapping[str, Any]) -> 
 
 def _tcp(
     script: Script,
-    data: Mapping[str, Any],
+    data: Network,
     made: Traffic,
     index: int,
-    flow: Mapping[str, Any],
+    flow: Flow,
     rehearsal: Rehearsal,
 ) -> None:
     port, agent = FIRST_PORT + index, flow["agent"]
+    assert agent["protocol"] == "tcp"
     start = rehearsal.starts[index]
     made.tcp_starts[index] = start
     # The sender of a transfer has any port.
@@ -241,7 +245,8 @@ def _tcp(
             flow["name"],
             "header",
         )
-    if agent.get("congestion", {}).get("kind") == "prague":
+    congestion = agent.get("congestion") or {"kind": "reno"}
+    if congestion["kind"] == "prague":
         script.refuse(
             f"{name}: Linux 6.1 has neither prague nor accurate ECN, which a kernel of the L4S "
             "team has; nearest: dctcp",
@@ -249,7 +254,9 @@ def _tcp(
             flow["name"],
             "congestion",
         )
-    slow_start = agent.get("congestion", {}).get("slow_start", "hystart")
+    slow_start = "hystart"
+    if congestion["kind"] == "cubic":
+        slow_start = congestion.get("slow_start", slow_start)
     if slow_start != "hystart":
         script.refuse(
             f"{name}: the Linux kernel's cubic has no slow_start {slow_start}; nearest: hystart",
@@ -278,7 +285,7 @@ def _tcp(
         start_ns=start,
         stop_ns=flow["stop_ns"],
         bytes=agent["size_bytes"],
-        congestion_control=agent.get("congestion", {}).get("kind", "reno"),
+        congestion_control=congestion["kind"],
         mss=agent["mss_bytes"] + options,
         send_buffer_bytes=None,
         receive_buffer_bytes=None,
@@ -308,7 +315,7 @@ def _sample_step(steps: Sequence[int]) -> int:
     return common if common >= _SHORTEST_NS else min([SAMPLE_NS, *steps])
 
 
-def _route(agent: Mapping[str, Any]) -> tuple[str, ...]:
+def _route(agent: Tcp) -> tuple[str, ...]:
     """What the sender takes from its route."""
     said = [
         f"initcwnd {round(agent['initial_window'])}",
@@ -319,19 +326,19 @@ def _route(agent: Mapping[str, Any]) -> tuple[str, ...]:
     return (*said, *_features(agent))
 
 
-def _features(agent: Mapping[str, Any]) -> tuple[str, ...]:
+def _features(agent: Tcp) -> tuple[str, ...]:
     """ECN of one connection, where both of its routes ask for it."""
     return ("features ecn",) if agent["ecn"] else ()
 
 
-def _route_back(agent: Mapping[str, Any]) -> tuple[str, ...]:
+def _route_back(agent: Tcp) -> tuple[str, ...]:
     """What the receiver takes from its route: the greatest window that it advertises, its ACKs."""
     window = min(agent["window_packets"] * agent["mss_bytes"], _MOST_WINDOW)
     said = (f"window {window}", *_features(agent))
     return said if agent["delayed_ack"] is not None else (*said, "quickack 1")
 
 
-def _agree(script: Script, data: Mapping[str, Any]) -> None:
+def _agree(script: Script, data: Network) -> None:
     """SACK and time stamps are a node's, not a connection's."""
     for key, asked in (("variant", _sack), ("timestamps", _timestamps)):
         # By node and what is asked of it: the first flow that asks for it.
@@ -351,15 +358,15 @@ def _agree(script: Script, data: Mapping[str, Any]) -> None:
                 )
 
 
-def _sack(agent: Mapping[str, Any]) -> bool:
+def _sack(agent: Tcp) -> bool:
     return bool(agent["variant"] == "sack")
 
 
-def _timestamps(agent: Mapping[str, Any]) -> bool:
+def _timestamps(agent: Tcp) -> bool:
     return bool(agent["timestamps"])
 
 
-def sysctls(data: Mapping[str, Any], node: int) -> list[tuple[str, str]]:
+def sysctls(data: Network, node: int) -> list[tuple[str, str]]:
     """Settings of TCP at a node."""
     agents = [
         flow["agent"]

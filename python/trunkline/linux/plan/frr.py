@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address
-from typing import Any, Final
+from typing import Final
 
 from trunkline.linux.plan.addresses import Side, Wiring, node_name
 from trunkline.linux.plan.plan import Change, Daemon, Plan
 from trunkline.linux.plan.rehearsal import Moment
 from trunkline.linux.plan.script import Script
 from trunkline.network.types import Network
+from trunkline.network.types.signalling import Backoff, Ospf
 
 NAME: Final = "frr"
 PROGRAMS: Final = ("zebra", "ospfd")
@@ -42,18 +43,18 @@ def refuse(script: Script, data: Network) -> None:
     data : mapping
         The compiled network.
     """
-    signalling: Any = data.get("signalling") or {}
-    ospf = signalling.get("ospf")
-    if ospf is None:
+    signalling = data.get("signalling")
+    ospf = signalling.get("ospf") if signalling else None
+    if not signalling or not ospf:
         script.refuse("FRR routes by OSPF here; nearest: routing: {ospf: {}}", "routing")
         return
-    for key in ("ldp", "rsvp"):
-        if signalling.get(key):
-            word = {"ldp": "LDP", "rsvp": "RSVP-TE"}[key]
-            script.refuse(
-                f"FRR runs OSPF here, without {word}; nearest: routing: {{ospf: {{}}}} alone",
-                *(("routing", "ldp") if key == "ldp" else ("signalling",)),
-            )
+    for word, asked, place in (
+        ("LDP", signalling.get("ldp"), ("routing", "ldp")),
+        ("RSVP-TE", signalling.get("rsvp"), ("signalling",)),
+    ):
+        if asked:
+            why = f"FRR runs OSPF here, without {word}; nearest: routing: {{ospf: {{}}}} alone"
+            script.refuse(why, *place)
     if data["paths"]:
         name = data["paths"][0]["name"]
         script.refuse(
@@ -74,19 +75,19 @@ def refuse(script: Script, data: Network) -> None:
     _both_ways(script, data)
 
 
-def _timers(script: Script, ospf: dict[str, Any]) -> None:
+def _timers(script: Script, ospf: Ospf) -> None:
     def refuse(text: str, key: str) -> None:
         script.refuse(text, "routing", "ospf", key)
 
-    for key in ("processing", "compute"):
-        if ospf[f"{key}_ns"]:
+    for key, time in (("processing", ospf["processing_ns"]), ("compute", ospf["compute_ns"])):
+        if time:
             refuse(f"{key}: the daemons take no time in virtual time; nearest: 0 s", key)
     if any(ospf["fib_update_ns"]):
         refuse("fib_update: zebra has a delay of its own; nearest: 0 s", "fib_update")
     if ospf["hello_ns"] is None:
         refuse("hello: FRR finds its neighbours by hellos; nearest: 10 s", "hello")
-    for key in ("hello", "dead", "resend"):
-        value = ospf[f"{key}_ns"]
+    timers = {"hello": ospf["hello_ns"], "dead": ospf["dead_ns"], "resend": ospf["resend_ns"]}
+    for key, value in timers.items():
         if value and value % _S:
             refuse(f"{key}: FRR counts whole seconds; nearest: {max(1, value // _S)} s", key)
     if ospf["lsa_interval_ns"] % _MS or ospf["lsa_interval_ns"] // _MS > _MOST_MS["lsa"]:
@@ -95,8 +96,12 @@ def _timers(script: Script, ospf: dict[str, Any]) -> None:
     if spf["kind"] != "backoff":
         refuse(f"spf: FRR's ospfd has no {spf['kind']}; nearest: backoff", "spf")
         return
-    for key in ("initial", "second", "maximum"):
-        value = spf[f"{key}_ns"]
+    times = {
+        "initial": spf["initial_ns"],
+        "second": spf["second_ns"],
+        "maximum": spf["maximum_ns"],
+    }
+    for key, value in times.items():
         if value % _MS or value // _MS > _MOST_MS["spf"]:
             refuse(f"spf: {key} of FRR is 0 to 600000 ms; nearest: whole milliseconds", "spf")
 
@@ -114,19 +119,26 @@ def _both_ways(script: Script, data: Network) -> None:
             )
 
 
-def ospf_of(data: Network) -> dict[str, Any]:
+def ospf_of(data: Network) -> Ospf:
     """The timers of OSPF in a compiled network that has it."""
-    signalling: Any = data["signalling"]
-    ospf: dict[str, Any] = signalling["ospf"]
+    signalling = data.get("signalling")
+    ospf = signalling.get("ospf") if signalling else None
+    assert ospf is not None
     return ospf
+
+
+def backoff_of(ospf: Ospf) -> Backoff:
+    """The delays of its computations; those of other kinds are refused."""
+    assert ospf["spf"]["kind"] == "backoff"
+    return ospf["spf"]
 
 
 def bare(data: Network) -> Network:
     """A network without the flow that the simulator counts its own messages under."""
     kept = [flow for flow in data["flows"] if flow["agent"]["protocol"] != "control"]
-    made: Any = {**data, "flows": kept}
+    made: Network = {**data, "flows": kept}
     made.pop("signalling", None)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def told(script: Script, data: Network) -> None:
@@ -188,12 +200,13 @@ def _ospfd(data: Network, wiring: Wiring, node: int) -> Iterator[str]:
         yield " ip ospf network point-to-point"
         yield " ip ospf mtu-ignore"
         yield f" ip ospf cost {data['links'][link]['metric']}"
-        yield f" ip ospf hello-interval {ospf['hello_ns'] // _S}"
+        yield f" ip ospf hello-interval {(ospf['hello_ns'] or 0) // _S}"
         yield f" ip ospf dead-interval {ospf['dead_ns'] // _S}"
         yield f" ip ospf retransmit-interval {ospf['resend_ns'] // _S}"
         yield "exit"
-    spf = ospf["spf"]
-    throttle = " ".join(str(spf[f"{key}_ns"] // _MS) for key in ("initial", "second", "maximum"))
+    spf = backoff_of(ospf)
+    times = (spf["initial_ns"], spf["second_ns"], spf["maximum_ns"])
+    throttle = " ".join(str(each // _MS) for each in times)
     interval = ospf["lsa_interval_ns"] // _MS
     yield "router ospf"
     yield f" ospf router-id {router_id(node)}"
@@ -231,7 +244,8 @@ def controlled(plan: Plan, data: Network, wiring: Wiring, moments: Sequence[Mome
     ospf = ospf_of(data)
     changes = [*plan.changes, *_noticed(wiring, moments, plan.duration_ns)]
     # Neighbours are found within a hello or two; after the last change the throttles fall back.
-    quiet = 3 * ospf["hello_ns"] + 3 * ospf["lsa_interval_ns"] + 2 * ospf["spf"]["maximum_ns"]
+    quiet = 3 * ((ospf["hello_ns"] or 0) + ospf["lsa_interval_ns"])
+    quiet += 2 * backoff_of(ospf)["maximum_ns"]
     return replace(
         plan,
         changes=tuple(sorted(changes, key=lambda each: each.at_ns)),

@@ -28,7 +28,9 @@ The folder that a run leaves:
 ``tcp-ID.goodput``
     `GOODPUT` at each ``sample_ns``: bytes the receiver has read.
 ``tcp-ID.json``
-    `TCP_TOTALS` at the end.
+    Totals at the end, integers: ``established_ns``, ``finished_ns`` (last byte acknowledged; may be
+    null), ``received_bytes``, ``acked_bytes``, ``data_segments_sent``, ``data_segments_received``,
+    ``retransmitted_segments``, ``receiver_segments_sent``.
 ``transfers-ID.bin``
     `FATE` for each transfer that began, in the order of its schedule.
 ``transfers-ID.tally``
@@ -58,7 +60,9 @@ import hashlib
 import json
 import struct
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import Final
+
+from pydantic import TypeAdapter
 
 FORMAT: Final = 1
 
@@ -89,18 +93,6 @@ FATE: Final = struct.Struct("<QQQ")
 TALLY: Final = struct.Struct("<QQQQQQQ")
 """Record of a flow's transfers together: time [ns], data segments sent, those sent again, segments
 not acknowledged, data segments received, segments that the receivers sent, bytes read."""
-
-TCP_TOTALS: Final = (
-    "established_ns",
-    "finished_ns",
-    "received_bytes",
-    "acked_bytes",
-    "data_segments_sent",
-    "data_segments_received",
-    "retransmitted_segments",
-    "receiver_segments_sent",
-)
-"""Keys of ``tcp-ID.json``, integers; ``finished_ns`` (last byte acknowledged) may be null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,26 +149,24 @@ class Node:
     tc: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class UdpFlow:
-    """Datagrams at given times.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """What all flows say.
 
     Parameters
     ----------
     id : int
         Number of the flow in the network.
     source, destination : str
-        Namespaces.
+        Namespaces; of TCP the source connects.
     source_address, destination_address : str
         IPv4 addresses that the sockets bind to.
     port : int
         Port of both ends.
     tos : int
-        TOS byte: DSCP times four.
+        TOS byte: DSCP times four; of TCP that of both ends.
     ttl : int
-        Time to live [1..=255].
-    schedule : str
-        Name of its file of `SCHEDULED` records, in order of time.
+        Time to live [1..=255]; of TCP that of both ends.
     """
 
     id: int
@@ -187,27 +177,27 @@ class UdpFlow:
     port: int
     tos: int
     ttl: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UdpFlow(Flow):
+    """Datagrams at given times.
+
+    Parameters
+    ----------
+    schedule : str
+        Name of its file of `SCHEDULED` records, in order of time.
+    """
+
     schedule: str
 
 
-@dataclass(frozen=True, slots=True)
-class TcpFlow:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TcpFlow(Flow):
     """A bulk transfer.
 
     Parameters
     ----------
-    id : int
-        Number of the flow in the network.
-    source, destination : str
-        Namespaces; the source connects.
-    source_address, destination_address : str
-        IPv4 addresses that the sockets bind to.
-    port : int
-        Port of both ends.
-    tos : int
-        TOS byte of both ends.
-    ttl : int
-        Time to live [1..=255] of both ends.
     start_ns : int
         When the source connects.
     stop_ns : int or None
@@ -226,14 +216,6 @@ class TcpFlow:
         Step of its samples.
     """
 
-    id: int
-    source: str
-    destination: str
-    source_address: str
-    destination_address: str
-    port: int
-    tos: int
-    ttl: int
     start_ns: int
     stop_ns: int | None
     bytes: int | None
@@ -402,37 +384,8 @@ class Plan:
         ValueError
             It is no plan of this format.
         """
-        data: dict[str, Any] = json.loads(written)
-        if data.get("format") != FORMAT:
-            msg = f"a plan of format {data.get('format')}; this version reads {FORMAT}"
+        said = json.loads(written).get("format")
+        if said != FORMAT:
+            msg = f"a plan of format {said}; this version reads {FORMAT}"
             raise ValueError(msg)
-        return cls(
-            seed=data["seed"],
-            duration_ns=data["duration_ns"],
-            nodes=tuple(_node(each) for each in data["nodes"]),
-            links=tuple(Wire(End(**each["a"]), End(**each["b"])) for each in data["links"]),
-            udp=tuple(UdpFlow(**each) for each in data["udp"]),
-            tcp=tuple(TcpFlow(**each) for each in data["tcp"]),
-            transfers=tuple(
-                Transfers(each["schedule"], TcpFlow(**each["tcp"])) for each in data["transfers"]
-            ),
-            samples=tuple(Sample(**each) for each in data["samples"]),
-            counts=tuple(Count(**each) for each in data["counts"]),
-            changes=tuple(Change(**each) for each in data["changes"]),
-            snapshots_ns=tuple(data["snapshots_ns"]),
-            daemons=tuple(
-                Daemon(each["node"], each["log"], tuple(each["command"]))
-                for each in data["daemons"]
-            ),
-            settle_ns=data["settle_ns"],
-        )
-
-
-def _node(data: dict[str, Any]) -> Node:
-    return Node(
-        name=data["name"],
-        sysctls=tuple((key, value) for key, value in data["sysctls"]),
-        ip=tuple(data["ip"]),
-        mpls=tuple(data["mpls"]),
-        tc=tuple(data["tc"]),
-    )
+        return TypeAdapter(cls).validate_json(written)

@@ -121,12 +121,12 @@ def rehearse(data: Network, seed: int) -> Rehearsal:
     seed : int
         Seed of the run.
     """
-    alone: dict[str, Any] = json.loads(json.dumps(data))
+    alone: Network = json.loads(json.dumps(data))
     for flow in alone["flows"]:
         if flow["agent"]["protocol"] == "tcp":
             flow["agent"]["size_bytes"] = 1
-        if "transfers" in flow:
-            flow["transfers"]["record"] = True
+        if transfers := flow.get("transfers"):
+            transfers["record"] = True
     end = data["run"]["duration_ns"]
     protections = data.get("recovery", {}).get("protections", [])
     # A switch under way when the run ends is seen by its end.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, Protocol
 
 from trunkline.linux.plan.addresses import Side
 from trunkline.linux.plan.script import Script
-from trunkline.network.types import Network
+from trunkline.network.types import Flows, Network, Queue
+from trunkline.network.types.ports import Pie
 
 _BURST_NS: Final = 150_000_000
 """Burst allowance of the kernel's PIE, which `tc` cannot set."""
@@ -17,15 +17,20 @@ _TICK_NS: Final = 4_000_000
 """Of the kernel's clock, whole ones of which are between two updates of PIE."""
 
 
-def timed(
-    script: Script, side: Side, its: Mapping[str, Any], add: str, owner: tuple[str, str]
-) -> str:
+class Refuse(Protocol):
+    """Says why the kernel cannot have a queue, and which of its keys is at fault."""
+
+    def __call__(self, why: str, *key: str) -> None:
+        """Takes the reason."""
+
+
+def timed(script: Script, side: Side, its: Queue, add: str, owner: tuple[str, str]) -> str:
     """Says the qdisc of a queue with CoDel, PIE or flows and returns its kind, as ``aqm.queue``.
 
     ``add`` is the beginning of the line, up to the qdisc's kind.
     """
     place = ("ports", owner[0], "classes", owner[1], "queue")
-    name, aqm, flows = ".".join(owner), its["aqm"], its["flows"]
+    name, aqm, flows = ".".join(owner), its["aqm"], its.get("flows")
 
     def refuse(why: str, *key: str) -> None:
         script.refuse(f"queue of {name}: {why}", *place, *key)
@@ -62,7 +67,7 @@ def timed(
     return kind
 
 
-def _kind(aqm: str, flows: Mapping[str, Any] | None) -> str:
+def _kind(aqm: str, flows: Flows | None) -> str:
     if flows is None:
         return aqm
     if aqm in ("codel", "pie"):
@@ -76,7 +81,7 @@ def _us(time_ns: int) -> str:
     return f"{max(1, round(time_ns / 1000))}us"
 
 
-def _flows(kind: str, flows: Mapping[str, Any], refuse: Any) -> str:
+def _flows(kind: str, flows: Flows, refuse: Refuse) -> str:
     queues = flows["queues"]
     words = f" quantum {flows['quantum_bytes']}"
     if kind == "fq":
@@ -93,8 +98,8 @@ def _flows(kind: str, flows: Mapping[str, Any], refuse: Any) -> str:
     return f"{words} flows {queues}{batch}"
 
 
-def _pie(aqm: Mapping[str, Any], routers: bool, refuse: Any) -> str:
-    gains = {key: aqm[key] * _SIXTEENTHS for key in ("alpha", "beta")}
+def _pie(aqm: Pie, routers: bool, refuse: Refuse) -> str:
+    gains = {"alpha": aqm["alpha"] * _SIXTEENTHS, "beta": aqm["beta"] * _SIXTEENTHS}
     for key, gain in gains.items():
         if gain != round(gain):
             refuse(
@@ -142,7 +147,7 @@ def refuse_labelled(script: Script, data: Network, index: int, stacks: int) -> N
     link = data["links"][index]
     port = data["ports"][link["port"]]
     for its in port["classes"] if stacks else ():
-        flows = its["queue"]["flows"]
+        flows = its["queue"].get("flows")
         if flows is None:
             continue
         kind = _kind(its["queue"]["aqm"]["kind"], flows)

@@ -13,10 +13,10 @@ class DelayedAck(TypedDict):
     quick: NotRequired[int]
 
 
-class Reno(TypedDict):
-    """Keys of the congestion control ``reno``."""
+class WithoutKeys(TypedDict):
+    """A congestion control without keys of its own."""
 
-    kind: Literal["reno"]
+    kind: Literal["reno", "bbr", "dctcp", "prague", "vegas", "westwood"]
 
 
 class Cubic(TypedDict):
@@ -26,37 +26,7 @@ class Cubic(TypedDict):
     slow_start: NotRequired[Literal["standard", "hystart", "hystart++"]]
 
 
-class Bbr(TypedDict):
-    """Keys of the congestion control ``bbr``."""
-
-    kind: Literal["bbr"]
-
-
-class Dctcp(TypedDict):
-    """Keys of the congestion control ``dctcp``."""
-
-    kind: Literal["dctcp"]
-
-
-class Prague(TypedDict):
-    """Keys of the congestion control ``prague``."""
-
-    kind: Literal["prague"]
-
-
-class Vegas(TypedDict):
-    """Keys of the congestion control ``vegas``."""
-
-    kind: Literal["vegas"]
-
-
-class Westwood(TypedDict):
-    """Keys of the congestion control ``westwood``."""
-
-    kind: Literal["westwood"]
-
-
-Congestion = Reno | Cubic | Bbr | Dctcp | Prague | Vegas | Westwood
+Congestion = WithoutKeys | Cubic
 
 
 class Tcp(TypedDict):

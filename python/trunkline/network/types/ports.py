@@ -214,14 +214,8 @@ class DrrShare(TypedDict):
     weight: int
 
 
-class WfqShare(TypedDict):
-    """Share of a class under ``wfq``."""
-
-    weight: int
-
-
-class WrrShare(TypedDict):
-    """Share of a class under ``wrr``."""
+class WeightShare(TypedDict):
+    """Share of a class under ``wfq`` and ``wrr``."""
 
     weight: int
 
@@ -308,11 +302,11 @@ class Drr(TypedDict):
     shares: list[DrrShare]
 
 
-class Wfq(TypedDict):
-    """Weighted fair queueing."""
+class Weighted(TypedDict):
+    """Weighted fair queueing, and weighted round robin by packets."""
 
-    kind: Literal["wfq"]
-    shares: list[WfqShare]
+    kind: Literal["wfq", "wrr"]
+    shares: list[WeightShare]
 
 
 class Shaped(TypedDict):
@@ -327,13 +321,6 @@ class Htb(TypedDict):
 
     kind: Literal["htb"]
     shares: list[HtbShare]
-
-
-class Wrr(TypedDict):
-    """Weighted round robin by packets."""
-
-    kind: Literal["wrr"]
-    shares: list[WrrShare]
 
 
 class CakeShare(TypedDict):
@@ -371,7 +358,7 @@ class Cbq(TypedDict):
     shares: list[CbqShare]
 
 
-Scheduler = Fifo | Priority | Drr | Wrr | Wfq | Shaped | Tbf | Htb | Hfsc | Cake | Cbq
+Scheduler = Fifo | Priority | Drr | Weighted | Shaped | Tbf | Htb | Hfsc | Cake | Cbq
 """Which class sends next, and what each is due, in the order of the classes."""
 
 
