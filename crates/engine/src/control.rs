@@ -197,6 +197,8 @@ impl<O: Observer> Plane for Nodes<'_, O> {
     fn set_routes(&mut self, node: u32, destination: u32, links: &[u32]) {
         Fib::set(&mut self.simulation.fib, node, destination, links);
         let (at, link) = (self.simulation.now, links.first().copied());
+        let route = link.map(|link| (link, self.simulation.links[link as usize].to));
+        self.simulation.tables.follow(node, destination, route);
         self.simulation.recovery.route(at, node, destination, link);
         if let Some(control) = &mut self.simulation.control {
             if control.rerouted.last() != Some(&node) {

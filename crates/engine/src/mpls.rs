@@ -13,6 +13,7 @@ use trunkline_packet::{Cause, Packet, StackEntry};
 mod congestion;
 mod diffserv;
 mod overlay;
+mod segments;
 mod signalled;
 
 pub use congestion::Congestion;
@@ -20,10 +21,11 @@ use diffserv::Marking;
 pub use overlay::{Overlay, Overlays};
 
 const NONE: u32 = u32::MAX;
-/// Out-links of entries that recovery has changed; every real link is below.
+/// Out-links of entries that recovery or routing has changed; every real link is below.
 const OPEN: u32 = u32::MAX - 1;
 const DISCARDED: u32 = u32::MAX - 2;
-const BRIDGED: u32 = u32::MAX - 3;
+const UNREACHABLE: u32 = u32::MAX - 3;
+const BRIDGED: u32 = u32::MAX - 4;
 /// FTN values from here on: a class split by DSCP.
 const SPLIT: u32 = 1 << 31;
 /// Numbers of NHLFEs from here on: a set of entries of equal cost.
@@ -120,6 +122,8 @@ pub struct Tables {
     plain: u16,
     pub(crate) congestion: Congestion,
     overlays: Overlays,
+    /// Entries that follow routes, by node and destination.
+    followers: segments::Followers,
     /// Entries that nothing uses any more.
     spare: Vec<u32>,
     /// Sets that nothing uses any more.
@@ -164,6 +168,7 @@ impl Tables {
         }
         let nhlfe = network.nhlfe.iter().map(|its| Entry::new(its, plain)).collect();
         let (overlays, spare, spare_sets) = (Overlays::default(), Vec::new(), Vec::new());
+        let followers = segments::followers(network);
         Self {
             ilm,
             ftn,
@@ -175,6 +180,7 @@ impl Tables {
             plain,
             congestion,
             overlays,
+            followers,
             spare,
             spare_sets,
             paths,
@@ -416,6 +422,7 @@ impl Entry {
             BRIDGED => Ok(Hop::Bridge(self.path)),
             DISCARDED => Err(Cause::Unselected),
             OPEN => Err(Cause::Switching),
+            UNREACHABLE => Err(Cause::NoRoute),
             _ => Ok(Hop::Again(counted, OWN_COLUMN)),
         }
     }

@@ -12,7 +12,7 @@ mod probe;
 mod processing;
 mod queue;
 pub mod recovery;
-mod routing;
+pub mod routing;
 mod scripted;
 pub mod signalling;
 mod transfers;

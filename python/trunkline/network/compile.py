@@ -105,6 +105,8 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
         data["signalling"] = {key: value for each in protocols for key, value in each.items()}
     if its.routing.ecmp is not None:
         data["routing"] = {"ecmp": its.routing.ecmp}
+    if tables.followers:
+        data["routing"] = {"segments": tables.followers}
     return Network(data)
 
 

@@ -16,6 +16,7 @@ from trunkline.network.ports import Ports
 from trunkline.scenario.diffserv import DSCPS, TCS, DiffServ
 from trunkline.scenario.path import FIRST_LABEL, Path, Trunk
 from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.resolved.segments import first_arcs
 
 __all__ = ["Tables", "compile", "fecs", "first_ldp_fec"]
 
@@ -35,6 +36,8 @@ class Tables:
     """NHLFE of each path at each node of its route, by place."""
     labels: dict[str, list[int | None]] = field(default_factory=dict)
     """Incoming label of each path at each node of its route."""
+    followers: list[dict[str, Any]] = field(default_factory=list)
+    """Entries of node segments that follow OSPF's routes."""
 
 
 Class = tuple[tuple[str, frozenset[int] | None], ...]
@@ -145,6 +148,7 @@ class _Builder:
         in_use = {each for pair in _classes(scenario).values() for each in pair if each}
         numbers = _class_numbers(scenario)
         self.classes = {its: fec for its, fec in numbers.items() if its in in_use}
+        self.follows = scenario.routing.ospf is not None and scenario.routing.ecmp is None
 
     def build(self) -> Tables:
         trunks = self.scenario.trunks.values()
@@ -162,6 +166,8 @@ class _Builder:
                 continue
             self.transit(name)
             self.tail(name)
+        if self.follows:
+            self.everywhere()
         return self.tables
 
     def head(self, name: str, *, bound: bool) -> None:
@@ -232,6 +238,41 @@ class _Builder:
                 self.shared.setdefault((node, label), entry)
                 self.tables.ilm.append({"node": node, "label": label, "nhlfe": entry})
 
+    def everywhere(self) -> None:
+        """Adds what each router does with the label of each node segment, on the way or not."""
+        owners = {
+            sid.node: name
+            for name in reversed(self.scenario.segmented)
+            for sid in self.scenario.segmented[name]
+            if sid.arc is None
+        }
+        for target, name in owners.items():
+            label = segments.node_label(self.scenario, target)
+            for node, arc in first_arcs(self.scenario, target).items():
+                at = self.nodes[node]
+                if (at, label) not in self.shared:
+                    push = [] if self.scenario.arc[arc].target == target else [label]
+                    row = self.built.row(arc, frozenset({name}))
+                    path = self.scenario.paths[name]
+                    entry = self.add(name, self.links[arc], True, push, path, row)
+                    self.shared[at, label] = entry
+                    self.tables.ilm.append({"node": at, "label": label, "nhlfe": entry})
+                self.follow(name, node, target, self.shared[at, label])
+
+    def follow(self, name: str, node: str, target: str, entry: int) -> None:
+        """Makes an entry that puts the label of a node on follow the routes to it."""
+        leaving = [arc for arc in self.scenario.arcs if arc.source == node]
+        rows = [(arc.name, self.built.row(arc.name, frozenset({name}))) for arc in leaving]
+        self.tables.followers.append(
+            {
+                "node": self.nodes[node],
+                "destination": self.nodes[target],
+                "entry": entry,
+                "label": segments.node_label(self.scenario, target),
+                "rows": [[self.links[arc], row] for arc, row in rows if row is not None],
+            }
+        )
+
     def transit(self, name: str) -> None:
         for index in range(1, len(self.scenario.routes[name].hops)):
             label = self.labels[name][index]
@@ -273,6 +314,11 @@ class _Builder:
         if own:
             pairs.insert(0, None if pop else (name, None))
         self.mark(entry, pops=None if own or not pop else name, pushes=pairs)
+        ridden, begins = riders[-1], len(riders) > 1 or index == 0
+        if self.follows and begins and ridden in self.scenario.segmented:
+            first = self.scenario.segmented[ridden][0]
+            if first.arc is None:
+                self.follow(ridden, self.scenario.arc[arc].source, first.node, entry)
         its = self.scenario.paths[name].diffserv
         if own and pop and its is not None and its.linux_tc_zero:
             self.tables.nhlfe[entry]["zero_tc"] = True

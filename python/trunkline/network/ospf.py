@@ -44,4 +44,6 @@ def compile(scenario: Resolved, flow: int) -> Compiled | None:
     }
     if scenario.routing.ldp is not None and scenario.routing.ldp.igp_sync:
         ospf["ldp_sync"] = True
+    if its.local_delay:
+        ospf["local_delay_ns"] = its.local_delay
     return {"detection": its.detection.compiled(), "ospf": ospf}

@@ -12,7 +12,15 @@ from trunkline.scenario.resolved.placement import topology
 from trunkline.scenario.resolved.resolved import Sid
 from trunkline.scenario.resolved.segments import next_arcs
 
-__all__ = ["Ahead", "Stacks", "Way", "adjacency_label", "stacks", "ways"]
+__all__ = [
+    "Ahead",
+    "Stacks",
+    "Way",
+    "adjacency_label",
+    "node_label",
+    "stacks",
+    "ways",
+]
 
 ADJACENCIES = 15_000
 """First label of links, where no SRGB usually is."""
@@ -114,9 +122,12 @@ def ways(scenario: Resolved, name: str) -> list[Way]:
 
 
 def _label(scenario: Resolved, sid: Sid) -> int:
-    if sid.arc is None:
-        return scenario.written.te.srgb + list(scenario.nodes).index(sid.node)
-    return adjacency_label(scenario, sid.arc)
+    return node_label(scenario, sid.node) if sid.arc is None else adjacency_label(scenario, sid.arc)
+
+
+def node_label(scenario: Resolved, node: str) -> int:
+    """Label of a node, the same at every router."""
+    return scenario.written.te.srgb + list(scenario.nodes).index(node)
 
 
 def adjacency_label(scenario: Resolved, arc: str) -> int:

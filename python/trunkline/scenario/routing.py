@@ -79,6 +79,12 @@ class Ospf(Element):
     fib_updates: dict[Word, Time] = Field(
         default={}, description="The same of routers that differ, by name."
     )
+    local_delay: Time = Field(
+        default=0,
+        description="From the loss of a link of a router's own to the use of its new routes, at "
+        "the earliest: others come first, and packets that local repair carries meet no loop at "
+        "it (RFC 8333). Any other change ends it.",
+    )
 
     @property
     def silence(self) -> int:

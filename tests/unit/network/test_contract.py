@@ -31,6 +31,7 @@ LENGTHS = {
     ("Classifier", "rows"): 2,
     ("Profile", "actions"): 3,
     ("Session", "diffserv"): 2,
+    ("NodeSegment", "rows"): 2,
     ("Network", "ecn_in_mpls"): 2,
 }
 """Lists whose length is fixed."""

@@ -4,7 +4,7 @@
 //! its ends list it); RFC 8405.
 //! Synchronisation with LDP: RFC 5443 section 2.
 //! `flooding.rs` is how LSAs get about, `packet.rs` the octets, `throttle.rs` the delay of the
-//! computation, `spf.rs` the routes.
+//! computation, `spf.rs` the routes, `local_delay.rs` when a router next to a failure uses them.
 //! Differs: the run begins with all databases alike; neighbours that find each other again send
 //! their LSAs at once, without describing their databases before; a link whose LDP session has not
 //! come up yet in the run counts as synchronised.
@@ -12,6 +12,7 @@
 
 pub mod config;
 mod flooding;
+mod local_delay;
 mod packet;
 mod spf;
 mod throttle;
@@ -73,6 +74,8 @@ enum Timer {
     Compute(u32),
     /// The routes computed come into use.
     Install(u32, spf::Routes),
+    /// A delay of routes after the loss of a link may be over.
+    Release(u32),
     Hello(u32),
     /// A neighbour may have been silent for too long.
     Dead(u32),
@@ -88,6 +91,8 @@ struct Router {
     throttle: Throttle,
     /// Routes in use; computed at the start.
     routes: spf::Routes,
+    /// They stay because a link of the router is lost.
+    delay: Option<local_delay::Delay>,
 }
 
 /// A neighbour, by the line towards it.
@@ -140,6 +145,7 @@ impl Ospf {
                 originated: None,
                 due: false,
                 throttle: Throttle::default(),
+                delay: None,
             });
         }
         its
@@ -171,7 +177,8 @@ impl Ospf {
                 Timer::Resend(line) => self.resend(line, plane),
                 Timer::Originate(node) => self.originate(node, plane),
                 Timer::Compute(node) => self.compute(node, plane),
-                Timer::Install(node, routes) => self.install(node, routes, plane),
+                Timer::Install(node, routes) => self.use_routes(node, routes, plane),
+                Timer::Release(node) => self.release(node, plane),
                 Timer::Hello(line) => self.hello(line, plane),
                 Timer::Dead(line) => self.look_for_silence(line, plane),
             }
@@ -267,6 +274,7 @@ impl Ospf {
         its.up = up;
         its.unacknowledged.clear();
         let node = self.lines[line as usize].from;
+        self.delay_routes(line, up, plane);
         self.want(node, plane);
         if up {
             let all = self.routers[node as usize].database.clone();
@@ -298,6 +306,7 @@ impl Ospf {
 
     /// Puts a newer LSA into a node's database.
     fn take(&mut self, node: u32, lsa: Lsa, plane: &mut dyn Plane) {
+        self.look_for_others(node, &lsa, plane);
         let router = &mut self.routers[node as usize];
         let mine = &mut router.database[lsa.origin as usize];
         let changed = mine.links != lsa.links;

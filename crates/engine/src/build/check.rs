@@ -95,6 +95,7 @@ pub(crate) fn check_indices(network: &Network) -> Result<(), RunError> {
     }
     ranges::check(network).map_err(invalid)?;
     crate::network::diffserv::check(network).map_err(invalid)?;
+    crate::network::routing::check(network).map_err(invalid)?;
     crate::network::signalling::check(network).map_err(invalid)?;
     recovery::check::check(network).map_err(invalid)
 }

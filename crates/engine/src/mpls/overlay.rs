@@ -12,6 +12,13 @@ use trunkline_packet::{Cause, Packet};
 pub enum Overlay {
     /// Does as this other entry does.
     As(u32),
+    /// The same, while the entry itself still sends on the link that the other one goes around.
+    Around {
+        /// The other entry.
+        other: u32,
+        /// The link.
+        link: u32,
+    },
     /// As before, but with this outermost label and on this link.
     Via {
         /// Label on top.
@@ -86,6 +93,15 @@ impl Tables {
         self.overlays.bridges[bridge as usize][leg].path
     }
 
+    /// Changes what an entry is without its overlays.
+    pub(super) fn change(&mut self, entry: u32, change: impl FnOnce(&mut Entry)) {
+        match self.overlays.originals.get_mut(&entry) {
+            Some(original) => change(original),
+            None => change(&mut self.nhlfe[entry as usize]),
+        }
+        self.refresh();
+    }
+
     fn refresh(&mut self) {
         let touched: Vec<u32> = self.overlays.originals.keys().copied().collect();
         for entry in touched {
@@ -99,14 +115,17 @@ impl Tables {
         let mut changed = original.clone();
         match top.map(|laid| laid.2) {
             None => {}
-            Some(Overlay::As(other)) if depth > 0 => return self.effective(other, depth - 1),
+            Some(Overlay::Around { link, .. }) if original.link != link => {}
+            Some(Overlay::As(other) | Overlay::Around { other, .. }) if depth > 0 => {
+                return self.effective(other, depth - 1);
+            }
             Some(Overlay::Via { label, link }) => {
                 changed.link = link;
                 changed.row = crate::classifier::NO_ROW;
                 changed.push[usize::from(changed.pushes).saturating_sub(1)] = label;
                 changed.pushes = changed.pushes.max(1);
             }
-            Some(Overlay::Open | Overlay::As(_)) => changed.link = OPEN,
+            Some(Overlay::Open | Overlay::As(_) | Overlay::Around { .. }) => changed.link = OPEN,
             Some(Overlay::Unselected) => changed.link = DISCARDED,
             Some(Overlay::Bridge(bridge)) => {
                 changed.pushes = 0;

@@ -1,6 +1,8 @@
 //! Routing in the compiled network.
 
+use super::Network;
 use serde::{Deserialize, Serialize};
+use trunkline_packet::MAX_DEPTH;
 
 /// How routers route; by default each has one next hop for a destination.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -8,6 +10,25 @@ use serde::{Deserialize, Serialize};
 pub struct Routing {
     /// Whether equal-cost paths share the traffic, and what is hashed to choose one.
     pub ecmp: Option<Ecmp>,
+    /// Entries of node segments that follow OSPF's routes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<NodeSegment>,
+}
+
+/// An entry whose last pushed label is that of a node (RFC 8402 section 3.1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeSegment {
+    /// Router that has the entry.
+    pub node: u32,
+    /// Node that the label leads to.
+    pub destination: u32,
+    /// The NHLFE.
+    pub entry: u32,
+    /// The label; on the packet unless the next hop is the destination.
+    pub label: u32,
+    /// Links whose port has a row of its classifier for the entry's packets, and the row.
+    pub rows: Vec<[u32; 2]>,
 }
 
 /// What a router hashes to choose among paths of equal cost.
@@ -20,4 +41,21 @@ pub enum Ecmp {
     Label,
     /// As `label`, with entropy labels (RFC 6790) where the ingress puts them on.
     Entropy,
+}
+
+/// The first entry of a node segment that cannot be.
+pub(crate) fn check(network: &Network) -> Result<(), String> {
+    for its in &network.routing.segments {
+        let fail = |why: &str| Err(format!("routing: segment label {}: {why}", its.label));
+        let Some(entry) = network.nhlfe.get(its.entry as usize) else {
+            return fail("its nhlfe does not exist");
+        };
+        if its.node.max(its.destination) as usize >= network.nodes.len() {
+            return fail("its node does not exist");
+        }
+        if entry.push.last() != Some(&its.label) && entry.push.len() == MAX_DEPTH {
+            return fail("there is no room for it on a packet");
+        }
+    }
+    Ok(())
 }

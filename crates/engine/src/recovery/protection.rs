@@ -170,6 +170,11 @@ impl<O: Observer> Simulation<O> {
                     let label = guard.label;
                     self.tables.lay(owner, entry, Overlay::Via { label, link });
                 }
+                ProtectionKind::FacilityBypass if switched && self.tables.follows(entry) => {
+                    let Some(&link) = guard.config.watches.first() else { continue };
+                    let around = Overlay::Around { other: alternative, link };
+                    self.tables.lay(owner, entry, around);
+                }
                 _ if switched => self.tables.lay(owner, entry, Overlay::As(alternative)),
                 _ => {}
             }

@@ -84,6 +84,8 @@ def _timers(script: Script, ospf: Ospf) -> None:
             refuse(f"{key}: the daemons take no time in virtual time; nearest: 0 s", key)
     if any(ospf["fib_update_ns"]):
         refuse("fib_update: zebra has a delay of its own; nearest: 0 s", "fib_update")
+    if ospf.get("local_delay_ns"):
+        refuse("local_delay: FRR's ospfd has none; nearest: 0 s", "local_delay")
     if ospf["hello_ns"] is None:
         refuse("hello: FRR finds its neighbours by hellos; nearest: 10 s", "hello")
     timers = {"hello": ospf["hello_ns"], "dead": ospf["dead_ns"], "resend": ospf["resend_ns"]}

@@ -265,10 +265,21 @@ Probe = TypedDict(
 """Something to record in steps of time."""
 
 
+class NodeSegment(TypedDict):
+    """An entry of a node segment that follows OSPF's routes."""
+
+    node: int
+    destination: int
+    entry: int
+    label: int
+    rows: list[list[int]]
+
+
 class Routing(TypedDict):
     """How routers route."""
 
     ecmp: NotRequired[Literal["flow", "label", "entropy"] | None]
+    segments: NotRequired[list[NodeSegment]]
 
 
 class Run(TypedDict):

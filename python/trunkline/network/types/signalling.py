@@ -167,6 +167,7 @@ class Ospf(TypedDict):
     spf: Backoff | Rfc8405
     compute_ns: int
     fib_update_ns: list[int]
+    local_delay_ns: NotRequired[int]
     multipath: bool
     ldp_sync: NotRequired[bool]
 

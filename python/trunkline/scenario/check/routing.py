@@ -118,6 +118,16 @@ def _ospf(scenario: Resolved, ospf: Ospf, problems: Problems) -> None:
     for node in ospf.fib_updates:
         if node not in scenario.nodes:
             problems.unknown((*at, "fib_updates", node), "node", node, scenario.nodes)
+    for name, its in scenario.written.protections.items():
+        if its.kind == "ti-lfa" and not its.revertive:
+            problems.add(
+                "relation",
+                ("protections", name, "revertive"),
+                "with OSPF packets go back when its routes do: repair lists are kept no longer",
+                given="off",
+                related=((("routing", "ospf"), "asked for here"),),
+            )
+    _room(scenario, problems)
     for arc in scenario.arcs:
         if arc.options.metric > LARGEST_METRIC and not arc.backward:
             problems.add(
@@ -128,6 +138,18 @@ def _ospf(scenario: Resolved, ospf: Ospf, problems: Problems) -> None:
                 allowed=f"up to {LARGEST_METRIC}",
             )
     _timers(ospf, at, problems)
+
+
+def _room(scenario: Resolved, problems: Problems) -> None:
+    """On other routes no segment ends one hop behind the first node: all labels are on."""
+    for name, segments in scenario.segmented.items():
+        if segments[0].arc is None and len(segments) > MAX_STACK:
+            problems.add(
+                "stack",
+                ("paths", name, "segments"),
+                f"packets of path {name} would carry {len(segments)} labels on other routes",
+                allowed=f"at most {MAX_STACK}",
+            )
 
 
 def _timers(ospf: Ospf, at: Path, problems: Problems) -> None:

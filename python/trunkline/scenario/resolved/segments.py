@@ -20,7 +20,7 @@ from trunkline.scenario.resolved.resolved import Resolved, Sid
 if TYPE_CHECKING:
     from trunkline.te.topology import Topology
 
-__all__ = ["active", "followed", "next_arcs", "segments"]
+__all__ = ["active", "first_arcs", "followed", "next_arcs", "segments"]
 
 WITHOUT = ("route", "to", "through", "labels", "php", "explicit_null", "bandwidth")
 """Keys that have no meaning beside `segments`."""
@@ -126,6 +126,17 @@ def next_arcs(scenario: Resolved, graph: "Topology", here: str, end: str) -> lis
     """Arcs from a node on the shortest paths to another, in the order of routing."""
     away = te.spf.distances_to(graph, graph.igp, graph.node[end])
     return [scenario.arcs[arc].name for arc in _equal(graph, away, graph.node[here])]
+
+
+def first_arcs(scenario: Resolved, end: str) -> dict[str, str]:
+    """First arc from every node on its shortest path to another, where there is one."""
+    graph = topology(scenario)
+    away = te.spf.distances_to(graph, graph.igp, graph.node[end])
+    return {
+        node: scenario.arcs[_equal(graph, away, index)[0]].name
+        for node, index in graph.node.items()
+        if 0 < away[index] < math.inf
+    }
 
 
 def _equal(graph: "Topology", away: list[float], here: int) -> list[int]:

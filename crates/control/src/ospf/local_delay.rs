@@ -1,0 +1,74 @@
+//! A router whose own link goes down leaves its routes as they are for a while, in which local
+//! repair carries the packets and the others take their new routes into use.
+//!
+//! Source: RFC 8333 section 5 (`ULOOP_DELAY_DOWN_TIMER`): for the loss of one link alone, which its
+//! other end may report too; any other change of the topology ends the delay at once.
+//! Flooding and the computation of routes go on as without it.
+
+use super::{spf, Lsa, Ospf, Timer};
+use crate::Plane;
+use trunkline_units::Time;
+
+/// The delay of one router.
+#[derive(Clone, Debug)]
+pub(super) struct Delay {
+    /// The line that is lost.
+    line: u32,
+    /// When it ends.
+    until: Time,
+    /// Routes that were computed meanwhile.
+    routes: Option<spf::Routes>,
+}
+
+impl Ospf {
+    /// A neighbour of a router is lost or found: the delay begins, or there is more than one
+    /// change.
+    pub(super) fn delay_routes(&mut self, line: u32, up: bool, plane: &mut dyn Plane) {
+        let node = self.lines[line as usize].from;
+        if self.config.local_delay_ns == 0 {
+            return;
+        }
+        let under_way = self.routers[node as usize].delay.is_some();
+        if up || under_way {
+            self.end_delay(node, plane);
+            return;
+        }
+        let until = plane.now() + self.config.local_delay_ns;
+        self.routers[node as usize].delay = Some(Delay { line, until, routes: None });
+        self.timers.set(until, Timer::Release(node));
+    }
+
+    /// Ends the delay if an LSA tells of something else than the lost link.
+    pub(super) fn look_for_others(&mut self, node: u32, lsa: &Lsa, plane: &mut dyn Plane) {
+        let Some(delay) = &self.routers[node as usize].delay else { return };
+        let back = self.lines[delay.line as usize].reverse;
+        let known = &self.routers[node as usize].database[lsa.origin as usize].links;
+        let left = known.iter().filter(|link| Some(link.line) != back);
+        if lsa.origin != node && !left.eq(lsa.links.iter()) {
+            self.end_delay(node, plane);
+        }
+    }
+
+    /// Routes come into use, unless their router waits.
+    pub(super) fn use_routes(&mut self, node: u32, routes: spf::Routes, plane: &mut dyn Plane) {
+        match &mut self.routers[node as usize].delay {
+            Some(delay) => delay.routes = Some(routes),
+            None => self.install(node, routes, plane),
+        }
+    }
+
+    /// A delay may be over.
+    pub(super) fn release(&mut self, node: u32, plane: &mut dyn Plane) {
+        let over = |delay: &Delay| delay.until <= plane.now();
+        if self.routers[node as usize].delay.as_ref().is_some_and(over) {
+            self.end_delay(node, plane);
+        }
+    }
+
+    fn end_delay(&mut self, node: u32, plane: &mut dyn Plane) {
+        let delay = self.routers[node as usize].delay.take();
+        if let Some(routes) = delay.and_then(|delay| delay.routes) {
+            self.install(node, routes, plane);
+        }
+    }
+}
