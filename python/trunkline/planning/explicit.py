@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from trunkline.scenario.diagnostic import printable
 from trunkline.scenario.model import FORMAT
 from trunkline.scenario.path import AUTO
+from trunkline.scenario.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -131,15 +130,7 @@ def text(scenario: Scenario, data: dict[str, Any], remarks: Sequence[str]) -> st
     for key, value in data.items():
         if key in SECTIONS and isinstance(value, dict) and value:
             lines += ["", f"{key}:"]
-            lines += [f"  {_flow(name)}: {_flow(each)}" for name, each in value.items()]
+            lines += [f"  {one_line(name)}: {one_line(each)}" for name, each in value.items()]
         elif value not in ({}, []):
-            lines.append(f"{key}: {_flow(value)}")
+            lines.append(f"{key}: {one_line(value)}")
     return "\n".join(lines) + "\n"
-
-
-def _flow(value: Any) -> str:
-    """A value on one line of YAML."""
-    text: str = yaml.safe_dump(
-        value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**9
-    )
-    return text.removesuffix("\n").removesuffix("\n...")

@@ -108,11 +108,6 @@ def short(value: float, unit: str) -> str:
     return f"{number(value / factor, 3)} {prefix}{unit}"
 
 
-def instant(ns: float) -> str:
-    """Write an instant [ns] in seconds."""
-    return f"{number(ns / 1e9, 9)} s"
-
-
 def span(ns: float) -> str:
     """Write a length of time [ns] in the unit that suits it."""
     return quantity(ns / 1e9, "s")

@@ -14,6 +14,7 @@ from trunkline.results.headline import headline
 from trunkline.results.numbers import count, percent, quantity, span
 from trunkline.results.own_drops import own_drops
 from trunkline.results.phases import Phase, phases
+from trunkline.results.shown import SHOWN
 from trunkline.results.table import Scalar, Table
 from trunkline.results.tables import Field, column
 
@@ -51,25 +52,22 @@ def render(
         The lines and the tables, each cut to its busiest rows if it is long.
     """
     most = None if whole else SHOWN_ROWS
-    shown = [_flows(results.flows, most)]
+    tables = results.tables
+    shown = [_busy(results.flows, most)]
     if 1 < len(results.classes) < len(results.flows):
-        shown.append(_classes(results.classes, most))
-    if whole and any(row["flows"] != 1 for row in results.fairness.rows()):
-        shown.append(_fairness(results.fairness))
-    if len(results.calls):
-        shown.append(_calls(results.calls, most))
-    if len(results.echoes):
-        shown.append(_echoes(results.echoes, most))
-    if len(results.videos):
-        shown.append(_videos(results.videos, most))
+        shown.append(_busy(results.classes, most))
+    shares = [row for row in results.fairness.rows() if row["flows"] != 1] if whole else []
+    if shares:
+        shown.append(_measured(results.fairness, shares, 0))
+    shown += [_first(tables[name], most) for name in ("calls", "echoes", "videos") if tables[name]]
     if len(results.completions):
         shown.append(_completions(results.completions, most))
     shown.append(_ports(results.ports, most))
     if len(results.paths):
         shown.append(_paths(results.paths, most))
-    if len(results.tables["lsps"]):
-        shown.append(_lsps(results.tables["lsps"], most))
-        shown.append(_control(results.tables["control"], most))
+    if len(results.lsps):
+        shown.append(_lsps(results.lsps, most))
+        shown.append(_busy(results.control, most, "bytes"))
     if len(results.drops):
         shown.append(_drops(results.drops, most))
     found = changes(results)
@@ -235,12 +233,12 @@ def _measured(
     table: Table,
     rows: list[dict[str, Scalar]],
     left_out: int,
-    names: str,
-    measures: str,
     which: str = "busiest",
+    more: str = "",
 ) -> RichTable:
     """A table of columns: names first, then measures, both by the names of the columns."""
-    fields = [column(table.name, name) for name in f"{names} {measures}".split()]
+    names, measures, caption = SHOWN[table.name]
+    fields = [column(table.name, name) for name in f"{names} {measures} {more}".split()]
     titles = [field.title for field in fields]
     drawn = frame(
         _title(table.name.capitalize(), left_out, which), titles, names=len(names.split())
@@ -251,90 +249,31 @@ def _measured(
             for field in fields
         )
         add(drawn, list(texts))
+    drawn.caption = caption or None
     return drawn
 
 
-def _flows(table: Table, most: int | None) -> RichTable:
-    rows, left_out = _busiest(table, "packets_sent", most)
+def _busy(table: Table, most: int | None, by: str = "packets_sent") -> RichTable:
+    rows, left_out = _busiest(table, by, most)
     for row in rows:
-        if row["protocol"] != "tcp":
+        if row.get("protocol", "tcp") != "tcp":
             row["retransmissions"] = None
-    measures = (
-        "goodput_bit_s throughput_bit_s loss_ratio delay_mean_s delay_p99_s jitter_s "
-        "retransmissions"
-    )
-    drawn = _measured(table, rows, left_out, "flow dscp", measures)
-    drawn.caption = (
-        "delay: mean, one way, and its 99th percentile; jitter: RFC 3550; resent: TCP segments"
-    )
-    return drawn
-
-
-def _classes(table: Table, most: int | None) -> RichTable:
-    rows, left_out = _busiest(table, "packets_sent", most)
-    measures = (
-        "flows offered_bit_s throughput_bit_s goodput_bit_s loss_ratio delay_mean_s delay_p99_s "
-        "jitter_s"
-    )
-    drawn = _measured(table, rows, left_out, "class", measures)
-    drawn.caption = "class: the flows of one DSCP; delay and p99: of all their packets together"
-    return drawn
+    return _measured(table, rows, left_out)
 
 
 def _first(
-    table: Table, rows: list[dict[str, Scalar]], most: int | None, names: str, measures: str
+    table: Table, most: int | None, rows: list[dict[str, Scalar]] | None = None, more: str = ""
 ) -> RichTable:
     """A table of columns with the first rows, and how many are left out."""
+    rows = list(table.rows()) if rows is None else rows
     shown = rows[:most]
-    return _measured(table, shown, len(rows) - len(shown), names, measures, "first")
-
-
-def _fairness(table: Table) -> RichTable:
-    rows = [row for row in table.rows() if row["flows"] != 1]
-    measures = (
-        "flows jain_index demand_share least_demand_share jain_of_demand "
-        "starved_max_s starved_mean_s"
-    )
-    drawn = _measured(table, rows, 0, "of name", measures)
-    drawn.caption = "Jain: of goodput; starved: greatest time in which a flow got nothing, and mean"
-    return drawn
-
-
-def _calls(table: Table, most: int | None) -> RichTable:
-    rows = list(table.rows())
-    measures = "mouth_to_ear_s late_ratio loss_ratio r_factor mos"
-    drawn = _first(table, rows, most, "flow codec", measures)
-    drawn.caption = "loss: dropped or too late; R and MOS: ITU-T G.107"
-    return drawn
-
-
-def _echoes(table: Table, most: int | None) -> RichTable:
-    rows = list(table.rows())
-    measures = (
-        "loss_ratio reordered rtt_min_s rtt_mean_s rtt_p99_s rtt_max_s there_mean_s back_mean_s"
-    )
-    drawn = _first(table, rows, most, "flow", measures)
-    drawn.caption = "round trips of replies within the timeout; there and back: mean, one way"
-    return drawn
-
-
-def _videos(table: Table, most: int | None) -> RichTable:
-    rows = list(table.rows())
-    measures = "player start_up_s stalls stall_ratio bit_rate_bit_s switches"
-    drawn = _first(table, rows, most, "flow", measures)
-    drawn.caption = "stalled: of the time since the first picture; bit rate: mean of the chunks"
-    return drawn
+    return _measured(table, shown, len(rows) - len(shown), "first", more)
 
 
 def _completions(table: Table, most: int | None) -> RichTable:
-    rows = told_apart(list(table.rows()))
-    measures = "started unfinished fct_mean_s fct_p50_s fct_p95_s fct_p99_s slowdown_mean"
-    drawn = _first(table, rows, most, "flow sizes", measures)
+    drawn = _first(table, most, told_apart(list(table.rows())))
     for name in drawn.columns[:2]:
         name.no_wrap = True
-    drawn.caption = (
-        "times of the complete: mean and percentiles; slowdown: over the least time alone"
-    )
     return drawn
 
 
@@ -348,42 +287,23 @@ def told_apart(rows: list[dict[str, Scalar]]) -> list[dict[str, Scalar]]:
 
 def _ports(table: Table, most: int | None) -> RichTable:
     busy = [row for row in table.rows() if row["packets_offered"]]
-    total = len(busy)
-    busy = sorted(busy, key=lambda row: -float(row["utilisation"] or 0))[:most]
-    measures = (
-        "utilisation packets_offered packets_dropped loss_ratio wait_mean_s queue_mean_packets "
-        "queue_max_packets"
-    )
-    drawn = _measured(table, busy, total - len(busy), "link class", measures)
-    drawn.caption = "offered, dropped, queue (mean, max): packets; wait: mean"
-    return drawn
+    shown = sorted(busy, key=lambda row: -float(row["utilisation"] or 0))[:most]
+    return _measured(table, shown, len(busy) - len(shown))
 
 
 def _paths(table: Table, most: int | None) -> RichTable:
-    rows = list(table.rows())
-    measures, asked = "packets throughput_bit_s", ""
-    if any(row["packets_delivered"] is not None for row in rows):
-        asked = " loss_ratio delay_mean_s delay_p99_s delay_max_s"
-    drawn = _first(table, rows, most, "path", measures + asked)
-    if asked:
-        drawn.caption = "delay: mean, one way, its 99th percentile and maximum"
+    if all(row["packets_delivered"] is None for row in table.rows()):
+        return _first(table, most)
+    drawn = _first(table, most, more="loss_ratio delay_mean_s delay_p99_s delay_max_s")
+    drawn.caption = "delay: mean, one way, its 99th percentile and maximum"
     return drawn
 
 
 def _lsps(table: Table, most: int | None) -> RichTable:
-    rows = list(table.rows())
-    measures = "asked up moved down refused preempted setup_mean_s out_s"
-    if any(row["blocked"] for row in rows):
-        measures += " blocked blocking_ratio"
-    drawn = _first(table, rows, most, "path", measures)
+    blocked = any(row["blocked"] for row in table.rows())
+    drawn = _first(table, most, more="blocked blocking_ratio" if blocked else "")
     drawn.title = "Signalled paths"
-    drawn.caption = "set-up: mean time from the wish to the first Resv; out: asked for and not up"
     return drawn
-
-
-def _control(table: Table, most: int | None) -> RichTable:
-    rows, left_out = _busiest(table, "bytes", most)
-    return _measured(table, rows, left_out, "link protocol message", "messages bytes")
 
 
 def _drops(table: Table, most: int | None) -> RichTable:

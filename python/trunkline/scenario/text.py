@@ -14,7 +14,7 @@ import yaml
 
 from trunkline.scenario.diagnostic import Diagnostic, Place, ScenarioError, printable
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "Map", "Seq", "parse"]
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "Map", "Seq", "one_line", "parse"]
 
 MAX_BYTES = 10_000_000
 MAX_DEPTH = 64
@@ -265,3 +265,11 @@ def _syntax(
     if begin is None or error.context is None:
         return problem, place, "", ()
     return problem, place, "", ((Place(begin.line + 1, begin.column + 1), error.context),)
+
+
+def one_line(value: Any) -> str:
+    """A value on one line of YAML."""
+    text: str = yaml.safe_dump(
+        value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**9
+    )
+    return text.removesuffix("\n").removesuffix("\n...")

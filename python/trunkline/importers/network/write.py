@@ -11,6 +11,7 @@ from trunkline.importers.common.fault import Note
 from trunkline.importers.network.rules import names
 from trunkline.importers.network.topology import Link, Topology
 from trunkline.scenario.diagnostic import printable
+from trunkline.scenario.text import one_line
 from trunkline.scenario.units import format_rate, format_ratio, format_time
 
 __all__ = ["Written", "write"]
@@ -79,9 +80,9 @@ def write(found: Topology, source: str, matrix_file: str = "") -> Written:
     if found.demands:
         lines += ["# A class turns a demand into packets; a trunk with `path: auto` gives each of",
                   "# its demands a label-switched path of its own.",
-                  f"traffic: {{data: {_flow(TEMPLATE)}}}", "demands:"]  # fmt: skip
+                  f"traffic: {{data: {one_line(TEMPLATE)}}}", "demands:"]  # fmt: skip
         if apart:
-            lines.append(f"  matrix: {_flow({'file': matrix_file, 'class': 'data'})}")
+            lines.append(f"  matrix: {one_line({'file': matrix_file, 'class': 'data'})}")
             matrix = _matrix(found, by_key)
         else:
             lines += _inline(found, by_key)
@@ -89,16 +90,6 @@ def write(found: Topology, source: str, matrix_file: str = "") -> Written:
     lines += ["run: {duration: 1 s, warm_up: 100 ms}", ""]
     sizes = (len(found.nodes), len(found.links), len(found.demands))
     return Written("\n".join(lines), matrix, tuple(found.notes), *sizes)
-
-
-def _flow(value: Any) -> str:
-    """A value on one line of YAML."""
-    import yaml
-
-    text: str = yaml.safe_dump(
-        value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**9
-    )
-    return text.removesuffix("\n").removesuffix("\n...")
 
 
 def _scale(found: Topology) -> list[str]:
@@ -130,7 +121,7 @@ def _nodes(found: Topology, by_key: dict[str, str]) -> list[str]:
         about: dict[str, Any] = {}
         if node.place is not None:
             about["position"] = [round(node.place[0] * shrink, 3), round(node.place[1], 3)]
-        lines.append(f"  {_flow(by_key[key])}: {_flow(about)}")
+        lines.append(f"  {one_line(by_key[key])}: {one_line(about)}")
     return lines
 
 
@@ -150,7 +141,7 @@ def _links(found: Topology, by_key: dict[str, str], usual: int | None) -> list[s
         about: dict[str, Any] = {}
         if name != "-".join(ends) or _readings(name, known) != 1:
             about["between"] = list(ends)
-        lines.append(f"  {_flow(name)}: {_flow(about | _options(link, usual))}")
+        lines.append(f"  {one_line(name)}: {one_line(about | _options(link, usual))}")
     return lines
 
 
@@ -181,7 +172,7 @@ def _inline(found: Topology, by_key: dict[str, str]) -> list[str]:
         ends = by_key[each.source], by_key[each.target]
         rate = format_rate(round(each.value))
         about = {"from": ends[0], "to": ends[1], "rate": rate, "class": "data"}
-        lines.append(f"  {_flow('-'.join(ends))}: {_flow(about)}")
+        lines.append(f"  {one_line('-'.join(ends))}: {one_line(about)}")
     return lines
 
 

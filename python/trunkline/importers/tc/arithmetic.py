@@ -6,14 +6,32 @@ which cuts towards zero.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping
 
 __all__ = ["worked_out"]
 
-_WORD = re.compile(r"\s*(?:(0[xX][0-9a-fA-F]+|\d+)|\$?\{?([A-Za-z_]\w*)\}?|(<<|>>|[-+*/%()]))")
+_ALLOWED = re.compile(r"[\w\s$(){}<>*/%+-]*\Z", re.ASCII)
+_OPERAND = re.compile(r"\$?\{?\b(\w+)\}?", re.ASCII)
 _LARGEST = 2**63
-_DEEPEST = 50
+
+
+def _divided(one: int, other: int) -> int:
+    whole = abs(one) // abs(other)
+    return whole if (one < 0) == (other < 0) else -whole
+
+
+_SIGNS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.LShift: lambda a, b: a << min(b, 64),
+    ast.RShift: lambda a, b: a >> b,
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: _divided,
+    ast.Mod: lambda a, b: a - b * _divided(a, b),
+}
+"""As in C; they bind as Python's do."""
 
 
 def worked_out(text: str, variables: Mapping[str, str]) -> int | None:
@@ -31,92 +49,33 @@ def worked_out(text: str, variables: Mapping[str, str]) -> int | None:
     >>> worked_out("9 * UPLINK / 10", {"UPLINK": "220"})
     198
     """
-    words: list[int | str] = []
-    at = 0
-    text = text.strip()
-    while at < len(text):
-        found = _WORD.match(text, at)
-        if found is None:
-            return None
-        number, name, sign = found.groups()
-        if name is not None:
-            number = variables.get(name, "")
-        words.append(sign if sign is not None else _number(number))
-        at = found.end()
-    try:
-        parser = _Parser(words)
-        value = parser.level(0)
-    except (_UnreadError, ZeroDivisionError):
+    if not _ALLOWED.match(text):
         return None
-    return value if parser.at == len(words) else None
-
-
-class _UnreadError(ValueError):
-    pass
-
-
-def _number(text: str) -> int | str:
-    text = text.strip()
-    is_octal = len(text) > 1 and text[0] == "0" and text.isdecimal()
     try:
-        return int(text, 8 if is_octal else 0)
-    except ValueError:
-        return "?"
+        plain = _OPERAND.sub(lambda found: _decimal(found, variables), text.strip())
+        return _value(ast.parse(plain, mode="eval").body)
+    except (ValueError, SyntaxError, ZeroDivisionError, RecursionError, MemoryError):
+        return None
 
 
-def _divided(one: int, other: int) -> int:
-    whole = abs(one) // abs(other)
-    return whole if (one < 0) == (other < 0) else -whole
+def _decimal(found: re.Match[str], variables: Mapping[str, str]) -> str:
+    """An operand in decimal; a zero in front means octal."""
+    word = found[1]
+    text = word if word[0].isdigit() else variables.get(word, "").strip()
+    if "_" in text:
+        raise ValueError
+    is_octal = len(text) > 1 and text[0] == "0" and text.isdecimal()
+    return f"({int(text, 8 if is_octal else 0)})"
 
 
-_LEVELS: tuple[dict[str, Callable[[int, int], int]], ...] = (
-    {"<<": lambda a, b: a << min(b, 64), ">>": lambda a, b: a >> b},
-    {"+": lambda a, b: a + b, "-": lambda a, b: a - b},
-    {"*": lambda a, b: a * b, "/": _divided, "%": lambda a, b: a - b * _divided(a, b)},
-)
-
-
-class _Parser:
-    def __init__(self, words: list[int | str]):
-        self.words = words
-        self.at = 0
-        self.depth = 0
-
-    def take(self) -> int | str:
-        if self.at == len(self.words):
-            raise _UnreadError
-        self.at += 1
-        return self.words[self.at - 1]
-
-    def level(self, precedence: int) -> int:
-        if precedence == len(_LEVELS):
-            return self.single()
-        value = self.level(precedence + 1)
-        while self.at < len(self.words) and self.words[self.at] in _LEVELS[precedence]:
-            sign = str(self.take())
-            other = self.level(precedence + 1)
-            if sign in ("<<", ">>") and other < 0:
-                raise _UnreadError
-            value = _LEVELS[precedence][sign](value, other)
-            if abs(value) >= _LARGEST:
-                raise _UnreadError
-        return value
-
-    def single(self) -> int:
-        word = self.take()
-        if isinstance(word, int):
-            return word
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise _UnreadError
-        if word in ("+", "-"):
-            value = self.single()
-            value = -value if word == "-" else value
-        elif word == "(":
-            value = self.level(0)
-            if self.take() != ")":
-                raise _UnreadError
-        else:
-            raise _UnreadError
-        self.depth -= 1
-        return value
+def _value(tree: ast.expr) -> int:
+    match tree:
+        case ast.Constant(value=int() as number):
+            return number
+        case ast.UnaryOp(op=ast.UAdd() | ast.USub() as sign, operand=operand):
+            return -_value(operand) if isinstance(sign, ast.USub) else _value(operand)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _SIGNS:
+            found = _SIGNS[type(op)](_value(left), _value(right))
+            if abs(found) < _LARGEST:
+                return found
+    raise ValueError

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _LINKS = int(IPv4Address("10.0.0.0"))
 _ENDS = int(IPv4Address("10.128.0.1"))
 MOST_LINKS = 1 << 21
-MOST_ENDS = 1 << 22
 
 
 def node_name(node: int) -> str:
