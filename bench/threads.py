@@ -22,6 +22,11 @@ ROUNDS = 5
 THREADS = (1, 2)
 # Simulated time of W3 [s]: longer than in the race, so that the start is a small part.
 SECONDS = 2.0
+# Failures of connections, and from one to the next [ns].
+FAILURES = 10
+STEP_NS = 150_000_000
+# Simulated time of a run whose every packet is kept, and printed [ns].
+TRACED_NS = 100_000_000
 
 
 def networks() -> dict[str, str]:
@@ -36,8 +41,65 @@ def networks() -> dict[str, str]:
     backbone = ours.compiled(workload, workload.seconds)
     return {
         "W3": ours.lasting(backbone, round(SECONDS * 1e9)),
+        "W3 with failures": ours.lasting(failing(backbone), round(SECONDS * 1e9)),
+        "W3 with a trace": ours.lasting(traced(backbone), TRACED_NS),
         "10,000 links": ring(5_000, 5_000, 100 * MBIT, 100, 0.5),
     }
+
+
+def failing(network: str) -> str:
+    """Let one connection after the other fail and come back, with link-state routing around it.
+
+    Parameters
+    ----------
+    network : str
+        A compiled network.
+
+    Returns
+    -------
+    str
+    """
+    document = json.loads(network)
+    place = {(link["from"], link["to"]): index for index, link in enumerate(document["links"])}
+    forward = [ends for ends in place if ends[0] < ends[1]]
+    failures = [
+        {
+            "name": f"cut{number}",
+            "links": [place[ends], place[ends[::-1]]],
+            "node": False,
+            "outages": {
+                "kind": "fixed",
+                "at": [
+                    {"failed_ns": (number + 1) * STEP_NS, "repaired_ns": (number + 3) * STEP_NS}
+                ],
+            },
+        }
+        for number, ends in enumerate(forward[:: len(forward) // FAILURES][:FAILURES])
+    ]
+    rerouting = {
+        "detection": {"kind": "bfd", "interval_ns": 10_000_000, "multiplier": 3},
+        "processing_ns": 1_000_000,
+        "spf_delay_ns": 50_000_000,
+    }
+    document["recovery"] = {"failures": failures, "protections": [], "rerouting": rerouting}
+    return json.dumps(document)
+
+
+def traced(network: str) -> str:
+    """Keep every event of every packet.
+
+    Parameters
+    ----------
+    network : str
+        A compiled network.
+
+    Returns
+    -------
+    str
+    """
+    document = json.loads(network)
+    document["run"]["trace"] = True
+    return json.dumps(document)
 
 
 def report(engine: str, *, as_json: bool) -> bool:

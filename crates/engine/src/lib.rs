@@ -45,6 +45,7 @@ mod trace;
 mod transfers;
 
 pub use network::Network;
+use observer::Observer;
 pub use partition::{run_cut, run_on};
 pub use recovery::{Moment, MOMENTS};
 pub use simulation::{RunError, Simulation};
@@ -65,15 +66,21 @@ pub fn run(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Vec<Table>, RunError> {
     if network.run.trace {
-        let mut simulation = Simulation::new(network, seed, observer::Trace::default())?;
-        simulation.run(interrupted)?;
-        let (mut tables, trace) = simulation.finish()?;
-        tables.push(trace::table(&trace, network.run.duration_ns));
-        return Ok(tables);
+        return run_observed::<observer::Trace>(network, seed, interrupted);
     }
-    let mut simulation = Simulation::new(network, seed, observer::Blind)?;
+    run_observed::<observer::Blind>(network, seed, interrupted)
+}
+
+fn run_observed<O: Observer>(
+    network: &Network,
+    seed: u64,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Vec<Table>, RunError> {
+    let mut simulation = Simulation::new(network, seed, O::default())?;
     simulation.run(interrupted)?;
-    simulation.finish().map(|(tables, _)| tables)
+    let (mut tables, observer) = simulation.finish()?;
+    tables.extend(observer.table(network.run.duration_ns));
+    Ok(tables)
 }
 
 /// Next hops of a network: (node, destination, link) for every node and every end of a flow, a row

@@ -246,6 +246,14 @@ impl Link {
         self.in_port = self.wire.tail();
     }
 
+    /// Changes wires with another region's copy, which numbers its entries in its own way. As many
+    /// of the newest are in the port.
+    pub fn swap_wire(&mut self, other: &mut Self) {
+        let in_port = self.wire.tail().wrapping_sub(self.in_port);
+        std::mem::swap(&mut self.wire, &mut other.wire);
+        self.in_port = self.wire.tail().wrapping_sub(in_port);
+    }
+
     /// Forgets what has departed, where another region keeps the wire.
     #[inline(never)]
     pub fn forget_departed(&mut self) {

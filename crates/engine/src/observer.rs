@@ -1,8 +1,13 @@
 //! Who watches packets: chosen at compile time, so that a run that records none pays nothing.
 
-use trunkline_packet::arena::SackBlocks;
-use trunkline_packet::{Arena, Cause, Packet, PacketId};
-use trunkline_units::{Span, Time};
+mod lines;
+
+pub use lines::{Line, Trace};
+
+use crate::calendar::Source;
+use crate::tables::Table;
+use trunkline_packet::{Arena, Cause, PacketId};
+use trunkline_units::Time;
 
 /// What happened to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +49,7 @@ pub enum Event {
 }
 
 /// Watches packets.
-pub trait Observer {
+pub trait Observer: Default + Send {
     /// Whether it looks at anything: what is worked out for it alone is left out where it does not.
     const ACTIVE: bool;
 
@@ -56,6 +61,29 @@ pub trait Observer {
 
     /// The first bit of `id` leaves the queue it is in at this time, unless the link fails before.
     fn starts(&mut self, id: PacketId, at: Time);
+
+    /// What is recorded from here on belongs to an event of the calendar.
+    fn serve(&mut self, now: Time, source: Source);
+
+    /// What is recorded from here on comes after what other regions have recorded of this event.
+    fn step(&mut self);
+
+    /// It watches this region of a network.
+    fn watch_region(&mut self, number: u8);
+
+    /// What it knows the packet `id` by, which goes to another region.
+    fn known_as(&self, id: PacketId) -> u64;
+
+    /// The packet `id` has come from another region, where it was known so.
+    fn come(&mut self, id: PacketId, known_as: u64);
+
+    /// What one observer of the whole network would have recorded, from what those of its regions
+    /// have; of a run on one thread there is one.
+    #[must_use]
+    fn join(parts: Vec<Self>) -> Self;
+
+    /// What it recorded in a run that ended at `end`, if anything.
+    fn table(&self, end: Time) -> Option<Table>;
 }
 
 /// Watches nothing.
@@ -73,80 +101,28 @@ impl Observer for Blind {
 
     #[inline(always)]
     fn starts(&mut self, _: PacketId, _: Time) {}
-}
 
-/// One line of a packet trace.
-#[derive(Clone, Copy, Debug)]
-pub struct Line {
-    /// When.
-    pub at: Time,
-    /// What.
-    pub event: Event,
-    /// Number of the packet: packets and copies are counted from 0 as they are made.
-    pub number: u64,
-    /// Class and drop precedence, where it was at a port.
-    pub place: Option<(u16, u8)>,
-    /// Of a queued packet: from joining the queue to the first bit sent; none if that did not
-    /// come [ns].
-    pub wait: Option<Span>,
-    /// The packet as it was then.
-    pub packet: Packet,
-    /// SACK blocks of an acknowledgement.
-    pub sack: SackBlocks,
-}
+    #[inline(always)]
+    fn serve(&mut self, _: Time, _: Source) {}
 
-/// Keeps every event.
-#[derive(Clone, Debug, Default)]
-pub struct Trace {
-    /// Events in the order they happened.
-    pub lines: Vec<Line>,
-    /// Number of the packet in each slot of the arena.
-    numbers: Vec<u64>,
-    /// Index of the line by which the packet in each slot was queued last.
-    queued: Vec<usize>,
-    made: u64,
-}
+    #[inline(always)]
+    fn step(&mut self) {}
 
-impl Trace {
-    /// Gives the packet that came into a slot of the arena the next number.
-    fn count(&mut self, id: PacketId) {
-        let slot = id as usize;
-        if slot >= self.numbers.len() {
-            self.numbers.resize(slot + 1, 0);
-            self.queued.resize(slot + 1, 0);
-        }
-        self.numbers[slot] = self.made;
-        self.made += 1;
-    }
-}
+    fn watch_region(&mut self, _: u8) {}
 
-impl Observer for Trace {
-    const ACTIVE: bool = true;
-
-    fn record(&mut self, at: Time, event: Event, id: PacketId, packets: &Arena) {
-        let slot = id as usize;
-        match event {
-            Event::Sent { .. } | Event::Copied { .. } => self.count(id),
-            Event::Queued { .. } => self.queued[slot] = self.lines.len(),
-            Event::Dropped { cause: Cause::FailedQueued, .. } => {
-                self.lines[self.queued[slot]].wait = None;
-            }
-            _ => {}
-        }
-        let (number, packet) = (self.numbers[slot], packets[id]);
-        // A slot keeps the blocks of whoever used it before; only acknowledgements write them.
-        let sack = if packet.is_reverse() { packets.sack(id) } else { SackBlocks::default() };
-        self.lines.push(Line { at, event, number, place: None, wait: None, packet, sack });
+    #[inline(always)]
+    fn known_as(&self, _: PacketId) -> u64 {
+        0
     }
 
-    fn at_port(&mut self, class: u16, precedence: u8) {
-        if let Some(line) = self.lines.last_mut() {
-            line.place = Some((class, precedence));
-        }
+    #[inline(always)]
+    fn come(&mut self, _: PacketId, _: u64) {}
+
+    fn join(_: Vec<Self>) -> Self {
+        Self
     }
 
-    fn starts(&mut self, id: PacketId, at: Time) {
-        let line = &mut self.lines[self.queued[id as usize]];
-        line.wait = Some(at - line.at);
+    fn table(&self, _: Time) -> Option<Table> {
+        None
     }
 }

@@ -103,7 +103,8 @@ impl<O: Observer> Simulation<O> {
     pub fn finish(self) -> Result<(Vec<Table>, O), RunError> {
         let mut inside = Inside::default();
         inside.add(&self)?;
-        self.finish_with(inside)
+        let (tables, observer) = self.finish_with(inside)?;
+        Ok((tables, O::join(vec![observer])))
     }
 
     pub(crate) fn finish_with(mut self, inside: Inside) -> Result<(Vec<Table>, O), RunError> {

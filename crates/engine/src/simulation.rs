@@ -267,6 +267,7 @@ impl<O: Observer> Simulation<O> {
             // Whether the clock moves is hard to predict: a selection, not a branch.
             at_once = 1 + if at == self.now { at_once } else { 0 };
             self.now = at;
+            self.observer.serve(at, source);
             if at_once > self.events_per_instant {
                 return Err(self.storm(source));
             }

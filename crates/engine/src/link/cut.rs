@@ -60,6 +60,20 @@ impl Link {
         (lost, forgone)
     }
 
+    /// Empties the wire of a link whose port is in another region, as [`Self::cut`] does.
+    pub fn cut_wire(&mut self, now: Time) -> Vec<Lost> {
+        let mut lost = Vec::new();
+        let mut in_service = self.is_fifo();
+        while let Some(departure) = self.wire.pop() {
+            let in_port = self.is_fifo() && departure.at > now;
+            let queued = in_port && !std::mem::replace(&mut in_service, false);
+            let precedence = departure.precedence();
+            lost.push(Lost { packet: departure.packet, queued, class: 0, precedence });
+        }
+        self.in_port = self.wire.tail();
+        lost
+    }
+
     /// Takes a lost packet off the backlog that a FIFO's AQM sees.
     fn tell_lost(&mut self, now: Time, bytes: u32, precedence: u8, queued: bool) {
         let Port::Fifo(fifo) = &mut self.port else { return };

@@ -14,10 +14,6 @@ const TRIES: usize = 24;
 
 /// Region of each node in a cut into at most `most` regions, if one is worth it.
 pub(super) fn cut(network: &Network, most: usize) -> Option<Vec<u8>> {
-    // The state of all nodes of a protocol is in one place.
-    if network.signalling.is_some() {
-        return None;
-    }
     (2..=most).rev().find_map(|regions| into(network, regions))
 }
 

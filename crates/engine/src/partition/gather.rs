@@ -4,15 +4,15 @@
 //! node's, a receiver and the delays its destination's. Everything else is a sum.
 
 use crate::counters::Totals;
-use crate::observer::Blind;
+use crate::observer::Observer;
 use crate::results::Inside;
 use crate::simulation::{Agents, RunError, Simulation};
 use crate::tables::Table;
 use std::mem::swap;
 
 /// Joins the regions and reads the results.
-pub(super) fn gather(
-    mut regions: Vec<Simulation<Blind>>,
+pub(super) fn gather<O: Observer>(
+    mut regions: Vec<Simulation<O>>,
     of_node: &[u8],
 ) -> Result<Vec<Table>, RunError> {
     let mut inside = Inside::default();
@@ -23,14 +23,19 @@ pub(super) fn gather(
     }
     let mut parts = regions.into_iter().zip(0..);
     let (mut whole, _) = parts.next().expect("a run has a region");
-    for (part, number) in parts {
+    let mut observers = vec![std::mem::take(&mut whole.observer)];
+    for (mut part, number) in parts {
+        observers.push(std::mem::take(&mut part.observer));
         whole.join(part, |node| of_node[node as usize] == number);
     }
     whole.sampler.sort();
-    whole.finish_with(inside).map(|(tables, _)| tables)
+    let end = whole.end;
+    let (mut tables, _) = whole.finish_with(inside)?;
+    tables.extend(O::join(observers).table(end));
+    Ok(tables)
 }
 
-impl Simulation<Blind> {
+impl<O: Observer> Simulation<O> {
     /// Joins a region to those before it; `owns` says which nodes are its own.
     fn join(&mut self, mut part: Self, owns: impl Fn(u32) -> bool) {
         self.join_links(&mut part, &owns);
@@ -96,10 +101,12 @@ impl Simulation<Blind> {
                 let (mine, its) = (&mut self.at_warm_up, &mut part.at_warm_up);
                 swap(&mut mine.in_port[link], &mut its.in_port[link]);
                 swap(&mut mine.debts[link], &mut its.debts[link]);
+                let line = &mut self.recovery.lines[link];
+                line.forgone = part.recovery.lines[link].forgone;
             }
             if near != far {
                 let (mine, its) = (&mut self.links[link], &mut part.links[link]);
-                swap(&mut mine.wire, &mut its.wire);
+                mine.swap_wire(its);
                 swap(&mut mine.far_end, &mut its.far_end);
             }
         }

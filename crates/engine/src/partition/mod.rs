@@ -8,8 +8,9 @@
 //! those of one thread, byte for byte.
 //!
 //! Differs: a limit of events at one instant holds for each region.
-//! Absent: runs that watch or change the whole network at once, which take one thread: packet
-//! traces, failures, accounts by path, transfers.
+//! Failures and what is done about them follow from no packet: every region serves them for its own
+//! tables, and loses what it holds of a link.
+//! Absent: signalling, accounts by path, transfers, which take one thread.
 
 mod choose;
 mod gather;

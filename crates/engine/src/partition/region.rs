@@ -1,10 +1,10 @@
 //! A region: the nodes whose events it serves, and the packets that cross its edge.
 
-use crate::link::{Departure, Onward};
+use crate::link::{Departure, Lost, Onward};
 use crate::observer::Observer;
 use crate::simulation::Simulation;
 use trunkline_packet::arena::SackBlocks;
-use trunkline_packet::Packet;
+use trunkline_packet::{Packet, PacketId};
 
 /// A packet on its way from one region to another.
 #[derive(Debug)]
@@ -13,18 +13,30 @@ pub(crate) struct Crossing {
     departure: Departure,
     packet: Packet,
     sack: SackBlocks,
+    /// What observers know it by.
+    known_as: u64,
 }
 
 /// What a simulation that is a part of another knows of the whole; a whole one knows nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Region {
-    /// Region of each node.
+    /// Region of each node, and the one that this is.
     of_node: Vec<u8>,
+    number: u8,
     /// Packets that left in the window under way, by the region they go to.
     pub outbox: Vec<Vec<Crossing>>,
 }
 
 impl Region {
+    /// Whether it is the whole network or the first region: what all regions serve counts there.
+    pub fn is_first(&self) -> bool {
+        self.number == 0
+    }
+
+    fn owns(&self, node: u32) -> bool {
+        self.of_node.get(node as usize).is_none_or(|its| *its == self.number)
+    }
+
     /// Packets that left in the window under way.
     pub fn crossing(&self) -> u64 {
         self.outbox.iter().map(|packets| packets.len() as u64).sum()
@@ -35,6 +47,8 @@ impl<O: Observer> Simulation<O> {
     /// Keeps the events of one region's nodes only, before the first event.
     pub(super) fn restrict(&mut self, of_node: &[u8], region: u8, regions: usize) {
         self.region.of_node = of_node.to_vec();
+        self.region.number = region;
+        self.observer.watch_region(region);
         self.region.outbox.resize_with(regions, Vec::new);
         for (link, from) in self.links.iter_mut().zip(&self.link_from) {
             let inside = |node: u32| of_node[node as usize] == region;
@@ -60,16 +74,27 @@ impl<O: Observer> Simulation<O> {
     pub(crate) fn cross(&mut self, link: u32, departure: Departure) {
         let id = departure.packet;
         let (packet, sack) = (self.arena[id], self.arena.sack(id));
+        let known_as = self.observer.known_as(id);
         self.arena.remove(id);
         let to = self.region.of_node[self.links[link as usize].to as usize];
-        self.region.outbox[usize::from(to)].push(Crossing { link, departure, packet, sack });
+        let crossing = Crossing { link, departure, packet, sack, known_as };
+        self.region.outbox[usize::from(to)].push(crossing);
+    }
+
+    /// A packet that was on its way is here.
+    fn admit(&mut self, crossing: &Crossing) -> PacketId {
+        let id = self.arena.insert(crossing.packet);
+        self.arena.set_sack(id, crossing.sack);
+        self.observer.come(id, crossing.known_as);
+        id
     }
 
     /// Takes in what another region sent; the packets of each link come in their order.
     pub(super) fn take_in(&mut self, crossings: &mut Vec<Crossing>) {
-        for Crossing { link, mut departure, packet, sack } in crossings.drain(..) {
-            departure.packet = self.arena.insert(packet);
-            self.arena.set_sack(departure.packet, sack);
+        for crossing in crossings.drain(..) {
+            let packet = self.admit(&crossing);
+            let Crossing { link, mut departure, .. } = crossing;
+            departure.packet = packet;
             let source = self.sources.arrivals + link;
             let link = &mut self.links[link as usize];
             link.take_in(departure);
@@ -77,5 +102,49 @@ impl<O: Observer> Simulation<O> {
                 self.calendar.schedule(source, departure.at + link.delay);
             }
         }
+    }
+
+    /// Empties a link that fails of what this region holds of it: what its far end has heard of, and
+    /// then the rest.
+    pub(crate) fn cut_link(&mut self, index: u32) -> [Vec<Lost>; 2] {
+        let link = &mut self.links[index as usize];
+        let near = self.region.owns(self.link_from[index as usize]);
+        match (near, self.region.owns(link.to)) {
+            (false, false) => [vec![], vec![]],
+            (false, true) => [link.cut_wire(self.now), vec![]],
+            (true, far) => {
+                link.drain(self.now);
+                link.forget_departed();
+                let (held, forgone) = link.cut(self.now);
+                self.recovery.lines[index as usize].forgone += forgone;
+                [vec![], if far { held } else { self.recall(index, held) }]
+            }
+        }
+    }
+
+    /// What is lost at the near end of a link that leads to another region, of which the port has
+    /// told what it `held`: those packets of a FIFO that the far end has not heard of, or those of
+    /// the classes behind them.
+    fn recall(&mut self, index: u32, held: Vec<Lost>) -> Vec<Lost> {
+        let link = &self.links[index as usize];
+        let (to, now) = (usize::from(self.region.of_node[link.to as usize]), self.now);
+        let is_fifo = link.is_fifo();
+        let in_port = |crossing: &Crossing| is_fifo && crossing.departure.at > now;
+        let outbox = std::mem::take(&mut self.region.outbox[to]);
+        let (recalled, others): (Vec<_>, Vec<_>) =
+            outbox.into_iter().partition(|crossing| crossing.link == index);
+        self.region.outbox[to] = others;
+        // What a FIFO has let in last is here.
+        let here = recalled.iter().filter(|crossing| in_port(crossing)).count();
+        let mut rest = if is_fifo { held[held.len() - here..].iter() } else { held.iter() };
+        let mut lost = Vec::new();
+        for crossing in &recalled {
+            let packet = self.admit(crossing);
+            let queued = in_port(crossing) && rest.next().is_some_and(|its| its.queued);
+            let precedence = crossing.departure.precedence();
+            lost.push(Lost { packet, queued, class: 0, precedence });
+        }
+        lost.extend(rest);
+        lost
     }
 }

@@ -4,7 +4,7 @@ use super::choose;
 use super::gather::gather;
 use super::region::Crossing;
 use crate::network::Network;
-use crate::observer::Blind;
+use crate::observer::{Blind, Observer, Trace};
 use crate::simulation::{RunError, Simulation, WINDOW};
 use crate::tables::Table;
 use std::any::Any;
@@ -64,8 +64,21 @@ pub fn run_cut(
     }
     let regions = 1 + usize::from(of_node.iter().copied().max().unwrap_or(0));
     let cut = Cut { of_node, window };
-    match run_regions(network, seed, regions, cut, interrupted) {
-        Some(parts) => gather(all_or_first_failure(parts)?, of_node),
+    if network.run.trace {
+        return run_observed::<Trace>(network, seed, regions, cut, interrupted);
+    }
+    run_observed::<Blind>(network, seed, regions, cut, interrupted)
+}
+
+fn run_observed<O: Observer>(
+    network: &Network,
+    seed: u64,
+    regions: usize,
+    cut: Cut<'_>,
+    interrupted: Question<'_>,
+) -> Result<Vec<Table>, RunError> {
+    match run_regions::<O>(network, seed, regions, cut, interrupted) {
+        Some(parts) => gather(all_or_first_failure(parts)?, cut.of_node),
         None => crate::run(network, seed, &|| interrupted()),
     }
 }
@@ -77,28 +90,25 @@ struct Cut<'a> {
     window: Span,
 }
 
-/// Whether nothing in a run watches or changes the whole network at once.
+/// Whether all that packets do is done at a node: the state of all nodes of a protocol is in one
+/// place, and so are the connections of transfers and the accounts of paths.
 fn can_be_cut(network: &Network) -> bool {
-    let recovery = &network.recovery;
-    !network.run.trace
-        && recovery.failures.is_empty()
-        && recovery.protections.is_empty()
-        && recovery.rerouting.is_none()
+    network.signalling.is_none()
         && network.paths.iter().all(|path| !path.account)
         && network.flows.iter().all(|flow| flow.transfers.is_none())
 }
 
 /// How a region ended: its state, or why it failed, or the panic it died of.
-type Ended = Result<Result<Simulation<Blind>, RunError>, Box<dyn Any + Send>>;
+type Ended<O> = Result<Result<Simulation<O>, RunError>, Box<dyn Any + Send>>;
 
 /// Runs every region; none if the threads could not be had.
-fn run_regions(
+fn run_regions<O: Observer>(
     network: &Network,
     seed: u64,
     regions: usize,
     cut: Cut<'_>,
     interrupted: Question<'_>,
-) -> Option<Vec<Result<Simulation<Blind>, RunError>>> {
+) -> Option<Vec<Result<Simulation<O>, RunError>>> {
     let meeting = Meeting {
         barrier: Barrier::new(regions),
         failed: [AtomicBool::new(false), AtomicBool::new(false)],
@@ -106,7 +116,7 @@ fn run_regions(
         regions,
     };
     let meeting = &meeting;
-    let ended: Vec<Ended> = std::thread::scope(|scope| {
+    let ended: Vec<Ended<O>> = std::thread::scope(|scope| {
         let mut workers = Vec::new();
         let mut starts = Vec::new();
         for region in 0..regions {
@@ -115,7 +125,7 @@ fn run_regions(
                 // Nobody begins unless all can: a barrier waits for ever for one that is missing.
                 wait.recv().ok()?;
                 let built = catch_unwind(AssertUnwindSafe(|| {
-                    Simulation::with_events(network, seed, Blind)
+                    Simulation::with_events(network, seed, O::default())
                 }));
                 Some(serve(built, meeting, network, region, cut, interrupted))
             };
@@ -132,7 +142,7 @@ fn run_regions(
         let joined = workers
             .into_iter()
             .map(|worker| worker.join().unwrap_or_else(|panic| Some(Err(panic))));
-        joined.collect::<Option<Vec<Ended>>>()
+        joined.collect::<Option<Vec<Ended<O>>>>()
     })?;
     Some(ended.into_iter().map(|end| end.unwrap_or_else(|panic| resume_unwind(panic))).collect())
 }
@@ -157,14 +167,14 @@ impl Meeting {
 }
 
 /// Runs one region, window after window.
-fn serve(
-    built: Ended,
+fn serve<O: Observer>(
+    built: Ended<O>,
     meeting: &Meeting,
     network: &Network,
     region: usize,
     cut: Cut<'_>,
     interrupted: Question<'_>,
-) -> Ended {
+) -> Ended<O> {
     let mut state = built;
     if let Ok(Ok(simulation)) = &mut state {
         simulation.restrict(cut.of_node, region as u8, meeting.regions);
@@ -200,7 +210,11 @@ fn serve(
     state
 }
 
-fn run_window(mut simulation: Simulation<Blind>, until: u64, interrupted: Question<'_>) -> Ended {
+fn run_window<O: Observer>(
+    mut simulation: Simulation<O>,
+    until: u64,
+    interrupted: Question<'_>,
+) -> Ended<O> {
     catch_unwind(AssertUnwindSafe(move || {
         simulation.calendar.schedule(WINDOW, until);
         simulation.run(&|| interrupted()).map(|()| simulation)
@@ -208,9 +222,9 @@ fn run_window(mut simulation: Simulation<Blind>, until: u64, interrupted: Questi
 }
 
 /// The regions, or how the run failed: the earliest failure.
-fn all_or_first_failure(
-    parts: Vec<Result<Simulation<Blind>, RunError>>,
-) -> Result<Vec<Simulation<Blind>>, RunError> {
+fn all_or_first_failure<O: Observer>(
+    parts: Vec<Result<Simulation<O>, RunError>>,
+) -> Result<Vec<Simulation<O>>, RunError> {
     let (mut whole, mut failures) = (Vec::new(), Vec::new());
     for part in parts {
         match part {

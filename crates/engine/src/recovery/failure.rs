@@ -7,6 +7,7 @@
 use super::timeline::Row;
 use super::Moment;
 use crate::classifier::Assignment;
+use crate::link::Lost;
 use crate::network::recovery::{Failure, Outage, Outages};
 use crate::observer::Observer;
 use crate::simulation::Simulation;
@@ -100,25 +101,29 @@ impl<O: Observer> Simulation<O> {
             return;
         }
         let from = line.from;
-        let (lost, forgone) = self.links[index as usize].cut(self.now);
-        self.recovery.lines[index as usize].forgone += forgone;
+        let held = self.cut_link(index);
         // No packet is small enough for a link that is down: the check of its size, which every
         // packet passes, then stands for the check of the link.
         self.links[index as usize].mtu = 0;
         self.calendar.cancel(self.sources.arrivals + index);
         self.calendar.cancel(self.sources.transmitters + index);
-        for lost in lost {
-            let (cause, place) = match lost.queued {
-                true => {
-                    let place = Assignment { class: lost.class, precedence: lost.precedence };
-                    (Cause::FailedQueued, place)
-                }
-                false => (Cause::FailedInFlight, Assignment::outside(lost.precedence)),
-            };
-            self.lose(lost.packet, cause, Some(index), from, place);
+        for lost in held {
+            // Other regions lose what they hold of the link before or after this.
+            self.observer.step();
+            self.lose_held(index, from, lost);
         }
         self.note_link(index, Moment::Failed);
         self.link_changed(index, true);
+    }
+
+    fn lose_held(&mut self, link: u32, node: u32, lost: Vec<Lost>) {
+        for Lost { packet, queued, class, precedence } in lost {
+            let (cause, place) = match queued {
+                true => (Cause::FailedQueued, Assignment { class, precedence }),
+                false => (Cause::FailedInFlight, Assignment::outside(precedence)),
+            };
+            self.lose(packet, cause, Some(link), node, place);
+        }
     }
 
     fn bring_up(&mut self, index: u32, node: bool) {

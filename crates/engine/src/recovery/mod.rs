@@ -193,6 +193,8 @@ impl<O: Observer> Simulation<O> {
     /// Serves one event of recovery, by its number among them.
     #[cold]
     pub(crate) fn recover(&mut self, source: u32) {
+        // Every region serves these, for its own tables: they count once.
+        self.events -= u64::from(!self.region.is_first());
         let Parts { detectors, notices, guards, routing, .. } = self.recovery.parts;
         if source < detectors {
             self.change_breakage(source as usize);

@@ -3,11 +3,12 @@
 //! Little's law holds exactly, which a wrong account of a queue cut short would break.
 
 use super::bench::Bench;
-use super::support::{drr, fifo, priority, queue, tcp, wfq, MBIT, MS, SECOND};
+use super::support::{drr, fifo, priority, queue, tcp, wfq, Outcome, MBIT, MS, SECOND};
 use proptest::prelude::*;
 use trunkline_agent::tcp::Variant;
 use trunkline_engine::network::recovery::{Detection, Outages, ProtectionKind, Rerouting, Switch};
 use trunkline_engine::network::{Agent, PortConfig};
+use trunkline_engine::{run_cut, run_on};
 use trunkline_port::aqm::{AqmConfig, RedConfig, Spacing, Unit};
 
 fn any_port() -> impl Strategy<Value = PortConfig> {
@@ -137,5 +138,23 @@ proptest! {
         let once = bench.lab.run(plan.seed);
         let again = bench.lab.run(plan.seed);
         prop_assert_eq!(once.bits(&[]), again.bits(&[]));
+    }
+    /// What a failing link holds is lost by the region of its port and by that of its far end, and
+    /// tables are switched in all: a run in any three regions gives every table bit by bit, that of
+    /// every packet's events where there is one.
+    #[test]
+    fn any_cut_of_a_network_that_fails_gives_every_table_bit_by_bit(
+        plan in any_plan(),
+        regions in proptest::collection::vec(0..3u8, 7),
+        trace in any::<bool>(),
+    ) {
+        let mut bench = build(&plan);
+        bench.lab.network.run.trace = trace;
+        let whole = run_on(&bench.lab.network, plan.seed, 1, &|| false).expect("the run ends");
+        let cut = run_cut(&bench.lab.network, plan.seed, &regions, &|| false);
+        let [whole, cut] = [whole, cut.expect("the run ends")].map(|tables| {
+            Outcome { tables, lines: vec![] }.bits(&[])
+        });
+        prop_assert!(whole == cut);
     }
 }

@@ -1,0 +1,175 @@
+//! A packet trace: every event of every packet, kept by the region that served it and put in one
+//! order at the end.
+
+use super::{Event, Observer};
+use crate::calendar::Source;
+use crate::tables::Table;
+use trunkline_packet::arena::SackBlocks;
+use trunkline_packet::{Arena, Cause, Packet, PacketId};
+use trunkline_units::{Span, Time};
+
+/// One line of a packet trace.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// When.
+    pub at: Time,
+    /// Its place among the lines of that instant.
+    place_in_time: (Source, u32),
+    /// What.
+    pub event: Event,
+    /// Number of the packet: packets and copies are counted from 0 as they are made.
+    pub number: u64,
+    /// Class and drop precedence, where it was at a port.
+    pub place: Option<(u16, u8)>,
+    /// Of a queued packet: from joining the queue to the first bit sent; none if that did not
+    /// come [ns].
+    pub wait: Option<Span>,
+    /// The packet as it was then.
+    pub packet: Packet,
+    /// SACK blocks of an acknowledgement.
+    pub sack: SackBlocks,
+}
+
+/// Bits of a number that count the packets of one region; those above are the region's.
+const COUNTED: u32 = 56;
+/// The packet in a slot was queued last in another region.
+const ELSEWHERE: usize = usize::MAX;
+
+/// Keeps every event.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Events in the order they happened.
+    pub lines: Vec<Line>,
+    /// Number of the packet in each slot of the arena.
+    numbers: Vec<u64>,
+    /// Index of the line by which the packet in each slot was queued last.
+    queued: Vec<usize>,
+    /// Number of the next packet.
+    next: u64,
+    now: Time,
+    place_in_time: (Source, u32),
+}
+
+impl Trace {
+    /// The packet that came into a slot of the arena has this number.
+    fn name(&mut self, id: PacketId, number: u64) {
+        let slot = id as usize;
+        if slot >= self.numbers.len() {
+            self.numbers.resize(slot + 1, 0);
+            self.queued.resize(slot + 1, ELSEWHERE);
+        }
+        self.numbers[slot] = number;
+        self.queued[slot] = ELSEWHERE;
+    }
+
+    /// Counts packets through all regions, in the order in which they were made.
+    fn count(&mut self, regions: usize) {
+        let mut numbers: Vec<Vec<u64>> = vec![Vec::new(); regions];
+        let mut made = 0;
+        for line in &mut self.lines {
+            let its = &mut numbers[(line.number >> COUNTED) as usize];
+            if matches!(line.event, Event::Sent { .. } | Event::Copied { .. }) {
+                its.push(made);
+                made += 1;
+            }
+            line.number = its[(line.number & ((1 << COUNTED) - 1)) as usize];
+        }
+    }
+
+    /// A packet that a failure took out of its queue has not been sent: it has no wait.
+    fn forget_waits(&mut self) {
+        let lost =
+            |line: &Line| matches!(line.event, Event::Dropped { cause: Cause::FailedQueued, .. });
+        if !self.lines.iter().any(lost) {
+            return;
+        }
+        let mut queued = vec![ELSEWHERE; self.lines.len()];
+        for index in 0..self.lines.len() {
+            let line = &self.lines[index];
+            let last = &mut queued[line.number as usize];
+            if let Event::Queued { .. } = line.event {
+                *last = index;
+            } else if lost(line) {
+                self.lines[*last].wait = None;
+            }
+        }
+    }
+}
+
+impl Observer for Trace {
+    const ACTIVE: bool = true;
+
+    fn record(&mut self, at: Time, event: Event, id: PacketId, packets: &Arena) {
+        let slot = id as usize;
+        match event {
+            Event::Sent { .. } | Event::Copied { .. } => {
+                self.name(id, self.next);
+                self.next += 1;
+            }
+            Event::Queued { .. } => self.queued[slot] = self.lines.len(),
+            _ => {}
+        }
+        let (number, packet) = (self.numbers[slot], packets[id]);
+        // A slot keeps the blocks of whoever used it before; only acknowledgements write them.
+        let sack = if packet.is_reverse() { packets.sack(id) } else { SackBlocks::default() };
+        let place_in_time = self.place_in_time;
+        let (place, wait) = (None, None);
+        self.lines.push(Line { at, place_in_time, event, number, place, wait, packet, sack });
+    }
+
+    fn at_port(&mut self, class: u16, precedence: u8) {
+        if let Some(line) = self.lines.last_mut() {
+            line.place = Some((class, precedence));
+        }
+    }
+
+    fn starts(&mut self, id: PacketId, at: Time) {
+        let line = &mut self.lines[self.queued[id as usize]];
+        line.wait = Some(at - line.at);
+    }
+
+    /// At one instant the calendar gives the least source that is due, whatever came before it, so
+    /// that of two regions the one goes on whose next source is the lesser: by the greatest source
+    /// that each has had by then.
+    fn serve(&mut self, now: Time, source: Source) {
+        if now > self.now || source > self.place_in_time.0 {
+            (self.now, self.place_in_time) = (now, (source, 0));
+        } else {
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        self.place_in_time.1 += 1;
+    }
+
+    fn watch_region(&mut self, number: u8) {
+        self.next = u64::from(number) << COUNTED;
+    }
+
+    fn known_as(&self, id: PacketId) -> u64 {
+        self.numbers[id as usize]
+    }
+
+    fn come(&mut self, id: PacketId, known_as: u64) {
+        self.name(id, known_as);
+    }
+
+    fn join(parts: Vec<Self>) -> Self {
+        let regions = parts.len();
+        let mut parts = parts.into_iter();
+        let mut whole = parts.next().unwrap_or_default();
+        if regions > 1 {
+            parts.for_each(|part| whole.lines.extend(part.lines));
+            // Each part is in order: this merges them.
+            whole.lines.sort_by_key(|line| (line.at, line.place_in_time));
+            whole.count(regions);
+        }
+        whole.forget_waits();
+        whole
+    }
+
+    fn table(&self, end: Time) -> Option<Table> {
+        Some(crate::trace::table(self, end))
+    }
+}
