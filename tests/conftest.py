@@ -6,11 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from prefork import Prefork
 
 pytest_plugins = ["browser"]
 
@@ -78,16 +79,29 @@ def root() -> Path:
     return ROOT
 
 
+@pytest.fixture(scope="session")
+def prefork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """A program that is the command line, with its imports done."""
+    if not hasattr(os, "pidfd_open"):
+        yield [sys.executable, "-m", "trunkline"]
+        return
+    with Prefork(str(tmp_path_factory.mktemp("prefork"))) as command:
+        yield [command.program]
+
+
 @pytest.fixture
-def trunkline(tmp_path: Path) -> Command:
-    """Runs the command line in a process of its own, in an empty folder."""
+def trunkline(tmp_path: Path, prefork: list[str]) -> Command:
+    """Runs the command line in a process of its own, in an empty folder.
+
+    With variables of its own the process is a new one, as Python reads some when it starts.
+    """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TRUNKLINE_")}
     environment |= {"COLUMNS": "100", "NO_COLOR": "1"}
 
     def call(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
         extra = options.pop("env", {})
         return subprocess.run(
-            [sys.executable, "-m", "trunkline", *words],
+            [*([sys.executable, "-m", "trunkline"] if extra else prefork), *words],
             cwd=options.pop("cwd", tmp_path),
             env={k: v for k, v in {**environment, **extra}.items() if v is not None},
             capture_output=True,

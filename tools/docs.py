@@ -22,6 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from prefork import Prefork
+
 ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(
     r"^(?P<mark>`{3,})(?P<kind>[\w-]*)[^\n]*\n(?P<body>.*?)^(?P=mark)\s*$", re.M | re.S
@@ -113,8 +115,7 @@ def run_console(block: Block, folder: str) -> str | None:
             steps[-1] = (steps[-1][0][:-1] + line[2:], [])
         elif steps:
             steps[-1][1].append(line)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1"}
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
     for command, expected in steps:
         done = subprocess.run(
             ["sh", "-c", command],
@@ -234,7 +235,13 @@ def main(names: list[str]) -> int:
     int
         1 if anything is wrong.
     """
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Prefork(folder) as command,
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+    ):
+        places = (os.path.dirname(command.program), os.path.dirname(sys.executable))
+        os.environ["PATH"] = os.pathsep.join((*places, os.environ["PATH"]))
         done = list(pool.map(run_page, pages(names)))
     faults = [fault for _, found in done for fault in found]
     print("\n".join(faults), end="\n" if faults else "")

@@ -40,8 +40,12 @@ HOSTILE = {
 )
 def test_every_studys_report_is_drawn_in_full(name, tmp_path, look, capsys):
     done = reproduce(name, seeds=2, progress=False)
+    published = {(each.table, each.row, each.column) for each in done.study.published}
+    assert published <= {(cell.table, cell.row, cell.column) for cell in done.cells}
     if done.study.pictures:
         done.write(tmp_path / name)
+        drawings = {path.stem for path in (tmp_path / name).glob("*.png")}
+        assert drawings == set(done.study.pictures)
     else:
         # The page draws the tables of these itself, and they have no other pictures.
         (tmp_path / name).mkdir()

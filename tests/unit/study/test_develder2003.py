@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from trunkline.results import Results
-from trunkline.study import Reproduction, Study, Subject, find
+from trunkline.study import Reproduction, Study, find
 from trunkline.study.language.draws import drawn
 from trunkline.study.run.perform import performed
 from trunkline.study.run.runner import Measured, measured, plan, run
@@ -143,16 +143,3 @@ def test_runs_repeat_on_any_number_of_threads(study: Study) -> None:
         return run(small, [1, 2], threads=threads)
 
     assert once(1).hash == once(2).hash
-
-
-def test_every_published_value_has_a_cell_and_every_picture_is_drawn(
-    study: Study, tmp_path: Path
-) -> None:
-    subject = Subject("develder2003", seeds=2)
-    with performed(subject.plan) as runs:
-        done = subject.outcome(runs)
-        done.write(tmp_path / "out")
-    said = {(each.table, each.row, each.column) for each in study.published}
-    assert said <= {(cell.table, cell.row, cell.column) for cell in done.cells}
-    assert study.pictures
-    assert {path.stem for path in (tmp_path / "out").glob("*.png")} == set(study.pictures)
