@@ -15,6 +15,7 @@ mod alert;
 pub(super) mod answer;
 pub(super) mod buffer;
 pub(super) mod compression;
+mod news;
 mod offer;
 mod output;
 mod probe;
@@ -32,7 +33,8 @@ use super::handshake::FALLBACK;
 use super::pace::Pace;
 use super::prr::Prr;
 use super::{Ack, Counters, Opened, Segment, State, TcpConfig, Variant};
-use queue::{Queue, Taken};
+use news::News;
+use queue::Queue;
 use std::collections::VecDeque;
 use timer::Estimator;
 use trunkline_units::{Stream, Time, NEVER};
@@ -69,22 +71,6 @@ enum Repair {
     Lost,
     /// RFC 5682 section 2.1 step 2b: new data first.
     New,
-}
-
-/// What an acknowledgement told.
-#[derive(Clone, Copy, Debug, Default)]
-struct News {
-    advanced: bool,
-    held: bool,     // a block covers something new
-    original: bool, // something never sent again was delivered from before `high_seq`
-    again: bool,    // acknowledges something sent again
-    set_timer: bool,
-    trip: Option<u64>, // round trip of what was delivered last [us]
-    echo: bool,
-    lost_again: bool,
-    duplicate: bool, // something came twice (RFC 2883)
-    delivered: u32,
-    lost: u32,
 }
 
 /// Sending end, without the sizes of its segments.
@@ -297,97 +283,6 @@ impl Sender {
             self.queue.high_held()
         } else {
             self.una
-        }
-    }
-
-    fn take_blocks(&mut self, ack: &Ack, now: Time, news: &mut News) -> Taken {
-        let mut held = Taken::default();
-        if !self.sack || ack.sack[0][1] == 0 {
-            return held;
-        }
-        let high = self.queue.high_held();
-        for [start, end] in ack.sack {
-            self.queue.hold(start.max(self.una), end, self.high_seq, &mut held);
-        }
-        if held.count == 0 {
-            return held;
-        }
-        news.held = true;
-        news.original |= held.original;
-        news.delivered += held.count;
-        self.rack.advance(&held, now, &self.estimator, ack.echo, self.timestamps);
-        if let Some(low) = held.lowest.filter(|low| *low < high) {
-            if self.phase != Phase::Loss || self.undo {
-                self.see_reordering(low, self.queue.high_held());
-            }
-        }
-        self.offer.open(held.count);
-        held
-    }
-
-    /// Cleans the queue, times the round trip (RFC 6298; Karn's rule) and counts what was delivered;
-    /// returns the segments that no block had told of.
-    fn take_acknowledged(
-        &mut self,
-        ack: &Ack,
-        prior_high: u32,
-        held: &Taken,
-        now: Time,
-        news: &mut News,
-    ) -> u32 {
-        let prior_held = self.queue.held;
-        let taken = self.queue.take(ack.ack, self.high_seq);
-        news.again = taken.again;
-        news.original |= taken.original;
-        self.time(&taken, held, ack, now, news);
-        if taken.count == 0 {
-            return 0;
-        }
-        news.set_timer = true;
-        if self.sack {
-            news.delivered += taken.fresh;
-            self.rack.advance(&taken, now, &self.estimator, ack.echo, self.timestamps);
-            if let Some(low) = taken.lowest.filter(|low| *low < prior_high) {
-                self.see_reordering(low, self.queue.high_held());
-            }
-            self.offer.open(taken.fresh);
-        } else {
-            // One hole was filled; what lies behind it was told by duplicates.
-            let delivered = taken.count.saturating_sub(prior_held).max(1);
-            news.delivered += delivered;
-            self.queue.held = prior_held.saturating_sub(taken.count - 1);
-            self.limit_duplicates(taken.count);
-            news.original &= !news.again;
-            self.offer.open(delivered);
-        }
-        taken.fresh
-    }
-
-    fn time(&mut self, taken: &Taken, held: &Taken, ack: &Ack, now: Time, news: &mut News) {
-        let since = |sent: Time| (now - sent) / 1_000;
-        let mut sample = taken.first_sent.filter(|_| !taken.again).map(since);
-        let by_block = held.first_sent.map(since);
-        sample = sample.or(by_block);
-        let delivered = taken.last_sent.filter(|_| !taken.again);
-        news.trip = held.last_sent.or(delivered).map(since);
-        if sample.is_none() && self.timestamps && taken.count > 0 {
-            sample = Some(((now / 1_000_000 - ack.echo / 1_000_000) * 1_000).max(1_000));
-            news.trip = sample;
-        }
-        let Some(sample) = sample else { return };
-        self.estimator.min_rtt = self.estimator.min_rtt.min(sample);
-        self.estimator.sample(sample, self.una, self.next);
-        // A block of something sent after the head was sent last tells nothing of the head.
-        if taken.count == 0 && by_block > self.queue.head_sent_at().map(since) {
-            news.set_timer = true;
-        }
-    }
-
-    /// What came beyond what was expected at once: segments change places on the way.
-    fn see_reordering(&mut self, low: u32, high: u32) {
-        if low < high {
-            self.reordering = self.reordering.max((high - low).min(MOST_REORDERING));
-            self.reordering_seen = true;
         }
     }
 

@@ -3,12 +3,14 @@
 //!
 //! Source: Cardwell et al. 2016; draft-cardwell-iccrg-bbr-congestion-control-00; Linux 6.1,
 //! `net/ipv4/tcp_bbr.c`, in the kernel's integers under both stacks: gains in 256ths, rates in segments a
-//! microsecond times 2^24. `model.rs` has the filters, `policer.rs` the rate of a policer.
+//! microsecond times 2^24. `model.rs` has the filters, `policer.rs` the rate of a policer,
+//! `window.rs` the window.
 //! Differs: the phase at which its cycle begins is drawn from the flow's random stream. Absent: what
 //! follows a pause of the application.
 
 mod model;
 mod policer;
+mod window;
 
 use super::{Cause, Congestion, Steered, Window};
 use crate::tcp::rate::Sample;
@@ -301,58 +303,6 @@ impl Bbr {
     fn first_pace(&mut self, window: &Window, rtt: Span) {
         self.timed = true;
         self.rate = self.pace(window.cwnd as u64 * RATE_UNIT / rtt.max(1), STARTUP_GAIN);
-    }
-
-    fn set_window(&mut self, window: &mut Window, now: &Sample) {
-        let acked = u64::from(now.acked);
-        let mut cwnd = window.cwnd as u64;
-        if acked > 0 && !self.recover(&mut cwnd, now) {
-            let bandwidth = self.bandwidth();
-            let mut target = self.product(bandwidth, self.window_gain);
-            if self.filled() {
-                target += self.aggregation.extra(bandwidth);
-            }
-            target = self.with_bursts(target);
-            if self.filled() {
-                cwnd = (cwnd + acked).min(target);
-            } else if cwnd < target || now.total < FIRST_WINDOW {
-                cwnd += acked;
-            }
-            cwnd = cwnd.max(LEAST_WINDOW);
-        }
-        cwnd = cwnd.min(window.cap.into());
-        if self.mode == Mode::ProbeTrip {
-            cwnd = cwnd.min(LEAST_WINDOW);
-        }
-        window.cwnd = cwnd as f64;
-    }
-
-    /// In the first round of a recovery as much goes as was delivered; afterwards the window of
-    /// before is restored. True: nothing else moves it.
-    fn recover(&mut self, cwnd: &mut u64, now: &Sample) -> bool {
-        let all = u64::from(now.in_flight) + u64::from(now.acked);
-        *cwnd = cwnd.saturating_sub(now.lost.into()).max(1);
-        let repairing = now.recovering || now.timed_out;
-        if now.recovering && !self.was_recovering {
-            self.conserving = true;
-            self.next_round = now.total;
-            *cwnd = all;
-        } else if (self.was_recovering || self.was_timed_out) && !repairing {
-            *cwnd = (*cwnd).max(self.prior_cwnd);
-            self.conserving = false;
-        }
-        (self.was_recovering, self.was_timed_out) = (now.recovering, now.timed_out);
-        if self.conserving {
-            *cwnd = (*cwnd).max(all);
-        }
-        self.conserving
-    }
-
-    /// Keeps the window for when the recovery, or the short window, is over.
-    fn save(&mut self, window: &Window) {
-        let cwnd = window.cwnd as u64;
-        let calm = !self.was_recovering && !self.was_timed_out && self.mode != Mode::ProbeTrip;
-        self.prior_cwnd = if calm { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 }
 

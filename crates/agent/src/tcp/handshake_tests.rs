@@ -1,0 +1,110 @@
+use super::*;
+use crate::tcp::congestion::CongestionConfig;
+use crate::tcp::Variant;
+
+const MS: Span = 1_000_000;
+
+fn config(linux: bool) -> TcpConfig {
+    TcpConfig {
+        variant: Variant::Sack,
+        new_reno_impatient: false,
+        partial_ack_resets: false,
+        mss_bytes: 1460,
+        header_bytes: 40,
+        ack_bytes: 40,
+        size_bytes: None,
+        window_packets: 100,
+        initial_window: 10.0,
+        initial_ssthresh: None,
+        rto_initial_ns: SECOND,
+        rto_min_ns: 200 * MS,
+        rto_max_ns: if linux { 120 * SECOND } else { 60 * SECOND },
+        tick_ns: 1,
+        timestamps: false,
+        delayed_ack: None,
+        limited_transmit: false,
+        dup_acks: 3,
+        send_overhead_ns: 0,
+        ecn: false,
+        count_segments: false,
+        linux,
+        congestion: CongestionConfig::default(),
+        pacing: false,
+        connect: true,
+        initial_receive_window: None,
+    }
+}
+
+/// Times of the SYNs that nobody answers, and when the sender gives up.
+fn unanswered(linux: bool) -> (Vec<Time>, Time) {
+    let mut handshake = Handshake::new(&config(linux));
+    handshake.connect(0);
+    let mut sent = vec![0];
+    loop {
+        let at = handshake.client_timer();
+        if handshake.on_client_timer(at).is_none() {
+            assert!(handshake.has_given_up());
+            return (sent, at);
+        }
+        sent.push(at);
+    }
+}
+
+/// RFC 6298 (2.1), (5.5): 1 s, and twice as long each time, 60 s at most: 0, 1, 3, 7, 15, 31, 63,
+/// 123, 183 s. RFC 9293 section 3.8.3: for at least 3 minutes; at 243 s these are over.
+#[test]
+fn rfc6298_s5_5_a_syn_is_repeated_after_one_second_doubling() {
+    let (sent, end) = unanswered(false);
+    let seconds: Vec<u64> = sent.iter().map(|at| at / SECOND).collect();
+    assert_eq!(seconds, [0, 1, 3, 7, 15, 31, 63, 123]);
+    assert_eq!(end, 183 * SECOND);
+}
+
+/// Linux 6.1: six retries. 250 ticks of 4 ms lie in slots of 8, which ends at 256; 500 from there
+/// at 760; 1000 from there, in a slot of 64, at 1792; 2000 at 3840; 4000 at 7872; 8000 from there,
+/// 15872, begins a slot of 512, which ends at 16384. After 16000 more, at 32768, 131 s, it gives up.
+#[test]
+fn linux_tcp_retransmit_timer_six_retries_at_the_ends_of_their_slots() {
+    let (sent, end) = unanswered(true);
+    let ticks: Vec<u64> = sent.iter().map(|at| at / (4 * MS)).collect();
+    assert_eq!(ticks, [0, 256, 760, 1792, 3840, 7872, 16_384]);
+    assert_eq!(end / (4 * MS), 32_768);
+}
+
+/// RFC 6298 section 3 (Karn): a SYN that went twice times nothing.
+#[test]
+fn rfc6298_s3_only_a_syn_that_went_once_times_the_round_trip() {
+    let mut once = Handshake::new(&config(false));
+    once.connect(0);
+    assert_eq!(once.on_answer(40 * MS), Some(Opened { rtt: Some(40 * MS), retries: 0 }));
+    assert_eq!(once.on_answer(41 * MS), None);
+    let mut twice = Handshake::new(&config(false));
+    twice.connect(0);
+    assert_eq!(twice.on_client_timer(SECOND), Some(Bare::Syn));
+    assert_eq!(twice.on_answer(SECOND + 40 * MS), Some(Opened { rtt: None, retries: 1 }));
+}
+
+/// RFC 9293 section 3.6: the receiver's FIN is repeated until it is acknowledged. After a round trip
+/// of 100 ms the timeout is 100 + 4 * 50 = 300 ms (RFC 6298 (2.2)), then 600.
+#[test]
+fn rfc9293_s3_6_a_fin_is_repeated_until_it_is_acknowledged() {
+    let mut its = Handshake::new(&config(false));
+    assert!(its.on_syn(0));
+    assert_eq!(its.on_ack(100 * MS), Some(Some(100 * MS)));
+    assert!(its.close(SECOND) && !its.close(SECOND));
+    assert_eq!(its.server_timer(), SECOND + 300 * MS);
+    assert_eq!(its.on_server_timer(true, its.server_timer()), Some(Bare::Fin));
+    assert_eq!(its.server_timer(), SECOND + 900 * MS);
+    its.on_last_ack();
+    assert_eq!(its.server_timer(), NEVER);
+}
+
+/// 40 B of headers, 4 of segment size, 4 of window scale; SACK permitted takes 4 more, or none where
+/// time stamps, which are in the 52 B of an acknowledgement, leave room for it.
+#[test]
+fn rfc7323_s2_2_options_of_a_syn() {
+    assert_eq!(config(true).syn_bytes(), 52);
+    assert_eq!(TcpConfig { variant: Variant::NewReno, ..config(true) }.syn_bytes(), 48);
+    let stamped = TcpConfig { timestamps: true, ack_bytes: 52, ..config(true) };
+    assert_eq!(stamped.syn_bytes(), 60);
+}

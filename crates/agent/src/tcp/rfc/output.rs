@@ -1,0 +1,119 @@
+//! Which segment goes, and when.
+//!
+//! Source: RFC 5681, RFC 3042 (limited transmit), RFC 3168 section 6.1.2 (CWR); ns-2 for bursts.
+
+use super::{sack, Sender, NONE};
+use crate::tcp::{Segment, Variant};
+use trunkline_units::{Stream, Time, NEVER};
+
+impl Sender {
+    /// The next segment to send now, if any.
+    #[inline]
+    pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if self.pace.is_some() && self.is_held(now) {
+            return None;
+        }
+        if self.resend {
+            self.resend = false;
+            if self.variant == Variant::Sack {
+                self.scoreboard.on_resend(self.una);
+            }
+            return Some(self.emit(self.una, now));
+        }
+        if self.overhead == 0 || self.released {
+            if let Some(seq) = self.choose() {
+                self.burst -= 1;
+                if seq == self.next {
+                    self.next += 1;
+                }
+                return Some(self.emit(seq, now));
+            }
+            self.released = false;
+        }
+        None
+    }
+
+    #[inline]
+    fn choose(&mut self) -> Option<u32> {
+        if self.burst == 0 {
+            return None;
+        }
+        if self.variant == Variant::Sack {
+            return sack::choose(self, true);
+        }
+        (self.next < self.limit).then_some(self.next)
+    }
+
+    #[inline]
+    fn emit(&mut self, seq: u32, now: Time) -> Segment {
+        let fresh = seq >= self.max;
+        if fresh {
+            self.max = seq + 1;
+            if !self.timestamps && self.timed == NONE {
+                self.timed = seq;
+                self.timed_at = now;
+            }
+        } else {
+            self.retransmissions += 1;
+        }
+        if self.rtx_at == NEVER {
+            self.rtx_at = now + self.rto.current();
+        }
+        if let Some(pace) = self.pace.as_mut() {
+            pace.sent(seq, now);
+        }
+        let ip_bytes = self.sizes.of(seq);
+        // RFC 3168 section 6.1.2: on the first new data after the reduction.
+        let cwr = fresh && std::mem::take(&mut self.cwr);
+        Segment { seq, ip_bytes, retransmission: !fresh, cwr, push: false }
+    }
+
+    /// Works out what the event allows to be sent and, with a send overhead, when.
+    #[inline]
+    pub(super) fn allow(&mut self, now: Time, random: &mut Stream) {
+        self.limit = self.window_end();
+        self.burst = u32::MAX;
+        if self.dup_acks > 0 && self.variant != Variant::Sack {
+            self.limit_burst();
+        }
+        if self.overhead > 0 && !self.released && self.release_at == NEVER {
+            let ready = match self.variant {
+                Variant::Sack => sack::choose(self, false).is_some(),
+                _ => self.burst > 0 && self.next < self.limit,
+            };
+            if ready {
+                self.release_at = now + random.below(self.overhead);
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn window_end(&self) -> u32 {
+        let window = (self.window.cwnd as u32).saturating_add(self.inflation).min(self.window.cap);
+        self.una.saturating_add(window).min(self.end)
+    }
+
+    /// How much may follow a duplicate acknowledgement.
+    fn limit_burst(&mut self) {
+        if self.dup_acks >= self.threshold {
+            // ns-2's NewReno lets two segments go per duplicate or partial acknowledgement.
+            if self.variant == Variant::NewReno {
+                self.burst = 2;
+            }
+        } else if self.limited_transmit {
+            // RFC 3042 section 2: one new segment each, cwnd plus two outstanding at most.
+            let window =
+                (self.window.cwnd as u32).saturating_add(self.dup_acks).min(self.window.cap);
+            self.limit = self.una.saturating_add(window).min(self.end);
+        } else if self.variant != Variant::Tahoe {
+            self.burst = 0;
+        }
+    }
+
+    /// Whether nothing goes now, where the window alone says so.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.windowed && self.next >= self.limit && !self.resend
+    }
+}
