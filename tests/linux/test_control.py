@@ -1,4 +1,4 @@
-"""FRR's daemons in the kernel beside the simulator's OSPF: routes, convergence, the same bytes."""
+"""FRR beside the simulator's OSPF and LDP: routes, labels, convergence, the same bytes."""
 
 import json
 from importlib.resources import files
@@ -39,6 +39,22 @@ def test_frr_8_4_ospfd_routes_around_a_cut_as_the_simulator_does(frr: str) -> No
     # ZEBRA_RIB_PROCESS_HOLD_TIME is 10 ms.
     assert len(late) == 3
     assert all(0.010 <= each < 0.011 for each in late), late
+
+
+def test_frr_8_4_ldpd_labels_the_routes_around_a_cut_as_the_simulator_does(frr: str) -> None:
+    """The same next hops, and there the label that the next hop told, or none one hop before."""
+    text = files("trunkline").joinpath("examples/cut-with-ospf.yaml").read_text()
+    text = text.replace("routing:\n", "routing:\n  ldp: {}\n")
+    verdict = verify(compile(load(text), seed=1).to_json(), [1], daemons=frr)
+    assert [row for row in verdict.rows if not row.agrees] == []
+    compared = {row.subject: row for row in verdict.rows if row.measure == "labels at the end"}
+    assert compared.keys() == {"S", "A", "B", "T"}
+    # Each router has labels or next hops for the three others.
+    assert all(row.reference == 3 for row in compared.values())
+    late = [row.difference for row in verdict.rows if row.measure == "new labels after the failure"]
+    # zebra's hold of 10 ms comes twice: with the route, and with its label.
+    assert len(late) == 3
+    assert all(0.020 <= each < 0.022 for each in late), late
 
 
 def test_two_runs_of_the_daemons_leave_the_same_bytes(frr: str, tmp_path: Path) -> None:

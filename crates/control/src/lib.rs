@@ -97,6 +97,19 @@ pub struct Row {
     pub value: Option<u64>,
 }
 
+/// What a node does by LDP with the packets of a FEC, labelled or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Labelled {
+    /// The node.
+    pub node: u32,
+    /// Node that the packets go to.
+    pub fec: u32,
+    /// The label that it has told its neighbours.
+    pub label: u32,
+    /// Link and the label that the neighbour there has told: 3 is implicit null; none = no label.
+    pub hop: Option<(u32, u32)>,
+}
+
 /// What a router does in routing, for the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
@@ -144,6 +157,8 @@ pub trait Plane {
     fn mark(&mut self, moment: Moment, node: u32, link: Option<u32>);
     /// The LDP session of a node with a neighbour has come up or ended.
     fn session(&mut self, node: u32, peer: u32, up: bool);
+    /// Records labels that a node takes into use.
+    fn labelled(&mut self, row: Labelled);
     /// Records an event.
     fn note(&mut self, row: Row);
 }

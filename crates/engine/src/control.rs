@@ -15,7 +15,7 @@ use trunkline_control::ldp::Ldp;
 use trunkline_control::ospf::Ospf;
 use trunkline_control::rsvp::Rsvp;
 use trunkline_control::{
-    self as control, Entry, Line, Message, Outgoing, Plane, Protocol, Row, ALL_ROUTERS,
+    self as control, Entry, Labelled, Line, Message, Outgoing, Plane, Protocol, Row, ALL_ROUTERS,
 };
 use trunkline_packet::{Packet, PacketId};
 use trunkline_units::{Time, NEVER};
@@ -38,6 +38,8 @@ pub(crate) struct Control {
     loads: Loads,
     /// Of a traced run.
     captured: Option<Vec<Captured>>,
+    /// Of a traced run: labels of LDP as they come into use.
+    labels: Option<Vec<(Time, Labelled)>>,
     /// Nodes whose routes have changed.
     rerouted: Vec<u32>,
     /// LDP sessions that have come up or ended: node, neighbour.
@@ -80,6 +82,7 @@ impl Control {
             rows: Vec::new(),
             loads: Loads::new(),
             captured: network.run.trace.then(Vec::new),
+            labels: network.run.trace.then(Vec::new),
             rerouted: Vec::new(),
             sessions: Vec::new(),
         }))
@@ -120,7 +123,7 @@ impl Control {
 }
 
 /// The tables of signalling; empty without it.
-pub(crate) fn tables(control: Option<&Control>) -> [Table; 3] {
+pub(crate) fn tables(control: Option<&Control>) -> [Table; 4] {
     let rows = || control.into_iter().flat_map(|its| &its.rows);
     let or_none = |value: Option<u64>| value.map_or(-1, |value| value as i64);
     let signalling = Table::new("signalling")
@@ -152,7 +155,16 @@ pub(crate) fn tables(control: Option<&Control>) -> [Table; 3] {
         fixed.into_iter().chain(words(&its.5))
     });
     let messages = Table::new("messages").ints("word", octets.collect::<Vec<_>>());
-    [signalling, control_table, messages]
+    let labels = || control.into_iter().flat_map(|its| its.labels.iter().flatten());
+    let hop = |row: &Labelled| row.hop.map_or([-1; 2], |(link, label)| [link.into(), label.into()]);
+    let labels = Table::new("labels")
+        .ints("time_ns", labels().map(|(at, _)| *at as i64))
+        .ints("node", labels().map(|(_, row)| row.node.into()))
+        .ints("fec", labels().map(|(_, row)| row.fec.into()))
+        .ints("label", labels().map(|(_, row)| row.label.into()))
+        .ints("link", labels().map(|(_, row)| hop(row)[0]))
+        .ints("out_label", labels().map(|(_, row)| hop(row)[1]));
+    [signalling, control_table, messages, labels]
 }
 
 /// A network as a protocol sees it: the run without the protocols.
@@ -232,6 +244,13 @@ impl<O: Observer> Plane for Nodes<'_, O> {
     fn session(&mut self, node: u32, peer: u32, up: bool) {
         if let Some(control) = &mut self.simulation.control {
             control.sessions.push((node, peer, up));
+        }
+    }
+
+    fn labelled(&mut self, row: Labelled) {
+        let at = self.simulation.now;
+        if let Some(labels) = self.simulation.control.as_mut().and_then(|its| its.labels.as_mut()) {
+            labels.push((at, row));
         }
     }
 

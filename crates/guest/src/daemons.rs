@@ -6,6 +6,7 @@ use crate::spaces::Spaces;
 use crate::sys::process;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// `ip monitor` in a node with daemons: each change of its routes, with the time.
@@ -31,6 +32,9 @@ impl Watch {
             watches.push(watch.map_err(|why| format!("ip monitor: {why}"))?);
         }
         for daemon in &orders.daemons {
+            if let Some(folder) = Path::new(&daemon.log).parent() {
+                fs::create_dir_all(folder).map_err(|why| format!("{}: {why}", daemon.log))?;
+            }
             let started = spaces.within(daemon.node, || start(&daemon.command));
             started.and_then(|result| result).map_err(|why| {
                 format!("node {}: {}: {why}", orders.nodes[daemon.node].name, daemon.command[0])
@@ -49,7 +53,7 @@ impl Watch {
         Ok(Self { node, child, output })
     }
 
-    /// Puts the changes, each with its time of the clock, and the routes that are there at the end.
+    /// Puts the changes, each with its time of the clock, and the routes and labels that are there at the end.
     ///
     /// # Errors
     /// `ip` does not tell them.
@@ -67,12 +71,17 @@ impl Watch {
             let mut changes = String::new();
             self.output.rewind()?;
             self.output.read_to_string(&mut changes)?;
-            let show = || Command::new("ip").args(["-4", "-o", "route", "show"]).output();
-            Ok((changes, spaces.within(self.node, show)??))
+            let show = |family: &str| {
+                let arguments = ["-f", family, "-o", "route", "show"];
+                spaces.within(self.node, || Command::new("ip").args(arguments).output())
+            };
+            Ok((changes, show("inet")??, show("mpls")??))
         };
-        let (changes, shown) = read().map_err(|why| format!("node {name}: routes: {why}"))?;
+        let (changes, shown, labels) =
+            read().map_err(|why| format!("node {name}: routes: {why}"))?;
         archive.put(format!("{name}.changes"), format!("{zero}\n{changes}"));
         archive.put(format!("{name}.routes"), shown.stdout);
+        archive.put(format!("{name}.labels"), labels.stdout);
         Ok(())
     }
 }

@@ -64,8 +64,8 @@ def control_option(function: F) -> F:
     return click.option(
         "--control",
         type=click.Choice(CONTROLS),
-        help="In the Linux kernel, find routes by the routers' own daemons, FRR's ospfd and zebra, "
-        "in place of the simulator's OSPF.",
+        help="In the Linux kernel, find routes and labels by the routers' own daemons, FRR's "
+        "ospfd, ldpd and zebra, in place of the simulator's OSPF and LDP.",
     )(function)
 
 

@@ -113,7 +113,7 @@ def command(
     """Run each FILE in the simulator and in a Linux kernel, with the same traffic, and compare.
 
     With --engine fluid the reference is rates and mean waits by formulas instead. With --control
-    frr it is FRR's OSPF: routes, convergence and losses are compared.
+    frr it is FRR's OSPF and LDP: routes, labels, convergence and losses are compared.
 
     Without FILE it compares two of the examples that come with trunkline: diffserv-over-mpls and
     hello, which is TCP through a drop-tail queue.

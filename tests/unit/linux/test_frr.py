@@ -17,11 +17,13 @@ import pytest
 from trunkline.linux.guest import frr
 from trunkline.linux.guest.readiness import Unready, choose
 from trunkline.linux.judge.control import last_routes, margin_s
-from trunkline.linux.outcome import control
+from trunkline.linux.judge.labels import compared
+from trunkline.linux.outcome import control, labels
 from trunkline.linux.plan.compile import Compiled, compile as plan_of
 from trunkline.linux.plan.ground import GUEST
 from trunkline.linux.plan.orders import write_orders
 from trunkline.linux.plan.plan import Plan
+from trunkline.linux.plan.rehearsal import Labelled
 from trunkline.linux.plan.script import UnsupportedError
 from trunkline.network import compile
 from trunkline.scenario import load
@@ -42,6 +44,10 @@ GROUND = replace(GUEST, control="frr")
 def planned(ospf: str = "{}", text: str = SQUARE) -> Compiled:
     written = text.replace("{OSPF}", ospf)
     return plan_of(compile(load(written)).to_json(), ground=GROUND)
+
+
+def labelled(ldp: str = "{}") -> str:
+    return SQUARE.replace("{ospf: {OSPF}}", f"{{ospf: {{OSPF}}, ldp: {ldp}}}")
 
 
 def reasons(ospf: str, text: str = SQUARE) -> str:
@@ -77,7 +83,7 @@ class TestConfiguration:
         assert said[:4] == [("n0", "zebra"), ("n0", "ospfd"), ("n1", "zebra"), ("n1", "ospfd")]
         assert not [line for node in made.plan.nodes for line in node.ip if "route add" in line]
         orders = write_orders(made.plan).decode()
-        assert "\ndaemon n0 /tmp/n0.zebra.log zebra -d " in orders
+        assert "\ndaemon n0 /tmp/n0/zebra.log zebra -d " in orders
         assert f"\nsettle {made.plan.settle_ns}\n" in orders
         assert Plan.from_json(made.plan.to_json()) == made.plan
 
@@ -94,6 +100,34 @@ class TestConfiguration:
         assert (up, "n3", "link set l1b up") in done
         neighbour = "neigh replace 10.0.0.5 lladdr 02:00:00:00:01:01 dev l1b nud permanent"
         assert (up, "n3", neighbour) in done
+
+    def test_rfc5036_s3_5_2_ldpd_has_the_scenarios_timers_and_an_address_of_its_node(self) -> None:
+        timers = "{control: ordered, hello: 2 s, hello_hold: 6 s, keepalive: 30 s}"
+        made = planned(text=labelled(timers))
+        lines = made.schedules["n1.ldpd.conf"].decode().splitlines()
+        own = made.traffic.ends.address(1, 0)
+        assert {
+            f" router-id {own}",
+            " ordered-control",
+            f"  discovery transport-address {own}",
+            "  discovery hello interval 2",
+            "  discovery hello holdtime 6",
+            "  session holdtime 30",
+            "  label local allocate host-routes",
+            "  interface l0b",
+            "  interface l1a",
+        } <= set(lines)
+        (daemon,) = [
+            each.command
+            for each in made.plan.daemons
+            if each.node == "n1" and each.command[0] == "ldpd"
+        ]
+        assert daemon[daemon.index("--ctl_socket") + 1] == "/tmp/n1"
+        (node,) = [each for each in made.plan.nodes if each.name == "n1"]
+        assert ("net/mpls/conf/l1a/input", "1") in node.sysctls
+
+    def test_without_ldp_there_is_no_ldpd(self) -> None:
+        assert {each.command[0] for each in planned().plan.daemons} == {"zebra", "ospfd"}
 
 
 _ENDS = ("n1", "n3")
@@ -119,15 +153,29 @@ class TestLacking:
         text = SQUARE.replace("routing: {ospf: {OSPF}}\n", "")
         assert "FRR routes by OSPF here" in reasons("", text)
 
-    def test_ldp_paths_and_tcp_are_refused(self) -> None:
-        text = SQUARE.replace("{ospf: {OSPF}}", "{ospf: {OSPF}, ldp: {}}")
-        text = text.replace("agent: udp, from: S, to: T, rate: 80 kbit/s, size: 500 B", "TCP")
+    def test_paths_and_tcp_are_refused(self) -> None:
+        text = SQUARE.replace("agent: udp, from: S, to: T, rate: 80 kbit/s, size: 500 B", "TCP")
         text = text.replace("TCP", "agent: tcp, from: S, to: T")
         text += "paths: {p: {route: [S, A, T]}}\n"
         said = reasons("{}", text)
-        assert "without LDP" in said
         assert "labels over a device that goes down are lost" in said
         assert "flow f: what TCP takes from its route" in said
+
+    @pytest.mark.parametrize(
+        ("ldp", "said"),
+        [
+            ("{start: 1 s}", "start: the daemons run before time zero; nearest: 0 s"),
+            ("{keepalive: 9 s}", "keepalive: FRR takes 15 s or more; nearest: 15 s"),
+            ("{retry: 20 s}", "retry: FRR's is set; nearest: 15 s"),
+            ("{hello: 1500 ms}", "hello: FRR counts whole seconds; nearest: 1 s"),
+            ("{igp_sync: on}", "igp_sync: FRR's is not set up here; nearest: off"),
+        ],
+    )
+    def test_what_ldpd_has_not_is_refused_with_what_is_nearest(self, ldp: str, said: str) -> None:
+        assert said in reasons("{}", labelled(ldp))
+
+    def test_a_delay_of_the_router_at_the_cut_is_refused(self) -> None:
+        assert "local_delay: FRR's ospfd has none" in reasons("{local_delay: 1 s}")
 
     def test_without_control_ospf_is_refused_and_names_the_option(self) -> None:
         with pytest.raises(UnsupportedError, match="nearest: --control frr"):
@@ -251,6 +299,64 @@ class TestOutcome:
                 (1_010_000_000, "rerouted"),
             ][: len(said)]
         )
+
+
+class TestLabels:
+    """A to T by S and B after the cut: FRR's labels are 16 to 18, the simulator's from 300000."""
+
+    @staticmethod
+    def kernel(folder: Path, swap: str) -> dict[labels.Key, labels.Use]:
+        made = planned(text=labelled())
+        end = made.traffic.ends.address(3, 0)
+        left(folder, {}, {1: [f"{end} nhid 9  encap mpls  18 via 10.0.0.1 dev l0b proto ospf "]})
+        for node in range(4):
+            (folder / f"n{node}.labels").write_text("")
+            (folder / f"n{node}.ldpd.log").write_text("")
+        (folder / "n1.labels").write_text(f"16 as to {swap} via inet 10.0.0.1 dev l0b proto 193 \n")
+        told = (
+            "1970/01/01 00:01:41 LDP: msg[out]: label mapping: lsr-id 1.1.1.1, fec {}/32, label {}"
+        )
+        (folder / "n1.ldpd.log").write_text(told.format(end, 16))
+        (folder / "n0.ldpd.log").write_text(told.format(end, 18))
+        return labels.of_kernel(made, folder)
+
+    def test_rfc3031_s3_10_a_label_counts_if_the_next_hop_has_told_it(self, tmp_path: Path) -> None:
+        (key,) = found = self.kernel(tmp_path, "18")
+        assert key == (1, 3)
+        assert found[key][1:] == ("label", "label")
+
+    def test_a_label_that_the_next_hop_has_not_told_is_another(self, tmp_path: Path) -> None:
+        found = self.kernel(tmp_path, "17")
+        assert found[1, 3][1:] == ("label", "label 17, not 18")
+
+    def test_the_simulators_labels_at_the_end_are_those_that_came_last(self) -> None:
+        rows = [
+            Labelled(5, 1, 3, 300_002, 2, 3),
+            Labelled(70, 1, 3, 300_002, -1, -1),
+            Labelled(80, 1, 3, 300_002, 1, 300_002),
+            Labelled(95, 1, 3, 300_002, 2, 3),
+        ]
+        assert labels.of_simulator(rows, 90) == {(1, 3): labels.Use(1, "label", "label")}
+        assert labels.of_simulator(rows, 75) == {}
+        assert labels.of_simulator(rows, 60) == {(1, 3): labels.Use(2, labels.PLAIN, labels.PLAIN)}
+
+    def test_a_route_written_anew_with_the_same_label_is_no_change(self, tmp_path: Path) -> None:
+        made = planned(text=labelled())
+        end = made.traffic.ends.address(3, 0)
+        with_label = f"{end} nhid 8  encap mpls  18 via 10.0.0.1 dev l0b proto ospf "
+        told = [
+            f"[1970-01-01T00:01:30.000000] {with_label}",
+            f"[1970-01-01T00:01:41.070000] {via(end, '10.0.0.1', 'l0b')}",
+            f"[1970-01-01T00:01:41.080000] {with_label}",
+        ]
+        left(tmp_path, {1: told}, {})
+        seen = labels.changes(made, tmp_path, 1)
+        assert [each.time_ns for each in seen] == [-10 * 10**9, 1_070_000_000, 1_080_000_000]
+        others = {node: [] for node in (0, 2, 3)}
+        data = json.loads(compile(load(labelled().replace("{OSPF}", "{}"))).to_json())
+        rows = compared(data, made.rehearsal, {}, {1: seen, **others}, 0.025)
+        # The simulator's A has another next hop after the cut; here the kernel's has what it had.
+        assert [row.difference for row in rows if row.measure == "changes of labels"][1] == -1.0
 
 
 class TestJudgement:

@@ -6,7 +6,7 @@
 
 use super::session::State;
 use super::{Binding, Body, End, Ldp, FIRST_LABEL};
-use crate::{Entry, Plane};
+use crate::{Entry, Labelled, Plane};
 
 const IMPLICIT_NULL: u32 = 3;
 
@@ -81,6 +81,14 @@ impl Ldp {
             return;
         }
         self.changed.insert(node);
+        let mut row = Labelled { node, fec, label: label(node, fec), hop: None };
+        if hops.is_empty() {
+            plane.labelled(row);
+        }
+        for &hop in &hops {
+            row.hop = Some(hop);
+            plane.labelled(row);
+        }
         let old = std::mem::take(&mut self.bindings[node as usize][fec as usize]);
         let installed = [true, false].map(|pop| self.install(&hops, pop, plane));
         let number = |entries: &[u32]| entries.last().copied();

@@ -97,6 +97,7 @@ impl Plane for Wires {
     }
     fn bind_class(&mut self, _: u32, _: u16, _: &[u8], _: Option<u32>) {}
     fn set_routes(&mut self, _: u32, _: u32, _: &[u32]) {}
+    fn labelled(&mut self, _: trunkline_control::Labelled) {}
     fn mark(&mut self, _: trunkline_control::Moment, _: u32, _: Option<u32>) {}
     fn session(&mut self, _: u32, _: u32, _: bool) {}
     fn path_bytes(&self, _: u32) -> u64 {

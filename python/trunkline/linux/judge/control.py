@@ -11,9 +11,11 @@ from trunkline.linux import engine
 from trunkline.linux.guest.scratch import scratch
 from trunkline.linux.judge import observed
 from trunkline.linux.judge.compare import Row, fixed
+from trunkline.linux.judge.labels import compared
 from trunkline.linux.judge.verify import Progress, Verdict, probed
-from trunkline.linux.outcome import control
+from trunkline.linux.outcome import control, labels
 from trunkline.linux.plan.frr import backoff_of, ospf_of
+from trunkline.linux.plan.ldpd import ldp_of
 from trunkline.linux.plan.rehearsal import Rehearsal, rehearse
 from trunkline.linux.plan.routing import next_links
 from trunkline.network.types import Network
@@ -68,15 +70,25 @@ def verify(
                 written, seed, place, runner=runner, control=daemons, on_progress=show
             )
             found = control.routes(done.compiled, place)
+            uses = labels.of_kernel(done.compiled, place) if ldp_of(data) else {}
+            changed = {
+                node: labels.changes(done.compiled, place, node)
+                for node in range(len(data["nodes"]))
+            }
             theirs = observed.of_kernel(done, place)
         ours = observed.of_simulator(data, seed)
+        rehearsal = rehearse(data, seed)
         notes |= dict.fromkeys(done.compiled.notes)
         reference = done.results.provenance.version
         made = [
-            *_routes(data, rehearse(data, seed), found),
+            *_routes(data, rehearsal, found),
             *_convergence(data, ours.results, done.results),
-            *_lost(data, ours, theirs),
         ]
+        if ldp_of(data):
+            # zebra holds a route once more when its label comes.
+            allowed = margin_s(data, "failure") + (_HOLD_NS + _STEP_NS) / 1e9
+            made += compared(data, rehearsal, uses, changed, allowed)
+        made += _lost(data, ours, theirs)
         rows += [_of_seed(row, seed) for row in made] if len(seeds) > 1 else made
     return Verdict(tuple(rows), tuple(notes), tuple(seeds), False, reference)
 

@@ -119,7 +119,7 @@ def _changes(
         found = _CHANGE.match(line)
         if found and found[3] in targets:
             link = NONE if found[2] else out[node, found[4]]
-            yield _since(found[1], int(zero)), targets[found[3]], link
+            yield since(found[1], int(zero)), targets[found[3]], link
 
 
 def _downs(
@@ -132,7 +132,7 @@ def _downs(
             yield change.at_ns, out[node, words[2]]
 
 
-def _since(text: str, zero_ns: int) -> int:
+def since(text: str, zero_ns: int) -> int:
     """A time of the guest's clock, to the microsecond, since time zero [ns]."""
     moment = datetime.fromisoformat(text).replace(tzinfo=UTC)
     whole = moment.replace(microsecond=0).timestamp()
@@ -191,4 +191,4 @@ def _logged(folder: Path, node: int) -> Iterator[tuple[int, str]]:
             event = "spf"
         else:
             continue
-        yield _since(found[1].replace("/", "-"), zero), event
+        yield since(found[1].replace("/", "-"), zero), event

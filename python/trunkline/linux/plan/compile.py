@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
-from trunkline.linux.plan import conditioning, frr, mpls, qdisc, recovery, refusals, timed
+from trunkline.linux.plan import conditioning, frr, ldpd, mpls, qdisc, recovery, refusals, timed
 from trunkline.linux.plan.addresses import Wiring, node_name
 from trunkline.linux.plan.filters import codepoints, filters
 from trunkline.linux.plan.flows import Traffic, sysctls, traffic
@@ -97,7 +97,7 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
         if not signalling.get("ldp"):
             raise UnsupportedError(script.reasons)
         script.refuse(
-            "routers of the kernel have no LDP of their own; nearest: paths with a route",
+            "routers of the kernel have no LDP of their own; nearest: --control frr",
             "routing",
             "ldp",
         )
@@ -133,13 +133,14 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
     counts, changes = recovery.changes(its, wiring, tables)
     if script.reasons:
         raise UnsupportedError(script.reasons)
+    labels = ground.control is not None and ldpd.ldp_of(whole) is not None
     plan = Plan(
         seed=seed,
         duration_ns=data["run"]["duration_ns"],
         nodes=tuple(
             Node(
                 node_name(index),
-                tuple(_settings(its.network, wiring, index, ground)),
+                tuple(_settings(its.network, wiring, index, ground, labels)),
                 script.lines(index, "ip"),
                 script.lines(index, "mpls"),
                 script.lines(index, "tc"),
@@ -159,7 +160,7 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
     files = sent.schedules
     if ground.control is not None:
         frr.told(script, data)
-        files = {**files, **frr.settings(whole, wiring)}
+        files = {**files, **frr.settings(whole, wiring, sent.ends)}
         plan = frr.controlled(plan, whole, wiring, rehearsal.moments)
     return Compiled(
         plan,
@@ -175,8 +176,10 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
     )
 
 
-def _settings(data: Network, wiring: Wiring, node: int, ground: Ground) -> list[tuple[str, str]]:
-    """Sysctls of a node: a router, with labels if it has any.
+def _settings(
+    data: Network, wiring: Wiring, node: int, ground: Ground, labels: bool
+) -> list[tuple[str, str]]:
+    """Sysctls of a node: a router, with labels if it has any, or gets some.
 
     Paths of both directions may differ, so that no reverse path filter may be strict. A device's is
     the greater of its own and that of ``all``: 2 (RFC 3704 section 2.4, loose) is above both.
@@ -189,7 +192,7 @@ def _settings(data: Network, wiring: Wiring, node: int, ground: Ground) -> list[
     if not ground.routers:
         devices_and_all = ("all", "default", *devices)
         said += [(f"net/ipv4/conf/{device}/rp_filter", "0") for device in devices_and_all]
-    if any(each["node"] == node for each in data["ilm"]) or _takes_null(data, node):
+    if labels or any(each["node"] == node for each in data["ilm"]) or _takes_null(data, node):
         said.append(("net/mpls/platform_labels", "1048575"))
         said += [(f"net/mpls/conf/{device}/input", "1") for device in ("lo", *devices)]
         if mpls.pipes_null(data, node):

@@ -1,18 +1,19 @@
-"""Routing by FRR's own daemons: their configurations, written from a scenario's OSPF.
+"""Routing by FRR's own daemons: their configurations, written from a scenario's OSPF and LDP.
 
-Each node runs zebra and ospfd. Routes to the addresses of nodes are then theirs, not the plan's.
-When a link's ends notice a failure is the simulator's (`detection`): then the device goes down,
-which zebra hears of from the kernel.
+Each node runs zebra, ospfd and, with LDP, ldpd. Routes to the addresses of nodes, and their labels,
+are then theirs, not the plan's. When a link's ends notice a failure is the simulator's
+(`detection`): then the device goes down, which zebra hears of from the kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import Final
 
-from trunkline.linux.plan.addresses import Side, Wiring, node_name
+from trunkline.linux.plan import ldpd
+from trunkline.linux.plan.addresses import Ends, Side, Wiring, node_name
 from trunkline.linux.plan.plan import Change, Daemon, Plan
 from trunkline.linux.plan.rehearsal import Moment
 from trunkline.linux.plan.script import Script
@@ -20,7 +21,7 @@ from trunkline.network.types import Network
 from trunkline.network.types.signalling import Backoff, Ospf
 
 NAME: Final = "frr"
-PROGRAMS: Final = ("zebra", "ospfd")
+PROGRAMS: Final = ("zebra", "ospfd", ldpd.NAME)
 _PLACE: Final = "/tmp"  # noqa: S108 - of a guest, which is nobody else's
 _MS: Final = 1_000_000
 _S: Final = 1_000_000_000
@@ -48,13 +49,10 @@ def refuse(script: Script, data: Network) -> None:
     if not signalling or not ospf:
         script.refuse("FRR routes by OSPF here; nearest: routing: {ospf: {}}", "routing")
         return
-    for word, asked, place in (
-        ("LDP", signalling.get("ldp"), ("routing", "ldp")),
-        ("RSVP-TE", signalling.get("rsvp"), ("signalling",)),
-    ):
-        if asked:
-            why = f"FRR runs OSPF here, without {word}; nearest: routing: {{ospf: {{}}}} alone"
-            script.refuse(why, *place)
+    if signalling.get("rsvp"):
+        why = "FRR runs OSPF and LDP here, without RSVP-TE; nearest: signalling: {kind: none}"
+        script.refuse(why, "signalling")
+    ldpd.refuse(script, data)
     if data["paths"]:
         name = data["paths"][0]["name"]
         script.refuse(
@@ -138,6 +136,10 @@ def backoff_of(ospf: Ospf) -> Backoff:
 def bare(data: Network) -> Network:
     """A network without the flow that the simulator counts its own messages under."""
     kept = [flow for flow in data["flows"] if flow["agent"]["protocol"] != "control"]
+    if ldpd.ldp_of(data) is not None:
+        # There are no paths beside: the classes are those of LDP, which is the daemons' too.
+        for flow in kept:
+            flow |= {"fec": 0, "fec_reverse": 0}
     made: Network = {**data, "flows": kept}
     made.pop("signalling", None)
     return made
@@ -165,7 +167,12 @@ def told(script: Script, data: Network) -> None:
         )
 
 
-def settings(data: Network, wiring: Wiring) -> dict[str, bytes]:
+def programs(data: Network) -> tuple[str, ...]:
+    """The daemons of each node, in the order of their start."""
+    return PROGRAMS if ldpd.ldp_of(data) is not None else PROGRAMS[:2]
+
+
+def settings(data: Network, wiring: Wiring, ends: Ends) -> dict[str, bytes]:
     """Configurations of the daemons.
 
     Parameters
@@ -174,6 +181,8 @@ def settings(data: Network, wiring: Wiring) -> dict[str, bytes]:
         The compiled network, its signalling included.
     wiring : Wiring
         Devices.
+    ends : Ends
+        Addresses of nodes.
 
     Returns
     -------
@@ -181,11 +190,14 @@ def settings(data: Network, wiring: Wiring) -> dict[str, bytes]:
         By name of file: ``NODE.PROGRAM.conf``.
     """
     made = {}
+    ldp = ldpd.ldp_of(data)
     for index in range(len(data["nodes"])):
         name = node_name(index)
         head = [f"hostname {name}", "log timestamp precision 6"]
-        for program in PROGRAMS:
-            own = _ospfd(data, wiring, index) if program == "ospfd" else ()
+        for program in programs(data):
+            own: Iterable[str] = _ospfd(data, wiring, index) if program == "ospfd" else ()
+            if ldp is not None and program == ldpd.NAME:
+                own = ldpd.settings(ldp, wiring, index, ends.address(index, 0))
             lines = [*head, f"log file {_log(name, program)}", *own]
             made[f"{name}.{program}.conf"] = ("\n".join(lines) + "\n").encode("ascii")
     return made
@@ -226,7 +238,7 @@ def router_id(node: int) -> str:
 
 
 def _log(node: str, program: str) -> str:
-    return f"{_PLACE}/{node}.{program}.log"
+    return f"{_PLACE}/{node}/{program}.log"
 
 
 def controlled(plan: Plan, data: Network, wiring: Wiring, moments: Sequence[Moment]) -> Plan:
@@ -252,7 +264,9 @@ def controlled(plan: Plan, data: Network, wiring: Wiring, moments: Sequence[Mome
         plan,
         changes=tuple(sorted(changes, key=lambda each: each.at_ns)),
         snapshots_ns=tuple(sorted({0, *plan.snapshots_ns})),
-        daemons=tuple(_daemon(node.name, program) for node in plan.nodes for program in PROGRAMS),
+        daemons=tuple(
+            _daemon(node.name, program) for node in plan.nodes for program in programs(data)
+        ),
         settle_ns=max(_SETTLE_NS, quiet),
     )
 
@@ -263,11 +277,14 @@ def _daemon(node: str, program: str) -> Daemon:
         "-u": "root",
         "-g": "root",
         "-f": f"/trunkline/{node}.{program}.conf",
-        "-z": f"{place}.zserv",
-        "-i": f"{place}.{program}.pid",
-        "--vty_socket": _PLACE,
+        "-z": f"{place}/zserv",
+        "-i": f"{place}/{program}.pid",
+        "--vty_socket": place,
         "-P": "0",
     }
+    if program == ldpd.NAME:
+        # The processes of one ldpd find each other by a socket there.
+        options["--ctl_socket"] = place
     said = [word for pair in options.items() for word in pair]
     return Daemon(node, _log(node, program), (program, "-d", *said))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trunkline import _core
 from trunkline.engine.sim import Decoder, Job, error_of, stream
@@ -64,6 +64,29 @@ class Route:
     link: int
 
 
+class Labelled(NamedTuple):
+    """A label of LDP that came into use; -1 stands for none.
+
+    Attributes
+    ----------
+    time_ns : int
+        When.
+    node, fec : int
+        Where, and the node that packets go to.
+    label : int
+        What the node has told its neighbours.
+    link, out_label : int
+        Out-link, and what the neighbour there has told; 3 is implicit null.
+    """
+
+    time_ns: int
+    node: int
+    fec: int
+    label: int
+    link: int
+    out_label: int
+
+
 @dataclass(frozen=True, slots=True)
 class Transfer:
     """A transfer that comes by itself.
@@ -99,6 +122,8 @@ class Rehearsal:
         What happened to links and protections, and a while beyond the end of the run.
     routes : list of Route
         Routes that came into use.
+    labels : list of Labelled
+        Labels of LDP that came into use.
     timeline : mapping
         The moments until the end as the engine's raw table.
     """
@@ -108,6 +133,7 @@ class Rehearsal:
     starts: list[int]
     moments: list[Moment]
     routes: list[Route]
+    labels: list[Labelled]
     timeline: Mapping[str, tuple[str, bytes]]
 
 
@@ -163,6 +189,7 @@ def rehearse(data: Network, seed: int) -> Rehearsal:
             Route(*row)
             for row in _rows(raw["routes"], "time_ns", "protection", "node", "destination", "link")
         ],
+        labels=[Labelled(*row) for row in _rows(raw["labels"], *Labelled._fields)],
         timeline=_until(raw["timeline"], end),
     )
 
