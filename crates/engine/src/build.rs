@@ -13,7 +13,7 @@ use crate::counters::{Delay, Drops, Totals};
 use crate::histogram::Pool;
 use crate::lookahead::Lookahead;
 use crate::mpls::Tables;
-use crate::network::{Agent, Network};
+use crate::network::{Agent, Measure, Network};
 use crate::observer::Observer;
 use crate::partition::Region;
 use crate::path_account::PathAccounts;
@@ -115,6 +115,7 @@ impl<O: Observer> Simulation<O> {
             control,
             region: Region::default(),
             ahead: Ahead::default(),
+            untimed_before: untimed_before(network, of_each),
             census: Vec::new(),
             end: network.run.duration_ns,
             lookahead: Lookahead::new(network.links.len()),
@@ -319,4 +320,14 @@ fn new_calendar(network: &Network, sources: &Sources) -> Calendar {
 
 fn invalid(why: String) -> RunError {
     RunError::Invalid(why)
+}
+
+/// Until when the ends of transmissions may go without events: not where anything that comes before
+/// them at one instant offers packets to ports, cuts links or reads averages.
+fn untimed_before(network: &Network, sources: [u32; 3]) -> Time {
+    let reads = network.probes.iter().any(|probe| probe.measure == Measure::QueueAverage);
+    match sources {
+        [0, 0, 0] if !reads => network.run.warmup_ns.max(1),
+        _ => 0,
+    }
 }

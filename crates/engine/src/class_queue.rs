@@ -137,6 +137,25 @@ impl ClassQueue {
         flows.admit(flow, arrival, idle, can_mark)
     }
 
+    /// Whether an AQM watches the class as one queue.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_judge(&self) -> bool {
+        self.gate.has_judge()
+    }
+
+    /// Lets a packet through an empty class that judges nothing, without storing it.
+    #[inline(always)]
+    pub fn pass(&mut self, bytes: u32) -> bool {
+        let Store::One { .. } = self.store else { return false };
+        let passes = !self.gate.has_judge() && self.gate.has_room(Backlog::default(), bytes, true);
+        if passes {
+            self.counters.enter(bytes);
+            self.counters.started += 1;
+        }
+        passes
+    }
+
     /// Stores a packet that was let in.
     #[inline]
     pub fn push(&mut self, flow: u16, waiting: Waiting) {

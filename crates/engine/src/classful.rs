@@ -30,6 +30,8 @@ pub struct InService {
     pub bytes: u32,
     /// Its drop precedence.
     pub precedence: u8,
+    /// It is on the wire already, since its last bit leaves before anything could tell: then.
+    pub until: Option<Time>,
 }
 
 /// A packet that was let in and then dropped.
@@ -77,6 +79,12 @@ pub struct Classful {
     pub in_service: Option<InService>,
     /// What was dropped from a queue and is still to be told to the network.
     pub discarded: Vec<Discarded>,
+    /// Packets waiting in all classes.
+    waiting: u32,
+    /// Whether the end of the transmission has an event, or that of a wait.
+    pub timed: bool,
+    /// Whether the scheduler forgets a packet that is sent at once.
+    forgets: bool,
 }
 
 impl Classful {
@@ -85,6 +93,9 @@ impl Classful {
     pub fn new(classifier: Classifier, classes: Vec<ClassQueue>, scheduler: Sched) -> Self {
         let at_rest = scheduler.clone();
         Self {
+            forgets: scheduler.forgets(),
+            waiting: 0,
+            timed: false,
             classifier,
             classes,
             scheduler,
@@ -93,6 +104,47 @@ impl Classful {
             in_service: None,
             discarded: Vec::new(),
         }
+    }
+
+    /// Whether a packet would be sent at once if it came to its class, by any scheduler.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_clear(&self) -> bool {
+        self.waiting == 0 && self.in_service.is_none()
+    }
+
+    /// Whether packets wait.
+    #[inline(always)]
+    #[must_use]
+    pub fn holds_any(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// What was put on the wire ahead of time and has left by now is no longer in service.
+    #[inline(always)]
+    pub fn settle(&mut self, now: Time) {
+        let until = self.in_service.as_ref().and_then(|service| service.until);
+        if let (false, Some(until)) = (self.timed, until) {
+            if until <= now {
+                self.finish(until);
+                if !self.forgets {
+                    // It finds nothing to send, and may take note of that.
+                    self.start_next(until);
+                }
+            }
+        }
+    }
+
+    /// Sends a packet that comes to a port at rest, where neither scheduler nor queue take note.
+    #[inline(always)]
+    pub fn pass(&mut self, packet: PacketId, bytes: u32, assignment: Assignment) -> bool {
+        let Assignment { class, precedence } = assignment;
+        let passes =
+            self.forgets && self.is_clear() && self.classes[usize::from(class)].pass(bytes);
+        if passes {
+            self.in_service = Some(InService { packet, class, bytes, precedence, until: None });
+        }
+        passes
     }
 
     /// Offers a packet to its class. The caller starts the transmitter if it rests.
@@ -120,6 +172,7 @@ impl Classful {
             return offer;
         }
         entry.push(flow, Waiting { packet: packet.0, bytes, precedence, can_mark, since: now });
+        self.waiting += 1;
         if idle {
             self.joined = class; // it may be sent at once: `start_next` knows
         } else {
@@ -132,6 +185,7 @@ impl Classful {
             self.discarded.push(Discarded { packet, bytes, place, cause: Cause::QueueFull });
         });
         let (now_empty, shed) = (entry.is_empty(), self.discarded.len() - before);
+        self.waiting -= shed as u32;
         for left in (0..shed).rev() {
             self.scheduler.on_discard(class, now_empty && left == 0);
         }
@@ -149,10 +203,12 @@ impl Classful {
             let entry = &mut self.classes[usize::from(class)];
             let (Waiting { packet, bytes, precedence, .. }, offer) = entry.take(now);
             let now_empty = entry.is_empty();
+            self.waiting -= 1;
             match offer {
                 Offer::Queued { mark } => {
                     self.scheduler.on_dequeue(class, bytes, now_empty, now);
-                    self.in_service = Some(InService { packet, class, bytes, precedence });
+                    let until = None;
+                    self.in_service = Some(InService { packet, class, bytes, precedence, until });
                     break Next::Send { bytes, mark };
                 }
                 Offer::Dropped(cause) => {
@@ -173,9 +229,11 @@ impl Classful {
     pub fn finish(&mut self, now: Time) -> Option<InService> {
         let service = self.in_service.take()?;
         let entry = &mut self.classes[usize::from(service.class)];
-        entry.on_served(now, service.bytes, service.precedence);
-        if entry.is_empty() {
-            entry.on_idle(now);
+        if entry.has_judge() {
+            entry.on_served(now, service.bytes, service.precedence);
+            if entry.is_empty() {
+                entry.on_idle(now);
+            }
         }
         Some(service)
     }

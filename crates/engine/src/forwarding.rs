@@ -1,9 +1,8 @@
 //! Forwarding: what a node does with a packet from a link or from one of its own agents.
 
-use crate::classful::{Discarded, Next};
 use crate::classifier::{Assignment, NO_ROW, OWN_COLUMN};
 use crate::counters::DropKey;
-use crate::link::{Departure, Onward, Port};
+use crate::link::{Onward, Port};
 use crate::mpls::Hop;
 use crate::observer::{Event, Observer};
 use crate::queue::Offer;
@@ -270,10 +269,15 @@ impl<O: Observer> Simulation<O> {
             false => link.marks_labelled && self.tables.congestion.can_mark(packet),
         };
         let classful = matches!(link.port, Port::Classful(_));
-        let mut starts = None;
+        let (mut starts, mut passes) = (None, false);
         let offer = if let Port::Classful(port) = &mut link.port {
             place = port.classifier.assign_as(packet, row, column);
-            port.offer(self.now, (id, packet), bytes, place, capable)
+            port.settle(self.now);
+            passes = port.pass(id, bytes, place);
+            match passes {
+                true => Offer::Queued { mark: false },
+                false => port.offer(self.now, (id, packet), bytes, place, capable),
+            }
         } else {
             if O::ACTIVE {
                 starts = Some(link.free_from(self.now));
@@ -301,7 +305,7 @@ impl<O: Observer> Simulation<O> {
                     self.observer.starts(id, at);
                 }
                 if classful {
-                    self.start_transmission(index as usize);
+                    self.start_transmission(index as usize, passes);
                 } else if self.links[index as usize].onward != Onward::Arrives {
                     self.pass_on(index);
                 }
@@ -321,73 +325,6 @@ impl<O: Observer> Simulation<O> {
         } else {
             self.go_ahead(index);
         }
-    }
-
-    /// Lets a classful port that is at rest take its next packet.
-    #[inline(always)]
-    fn start_transmission(&mut self, index: usize) {
-        let link = &mut self.links[index];
-        let Port::Classful(port) = &mut link.port else { return };
-        if port.in_service.is_some() {
-            if !port.discarded.is_empty() {
-                self.lose_discarded(index as u32);
-            }
-            return;
-        }
-        let source = self.sources.transmitters + index as u32;
-        match port.start_next(self.now) {
-            Next::Send { bytes, mark } => {
-                if let (true, Some(service)) = (mark || O::ACTIVE, &port.in_service) {
-                    if mark {
-                        self.tables.congestion.mark(&mut self.arena[service.packet]);
-                    }
-                    self.observer.starts(service.packet, self.now);
-                }
-                self.calendar.schedule(source, self.now + link.serializer.span(bytes));
-            }
-            Next::Wait(until) => self.calendar.schedule(source, until),
-            Next::Rest => self.calendar.cancel(source),
-        }
-        if !port.discarded.is_empty() {
-            self.lose_discarded(index as u32);
-        }
-    }
-
-    /// What a port has let in and then dropped.
-    #[cold]
-    fn lose_discarded(&mut self, index: u32) {
-        let Port::Classful(port) = &mut self.links[index as usize].port else { return };
-        let mut discarded = std::mem::take(&mut port.discarded);
-        let node = self.link_from[index as usize];
-        for Discarded { packet, bytes, place, cause } in discarded.drain(..) {
-            let near_end = self.near_ends[index as usize].as_deref_mut();
-            if let Some(accounts) = near_end.and_then(|near_end| near_end.accounts.as_mut()) {
-                accounts.discard(&self.arena[packet], place, bytes);
-            }
-            self.lose(packet, cause, Some(index), node, place);
-        }
-        if let Port::Classful(port) = &mut self.links[index as usize].port {
-            port.discarded = discarded;
-        }
-    }
-
-    /// The last bit of a classful port's packet has left, or a shaped class may send now.
-    pub(crate) fn finish_transmission(&mut self, index: usize) {
-        let link = &mut self.links[index];
-        let Port::Classful(port) = &mut link.port else { return };
-        if let Some(sent) = port.finish(self.now) {
-            let departure = Departure::new(self.now, sent.packet, sent.bytes, sent.precedence);
-            if link.is_outbound() {
-                self.cross(index as u32, departure);
-                return self.start_transmission(index);
-            }
-            link.wire.push(departure);
-            if link.wire.len() == 1 {
-                let source = self.sources.arrivals + index as u32;
-                self.calendar.schedule(source, self.now + link.delay);
-            }
-        }
-        self.start_transmission(index);
     }
 
     /// A packet that is too big for a link, or for which any is: the link is down.

@@ -43,6 +43,7 @@ pub mod simulation;
 pub mod tables;
 mod trace;
 mod transfers;
+mod transmission;
 
 pub use network::Network;
 use observer::Observer;

@@ -323,7 +323,11 @@ impl Link {
         if self.plain {
             return self.drain_plain(now);
         }
-        let Port::Fifo(fifo) = &mut self.port else { return };
+        let fifo = match &mut self.port {
+            Port::Fifo(fifo) => fifo,
+            // At one instant the end of a transmission comes after all that reads a port.
+            Port::Classful(port) => return port.settle(now.saturating_sub(1)),
+        };
         let tail = self.wire.tail();
         while self.in_port != tail {
             let entry = *self.wire.get(self.in_port);

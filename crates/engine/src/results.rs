@@ -47,6 +47,9 @@ impl<O: Observer> Simulation<O> {
         self.at_warm_up.events = self.events;
         self.at_warm_up.live = self.live();
         self.go_ahead_to_end();
+        if self.untimed_before > 0 {
+            self.untimed_before = self.end;
+        }
     }
 
     /// What a flow has counted since the run began.
@@ -151,7 +154,8 @@ impl<O: Observer> Simulation<O> {
         for link in &self.links {
             packets.extend(link.on_wire());
             if let Port::Classful(port) = &link.port {
-                packets.extend(port.in_service.iter().map(|service| service.packet));
+                let service = port.in_service.filter(|service| service.until.is_none());
+                packets.extend(service.map(|service| service.packet));
                 for class in &port.classes {
                     packets.extend(class.waiting().map(|waiting| waiting.packet));
                 }

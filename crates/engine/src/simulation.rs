@@ -215,6 +215,9 @@ pub struct Simulation<O> {
     pub(crate) lookahead: Lookahead,
     pub(crate) region: Region,
     pub(crate) ahead: Ahead,
+    /// A transmission from a port with classes that ends before this has no event of its own unless
+    /// another packet waits for its end.
+    pub(crate) untimed_before: Time,
     /// Packets in the network at equal distances in time.
     pub(crate) census: Vec<u64>,
     pub(crate) end: Time,

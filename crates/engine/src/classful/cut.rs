@@ -28,6 +28,8 @@ impl Classful {
             self.classes[usize::from(class)].on_idle(now);
         }
         self.scheduler = self.at_rest.clone();
+        self.waiting = 0;
+        self.timed = false;
         lost
     }
 }

@@ -1,8 +1,11 @@
 //! Hops without an event: a run gives what one gives whose every hop is an event.
 
+use crate::random::any_lab;
 use crate::support::*;
+use proptest::prelude::*;
 use trunkline_agent::tcp::Variant;
-use trunkline_engine::network::{Agent, Ttl};
+use trunkline_engine::network::recovery::{Failure, Outage, Outages};
+use trunkline_engine::network::{Agent, Measure, Ttl};
 use trunkline_engine::run_cut;
 
 /// Two sources meet at `a`; behind it each queue is fed by one link, the second slower than the
@@ -69,4 +72,42 @@ fn rfc1812_s5_3_1_a_ttl_that_runs_out_on_the_way_ends_the_packet_there() {
     let whole = agrees(&lab);
     assert_eq!(whole.flow(short, "packets_delivered"), 0.0);
     assert!(whole.flow(short + 1, "packets_delivered") > 1000.0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Where a failure may cut a link, each end of a transmission from classes has its event; else
+    /// only those that another packet waits for. A failure after the end makes no other difference:
+    /// any schedulers, queues and probes, at round times, when ends and samples meet.
+    #[test]
+    fn ends_of_transmissions_that_nobody_waits_for_need_no_event(
+        mut lab in any_lab(),
+        round in any::<bool>(),
+        steps in proptest::collection::vec(1..20u64, Measure::ALL.len()),
+    ) {
+        if round {
+            for link in &mut lab.network.links {
+                (link.rate_bit_s, link.delay_ns) = (8 * MBIT, MS);
+            }
+        }
+        for (index, (measure, step)) in Measure::ALL.into_iter().zip(steps).enumerate() {
+            let targets = match measure.is_of_flow() {
+                true => lab.network.flows.len(),
+                false => lab.network.links.len(),
+            };
+            if measure != Measure::QueueAverage {
+                lab.probe(measure, 5 * index % targets, step * MS);
+            }
+        }
+        let without = lab.run(11);
+        let failed_ns = 2 * lab.network.run.duration_ns;
+        lab.network.recovery.failures.push(Failure {
+            name: "late".into(),
+            links: vec![0],
+            node: false,
+            outages: Outages::Fixed { at: vec![Outage { failed_ns, repaired_ns: None }] },
+        });
+        prop_assert!(without.bits(&[]) == lab.run(11).bits(&[]));
+    }
 }

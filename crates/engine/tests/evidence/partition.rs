@@ -69,11 +69,10 @@ fn the_number_of_threads_changes_nothing() {
 fn a_trace_is_the_same_on_any_number_of_threads() {
     let mut lab = long_row();
     lab.network.run.trace = true;
-    let [one, two, eight] =
-        [1, 2, 8].map(|threads| run_on(&lab.network, 7, threads, NEVER).expect("the run ends"));
-    let one = bits(one).bits(&[]);
-    assert!(one == bits(two).bits(&[]));
-    assert!(one == bits(eight).bits(&[]));
+    lab.lasting(SECOND / 10, SECOND / 4);
+    let [one, two] =
+        [1, 2].map(|threads| run_on(&lab.network, 7, threads, NEVER).expect("the run ends"));
+    assert!(bits(one).bits(&[]) == bits(two).bits(&[]));
 }
 
 #[test]

@@ -116,6 +116,11 @@ impl Discipline for Drr {
             self.retire(class);
         }
     }
+
+    /// A class that empties keeps no deficit.
+    fn forgets(&self) -> bool {
+        true
+    }
 }
 
 impl Drr {

@@ -40,4 +40,8 @@ impl Discipline for Fifo {
 
     #[inline(always)]
     fn on_discard(&mut self, _class: u16, _now_empty: bool) {}
+
+    fn forgets(&self) -> bool {
+        true
+    }
 }

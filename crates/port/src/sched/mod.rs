@@ -67,6 +67,11 @@ pub trait Discipline {
     fn on_dequeue(&mut self, class: u16, bytes: u32, now_empty: bool, now: Time);
     /// The head of `class` was dropped instead of sent, which costs the class nothing.
     fn on_discard(&mut self, class: u16, now_empty: bool);
+    /// Whether a packet that comes while nothing waits and is sent at once leaves nothing behind
+    /// here, so that nobody has to tell of it.
+    fn forgets(&self) -> bool {
+        false
+    }
 }
 
 macro_rules! schedulers {
@@ -124,6 +129,9 @@ macro_rules! schedulers {
             }
             fn on_discard(&mut self, class: u16, now_empty: bool) {
                 match self { $(Self::$variant(its) => its.on_discard(class, now_empty)),+ }
+            }
+            fn forgets(&self) -> bool {
+                match self { $(Self::$variant(its) => its.forgets()),+ }
             }
         }
     };

@@ -74,6 +74,11 @@ impl Discipline for Priority {
             self.ready.remove(class);
         }
     }
+
+    /// A turn orders those that wait together.
+    fn forgets(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]
