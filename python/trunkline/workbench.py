@@ -218,7 +218,7 @@ def run_study(
     file: str | Path,
     folder: str | Path | None = None,
     *,
-    seeds: int | None = None,
+    runs: int | None = None,
     overwrite: bool = False,
     resume: bool = False,
     progress: bool = True,
@@ -231,7 +231,7 @@ def run_study(
         The study.
     folder : str or Path, optional
         Where it is kept; the study's name with ``-study`` behind, here, if left out.
-    seeds : int, optional
+    runs : int, optional
         Replications of each point; those of the study if left out.
     overwrite, resume : bool, default False
         What to do if the folder holds a study: replace it, or go on with it.
@@ -251,7 +251,7 @@ def run_study(
     from trunkline.study import Subject, performed, read as kept
     from trunkline.study.run.progress import seen
 
-    plan = Subject(str(file), seeds=seeds).plan
+    plan = Subject(str(file), runs=runs).plan
     place = Path(folder or f"{plan.name}-study")
     shown = seen(plan.name) if progress else None
     with performed(plan, out=place, progress=shown, overwrite=overwrite, resume=resume):

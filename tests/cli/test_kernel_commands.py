@@ -187,7 +187,7 @@ def test_a_study_of_which_the_kernel_can_run_nothing_is_refused(trunkline):
 
 def test_a_study_takes_the_values_that_it_has_for_the_kernel():
     # Linux has no Tahoe: bhani1999 says which sender stands in its place, and nothing else changes.
-    plain, kernel = Subject("bhani1999", seeds=1), Subject("bhani1999", seeds=1, kernel=True)
+    plain, kernel = Subject("bhani1999", runs=1), Subject("bhani1999", runs=1, kernel=True)
     for one, other in zip(plain.plan.points, kernel.plan.points, strict=True):
         agents = [
             [flow["agent"].get("variant") for flow in json.loads(each.network_json)["flows"]]

@@ -235,7 +235,7 @@ def test_shards_of_different_studies_are_not_merged(
     plan: Plan, study: Path, tmp_path: Path
 ) -> None:
     Store(tmp_path / "1", plan, shard=(1, 2)).close()
-    Store(tmp_path / "2", Subject(str(study), seeds=2).plan, shard=(2, 2)).close()
+    Store(tmp_path / "2", Subject(str(study), runs=2).plan, shard=(2, 2)).close()
     with pytest.raises(Refused, match="another study"):
         merge(tmp_path / "out", [tmp_path / "1", tmp_path / "2"])
 

@@ -39,7 +39,7 @@ HOSTILE = {
     ],
 )
 def test_every_studys_report_is_drawn_in_full(name, tmp_path, look, capsys):
-    done = reproduce(name, seeds=2, progress=False)
+    done = reproduce(name, runs=2, progress=False)
     published = {(each.table, each.row, each.column) for each in done.study.published}
     assert published <= {(cell.table, cell.row, cell.column) for cell in done.cells}
     if done.study.pictures:

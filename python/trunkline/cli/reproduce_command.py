@@ -79,7 +79,7 @@ def command(
     how = how_of(threads, cluster)
     kept = {"resume": resume, "overwrite": overwrite}
     with study_faults(out):
-        subject = Subject(name, seeds=runs, kernel=engine == "linux")
+        subject = Subject(name, runs=runs, kernel=engine == "linux")
         if engine == "linux":
             from trunkline.cli.kernel_tables import Kept, run_in_both
 

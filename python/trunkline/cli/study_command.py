@@ -195,7 +195,7 @@ def run(
     how = how_of(threads, cluster)
     with study_faults():
         which = None if shard is None else shard_of(shard, dict(os.environ))
-        plan = Subject(name, seeds=runs).plan
+        plan = Subject(name, runs=runs).plan
         if judge:
             judged(plan.measures)
     samples = {0, len(plan.points) // 2, len(plan.points) - 1}

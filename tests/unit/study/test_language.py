@@ -127,7 +127,7 @@ def test_a_case_has_seeds_and_columns_of_its_own(done: Reproduction) -> None:
     assert done.measured.columns["plain", "both"].shape == (2, 3)
     assert done.measured.columns["tall", "sent"].shape == (1, 2)
     assert done.measured.runs == 2 * 3 + 2 + 2 * 3
-    assert Subject(str(done.study.folder), seeds=30).plan.points[2].seeds == tuple(range(1, 21))
+    assert Subject(str(done.study.folder), runs=30).plan.points[2].seeds == tuple(range(1, 21))
 
 
 def test_a_case_with_more_seeds_than_the_study_has_them_all(folder: Path, tmp_path: Path) -> None:

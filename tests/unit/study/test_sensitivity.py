@@ -23,7 +23,7 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> list[Trial]:
     text = re.sub(r"    others: .*\n", "", file.read_text("utf-8"))
     text = text.replace("    value: 57 Mbit/s\n", "    value: 57 Mbit/s\n    others: [46 Mbit/s]\n")
     file.write_text(text, "utf-8")
-    return sensitivity(str(copy), seeds=1)
+    return sensitivity(str(copy), runs=1)
 
 
 def test_the_study_as_it_is_comes_first(trials: list[Trial]) -> None:

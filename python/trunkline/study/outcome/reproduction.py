@@ -277,7 +277,7 @@ class Subject:
     ----------
     name : str
         A study of the package, or a study file, or a folder with a ``study.yaml``.
-    seeds : int, optional
+    runs : int, optional
         Replications of each point, with seeds 1, 2, ...; the study's own number if left out.
     kernel : bool, default False
         With the values that the study has for the Linux kernel.
@@ -290,10 +290,10 @@ class Subject:
         Its file, or one of its scenarios, is wrong.
     """
 
-    def __init__(self, name: str, *, seeds: int | None = None, kernel: bool = False) -> None:
+    def __init__(self, name: str, *, runs: int | None = None, kernel: bool = False) -> None:
         found = find(name)
         self.study = found.for_kernel() if kernel else found
-        self.seeds = range(1, (seeds or self.study.seeds) + 1)
+        self.seeds = range(1, (runs or self.study.seeds) + 1)
         self.plan = runner.plan(self.study, self.seeds)
 
     def outcome(self, runs: Runs) -> Reproduction:
@@ -304,7 +304,7 @@ class Subject:
 def reproduce(
     name: str,
     *,
-    seeds: int | None = None,
+    runs: int | None = None,
     out: str | Path | None = None,
     progress: bool | Progress = True,
     threads: int | None = None,
@@ -318,7 +318,7 @@ def reproduce(
     ----------
     name : str
         A study of the package, or a study file, or a folder with a ``study.yaml``.
-    seeds : int, optional
+    runs : int, optional
         Replications of each point, with seeds 1, 2, ...; the study's own number if left out.
     out : str or Path, optional
         Folder for the runs and what comes of them.
@@ -343,14 +343,14 @@ def reproduce(
     Incomplete
         Some runs failed.
     """
-    subject = Subject(name, seeds=seeds)
+    subject = Subject(name, runs=runs)
     if isinstance(progress, bool):
         name = subject.plan.name
         progress = seen(name) if progress else Progress(name)
     chosen = how or How(threads=threads)
     kept = {"resume": resume, "overwrite": overwrite}
-    with performed(subject.plan, out=out, how=chosen, progress=progress, **kept) as runs:
-        done = subject.outcome(runs)
+    with performed(subject.plan, out=out, how=chosen, progress=progress, **kept) as ended:
+        done = subject.outcome(ended)
         if out is not None:
             done.add_to(out)
     return done

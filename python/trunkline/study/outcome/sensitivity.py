@@ -34,14 +34,14 @@ class Trial:
     broken: list[str]
 
 
-def sensitivity(name: str, *, seeds: int | None = None, threads: int | None = None) -> list[Trial]:
+def sensitivity(name: str, *, runs: int | None = None, threads: int | None = None) -> list[Trial]:
     """Run a study as it is, then with each fitted value replaced by each of its ``others``.
 
     Parameters
     ----------
     name : str
         A study of the package, or a folder with a ``study.yaml``.
-    seeds : int, optional
+    runs : int, optional
         Replications of each point; the study's own number if left out.
     threads : int, optional
         Runs at once; all cores if left out.
@@ -52,7 +52,7 @@ def sensitivity(name: str, *, seeds: int | None = None, threads: int | None = No
         The study as it is comes first.
     """
     study = find(name)
-    numbers = list(range(1, (seeds or study.seeds) + 1))
+    numbers = list(range(1, (runs or study.seeds) + 1))
     trials = [_trial(study, numbers, "", "", threads)]
     for item in study.fitted:
         for other in item.others:
