@@ -2,7 +2,7 @@
 //! verdict means for a packet, and what is counted.
 
 use trunkline_packet::{Cause, PacketId};
-use trunkline_port::aqm::{Aqm, Arrival, Backlog, Head, Policy, Verdict};
+use trunkline_port::aqm::{ActiveQueueManagement, Aqm, Arrival, Backlog, Head, Verdict};
 use trunkline_units::{Span, Stream, Time};
 
 /// How much a queue may hold.

@@ -60,7 +60,7 @@ def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
         if each is None and key in base:
             del result[key]
         elif isinstance(mine, Mapping) and isinstance(each, Mapping):
-            # A policy of another kind shares no keys with the preset's.
+            # An AQM of another kind shares no keys with the preset's.
             other = "kind" in each and each["kind"] != mine.get("kind")
             result[key] = dict(each) if other else _merged(mine, each)
         else:

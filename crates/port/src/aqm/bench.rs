@@ -1,12 +1,12 @@
 //! A queue for the tests of AQMs: constant overload of a FIFO with an unlimited buffer.
 
-use super::{Arrival, Backlog, Policy, Verdict};
+use super::{ActiveQueueManagement, Arrival, Backlog, Verdict};
 use std::collections::VecDeque;
 use trunkline_units::{Stream, Time};
 
 /// What an overload settled at.
 pub(crate) struct Overload {
-    /// Mean of the policy's average over the second half.
+    /// Mean of the AQM's average over the second half.
     pub average: f64,
     /// Share of each precedence's packets that was signalled or refused in the second half.
     pub dropped: Vec<f64>,
@@ -16,7 +16,12 @@ pub(crate) struct Overload {
 
 /// Offers `packets` packets of 1000 B, each of a precedence drawn from `precedences`, at constant
 /// gaps and `load` times the 8 Mbit/s of the port.
-pub(crate) fn overload(aqm: impl Policy, load: f64, precedences: &[u8], packets: u32) -> Overload {
+pub(crate) fn overload(
+    aqm: impl ActiveQueueManagement,
+    load: f64,
+    precedences: &[u8],
+    packets: u32,
+) -> Overload {
     let mut choice = Stream::new(9, "test", "precedence");
     let arrivals = (0..packets).map(|index| {
         let precedence = precedences[choice.below(precedences.len() as u64) as usize];
@@ -27,7 +32,7 @@ pub(crate) fn overload(aqm: impl Policy, load: f64, precedences: &[u8], packets:
 
 /// Offers two streams of 1000 B packets, of precedences 0 and 1, each 5 Mbit/s with gaps uniform on
 /// 0.5..1.5 of their mean, for 320 s: the traffic of ns-2's CBR source with `random_ 1`.
-pub(crate) fn two_streams(aqm: impl Policy, seed: u64) -> Overload {
+pub(crate) fn two_streams(aqm: impl ActiveQueueManagement, seed: u64) -> Overload {
     let mut arrivals = Vec::new();
     for precedence in 0..2 {
         let mut gaps = Stream::new(seed, "test", ["gaps 0", "gaps 1"][precedence]);
@@ -45,7 +50,7 @@ pub(crate) fn two_streams(aqm: impl Policy, seed: u64) -> Overload {
 const SERVICE: Time = 1_000_000;
 
 /// A port of 8 Mbit/s with an unlimited queue; only waiting packets count.
-fn settle(mut aqm: impl Policy, arrivals: Vec<(Time, u8)>, seed: u64) -> Overload {
+fn settle(mut aqm: impl ActiveQueueManagement, arrivals: Vec<(Time, u8)>, seed: u64) -> Overload {
     let mut random = Stream::new(seed, "test", "aqm");
     let levels = usize::from(arrivals.iter().map(|arrival| arrival.1).max().expect("a packet")) + 1;
     let mut queue: VecDeque<u8> = VecDeque::new();

@@ -7,7 +7,7 @@
 //! Differs: a link that stays idle shrinks it again each `freeze`, which is worked out when a packet
 //! comes. Absent: growth at losses by the limit (set the threshold below it).
 
-use super::{Arrival, Invalid, Policy, Unit, Verdict};
+use super::{ActiveQueueManagement, Arrival, Invalid, Unit, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{Span, Stream, Time};
@@ -28,7 +28,7 @@ pub struct BlueConfig {
     pub freeze_ns: Span,
 }
 
-/// A BLUE queue's judge.
+/// A BLUE queue's AQM.
 #[derive(Clone, Debug)]
 pub struct Blue {
     config: BlueConfig,
@@ -77,7 +77,7 @@ impl Blue {
     }
 }
 
-impl Policy for Blue {
+impl ActiveQueueManagement for Blue {
     fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
         self.end_idle(arrival.now);
         let queue = match self.config.unit {

@@ -8,7 +8,7 @@
 //! Differs: the control law is a real square root (Linux: 16 bits, a Newton step). Absent: the
 //! allowance for two packets of each flow of the tin.
 
-use super::{Arrival, Head, Invalid, Policy, Verdict};
+use super::{ActiveQueueManagement, Arrival, Head, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{Span, Stream, Time};
@@ -28,7 +28,7 @@ pub struct CobaltConfig {
     pub mtu_time_ns: Span,
 }
 
-/// A COBALT queue's judge.
+/// A COBALT queue's AQM.
 #[derive(Clone, Debug)]
 pub struct Cobalt {
     config: CobaltConfig,
@@ -102,7 +102,7 @@ impl Cobalt {
     }
 }
 
-impl Policy for Cobalt {
+impl ActiveQueueManagement for Cobalt {
     const AT_HEAD: bool = true;
 
     #[inline]

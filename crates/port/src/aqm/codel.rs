@@ -10,7 +10,7 @@
 //! `ce_threshold` marks what has waited longer and can be marked, whatever the law says.
 //! Absent: a largest packet learnt from traffic (it is `mtu`), Linux's `ce_threshold_selector`.
 
-use super::{Arrival, Head, Invalid, Policy, Verdict};
+use super::{ActiveQueueManagement, Arrival, Head, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{Span, Stream, Time};
@@ -52,7 +52,7 @@ enum After {
     Entry,
 }
 
-/// A CoDel queue's judge. Times are in units of its arithmetic.
+/// A CoDel queue's AQM. Times are in units of its arithmetic.
 #[derive(Clone, Debug)]
 pub struct Codel {
     config: CodelConfig,
@@ -192,7 +192,7 @@ fn units(ns: u64, arithmetic: Arithmetic) -> u64 {
     }
 }
 
-impl Policy for Codel {
+impl ActiveQueueManagement for Codel {
     const AT_HEAD: bool = true;
 
     #[inline]

@@ -1,6 +1,6 @@
 //! What every AQM keeps, run over every variant of `AqmConfig`.
 
-use super::{Aqm, AqmConfig, Arrival, Backlog, Policy, Verdict};
+use super::{ActiveQueueManagement, Aqm, AqmConfig, Arrival, Backlog, Verdict};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use trunkline_units::Stream;

@@ -1,6 +1,6 @@
 //! Drop-tail: every packet passes; only the limit of the queue drops.
 
-use super::{Arrival, Invalid, Policy, Verdict};
+use super::{ActiveQueueManagement, Arrival, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_units::Stream;
 
@@ -9,7 +9,7 @@ use trunkline_units::Stream;
 #[serde(deny_unknown_fields)]
 pub struct DropTailConfig {}
 
-/// The policy that never judges.
+/// The AQM that never judges.
 #[derive(Clone, Copy, Debug)]
 pub struct DropTail;
 
@@ -23,7 +23,7 @@ impl DropTail {
     }
 }
 
-impl Policy for DropTail {
+impl ActiveQueueManagement for DropTail {
     #[inline(always)]
     fn on_arrival(&mut self, _arrival: &Arrival, _random: &mut Stream) -> Verdict {
         Verdict::Pass

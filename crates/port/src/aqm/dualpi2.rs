@@ -9,7 +9,7 @@
 //! Differs: signals are drawn, where appendix A.1 adds probabilities up; the step is not a ramp.
 //! Absent: time-shifted FIFO.
 
-use super::{Arrival, Invalid, Policy, Verdict};
+use super::{ActiveQueueManagement, Arrival, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{Span, Stream, Time, SECOND};
@@ -189,7 +189,7 @@ impl DualPi2 {
 }
 
 /// Two queues are not one: the engine asks [`DualPi2::judge`].
-impl Policy for DualPi2 {
+impl ActiveQueueManagement for DualPi2 {
     const AT_HEAD: bool = true;
 
     fn on_arrival(&mut self, _arrival: &Arrival, _random: &mut Stream) -> Verdict {

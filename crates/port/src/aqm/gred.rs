@@ -12,7 +12,7 @@
 //! As Linux, averages are added in fixed point, so DPs of one `grio` set should have one Wlog.
 
 use super::linux::{Average, LinuxAge, Parameters, Spacer, TcRed};
-use super::{Arrival, Backlog, Invalid, Policy, Verdict};
+use super::{ActiveQueueManagement, Arrival, Backlog, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{Stream, Time};
@@ -68,7 +68,7 @@ struct Dp {
     backlog: u64,
 }
 
-/// A `sch_gred` queue's judge.
+/// A `sch_gred` queue's AQM.
 #[derive(Clone, Debug)]
 pub struct Gred {
     dps: Vec<Dp>,
@@ -137,7 +137,7 @@ impl Gred {
     }
 }
 
-impl Policy for Gred {
+impl ActiveQueueManagement for Gred {
     fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
         let Some(index) = self.index(arrival.precedence) else { return Verdict::Pass };
         let before = if self.mode == Mode::Rio { self.before(index) } else { 0 };

@@ -107,8 +107,8 @@ pub enum Verdict {
     Refuse(Cause),
 }
 
-/// A judge of arrivals and, where `AT_HEAD` says so, of departures.
-pub trait Policy {
+/// Judges arrivals and, where `AT_HEAD` says so, of departures.
+pub trait ActiveQueueManagement {
     /// Whether it judges packets at the head of the queue, or wants to know how long they waited.
     const AT_HEAD: bool = false;
     /// Judges a packet before it is queued.
@@ -127,7 +127,7 @@ pub trait Policy {
     fn on_idle(&mut self, _at: Time) {}
     /// A packet of the queue was dropped for want of room.
     fn on_overflow(&mut self, _at: Time) {}
-    /// The average the policy steers by [packets or bytes, its own unit], if it keeps one; where it
+    /// The average the AQM steers by [packets or bytes, its own unit], if it keeps one; where it
     /// keeps several, that of all packets together, or else their sum.
     fn average(&self) -> Option<f64> {
         None
@@ -139,7 +139,7 @@ pub trait Policy {
 }
 
 macro_rules! aqms {
-    ($($(#[$doc:meta])* $variant:ident($policy:ty, $config:ty)),+ $(,)?) => {
+    ($($(#[$doc:meta])* $variant:ident($aqm:ty, $config:ty)),+ $(,)?) => {
         /// Configuration of an AQM: the `kind` key names the variant.
         #[derive(Clone, Debug, Serialize, Deserialize)]
         #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -149,55 +149,55 @@ macro_rules! aqms {
             /// Whether it judges packets at the head of the queue.
             #[must_use]
             pub fn judges_heads(&self) -> bool {
-                match self { $(Self::$variant(_) => <$policy>::AT_HEAD),+ }
+                match self { $(Self::$variant(_) => <$aqm>::AT_HEAD),+ }
             }
         }
 
         /// Any AQM, dispatched by one match.
         #[derive(Clone, Debug)]
-        pub enum Aqm { $($(#[$doc])* $variant($policy)),+ }
+        pub enum Aqm { $($(#[$doc])* $variant($aqm)),+ }
 
         impl Aqm {
-            /// Builds the policy for a port that drains at `rate_bit_s`.
+            /// Builds the AQM for a port that drains at `rate_bit_s`.
             ///
             /// # Errors
             /// The parameter that is out of range.
             pub fn new(config: &AqmConfig, rate_bit_s: u64) -> Result<Self, Invalid> {
                 Ok(match config {
-                    $(AqmConfig::$variant(config) => Self::$variant(<$policy>::new(config, rate_bit_s)?)),+
+                    $(AqmConfig::$variant(config) => Self::$variant(<$aqm>::new(config, rate_bit_s)?)),+
                 })
             }
         }
 
-        impl Policy for Aqm {
+        impl ActiveQueueManagement for Aqm {
             #[inline]
             fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
-                match self { $(Self::$variant(policy) => policy.on_arrival(arrival, random)),+ }
+                match self { $(Self::$variant(aqm) => aqm.on_arrival(arrival, random)),+ }
             }
             #[inline]
             fn on_head(&mut self, head: &Head, random: &mut Stream) -> Verdict {
-                match self { $(Self::$variant(policy) => policy.on_head(head, random)),+ }
+                match self { $(Self::$variant(aqm) => aqm.on_head(head, random)),+ }
             }
             #[inline]
             fn on_enqueue(&mut self, bytes: u32, precedence: u8) {
-                match self { $(Self::$variant(policy) => policy.on_enqueue(bytes, precedence)),+ }
+                match self { $(Self::$variant(aqm) => aqm.on_enqueue(bytes, precedence)),+ }
             }
             #[inline]
             fn on_departure(&mut self, at: Time, bytes: u32, precedence: u8, left: Backlog) {
-                match self { $(Self::$variant(policy) => policy.on_departure(at, bytes, precedence, left)),+ }
+                match self { $(Self::$variant(aqm) => aqm.on_departure(at, bytes, precedence, left)),+ }
             }
             #[inline]
             fn on_idle(&mut self, at: Time) {
-                match self { $(Self::$variant(policy) => policy.on_idle(at)),+ }
+                match self { $(Self::$variant(aqm) => aqm.on_idle(at)),+ }
             }
             fn on_overflow(&mut self, at: Time) {
-                match self { $(Self::$variant(policy) => policy.on_overflow(at)),+ }
+                match self { $(Self::$variant(aqm) => aqm.on_overflow(at)),+ }
             }
             fn average(&self) -> Option<f64> {
-                match self { $(Self::$variant(policy) => policy.average()),+ }
+                match self { $(Self::$variant(aqm) => aqm.average()),+ }
             }
             fn average_of(&self, precedence: u8) -> Option<f64> {
-                match self { $(Self::$variant(policy) => policy.average_of(precedence)),+ }
+                match self { $(Self::$variant(aqm) => aqm.average_of(precedence)),+ }
             }
         }
     };

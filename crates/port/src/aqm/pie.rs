@@ -9,7 +9,7 @@
 //! 16 ms for 15 at 250 Hz, and starts when the queue is made).
 //! Absent: byte mode, the departure-rate estimator.
 
-use super::{Arrival, Backlog, Head, Invalid, Policy, Verdict};
+use super::{ActiveQueueManagement, Arrival, Backlog, Head, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{Span, Stream, Time, SECOND};
@@ -35,7 +35,7 @@ pub struct PieConfig {
     pub mtu_bytes: u32,
 }
 
-/// A PIE queue's judge.
+/// A PIE queue's AQM.
 #[derive(Clone, Debug)]
 pub struct Pie {
     config: PieConfig,
@@ -141,7 +141,7 @@ fn scale(probability: f64) -> f64 {
     levels.iter().find(|(below, _)| probability < *below).map_or(1.0, |(_, by)| *by)
 }
 
-impl Policy for Pie {
+impl ActiveQueueManagement for Pie {
     /// The time in the queue is known when a packet leaves it.
     const AT_HEAD: bool = true;
 

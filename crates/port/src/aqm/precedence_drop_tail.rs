@@ -4,7 +4,7 @@
 //! (Kroener et al., IEEE JSAC 9(3), 1991): precedence n is let in while fewer than its limit of
 //! packets of any precedence wait.
 
-use super::{Arrival, Backlog, Invalid, Policy, Verdict};
+use super::{ActiveQueueManagement, Arrival, Backlog, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{Stream, Time};
@@ -29,7 +29,7 @@ pub struct PrecedenceDropTailConfig {
     pub counted: Counted,
 }
 
-/// A drop-tail queue's judge, by precedence.
+/// A drop-tail queue's AQM, by precedence.
 #[derive(Clone, Debug)]
 pub struct PrecedenceDropTail {
     limits: Vec<u32>,
@@ -55,7 +55,7 @@ impl PrecedenceDropTail {
     }
 }
 
-impl Policy for PrecedenceDropTail {
+impl ActiveQueueManagement for PrecedenceDropTail {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, _random: &mut Stream) -> Verdict {
         let level = self.level(arrival.precedence);
@@ -86,7 +86,7 @@ mod tests {
     use super::super::bench::overload;
     use super::*;
 
-    fn policy(limits: &[u32], counted: Counted) -> PrecedenceDropTail {
+    fn limits_of(limits: &[u32], counted: Counted) -> PrecedenceDropTail {
         let config = PrecedenceDropTailConfig { limits_packets: limits.to_vec(), counted };
         PrecedenceDropTail::new(&config, 8_000_000).unwrap()
     }
@@ -96,7 +96,7 @@ mod tests {
     /// the excess: 0.5 of its 1.0.
     #[test]
     fn partial_buffer_sharing_protects_the_lower_precedence() {
-        let result = overload(policy(&[60, 10], Counted::All), 1.5, &[0, 1, 1], 200_000);
+        let result = overload(limits_of(&[60, 10], Counted::All), 1.5, &[0, 1, 1], 200_000);
         assert_eq!(result.dropped[0], 0.0);
         assert!((result.dropped[1] - 0.5).abs() < 0.01, "{:?}", result.dropped);
     }
@@ -105,7 +105,7 @@ mod tests {
     /// through is as the places: 3/4 and 1/4 of the capacity. Loads 1 and 1: losses 1/4 and 3/4.
     #[test]
     fn own_limits_share_the_queue_as_the_limits() {
-        let result = overload(policy(&[30, 10], Counted::Own), 2.0, &[0, 1], 200_000);
+        let result = overload(limits_of(&[30, 10], Counted::Own), 2.0, &[0, 1], 200_000);
         assert!((result.dropped[0] - 0.25).abs() < 0.02, "{:?}", result.dropped);
         assert!((result.dropped[1] - 0.75).abs() < 0.02, "{:?}", result.dropped);
     }

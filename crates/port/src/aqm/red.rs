@@ -10,7 +10,7 @@ use super::adaptive::{self, Adaptive};
 use super::average::{Ageing, Average};
 use super::curve::{check_mean_packet, check_w_q, Curve, Zone};
 use super::spacing::{Spacer, Spacing};
-use super::{Arrival, Invalid, Policy, Verdict};
+use super::{ActiveQueueManagement, Arrival, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{Stream, Time};
@@ -50,7 +50,7 @@ pub struct RedConfig {
     pub adaptive: bool,
 }
 
-/// A RED queue's judge.
+/// A RED queue's AQM.
 #[derive(Clone, Debug)]
 pub struct Red {
     config: RedConfig,
@@ -100,7 +100,7 @@ impl Red {
     }
 }
 
-impl Policy for Red {
+impl ActiveQueueManagement for Red {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
         let (queue, size) = match self.config.unit {

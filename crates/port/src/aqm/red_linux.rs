@@ -7,7 +7,7 @@
 
 use super::adaptive::Adaptive;
 use super::linux::{Average, LinuxAge, Parameters, Spacer, TcRed};
-use super::{Arrival, Invalid, Policy, Verdict};
+use super::{ActiveQueueManagement, Arrival, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{Stream, Time};
 
@@ -28,7 +28,7 @@ pub struct RedLinuxConfig {
     pub adaptive: bool,
 }
 
-/// A `sch_red` queue's judge.
+/// A `sch_red` queue's AQM.
 #[derive(Clone, Debug)]
 pub struct RedLinux {
     parameters: Parameters,
@@ -60,7 +60,7 @@ impl RedLinux {
     }
 }
 
-impl Policy for RedLinux {
+impl ActiveQueueManagement for RedLinux {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
         if let Some(clock) = &mut self.adaptive {

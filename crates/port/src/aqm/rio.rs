@@ -12,13 +12,13 @@
 use super::average::{Ageing, Average};
 use super::spacing::Spacer;
 use super::wred::MredConfig;
-use super::{Arrival, Backlog, Invalid, Policy, Verdict};
+use super::{ActiveQueueManagement, Arrival, Backlog, Invalid, Verdict};
 use std::ops::Range;
 use trunkline_units::{Stream, Time};
 
-/// A queue's judge whose averages count lower precedences too.
+/// A queue's AQM whose averages count lower precedences too.
 pub type RioC = Rio<true>;
-/// A queue's judge whose averages count their own precedence alone.
+/// A queue's AQM whose averages count their own precedence alone.
 pub type RioD = Rio<false>;
 
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ struct Level {
     packets: u32,
 }
 
-/// A judge with an average for each precedence.
+/// An AQM with an average for each precedence.
 #[derive(Clone, Debug)]
 pub struct Rio<const COUPLED: bool> {
     config: MredConfig,
@@ -69,7 +69,7 @@ impl<const COUPLED: bool> Rio<COUPLED> {
     }
 }
 
-impl<const COUPLED: bool> Policy for Rio<COUPLED> {
+impl<const COUPLED: bool> ActiveQueueManagement for Rio<COUPLED> {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
         let own = self.config.level(arrival.precedence);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     /// Packets that arrive at time 0 and stay.
-    fn script(aqm: &mut impl Policy, precedences: &[u8]) {
+    fn script(aqm: &mut impl ActiveQueueManagement, precedences: &[u8]) {
         let mut random = Stream::new(1, "test", "rio");
         let mut backlog = Backlog::default();
         for &precedence in precedences {

@@ -5,7 +5,7 @@
 //! not an average. What cannot be marked passes, up to the queue's limit.
 //! A step by time in the queue is `ce_threshold` of CoDel.
 
-use super::{Arrival, Invalid, Policy, Unit, Verdict};
+use super::{ActiveQueueManagement, Arrival, Invalid, Unit, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_units::Stream;
 
@@ -35,7 +35,7 @@ impl Step {
     }
 }
 
-impl Policy for Step {
+impl ActiveQueueManagement for Step {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, _random: &mut Stream) -> Verdict {
         let queue = match self.config.unit {

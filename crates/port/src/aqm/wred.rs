@@ -8,7 +8,7 @@
 use super::average::{Ageing, Average};
 use super::curve::{check_mean_packet, check_w_q, Curve, Zone};
 use super::spacing::{Spacer, Spacing};
-use super::{Arrival, Backlog, Invalid, Policy, Verdict};
+use super::{ActiveQueueManagement, Arrival, Backlog, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{Stream, Time};
@@ -78,7 +78,7 @@ impl MredConfig {
     }
 }
 
-/// A WRED queue's judge.
+/// A WRED queue's AQM.
 #[derive(Clone, Debug)]
 pub struct Wred {
     config: MredConfig,
@@ -103,7 +103,7 @@ impl Wred {
     }
 }
 
-impl Policy for Wred {
+impl ActiveQueueManagement for Wred {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
         let waiting = arrival.backlog.packets;

@@ -214,7 +214,7 @@ def _drops(results: Results) -> Iterator[tuple[Key, float | None]]:
     """Of each link or node: what was lost there, by cause."""
     found: Values = {}
     for row in results.drops.rows():
-        # A policy's forced drops are its early ones in Linux, which does not tell them apart.
+        # An AQM's forced drops are its early ones in Linux, which does not tell them apart.
         cause = "early" if row["cause"] == "forced" else str(row["cause"])
         key = Key(str(row["link"] or row["node"]), "lost by cause", cause)
         found[key] = (found.get(key) or 0.0) + (_number(row["packets"]) or 0.0)

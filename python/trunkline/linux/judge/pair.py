@@ -18,7 +18,7 @@ from trunkline.network.types import Network
 from trunkline.network.types.flows import Flow
 
 CERTAIN: Final = ("drop-tail", "precedence-drop-tail")
-"""Policies that toss no coins."""
+"""AQMs that toss no coins."""
 
 Machine = Literal["simulator", "virtual", "emulated", "real"]
 """What the reference ran on: its packets take no time in a router, some, or that of the clock."""

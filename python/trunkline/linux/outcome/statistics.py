@@ -27,7 +27,7 @@ class Queue:
     packets, bytes : int
         What it let go; bytes as the port counts them.
     full, early : int
-        Packets dropped for lack of room, and by the policy.
+        Packets dropped for lack of room, and by the AQM.
     """
 
     link: int
@@ -110,7 +110,7 @@ def _has_room(cake: Mapping[str, Any]) -> bool:
 
 
 def _early(qdisc: Mapping[str, Any]) -> int:
-    """Drops that a policy wanted."""
+    """Drops that an AQM wanted."""
     if qdisc["kind"] == "red":
         return int(qdisc.get("early", 0))
     if qdisc["kind"] in ("codel", "fq_codel"):

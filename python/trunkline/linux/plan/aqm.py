@@ -24,7 +24,7 @@ NEAREST: Final = {
     "step": "codel with ce_threshold",
     "precedence-drop-tail": "gred, or a class with a limit for each precedence",
 }
-"""What comes nearest to policies the kernel lacks."""
+"""What comes nearest to AQMs the kernel lacks."""
 
 
 def queue(
