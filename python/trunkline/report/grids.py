@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trunkline.report.exhibit import Exhibit
@@ -273,24 +274,21 @@ def _phases(exhibit: Exhibit) -> Grid:
 
 
 def _timeline(exhibit: Exhibit) -> Grid:
+    columns = ("event", "protection", "path", "link", "node")
+    return _events(exhibit, "timeline", "Timeline of failures and recovery", columns)
+
+
+def _events(exhibit: Exhibit, table: str, title: str, columns: Sequence[str]) -> Grid:
+    """Rows of a table by their times."""
     rows = []
-    for row in exhibit.first.timeline.rows():
-        names = [_text(row[n]) for n in ("event", "protection", "path", "link", "node")]
+    for row in exhibit.first.tables[table].rows():
         at = float(row["time_s"] or 0)
-        rows.append([Cell(f"{at:.6f} s", at), *map(Cell, names)])
-    heads = [(name, "") for name in ("time", "event", "protection", "path", "link", "node")]
+        rows.append([Cell(f"{at:.6f} s", at), *(Cell(_text(row[name])) for name in columns)])
+    heads = [("LSP" if name == "lsp" else name, "") for name in ("time", *columns)]
     note = f"Seed {exhibit.first.seed}."
     if len(rows) > MOST_ROWS:
         note += f" The first {MOST_ROWS} of {len(rows)}."
-    return Grid(
-        "timeline",
-        "Timeline of failures and recovery",
-        heads,
-        rows[:MOST_ROWS],
-        note,
-        names=0,
-        folded=True,
-    )
+    return Grid(table, title, heads, rows[:MOST_ROWS], note, names=0, folded=True)
 
 
 def _lsps(exhibit: Exhibit) -> Grid:
@@ -310,17 +308,8 @@ def _lsps(exhibit: Exhibit) -> Grid:
 
 
 def _signalling(exhibit: Exhibit) -> Grid:
-    rows = []
-    for row in exhibit.first.signalling.rows():
-        names = [_text(row[n]) for n in ("event", "path", "lsp", "node", "link", "error")]
-        at = float(row["time_s"] or 0)
-        rows.append([Cell(f"{at:.6f} s", at), *map(Cell, names)])
-    heads = [(name, "") for name in ("time", "event", "path", "LSP", "node", "link", "error")]
-    note = f"Seed {exhibit.first.seed}."
-    if len(rows) > MOST_ROWS:
-        note += f" The first {MOST_ROWS} of {len(rows)}."
-    title = "Events of signalling"
-    return Grid("signalling", title, heads, rows[:MOST_ROWS], note, names=0, folded=True)
+    columns = ("event", "path", "lsp", "node", "link", "error")
+    return _events(exhibit, "signalling", "Events of signalling", columns)
 
 
 def _text(value: Scalar) -> str:

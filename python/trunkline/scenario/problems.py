@@ -120,6 +120,13 @@ class Problems:
             at_key=at_key,
         )
 
+    def each_known(self, path: Path, kind: str, names: Iterable[str], known: Iterable[str]) -> bool:
+        """Adds the names of a list that nothing of a kind bears; whether there are none."""
+        bad = [(index, name) for index, name in enumerate(names) if name not in known]
+        for index, name in bad:
+            self.unknown((*path, index), kind, name, known)
+        return not bad
+
     def written(self, path: Path) -> Path:
         """A path of the document: of what an element was generated from, if it was."""
         if self.origins:

@@ -1,11 +1,11 @@
 """Checks of port configurations."""
 
 from trunkline.scenario.check import aqms
-from trunkline.scenario.diagnostic import Path, nearest
+from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.flow_queue import FLOW_SCHEDULERS, WAYS, Cake
 from trunkline.scenario.match import Match, conditions
 from trunkline.scenario.port import Port, Rule
-from trunkline.scenario.problems import Problems, listed
+from trunkline.scenario.problems import Problems
 from trunkline.scenario.queue import Queue
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.scheduler import ALONE, HIERARCHIES, SCHEDULERS
@@ -140,19 +140,9 @@ def match(scenario: Resolved, rule: Match, path: Path, problems: Problems) -> No
         if not scenario.has_flow(name):
             problems.unknown((*path, "flow", index), "flow", name, scenario.flows)
     for key in ("source", "destination"):
-        for index, name in enumerate(getattr(rule, key) or ()):
-            if name not in scenario.nodes:
-                problems.unknown((*path, key, index), "node", name, scenario.nodes)
-    for key, known in (("trunk", scenario.trunks), ("path", scenario.paths)):
-        for index, name in enumerate(getattr(rule, key) or ()):
-            if name not in known:
-                problems.add(
-                    "reference",
-                    (*path, key, index),
-                    f"there is no {key} {name}",
-                    allowed=listed(known),
-                    hint=nearest(name, known),
-                )
+        problems.each_known((*path, key), "node", getattr(rule, key) or (), scenario.nodes)
+    problems.each_known((*path, "trunk"), "trunk", rule.trunk or (), scenario.trunks)
+    problems.each_known((*path, "path"), "path", rule.path or (), scenario.paths)
     _same_label(scenario, rule, path, problems)
 
 

@@ -39,9 +39,7 @@ def _failure(scenario: Resolved, failure: Failure, path: Path, problems: Problem
     for index, link in enumerate(failure.link):
         if link not in scenario.written.links and link not in scenario.arc:
             problems.unknown((*path, "link", index), "link", link, scenario.written.links)
-    for index, node in enumerate(failure.node):
-        if node not in scenario.nodes:
-            problems.unknown((*path, "node", index), "node", node, scenario.nodes)
+    problems.each_known((*path, "node"), "node", failure.node, scenario.nodes)
     _times(scenario, failure, path, problems)
 
 

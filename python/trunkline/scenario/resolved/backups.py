@@ -193,6 +193,5 @@ def _keys(scenario: Resolved, name: str, its: Protection, problems: Problems) ->
         if path not in scenario.paths and its.path != ("all",):
             problems.unknown((*at, "path", index), "path", path, scenario.paths)
     asked = its.constraints
-    for index, node in enumerate(() if asked is None else asked.via):
-        if node not in scenario.nodes:
-            problems.unknown((*at, "constraints", "via", index), "node", node, scenario.nodes)
+    via = () if asked is None else asked.via
+    problems.each_known((*at, "constraints", "via"), "node", via, scenario.nodes)

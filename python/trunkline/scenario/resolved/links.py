@@ -40,12 +40,7 @@ def _ends(scenario: Resolved, name: str, link: Link, problems: Problems) -> tupl
     path = ("links", name)
     if link.between is not None:
         ends = link.between
-        unknown = False
-        for index, node in enumerate(ends):
-            if node not in scenario.nodes:
-                unknown = True
-                problems.unknown((*path, "between", index), "node", node, scenario.nodes)
-        if unknown:
+        if not problems.each_known((*path, "between"), "node", ends, scenario.nodes):
             return None
     else:
         splits = [

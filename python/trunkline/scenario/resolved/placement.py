@@ -279,9 +279,7 @@ def _keys(scenario: Resolved, name: str, path: Path, problems: Problems) -> None
             key = field.rstrip("_")
             message = f"{key} has a meaning with `route: auto` alone"
             problems.add("relation", (*at, key), message, at_key=True)
-    for index, node in enumerate(path.via):
-        if node not in scenario.nodes:
-            problems.unknown((*at, "via", index), "node", node, scenario.nodes)
+    problems.each_known((*at, "via"), "node", path.via, scenario.nodes)
     for other in path.disjoint_from:
         where: Place = (*at, "disjoint_from", other)
         if other not in scenario.paths:

@@ -17,11 +17,11 @@ from trunkline.study.language.draws import Draw, drawn, written
 from trunkline.study.language.formula import FormulaError
 from trunkline.study.language.loading import parameters, scenario_of
 from trunkline.study.language.model import Study
+from trunkline.study.language.over_time import OverTime
 from trunkline.study.language.parts import Fitted, Table, Variant
 from trunkline.study.language.pictures import (
     Distribution,
     Lines,
-    OverTime,
     Picture,
     RedCurves,
     TimeSequence,

@@ -1,0 +1,142 @@
+"""Samples over time, as a study file asks for them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from trunkline.plot.figure import COLOURS
+from trunkline.scenario.fields import PositiveTime, Time, Whole
+from trunkline.study.language.panels import figure_of, legend
+from trunkline.study.language.part import Part
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from trunkline.study.outcome.reproduction import Reproduction
+
+Floats = NDArray[np.float64]
+Curve = tuple[Floats, Floats]
+"""Times [s] and values."""
+
+
+class OverTime(Part):
+    """Samples over time: of the first run that a table keeps, or of columns that keep theirs.
+
+    Parameters
+    ----------
+    kind : {"over-time"}
+        Kind of picture.
+    table : str
+        A table whose case has ``keep``, or columns with ``time: all``.
+    title : str
+        Heading.
+    measures : dict of str to str
+        Measures of probes to what their axis is called; the first is drawn in full.
+    factors : dict of str to float
+        What the values of a measure are multiplied by.
+    targets : dict of str to str
+        Flows or links to what they are called.
+    columns : dict of str to str
+        In place of measures and targets: columns to what they are called; means over the seeds.
+    y_label : str
+        Name of the vertical axis, where it is not that of a measure.
+    every : int
+        Time between the samples of columns [ns].
+    bins : int
+        So many samples of columns make one point.
+    panels : {"points", "targets"}
+        What is side by side; the other is drawn as lines.
+    shade : list of int
+        A time that stands out, e.g. of a failure [ns].
+    published : str, optional
+        Row whose published value is drawn as a line, in panels of targets.
+    """
+
+    kind: Literal["over-time"]
+    table: str
+    title: str = ""
+    measures: dict[str, str] = {}
+    factors: dict[str, float] = {}
+    targets: dict[str, str] = {}
+    columns: dict[str, str] = {}
+    y_label: str = ""
+    every: PositiveTime = 1_000_000_000
+    bins: Annotated[int, Whole("the number of samples of a point", 1, 2**31 - 1)] = 1
+    panels: Literal["points", "targets"] = "points"
+    shade: Annotated[list[Time], Field(min_length=2, max_length=2)] | None = None
+    published: str | None = None
+
+    def draw(self, done: Reproduction) -> Figure:
+        """Draw it."""
+        table = done.tables[self.table]
+        points = {point: f"{done.study.row_title} {point}".strip() for point in table.points}
+        names = self.columns or self.targets
+        measures = {"": self.y_label} if self.columns else self.measures
+        curves = self._columns(done) if self.columns else self._series(done)
+        by_point = self.panels == "points"
+        across, lines = (points, names) if by_point else (names, points)
+        stacked = by_point and len(measures) > 1
+        figure, axes = figure_of(len(measures) if stacked else 1, len(across))
+        for column, panel_key in enumerate(across):
+            for row, (measure, label) in enumerate(measures.items()):
+                for number, (line_key, line) in enumerate(lines.items()):
+                    pair = (panel_key, line_key) if by_point else (line_key, panel_key)
+                    faint = row > 0 and not stacked
+                    axes[row if stacked else 0][column].plot(
+                        *curves[*pair, measure],
+                        color=COLOURS[(number if len(lines) > 1 else column) % len(COLOURS)],
+                        linewidth=0.8 if faint else 1.1,
+                        alpha=0.35 if faint else 1.0,
+                        label=line if len(lines) > 1 else label,
+                    )
+            axes[0][column].set_title(across[panel_key])
+            said = done.said.get((self.table, self.published or "", panel_key))
+            if said is not None:
+                axes[0][column].axhline(said.value, color="#555555", linewidth=0.9, linestyle="--")
+        self._finish(axes, list(measures.values()))
+        legend(figure, axes[0][0])
+        figure.suptitle(self.title, fontsize=11)
+        return figure
+
+    def _finish(self, axes: Any, labels: list[str]) -> None:
+        for panel in axes.flat:
+            if self.shade is not None:
+                panel.axvspan(self.shade[0] / 1e9, self.shade[1] / 1e9, color="#f2f2f2", zorder=0)
+        for panel in axes[-1]:
+            panel.set_xlabel("time [s]")
+        for panel, label in zip(axes[:, 0], labels, strict=False):
+            panel.set_ylabel(label)
+            panel.set_ylim(bottom=0)  # shared by the row
+
+    def _columns(self, done: Reproduction) -> dict[tuple[str, str, str], Curve]:
+        curves: dict[tuple[str, str, str], Curve] = {}
+        points = list(done.tables[self.table].points)
+        for column in self.columns:
+            values = done.measured.samples[self.table, column].mean(axis=1)
+            width = values.shape[1] // self.bins * self.bins
+            means = values[:, :width].reshape(len(points), -1, self.bins).mean(axis=2)
+            at = self.every / 1e9 * self.bins * (np.arange(means.shape[1]) + 0.5)
+            curves |= {(point, column, ""): (at, means[row]) for row, point in enumerate(points)}
+        return curves
+
+    def _series(self, done: Reproduction) -> dict[tuple[str, str, str], Curve]:
+        curves: dict[tuple[str, str, str], Curve] = {}
+        kept = zip(done.tables[self.table].points, done.kept(self.table), strict=True)
+        for point, results in kept:
+            found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+            for row in results.series.rows():
+                value = row["value"]
+                if value is not None and not math.isnan(float(value)):
+                    key = str(row["target"]), str(row["measure"])
+                    found.setdefault(key, []).append((float(row["time_s"] or 0), float(value)))
+            for target in self.targets:
+                for measure in self.measures:
+                    made = np.array(found.get((target, measure), [])).reshape(-1, 2)
+                    factor = self.factors.get(measure, 1.0)
+                    curves[point, target, measure] = made[:, 0], factor * made[:, 1]
+        return curves
