@@ -10,7 +10,8 @@ import click
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from trunkline.scenario import Scenario
 
@@ -139,6 +140,21 @@ def standard_input() -> str:
         return data.decode("utf-8-sig") + "\n"
     except UnicodeDecodeError as error:
         raise click.UsageError(f"standard input is not UTF-8: {error.reason}.") from None
+
+
+def free(files: Iterable[str | Path | None], overwrite: bool) -> None:
+    """Refuse to replace files unless told to.
+
+    Raises
+    ------
+    click.UsageError
+        One exists.
+    """
+    import os
+
+    for each in files:
+        if each is not None and os.path.exists(each) and not overwrite:
+            raise click.UsageError(f"{each} exists; --overwrite replaces it.")
 
 
 def echo_json(value: Any, *, pretty: bool = False) -> None:

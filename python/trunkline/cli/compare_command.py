@@ -8,7 +8,7 @@ import click
 
 from trunkline.cli.common import SEED, echo_json, echo_tables, engine_faults
 from trunkline.cli.engine_option import ENGINES, run_linux
-from trunkline.cli.replication import MAX_RUNS, METRIC_HELP, MOST_RUNS, Percent, say_precision
+from trunkline.cli.replication import METRIC_HELP, MOST_RUNS, Percent, say_precision, until_options
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
@@ -32,19 +32,10 @@ USUAL = (
     show_default=True,
     help="Pairs of runs, where scenarios are run.",
 )
-@click.option(
-    "--until-ci",
-    type=Percent(),
-    metavar="PERCENT",
-    help="As many pairs as it takes until half of the 95 % interval of every difference is within "
+@until_options(
+    "As many pairs as it takes until half of the 95 % interval of every difference is within "
     "this share of the larger mean.",
-)
-@click.option(
-    "--max-runs",
-    type=click.IntRange(2, MOST_RUNS),
-    default=MAX_RUNS,
-    show_default=True,
-    help="Maximum number of pairs with --until-ci.",
+    "pairs",
 )
 @click.option("--seed", type=SEED, help="Seed of the first pair; default: that of A.")
 @click.option(

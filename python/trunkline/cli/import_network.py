@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from trunkline.cli.common import echo_json
+from trunkline.cli.common import echo_json, free
 
 
 @click.command("network", short_help="Read a published network and its demands.")
@@ -70,9 +70,7 @@ def network(
     )
     target = None if out is None else Path(out)
     table = None if target is None else target.with_suffix(".demands.csv")
-    for file in (target, table):
-        if file is not None and file.exists() and not overwrite:
-            raise click.UsageError(f"{file} exists; --overwrite replaces it.")
+    free((target, table), overwrite)
     try:
         made = read_network(
             source, rules, demands=matrix, matrix_file="" if table is None else table.name

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trunkline.cli.common import free
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -108,8 +110,6 @@ def _about(key: tuple[str, str, int, int, int]) -> str:
 
 def _write(folder: Path, files: dict[str, str], *, overwrite: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    there = [name for name in files if (folder / name).exists()]
-    if there and not overwrite:
-        raise click.UsageError(f"{folder / there[0]} exists; --overwrite replaces it.")
+    free((folder / name for name in files), overwrite)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8", newline="")

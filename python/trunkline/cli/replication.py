@@ -66,20 +66,24 @@ def precision_options(function: F) -> F:
     function = click.option(
         "--metric", "metrics", multiple=True, metavar="[TABLE.]COLUMN[@ROW]", help=METRIC_HELP
     )(function)
-    function = click.option(
-        "--max-runs",
-        type=click.IntRange(2, MOST_RUNS),
-        default=MAX_RUNS,
-        show_default=True,
-        help="Maximum number of runs with --until-ci.",
-    )(function)
-    return click.option(
-        "--until-ci",
-        type=Percent(),
-        metavar="PERCENT",
-        help="Replicate until half of the 95 % interval of every metric is within this share of "
-        "its mean, e.g. 2%.",
-    )(function)
+    said = "Replicate until half of the 95 % interval of every metric is within this share of its "
+    return until_options(said + "mean, e.g. 2%.", "runs")(function)
+
+
+def until_options(said: str, counted: str) -> Callable[[F], F]:
+    """Add ``--until-ci``, with what it says, and ``--max-runs``, of what is counted."""
+
+    def add(function: F) -> F:
+        function = click.option(
+            "--max-runs",
+            type=click.IntRange(2, MOST_RUNS),
+            default=MAX_RUNS,
+            show_default=True,
+            help=f"Maximum number of {counted} with --until-ci.",
+        )(function)
+        return click.option("--until-ci", type=Percent(), metavar="PERCENT", help=said)(function)
+
+    return add
 
 
 def chosen(metrics: tuple[str, ...]) -> list[Metric]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from trunkline.cli.common import SEED, engine_faults, load_scenario, scenario_options
+from trunkline.cli.common import SEED, engine_faults, free, load_scenario, scenario_options
 
 
 @click.command("schedule", short_help="Save the packet schedule of a UDP flow as CSV.")
@@ -28,10 +28,7 @@ def command(
 
     A flow with `arrivals: schedule` and `schedule: FILE.csv` replays it.
     """
-    import os
-
-    if out is not None and os.path.exists(out) and not overwrite:
-        raise click.UsageError(f"{out} exists; --overwrite replaces it.")
+    free((out,), overwrite)
     scenario = load_scenario(file, overrides, strict)
 
     from trunkline.engine.schedule import schedule, to_csv

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from trunkline.cli.common import echo_json, echo_tables, engine_faults
+from trunkline.cli.common import echo_json, echo_tables, engine_faults, free
 from trunkline.cli.limits import dry_run_option, limit_options, look_ahead
-from trunkline.cli.replication import MAX_RUNS, MOST_RUNS, Percent
+from trunkline.cli.replication import until_options
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
@@ -133,19 +133,10 @@ def study_faults(folder: str | None = None) -> Iterator[None]:
 @click.option(
     "--runs", type=click.IntRange(1, 1_000_000), help="Replications of each point, seeds 1, 2, ..."
 )
-@click.option(
-    "--until-ci",
-    type=Percent(),
-    metavar="PERCENT",
-    help="Replicate each point until half of the 95 % interval of every value is within this "
+@until_options(
+    "Replicate each point until half of the 95 % interval of every value is within this "
     "share of its mean, e.g. 2%.",
-)
-@click.option(
-    "--max-runs",
-    type=click.IntRange(2, MOST_RUNS),
-    default=MAX_RUNS,
-    show_default=True,
-    help="Maximum number of runs of a point with --until-ci.",
+    "runs of a point",
 )
 @click.option(
     "--shard",
@@ -370,8 +361,7 @@ def plot(folder: str, value: str | None, against: str | None, out: str, overwrit
 
     if Path(out).suffix.removeprefix(".") not in FORMATS:
         raise click.UsageError(f"--out {out} must end in .{', .'.join(FORMATS)}.")
-    if Path(out).exists() and not overwrite:
-        raise click.UsageError(f"--out {out} exists; --overwrite replaces it.")
+    free((out,), overwrite)
     with study_faults():
         save(picture(read(folder), value=value, against=against), out)
     click.echo(f"picture written to {out}", err=True)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.common import echo_json, echo_tables, scenario_options
+from trunkline.cli.common import echo_json, echo_tables, free, scenario_options
 from trunkline.cli.te_common import (
     JSON_SCHEMA,
     SHOWN,
     draw_plan,
-    free,
+    drawn,
     leniently,
     links_table,
     methods_table,
@@ -118,8 +118,6 @@ def protect(
     Protections with `backup: auto` say what is wanted; where FILE has none, all paths of its trunks
     are protected as the options say.
     """
-    from pathlib import Path
-
     from trunkline.planning import protect as protected, protected_page as pages, with_backups
 
     free((out, picture, report), overwrite)
@@ -144,10 +142,10 @@ def protect(
             [f"Backups of {file} written out by `trunkline te protect`."]
             + [f"Unprotected: {each.path} at {each.around}: {each.why}." for each in bare],
         )
-    for target, make in ((picture, pages.svg), (report, pages.html)):
-        if target is not None:
-            Path(target).write_text(make(scenario, plan), encoding="utf-8", newline="\n")
-            click.echo(f"{target} written", err=True)
+    drawn(
+        (picture, lambda: pages.svg(scenario, plan)),
+        (report, lambda: pages.html(scenario, plan)),
+    )
     if as_json:
         echo_json({"schema": JSON_SCHEMA} | plan.to_dict())
         return

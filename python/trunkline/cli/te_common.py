@@ -51,21 +51,6 @@ def leniently(file: str, overrides: tuple[str, ...], strict: bool) -> Scenario:
         LENIENT.reset(token)
 
 
-def free(files: Sequence[str | None], overwrite: bool) -> None:
-    """Refuse to replace files.
-
-    Raises
-    ------
-    click.UsageError
-        One exists.
-    """
-    import os
-
-    for each in files:
-        if each is not None and os.path.exists(each) and not overwrite:
-            raise click.UsageError(f"{each} exists; --overwrite replaces it.")
-
-
 def write_scenario(
     scenario: Scenario,
     file: str,
@@ -97,13 +82,21 @@ def write_text(scenario: Scenario, file: str, out: str, text: str) -> None:
 
 def draw_plan(scenario: Scenario, plan: Plan, picture: str | None, report: str | None) -> None:
     """Draw what was asked for."""
-    from pathlib import Path
-
     from trunkline.planning import pictures
 
-    for target, make in ((picture, pictures.svg), (report, pictures.html)):
+    drawn(
+        (picture, lambda: pictures.svg(scenario, plan)),
+        (report, lambda: pictures.html(scenario, plan)),
+    )
+
+
+def drawn(*wanted: tuple[str | None, Callable[[], str]]) -> None:
+    """Write pictures and pages into the files that were named, and say so."""
+    from pathlib import Path
+
+    for target, make in wanted:
         if target is not None:
-            Path(target).write_text(make(scenario, plan), encoding="utf-8", newline="\n")
+            Path(target).write_text(make(), encoding="utf-8", newline="\n")
             click.echo(f"{target} written", err=True)
 
 

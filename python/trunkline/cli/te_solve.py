@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from trunkline.cli import te_common as common
-from trunkline.cli.common import echo_json, echo_tables, scenario_options
+from trunkline.cli.common import echo_json, echo_tables, free, scenario_options
 
 
 @click.command("solve", short_help="Compare routings with the optimum.")
@@ -51,7 +51,7 @@ def solve(
     """
     from trunkline.planning import solve as optimise, solved
 
-    common.free((out, picture, report), overwrite)
+    free((out, picture, report), overwrite)
     scenario = common.leniently(file, overrides, strict)
     try:
         found = optimise(scenario, method=method, form=form, evaluations=evaluations)  # type: ignore[arg-type]

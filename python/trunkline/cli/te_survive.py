@@ -90,9 +90,8 @@ def survive(
     Screening is at flow level, with the protections of FILE and, with `rerouting`, its routing. The
     failures of FILE do not happen at their times; those of several elements are screened as risks.
     """
-    from pathlib import Path
-
-    from trunkline.cli.te_common import free, leniently
+    from trunkline.cli.common import free
+    from trunkline.cli.te_common import drawn, leniently
     from trunkline.planning import survived_page as pages
     from trunkline.planning.failures import KINDS
     from trunkline.planning.mend import mend
@@ -129,11 +128,10 @@ def survive(
         mend(scenario, found) if mended else None,
         _replays(scenario, found.failures[:packets], at, replays, report),
     )
-    for target, make in ((picture, pages.svg), (report, pages.html)):
-        if target is not None:
-            text = make(scenario, found, slas, gaps, more)
-            Path(target).write_text(text, encoding="utf-8", newline="\n")
-            click.echo(f"{target} written", err=True)
+    drawn(
+        (picture, lambda: pages.svg(scenario, found, slas, gaps, more)),
+        (report, lambda: pages.html(scenario, found, slas, gaps, more)),
+    )
     if as_json:
         told = [each.to_dict() for each in slas]
         beside = [each.to_dict() for each in gaps]
