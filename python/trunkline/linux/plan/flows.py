@@ -36,6 +36,12 @@ _BUFFER: Final = 4 << 20
 _LARGEST_BUFFER: Final = 64 << 20
 """Of a receiver, at first and at most [B]. The kernel advertises half of it."""
 _SHORTEST_NS: Final = 1_000_000
+_CONTROLS: Final = ("reno", "cubic", "bbr", "dctcp", "vegas", "westwood")
+"""Congestion controls of the kernel."""
+_LACKS: Final[dict[str, str]] = {
+    "prague": "neither prague nor accurate ECN, which a kernel of the L4S team has; nearest: dctcp",
+}
+"""What is said of controls that it lacks."""
 SAMPLE_NS: Final = 100_000_000
 """Step of TCP's samples where no probe asks for a finer one [ns]."""
 
@@ -246,10 +252,10 @@ def _tcp(
             "header",
         )
     congestion = agent.get("congestion") or {"kind": "reno"}
-    if congestion["kind"] == "prague":
+    if congestion["kind"] not in _CONTROLS:
+        lacks = _LACKS.get(congestion["kind"], f"no {congestion['kind']}; nearest: cubic")
         script.refuse(
-            f"{name}: Linux 6.1 has neither prague nor accurate ECN, which a kernel of the L4S "
-            "team has; nearest: dctcp",
+            f"{name}: Linux 6.1 has {lacks}",
             "flows",
             flow["name"],
             "congestion",
