@@ -1,12 +1,14 @@
 //! Captures for the field's own tools: a pcapng writer, and the packets of a trace as real headers.
 //!
-//! `block.rs` writes the file's blocks, `header.rs` the headers of a frame, `capture.rs` says which
-//! event of a trace is seen where. None knows the engine: whoever calls has names and numbers.
+//! `block.rs` writes the file's blocks, `header.rs` the headers of a frame, `trace.rs` has the types of
+//! a trace, and `capture.rs` says which of its events is seen where. None knows the engine: whoever
+//! calls has names and numbers.
 
 pub mod block;
 pub mod capture;
 pub mod header;
+pub mod trace;
 
 pub use block::{Direction, Interface, Writer};
-pub use capture::Trace;
 pub use header::{Frame, Tcp, Transport};
+pub use trace::Trace;
