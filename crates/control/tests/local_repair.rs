@@ -138,7 +138,7 @@ fn rfc4090_s6_4_3_the_node_before_the_failure_sends_the_path_through_its_bypass_
 /// For ten lifetimes the path lives on what goes through the tunnel; then the link is there again,
 /// and the packets go back to it. Nothing is left in the end.
 #[test]
-fn rfc4090_s6_5_2_a_repaired_path_lives_on_and_goes_back_when_the_link_is_there_again() {
+fn rfc4090_s6_5_a_repaired_path_lives_on_and_goes_back_when_the_link_is_there_again() {
     for summary in [false, true] {
         let sessions = vec![protected(false, false), bypass([6, 8], &[2])];
         let mut its = config(14, sessions);
@@ -231,7 +231,7 @@ fn rfc4090_s3_1_a_detour_takes_over_and_gives_back() {
 
 /// The head moves the path to 0 - 4 - 3 when it hears of the repair, before it tears the old one.
 #[test]
-fn rfc4090_s6_5_3_the_head_moves_a_repaired_path_without_it_going_down() {
+fn rfc4090_s5_the_head_moves_a_repaired_path_without_it_going_down() {
     let mut trunk = protected(false, false);
     trunk.dynamic = true;
     let mut network = network(vec![trunk, bypass([6, 8], &[2])]);

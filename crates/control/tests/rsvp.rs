@@ -76,6 +76,39 @@ fn rfc2961_s6_a_message_is_sent_at_0_0_5_and_1_5_s_and_given_up_at_3_5_s() {
     assert_eq!(network.events("lost"), [3500 * MS]);
 }
 
+/// Section 6.2: with Rf = 0.5 s, Delta = 1 and Rl = 7 the intervals are 0.5, 1, 2, 4, 8, 16 s, and the
+/// sender gives up another 32 s after the seventh transmission.
+#[test]
+fn rfc2961_s6_2_seven_transmissions_double_their_interval() {
+    let mut its = config(7, vec![session("trunk", 2, 1_000_000)]);
+    (its.resend_ns, its.resend_limit) = (Some(500 * MS), 7);
+    let mut network = Network::new(2, chain(2), its);
+    network.wires.dead = vec![true; 2];
+    network.run(70_000 * MS);
+    let times: Vec<u64> = network.sent("path").iter().map(|its| its.0 / MS).collect();
+    assert_eq!(times[..7], [0, 500, 1500, 3500, 7500, 15_500, 31_500]);
+    assert_eq!(network.events("lost"), [63_500 * MS]);
+}
+
+/// Section 6.2 with Delta = 0.5: 0.5, 0.75, 1.125 s. The first that arrives is acknowledged, and
+/// the rest is not sent: Rn becomes Rl. One way takes 0.1216 ms (152 B) and 4 ms.
+#[test]
+fn rfc2961_s6_2_the_interval_grows_by_delta_until_an_acknowledgement_comes() {
+    let mut its = config(8, vec![session("trunk", 2, 1_000_000)]);
+    (its.resend_ns, its.resend_limit, its.resend_increment) = (Some(500 * MS), 7, 0.5);
+    let mut network = Network::new(2, chain(2), its);
+    network.wires.dead = vec![true; 2];
+    network.run(2_000 * MS);
+    network.wires.dead = vec![false; 2];
+    network.run(20_000 * MS);
+    let times: Vec<u64> = network.sent("path").iter().map(|its| its.0 / 1000).collect();
+    assert_eq!(times[..4], [0, 500_000, 1_250_000, 2_375_000]);
+    let later: Vec<u64> = times[4..].to_vec();
+    assert!(later.iter().all(|at| *at > 15_000_000), "only refreshes: {later:?}");
+    assert!(network.events("lost").is_empty());
+    assert_eq!(network.rsvp.states(), 2);
+}
+
 /// With acknowledgements and summaries a state lives on identifiers alone: no second Path or Resv
 /// is sent in ten lifetimes, and nothing dies.
 #[test]

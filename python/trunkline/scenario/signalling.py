@@ -58,10 +58,15 @@ class Signalling(Element):
     )
     resend: PositiveTime = Field(
         default=500 * MS,
-        description="With `reliable`: time to the first resend; doubles each time.",
+        description="With `reliable`: time to the first resend (Rf of RFC 2961).",
+    )
+    resend_increment: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = Field(
+        default=1.0,
+        description="With `reliable`: each interval to the next resend is longer than the one "
+        "before by this share of it (Delta); 1 doubles it.",
     )
     resend_limit: Annotated[int, Whole("a number of transmissions", 1, 16)] = Field(
-        default=3, description="With `reliable`: most transmissions of a message."
+        default=3, description="With `reliable`: most transmissions of a message (Rl)."
     )
     summary: Switch = Field(
         default=False,

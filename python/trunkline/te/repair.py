@@ -6,7 +6,7 @@ path's end, cut where it first meets the path behind the element. A standby lead
 The last hop of a path has no node to go around: its link is protected.
 
 Source: RFC 4090 sections 3.1, 3.2 and 6.2 (the way without the failed element, by CSPF).
-Differs: a detour merges at the path itself alone, not with other detours (RFC 4090 section 7.1.1).
+Differs: a detour merges at the path itself alone, not with other detours (RFC 4090 section 8).
 """
 
 from __future__ import annotations

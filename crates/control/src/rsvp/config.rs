@@ -18,6 +18,8 @@ pub struct Config {
     /// Reliable delivery (RFC 2961 section 6): first interval before a message is sent again
     /// [ns]; none = messages are sent once.
     pub resend_ns: Option<u64>,
+    /// Increment of the interval to the next resend, Delta: it is 1 + Delta times the last [>= 0].
+    pub resend_increment: f64,
     /// Times a message is sent without being acknowledged [>= 1].
     pub resend_limit: u32,
     /// Summary refresh (RFC 2961 section 5) in place of full messages; needs `resend_ns`.

@@ -1,8 +1,8 @@
 //! What passes between neighbours: identifiers and acknowledgements, resends, summary refresh,
 //! hello.
 //!
-//! Source: RFC 2961 sections 4 (MESSAGE_ID), 5 (summary refresh) and 6 (resends: after Rf, doubled
-//! each time, at most Rl transmissions in all), RFC 3209 section 5 (hello: a neighbour is lost after
+//! Source: RFC 2961 sections 4 (MESSAGE_ID), 5 (summary refresh) and 6 (resends: after Rf, each
+//! interval 1 + Delta times the last, at most Rl transmissions in all), RFC 3209 section 5 (hello: a neighbour is lost after
 //! 3.5 intervals of silence).
 //! Differs: each acknowledgement is a message of its own, sent at once; epochs do not change.
 
@@ -88,7 +88,7 @@ impl Rsvp {
             return;
         }
         pending.sent += 1;
-        pending.span *= 2;
+        pending.span = (pending.span as f64 * (1.0 + self.config.resend_increment)) as Span;
         let at = plane.now() + pending.span;
         self.timers.set(at, Timer::Resend(link, id));
         self.transmit(link, message, plane);

@@ -79,7 +79,7 @@ impl Rsvp {
             let Some(state) = self.states.get_mut(&(node, key)) else { continue };
             let before = state.in_link() == Some(link);
             if before && state.request.protection().is_some() {
-                // The node before may yet send its Path around the failure (RFC 4090 section 6.5.1).
+                // The node before may yet send its Path around the failure (RFC 4090 section 7).
                 state.orphan = true;
             } else if before {
                 self.on_path_tear(node, key, plane);

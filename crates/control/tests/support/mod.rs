@@ -153,6 +153,7 @@ pub fn config(links: usize, sessions: Vec<Session>) -> Config {
         multiplier: 3,
         processing_ns: 0,
         resend_ns: None,
+        resend_increment: 1.0,
         resend_limit: 3,
         summary: false,
         hello_ns: None,

@@ -117,6 +117,7 @@ class Rsvp(TypedDict):
     multiplier: int
     processing_ns: int
     resend_ns: int | None
+    resend_increment: float
     resend_limit: int
     summary: bool
     hello_ns: int | None

@@ -69,7 +69,7 @@ def _without(scenario: Resolved, problems: Problems) -> None:
 
 def _timers(its: Signalling, problems: Problems) -> None:
     """Keys of reliable delivery without it, and times that contradict each other."""
-    for key in ("resend", "resend_limit", "summary"):
+    for key in ("resend", "resend_increment", "resend_limit", "summary"):
         if key in its.model_fields_set and not its.reliable:
             message = f"{key} is of reliable delivery"
             problems.add(
