@@ -14,6 +14,7 @@ pub mod config;
 mod database;
 mod detour;
 mod errors;
+pub(crate) mod event;
 mod head;
 mod local_repair;
 pub mod message;
@@ -26,6 +27,7 @@ mod state;
 mod upkeep;
 
 pub use config::Config;
+pub use event::EVENTS;
 pub use message::{Kind, Message, KINDS};
 
 use crate::timers::Timers;
@@ -38,42 +40,6 @@ use neighbour::Neighbours;
 use state::State;
 use std::collections::{BTreeMap, BTreeSet};
 use trunkline_units::{Span, Stream, Time};
-
-/// Events of the table `signalling`, by number.
-pub const EVENTS: [&str; 15] = [
-    "asked",
-    "up",
-    "down",
-    "moved",
-    "torn",
-    "refused",
-    "no-route",
-    "blocked",
-    "preempted",
-    "soft-preempted",
-    "repaired",
-    "timed-out",
-    "lost",
-    "protected",
-    "reverted",
-];
-pub(crate) mod event {
-    pub const ASKED: u8 = 0;
-    pub const UP: u8 = 1;
-    pub const DOWN: u8 = 2;
-    pub const MOVED: u8 = 3;
-    pub const TORN: u8 = 4;
-    pub const REFUSED: u8 = 5;
-    pub const NO_ROUTE: u8 = 6;
-    pub const BLOCKED: u8 = 7;
-    pub const PREEMPTED: u8 = 8;
-    pub const SOFT_PREEMPTED: u8 = 9;
-    pub const REPAIRED: u8 = 10;
-    pub const TIMED_OUT: u8 = 11;
-    pub const LOST: u8 = 12;
-    pub const PROTECTED: u8 = 13;
-    pub const REVERTED: u8 = 14;
-}
 
 /// Bytes of an IP header, and of the router alert option (RFC 2113).
 const IP_BYTES: u16 = 20;
