@@ -80,7 +80,7 @@ fn run_observed<O: Observer>(
     let mut simulation = Simulation::new(network, seed, O::default())?;
     simulation.run(interrupted)?;
     let (mut tables, observer) = simulation.finish()?;
-    tables.extend(observer.table(network.run.duration_ns));
+    tables.extend(observer.table(network.run.duration_ns, 1));
     Ok(tables)
 }
 

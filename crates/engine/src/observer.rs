@@ -82,8 +82,8 @@ pub trait Observer: Default + Send {
     #[must_use]
     fn join(parts: Vec<Self>) -> Self;
 
-    /// What it recorded in a run that ended at `end`, if anything.
-    fn table(&self, end: Time) -> Option<Table>;
+    /// What it recorded in a run that ended at `end`, if anything, made on so many threads.
+    fn table(&self, end: Time, threads: usize) -> Option<Table>;
 }
 
 /// Watches nothing.
@@ -122,7 +122,7 @@ impl Observer for Blind {
         Self
     }
 
-    fn table(&self, _: Time) -> Option<Table> {
+    fn table(&self, _: Time, _: usize) -> Option<Table> {
         None
     }
 }

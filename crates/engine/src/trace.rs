@@ -2,6 +2,7 @@
 
 use crate::connect::BEFORE_ALL;
 use crate::observer::{Event, Line, Trace};
+use crate::partition::on_threads;
 use crate::tables::Table;
 use trunkline_packet::{flag, Packet};
 use trunkline_units::Time;
@@ -29,6 +30,9 @@ fn place(event: &Event) -> (i64, i64, i64, i64) {
 /// An entry of the label stack as the 32 bits on the wire, counted from the top.
 fn entry(line: &Line, number: usize) -> i64 {
     let depth = usize::from(line.packet.labels.depth());
+    if number >= depth {
+        return NONE; // as most packets have it
+    }
     let found = line.packet.labels.iter().nth(number);
     found.map_or(NONE, |entry| entry.wire(number + 1 == depth).into())
 }
@@ -55,39 +59,53 @@ fn seq(packet: &Packet) -> i64 {
     }
 }
 
-/// The table of a run that ended at `end`: -1 where a column does not apply.
-pub(crate) fn table(trace: &Trace, end: Time) -> Table {
+/// A column to be filled.
+type Column<'a> = Box<dyn Fn() -> Vec<i64> + Sync + 'a>;
+
+fn column<'a, I: Iterator<Item = i64>>(values: impl Fn() -> I + Sync + 'a) -> Column<'a> {
+    Box::new(move || values().collect())
+}
+
+/// The table of a run that ended at `end`: -1 where a column does not apply. It is filled on as many
+/// threads as the run had regions.
+pub(crate) fn table(trace: &Trace, end: Time, threads: usize) -> Table {
     let lines = || trace.lines.iter();
     let flagged = |flags: u8, bit: u8| i64::from(flags & bit != 0);
     let packets = || lines().map(|line| &line.packet);
-    Table::new("packets")
-        .ints("time_ns", lines().map(|line| line.at as i64))
-        .ints("event", lines().map(|line| place(&line.event).0))
-        .ints("packet", lines().map(|line| line.number as i64))
-        .ints("flow", packets().map(|packet| i64::from(packet.flow)))
-        .ints("reverse", packets().map(|packet| i64::from(packet.is_reverse())))
-        .ints("seq", packets().map(seq))
-        .ints("ack", packets().map(|packet| i64::from(packet.ack)))
-        .ints("retransmission", packets().map(|it| flagged(it.flags, flag::RETRANSMISSION)))
-        .ints("link", lines().map(|line| place(&line.event).1))
-        .ints("node", lines().map(|line| place(&line.event).2))
-        .ints("cause", lines().map(|line| place(&line.event).3))
-        .ints("class", lines().map(|line| line.place.map_or(NONE, |it| it.0.into())))
-        .ints("precedence", lines().map(|line| line.place.map_or(NONE, |it| it.1.into())))
-        .ints("wait_ns", lines().map(|line| wait(line, end)))
-        .ints("ip_bytes", packets().map(|packet| i64::from(packet.ip_bytes)))
-        .ints("dscp", packets().map(|packet| i64::from(packet.dscp)))
-        .ints("ecn", packets().map(|packet| packet.ecn() as i64))
-        .ints("colour", packets().map(|packet| packet.colour() as i64))
-        .ints("ttl", packets().map(|packet| i64::from(packet.ttl)))
-        .ints("ece", packets().map(|packet| flagged(packet.flags, flag::ECE)))
-        .ints("cwr", packets().map(|packet| flagged(packet.flags, flag::CWR)))
-        .ints("echo_ns", packets().map(|it| if it.is_reverse() { it.echo as i64 } else { NONE }))
-        .ints("stack_1", lines().map(|line| entry(line, 0)))
-        .ints("stack_2", lines().map(|line| entry(line, 1)))
-        .ints("stack_3", lines().map(|line| entry(line, 2)))
-        .ints("stack_4", lines().map(|line| entry(line, 3)))
-        .ints("sack_1", lines().map(|line| block(line, 0)))
-        .ints("sack_2", lines().map(|line| block(line, 1)))
-        .ints("sack_3", lines().map(|line| block(line, 2)))
+    let columns: Vec<(&'static str, Column<'_>)> = vec![
+        ("time_ns", column(|| lines().map(|line| line.at as i64))),
+        ("event", column(|| lines().map(|line| place(&line.event).0))),
+        ("packet", column(|| lines().map(|line| line.number as i64))),
+        ("flow", column(|| packets().map(|packet| i64::from(packet.flow)))),
+        ("reverse", column(|| packets().map(|packet| i64::from(packet.is_reverse())))),
+        ("seq", column(|| packets().map(seq))),
+        ("ack", column(|| packets().map(|packet| i64::from(packet.ack)))),
+        ("retransmission", column(|| packets().map(|it| flagged(it.flags, flag::RETRANSMISSION)))),
+        ("link", column(|| lines().map(|line| place(&line.event).1))),
+        ("node", column(|| lines().map(|line| place(&line.event).2))),
+        ("cause", column(|| lines().map(|line| place(&line.event).3))),
+        ("class", column(|| lines().map(|line| line.place.map_or(NONE, |it| it.0.into())))),
+        ("precedence", column(|| lines().map(|line| line.place.map_or(NONE, |it| it.1.into())))),
+        ("wait_ns", column(|| lines().map(|line| wait(line, end)))),
+        ("ip_bytes", column(|| packets().map(|packet| i64::from(packet.ip_bytes)))),
+        ("dscp", column(|| packets().map(|packet| i64::from(packet.dscp)))),
+        ("ecn", column(|| packets().map(|packet| packet.ecn() as i64))),
+        ("colour", column(|| packets().map(|packet| packet.colour() as i64))),
+        ("ttl", column(|| packets().map(|packet| i64::from(packet.ttl)))),
+        ("ece", column(|| packets().map(|packet| flagged(packet.flags, flag::ECE)))),
+        ("cwr", column(|| packets().map(|packet| flagged(packet.flags, flag::CWR)))),
+        (
+            "echo_ns",
+            column(|| packets().map(|it| if it.is_reverse() { it.echo as i64 } else { NONE })),
+        ),
+        ("stack_1", column(|| lines().map(|line| entry(line, 0)))),
+        ("stack_2", column(|| lines().map(|line| entry(line, 1)))),
+        ("stack_3", column(|| lines().map(|line| entry(line, 2)))),
+        ("stack_4", column(|| lines().map(|line| entry(line, 3)))),
+        ("sack_1", column(|| lines().map(|line| block(line, 0)))),
+        ("sack_2", column(|| lines().map(|line| block(line, 1)))),
+        ("sack_3", column(|| lines().map(|line| block(line, 2)))),
+    ];
+    let filled = on_threads(threads, &columns, |(name, fill)| (*name, fill()));
+    filled.into_iter().fold(Table::new("packets"), |table, (name, values)| table.ints(name, values))
 }

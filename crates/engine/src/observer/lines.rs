@@ -169,7 +169,7 @@ impl Observer for Trace {
         whole
     }
 
-    fn table(&self, end: Time) -> Option<Table> {
-        Some(crate::trace::table(self, end))
+    fn table(&self, end: Time, threads: usize) -> Option<Table> {
+        Some(crate::trace::table(self, end, threads))
     }
 }

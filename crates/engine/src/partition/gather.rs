@@ -29,9 +29,9 @@ pub(super) fn gather<O: Observer>(
         whole.join(part, |node| of_node[node as usize] == number);
     }
     whole.sampler.sort();
-    let end = whole.end;
+    let (end, threads) = (whole.end, observers.len());
     let (mut tables, _) = whole.finish_with(inside)?;
-    tables.extend(O::join(observers).table(end));
+    tables.extend(O::join(observers).table(end, threads));
     Ok(tables)
 }
 

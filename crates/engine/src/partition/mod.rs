@@ -18,4 +18,5 @@ mod region;
 mod threads;
 
 pub(crate) use region::Region;
+pub(crate) use threads::on_threads;
 pub use threads::{run_cut, run_on};

@@ -246,3 +246,24 @@ fn all_or_first_failure<O: Observer>(
     }
     Err(RunError::Interrupted { at, events, packets, queued })
 }
+
+/// Does `work` for each of `items`, dealt out to `threads` threads, and gives what comes of it in
+/// their order.
+pub(crate) fn on_threads<I: Sync, V: Send>(
+    threads: usize,
+    items: &[I],
+    work: impl Fn(&I) -> V + Sync,
+) -> Vec<V> {
+    let hand = &|first: usize| -> Vec<V> {
+        items.iter().skip(first).step_by(threads).map(&work).collect()
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|first| scope.spawn(move || hand(first))).collect();
+        let mut hands = vec![hand(0).into_iter()];
+        for other in others {
+            let done = other.join().unwrap_or_else(|panic| resume_unwind(panic));
+            hands.push(done.into_iter());
+        }
+        (0..items.len()).filter_map(|item| hands[item % threads].next()).collect()
+    })
+}
