@@ -29,7 +29,7 @@ class Spent:
     cpu_s : float
         Processor time, user and system [s].
     peak_bytes : int
-        Most memory resident [B].
+        Maximum memory resident [B].
     printed : str
         What it printed.
     """

@@ -49,11 +49,11 @@ class Cost:
     start_cpu_s : float
         Processor time of the start: reading the network, routes [s].
     peak_bytes : int
-        Most memory resident [B].
+        Maximum memory resident [B].
     start_bytes : int
-        Most memory of a run of no simulated time [B].
+        Maximum memory of a run of no simulated time [B].
     packets : int
-        Most packets at once.
+        Maximum number of packets at once.
     """
 
     hops: int

@@ -1,4 +1,4 @@
-"""Check for words that must not stand in the tree: unsafe calls, unfinished work, machine paths."""
+"""Check for what must not stand in the tree: unsafe calls, unfinished work, paths, odd idioms."""
 
 from __future__ import annotations
 
@@ -26,6 +26,16 @@ RULES: list[tuple[tuple[str, ...], str, str]] = [
     ((".rs",), r"\.(ln|exp|powf|log10|log2)\(\)?", "maths goes through trunkline_units::math"),
     ((".py", ".rs", ".md", ".yaml", ".toml"), r"\b(TO[D]O|FIX[M]E|XX[X])\b", "unfinished"),
     ((), r"(?<![\w.])/(home|root|Users)/\w", "a path of one machine"),
+    (
+        (".py", ".rs", ".md", ".yaml", ".j2", ".js", ".ipynb"),
+        r"(?i)\b(tells? of|hangs? on|h(eld|old) against|made a[g]ain|its k[i]n)\b",
+        "show, report, depend on, compare with, repeat",
+    ),
+    (
+        (".py", ".rs"),
+        r"(description=\"|help=\"|///? |^\s*\"{3})(Most|Least) (?!elements)[a-z]",
+        "maximum, minimum",
+    ),
 ]
 # Where a rule does not hold.
 EXCEPTIONS = {

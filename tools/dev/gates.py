@@ -176,7 +176,7 @@ def package(arguments: list[str]) -> int:
         log = steps.stamp_path("package.log")
         environment = {"UV_PYTHON_DOWNLOADS": "never", "VIRTUAL_ENV": venv}
         # The build shares the compiled dependencies; the environment shares nothing.
-        build = {**environment, "CARGO_TARGET_DIR": steps.TARGET}
+        build = {**environment, **steps.QUICK, "CARGO_TARGET_DIR": steps.TARGET}
         make = [
             program,
             "venv",

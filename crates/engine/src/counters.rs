@@ -41,7 +41,7 @@ pub struct Delay {
     pub count: u64,
     /// Sum [ns].
     pub sum: u64,
-    /// Least [ns]; meaningless while `count` is 0.
+    /// Minimum [ns]; meaningless while `count` is 0.
     pub min: u64,
     /// Greatest [ns].
     pub max: u64,

@@ -366,6 +366,6 @@ pub struct Run {
     pub seed: u64,
     /// Whether to record every packet's events.
     pub trace: bool,
-    /// Most events at one instant before the run is stopped as a zero-time loop.
+    /// Maximum number of events at one instant before the run is stopped as a zero-time loop.
     pub events_per_instant: u64,
 }

@@ -28,7 +28,7 @@ pub struct QueueCounters {
     pub wait: u64,
     /// Longest such time [ns].
     pub wait_max: Span,
-    /// Most packets waiting at once.
+    /// Maximum number of packets waiting at once.
     pub waiting_max: u32,
     /// Packets of a class that are in the sum of times; a FIFO's sum has all those let in.
     pub started: u64,

@@ -236,7 +236,7 @@ impl Trace {
 }
 
 impl Connection {
-    /// Least shift by which the window fits its field (RFC 7323 section 2.3).
+    /// Minimum shift by which the window fits its field (RFC 7323 section 2.3).
     fn shift(&self) -> u32 {
         (0..MOST_SHIFT).find(|shift| self.window_bytes >> shift <= 65_535).unwrap_or(MOST_SHIFT)
     }

@@ -44,7 +44,7 @@ class Forecast:
     core_s : float
         Time of one core on this machine, over all runs [s].
     memory : float
-        Most memory of the process during one run [B].
+        Maximum memory of the process during one run [B].
     """
 
     runs: int
@@ -168,7 +168,7 @@ def _forget_peak() -> None:
 
 
 def _peak() -> float:
-    """Most memory that this process has held [B]."""
+    """Maximum memory that this process has held [B]."""
     import sys
 
     with contextlib.suppress(OSError):

@@ -143,7 +143,7 @@ class Limits:
     time_s : float, optional
         Longest time of the clock [s].
     memory : int, optional
-        Most memory of the process [B].
+        Maximum memory of the process [B].
     """
 
     time_s: float | None = None
@@ -163,7 +163,7 @@ class Panic(Exception):
 
 
 def error_of(kind: str, text: str) -> Exception:
-    """Exception for a kind of failure that :func:`stream` tells of."""
+    """Exception for a kind of failure that :func:`stream` reports."""
     if kind == "invalid":
         return ValueError(text)
     if kind == "memory":

@@ -45,7 +45,7 @@ class Queues:
     by_packet : array of bool, shape (Q,)
         Whether the weight counts packets, not bits.
     ceiling : array of float64, shape (Q,)
-        Most that the class gets [bit/s].
+        Maximum rate of the class [bit/s].
     full : array of float64, shape (Q, 2)
         What a full queue holds: bytes, and packets; infinite without a limit.
     least, most : array of float64, shape (Q,)

@@ -36,7 +36,7 @@ class Mend:
     broken : int
         Failures that lose what could be carried, or use a link above its capacity.
     added_bit_s : int
-        Least capacity in sum, each link's counted once for both directions; no routing, protected
+        Minimum capacity in sum, each link's counted once for both directions; no routing, protected
         or not, needs less.
     links : dict of str to int
         Where it is added [bit/s].

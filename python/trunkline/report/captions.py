@@ -32,7 +32,7 @@ class Caption:
     """Words beside a link, each with its place."""
 
     lines: tuple[tuple[float, float, str, bool], ...]
-    """Middle, base line, text, and whether it tells of losses."""
+    """Middle, base line, text, and whether it shows losses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Wanted:
     Parameters
     ----------
     texts : sequence of (str, bool)
-        Rows, and whether each tells of losses.
+        Rows, and whether each shows losses.
     ends : (Point, Point)
         Middles of the nodes [px].
     beside : float

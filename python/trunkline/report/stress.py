@@ -26,7 +26,7 @@ class Stress:
     use_most : float
         Greatest utilisation of a step while something is down.
     queue_most : float
-        Most packets seen at its port then.
+        Maximum number of packets seen at its port then.
     dropped : float
         Packets that its port dropped then.
     """

@@ -58,7 +58,8 @@ class PrecedenceDropTail(Element):
     limits: tuple[Held, ...] = Field(
         min_length=1,
         max_length=16,
-        description="Most packets for precedence 0, 1 and so on; a higher one takes the last.",
+        description="Maximum number of packets for precedence 0, 1 and so on; a higher one takes "
+        "the last.",
     )
     counted: Literal["own", "all"] = Field(
         default="all", description="Which packets count: those of the precedence, or all."
@@ -190,7 +191,7 @@ class GredDp(TcRed):
     """One virtual queue of GRED."""
 
     dp: Precedence = Field(description="Its number, which is the packets' drop precedence.")
-    limit: Annotated[int, Quantity(BYTES, 1, 2**31 - 1)] = Field(description="Most it holds.")
+    limit: Annotated[int, Quantity(BYTES, 1, 2**31 - 1)] = Field(description="Maximum length.")
     prio: Annotated[int, Whole("a prio", 0, 255)] = Field(
         default=0, description="With grio: lower is dropped later."
     )
@@ -231,7 +232,7 @@ class Blue(_Threshold):
     increment: Probability = Field(default=0.02, description="By how much it grows.")
     decrement: Probability = Field(default=0.002, description="By how much it shrinks.")
     freeze: PositiveTime = Field(
-        default=100_000_000, description="Least time between two changes: about a round trip."
+        default=100_000_000, description="Minimum time between two changes: about a round trip."
     )
 
 

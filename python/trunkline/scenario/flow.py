@@ -69,7 +69,7 @@ class Rto(Element):
         default=1_000_000_000, description="Before the first sample (RFC 6298 (2.1): 1 s)."
     )
     min: PositiveTime = Field(
-        default=1_000_000_000, description="Least value (RFC 6298 (2.4): 1 s)."
+        default=1_000_000_000, description="Minimum value (RFC 6298 (2.4): 1 s)."
     )
     max: PositiveTime = Field(
         default=60_000_000_000, description="Largest value (RFC 6298 (2.5): at least 60 s)."

@@ -38,7 +38,7 @@ class FlowQueues(Element):
     )
     labelled: Literal["label", "5-tuple"] = Field(
         default="label",
-        description="What labelled packets are told apart by: their label stacks, as routers do, "
+        description="What distinguishes labelled packets: their label stacks, as routers do, "
         "or the flows behind the labels.",
     )
     quantum: Annotated[int, Quantity(BYTES, 1, 2**31 - 1)] = Field(
@@ -66,7 +66,7 @@ class FqCodel(FlowQueues):
 
     kind: Literal["fq-codel"]
     batch: Annotated[int, Quantity(PACKETS, 1, 1_000_000)] = Field(
-        default=64, description="Most packets dropped at once from the longest queue."
+        default=64, description="Maximum number of packets dropped at once from the longest queue."
     )
 
 
@@ -86,7 +86,7 @@ class Sfq(FlowQueues):
     overflow = "tail"
 
     kind: Literal["sfq"]
-    flow_limit: Held = Field(default=127, description="Most packets in one queue.")
+    flow_limit: Held = Field(default=127, description="Maximum number of packets in one queue.")
 
 
 class Fq(FlowQueues):
@@ -96,7 +96,7 @@ class Fq(FlowQueues):
 
     kind: Literal["fq"]
     queues: Queues = Field(default="flow", description="Queues; `flow`: one for each flow.")
-    flow_limit: Held = Field(default=100, description="Most packets in one queue.")
+    flow_limit: Held = Field(default=100, description="Maximum number of packets in one queue.")
 
 
 class Cake(FlowQueues):

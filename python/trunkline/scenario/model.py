@@ -186,7 +186,8 @@ class Run(Element):
     trace: Switch = Field(default=False, description="Record every packet's events.")
     events_per_instant: Annotated[int, Whole("a number of events", 1000, 2**62)] = Field(
         default=10_000_000,
-        description="Most events at one instant before the run is stopped as a zero-time loop.",
+        description="Maximum number of events at one instant before the run is stopped as a "
+        "zero-time loop.",
     )
 
 

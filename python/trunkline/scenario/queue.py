@@ -16,7 +16,7 @@ class Queue(Element):
 
     limit: LimitField = Field(
         default=Limit(packets=100),
-        description="Most it holds: `100 packets`, `64 kB` on the wire, a list of both, or "
+        description="Maximum length: `100 packets`, `64 kB` on the wire, a list of both, or "
         "`none`. 0 packets: none waits.",
     )
     counts_in_service: Switch = Field(

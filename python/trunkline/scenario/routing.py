@@ -98,8 +98,8 @@ class Ldp(Element):
     start: Time = Field(default=0, description="When nodes begin; each sends its first hellos.")
     control: Literal["independent", "ordered"] = Field(
         default="independent",
-        description="A node tells of its labels as soon as it has a route, or not before its next "
-        "hop has told it of one (RFC 5036 section 2.6.1).",
+        description="A node advertises its labels as soon as it has a route, or not before its "
+        "next hop has advertised one (RFC 5036 section 2.6.1).",
     )
     hello: PositiveTime = Field(default=5 * S, description="Interval of hellos.")
     hello_hold: PositiveTime = Field(

@@ -150,7 +150,7 @@ class HtbClass(Rated):
         default=0, description="0 is served first."
     )
     ceil: RateOrShare | None = Field(
-        default=None, description="Most it may borrow up to; absent: its rate."
+        default=None, description="Maximum rate with what it borrows; absent: its rate."
     )
     burst: Burst = Field(
         default=DEFAULT_BURST_BYTES, description="Depth of the bucket of its rate."
@@ -232,7 +232,7 @@ class HfscClass(Member):
         default=None, description="Its share of what real time leaves, in proportion to others'."
     )
     upper_limit: CurveField = Field(
-        default=None, description="Most it gets by link sharing; absent: no limit."
+        default=None, description="Maximum rate by link sharing; absent: no limit."
     )
 
     def curves(self) -> dict[str, Curve]:

@@ -26,9 +26,9 @@ class AutoBandwidth(Element):
         description="Interval of adjustments: the largest sample in it is asked for.",
     )
     threshold: Factor = Field(
-        default=0.05, description="Least change that is signalled, over what is reserved."
+        default=0.05, description="Minimum change that is signalled, over what is reserved."
     )
-    minimum: Rate = Field(default=1, description="Least bandwidth.")
+    minimum: Rate = Field(default=1, description="Minimum bandwidth.")
     maximum: Rate | None = Field(default=None, description="Largest bandwidth; absent: any.")
 
 
@@ -96,8 +96,8 @@ class Signalling(Element):
     )
     flooding_threshold: Factor = Field(
         default=0.0,
-        description="Least change of the unreserved bandwidth of a link that heads are told of, "
-        "over what is reservable; 0: all are told.",
+        description="Minimum change of the unreserved bandwidth of a link that is flooded to "
+        "heads, over what is reservable; 0: all are flooded.",
     )
     make_before_break: Switch = Field(
         default=True,

@@ -48,7 +48,7 @@ class Constraints(Element):
     exclude: Names = Field(default=(), description="No link has one of these colours.")
     via: Names = Field(default=(), description="Nodes to pass, in this order.")
     max_hops: Annotated[int, Whole("a number of links", 1, 255)] | None = Field(
-        default=None, description="Most links."
+        default=None, description="Maximum number of links."
     )
     max_delay: Time | None = Field(default=None, description="Greatest sum of link delays.")
 

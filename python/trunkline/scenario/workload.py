@@ -51,7 +51,7 @@ class Pareto(Element):
     """Pareto sizes between two bounds."""
 
     shape: Factor = Field(description="Exponent of the tail; the smaller, the heavier.")
-    min: Transfer = Field(description="Least size.")
+    min: Transfer = Field(description="Minimum size.")
     max: Transfer = Field(description="Largest size: a larger draw is drawn again.")
 
 
@@ -60,7 +60,7 @@ class Lognormal(Element):
 
     mean: Transfer = Field(description="Mean size.")
     sd: Transfer = Field(description="Standard deviation.")
-    min: Transfer = Field(default=1, description="Least size.")
+    min: Transfer = Field(default=1, description="Minimum size.")
     max: Transfer = Field(
         default=MAX_TRANSFER, description="Largest size: draws outside are drawn again."
     )

@@ -23,7 +23,7 @@ def ranks(n: int, probability: float, confidence: float = 0.95) -> tuple[int, in
     probability : float
         Which quantile, above 0 and below 1.
     confidence : float, default 0.95
-        Least probability that the quantile lies between them; each tail holds at most half of
+        Minimum probability that the quantile lies between them; each tail holds at most half of
         the rest.
 
     Returns
@@ -56,7 +56,7 @@ def quantile_interval(
     probability : float
         Which quantile, above 0 and below 1.
     confidence : float, default 0.95
-        Least probability that the interval holds the true quantile.
+        Minimum probability that the interval holds the true quantile.
 
     Returns
     -------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 SHOWN = 60
-"""Most bounds that the terminal shows."""
+"""Maximum number of bounds that the terminal shows."""
 
 
 class Bound(Protocol):

@@ -106,7 +106,7 @@ def until(
     target : float
         As for :func:`precision`.
     most : int
-        Most replications.
+        Maximum number of replications.
     confidence : float, default 0.95
         Of the intervals.
 

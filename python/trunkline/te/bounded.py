@@ -1,4 +1,4 @@
-"""Least metric under bounds on hops and delay: labels with dominance.
+"""Minimum metric under bounds on hops and delay: labels with dominance.
 
 With two additive measures the problem is NP-hard (Garey and Johnson, ND30), so that the number of
 labels is bounded. Labels are settled by metric, hops, least fill and names; one is dropped if

@@ -32,7 +32,7 @@ class Route:
     delay : int
         Propagation, nanoseconds.
     fill : float
-        Least ratio of unreserved to reservable bandwidth along it, before it was placed.
+        Minimum ratio of unreserved to reservable bandwidth along it, before it was placed.
     """
 
     path: Path

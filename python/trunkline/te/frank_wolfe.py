@@ -38,7 +38,7 @@ def minimum_utilisation(
     close : float
         Gap at which to end.
     steps : int
-        Most steps.
+        Maximum number of steps.
 
     Returns
     -------

@@ -159,7 +159,7 @@ def _visits(topology: Topology, source: int, target: int, asked: Constraints, ke
 def _least(
     topology: Topology, source: int, target: int, asked: Constraints, metric: Ints, kept: Bools
 ) -> int:
-    """Least sum of a metric through the nodes to visit: a lower bound on what a path needs."""
+    """Minimum sum of a metric through the nodes to visit: a lower bound on what a path needs."""
     total = 0
     for tail, head, strict in _ends(source, target, asked):
         step = kept & (topology.tail == tail) & (topology.head == head) if strict else kept

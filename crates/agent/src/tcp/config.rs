@@ -60,7 +60,7 @@ pub struct TcpConfig {
     pub initial_ssthresh: Option<f64>,
     /// Retransmission timeout before the first sample [ns] (RFC 6298 (2.1): 1 s).
     pub rto_initial_ns: u64,
-    /// Least retransmission timeout [ns] (RFC 6298 (2.4): 1 s).
+    /// Minimum retransmission timeout [ns] (RFC 6298 (2.4): 1 s).
     pub rto_min_ns: u64,
     /// Largest retransmission timeout [ns] (RFC 6298 (2.5): at least 60 s).
     pub rto_max_ns: u64,

@@ -1,7 +1,7 @@
 //! Proportional rate reduction: how much recovery sends for what arrives.
 //!
 //! Source: RFC 6937 section 3; which of its two bounds holds after Linux 6.1
-//! (`net/ipv4/tcp_input.c`): slow start's when the acknowledgement advances and tells of no further
+//! (`net/ipv4/tcp_input.c`): slow start's when the acknowledgement advances and shows no further
 //! loss, else the conservative one, with what the acknowledgement itself delivered at least.
 //! Differs from the RFC, with Linux: RecoverFS is the window before the loss, and the first
 //! segment of a recovery always goes.
@@ -24,7 +24,7 @@ pub(super) struct Progress {
     pub delivered: u32,
     /// Sent in this recovery so far (prr_out).
     pub sent: u32,
-    /// The acknowledgement advances and tells of no further loss.
+    /// The acknowledgement advances and shows no further loss.
     pub clean: bool,
 }
 

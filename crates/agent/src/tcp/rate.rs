@@ -23,7 +23,7 @@ struct Noted {
     done: bool, // delivered
 }
 
-/// What an acknowledgement tells of the path, for controls that steer by it.
+/// What an acknowledgement shows of the path, for controls that steer by it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sample {
     pub now: Time,

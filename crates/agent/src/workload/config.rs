@@ -20,7 +20,7 @@ pub enum Sizes {
     Pareto {
         /// Exponent [> 0].
         shape: f64,
-        /// Least size [B, > 0].
+        /// Minimum size [B, > 0].
         least_bytes: f64,
         /// Largest size [B].
         most_bytes: f64,
@@ -37,7 +37,7 @@ pub enum Sizes {
         mu: f64,
         /// Standard deviation of the logarithm [>= 0].
         sigma: f64,
-        /// Least size [B].
+        /// Minimum size [B].
         least_bytes: f64,
         /// Largest size [B].
         most_bytes: f64,

@@ -20,7 +20,7 @@ fn label(node: u32, fec: u32) -> u32 {
 }
 
 impl Ldp {
-    /// Whether a node has a label to tell of a FEC.
+    /// Whether a node has a label to advertise for a FEC.
     fn has(&self, node: u32, fec: u32) -> bool {
         let binding = &self.bindings[node as usize][fec as usize];
         let told = |line: &u32| {

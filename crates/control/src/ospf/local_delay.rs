@@ -38,7 +38,7 @@ impl Ospf {
         self.timers.set(until, Timer::Release(node));
     }
 
-    /// Ends the delay if an LSA tells of something else than the lost link.
+    /// Ends the delay if an LSA reports something else than the lost link.
     pub(super) fn look_for_others(&mut self, node: u32, lsa: &Lsa, plane: &mut dyn Plane) {
         let Some(delay) = &self.routers[node as usize].delay else { return };
         let back = self.lines[delay.line as usize].reverse;

@@ -32,7 +32,7 @@ pub struct Config {
     pub attempts: u32,
     /// From a change of a link to its news in the databases of all heads [ns].
     pub flooding_ns: u64,
-    /// Least change of the unreserved bandwidth of a link that is told, over what is reservable.
+    /// Minimum change of the unreserved bandwidth of a link that is flooded, over what is reservable.
     #[serde(default)]
     pub flooding_threshold: f64,
     /// A path that is moved is set up anew before the old one is torn down.
@@ -149,9 +149,9 @@ pub struct AutoBandwidth {
     pub sample_ns: u64,
     /// Interval of adjustments [ns, >= `sample_ns`].
     pub adjust_ns: u64,
-    /// Least change that is signalled, as a share of the reservation.
+    /// Minimum change that is signalled, as a share of the reservation.
     pub threshold: f64,
-    /// Least bandwidth [bit/s].
+    /// Minimum bandwidth [bit/s].
     pub minimum_bit_s: u64,
     /// Largest bandwidth [bit/s].
     pub maximum_bit_s: u64,

@@ -7,9 +7,9 @@ use trunkline_port::aqm::AqmConfig;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Queue {
-    /// Most packets it holds; none = no such limit.
+    /// Maximum number of packets it holds; none = no such limit.
     pub limit_packets: Option<u32>,
-    /// Most bytes on the wire it holds; none = no such limit.
+    /// Maximum number of bytes on the wire it holds; none = no such limit.
     pub limit_bytes: Option<u64>,
     /// Whether limit and AQM count the packet being transmitted too.
     pub counts_in_service: bool,
@@ -26,17 +26,17 @@ pub struct Queue {
 pub struct Flows {
     /// Queues that flows are hashed to [1..=65535]; none = each flow has one of its own.
     pub queues: Option<u32>,
-    /// What labelled packets are told apart by.
+    /// What distinguishes labelled packets.
     pub labelled: FlowKey,
     /// Bytes a flow may send in its turn [B, > 0].
     pub quantum_bytes: u32,
     /// Whether flows that were idle go first.
     pub new_first: bool,
-    /// Most packets in one queue; none = no such limit.
+    /// Maximum number of packets in one queue; none = no such limit.
     pub flow_limit_packets: Option<u32>,
     /// What is dropped when all queues together exceed the limit.
     pub overflow: Overflow,
-    /// Most packets that `head` drops at once [> 0].
+    /// Maximum number of packets that `head` drops at once [> 0].
     pub batch: u32,
     /// Queues that a hash may choose among: the flow's own, or else an empty one [> 0].
     #[serde(default = "one")]
@@ -65,7 +65,7 @@ pub enum Hosts {
     Both,
 }
 
-/// What a labelled packet is told apart by.
+/// What distinguishes a labelled packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowKey {

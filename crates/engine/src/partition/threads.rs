@@ -14,7 +14,7 @@ use std::sync::mpsc::{channel, Receiver};
 use std::sync::{Barrier, Mutex, PoisonError};
 use trunkline_units::Span;
 
-/// Most regions of a run.
+/// Maximum number of regions of a run.
 const MOST: usize = 64;
 
 /// Asks whether to stop, from any thread.

@@ -38,7 +38,7 @@ pub(crate) struct Detector {
     pub known_down: bool,
     down_at: Time,
     up_at: Time,
-    /// Notices on their way: when they arrive, and whether they tell of a failure.
+    /// Notices on their way: when they arrive, and whether they report a failure.
     pub notices: VecDeque<(Time, bool)>,
 }
 
@@ -52,7 +52,7 @@ enum Session {
 #[derive(Clone, Debug)]
 struct Hellos {
     interval: Span,
-    /// Most that is taken off an interval, and what is taken off always [ns].
+    /// Maximum that is taken off an interval, and what is taken off always [ns].
     jitter: Span,
     less: Span,
     timeout: Span,

@@ -53,7 +53,7 @@ impl Floor {
         }
     }
 
-    /// Least time of a transfer [ns]; 0 where it is not known.
+    /// Minimum time of a transfer [ns]; 0 where it is not known.
     pub fn of(&self, bytes: u64) -> Span {
         let packets = bytes.div_ceil(self.mss).max(1);
         let first = bytes.min(self.mss) + self.header;
@@ -74,7 +74,7 @@ impl Floor {
     }
 }
 
-/// Least processing at the nodes between a flow's links.
+/// Minimum processing at the nodes between a flow's links.
 fn processing(network: &Network, links: &[u32]) -> Span {
     let before_last = links.split_last().map_or(&[][..], |(_, rest)| rest);
     let nodes = before_last.iter().map(|link| network.links[*link as usize].to);

@@ -24,7 +24,7 @@ pub struct BlueConfig {
     pub increment: f64,
     /// By how much it shrinks [in (0, 1]].
     pub decrement: f64,
-    /// Least time between two changes [ns, > 0].
+    /// Minimum time between two changes [ns, > 0].
     pub freeze_ns: Span,
 }
 

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{Stream, Time};
 
-/// Most DPs.
+/// Maximum number of DPs.
 const MAX_DPS: u8 = 16;
 
 /// One DP.
@@ -26,7 +26,7 @@ const MAX_DPS: u8 = 16;
 pub struct GredDp {
     /// Its number [0..16].
     pub dp: u8,
-    /// Most bytes it may hold [B].
+    /// Maximum number of bytes it may hold [B].
     pub limit_bytes: u64,
     /// Its priority with `grio`; lower is dropped later.
     pub prio: u8,

@@ -23,7 +23,7 @@ pub enum Counted {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrecedenceDropTailConfig {
-    /// Most packets in the queue for precedence 0, 1, ... [packets]; a higher one takes the last.
+    /// Maximum number of packets in the queue for precedence 0, 1, ... [packets]; a higher one takes the last.
     pub limits_packets: Vec<u32>,
     /// Which packets the limits count.
     pub counted: Counted,

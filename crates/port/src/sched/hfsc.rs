@@ -32,7 +32,7 @@ pub struct HfscShare {
     pub real_time: Option<ServiceCurve>,
     /// Share of what is left.
     pub link_share: Option<ServiceCurve>,
-    /// Most it gets by link sharing.
+    /// Maximum rate by link sharing.
     pub upper_limit: Option<ServiceCurve>,
     /// Index of the parent class; none for a top class.
     pub parent: Option<u16>,

@@ -189,7 +189,7 @@ def perform(
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder, say) as lock:
         _sweep(folder)
-        # What an interrupted setup has made already is not made again.
+        # What an interrupted setup has made already is kept.
         free = shutil.disk_usage(folder).free + size_of(_work()) + size_of(folder / "packages")
         if free < setup.room:
             msg = f"{folder} has {free / 1e6:.0f} MB free; this takes {setup.room / 1e6:.0f} MB"

@@ -55,7 +55,7 @@ class Measure:
     share : float
         Margin over the mean of the simulator.
     floor : float
-        Least margin, in its unit.
+        Minimum margin, in its unit.
     """
 
     unit: str

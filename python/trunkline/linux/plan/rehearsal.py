@@ -98,7 +98,7 @@ class Transfer:
     bytes : int
         Application data.
     floor_ns : int
-        Least time it can take; 0 where that is not known.
+        Minimum time it can take; 0 where that is not known.
     """
 
     start_ns: int

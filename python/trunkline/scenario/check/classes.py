@@ -14,7 +14,7 @@ from trunkline.scenario.units import format_bytes, format_rate, format_time
 __all__ = ["check", "parents"]
 
 DEEPEST = {"htb": 8, "hfsc": 16, "cbq": 17, "cbq-ancestor-only": 17}
-"""Most levels of classes, as the engine's schedulers have them."""
+"""Maximum number of levels of classes, as the engine's schedulers have them."""
 
 
 def check(scenario: Resolved, problems: Problems) -> None:

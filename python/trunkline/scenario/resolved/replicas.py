@@ -8,7 +8,7 @@ from trunkline.scenario.resolved.resolved import Resolved
 __all__ = ["FLOW_MEMORY", "MEMORY", "TooLarge", "replicas"]
 
 MEMORY: ContextVar[int] = ContextVar("memory", default=16 * 10**9)
-"""Most memory that a network may need, by estimate [B]."""
+"""Maximum memory that a network may need, by estimate [B]."""
 FLOW_MEMORY = 8_000  # B for a flow: model, compiled entry, its text, agent and counters
 
 

@@ -21,7 +21,7 @@ from trunkline.scenario.fields import Whole, invalid, kind
 from trunkline.study.language.part import Part
 
 MOST_POINTS = 1_000_000
-"""Most points of a study; beyond it is a slip of the pen, and 10^8 would fill the memory."""
+"""Maximum number of points of a study; more is a mistake, and 10^8 would fill the memory."""
 
 _DIGITS = 12
 _SCALES = ("linear", "log")

@@ -228,7 +228,7 @@ class _Drive:
             if _killed(future) and task.number not in self._again:
                 self._suspect.append(task)
             elif not _took(future, task, self._sink, self._decoder):
-                # Its worker died with the result: the scheduler has it made again.
+                # Its worker died with the result: the scheduler repeats it.
                 future.add_done_callback(self._ended.put)
                 continue
             del self._under_way[future]

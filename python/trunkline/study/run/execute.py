@@ -35,7 +35,7 @@ class How:
     limit_time_s : float, optional
         Longest time of a run [s of the wall clock].
     limit_memory : int, optional
-        Most memory of a process that runs points [B].
+        Maximum memory of a process that runs points [B].
     """
 
     threads: int | None = None

@@ -84,7 +84,7 @@ class Samples:
 
 
 def _over_time(said: Mapping[str, Any], times: NDArray[np.int64], values: Floats) -> Floats:
-    """A sample tells of the time that ends with it."""
+    """A sample is about the time that ends with it."""
     within = times > said["after"] if "after" in said else np.ones(len(times), dtype=bool)
     if "to" in said:
         within &= times <= said["to"]

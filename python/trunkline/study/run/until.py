@@ -74,7 +74,7 @@ def until(
     target : float
         Half of the 95 % interval over the mean, above 0 and below 1.
     most : int
-        Most runs of a point, with seeds from 1.
+        Maximum number of runs of a point, with seeds from 1.
     how : How
         Where and within what limits.
     progress : callable

@@ -3,7 +3,7 @@
 //! Source: RFC 5681 section 4.2; Linux 6.1 (`tcp_event_data_recv`, `tcp_in_quickack_mode`,
 //! `tcp_send_delayed_ack`, `tcp_delack_timer_handler`, `tcp_cleanup_rbuf`). One by one are answered
 //! 16 segments at first, after a duplicate and after a silence longer than the timeout, each that
-//! lets the window grow, and two after a mark; one that tells of a reduced window (`tcp_ecn_accept_cwr`); and one that ends a write of the sender (PSH), since all is read as it
+//! lets the window grow, and two after a mark; one that reports a reduced window (`tcp_ecn_accept_cwr`); and one that ends a write of the sender (PSH), since all is read as it
 //! comes. Otherwise an acknowledgement waits for a second segment, 40 ms at first: half of that and
 //! of the pause between segments together afterwards, twice as long each time it was in vain, but
 //! no longer than a round trip.
@@ -20,7 +20,7 @@ const QUICK: u32 = 16;
 const MARKED: u32 = 2;
 /// Longest that an acknowledgement is held back [ticks]: 200 ms.
 const MOST_DELAY: u64 = 50;
-/// Least variance of the timeout [us].
+/// Minimum variance of the timeout [us].
 const LEAST_VARIANCE: u64 = 200_000;
 
 #[derive(Clone, Debug)]

@@ -41,7 +41,7 @@ pub(in crate::tcp) struct Estimator {
     rto: u64,        // [ticks], back-off included
     /// Latest sample [us]; 0 before the first.
     pub latest: u64,
-    /// Least round trip seen [us].
+    /// Minimum round trip seen [us].
     pub min_rtt: u64,
 }
 
@@ -117,7 +117,7 @@ impl Estimator {
         (self.srtt_8 > 0).then_some(self.srtt_8 >> 3)
     }
 
-    /// Least variance term [us].
+    /// Minimum variance term [us].
     pub fn least(&self) -> u64 {
         self.least
     }

@@ -20,7 +20,7 @@ impl Sender {
         self.undo_again = if out == 0 { -1 } else { out };
     }
 
-    /// RFC 2883 section 4: whether the first block tells of a segment that came twice. Of those sent again
+    /// RFC 2883 section 4: whether the first block reports a segment that came twice. Of those sent again
     /// since the reduction it accounts for one (`tcp_check_dsack`).
     pub(super) fn take_duplicate(&mut self, ack: &Ack, prior_una: u32) -> bool {
         let [[start, end], second, _] = ack.sack;

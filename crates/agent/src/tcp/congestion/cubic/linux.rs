@@ -51,7 +51,7 @@ impl Cubic {
     /// `cubictcp_acked`.
     pub fn measured(&mut self, window: &mut Window, view: &View) {
         let Some(rtt) = view.rtt else { return };
-        // The first second after a reduction tells of the queue that it left.
+        // The first second after a reduction reflects the queue that it left.
         if self.climb.start.is_some_and(|start| view.now / TICK < start + TICKS_A_SECOND) {
             return;
         }

@@ -2,7 +2,7 @@
 //!
 //! Source: Grieco and Mascolo 2004: the rate is sampled once a round trip, and after 50 ms at least, and
 //! passes two filters of weight 1/8. The round trip is the smoothed one.
-//! Differs: counts segments, not bytes, and duplicates when what they tell of is acknowledged.
+//! Differs: counts segments, not bytes, and duplicates when what they report is acknowledged.
 
 use super::super::View;
 use super::{FIRST_RTT, LEAST_STEP, WEIGHT};
