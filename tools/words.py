@@ -28,7 +28,7 @@ RULES: list[tuple[tuple[str, ...], str, str]] = [
     ((), r"(?<![\w.])/(home|root|Users)/\w", "a path of one machine"),
     (
         (".py", ".rs", ".md", ".yaml", ".j2", ".js", ".ipynb"),
-        r"(?i)\b(tells? of|hangs? on|h(eld|old) against|made a[g]ain|its k[i]n)\b",
+        r"(?i)\b(tells? of|hangs? on|h(eld|old)( \w+)? against|made a[g]ain|its k[i]n)\b",
         "show, report, depend on, compare with, repeat",
     ),
     (

@@ -88,7 +88,7 @@ def gates() -> list[tuple[str, list[str], dict[str, str]]]:
         ("python format", [python, "-m", "ruff", "format", "--check", "--quiet", "."], {}),
         ("python lint", [python, "-m", "ruff", "check", "--output-format", "concise", "."], {}),
         ("python types", [python, "-m", "mypy"], {}),
-        ("stub", [python, "-m", "mypy.stubtest", "trunkline._core"], {}),
+        ("stub", [python, "tools/stub.py"], {}),
         ("tools types", [python, "-m", "mypy", "tools/dev", "tools/build"], {"MYPYPATH": TOOLS}),
         ("rust format", ["cargo", "fmt", "--all", "--check"], cargo),
         ("rust lint", [*lint, "--", "-D", "warnings"], cargo),

@@ -68,7 +68,7 @@ pub trait Discipline {
     /// The head of `class` was dropped instead of sent, which costs the class nothing.
     fn on_discard(&mut self, class: u16, now_empty: bool);
     /// Whether a packet that comes while nothing waits and is sent at once leaves nothing behind
-    /// here, so that nobody has to tell of it.
+    /// here, so that nobody has to report it.
     fn forgets(&self) -> bool {
         false
     }
