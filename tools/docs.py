@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -235,14 +236,15 @@ def main(names: list[str]) -> int:
     int
         1 if anything is wrong.
     """
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Prefork(folder) as command,
-        ThreadPoolExecutor(os.cpu_count()) as pool,
-    ):
-        places = (os.path.dirname(command.program), os.path.dirname(sys.executable))
-        os.environ["PATH"] = os.pathsep.join((*places, os.environ["PATH"]))
-        done = list(pool.map(run_page, pages(names)))
+    chosen = pages(names)
+    with ExitStack() as stack:
+        places = [os.path.dirname(sys.executable), os.environ["PATH"]]
+        if any("$ trunkline" in page.read_text("utf-8") for page in chosen):
+            places.insert(0, stack.enter_context(tempfile.TemporaryDirectory()))
+            stack.enter_context(Prefork(places[0]))
+        os.environ["PATH"] = os.pathsep.join(places)
+        pool = stack.enter_context(ThreadPoolExecutor(os.cpu_count()))
+        done = list(pool.map(run_page, chosen))
     faults = [fault for _, found in done for fault in found]
     print("\n".join(faults), end="\n" if faults else "")
     count = sum(run for run, _ in done)
