@@ -2,7 +2,9 @@
 
 ``python tests/evidence/kernel_queues.py`` prints the table of the documentation from the recorded
 runs of the kernel and from the simulator of today; ``--record uml/codel/ip/1/8`` runs the kernel
-again, here with the seeds 1 to 8, and prints lines for the record.
+again, here with the seeds 1 to 8, and prints lines for the record. ``--verify
+uml/overload/codel/ip/1`` does what `trunkline verify` does, here with one seed of `overload.yaml`,
+and prints a line of its record.
 """
 
 from __future__ import annotations
@@ -10,12 +12,15 @@ from __future__ import annotations
 import csv
 import sys
 import tempfile
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from statistics import fmean
 
 from trunkline.engine.sim import simulate
 from trunkline.linux import engine
+from trunkline.linux.judge.verify import verify
 from trunkline.network import compile
 from trunkline.results import Results
 from trunkline.scenario import load
@@ -23,8 +28,9 @@ from trunkline.stats import paired_difference
 
 FOLDER = Path(__file__).parent / "linux"
 RECORD = FOLDER / "kernel-queues.csv"
+VERDICTS = FOLDER / "kernel-verdicts.csv"
 CODEL = "{kind: codel, arithmetic: linux, mtu: 1518 B}"
-PIE = "{kind: pie, tupdate: 16 ms, mtu: 1518 B}"
+PIE = "{kind: pie, arithmetic: linux, tupdate: 16 ms, mtu: 1518 B}"
 VOICE = "classify: [{dscp: EF, class: voice}]"
 PORTS = {
     "codel": f"{{queue: {{limit: 1000 packets, aqm: {CODEL}}}}}",
@@ -40,7 +46,7 @@ PORTS = {
     "m2: 600 kbit/s}}, default: {link_share: 9 Mbit/s, queue: {limit: 60 packets}}}}",
 }
 """Port of the line; `mtu` and `tupdate` are the kernel's."""
-LINE = "{queue: {limit: 1000 packets}}"
+LINE = "line: {queue: {limit: 1000 packets}}"
 PATH = (
     "paths: {p: {route: [S, A, B, D], diffserv: {kind: e-lsp, map: {DF: 0, EF: 5}}}}\n"
     "trunks: {all: {path: p, flows: all}}\nflows:"
@@ -57,9 +63,9 @@ MEASURES = {
 """Column of the record to how a run gives it."""
 
 
-def text(kind: str, *, label: bool = False, seconds: int = 30) -> str:
-    """The scenario with a port of ``PORTS``, on IP or with a path over the line."""
-    made = (FOLDER / "queues.yaml").read_text().replace(LINE, PORTS[kind])
+def text(kind: str, *, label: bool = False, seconds: int = 30, file: str = "queues") -> str:
+    """A scenario with a port of ``PORTS``, on IP or with a path over the line."""
+    made = (FOLDER / f"{file}.yaml").read_text().replace(LINE, f"line: {PORTS[kind]}")
     made = made.replace("\nflows:", f"\n{PATH}") if label else made
     return made.replace("duration: 30 s", f"duration: {seconds} s")
 
@@ -97,6 +103,39 @@ def record(runner: str, kind: str, under: str, first: str, last: str) -> None:
         print(",".join([runner, kind, under, str(seed), *found]), flush=True)
 
 
+def judged(runner: str, file: str, kind: str, under: str, seeds: str) -> dict[str, object]:
+    """What `trunkline verify` says, with so many seeds: its outcome, and comparisons by outcome."""
+    written = text(kind, label=under == "label", file=file)
+    its = compile(load(written)).to_json()
+    verdict = verify(its, range(1, int(seeds) + 1), runner=runner)
+    count = Counter(row.outcome for row in verdict.rows)
+    return {
+        "runner": runner,
+        "scenario": file,
+        "queue": kind,
+        "under": under,
+        "seeds": seeds,
+        "outcome": verdict.outcome,
+        "one_by_one": str(verdict.exact).lower(),
+        **{name: count[name] for name in ("agrees", "undecided", "differs")},
+    }
+
+
+def verdicts() -> list[dict[str, str]]:
+    """What `trunkline verify` said, as recorded."""
+    with VERDICTS.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def verdict_line(row: dict[str, str]) -> str:
+    """A row of the table of verdicts."""
+    total = sum(int(row[name]) for name in ("agrees", "undecided", "differs"))
+    how = "packets" if row["one_by_one"] == "true" else "means"
+    cells = [row["scenario"], row["queue"], row["under"], row["runner"], row["seeds"], how]
+    cells += [row["outcome"], f"{row['agrees']} of {total}"]
+    return f"| {' | '.join(cells)} |"
+
+
 def recorded() -> list[tuple[str, str, str]]:
     """Runner, queue and what it is under of what is recorded."""
     with RECORD.open(newline="") as file:
@@ -125,10 +164,21 @@ def main() -> None:
         for each in sys.argv[2:]:
             record(*each.split("/"))
         return
+    if sys.argv[1:2] == ["--verify"]:
+        for each in sys.argv[2:]:
+            print(",".join(map(str, judged(*each.split("/")).values())), flush=True)
+        return
     heads = ["queue", "under", "runner", "seeds", "goodput", "drops", "delay of voice"]
-    print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
-    for its in recorded():
-        print(line(*its))
+    table(heads, (line(*its) for its in recorded()))
+    heads = ["scenario", "queue", "under", "runner", "seeds", "compared", "outcome", "agree"]
+    table(heads, map(verdict_line, verdicts()))
+
+
+def table(heads: list[str], rows: Iterable[str]) -> None:
+    """Print a table of Markdown."""
+    print("\n| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
+    for its in rows:
+        print(its)
 
 
 if __name__ == "__main__":

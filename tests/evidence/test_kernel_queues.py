@@ -3,11 +3,14 @@
 Sources: RFC 8289 (CoDel), 8290 (FQ-CoDel), 8033 (PIE); Linux 6.1 `net/sched`. On IP and labelled.
 """
 
+from pathlib import Path
 from statistics import fmean
 
 import kernel_queues
 import pytest
-from kernel_queues import MEASURES, rows, simulated
+from kernel_queues import MEASURES, PORTS, rows, simulated
+
+UNDER = ("ip", "label")
 
 
 @pytest.mark.parametrize(("runner", "kind", "under"), kernel_queues.recorded())
@@ -25,3 +28,24 @@ def test_every_discipline_of_the_documentation_is_recorded() -> None:
     found = set(kernel_queues.recorded())
     both = {"codel", "fq-codel", "pie", "fq-pie", "tbf", "sfq", "hfsc", "cake"}
     assert {("uml", kind, under) for kind in both for under in ("ip", "label")} <= found
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "linux-verify.md"
+
+
+def test_the_documentation_has_each_recorded_verdict() -> None:
+    """What `trunkline verify` said of a queue, row by row."""
+    page = PAGE.read_text()
+    for row in kernel_queues.verdicts():
+        assert kernel_queues.verdict_line(row) in page
+
+
+def test_datagrams_through_every_discipline_agree_with_the_kernel() -> None:
+    """`verify` of `overload.yaml`, on IP and under a label."""
+    found = {
+        (row["queue"], row["under"]): row
+        for row in kernel_queues.verdicts()
+        if (row["runner"], row["scenario"]) == ("uml", "overload")
+    }
+    assert set(found) == {(kind, under) for kind in PORTS if kind != "fq" for under in UNDER}
+    assert {row["differs"] for row in found.values()} == {"0"}

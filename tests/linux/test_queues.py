@@ -23,6 +23,22 @@ from trunkline.scenario import load
 BY_FLOW = ("fq-codel", "fq-pie", "sfq", "fq", "cake")
 
 
+@pytest.mark.guest_minutes
+@pytest.mark.parametrize("row", kernel_queues.verdicts(), ids=lambda row: "-".join(row.values()))
+def test_verify_says_what_is_recorded(row: dict[str, str], request: pytest.FixtureRequest) -> None:
+    """`trunkline verify` again, with as many seeds."""
+    request.getfixturevalue("uml" if row["runner"] == "uml" else "quick")
+    its = [row[name] for name in ("runner", "scenario", "queue", "under", "seeds")]
+    assert {name: str(value) for name, value in kernel_queues.judged(*its).items()} == row
+
+
+# In the short tier: an overload without chance is the kernel's, packet by packet.
+@pytest.mark.parametrize("kind", ["codel", "fq-codel", "sfq", "hfsc"])
+def test_datagrams_through_a_discipline_agree_packet_by_packet(kind: str, uml: str) -> None:
+    its = kernel_queues.judged(uml, "overload", kind, "label", "1")
+    assert (its["outcome"], its["one_by_one"]) == ("agrees", "true")
+
+
 def written(kind: str, *, path: bool = False, labelled: str = "label", seconds: int = 30) -> str:
     text = kernel_queues.text(kind, label=path, seconds=seconds)
     if kind in BY_FLOW:
@@ -78,7 +94,7 @@ def refusal(network: str, *, keeps_hash: bool) -> str:
 
 def test_what_a_kernel_would_tell_apart_otherwise_is_refused() -> None:
     """A kernel that keeps the hash of the sender; one that does not; sfq has its own hash."""
-    for kind in BY_FLOW:
+    for kind in set(BY_FLOW) - {"fq"}:
         for labelled, keeps_hash, said in (
             ("label", True, "the hash of the sender's socket stays"),
             ("5-tuple", False, "sees no flow behind a label; nearest: labelled: label"),
@@ -92,6 +108,12 @@ def test_what_a_kernel_would_tell_apart_otherwise_is_refused() -> None:
                 plan(network, ground=Ground(keeps_hash=not keeps_hash))
         for keeps_hash in (False, True):
             plan(written(kind), ground=Ground(keeps_hash=keeps_hash))
+
+
+def test_fq_is_refused_for_labelled_packets_which_it_would_send_seconds_late() -> None:
+    """`ip_forward` clears a packet's time stamp before `fq` reads it, `mpls_forward` does not."""
+    assert "which MPLS does not clear" in refusal(written("fq", path=True), keeps_hash=False)
+    plan(written("fq"), ground=Ground(keeps_hash=False))
 
 
 @pytest.mark.parametrize("kind", ["codel", "fq-codel", "hfsc", "tbf", "cake"])

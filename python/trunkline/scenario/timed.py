@@ -61,6 +61,11 @@ class Pie(Element):
     mtu: MeanPacket = Field(
         default=1514, description=_MTU + "while less than two are waiting nothing is dropped."
     )
+    arithmetic: Literal["exact", "linux"] = Field(
+        default="exact",
+        description="`exact`: a probability of 1 at most, as the RFC; `linux`: the kernel's, "
+        "which grows beyond and falls the later.",
+    )
 
 
 class DualPi2(Element):

@@ -485,6 +485,7 @@ def test_a_home_router_with_flow_queues_ifb_and_cake() -> None:
         "target": "20000000 ns",
         "alpha": 0.125,
         "beta": 1.25,
+        "arithmetic": "linux",
     }
     # tc-cake(8): the target is a twentieth of the rtt.
     cake = made.ports["ifb0"]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from trunkline.linux.judge.observed import of_simulator
-from trunkline.linux.judge.pair import is_random, mixes
+from trunkline.linux.judge.pair import Machine, is_random, lasting
 from trunkline.network import compile
 from trunkline.scenario import load
 
@@ -45,7 +45,28 @@ def test_sizes_mix_where_several_compete_and_some_do_not_get_through(
 ) -> None:
     text = SCENARIO.replace("RATE", rate).replace("SIZE", size).replace("MARK", mark)
     network = json.loads(compile(load(text)).to_json())
-    assert mixes(of_simulator(network, 1)) is mixed
+    assert bool(lasting(network, of_simulator(network, 1), "virtual")) is mixed
+
+
+# Where flows take turns a tie lasts; where CoDel looks at the clock, what a processor takes does.
+@pytest.mark.parametrize(
+    ("queue", "machine", "said"),
+    [
+        ("limit: 5 packets", "emulated", ""),
+        ("flows: sfq", "virtual", "flows take turns"),
+        ("limit: 5 packets, aqm: {kind: codel, mtu: 1514 B}", "virtual", ""),
+        ("limit: 5 packets, aqm: {kind: codel, mtu: 1514 B}", "emulated", "drop by the clock"),
+    ],
+)
+def test_a_tie_lasts_where_flows_take_turns_and_on_a_slow_processor_by_the_clock(
+    queue: str, machine: Machine, said: str
+) -> None:
+    text = SCENARIO.replace("limit: 5 packets", queue).replace("RATE", "400 kbit/s")
+    text = text.replace("SIZE", "1000 B").replace("MARK", "DF")
+    network = json.loads(compile(load(text)).to_json())
+    why = lasting(network, of_simulator(network, 1), machine)
+    assert said in why
+    assert bool(said) == bool(why)
 
 
 # Linux's BBR draws the phase in which it begins to probe (tcp_bbr.c, bbr_reset_probe_bw_mode): runs

@@ -235,7 +235,7 @@ impl Receiver {
         };
         if expected {
             buffer.time(seq + 1, now);
-            buffer.read(self.next, now);
+            buffer.read(seq + 1, now);
         }
         if at_once {
             answer.answered();

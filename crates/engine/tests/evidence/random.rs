@@ -41,6 +41,7 @@ fn any_queue() -> impl Strategy<Value = Queue> {
         beta: 1.25,
         burst_ns: 10 * MS,
         mtu_bytes: 500,
+        arithmetic: Arithmetic::Linux,
     };
     let blue = BlueConfig {
         threshold: 6,

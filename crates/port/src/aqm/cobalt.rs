@@ -5,8 +5,9 @@
 //! of four largest packets, the count of CoDel falls by the law by which it rose. When the queue
 //! overflows a probability grows by 1/256, when it is found empty it falls by 1/4096, each at most
 //! once a `target`; by it heads are dropped, never marked. The last packet of a queue is never dropped.
-//! Differs: the control law is a real square root (Linux: 16 bits, a Newton step). Absent: the
-//! allowance for two packets of each flow of the tin.
+//! The control law has Linux's arithmetic: 32 bits, four Newton steps to the roots of small counts, one
+//! to those of others (`cobalt_newton_step`). As there, and unlike the paper, a queue's first signal does
+//! not wait for an interval (`root`). Absent: the allowance for two packets of each flow of the tin.
 
 use super::{ActiveQueueManagement, Arrival, Head, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,31 @@ use trunkline_units::{Span, Stream, Time};
 
 const INCREMENT: f64 = 1.0 / 256.0;
 const DECREMENT: f64 = 1.0 / 4096.0;
+/// Counts whose roots are looked up (`REC_INV_SQRT_CACHE`).
+const KNOWN: usize = 16;
+/// Their 1 / sqrt(count), in parts of 2^32 (`cobalt_cache_init`).
+const ROOTS: [u32; KNOWN] = roots();
+
+const fn roots() -> [u32; KNOWN] {
+    let (mut found, mut root, mut count) = ([u32::MAX; KNOWN], u32::MAX, 1);
+    while count < KNOWN {
+        let mut step = 0;
+        while step < 4 {
+            root = newton(root, count as u32);
+            step += 1;
+        }
+        found[count] = root;
+        count += 1;
+    }
+    found
+}
+
+/// A Newton step to 1 / sqrt(count).
+const fn newton(root: u32, count: u32) -> u32 {
+    let square = (root as u64 * root as u64) >> 32;
+    let rest = (3u64 << 32).wrapping_sub(count as u64 * square) >> 2;
+    (rest.wrapping_mul(root as u64) >> 31) as u32
+}
 
 /// Keys of `cobalt`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -34,6 +60,8 @@ pub struct Cobalt {
     config: CobaltConfig,
     dropping: bool,
     count: u32,
+    /// 1 / sqrt(count), in parts of 2^32, when it last rose or fell; 0 before (`cobalt_vars_init`).
+    root: u32,
     drop_next: Time,
     probability: f64,
     /// When the probability changed.
@@ -55,6 +83,7 @@ impl Cobalt {
             config: *config,
             dropping: false,
             count: 0,
+            root: 0,
             drop_next: 0,
             probability: 0.0,
             changed_at: None,
@@ -63,7 +92,15 @@ impl Cobalt {
 
     /// The time of the drop after one at `at` (RFC 8289 section 4.4).
     fn control_law(&self, at: Time) -> Time {
-        at + (self.config.interval_ns as f64 / f64::from(self.count.max(1)).sqrt()) as Span
+        at + ((u128::from(self.config.interval_ns) * u128::from(self.root)) >> 32) as Span
+    }
+
+    /// Counts one signal more or fewer; the next is due by the law.
+    fn recount(&mut self, count: u32) {
+        self.count = count;
+        let known = ROOTS.get(count as usize);
+        self.root = known.copied().unwrap_or_else(|| newton(self.root, count));
+        self.drop_next = self.control_law(self.drop_next);
     }
 
     /// Moves the probability, unless it moved within the last `target`.
@@ -90,13 +127,11 @@ impl Cobalt {
             self.dropping = false;
         }
         if due && self.dropping {
-            self.count = self.count.saturating_add(1);
-            self.drop_next = self.control_law(self.drop_next);
+            self.recount(self.count.saturating_add(1));
             return true;
         }
         while !self.dropping && self.count > 0 && now >= self.drop_next {
-            self.count -= 1;
-            self.drop_next = self.control_law(self.drop_next);
+            self.recount(self.count - 1);
         }
         false
     }
@@ -143,8 +178,7 @@ impl ActiveQueueManagement for Cobalt {
         }
         self.dropping = false;
         if self.count > 0 && at >= self.drop_next {
-            self.count -= 1;
-            self.drop_next = self.control_law(self.drop_next);
+            self.recount(self.count - 1);
         }
     }
 }
@@ -170,6 +204,33 @@ mod tests {
         (from..until).filter(|&now| ask(cobalt, now, wait) != Verdict::Pass).collect()
     }
 
+    /// One whose count rose and fell again, so that its law is the paper's.
+    fn used(config: &CobaltConfig) -> Cobalt {
+        let mut cobalt = Cobalt::new(config, 0).unwrap();
+        (cobalt.count, cobalt.drop_next) = (1, 0);
+        assert!(drops(&mut cobalt, 1, 2, 1).is_empty());
+        assert_eq!((cobalt.count, cobalt.root), (0, u32::MAX));
+        cobalt
+    }
+
+    /// Linux 6.1, `cobalt_vars_init` and `cobalt_should_drop`: the inverse root is 0 until the count
+    /// changes, so the first late head makes the second due at once; 70.7 ms later the third.
+    #[test]
+    fn cobalt_vars_init_the_first_signal_of_a_queue_does_not_wait() {
+        let mut cobalt = Cobalt::new(&PLAIN, 0).unwrap();
+        assert_eq!(drops(&mut cobalt, 50, 125, 20), [51, 121]);
+    }
+
+    /// `cobalt_cache_init` by hand: of 1, all but 2^32; of 4 and 9, a half and a third to 1 in 10^4.
+    #[test]
+    fn cobalt_newton_step_comes_near_the_root() {
+        for (count, root) in [(1, 1.0), (4, 0.5), (9, 1.0 / 3.0)] {
+            assert!((f64::from(ROOTS[count]) / 2f64.powi(32) / root - 1.0).abs() < 1e-4, "{count}");
+        }
+        let root = (16..400).fold(ROOTS[15], newton);
+        assert!((f64::from(root) / 2f64.powi(32) * 399f64.sqrt() - 1.0).abs() < 1e-4);
+    }
+
     mod palmei2019 {
         use super::*;
 
@@ -177,7 +238,7 @@ mod tests {
         /// 100 / sqrt(2) = 70.7, 57.7 and 50 ms apart: 220.7, 278.4, 328.4 ms.
         #[test]
         fn s3_drops_follow_codels_law() {
-            let mut cobalt = Cobalt::new(&PLAIN, 0).unwrap();
+            let mut cobalt = used(&PLAIN);
             assert!(drops(&mut cobalt, 10, 50, 5).is_empty());
             assert_eq!(drops(&mut cobalt, 50, 350, 20), [150, 221, 279, 329]);
         }
@@ -188,7 +249,7 @@ mod tests {
         /// an interval / sqrt(1) away.
         #[test]
         fn s3_the_count_falls_by_the_law_by_which_it_rose() {
-            let mut cobalt = Cobalt::new(&PLAIN, 0).unwrap();
+            let mut cobalt = used(&PLAIN);
             drops(&mut cobalt, 50, 350, 20);
             assert_eq!(cobalt.count, 5);
             assert!(drops(&mut cobalt, 350, 425, 2).is_empty());
@@ -202,7 +263,7 @@ mod tests {
         #[test]
         fn s3_the_time_of_four_packets_is_never_too_long() {
             let config = CobaltConfig { target_ns: 2 * MS, ..PLAIN };
-            let mut cobalt = Cobalt::new(&config, 0).unwrap();
+            let mut cobalt = used(&config);
             assert!(drops(&mut cobalt, 10, 500, 4).is_empty());
             assert_eq!(drops(&mut cobalt, 500, 650, 5), [600]);
         }
@@ -211,7 +272,7 @@ mod tests {
         /// next comes by the law: 150, then 220.7 ms.
         #[test]
         fn the_last_packet_of_a_queue_is_never_dropped() {
-            let mut cobalt = Cobalt::new(&PLAIN, 0).unwrap();
+            let mut cobalt = used(&PLAIN);
             drops(&mut cobalt, 50, 150, 20);
             let (left, random) = (Backlog::default(), &mut Stream::new(1, "test", "aqm"));
             let now = 150 * MS;

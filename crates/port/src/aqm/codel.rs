@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{Span, Stream, Time};
 
-/// How the control law is worked out.
+/// Whose arithmetic a law of control has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arithmetic {
-    /// RFC 8289 section 4.4: a square root.
+    /// The RFC's: a square root (RFC 8289 section 4.4), a probability of 1 at most (RFC 8033).
     Exact,
-    /// Linux: 16 bits, a Newton step for each drop.
+    /// Linux's: 16 bits, a Newton step for each drop; see `pie` for its own.
     Linux,
 }
 
@@ -37,7 +37,7 @@ pub struct CodelConfig {
     pub mtu_bytes: u32,
     /// Time in the queue above which what can be marked is marked [ns]; none = never.
     pub ce_threshold_ns: Option<Span>,
-    /// How the control law is worked out.
+    /// Whose arithmetic a law of control has.
     pub arithmetic: Arithmetic,
 }
 

@@ -16,7 +16,7 @@ const CONFIGS: [&str; 14] = [
     r#"{"kind":"red-linux","parameters":{"min_bytes":3000,"max_bytes":9000,"avpkt_bytes":500,"burst_packets":10,"bandwidth_bit_s":8000000,"probability":0.1},"age":"plog","harddrop":false,"idle_ageing":true}"#,
     r#"{"kind":"gred","dps":[{"dp":1,"limit_bytes":10000,"prio":1,"parameters":{"min_bytes":3000,"max_bytes":9000,"avpkt_bytes":500,"burst_packets":10,"bandwidth_bit_s":8000000,"probability":0.1}}],"default_dp":1,"grio":true,"age":"max-p","harddrop":false}"#,
     r#"{"kind":"codel","target_ns":5000000,"interval_ns":100000000,"mtu_bytes":1500,"ce_threshold_ns":null,"arithmetic":"linux"}"#,
-    r#"{"kind":"pie","target_ns":15000000,"tupdate_ns":15000000,"alpha":0.125,"beta":1.25,"burst_ns":150000000,"mtu_bytes":1500}"#,
+    r#"{"kind":"pie","target_ns":15000000,"tupdate_ns":15000000,"alpha":0.125,"beta":1.25,"burst_ns":150000000,"mtu_bytes":1500,"arithmetic":"linux"}"#,
     r#"{"kind":"cobalt","target_ns":5000000,"interval_ns":100000000,"mtu_time_ns":1000000}"#,
     r#"{"kind":"blue","threshold":10,"unit":"packets","increment":0.02,"decrement":0.002,"freeze_ns":10000000}"#,
     r#"{"kind":"step","threshold":3000,"unit":"bytes"}"#,

@@ -5,10 +5,14 @@
 //! the queue empty; probability decays by 1/64 while the delay is 0. Probabilities are added up
 //! between drops (section 5.4): below a sum of 0.85 nothing is dropped, from 8.5 on everything is.
 //! What can be marked is marked while the probability is at most 0.1 (section 5.1).
+//! `arithmetic: linux` has two ways of its own: the burst allowance goes by the time between departures
+//! (`pie_process_dequeue`), and the probability may exceed 1, which its check for overflow misses since it
+//! has 56 bits in a word of 64, so that it takes the longer to fall after an overload.
 //! Differs: updates come every `tupdate` from time 0 (Linux rounds them up to ticks of its clock,
 //! 16 ms for 15 at 250 Hz, and starts when the queue is made).
 //! Absent: byte mode, the departure-rate estimator.
 
+use super::codel::Arithmetic;
 use super::{ActiveQueueManagement, Arrival, Backlog, Head, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
@@ -33,6 +37,8 @@ pub struct PieConfig {
     pub burst_ns: Span,
     /// Below two of these nothing is dropped [B, > 0].
     pub mtu_bytes: u32,
+    /// Whose bound the probability has, and whose clock the burst.
+    pub arithmetic: Arithmetic,
 }
 
 /// A PIE queue's AQM.
@@ -45,6 +51,8 @@ pub struct Pie {
     delay: Span,
     delay_before: Span,
     burst_left: Span,
+    /// When a packet left since the burst was whole.
+    left_at: Option<Time>,
     next_update: Time,
     /// What waits.
     waiting: u32,
@@ -71,9 +79,14 @@ impl Pie {
             delay: 0,
             delay_before: 0,
             burst_left: config.burst_ns,
+            left_at: None,
             next_update: config.tupdate_ns,
             waiting: 0,
         })
+    }
+
+    fn is_linux(&self) -> bool {
+        self.config.arithmetic == Arithmetic::Linux
     }
 
     /// Makes the updates that were due by `now`; between two of them nothing they read changes.
@@ -83,6 +96,7 @@ impl Pie {
             if rests && self.burst_left == self.config.burst_ns {
                 let missed = (now - self.next_update) / self.config.tupdate_ns + 1;
                 self.next_update += missed * self.config.tupdate_ns;
+                self.left_at = None;
                 return;
             }
             self.update();
@@ -103,14 +117,18 @@ impl Pie {
         if self.delay > LONG_DELAY {
             step += 0.02;
         }
-        self.probability = (self.probability + step).clamp(0.0, 1.0);
+        let most = if self.is_linux() { f64::from(1 << 8) } else { 1.0 };
+        self.probability = (self.probability + step).clamp(0.0, most);
         if self.delay == 0 && self.delay_before == 0 && self.waiting == 0 {
             self.probability *= 63.0 / 64.0;
         }
-        self.burst_left = self.burst_left.saturating_sub(tupdate_ns);
+        if !self.is_linux() {
+            self.burst_left = self.burst_left.saturating_sub(tupdate_ns);
+        }
         let calm = self.delay < target_ns / 2 && self.delay_before < target_ns / 2;
         if calm && self.probability == 0.0 {
             self.burst_left = burst_ns;
+            self.left_at = None;
             self.accumulated = 0.0;
         }
         self.delay_before = self.delay;
@@ -165,6 +183,10 @@ impl ActiveQueueManagement for Pie {
         self.advance(head.now);
         self.delay = if head.left.packets == 0 { 0 } else { head.now - head.since };
         self.waiting = head.left.packets;
+        if self.is_linux() {
+            let before = self.left_at.replace(head.now).unwrap_or(head.now);
+            self.burst_left = self.burst_left.saturating_sub(head.now - before);
+        }
         Verdict::Pass
     }
 
@@ -185,10 +207,36 @@ mod tests {
         beta: 1.25,
         burst_ns: 150_000_000,
         mtu_bytes: 1500,
+        arithmetic: Arithmetic::Exact,
     };
 
     fn pie() -> Pie {
         Pie::new(&PLAIN, 8_000_000).unwrap()
+    }
+
+    /// Linux 6.1, `pie_calculate_probability`: 300 ms above 0.1 add 0.02 and 0.02 an update; the RFC's
+    /// ends at 1, the kernel's goes on, 20 updates by 0.8. `pie_process_dequeue`: the burst of 150 ms is
+    /// over 150 ms after the first departure, whatever the updates.
+    #[test]
+    fn linux_has_no_upper_bound_and_counts_the_burst_by_departures() {
+        for (arithmetic, risen) in [(Arithmetic::Exact, 1.0), (Arithmetic::Linux, 1.7)] {
+            let mut pie = Pie::new(&PieConfig { arithmetic, ..PLAIN }, 8_000_000).unwrap();
+            (pie.probability, pie.delay, pie.delay_before) = (0.9, 300_000_000, 0);
+            for _ in 0..20 {
+                (pie.delay_before, pie.waiting) = (0, 9);
+                pie.update();
+            }
+            assert!((pie.probability - risen).abs() < 1e-9, "{}", pie.probability);
+        }
+        let mut pie = Pie::new(&PieConfig { arithmetic: Arithmetic::Linux, ..PLAIN }, 0).unwrap();
+        let left = Backlog { packets: 9, bytes: 9_000 };
+        for at in [0, 100_000_000, 149_000_000, 150_000_000] {
+            assert!(pie.burst_left > 0);
+            let (now, since) = (at + 20_000_000, at);
+            let head = Head { now, since, bytes: 1000, precedence: 0, left, can_mark: false };
+            pie.on_head(&head, &mut Stream::new(1, "test", "aqm"));
+        }
+        assert_eq!(pie.burst_left, 0);
     }
 
     mod rfc8033 {

@@ -100,9 +100,7 @@ def _modern(qdisc: Qdisc) -> Config:
         for key in ("alpha", "beta"):
             if key in its:
                 aqm[key] = whole(its, key, 0) / _SIXTEENTHS
-        if aqm["kind"] == "codel":
-            aqm["arithmetic"] = "linux"
-        made["aqm"] = aqm
+        made["aqm"] = {**aqm, "arithmetic": "linux"}
     return made
 
 

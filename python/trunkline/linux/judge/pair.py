@@ -16,9 +16,13 @@ from trunkline.linux.outcome.decode import KNOWN_CAUSES
 from trunkline.linux.plan.routing import next_links
 from trunkline.network.types import Network
 from trunkline.network.types.flows import Flow
+from trunkline.network.types.ports import Port
 
-CERTAIN: Final = ("drop-tail", "precedence-drop-tail")
-"""AQMs that toss no coins."""
+CERTAIN: Final = ("drop-tail", "precedence-drop-tail", "codel", "cobalt")
+"""AQMs that toss no coins; COBALT does so only once it has overflowed."""
+
+BY_CLOCK: Final = ("codel", "cobalt")
+"""AQMs to whom a microsecond of a packet's wait is a drop more or less."""
 
 Machine = Literal["simulator", "virtual", "emulated", "real"]
 """What the reference ran on: its packets take no time in a router, some, or that of the clock."""
@@ -41,8 +45,8 @@ class Pair:
         not compared one by one.
     sizes : set of int
         IP bytes of datagrams.
-    mixed : bool
-        See `mixes`.
+    lasting : str
+        See `lasting`.
     sent : int
         Datagrams sent.
     """
@@ -52,7 +56,7 @@ class Pair:
     values: tuple[Values, Values]
     packets: dict[str, Seed]
     sizes: frozenset[int]
-    mixed: bool
+    lasting: str
     sent: int
 
     def hides(self, key: Key) -> bool:
@@ -99,7 +103,7 @@ def pair(network: Network, simulator: Observed, reference: Observed, machine: Ma
             near = margin.delay_ns(len(network["links"]), arrived, emulated)
             single[name] = (ours, theirs, *fates(ours, theirs, end, near))
     sent = sum(len(flow.sent_ns) for flow in simulator.flows.values())
-    return Pair(network, machine, both, single, sizes, mixes(simulator), sent)
+    return Pair(network, machine, both, single, sizes, lasting(network, simulator, machine), sent)
 
 
 def is_random(network: Network) -> bool:
@@ -136,17 +140,40 @@ def is_exact(network: Network, machine: Machine, sizes: frozenset[int]) -> bool:
     return len(sizes) < 2 or not any(limits)
 
 
-def mixes(simulator: Observed) -> bool:
-    """Whether packets of several sizes compete for room or tokens, and not all get them.
+def lasting(network: Network, simulator: Observed, machine: Machine) -> str:
+    """Why a microsecond, or what a processor takes, may move all later packets; or empty.
 
-    One that is a microsecond earlier takes what the next would have had. If they are of one size
-    the others go as before; if not, all later packets move.
+    Where packets of several sizes compete for room or tokens, the one that is first takes what the
+    next would have had. Where flows take turns, it decides whose turn is first until both have
+    nothing left.
 
     Parameters
     ----------
+    network : mapping
+        The compiled network.
     simulator : Observed
         What the simulator made of a seed.
+    machine : {"simulator", "virtual", "emulated", "real"}
+        What the reference ran on.
     """
+    if _mixes(simulator):
+        return (
+            "packets of several sizes are lost or coloured in one place, and which of them comes "
+            "first decides for long after"
+        )
+    queues = [each["queue"] for port in network["ports"] for each in port["classes"]]
+    if machine == "emulated" and any(queue["aqm"]["kind"] in BY_CLOCK for queue in queues):
+        return "queues drop by the clock, and the processor of the reference takes time"
+    full = any(row["cause"] == "queue_full" for row in simulator.results.drops.rows())
+    if full and any(queue["aqm"]["kind"] == "cobalt" for queue in queues):
+        return "queues of COBALT overflow, and then drop by chance as well"
+    if any(queue.get("flows") for queue in queues):
+        return "flows take turns at a port, and which of them comes first decides for long after"
+    return ""
+
+
+def _mixes(simulator: Observed) -> bool:
+    """Whether packets of several sizes compete for room or tokens, and not all get them."""
     sizes = {name: set(flow.ip_bytes.tolist()) for name, flow in simulator.flows.items()}
     by_place: dict[tuple[str, ...], set[int]] = {}
     for row in simulator.results.drops.rows():
@@ -175,7 +202,7 @@ class Way:
     emulated : bool
         The reference's processor took time.
     chooses : bool
-        Some port chooses among classes.
+        Some port chooses among classes or flows.
     ties : float
         Share of packets of which either may be first.
     fates : float
@@ -225,15 +252,18 @@ def way(pairs: Sequence[Pair], *, exact: bool) -> Way:
         exact=exact and able,
         chance=not (exact and (able or alone or beside)) or machine == "real",
         emulated=emulated,
-        chooses=any(
-            len(network["ports"][link["port"]]["classes"]) > 1 for link in network["links"]
-        ),
+        chooses=any(_chooses(network["ports"][link["port"]]) for link in network["links"]),
         ties=1.0,
         fates=sum(_fates(pair) for pair in pairs) / len(pairs),
         packets=packets,
         flows=len(network["flows"]),
     )
     return Way(**{**_fields(made), "ties": margin.ties(made.allowed_ns(crossed), gap)})
+
+
+def _chooses(port: Port) -> bool:
+    """Whether it chooses among classes or flows."""
+    return len(port["classes"]) > 1 or any(each["queue"].get("flows") for each in port["classes"])
 
 
 def _fields(made: Way) -> dict[str, Any]:

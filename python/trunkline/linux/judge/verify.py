@@ -257,13 +257,11 @@ def judge(
         )
     elif how.exact:
         rows = [*compare.packets(pairs, how), *rows]
-    if how.exact and any(not row.agrees for row in rows) and any(each.mixed for each in pairs):
+    reasons = [each.lasting for each in pairs if each.lasting]
+    if how.exact and reasons and any(not row.agrees for row in rows):
         how = way(pairs, exact=False)
         rows = compare.measures(pairs, known, how)
-        said.append(
-            "packets of several sizes are lost or coloured in one place, and which of them comes "
-            "first decides for long after: means are compared, not packets"
-        )
+        said.append(f"{reasons[0]}: means are compared, not packets")
     elif how.emulated and not how.exact:
         said.append("the processor of the reference takes time: means are compared, not packets")
     single = how.exact and how.ties <= margin.MOST_TIES

@@ -52,8 +52,6 @@ def timed(script: Script, side: Side, its: Queue, add: str, owner: tuple[str, st
         words += f" target {_us(aqm['target_ns'])} interval {_us(aqm['interval_ns'])} ecn"
         if aqm["ce_threshold_ns"] is not None:
             words += f" ce_threshold {_us(aqm['ce_threshold_ns'])}"
-        if aqm["arithmetic"] != "linux":
-            script.note(f"queue of {name}: the kernel's CoDel is the simulator's arithmetic: linux")
     elif aqm["kind"] == "pie":
         words += _pie(aqm, script.ground.routers, refuse)
         ticks = -(-aqm["tupdate_ns"] // _TICK_NS)
@@ -63,6 +61,8 @@ def timed(script: Script, side: Side, its: Queue, add: str, owner: tuple[str, st
                 f"updated every {ticks * _TICK_NS // 1_000_000} ms; tupdate: "
                 f"{ticks * _TICK_NS // 1_000_000} ms is the same in the simulator"
             )
+    if aqm["kind"] in ("codel", "pie") and aqm["arithmetic"] != "linux":
+        script.note(f"queue of {name}: the kernel's {aqm['kind']} is arithmetic: linux here")
     script.say(side.node, "tc", f"{add}{kind} {words}", f"queue of {name}: {kind}")
     return kind
 
@@ -153,7 +153,12 @@ def refuse_labelled(script: Script, data: Network, index: int, stacks: int) -> N
         kind = _kind(its["queue"]["aqm"]["kind"], flows)
         kept = script.ground.keeps_hash and kind != "sfq"
         behind = flows["labelled"] == "five-tuple"
-        if kept and not behind:
+        if kind == "fq":
+            why = (
+                "Linux's fq holds a labelled datagram until the time stamp that it arrived with, "
+                "which MPLS does not clear; nearest: flows: fq-codel"
+            )
+        elif kept and not behind:
             why = (
                 "in this kernel the hash of the sender's socket stays with a labelled packet, "
                 "which tells it apart as no router would; nearest: labelled: 5-tuple, or "

@@ -153,6 +153,7 @@ class Pie(TypedDict):
     beta: float
     burst_ns: int
     mtu_bytes: int
+    arithmetic: Literal["exact", "linux"]
 
 
 class DualPi2(TypedDict):
