@@ -24,7 +24,11 @@ BY_FLOW = ("fq-codel", "fq-pie", "sfq", "fq", "cake")
 
 
 @pytest.mark.guest_minutes
-@pytest.mark.parametrize("row", kernel_queues.verdicts(), ids=lambda row: "-".join(row.values()))
+@pytest.mark.parametrize(
+    "row",
+    [row for row in kernel_queues.verdicts() if int(row["seeds"]) <= 24],
+    ids=lambda row: "-".join(row.values()),
+)
 def test_verify_says_what_is_recorded(row: dict[str, str], request: pytest.FixtureRequest) -> None:
     """`trunkline verify` again, with as many seeds."""
     request.getfixturevalue("uml" if row["runner"] == "uml" else "quick")
