@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -30,10 +31,8 @@ def own_drops(runs: Sequence[Results]) -> str:
         return ""
     source = dict(zip(first.flows["flow"], first.flows["source"], strict=True))
     # A host has one link; at a router's port the packets of others wait too.
-    links = set(first.ports["link"])
-    hosts = {
-        node for node in source.values() if sum(str(x).startswith(f"{node}->") for x in links) == 1
-    }
+    links = Counter(str(link).partition("->")[0] for link in set(first.ports["link"]))
+    hosts = {node for node in source.values() if links[str(node)] == 1}
     lost: dict[tuple[str, str], float] = {}
     for run in runs:
         for row in run.drops.rows():
