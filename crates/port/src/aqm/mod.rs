@@ -107,7 +107,7 @@ pub enum Verdict {
     Refuse(Cause),
 }
 
-/// Judges arrivals and, where `AT_HEAD` says so, of departures.
+/// Judges arrivals and, where `AT_HEAD` says so, departures.
 pub trait ActiveQueueManagement {
     /// Whether it judges packets at the head of the queue, or wants to know how long they waited.
     const AT_HEAD: bool = false;
