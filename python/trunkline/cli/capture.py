@@ -27,10 +27,6 @@ def capture_options(function: F) -> F:
     ----------
     function : callable
         Command that takes ``pcap``, ``pcap_at`` and ``pcap_snaplen``.
-
-    Returns
-    -------
-    callable
     """
     for option in (
         click.option(
@@ -80,17 +76,6 @@ class Capture:
     ) -> Capture:
         """Take the options.
 
-        Parameters
-        ----------
-        path, at, snaplen
-            As given.
-        runs : int
-            Replications asked for.
-
-        Returns
-        -------
-        Capture
-
         Raises
         ------
         click.UsageError
@@ -117,10 +102,6 @@ class Capture:
         ----------
         given : tuple of str
             ``PATH=VALUE`` each.
-
-        Returns
-        -------
-        tuple of str
         """
         if self.path is None or any(item.partition("=")[0].strip() == TRACE for item in given):
             return given
@@ -128,11 +109,6 @@ class Capture:
 
     def check(self, network: Network) -> None:
         """Find out before the run whether the places to capture at exist.
-
-        Parameters
-        ----------
-        network : Network
-            The compiled network.
 
         Raises
         ------
@@ -156,13 +132,6 @@ class Capture:
 
     def write(self, results: Results, network: Network) -> None:
         """Write the file, if one is wanted, and say so.
-
-        Parameters
-        ----------
-        results : Results
-            The run.
-        network : Network
-            Its compiled network.
 
         Raises
         ------

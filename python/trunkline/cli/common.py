@@ -27,10 +27,6 @@ def scenario_options(function: F) -> F:
     ----------
     function : callable
         Command that takes ``file``, ``overrides`` and ``strict``.
-
-    Returns
-    -------
-    callable
     """
     return click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True))(
         override_options(function)
@@ -44,10 +40,6 @@ def override_options(function: F) -> F:
     ----------
     function : callable
         Command that takes ``overrides`` and ``strict``.
-
-    Returns
-    -------
-    callable
     """
     function = click.option("--strict", is_flag=True, help="Treat warnings as errors.")(function)
     return click.option(
@@ -69,12 +61,6 @@ def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenar
         Path; ``-`` is standard input.
     overrides : tuple of str
         ``path=value`` each.
-    strict : bool
-        Warnings are errors.
-
-    Returns
-    -------
-    Scenario
 
     Raises
     ------
@@ -164,8 +150,6 @@ def echo_json(value: Any, *, pretty: bool = False) -> None:
     ----------
     value : JSON value
         What to print; infinities and NaN are refused.
-    pretty : bool, default False
-        Indent it.
     """
     import json
 
@@ -191,12 +175,7 @@ def echo_tables(render: Callable[..., str]) -> None:
 
 
 def progress_wanted() -> bool:
-    """Whether somebody sees standard error.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether somebody sees standard error."""
     import sys
 
     return sys.stderr.isatty()
@@ -207,8 +186,6 @@ def part_shown(what: str, *, plain: bool = False) -> Callable[[float], None]:
 
     Parameters
     ----------
-    what : str
-        Of which.
     plain : bool, default False
         Say every tenth part where nobody looks on, as in a log.
 

@@ -139,8 +139,6 @@ def side(place: str, items: tuple[str, ...], engine: str = "sim") -> Side:
 
     Parameters
     ----------
-    place : str
-        Folder of results or scenario file.
     items : tuple of str
         ``path=value`` each, to be set in the scenario.
     engine : {"sim", "linux"}

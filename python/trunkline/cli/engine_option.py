@@ -28,10 +28,6 @@ def engine_options(function: F) -> F:
     ----------
     function : callable
         Command that takes ``engine`` and ``runner``.
-
-    Returns
-    -------
-    callable
     """
     function = click.option(
         "--runner",
@@ -56,10 +52,6 @@ def control_option(function: F) -> F:
     ----------
     function : callable
         Command that takes ``control``.
-
-    Returns
-    -------
-    callable
     """
     return click.option(
         "--control",
@@ -71,11 +63,6 @@ def control_option(function: F) -> F:
 
 def check_control(control: str | None, engine: str, runner: str | None) -> None:
     """Refuse daemons where none can run.
-
-    Parameters
-    ----------
-    control, engine, runner
-        As given.
 
     Raises
     ------
@@ -93,8 +80,6 @@ def check_engine(engine: str, runner: str | None, **others: bool) -> None:
 
     Parameters
     ----------
-    engine, runner
-        As given.
     **others
         Whether an option was given, by its name with underscores.
 
@@ -117,11 +102,6 @@ def check_engine(engine: str, runner: str | None, **others: bool) -> None:
 def placed(scenario: Scenario) -> Iterator[None]:
     """Tell what the kernel lacks at its place in the scenario.
 
-    Parameters
-    ----------
-    scenario : Scenario
-        What is compiled inside.
-
     Raises
     ------
     ScenarioError
@@ -140,17 +120,8 @@ def run_fluid(network: Network, seeds: Sequence[int], scenario: Scenario) -> lis
 
     Parameters
     ----------
-    network : Network
-        A compiled network.
     seeds : sequence of int
         One; nothing is random.
-    scenario : Scenario
-        What the network was compiled from.
-
-    Returns
-    -------
-    list of Results
-        One.
     """
     from trunkline.fluid.engine import notes, simulate
 
@@ -170,14 +141,8 @@ def run_linux(
 
     Parameters
     ----------
-    network : Network
-        A compiled network.
-    seeds : sequence of int
-        A run each.
     runner : str or None
         ``uml``, ``qemu`` or ``native``.
-    scenario : Scenario
-        What the network was compiled from.
     control : {"frr"}, optional
         Daemons that find the routes.
 

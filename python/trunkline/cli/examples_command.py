@@ -39,18 +39,7 @@ def _is_example(file: Traversable) -> bool:
 
 
 def title(text: str) -> str:
-    """First line of a scenario's header comment, without the sign.
-
-    Parameters
-    ----------
-    text : str
-        The scenario.
-
-    Returns
-    -------
-    str
-        Empty when it has no header.
-    """
+    """First line of a scenario's header comment, without the sign."""
     for line in text.splitlines():
         if not line.startswith("#"):
             break
@@ -67,10 +56,6 @@ def find(name: str) -> Traversable:
     ----------
     name : str
         Its name, with or without the ending.
-
-    Returns
-    -------
-    Traversable
 
     Raises
     ------

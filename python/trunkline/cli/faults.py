@@ -13,11 +13,6 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOME
 def known(error: Exception) -> tuple[str, int] | None:
     """Text and exit status of a foreseen fault.
 
-    Parameters
-    ----------
-    error : Exception
-        What was raised.
-
     Returns
     -------
     (str, int) or None

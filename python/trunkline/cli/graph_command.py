@@ -63,15 +63,6 @@ def command(
 def chosen_by(output: str | None) -> str:
     """The format that a file's ending asks for.
 
-    Parameters
-    ----------
-    output : str or None
-        Name of the file.
-
-    Returns
-    -------
-    str
-
     Raises
     ------
     click.UsageError
@@ -87,17 +78,7 @@ def chosen_by(output: str | None) -> str:
 
 
 def positions(scenario: Scenario) -> dict[str, Place]:
-    """Places that the scenario gives to nodes.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        The scenario.
-
-    Returns
-    -------
-    dict of str to (float, float)
-    """
+    """Places that the scenario gives to nodes."""
     return {
         name: node.position for name, node in scenario.nodes.items() if node.position is not None
     }

@@ -121,10 +121,6 @@ def tell(folder: str, seed: int | None, kind: str, what: Any, *, as_json: bool) 
         Seed of the run; none for the first.
     kind : {"packet", "flow", "path"}
         What it is about.
-    what : int or str
-        Which one.
-    as_json : bool
-        Print an object with the lines.
 
     Raises
     ------
@@ -198,21 +194,7 @@ def show(written: str, sections: tuple[str, ...], *, as_json: bool) -> None:
 
 
 def drawn(title: str, heads: list[str], rows: tables.Rows) -> str:
-    """A table as aligned text that greps well: no lines, two spaces between columns.
-
-    Parameters
-    ----------
-    title : str
-        Its first line.
-    heads : list of str
-        Heads of the columns.
-    rows : list of list of str
-        Cells.
-
-    Returns
-    -------
-    str
-    """
+    """A table as aligned text that greps well: no lines, two spaces between columns."""
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [heads, *rows]]
     return "\n".join([f"# {title}", *lines])

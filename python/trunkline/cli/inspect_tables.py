@@ -17,19 +17,7 @@ Table = tuple[str, list[str], Rows]
 
 
 def settings(value: Mapping[str, Any], skip: tuple[str, ...] = ()) -> str:
-    """Keys and values on a line, absent ones as none.
-
-    Parameters
-    ----------
-    value : mapping
-        Settings.
-    skip : tuple of str
-        Keys to leave out.
-
-    Returns
-    -------
-    str
-    """
+    """Keys and values on a line, absent ones as none."""
     words = []
     for key, item in value.items():
         if key in skip:
@@ -145,14 +133,8 @@ def named_routes(
 
     Parameters
     ----------
-    network : dict
-        Compiled network.
     found : list of (int, int, int)
         Node, destination, link; link -1 where there is no route.
-
-    Returns
-    -------
-    list of dict
     """
     nodes, ways = network["nodes"], network["links"]
     return [
@@ -207,14 +189,8 @@ def operation(pop: bool, push: list[int]) -> str:
 
     Parameters
     ----------
-    pop : bool
-        The top label is taken off first.
     push : list of int
         Labels put on, the one nearest the bottom first.
-
-    Returns
-    -------
-    str
     """
     if pop and push:
         words = [f"swap {push[0]}", *(f"push {label}" for label in push[1:])]

@@ -40,21 +40,12 @@ def run_in_both(
 
     Parameters
     ----------
-    subject : Subject
-        The study.
     runner : str or None
         What runs the kernel; the first that is ready if None.
-    kept : Kept
-        Verdicts of tables that have ended.
     as_json : bool
         Print one JSON object instead of tables.
     judge : bool
         End with 3 where they differ, with 6 where it is undecided.
-
-    Returns
-    -------
-    int
-        Exit status.
 
     Raises
     ------

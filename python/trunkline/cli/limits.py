@@ -35,17 +35,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # not generic before cli
 
 
 def limit_options(function: F) -> F:
-    """Add ``--limit-time`` and ``--limit-memory``; they hold for all that the command runs.
-
-    Parameters
-    ----------
-    function : callable
-        Command, which is not given them.
-
-    Returns
-    -------
-    callable
-    """
+    """Add ``--limit-time`` and ``--limit-memory``; they hold for all that the command runs."""
 
     @functools.wraps(function)
     def limited(
@@ -106,16 +96,12 @@ def look_ahead(
     ----------
     networks : sequence of str
         JSON of compiled networks that stand for all that will be run.
-    runs : int
-        How many runs there will be.
     dry_run : bool
         Tell it however small they are, and end the command.
     as_json : bool
         Tell it as one JSON object.
     say : callable
         Called with runs that take long.
-    seed : int, default 1
-        Of the runs that are looked at.
 
     Raises
     ------

@@ -24,10 +24,6 @@ def port_option(function: F) -> F:
     ----------
     function : callable
         Command that takes ``port``.
-
-    Returns
-    -------
-    callable
     """
     return click.option(
         "--port",
@@ -43,14 +39,6 @@ def answer(
 
     Parameters
     ----------
-    make : callable
-        Gives the server.
-    port : int or None
-        Port that was asked for, for the refusal.
-    said : str
-        Line below the address.
-    opened : bool
-        Show it in the browser.
     as_json : bool
         Print the address as one JSON object.
 

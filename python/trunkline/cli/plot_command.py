@@ -133,18 +133,7 @@ def command(
 
 
 def labelled(folders: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Folders with labels that tell them apart: their names, or as much of the paths as it takes.
-
-    Parameters
-    ----------
-    folders : tuple of str
-        Paths.
-
-    Returns
-    -------
-    list of (str, str)
-        Path and label.
-    """
+    """Folders with labels that tell them apart: names, or as much of the paths as it takes."""
     from pathlib import Path
 
     parts = [Path(folder).resolve().parts for folder in folders]
@@ -159,16 +148,8 @@ def loaded(folder: Path, label: str, kind: str) -> Source:
 
     Parameters
     ----------
-    folder : Path
-        The folder, or a scenario file.
     label : str
         What it is called in the picture.
-    kind : str
-        The kind of picture.
-
-    Returns
-    -------
-    Source
 
     Raises
     ------

@@ -58,10 +58,6 @@ def precision_options(function: F) -> F:
     ----------
     function : callable
         Command that takes ``until_ci``, ``max_runs`` and ``metrics``.
-
-    Returns
-    -------
-    callable
     """
     function = click.option(
         "--metric", "metrics", multiple=True, metavar="[TABLE.]COLUMN[@ROW]", help=METRIC_HELP
@@ -89,11 +85,6 @@ def until_options(said: str, counted: str) -> Callable[[F], F]:
 def chosen(metrics: tuple[str, ...]) -> list[Metric]:
     """The metrics that were asked for, or the usual ones.
 
-    Parameters
-    ----------
-    metrics : tuple of str
-        As on the command line.
-
     Raises
     ------
     click.UsageError
@@ -117,19 +108,10 @@ def replicate_until(
 
     Parameters
     ----------
-    run : callable
-        Runs the scenario with some seeds.
-    seeds : range
-        Maximum number of seeds.
     metrics : list of Metric
         What must be sure.
     target : float
         Half width over the mean.
-
-    Returns
-    -------
-    list of Results, Precision
-        The runs, and what was reached.
     """
     from trunkline.stats import until
     from trunkline.stats.metric import values
@@ -213,14 +195,8 @@ def with_warm_up(
 
     Parameters
     ----------
-    scenario : Scenario
-        The scenario.
     wanted : str or None
         ``auto``; anything else is set already, by :func:`warm_up_overrides`.
-    seed : int
-        Seed of the first pilot run.
-    threads : int, optional
-        Runs at a time.
 
     Returns
     -------

@@ -23,10 +23,6 @@ def report_option(function: F) -> F:
     ----------
     function : callable
         Command that takes ``report``.
-
-    Returns
-    -------
-    callable
     """
     return click.option(
         "--report/--no-report",
@@ -36,13 +32,7 @@ def report_option(function: F) -> F:
 
 
 def write_report(folder: str | Path) -> None:
-    """Write the page of results that a command has just written, and say where.
-
-    Parameters
-    ----------
-    folder : str or Path
-        The results.
-    """
+    """Write the page of results that a command has just written, and say where."""
     from trunkline.report import write
 
     with engine_faults():

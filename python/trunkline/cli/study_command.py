@@ -43,10 +43,6 @@ def execution_options(function: F) -> F:
     ----------
     function : callable
         Command that takes ``how``, made by :func:`how_of`, and ``progress``.
-
-    Returns
-    -------
-    callable
     """
     options = (
         click.option("--resume", is_flag=True, help="Go on with the study in the folder."),
@@ -95,11 +91,6 @@ def how_of(threads: int | None, cluster: str | None) -> How:
 @contextmanager
 def study_faults(folder: str | None = None) -> Iterator[None]:
     """Turn what a study refuses into an exit status.
-
-    Parameters
-    ----------
-    folder : str, optional
-        Where what had ended is kept.
 
     Raises
     ------

@@ -46,16 +46,6 @@ def command(file: str, overrides: tuple[str, ...], strict: bool, as_json: bool) 
 
 
 def as_data(diagnostics: Any) -> list[dict[str, Any]]:
-    """Diagnostics as JSON values.
-
-    Parameters
-    ----------
-    diagnostics : iterable of Diagnostic
-        Errors or warnings.
-
-    Returns
-    -------
-    list of dict
-    """
+    """Diagnostics as JSON values."""
     keys = ("file", "line", "column", "severity", "code", "message", "path", "given", "allowed")
     return [{key: getattr(d, key) for key in (*keys, "hint")} for d in diagnostics]

@@ -33,16 +33,10 @@ def render(
 
     Parameters
     ----------
-    name : str
-        Of the scenario.
-    verdict : Verdict
-        The comparison of both engines.
     published : sequence of float or None, default ()
         What a document says of each row; a column of its own if it says anything.
     every : bool, default False
         Every comparison, and not only those that do not agree.
-    width : int, optional
-        Columns of the terminal.
     colour : bool, default False
         Whether to use the escape codes of a terminal.
     """

@@ -187,12 +187,6 @@ def compare(
 
     Parameters
     ----------
-    a, b : Side
-        What to compare.
-    metrics : sequence of Metric
-        What to look at.
-    runs : int, default 10
-        Seeds, where both sides are run.
     seed : int, optional
         The first of them; that of A's scenario if left out.
     within : float, optional
@@ -258,17 +252,10 @@ def compare_until(
 
     Parameters
     ----------
-    a, b, metrics, seed, within, threads
-        As for :func:`compare`; neither side on disk.
     target : float
         Half of the 95 % interval of a difference over the larger of the two means.
     most : int
         Never more pairs than this.
-
-    Returns
-    -------
-    Comparison, Precision
-        The comparison, and how sure it is.
     """
     now = Precision(0, False, "", None)
     while (wanted := runs_wanted(now, target, most=most)) > now.runs:

@@ -81,8 +81,6 @@ def diverge(a: Side, b: Side, seed_a: int, seed_b: int | None = None) -> Diverge
     ----------
     a, b : Side
         Both with their networks, or with traces of the runs.
-    seed_a : int
-        Seed of A's run.
     seed_b : int, optional
         Seed of B's run; the same if left out.
 

@@ -73,10 +73,6 @@ def traced(network: types.Network, seed: int, until_ns: int) -> Trace:
 
     Parameters
     ----------
-    network : mapping
-        The compiled network.
-    seed : int
-        Seed of the run.
     until_ns : int
         Where it ends [ns].
     """
@@ -108,8 +104,6 @@ def first_rows(a: Trace, b: Trace, after_ns: int) -> tuple[int, Numbers, Numbers
 
     Parameters
     ----------
-    a, b : Trace
-        The traces.
     after_ns : int
         Up to and including this instant they are alike [ns]; -1 if nothing is known.
 

@@ -13,8 +13,6 @@ def render(done: Comparison, *, width: int | None = None, colour: bool = False) 
 
     Parameters
     ----------
-    done : Comparison
-        What was compared.
     width : int, optional
         Columns of the terminal; found out by itself if left out.
     colour : bool, default False

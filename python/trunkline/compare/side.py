@@ -90,8 +90,6 @@ class Side:
         ----------
         place : str
             Folder with ``run.json``, or a scenario.
-        overrides : mapping of str to str, optional
-            Values to set in the scenario.
 
         Raises
         ------

@@ -30,8 +30,6 @@ def simulate(network_json: str, *, scenario: str = "", seed: int = 1) -> Results
     ----------
     network_json : str
         Canonical JSON of a compiled network.
-    scenario : str, default ""
-        Text of the scenario, kept as provenance.
     seed : int, default 1
         Of random failures and of what detects them; nothing else is random.
 
@@ -86,8 +84,6 @@ def solved(network: Mapping[str, Any], seed: int) -> list[tuple[float, Fluid]]:
     ----------
     network : mapping
         Parsed from its JSON.
-    seed : int
-        Of random failures and of what detects them.
 
     Returns
     -------

@@ -59,8 +59,6 @@ def focus(network: Mapping[str, Any], names: Sequence[str], seed: int = 1) -> Fo
     names : sequence of str
         One-way links (``A->B``): the flows whose data crosses one are kept; paths: the flows on
         them; failures: all flows that cross what fails.
-    seed : int, default 1
-        Of random failures and of what detects them.
 
     Raises
     ------
@@ -93,14 +91,8 @@ def of_trunks(scenario: Scenario, names: Sequence[str]) -> tuple[str, ...]:
 
     Parameters
     ----------
-    scenario : Scenario
-        What the names are from.
     names : sequence of str
         Of links, paths, failures or trunks. One that a path has too is the path.
-
-    Returns
-    -------
-    tuple of str
     """
     its = scenario.resolved()
     paths: list[str] = []

@@ -57,8 +57,6 @@ def verify(
     ----------
     network_json : str
         Canonical JSON of the compiled network.
-    seeds : sequence of int
-        One run each in packets.
     until : int, optional
         Goes on with the seeds that follow until the verdict is decided or there are so many.
     on_progress : callable, optional

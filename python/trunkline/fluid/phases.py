@@ -57,12 +57,8 @@ def phases(network: Mapping[str, Any], base: Ways, sizes: Ints, seed: int) -> li
     ----------
     network : mapping
         The compiled network, parsed from its JSON.
-    base : Ways
-        Without a failure.
     sizes : array of int64, shape (F,)
         IP bytes of a data packet of each flow.
-    seed : int
-        Of random failures and of detection.
 
     Returns
     -------

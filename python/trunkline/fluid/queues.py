@@ -169,8 +169,6 @@ def serve(its: Queues, wanted: Floats, weight: Floats) -> Floats:
 
     Parameters
     ----------
-    its : Queues
-        The classes.
     wanted : array of float64, shape (Q,)
         Bit/s on the wire; infinite of a class that takes all it gets.
     weight : array of float64, shape (Q,)

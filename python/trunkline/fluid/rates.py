@@ -70,17 +70,7 @@ class Rates:
 
 
 def rates(its: Roads, queues: Queues, sources: Sources) -> Rates:
-    """Find the rates of all streams.
-
-    Parameters
-    ----------
-    its : Roads
-        Their ways.
-    queues : Queues
-        Classes of the ports.
-    sources : Sources
-        What the flows offer.
-    """
+    """Find the rates of all streams."""
     ways = its.ways
     offer = sources.rate[ways.flow]
     unknown = np.bincount(its.queue[np.isnan(offer)[ways.stream]], minlength=len(queues.level)) > 0

@@ -78,12 +78,6 @@ def roads(ways: Ways, queues: Queues, sources: Sources, delay: Floats) -> Roads:
 
     Parameters
     ----------
-    ways : Ways
-        Of S streams.
-    queues : Queues
-        Classes of the ports.
-    sources : Sources
-        Of the flows.
     delay : array of float64, shape (L,)
         Propagation of each link [s].
     """

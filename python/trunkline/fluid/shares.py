@@ -26,8 +26,6 @@ def shares(
 
     Parameters
     ----------
-    its : Roads
-        Hops of S streams through Q classes.
     elastic : array of bool, shape (S,)
         Streams that take what they get.
     weight, ceiling : array of float64, shape (S,)

@@ -61,13 +61,6 @@ class Sources:
 def sources(flows: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> Sources:
     """Read the agents of a compiled network.
 
-    Parameters
-    ----------
-    flows : sequence of mapping
-        Its flows.
-    run : mapping
-        Its duration and warm-up.
-
     Returns
     -------
     Sources

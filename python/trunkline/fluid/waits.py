@@ -51,11 +51,6 @@ class _Moments:
 def waits(its: Roads, queues: Queues, sources: Sources, found: Rates) -> Floats:
     """Mean time from arrival to the start of transmission.
 
-    Parameters
-    ----------
-    its, queues, sources, found
-        Ways, ports, flows and their rates.
-
     Returns
     -------
     array of float64, shape (Q,)

@@ -140,10 +140,6 @@ def read(
 
     Parameters
     ----------
-    network : mapping
-        The compiled network.
-    probe : mapping
-        From `probe`, with `count` datagrams.
     count, seed : int
         Datagrams; seed of its run.
 
@@ -189,8 +185,6 @@ def probe(
 
     Parameters
     ----------
-    network : mapping
-        The compiled network.
     sizes, back : list of int
         IP bytes of a data packet of each flow; flows that are answered.
     streams : list of int
@@ -261,15 +255,7 @@ def _datagram(flow: Mapping[str, Any], number: int, way: int, size: int, at: int
 
 
 def classifier(its: Mapping[str, Any], chosen: list[tuple[int, int]]) -> dict[str, Any]:
-    """Rows by stream, where they were by flow and direction.
-
-    Parameters
-    ----------
-    its : mapping
-        Classifier of a port or a conditioner.
-    chosen : list of tuple of int
-        Flow and direction of each stream.
-    """
+    """Rows by stream, where they were by flow and direction."""
     rows = its["flow_rows"]
     if not rows:
         return dict(its)

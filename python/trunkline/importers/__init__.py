@@ -22,8 +22,6 @@ def read_tc(
 
     Parameters
     ----------
-    content : str
-        Its text.
     addresses : Addresses, optional
         Nodes and flows behind the addresses and ports that filters ask for.
     age : {"plog", "max-p"}, optional
@@ -31,10 +29,6 @@ def read_tc(
         exact; left out: rounded where the script uses cbq or dsmark, which are as old.
     partial : bool, default False
         Whether commands that cannot be translated are left out, with a note each.
-
-    Returns
-    -------
-    Imported
 
     Raises
     ------
@@ -57,15 +51,6 @@ def read_tcng(
     content: str, *, addresses: Addresses | None = None, age: str | None = None
 ) -> Imported:
     """Translate a tcng configuration.
-
-    Parameters
-    ----------
-    content, addresses, age
-        As for :func:`read_tc`; left out, the age is that of rounded probabilities, as tcng's is.
-
-    Returns
-    -------
-    Imported
 
     Raises
     ------

@@ -58,14 +58,10 @@ def run(
         Canonical JSON of the compiled network.
     seed : int
         Seed of the traffic and of the guest [0 to 2**64 - 1].
-    folder : Path
-        Empty folder for what the guest leaves.
     runner : str, optional
         ``uml``, ``qemu`` or ``native``; the first that is ready if left out.
     control : {"frr"}, optional
         Daemons that find the routes; without they are the simulator's.
-    scenario : str, default ""
-        Text of the scenario, kept as provenance.
     on_progress : callable, optional
         Gets the part of the run that is done, 0 to 1.
 
@@ -91,13 +87,7 @@ def run(
 
 
 def ground_of(runner: str | None, control: str | None = None) -> Ground:
-    """Where plans for a runner are to run.
-
-    Parameters
-    ----------
-    runner, control : str or None
-        As in :func:`run`; a runner that is not ready is taken for the first.
-    """
+    """Where plans for a runner are to run."""
     from trunkline.linux.guest.readiness import Unready, choose, lacks
 
     try:
@@ -138,8 +128,6 @@ def simulate(
 
     Parameters
     ----------
-    network_json, runner, control, scenario
-        As in :func:`run`.
     seeds : sequence of int
         Seeds, each 0 to 2**64 - 1.
     noted : callable, optional
@@ -184,8 +172,6 @@ def part_of(
     ----------
     on_progress : callable or None
         Gets the part of all runs that is done, 0 to 1.
-    before, total : int
-        Runs before this one, and in all.
     """
     if on_progress is None:
         return None

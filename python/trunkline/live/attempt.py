@@ -119,8 +119,6 @@ def attempt(wanted: Wanted, before: Attempt | None) -> Attempt:
 
     Parameters
     ----------
-    wanted : Wanted
-        What to run.
     before : Attempt or None
         An earlier run; None if there is none.
     """

@@ -51,8 +51,6 @@ def knobs(content: str, overrides: Mapping[str, str]) -> list[Knob]:
     ----------
     content : str
         Its text; what is wrong with it is said elsewhere.
-    overrides : mapping of str to str
-        Values set over it, by parameter or path.
 
     Returns
     -------

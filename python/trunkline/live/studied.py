@@ -32,12 +32,8 @@ def write_study(wanted: Wanted, parameter: str, values: list[str], seeds: int) -
     ----------
     wanted : Wanted
         The scenario and what is set over it, which the study sets too.
-    parameter : str
-        Name of one of its parameters.
     values : list of str
         Values that it takes, one or more.
-    seeds : int
-        Runs of each value.
 
     Returns
     -------

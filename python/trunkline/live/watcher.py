@@ -77,8 +77,6 @@ class Watcher:
 
         Parameters
         ----------
-        overrides : mapping of str to str
-            All that are set, by parameter or path.
         settled : bool
             Whether this is no step of a slider that still moves.
         runs : int
@@ -105,15 +103,6 @@ class Watcher:
 
     def study(self, parameter: str, values: list[str], seeds: int) -> None:
         """Write a study over a parameter beside the scenario, and run it.
-
-        Parameters
-        ----------
-        parameter : str
-            Its name.
-        values : list of str
-            Values that it takes.
-        seeds : int
-            Runs of each value.
 
         Raises
         ------

@@ -36,10 +36,6 @@ def explicit(
 
     Parameters
     ----------
-    scenario : Scenario
-        The scenario.
-    remarks : sequence of str
-        Lines for the head of the file.
     routes : mapping of str to sequence of str, optional
         Routes of paths in place of those that were computed.
 
@@ -106,15 +102,6 @@ def text(scenario: Scenario, data: dict[str, Any], remarks: Sequence[str]) -> st
     ----------
     scenario : Scenario
         Where it comes from. Demands that it splits are written out in their parts.
-    data : dict of str to object
-        Sections.
-    remarks : sequence of str
-        Lines for the head.
-
-    Returns
-    -------
-    str
-        YAML.
     """
     parts: dict[str, Any] = {}
     if any(trunk.split > 1 for trunk in scenario.trunks.values()):

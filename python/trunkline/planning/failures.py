@@ -110,8 +110,6 @@ def events(scenario: Resolved, graph: Topology, kinds: Sequence[str]) -> list[Ev
 
     Parameters
     ----------
-    scenario : Resolved
-        Whose network.
     graph : Topology
         Its graph, arcs in the same order.
     kinds : sequence of {"link", "node", "risk", "named", "pair"}

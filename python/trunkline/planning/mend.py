@@ -54,13 +54,6 @@ class Mend:
 def mend(scenario: Scenario, found: Survival) -> Mend | None:
     """Find the least capacity.
 
-    Parameters
-    ----------
-    scenario : Scenario
-        Whose network.
-    found : Survival
-        Its screened failures.
-
     Returns
     -------
     Mend or None

@@ -48,8 +48,6 @@ def offers(scenario: Resolved, graph: Topology, *, paths: bool) -> list[Offer]:
     ----------
     scenario : Resolved
         The scenario; rates are those of the network itself, whatever its `scale`.
-    graph : Topology
-        Its graph.
     paths : bool
         Whether load rides the paths of its trunks; else all follows IP routing.
 

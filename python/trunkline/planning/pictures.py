@@ -29,13 +29,7 @@ STYLE = (
 
 
 def svg(scenario: Scenario, plan: Plan) -> str:
-    """The network with every direction of a link in the colour of its utilisation.
-
-    Returns
-    -------
-    str
-        An SVG document.
-    """
+    """The network with every direction of a link in the colour of its utilisation."""
     use = [link.utilisation for link in plan.links]
     return drawing(scenario, use, [_said(link) for link in plan.links])
 
@@ -45,17 +39,8 @@ def drawing(scenario: Scenario, use: Sequence[float], said: Sequence[str]) -> st
 
     Parameters
     ----------
-    scenario : Scenario
-        Whose network.
     use : sequence of float
         What the colours show, by direction in the order of the scenario.
-    said : sequence of str
-        What is said of each.
-
-    Returns
-    -------
-    str
-        An SVG document.
     """
     sketch = Sketch.of(json.loads(compile(scenario).to_json()))
     places = {name: its.position for name, its in scenario.nodes.items() if its.position}
@@ -71,13 +56,7 @@ def _said(link: LinkLoad) -> str:
 
 
 def html(scenario: Scenario, plan: Plan) -> str:
-    """A page of its own, without scripts.
-
-    Returns
-    -------
-    str
-        An HTML document.
-    """
+    """A page of its own, without scripts."""
     title = f"Traffic engineering of {scenario.name or 'a scenario'}"
     types = sorted({type_ for link in plan.links for type_ in link.by_class_type})
     links = sorted(plan.links, key=lambda each: -each.utilisation)
@@ -127,13 +106,6 @@ def html(scenario: Scenario, plan: Plan) -> str:
 
 def document(title: str, parts: Iterable[str]) -> str:
     """A page of its own.
-
-    Parameters
-    ----------
-    title : str
-        Its heading.
-    parts : iterable of str
-        HTML.
 
     Returns
     -------

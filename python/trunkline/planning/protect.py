@@ -161,8 +161,6 @@ def with_backups(
 
     Parameters
     ----------
-    scenario : Scenario
-        As loaded.
     kind : {"facility-bypass", "detour", "backup", "one-plus-one"}
         Of the protection that is added.
     around : {"link", "node", "risk"}

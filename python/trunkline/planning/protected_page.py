@@ -15,13 +15,7 @@ __all__ = ["html", "svg"]
 
 
 def svg(scenario: Scenario, plan: Protected) -> str:
-    """The network with every direction of a link in the colour of its use by load and backups.
-
-    Returns
-    -------
-    str
-        An SVG document.
-    """
+    """The network with every direction of a link in the colour of its use by load and backups."""
     said = [
         f"{each.link}: {percent(each.utilisation)} at the worst failure, load "
         f"{quantity(each.load_bit_s, 'bit/s')}, backups {quantity(each.backup_bit_s, 'bit/s')}"
@@ -31,13 +25,7 @@ def svg(scenario: Scenario, plan: Protected) -> str:
 
 
 def html(scenario: Scenario, plan: Protected) -> str:
-    """A page of its own, without scripts.
-
-    Returns
-    -------
-    str
-        An HTML document.
-    """
+    """A page of its own, without scripts."""
     covered = "" if plan.coverage is None else f", {percent(plan.coverage)} with a backup"
     parts = [svg(scenario, plan).partition("\n")[2], f"<p>{plan.places} places{covered}.</p>"]
     if plan.unprotected:

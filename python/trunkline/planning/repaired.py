@@ -69,8 +69,6 @@ class Repairs:
 
         Parameters
         ----------
-        path : str
-            One that crosses such an arc.
         dead : array of bool, shape (E,)
             Arcs that are down.
 

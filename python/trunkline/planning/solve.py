@@ -129,12 +129,8 @@ def solved(scenario: Scenario, solution: Solution, *, remarks: Sequence[str] = (
 
     Parameters
     ----------
-    scenario : Scenario
-        The scenario that was solved.
     solution : Solution
         For ``unsplit`` or ``igp-weights``.
-    remarks : sequence of str
-        Lines for the head of the file.
 
     Returns
     -------

@@ -50,13 +50,7 @@ def svg(
     gaps: Sequence[Gap] = (),
     more: More = NOTHING,
 ) -> str:
-    """The network with every direction of a link in the colour of its use after its worst failure.
-
-    Returns
-    -------
-    str
-        An SVG document.
-    """
+    """The network, every direction of a link in the colour of its use after its worst failure."""
     use = [each.needed_bit_s / each.capacity_bit_s for each in found.links]
     said = [
         f"{each.link}: {percent(part)} after {each.failure or 'no failure'}, "
@@ -73,13 +67,7 @@ def html(
     gaps: Sequence[Gap] = (),
     more: More = NOTHING,
 ) -> str:
-    """A page of its own, without scripts.
-
-    Returns
-    -------
-    str
-        An HTML document.
-    """
+    """A page of its own, without scripts."""
     offered = quantity(found.offered_bit_s, "bit/s")
     parts = [
         svg(scenario, found).partition("\n")[2],

@@ -131,17 +131,8 @@ def plan_of(scenario: Scenario, failures: Sequence[Failed], *, at: int | None, r
     ----------
     scenario : Scenario
         Whose own failures are left out.
-    failures : sequence of Failed
-        Screened failures.
     at : int, optional
         When each begins [ns]; by default a quarter into the measured time.
-    runs : int
-        Seeds of each.
-
-    Returns
-    -------
-    Plan
-        A point for each failure.
 
     Raises
     ------
@@ -197,13 +188,6 @@ def gaps(
     scenario: Scenario, failures: Sequence[Failed], runs: Runs, *, at: int | None
 ) -> tuple[Gap, ...]:
     """The screen beside the packets.
-
-    Parameters
-    ----------
-    scenario, failures, at
-        As given to `plan_of`.
-    runs : Runs
-        Of that plan.
 
     Returns
     -------
@@ -274,13 +258,6 @@ def _column(bound: Bound, row: str) -> str:
 
 def kept(bounds: Sequence[Bound], runs: Runs) -> tuple[Kept, ...]:
     """Hold the runs of a plan to agreements.
-
-    Parameters
-    ----------
-    bounds : sequence of Bound
-        From ``Scenario.bounds()``.
-    runs : Runs
-        Of a plan made by `plan_of`.
 
     Returns
     -------

@@ -51,14 +51,6 @@ def against_published(
 
     Parameters
     ----------
-    title : str
-        Heading.
-    x : sequence of float
-        Where the rows stand on the horizontal axis.
-    lines : sequence of Line
-        The columns.
-    x_label, y_label : str
-        Names of the axes with their units.
     x_names : sequence of str, optional
         Names of the rows, where these are no numbers; ours are then marks without lines.
     """

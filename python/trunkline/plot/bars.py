@@ -32,10 +32,6 @@ def bars(sources: Sequence[Source], choice: Choice) -> Figure:
         The measure (default ``goodput_bit_s``), its table (default: the first that has it), and
         which rows.
 
-    Returns
-    -------
-    Figure
-
     Raises
     ------
     Lacking

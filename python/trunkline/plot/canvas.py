@@ -18,16 +18,8 @@ def canvas(title: str, x_label: str, y_label: str, *, wide: float = 7.4) -> tupl
 
     Parameters
     ----------
-    title : str
-        Heading.
-    x_label, y_label : str
-        Names of the axes with their units.
     wide : float
         Width [inches].
-
-    Returns
-    -------
-    (Figure, Axes)
     """
     from matplotlib.figure import Figure
 
@@ -41,38 +33,20 @@ def canvas(title: str, x_label: str, y_label: str, *, wide: float = 7.4) -> tupl
 
 
 def legend(axes: Any) -> None:
-    """Name the lines: at the right, where they hide nothing; one line needs no name.
-
-    Parameters
-    ----------
-    axes : Axes
-        Whose lines.
-    """
+    """Name the lines: at the right, where they hide nothing; one line needs no name."""
     handles, labels = axes.get_legend_handles_labels()
     if len(labels) > 1 or (labels and not labels[0].startswith("_")):
         axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=9)
 
 
 def look(number: int) -> dict[str, Any]:
-    """Colour and dashes of a line, told apart by people with any colour vision.
-
-    Parameters
-    ----------
-    number : int
-        Of the line.
-    """
+    """Colour and dashes of a line, told apart by people with any colour vision."""
     rounds = number // len(COLOURS)
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[rounds % len(DASHES)]}
 
 
 def plain(text: str) -> str:
-    """A name as text, of which the drawing program interprets nothing.
-
-    Parameters
-    ----------
-    text : str
-        A name from a scenario.
-    """
+    """A name as text, of which the drawing program interprets nothing."""
     # A pair of dollar signs would begin a formula, a leading underscore hides a name.
     shown = printable(text).replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown

@@ -28,10 +28,6 @@ def completions(sources: Sequence[Source], choice: Choice) -> Figure:
     choice : Choice
         Flows to draw; requests only if they are named.
 
-    Returns
-    -------
-    Figure
-
     Raises
     ------
     Lacking

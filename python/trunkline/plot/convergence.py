@@ -29,12 +29,6 @@ def convergence(sources: Sequence[Source], choice: Choice) -> Figure:
     ----------
     sources : sequence of Source
         Results; the first is drawn.
-    choice : Choice
-        Since and until when, and a title.
-
-    Returns
-    -------
-    Figure
 
     Raises
     ------

@@ -31,12 +31,6 @@ def cdf(sources: Sequence[Source], choice: Choice) -> Figure:
     ----------
     sources : sequence of Source
         Results; all runs of each together.
-    choice : Choice
-        Flows to draw.
-
-    Returns
-    -------
-    Figure
 
     Raises
     ------
@@ -75,10 +69,6 @@ def histogram(sources: Sequence[Source], choice: Choice) -> Figure:
     choice : Choice
         Flows to draw, and the distribution: one of ``FITS``, ``best`` for the likeliest of them, or
         ``none``.
-
-    Returns
-    -------
-    Figure
 
     Raises
     ------

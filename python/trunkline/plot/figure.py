@@ -61,15 +61,8 @@ def save(figure: Figure, path: str | Path) -> Path:
 
     Parameters
     ----------
-    figure : matplotlib.figure.Figure
-        The picture.
     path : str or Path
         File ending in ``.png``, ``.svg`` or ``.pdf``.
-
-    Returns
-    -------
-    Path
-        The file, which holds no time stamp.
     """
     target = Path(path)
     kind = target.suffix.removeprefix(".")

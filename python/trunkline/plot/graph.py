@@ -79,8 +79,6 @@ def svg(sketch: Sketch, places: Mapping[str, Place] | None = None) -> str:
 
     Parameters
     ----------
-    sketch : Sketch
-        What to draw.
     places : mapping of str to (float, float), optional
         Places of nodes that the scenario gives, y upward.
 
@@ -108,11 +106,6 @@ def document(title: str, about: str, body: str, height: float) -> str:
 
 def html(sketch: Sketch, places: Mapping[str, Place] | None = None) -> str:
     """Draw a network on a page of its own, with its links and paths as tables.
-
-    Parameters
-    ----------
-    sketch, places
-        As for :func:`svg`.
 
     Returns
     -------

@@ -10,11 +10,6 @@ from trunkline.results.render import printable
 def dot(sketch: Sketch) -> str:
     """Write a network for Graphviz.
 
-    Parameters
-    ----------
-    sketch : Sketch
-        The network.
-
     Returns
     -------
     str
@@ -51,11 +46,6 @@ def dot(sketch: Sketch) -> str:
 
 def mermaid(sketch: Sketch) -> str:
     """Write a network for Mermaid.
-
-    Parameters
-    ----------
-    sketch : Sketch
-        The network.
 
     Returns
     -------

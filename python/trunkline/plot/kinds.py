@@ -46,14 +46,6 @@ def draw(kind: str, sources: Sequence[Source], choice: Choice) -> Figure:
     ----------
     kind : str
         One of ``KINDS``.
-    sources : sequence of Source
-        Results, drawn over each other.
-    choice : Choice
-        What of them.
-
-    Returns
-    -------
-    Figure
 
     Raises
     ------

@@ -29,10 +29,6 @@ def layout(
 
     Parameters
     ----------
-    nodes : sequence of str
-        Names.
-    edges : iterable of (str, str)
-        Who is joined to whom.
     given : mapping of str to (float, float), optional
         Places that the scenario gives. If every node has one they are taken as they are;
         otherwise the others are found by springs around them.

@@ -30,14 +30,10 @@ def draw(
 
     Parameters
     ----------
-    sketch : Sketch
-        The network.
     places : mapping of str to (float, float), optional
         Places of nodes that the scenario gives, y upward.
     use : sequence of float
         Utilisation of each one-way link [1].
-    said : sequence of str
-        What to say of each one-way link.
 
     Returns
     -------

@@ -67,8 +67,6 @@ def over_time(kind: str, sources: Sequence[Source], choice: Choice) -> Figure:
         One of ``SERIES``.
     sources : sequence of Source
         Results; their lines lie over each other.
-    choice : Choice
-        Flows, links or classes to draw.
 
     Returns
     -------

@@ -26,11 +26,6 @@ def published(sources: Sequence[Source], choice: Choice) -> Figure:
     choice : Choice
         ``table`` for one table, ``only`` for some columns.
 
-    Returns
-    -------
-    Figure
-        Cells whose published value is doubtful are hollow.
-
     Raises
     ------
     Lacking

@@ -55,10 +55,6 @@ def red_curves(sources: Sequence[Source], choice: Choice) -> Figure:
     choice : Choice
         ``only`` names ports; a heading.
 
-    Returns
-    -------
-    Figure
-
     Raises
     ------
     Lacking
@@ -86,8 +82,6 @@ def panel(axes: Any, drawn: Sequence[tuple[str, Curve]]) -> None:
 
     Parameters
     ----------
-    axes : Axes
-        Where.
     drawn : sequence of (str, Curve)
         Curves of one unit, with what they are called.
     """

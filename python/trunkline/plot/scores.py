@@ -24,12 +24,6 @@ def scores(sources: Sequence[Source], choice: Choice) -> Figure:
     ----------
     sources : sequence of Source
         Results: a colour each, such as a failure or a restoration.
-    choice : Choice
-        Which classes or flows.
-
-    Returns
-    -------
-    Figure
 
     Raises
     ------

@@ -31,10 +31,6 @@ def time_sequence(sources: Sequence[Source], choice: Choice) -> Figure:
     choice : Choice
         Flows; the first TCP flow if none is named.
 
-    Returns
-    -------
-    Figure
-
     Raises
     ------
     Lacking
@@ -75,12 +71,6 @@ def draw_flow(axes: Any, run: Results, flow: str, *, since: float = 0.0) -> None
 
     Parameters
     ----------
-    axes : matplotlib.axes.Axes
-        Where.
-    run : Results
-        The run.
-    flow : str
-        Name of the flow.
     since : float, default 0
         From here on [s].
     """

@@ -121,17 +121,7 @@ def _lines(network: Network, ends: list[tuple[str, str]]) -> list[Line]:
 
 
 def backup_paths(network: Network) -> dict[str, list[str]]:
-    """Paths that protections switch to, with the paths that they protect.
-
-    Parameters
-    ----------
-    network : mapping
-        A compiled network.
-
-    Returns
-    -------
-    dict of str to list of str
-    """
+    """Paths that protections switch to, with the paths that they protect."""
     paths = [str(path["name"]) for path in network["paths"]]
     found: dict[str, list[str]] = {}
     for protection in (network.get("recovery") or {}).get("protections", []):

@@ -65,22 +65,11 @@ class Choice:
     until: float = math.inf
 
     def wants(self, name: str) -> bool:
-        """Whether a flow, link or class is to be drawn.
-
-        Parameters
-        ----------
-        name : str
-            Its name.
-        """
+        """Whether a flow, link or class is to be drawn."""
         return not self.only or name in self.only
 
     def checked(self, known: Sequence[str]) -> None:
         """Refuse names that nothing has.
-
-        Parameters
-        ----------
-        known : sequence of str
-            Names there are.
 
         Raises
         ------
@@ -97,15 +86,5 @@ class Choice:
 
 
 def named(source: Source, name: str, sources: Sequence[Source]) -> str:
-    """Name of a line: with that of its results where there are several.
-
-    Parameters
-    ----------
-    source : Source
-        Whose line it is.
-    name : str
-        Its own name.
-    sources : sequence of Source
-        All that are drawn.
-    """
+    """Name of a line: with that of its results where there are several."""
     return f"{source.label}: {name}" if len(sources) > 1 else name

@@ -75,10 +75,6 @@ def words(
 
     Parameters
     ----------
-    links : list of dict
-        Links of the compiled network.
-    members : sequence of int
-        Directions of the link.
     losses : sequence of float
         Share of packets lost in each.
     long : float

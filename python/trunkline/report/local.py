@@ -169,8 +169,6 @@ class Handler(BaseHTTPRequestHandler):
 
         Parameters
         ----------
-        now : callable
-            Gives the text, one line.
         wait : callable
             Waits up to so long [s] for it to change.
         """

@@ -14,11 +14,6 @@ LEFT, RIGHT, TOP, BOTTOM = 84.0, 12.0, 12.0, 30.0
 def draw(chart: Chart) -> Markup:
     """Draw a chart as SVG.
 
-    Parameters
-    ----------
-    chart : Chart
-        Any of the kinds.
-
     Returns
     -------
     Markup

@@ -67,17 +67,6 @@ class Watched:
 def repeat(network: Network, runs: Sequence[Results]) -> Watched:
     """Repeat the first runs of a scenario with probes on every busy link and every flow.
 
-    Parameters
-    ----------
-    network : mapping
-        The compiled network of the runs.
-    runs : sequence of Results
-        Its runs.
-
-    Returns
-    -------
-    Watched
-
     Raises
     ------
     RuntimeError
@@ -131,10 +120,6 @@ def trace(network: Network, run: Results, until_ns: int) -> Results | None:
 
     Parameters
     ----------
-    network : mapping
-        The compiled network.
-    run : Results
-        One of its runs.
     until_ns : int
         Where to stop [ns].
 

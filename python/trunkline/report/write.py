@@ -73,10 +73,6 @@ def add_exhibits(name: str, folder: str | Path, *, threads: int | None = None) -
 
     Parameters
     ----------
-    name : str
-        The study, as :func:`trunkline.study.reproduce` takes it.
-    folder : str or Path
-        Folder of the reproduction.
     threads : int, optional
         Runs at once; all cores if left out.
     """

@@ -82,8 +82,6 @@ def merged(own: AnyElement, default: Element | None) -> AnyElement:
 
     Parameters
     ----------
-    own : Element
-        What the user wrote for this element.
     default : Element or None
         What the user wrote for all such elements; only keys that are set there count.
 

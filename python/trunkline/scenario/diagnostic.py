@@ -178,8 +178,6 @@ def render(diagnostics: Sequence[Diagnostic], source: Sequence[str] = (), file: 
     ----------
     diagnostics : sequence of Diagnostic
         Sorted by place.
-    source : sequence of str
-        Lines of the file.
     file : str
         Name of that file; diagnostics of others are shown without their line.
     """

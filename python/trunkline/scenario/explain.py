@@ -28,16 +28,8 @@ def explain(
 
     Parameters
     ----------
-    error : ValidationError
-        As pydantic found them.
-    document : Map or dict
-        What was validated.
     problems : Problems
         Gets one diagnostic per fault.
-    reported : set of path
-        Paths that are known to be wrong already.
-    root : type
-        What the document was to be.
     """
     for item in error.errors(include_url=False):
         path = place_of(item["loc"], document)

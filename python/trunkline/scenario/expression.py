@@ -127,11 +127,6 @@ def evaluate(text: str, names: Mapping[str, object]) -> Quantity:
     names : Mapping[str, object]
         Parameters: scalars as they stand in the scenario.
 
-    Returns
-    -------
-    Quantity
-        Exact result.
-
     Raises
     ------
     ExpressionError

@@ -18,17 +18,9 @@ def lacking(code: str, scenario: Scenario, reasons: Iterable[tuple[str, Path]]) 
 
     Parameters
     ----------
-    code : str
-        Of the diagnostics, the engine's name.
-    scenario : Scenario
-        What was asked for.
     reasons : iterable of (str, Path)
         What is lacking and what is nearest; and the path of it by the names of the compiled
         network, where a link is one direction (``R1->R2``) and each flow has a name of its own.
-
-    Returns
-    -------
-    ScenarioError
     """
     document, origin = scenario._document or {}, scenario._origin
     its = scenario.resolved()

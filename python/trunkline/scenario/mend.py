@@ -35,17 +35,6 @@ def mended(
 ) -> Kind | None:
     """A scenario like the document, with stand-ins where it is at fault.
 
-    Parameters
-    ----------
-    kind : type
-        Of the scenario.
-    document : dict
-        What could not be validated.
-    faults : iterable of path
-        Where it is at fault.
-    context : dict
-        For the validation.
-
     Returns
     -------
     Scenario or None

@@ -33,11 +33,6 @@ def override(document: Any, overrides: Mapping[str, str], problems: Problems) ->
         value as YAML text.
     problems : Problems
         Gets what is wrong.
-
-    Returns
-    -------
-    Map or dict
-        A copy where something was replaced.
     """
     for key, value_text in overrides.items():
         try:

@@ -66,8 +66,6 @@ class Class(Element):
             Its place among the classes, which is its priority where it sets none.
         link_rate : int
             Rate of the link, of which rates may be shares [bit/s].
-        names : list of str
-            Names of all classes.
         """
         due = self.compiled("queue", link_rate=link_rate)
         for key, absent in (("priority", index), ("quantum_bytes", 0)):

@@ -55,20 +55,6 @@ class Seq(list[Any]):
 def parse(text: str, file: str) -> tuple[Any, Place]:
     """Reads one YAML document.
 
-    Parameters
-    ----------
-    text : str
-        The document.
-    file : str
-        Its name, for messages.
-
-    Returns
-    -------
-    value : Map, Seq, str, int, float, bool or None
-        The document's value.
-    place : Place
-        Where it starts.
-
     Raises
     ------
     ScenarioError

@@ -53,8 +53,6 @@ def write_capture(
     ----------
     results : Results
         A run with ``run.trace: on``.
-    network : mapping
-        Its compiled network.
     path : str or Path
         File; an earlier one is replaced.
     at : sequence of str
@@ -62,11 +60,6 @@ def write_capture(
         every link if there is none.
     snaplen : int
         Bytes of each frame that are kept [B, >= 1].
-
-    Returns
-    -------
-    int
-        Packets written.
 
     Raises
     ------
@@ -119,13 +112,6 @@ def _comment(results: Results, network: Network) -> str:
 
 def points(network: Network, at: Sequence[str]) -> list[tuple[int, bool]]:
     """Links with the end to watch, each once, in the order asked for.
-
-    Parameters
-    ----------
-    network : mapping
-        A compiled network.
-    at : sequence of str
-        Nodes and links, as for :func:`write_capture`.
 
     Returns
     -------

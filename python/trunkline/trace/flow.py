@@ -23,15 +23,6 @@ def flow_story(results: Results, network: Network, name: str) -> list[str]:
     ----------
     results : Results
         A run; more is shown of a traced one.
-    network : mapping
-        Its compiled network.
-    name : str
-        The flow.
-
-    Returns
-    -------
-    list of str
-        Lines.
 
     Raises
     ------
@@ -57,17 +48,7 @@ def flow_story(results: Results, network: Network, name: str) -> list[str]:
 
 
 def unknown(kind: str, name: str, known: list[str]) -> str:
-    """What to say of a name that nothing has.
-
-    Parameters
-    ----------
-    kind : str
-        What is looked for.
-    name : str
-        The name.
-    known : list of str
-        Names there are.
-    """
+    """What to say of a name that nothing has."""
     import difflib
 
     near = difflib.get_close_matches(name, known, 3)

@@ -24,17 +24,8 @@ def packet_story(results: Results, network: Network, number: int) -> list[str]:
 
     Parameters
     ----------
-    results : Results
-        A traced run.
-    network : mapping
-        Its compiled network.
     number : int
         The packet's number, as in the column ``packet``.
-
-    Returns
-    -------
-    list of str
-        Lines.
 
     Raises
     ------
@@ -52,18 +43,6 @@ def packet_story(results: Results, network: Network, number: int) -> list[str]:
 
 def events(results: Results, number: int) -> list[Row]:
     """The rows of a packet.
-
-    Parameters
-    ----------
-    results : Results
-        A traced run.
-    number : int
-        The packet's number.
-
-    Returns
-    -------
-    list of dict
-        At least one.
 
     Raises
     ------

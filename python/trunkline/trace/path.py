@@ -17,20 +17,6 @@ MOST = 40
 def path_story(results: Results, network: Network, name: str) -> list[str]:
     """Tell the story of a path.
 
-    Parameters
-    ----------
-    results : Results
-        A run.
-    network : mapping
-        Its compiled network.
-    name : str
-        The path.
-
-    Returns
-    -------
-    list of str
-        Lines.
-
     Raises
     ------
     LookupError

@@ -41,10 +41,6 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
     Parameters
     ----------
-    number : int
-        How many.
-    one : str
-        The noun for one.
     many : str, optional
         For others; with an s if left out.
     """
@@ -52,13 +48,7 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 def listed(items: Iterable[str]) -> str:
-    """Words with commas and a last "and".
-
-    Parameters
-    ----------
-    items : iterable of str
-        The words.
-    """
+    """Words with commas and a last "and"."""
     words = list(items)
     if len(words) < 2:
         return "".join(words)

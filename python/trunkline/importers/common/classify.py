@@ -133,8 +133,6 @@ def resolve(qdisc: Qdisc, kinds: list[Kind]) -> list[Reached]:
 
     Parameters
     ----------
-    qdisc : Qdisc
-        Where they come in.
     kinds : list of Kind
         In order.
 

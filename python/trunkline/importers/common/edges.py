@@ -142,8 +142,6 @@ def conditioner(outcomes: list[Outcome], new: Written) -> Config | None:
     ----------
     outcomes : list of Outcome
         In order.
-    new : written
-        What dsmark writes.
 
     Returns
     -------

@@ -21,15 +21,7 @@ _KINDS = {
 def sentences(
     made: Configuration, ports: dict[str, Config], conditioners: dict[str, Config]
 ) -> list[str]:
-    """A sentence for each device, class, rule and profile.
-
-    Parameters
-    ----------
-    made : Configuration
-        What was read.
-    ports, conditioners : dict
-        What it became.
-    """
+    """A sentence for each device, class, rule and profile."""
     found: list[str] = []
     for name, port in ports.items():
         found += _port(name, port)

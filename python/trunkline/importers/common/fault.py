@@ -74,13 +74,7 @@ class ImportFault(ValueError):
         super().__init__(self.render())
 
     def render(self, file: str = "") -> str:
-        """As text for people, a line for each fault.
-
-        Parameters
-        ----------
-        file : str
-            Name put in front of the place.
-        """
+        """As text for people, a line for each fault."""
         place = ":".join(filter(None, [file, f"{self.line}:{self.column}" if self.line else ""]))
         known = f"; known: {self.known}" if self.known else ""
         lines = [f"{place}: {self.message}{known}", *(each.render(file) for each in self.others)]
@@ -97,24 +91,10 @@ def absent(at: Word, message: str, known: str = "") -> Absent:
 
 
 def fault(at: Word, message: str, known: str = "") -> ImportFault:
-    """The fault of a word, to be raised.
-
-    Parameters
-    ----------
-    at : Word
-        Where it is.
-    message, known : str
-        As in :class:`ImportFault`.
-    """
+    """The fault of a word, to be raised."""
     return ImportFault(at.line, at.column, message, known)
 
 
 def refuse(at: Word, message: str, known: str = "") -> NoReturn:
-    """Raise the fault of a word.
-
-    Parameters
-    ----------
-    at, message, known
-        As in :func:`fault`.
-    """
+    """Raise the fault of a word."""
     raise fault(at, message, known)

@@ -47,15 +47,7 @@ NEAREST = {
 
 
 def refuse_discipline(at: Word, known: Iterable[str]) -> NoReturn:
-    """Raise the fault of a discipline that is not read.
-
-    Parameters
-    ----------
-    at : Word
-        Its name.
-    known : iterable of str
-        Those that are read.
-    """
+    """Raise the fault of a discipline that is not read."""
     near = NEAREST.get(at.text.lower())
     hint = "" if near is None else f"; nearest: {near}"
     refuse(at, f"there is no queueing discipline {at.text} here{hint}", ", ".join(known))

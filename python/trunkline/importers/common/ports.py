@@ -96,8 +96,6 @@ def port(root: Qdisc, reached: list[Reached], defaults: Defaults) -> Config:
         Discipline of the device; dsmark is looked through.
     reached : list of Reached
         Where its packets end up, conditions as the port sees them.
-    defaults : Defaults
-        Of the device.
     """
     its = core(root)
     if its is None or its.kind in LEAVES:

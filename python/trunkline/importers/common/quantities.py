@@ -61,8 +61,6 @@ def quantity(word: Word, units: Mapping[str, Fraction], what: str) -> int:
 
     Parameters
     ----------
-    word : Word
-        Number and suffix.
     units : mapping
         Size of each suffix, in lower case, in base units.
     what : str

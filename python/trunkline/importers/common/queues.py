@@ -49,8 +49,6 @@ def queue(qdisc: Qdisc | None, defaults: Defaults, *, inside: bool) -> Config:
     ----------
     qdisc : Qdisc or None
         A discipline without classes; None is what Linux puts into a class.
-    defaults : Defaults
-        Of the device.
     inside : bool
         Whether it stands in a class: then RED's average does not age while idle.
     """

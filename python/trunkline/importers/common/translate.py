@@ -63,8 +63,6 @@ def translate(made: Configuration, age: str) -> Imported:
 
     Parameters
     ----------
-    made : Configuration
-        It.
     age : {"plog", "max-p"}
         How RED of its kernel stores probabilities.
 

@@ -34,16 +34,10 @@ def read_network(
     ----------
     source : path or str
         A file in one of the formats, or ``topohub:NAME``.
-    rules : Rules, optional
-        How gaps are filled.
     demands : path, optional
         The demands: a CSV file with the columns from, to and rate, or a `.demands` of REPETITA.
     matrix_file : str
         Name that the scenario gives the table of its demands where they are many.
-
-    Returns
-    -------
-    Written
 
     Raises
     ------
@@ -69,15 +63,6 @@ def read_network(
 
 def read_topology(source: str | os.PathLike[str]) -> Topology:
     """Read a published network, its gaps left open.
-
-    Parameters
-    ----------
-    source : path or str
-        As for :func:`read_network`.
-
-    Returns
-    -------
-    Topology
 
     Raises
     ------

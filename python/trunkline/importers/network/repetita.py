@@ -58,12 +58,6 @@ def read_demands(content: str, found: Topology) -> list[Demand]:
     ----------
     content : str
         Text of the `.demands` file, bandwidths in kbit/s.
-    found : Topology
-        From :func:`read_graph`.
-
-    Returns
-    -------
-    list of Demand
 
     Raises
     ------

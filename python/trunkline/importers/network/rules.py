@@ -56,8 +56,6 @@ def apply(found: Topology, rules: Rules) -> None:
     found : Topology
         Changed in place: afterwards each link has a capacity, and each demand two nodes in one
         connected part.
-    rules : Rules
-        The rules.
 
     Raises
     ------

@@ -52,16 +52,8 @@ def write(found: Topology, source: str, matrix_file: str = "") -> Written:
 
     Parameters
     ----------
-    found : Topology
-        After :func:`trunkline.importers.network.rules.apply`.
-    source : str
-        Where it comes from, for the first line.
     matrix_file : str
         Name of the file for the demands where they are many; empty: they all stand in the text.
-
-    Returns
-    -------
-    Written
     """
     by_key = names(found)
     apart = bool(matrix_file) and len(found.demands) > FEW

@@ -58,16 +58,6 @@ class Element:
 def parse(content: str) -> Element:
     """Read an XML document.
 
-    Parameters
-    ----------
-    content : str
-        Its text.
-
-    Returns
-    -------
-    Element
-        The outermost element.
-
     Raises
     ------
     ImportFault

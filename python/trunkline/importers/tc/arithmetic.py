@@ -41,8 +41,6 @@ def worked_out(text: str, variables: Mapping[str, str]) -> int | None:
     ----------
     text : str
         The expression: numbers, variables, ``+ - * / % << >>`` and brackets.
-    variables : mapping
-        Values of variables.
 
     Examples
     --------

@@ -31,8 +31,6 @@ def read_filter(reader: Reader, addresses: Addresses, notes: list[Note]) -> Read
     ----------
     reader : Reader
         Words after ``tc filter add``.
-    addresses : Addresses
-        Nodes and flows by address and port.
     notes : list of Note
         Gets what is left out.
 
@@ -40,8 +38,6 @@ def read_filter(reader: Reader, addresses: Addresses, notes: list[Note]) -> Read
     -------
     filter : Filter
         Its priority is 0 if none was given.
-    device : str
-        Name of the device.
     parent : (int, int) or None
         Where it stands; None for the root.
     is_ip : bool

@@ -33,12 +33,8 @@ def read(reader: Reader, made: Configuration, addresses: Addresses) -> None:
 
     Parameters
     ----------
-    reader : Reader
-        Its words after the program.
     made : Configuration
         Gets the mark, or a note where the command marks nothing.
-    addresses : Addresses
-        Nodes and flows by address and port.
     """
     first = reader.words[0]
     chains = first.text.endswith("ipchains")

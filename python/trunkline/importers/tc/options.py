@@ -177,12 +177,6 @@ def read_options(reader: Reader, table: Table, of: Word, notes: list[Note]) -> O
 
     Parameters
     ----------
-    reader : Reader
-        The words.
-    table : dict
-        How each is read.
-    of : Word
-        What they are options of, for messages.
     notes : list of Note
         Gets those that change nothing.
     """

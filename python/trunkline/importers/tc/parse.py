@@ -48,10 +48,6 @@ def parse(content: str, addresses: Addresses, *, partial: bool = False) -> Confi
 
     Parameters
     ----------
-    content : str
-        The script.
-    addresses : Addresses
-        Nodes and flows by address and port.
     partial : bool, default False
         Whether commands that are not translated are left out, with a note each.
 

@@ -40,8 +40,6 @@ def read_police(at: Word, reader: Reader, notes: list[Note], *, is_action: bool 
     ----------
     at : Word
         The word ``police``.
-    reader : Reader
-        What follows.
     notes : list of Note
         Gets what is left out.
     is_action : bool

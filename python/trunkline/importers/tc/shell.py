@@ -60,8 +60,6 @@ def commands(content: str, *, lenient: tuple[str, ...] = ()) -> Iterator[list[Wo
 
     Parameters
     ----------
-    content : str
-        The script.
     lenient : tuple of str
         Programs whose words may be variables that the script does not set.
 

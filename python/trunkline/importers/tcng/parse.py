@@ -39,13 +39,6 @@ _RAW = {"ip_tos": 1, "ip_proto": 9}
 def parse(content: str, addresses: Addresses) -> Configuration:
     """Read a configuration.
 
-    Parameters
-    ----------
-    content : str
-        Its text.
-    addresses : Addresses
-        Nodes and flows by address and port.
-
     Raises
     ------
     ImportFault

@@ -29,8 +29,6 @@ def tokens(content: str, notes: list[Note]) -> list[Word]:
 
     Parameters
     ----------
-    content : str
-        The configuration.
     notes : list of Note
         Gets the files included, whose definitions are built in.
 

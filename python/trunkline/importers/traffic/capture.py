@@ -69,11 +69,6 @@ class Packet:
 def packets(data: bytes) -> Iterator[Packet]:
     """The UDP and TCP packets of a capture, in its order.
 
-    Parameters
-    ----------
-    data : bytes
-        A pcap or pcapng file.
-
     Raises
     ------
     CaptureError

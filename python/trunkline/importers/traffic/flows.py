@@ -68,8 +68,6 @@ def replay(
 
     Parameters
     ----------
-    packets : iterable of Packet
-        From `capture.packets`.
     nodes : mapping of str to str, optional
         Node of each address; packets of other addresses are left out. None: nodes are called by
         their addresses.

@@ -23,11 +23,6 @@ class BadArchive(Exception):
 def read_archive(stream: bytes) -> dict[str, bytes]:
     """The files in a stream.
 
-    Parameters
-    ----------
-    stream : bytes
-        What the agent wrote.
-
     Returns
     -------
     dict of str to bytes
@@ -65,19 +60,7 @@ def read_archive(stream: bytes) -> dict[str, bytes]:
 
 
 def statistics(plan: Plan, files: dict[str, bytes]) -> list[dict[str, Any]]:
-    """The snapshots of all statistics, as ``stats.json`` holds them.
-
-    Parameters
-    ----------
-    plan : Plan
-        What was done.
-    files : dict of str to bytes
-        What came back.
-
-    Returns
-    -------
-    list of dict
-    """
+    """The snapshots of all statistics, as ``stats.json`` holds them."""
     return [
         {
             "time_ns": time,

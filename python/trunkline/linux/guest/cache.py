@@ -51,10 +51,6 @@ def write_whole(path: Path, data: bytes, *, program: bool = False) -> None:
     ----------
     path : Path
         Where; its folder is made.
-    data : bytes
-        What.
-    program : bool, default False
-        Make it executable.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -106,11 +102,6 @@ def agent() -> bytes | None:
 
 def agent_file() -> Path:
     """The agent as a file that can be started.
-
-    Returns
-    -------
-    Path
-        In the cache, named by its content.
 
     Raises
     ------

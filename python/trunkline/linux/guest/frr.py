@@ -32,12 +32,7 @@ _ACCOUNTS: Final = {
 
 
 def needs() -> list[Part]:
-    """What the daemons need: the programs, and the libraries they are linked with.
-
-    Returns
-    -------
-    list of Part
-    """
+    """What the daemons need: the programs, and the libraries they are linked with."""
     parts = []
     for name in PROGRAMS:
         path = _program(name)
@@ -54,10 +49,6 @@ def needs() -> list[Part]:
 
 def control_image() -> bytes:
     """An archive with the daemons and their libraries, to follow that of the agent.
-
-    Returns
-    -------
-    bytes
 
     Raises
     ------

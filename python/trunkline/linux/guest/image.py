@@ -39,12 +39,6 @@ class Image:
         ----------
         name : str
             Path without a leading slash.
-        mode : int
-            Type and permissions.
-        data : bytes
-            Its content.
-        device : (int, int)
-            Major and minor number of a device.
         """
         if name in self._names:
             return
@@ -74,14 +68,8 @@ def base_image(
 
     Parameters
     ----------
-    agent : bytes
-        The agent's program.
     modules, modules_after : iterable of Path
         Modules of the kernel to load before the run, and after it, in this order.
-
-    Returns
-    -------
-    bytes
     """
     image, environment = Image(), tool_environment()
     for folder in ("dev", "proc", "sys", "tmp", "result", "run", "trunkline"):
@@ -104,10 +92,6 @@ def add_program(image: Image, program: Path, environment: Mapping[str, str]) -> 
     ----------
     image : Image
         Gets them.
-    program : Path
-        An ELF program.
-    environment : mapping
-        Environment of the loader.
 
     Raises
     ------
@@ -121,11 +105,6 @@ def add_program(image: Image, program: Path, environment: Mapping[str, str]) -> 
 
 def order_image(files: Mapping[str, bytes]) -> bytes:
     """What differs from run to run: the agent's orders and schedules.
-
-    Parameters
-    ----------
-    files : mapping of str to bytes
-        Names and contents.
 
     Returns
     -------
@@ -146,13 +125,6 @@ def _place(library: Path) -> str:
 
 def libraries(program: Path, environment: Mapping[str, str] | None = None) -> list[Path]:
     """The libraries a program is linked with, its loader included.
-
-    Parameters
-    ----------
-    program : Path
-        An ELF program.
-    environment : mapping, optional
-        Environment of the loader.
 
     Returns
     -------
@@ -175,32 +147,12 @@ def libraries(program: Path, environment: Mapping[str, str] | None = None) -> li
 
 
 def module_name(file: Path) -> str:
-    """Name of a module, with underscores.
-
-    Parameters
-    ----------
-    file : Path
-        It, packed with xz or not.
-
-    Returns
-    -------
-    str
-    """
+    """Name of a module, with underscores."""
     return file.name.partition(".ko")[0].replace("-", "_")
 
 
 def module_bytes(file: Path) -> bytes:
-    """A module as the kernel takes it.
-
-    Parameters
-    ----------
-    file : Path
-        It, packed with xz or not.
-
-    Returns
-    -------
-    bytes
-    """
+    """A module as the kernel takes it."""
     data = file.read_bytes()
     return lzma.decompress(data) if file.suffix == ".xz" else data
 
@@ -215,8 +167,6 @@ def module_order(folder: Path, wanted: Iterable[str]) -> tuple[list[Path], list[
     ----------
     folder : Path
         ``lib/modules/VERSION`` of the kernel.
-    wanted : iterable of str
-        Names with underscores.
 
     Returns
     -------

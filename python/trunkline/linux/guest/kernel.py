@@ -114,11 +114,6 @@ class SourceDiffers(Exception):
 def apply_edits(source: Path) -> None:
     """Change the source; a second time changes nothing.
 
-    Parameters
-    ----------
-    source : Path
-        The source tree.
-
     Raises
     ------
     SourceDiffers
@@ -164,11 +159,6 @@ def build(
     on_progress : callable
         Gets the part that is done, 0 to 1.
 
-    Returns
-    -------
-    bytes
-        The program.
-
     Raises
     ------
     BuildFailed
@@ -209,17 +199,7 @@ def build(
 
 
 def build_environment(tools: Path) -> dict[str, str]:
-    """Variables with which the build finds tools that were unpacked, not installed.
-
-    Parameters
-    ----------
-    tools : Path
-        Their folder.
-
-    Returns
-    -------
-    dict of str to str
-    """
+    """Variables with which the build finds tools that were unpacked, not installed."""
     library = f"{tools}/usr/lib/{platform.machine()}-linux-gnu"
     found = {
         "PATH": f"{os.environ.get('PATH', os.defpath)}:{tools}/usr/bin",

@@ -33,12 +33,7 @@ LACKING: Final = (
 
 
 def needs() -> list[Part]:
-    """What the runner needs.
-
-    Returns
-    -------
-    list of Part
-    """
+    """What the runner needs."""
     parts = tools("install iproute2")
     if agent() is None:
         return parts

@@ -35,19 +35,7 @@ class Part:
 
 
 def tool(name: str, remedy: str) -> Part:
-    """A program of the system, or one that was unpacked into the cache.
-
-    Parameters
-    ----------
-    name : str
-        The program.
-    remedy : str
-        What to do if it is not there.
-
-    Returns
-    -------
-    Part
-    """
+    """A program of the system, or one that was unpacked into the cache."""
     path = find_tool(name)
     return Part(name, path is not None, remedy if path is None else str(path))
 
@@ -58,17 +46,7 @@ def tools(remedy: str) -> list[Part]:
 
 
 def find_tool(name: str) -> Path | None:
-    """A program on the path, where administrators' programs lie, or in the cache.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-
-    Returns
-    -------
-    Path or None
-    """
+    """A program on the path, where administrators' programs lie, or in the cache."""
     found = shutil.which(name, path=os.pathsep.join(program_folders()))
     return Path(found) if found else None
 
@@ -105,17 +83,5 @@ def unpacked(runner: str) -> Path:
 
 
 def trial(mark: Path, remedy: str) -> Part:
-    """Whether the runner's guest has come up on this machine before.
-
-    Parameters
-    ----------
-    mark : Path
-        The file that says so.
-    remedy : str
-        What to do if it has not.
-
-    Returns
-    -------
-    Part
-    """
+    """Whether the runner's guest has come up on this machine before."""
     return Part("trial", mark.exists(), "the guest came up" if mark.exists() else remedy)

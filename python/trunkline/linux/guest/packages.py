@@ -111,10 +111,6 @@ class Apt:
         ----------
         pattern : str
             Regular expression of the whole name.
-
-        Returns
-        -------
-        str or None
         """
         names = self._ask("apt-cache", "pkgnames").stdout.split()
         found = [name for name in names if re.fullmatch(pattern, name)]
@@ -126,14 +122,8 @@ class Apt:
 
         Parameters
         ----------
-        name : str
-            Package that depends on it.
         pattern : str
             Regular expression of the whole name.
-
-        Returns
-        -------
-        str or None
         """
         listed = self._ask("apt-cache", "depends", name).stdout
         found = re.findall(r"Depends: (\S+)", listed)
@@ -151,10 +141,6 @@ class Apt:
         ----------
         wanted : iterable of (str, str or None)
             Names and versions; None for the version that would be installed.
-
-        Returns
-        -------
-        list of Package
 
         Raises
         ------
@@ -179,15 +165,6 @@ class Apt:
     def missing(self, names: Iterable[str]) -> list[Package]:
         """Packages, with what they depend on, that are not installed.
 
-        Parameters
-        ----------
-        names : iterable of str
-            The packages wanted.
-
-        Returns
-        -------
-        list of Package
-
         Raises
         ------
         NoPackages
@@ -203,13 +180,6 @@ class Apt:
 
     def fetch(self, packages: Iterable[Package], folder: Path) -> list[Path]:
         """Download packages that are not there yet.
-
-        Parameters
-        ----------
-        packages : iterable of Package
-            Which.
-        folder : Path
-            Where to.
 
         Returns
         -------
@@ -262,8 +232,6 @@ def unpack(archives: Iterable[Path], folder: Path) -> None:
 
     Parameters
     ----------
-    archives : iterable of Path
-        The packages.
     folder : Path
         Where to; what was there before is replaced.
 

@@ -50,11 +50,6 @@ class GuestFailed(Exception):
 def telling_lines(console: str) -> list[str]:
     """The lines of a console that say most about an end: the first trouble, and the last lines.
 
-    Parameters
-    ----------
-    console : str
-        What a guest wrote.
-
     Returns
     -------
     list of str
@@ -130,16 +125,8 @@ def run_guest(
     ----------
     job : Job
         What it does; its output is written to the job's console.
-    command : list of str
-        Program and arguments, started in the job's folder.
     environment : mapping
         Its whole environment.
-    processor : int, optional
-        The processor it stays on.
-
-    Returns
-    -------
-    Cost
 
     Raises
     ------

@@ -28,12 +28,7 @@ virtual time."""
 
 
 def needs() -> list[Part]:
-    """What the runner needs.
-
-    Returns
-    -------
-    list of Part
-    """
+    """What the runner needs."""
     if platform.machine() != "x86_64":
         return [Part("processor", False, f"{platform.machine()}; the guest's programs are x86-64")]
     program, kernel = find_program(), find_kernel()
@@ -124,8 +119,6 @@ def machine(kernel: Path, seed: int, memory_mb: int) -> list[str]:
 
     Parameters
     ----------
-    kernel : Path
-        The kernel's file.
     seed : int
         Of the random numbers that the guest is given.
     memory_mb : int

@@ -72,10 +72,6 @@ def examine(runner: str) -> Readiness:
     ----------
     runner : {"uml", "qemu", "native", "frr"}
         Which; ``frr`` is no runner, but runs in one.
-
-    Returns
-    -------
-    Readiness
     """
     common = [_system(), _agent()]
     if not common[0].found:
@@ -101,10 +97,6 @@ def choose(runner: str | None, control: str | None = None) -> str:
         The one asked for; None: the first of ``uml`` and ``qemu`` that is ready.
     control : {"frr"}, optional
         Daemons that are to run in it; they run in ``uml``.
-
-    Returns
-    -------
-    str
 
     Raises
     ------

@@ -83,10 +83,6 @@ def execute(
 
     Parameters
     ----------
-    plan : Plan
-        What to do.
-    schedules : mapping of str to bytes
-        The files that UDP flows name.
     folder : Path
         Where results are written; it is made.
     runner : str, optional
@@ -97,10 +93,6 @@ def execute(
         Gets the part of the run that is done, 0 to 1.
     patience_s : float
         A guest that says nothing for so long has failed.
-
-    Returns
-    -------
-    RunRecord
 
     Raises
     ------
@@ -153,11 +145,6 @@ def execute(
 
 def memory_for(schedules: Mapping[str, bytes]) -> int:
     """Memory that a guest needs [MB].
-
-    Parameters
-    ----------
-    schedules : mapping of str to bytes
-        What it is given.
 
     Returns
     -------

@@ -16,10 +16,6 @@ def scratch() -> tempfile.TemporaryDirectory[str]:
     """A private folder, as a context manager.
 
     Of a process that is killed the next run removes it, as its name says whose it is.
-
-    Returns
-    -------
-    tempfile.TemporaryDirectory
     """
     return tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
 

@@ -91,10 +91,6 @@ def plan_setup(runner: str) -> Setup:
     runner : {"qemu", "uml", "frr"}
         Which; ``frr`` are daemons that run in one.
 
-    Returns
-    -------
-    Setup
-
     Raises
     ------
     SetupFailed
@@ -170,16 +166,10 @@ def perform(
 
     Parameters
     ----------
-    setup : Setup
-        What `plan_setup` found.
     say : callable
         Called with each step.
     on_progress : callable
         Gets the part of a long step that is done, 0 to 1.
-
-    Returns
-    -------
-    Readiness
 
     Raises
     ------
@@ -325,10 +315,6 @@ def trial_mark(runner: str) -> Path:
     ----------
     runner : {"qemu", "uml"}
         Which.
-
-    Returns
-    -------
-    Path
     """
     return {"qemu": qemu.trial_mark, "uml": uml.trial_mark}[runner]()
 

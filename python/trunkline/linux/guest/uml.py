@@ -34,12 +34,7 @@ def kernel_folder() -> Path:
 
 
 def needs() -> list[Part]:
-    """What the runner needs.
-
-    Returns
-    -------
-    list of Part
-    """
+    """What the runner needs."""
     if platform.machine() != "x86_64":
         return [Part("processor", False, f"{platform.machine()}; only x86-64 can do it: use qemu")]
     kernel = kernel_folder() / "linux"
@@ -77,10 +72,6 @@ def memory_folder(needed_mb: int = 256) -> Path | None:
     ----------
     needed_mb : int
         Its size [MB].
-
-    Returns
-    -------
-    Path or None
     """
     for name in ("/dev/shm", tempfile.gettempdir()):  # noqa: S108 - only a place to look at
         try:

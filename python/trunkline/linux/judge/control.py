@@ -45,12 +45,8 @@ def verify(
     ----------
     network_json : str
         Canonical JSON of the compiled network.
-    seeds : sequence of int
-        Seeds, one run each in both.
     daemons : {"frr"}
         Which.
-    runner, on_progress
-        As in `trunkline.linux.engine.run`.
 
     Raises
     ------
@@ -106,15 +102,7 @@ def _of_seed(row: Row, seed: int) -> Row:
 
 
 def last_routes(data: Network, rehearsal: Rehearsal) -> dict[tuple[int, int], int]:
-    """The simulator's routes at the end of a run: out-link by node and destination.
-
-    Parameters
-    ----------
-    data : mapping
-        The compiled network.
-    rehearsal : Rehearsal
-        What the simulator did.
-    """
+    """The simulator's routes at the end of a run: out-link by node and destination."""
     count = len(data["nodes"])
     made = {
         (node, target): link
@@ -180,8 +168,6 @@ def margin_s(data: Network, change: str) -> float:
 
     Parameters
     ----------
-    data : mapping
-        The compiled network.
     change : str
         ``failure ...`` or ``repair ...``.
 

@@ -23,12 +23,6 @@ def compared(
 
     Parameters
     ----------
-    data : mapping
-        The compiled network.
-    rehearsal : Rehearsal
-        What the simulator did.
-    uses : mapping
-        What the kernel's routers do at the end.
     changed : mapping
         What each router of the kernel took into use when.
     margin_s : float

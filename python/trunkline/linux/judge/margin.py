@@ -102,10 +102,6 @@ def delay_ns(hops: int, packets: int, emulated_flows: int = 0) -> int:
 
     Parameters
     ----------
-    hops : int
-        Links that it crosses.
-    packets : int
-        Packets before it.
     emulated_flows : int, default 0
         Flows that an emulated machine sends; 0 for a machine that takes no time.
     """
@@ -114,15 +110,7 @@ def delay_ns(hops: int, packets: int, emulated_flows: int = 0) -> int:
 
 
 def ties(allowed_ns: float, gap_ns: float) -> float:
-    """Share of packets that come so close to the one before that either may be first.
-
-    Parameters
-    ----------
-    allowed_ns : float
-        For the delay of a packet.
-    gap_ns : float
-        Mean time between packets.
-    """
+    """Share of packets that come so close to the one before that either may be first."""
     return min(1.0, allowed_ns / gap_ns)
 
 
@@ -131,8 +119,6 @@ def unlike(chosen: float, ties: float) -> int:
 
     Parameters
     ----------
-    chosen : float
-        Packets lost, or coloured otherwise than most.
     ties : float
         Share of ties.
     """
@@ -153,8 +139,6 @@ def left_out(packets: int, ties: float, *, others: bool) -> int:
 
     Parameters
     ----------
-    packets : int
-        Packets compared.
     ties : float
         Share of ties: one that comes so close to the moment when another class is chosen goes
         before or after its packet.
@@ -172,8 +156,6 @@ def run_left_out(packets: int, allowed: int) -> int:
 
     Parameters
     ----------
-    packets : int
-        Packets compared.
     allowed : int
         Those that may be left out.
     """

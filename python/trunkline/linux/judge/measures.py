@@ -59,17 +59,7 @@ class Frame:
 
 
 def frame(network: Network, phases: Sequence[Phase], both: Sequence[Observed]) -> Frame:
-    """The frame of a seed.
-
-    Parameters
-    ----------
-    network : mapping
-        The compiled network.
-    phases : sequence of Phase
-        Of its failures.
-    both : sequence of Observed
-        What both engines made of it.
-    """
+    """The frame of a seed."""
     run = network["run"]
     longest = max(
         (
@@ -84,17 +74,7 @@ def frame(network: Network, phases: Sequence[Phase], both: Sequence[Observed]) -
 
 
 def measure(seen: Observed, network: Network, within: Frame) -> Values:
-    """Every measure of one seed in one engine.
-
-    Parameters
-    ----------
-    seen : Observed
-        What the engine made of it.
-    network : mapping
-        The compiled network.
-    within : Frame
-        The same for both engines.
-    """
+    """Every measure of one seed in one engine."""
     found: Values = {}
     for name, flow in seen.flows.items():
         found.update(_datagrams(name, flow, within))

@@ -71,8 +71,6 @@ def of_simulator(network: Network, seed: int) -> Observed:
 
     Parameters
     ----------
-    network : mapping
-        The compiled network.
     seed : int
         Seed of the run [0 to 2**64 - 1].
     """
@@ -138,15 +136,7 @@ def _datagrams(
 
 
 def of_kernel(done: engine.Run, folder: Path) -> Observed:
-    """What a guest left of a run.
-
-    Parameters
-    ----------
-    done : Run
-        The run.
-    folder : Path
-        What the guest left.
-    """
+    """What a guest left of a run."""
     network = done.compiled.network
     end = network["run"]["duration_ns"]
     found = {}

@@ -49,8 +49,6 @@ def fates(ours: Datagrams, theirs: Datagrams, end_ns: int, allowed_ns: int) -> t
     ----------
     ours, theirs : Datagrams
         Of one flow in the simulator, which tells its losses, and in the reference.
-    end_ns : int
-        End of the run.
     allowed_ns : int
         A packet that comes so near to the end in one engine is under way in the other.
     """
@@ -74,8 +72,6 @@ def packetwise(seeds: Sequence[Seed], its: Allowance) -> Iterator[Found]:
     ----------
     seeds : sequence of (Datagrams, Datagrams, array, array)
         What both engines delivered and lost, by seed.
-    its : Allowance
-        Of the flow.
     """
     size = len(seeds)
     ours = sum(len(lost) for _, _, lost, _ in seeds)

@@ -80,10 +80,6 @@ def pair(network: Network, simulator: Observed, reference: Observed, machine: Ma
 
     Parameters
     ----------
-    network : mapping
-        The simulator's compiled network.
-    simulator, reference : Observed
-        What they made of it.
     machine : {"simulator", "virtual", "emulated", "real"}
         What the reference ran on.
     """
@@ -149,10 +145,6 @@ def lasting(network: Network, simulator: Observed, machine: Machine) -> str:
 
     Parameters
     ----------
-    network : mapping
-        The compiled network.
-    simulator : Observed
-        What the simulator made of a seed.
     machine : {"simulator", "virtual", "emulated", "real"}
         What the reference ran on.
     """
@@ -230,15 +222,7 @@ class Way:
 
 
 def way(pairs: Sequence[Pair], *, exact: bool) -> Way:
-    """The way in which seeds are compared.
-
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        One a seed.
-    exact : bool
-        Packets one by one, where they can be.
-    """
+    """The way in which seeds are compared."""
     network, machine = pairs[0].network, pairs[0].machine
     single = len(network["flows"]) == 1 and "transfers" not in network["flows"][0]
     alone = len(pairs[0].tcp) == 1 and single and not is_random(network)

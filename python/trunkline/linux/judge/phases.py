@@ -31,15 +31,7 @@ class Phase:
 
 
 def phases(results: Results, end_ns: int) -> list[Phase]:
-    """The phases of a run by what happens to its links and paths; none if nothing does.
-
-    Parameters
-    ----------
-    results : Results
-        Tables of the simulator.
-    end_ns : int
-        When the run ends.
-    """
+    """The phases of a run by what happens to its links and paths; none if nothing does."""
     table = results.timeline
     moments: list[tuple[int, str]] = []
     for time, event in zip(table["time_ns"], table["event"], strict=True):

@@ -117,8 +117,6 @@ def check(network_json: str, runner: str | None = None, control: str | None = No
     ----------
     network_json : str
         Canonical JSON of the compiled network.
-    runner, control : str, optional
-        As in `trunkline.linux.engine.run`.
 
     Raises
     ------
@@ -144,10 +142,6 @@ def verify(
     ----------
     network_json : str
         Canonical JSON of the compiled network.
-    seeds : sequence of int
-        Seeds, one run each in both engines.
-    runner, on_progress, until
-        As in `verify_runs`.
 
     Raises
     ------
@@ -171,8 +165,6 @@ def verify_runs(
     ----------
     runs : sequence of (str, int)
         Canonical JSON of compiled networks that differ in their traffic alone, and seeds.
-    runner : str, optional
-        As in `trunkline.linux.engine.run`.
     on_progress : callable, optional
         Gets the part of all runs that is done, 0 to 1.
     until : int, optional
@@ -205,10 +197,6 @@ def decide(
     ----------
     runs : sequence of (str, int)
         Canonical JSON of compiled networks, and seeds; the seeds that follow are of the last.
-    one : callable
-        Does one.
-    on_progress, until
-        As in `verify_runs`.
     """
     listed = list(runs)
     pairs: list[Pair] = []
@@ -237,14 +225,8 @@ def judge(
 
     Parameters
     ----------
-    pairs : sequence of Pair
-        One a seed.
     notes : sequence of str
         What is known beforehand; each is said once.
-    seeds : tuple of int
-        Of the pairs.
-    reference : str
-        What the simulator is compared with.
     """
     said = list(dict.fromkeys(notes))
     known, unknown = compare.told(pairs)
@@ -288,8 +270,6 @@ def against(network_json: str, other_json: str, name: str) -> One:
     ----------
     network_json, other_json : str
         Canonical JSON of both compiled networks.
-    name : str
-        Of the other.
 
     Raises
     ------

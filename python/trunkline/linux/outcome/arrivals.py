@@ -97,8 +97,6 @@ def lost(
     ----------
     sent : sequence of (int, int)
         Time [ns] and IP bytes of each datagram.
-    arrived : sequence of Arrival
-        Those that arrived.
     warmup_ns, end_ns : int
         Only those sent from the warm-up on; when the run ended.
     """

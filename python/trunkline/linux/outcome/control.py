@@ -68,15 +68,7 @@ class Routes:
 
 
 def routes(compiled: Compiled, folder: Path) -> Routes:
-    """The routes to nodes in all routers.
-
-    Parameters
-    ----------
-    compiled : Compiled
-        What was run.
-    folder : Path
-        What the guest left.
-    """
+    """The routes to nodes in all routers."""
     targets = {
         compiled.traffic.ends.text(number): node
         for number, (node, _, _) in enumerate(compiled.traffic.ends.keys)
@@ -140,15 +132,7 @@ def since(text: str, zero_ns: int) -> int:
 
 
 def timeline(compiled: Compiled, folder: Path) -> dict[str, tuple[str, bytes]]:
-    """The moments of failures, and those of the daemons, as the engine's raw table.
-
-    Parameters
-    ----------
-    compiled : Compiled
-        What was run.
-    folder : Path
-        What the guest left.
-    """
+    """The moments of failures, and those of the daemons, as the engine's raw table."""
     rows = Rows(compiled.rehearsal.timeline)
     events = list(_core.TIMELINE_EVENTS)
     kept = [

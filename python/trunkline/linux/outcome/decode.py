@@ -158,8 +158,6 @@ def share_out(flows: Sequence[Flow], told: int) -> None:
     ----------
     flows : sequence of Flow
         UDP flows; their drops grow.
-    told : int
-        Packets that queues, conditioners and failures lost.
     """
     expected = [
         each.undecided

@@ -51,8 +51,6 @@ def of_simulator(rows: Iterable[Labelled], end_ns: int) -> dict[Key, Use]:
     ----------
     rows : iterable of Labelled
         As they came into use; the last of a node and FEC counts.
-    end_ns : int
-        End of the run.
     """
     made: dict[Key, Use] = {}
     for row in rows:
@@ -66,15 +64,7 @@ def of_simulator(rows: Iterable[Labelled], end_ns: int) -> dict[Key, Use]:
 
 
 def of_kernel(compiled: Compiled, folder: Path) -> dict[Key, Use]:
-    """Labels in use at the end in the kernel's tables.
-
-    Parameters
-    ----------
-    compiled : Compiled
-        What was run.
-    folder : Path
-        What the guest left.
-    """
+    """Labels in use at the end in the kernel's tables."""
     nodes = range(len(compiled.network["nodes"]))
     fecs = _addresses(compiled)
     out = {(side.node, side.device): link for link, side in enumerate(compiled.wiring.near)}
@@ -128,17 +118,7 @@ class Change(NamedTuple):
 
 
 def changes(compiled: Compiled, folder: Path, node: int) -> list[Change]:
-    """Labels and next hops that a node of the kernel took into use, in order of time.
-
-    Parameters
-    ----------
-    compiled : Compiled
-        What was run.
-    folder : Path
-        What the guest left.
-    node : int
-        The node.
-    """
+    """Labels and next hops that a node of the kernel took into use, in order of time."""
     fecs = _addresses(compiled)
     zero, *lines = (folder / f"{node_name(node)}.changes").read_text().splitlines()
     made = []

@@ -25,15 +25,7 @@ UNKNOWN_THRESHOLD = 0x7FFF_FFFF
 
 
 def raw(compiled: Compiled, folder: Path) -> dict[str, tuple[str, bytes]]:
-    """The raw table of series: times in order, and of one time the probes in order.
-
-    Parameters
-    ----------
-    compiled : Compiled
-        What was run.
-    folder : Path
-        What the guest left.
-    """
+    """The raw table of series: times in order, and of one time the probes in order."""
     rows: list[tuple[int, int, float]] = []
     for number, probe in enumerate(compiled.network["probes"]):
         if probe["measure"] in FLOW_MEASURES:

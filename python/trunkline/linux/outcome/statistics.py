@@ -64,8 +64,6 @@ def queues(compiled: Compiled, first: Snapshot | None, last: Snapshot) -> list[Q
 
     Parameters
     ----------
-    compiled : Compiled
-        What was run.
     first, last : mapping
         Snapshots; without a first one from the start.
     """
@@ -151,8 +149,6 @@ def trapped(
 
     Parameters
     ----------
-    compiled : Compiled
-        What was run.
     first, last : mapping
         Snapshots; without a first one from the start.
     """
@@ -176,8 +172,6 @@ def refused(
 
     Parameters
     ----------
-    compiled : Compiled
-        What was run.
     first, last : mapping
         Snapshots; without a first one from the start.
     """
@@ -212,10 +206,6 @@ def cut(
 
     Parameters
     ----------
-    compiled : Compiled
-        What was run.
-    folder : Path
-        What the guest left.
     warmup_ns : int
         Only failures from then on.
     """

@@ -35,21 +35,7 @@ def queue(
     handle: str,
     owner: tuple[str, str],
 ) -> str:
-    """Says the qdisc of a queue and returns its kind.
-
-    Parameters
-    ----------
-    script : Script
-        Where to say it.
-    side : Side
-        End that sends.
-    its : mapping
-        The queue in the compiled network.
-    parent, handle : str
-        Class it hangs at, and its own handle.
-    owner : (str, str)
-        Port and class.
-    """
+    """Says the qdisc of a queue and returns its kind."""
     name = ".".join(owner)
     place = ("ports", owner[0], "classes", owner[1], "queue")
     aqm = its["aqm"]

@@ -73,12 +73,6 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
         Canonical JSON of the network.
     seed : int, optional
         Seed [0 to 2**64 - 1]; that of the network if left out.
-    ground : Ground
-        Where the commands are to run.
-
-    Returns
-    -------
-    Compiled
 
     Raises
     ------

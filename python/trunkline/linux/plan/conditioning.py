@@ -35,10 +35,6 @@ def filters(
 
     Parameters
     ----------
-    script : Script
-        Takes what the kernel lacks.
-    conditioner : mapping
-        In the compiled network.
     flows : sequence of (int, str)
         Row and keys of ``flower`` of each direction of a flow.
     """
@@ -69,19 +65,7 @@ def filters(
 
 
 def refuse_labels(script: Script, data: Network, link: int, conditioner: Conditioner) -> None:
-    """Refuses a conditioner whose rules ask for packets that arrive there with a label.
-
-    Parameters
-    ----------
-    script : Script
-        Takes what the kernel lacks.
-    data : mapping
-        The compiled network.
-    link : int
-        One-way link at whose far end it is.
-    conditioner : mapping
-        In the compiled network.
-    """
+    """Refuses a conditioner whose rules ask for packets that arrive there with a label."""
     labelled = any(
         each["link"] == link and (each["push"] or not each["pop"]) for each in data["nhlfe"]
     )

@@ -69,11 +69,6 @@ sysctl -n net.mpls.platform_labels >/dev/null 2>&1 || fail "this kernel has no M
 def scripts(compiled: Compiled) -> dict[str, str]:
     """Scripts of all nodes.
 
-    Parameters
-    ----------
-    compiled : Compiled
-        A plan with its commands.
-
     Returns
     -------
     dict of str to str

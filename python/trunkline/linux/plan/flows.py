@@ -101,17 +101,7 @@ class Traffic:
 
 
 def traffic(script: Script, data: Network, rehearsal: Rehearsal) -> Traffic:
-    """The flows of a compiled network.
-
-    Parameters
-    ----------
-    script : Script
-        Takes what the kernel lacks.
-    data : mapping
-        The compiled network.
-    rehearsal : Rehearsal
-        When datagrams leave and flows start.
-    """
+    """The flows of a compiled network."""
     if len(data["flows"]) > MOST_FLOWS:
         script.refuse(
             f"{len(data['flows'])} flows; there are ports for {MOST_FLOWS}; "

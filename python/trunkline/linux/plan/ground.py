@@ -65,13 +65,6 @@ GUEST: Final = Ground()
 def read_ground(name: str, network: Network) -> Ground:
     """Devices and addresses of real routers.
 
-    Parameters
-    ----------
-    name : str
-        File.
-    network : mapping
-        The compiled network, for its names.
-
     Raises
     ------
     ScenarioError

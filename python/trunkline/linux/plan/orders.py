@@ -20,11 +20,6 @@ FORMAT: Final = 1
 def write_orders(plan: Plan) -> bytes:
     """A plan as orders.
 
-    Parameters
-    ----------
-    plan : Plan
-        What to do.
-
     Returns
     -------
     bytes

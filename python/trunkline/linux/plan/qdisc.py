@@ -48,17 +48,6 @@ def port(
 ) -> dict[int, Leaf]:
     """Says the qdiscs of a port.
 
-    Parameters
-    ----------
-    script : Script
-        Where to say it.
-    side : Side
-        End of the link that sends.
-    link : mapping
-        The one-way link.
-    config : mapping
-        Its port's configuration.
-
     Returns
     -------
     dict of int to Leaf
@@ -138,17 +127,7 @@ def _refuse_unlike(script: Script, link: Link, config: Port) -> None:
 
 
 def wire(script: Script, side: Side, link: Link) -> None:
-    """Says the wire: what arrives at a device passes a netem on another one.
-
-    Parameters
-    ----------
-    script : Script
-        Where to say it.
-    side : Side
-        End of the link that receives.
-    link : mapping
-        The one-way link.
-    """
+    """Says the wire: what arrives at a device passes a netem on another one."""
     overhead = link["header_bytes"] - ETHERNET
     loss = f" loss random {link['loss'] * 100:.10f}%" if link["loss"] else ""
     about = f"wire of {link['name']}: {link['delay_ns']} ns"

@@ -107,19 +107,7 @@ class Course:
 
 
 def course(script: Script, data: Network, rehearsal: Rehearsal, targets: Sequence[int]) -> Course:
-    """What happens in a run.
-
-    Parameters
-    ----------
-    script : Script
-        Takes what the kernel lacks.
-    data : mapping
-        The compiled network.
-    rehearsal : Rehearsal
-        When things happen.
-    targets : sequence of int
-        Nodes that packets are sent to.
-    """
+    """What happens in a run."""
     whole: Network = {**data, "nhlfe": list(data["nhlfe"]), "ilm": list(data["ilm"])}
     first = State(
         data["nhlfe"],
@@ -318,15 +306,6 @@ def changes(
     its: Course, wiring: Wiring, forwarding: Forwarding
 ) -> tuple[tuple[Count, ...], tuple[Change, ...]]:
     """What is read and what is done during the run.
-
-    Parameters
-    ----------
-    its : Course
-        What happens.
-    wiring : Wiring
-        Devices.
-    forwarding : Forwarding
-        Makes routes.
 
     Returns
     -------

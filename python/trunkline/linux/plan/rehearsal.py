@@ -138,15 +138,7 @@ class Rehearsal:
 
 
 def rehearse(data: Network, seed: int) -> Rehearsal:
-    """Runs a network; its TCP flows send one segment, which changes nothing that others draw.
-
-    Parameters
-    ----------
-    data : mapping
-        The compiled network.
-    seed : int
-        Seed of the run.
-    """
+    """Runs a network; its TCP flows send one segment, which changes nothing that others draw."""
     alone: Network = json.loads(json.dumps(data))
     for flow in alone["flows"]:
         if flow["agent"]["protocol"] == "tcp":

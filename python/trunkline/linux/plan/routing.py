@@ -15,17 +15,7 @@ if TYPE_CHECKING:
 
 
 def next_links(nodes: int, links: Sequence[Link], destination: int) -> list[int | None]:
-    """Out-link of each node towards a destination; None there, and where no path leads there.
-
-    Parameters
-    ----------
-    nodes : int
-        Number of nodes.
-    links : sequence of mapping
-        One-way links of the compiled network.
-    destination : int
-        Node.
-    """
+    """Out-link of each node towards a destination; None there, and where no path leads there."""
     incoming: list[list[int]] = [[] for _ in range(nodes)]
     outgoing: list[list[int]] = [[] for _ in range(nodes)]
     for index, link in enumerate(links):

@@ -48,13 +48,7 @@ class UnsupportedError(ValueError):
         return "\n".join(f"error[linux]: {printable(each.text)}" for each in self.reasons)
 
     def placed(self, scenario: Scenario) -> ScenarioError:
-        """The same, with file, line and column.
-
-        Parameters
-        ----------
-        scenario : Scenario
-            What the network was compiled from.
-        """
+        """The same, with file, line and column."""
         from trunkline.scenario.lacking import lacking
 
         return lacking("linux", scenario, [(each.text, each.path) for each in self.reasons])

@@ -132,17 +132,6 @@ def refuse_labelled(script: Script, data: Network, index: int, stacks: int) -> N
     The kernel's flow dissector sees no label: to it all labelled packets are one flow, whatever
     their labels. Where they keep the hash of their sender's socket they are told apart by it, as no
     router could; only ``sfq`` takes its own hash of the packet.
-
-    Parameters
-    ----------
-    script : Script
-        Takes the reasons.
-    data : mapping
-        The compiled network.
-    index : int
-        One-way link.
-    stacks : int
-        How many label stacks its packets have.
     """
     link = data["links"][index]
     port = data["ports"][link["port"]]

@@ -16,8 +16,6 @@ def check(scenario: Resolved, problems: Problems) -> None:
 
     Parameters
     ----------
-    scenario : Resolved
-        What is checked.
     problems : Problems
         Gets what is wrong.
     """

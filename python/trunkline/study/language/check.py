@@ -75,10 +75,6 @@ def all_known(problems: Problems, at: Path, names: Iterable[str], known: Iterabl
     ----------
     problems : Problems
         Gets what is not known.
-    at : path
-        Place in the file.
-    names, known : iterable of str
-        What is said there, and what can be.
     """
     there = dict.fromkeys(known)
     missing = [name for name in names if name not in there]

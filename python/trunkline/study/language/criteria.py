@@ -164,10 +164,6 @@ def judge(
 
     Parameters
     ----------
-    criteria : Criteria
-        Definitions.
-    answers : iterable of Answer
-        What was published.
     rows : mapping of str to float
         Rows in order, with the target that is the row's parameter.
     ours, published : mapping of (table, column) to ndarray of shape (rows, seeds)

@@ -88,15 +88,6 @@ def written(study: str, draws: Sequence[Draw]) -> str:
 def drawn(network_json: str, draws: str, seed: int) -> str:
     """Put the draws of a seed into a compiled network.
 
-    Parameters
-    ----------
-    network_json : str
-        The compiled network.
-    draws : str
-        What :func:`written` gave.
-    seed : int
-        Seed of the run.
-
     Returns
     -------
     str

@@ -122,13 +122,7 @@ def exhibits(name: str) -> list[Shown]:
 
 
 def heading(name: str) -> Heading:
-    """Find what a study is called.
-
-    Parameters
-    ----------
-    name : str
-        As in :func:`exhibits`.
-    """
+    """Find what a study is called."""
     study = catalogue.find(name)
     its = study.source
     source = f"{its.document}, {its.date}. {its.about.strip()}" if its else ""

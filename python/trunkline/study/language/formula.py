@@ -93,8 +93,6 @@ def parse(text: str, *, claim: bool) -> ast.expr:
 
     Parameters
     ----------
-    text : str
-        The formula.
     claim : bool
         Whether it compares, as a claim does, or is a value.
 
@@ -236,15 +234,7 @@ def in_order(formulas: Mapping[str, str]) -> list[str]:
 
 
 def value(tree: ast.expr, scope: Scope) -> Cells:
-    """Work out a formula.
-
-    Parameters
-    ----------
-    tree : ast.expr
-        What :func:`parse` gave.
-    scope : Scope
-        What it speaks of.
-    """
+    """Work out a formula."""
     match tree:
         case ast.Constant(value=number):
             return Cells(np.array([[float(number)]]))  # type: ignore[arg-type]

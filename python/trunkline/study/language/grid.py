@@ -187,16 +187,6 @@ def too_many(count: int, *, at: tuple[str | int, ...] = ()) -> Exception:
 def values(said: Any) -> Any:
     """Values of an axis as text, from a list or a range.
 
-    Parameters
-    ----------
-    said : list or mapping
-        What the study file says.
-
-    Returns
-    -------
-    list of str
-        At least one value, each once.
-
     Raises
     ------
     PydanticCustomError
@@ -365,15 +355,6 @@ def rows(
     grid: Axes, zips: Sequence[Axes] = (), sample: Sample | None = None
 ) -> list[dict[str, str]]:
     """All points: the product of the axes, of the rows side by side and of the sample.
-
-    Parameters
-    ----------
-    grid : mapping of str to sequence of str
-        Axes.
-    zips : sequence of mapping
-        Groups of parameters that go side by side.
-    sample : Sample, optional
-        A Latin hypercube.
 
     Returns
     -------

@@ -22,15 +22,6 @@ _SET = "--set "
 def scenario_of(study: Study, table: Table, values: Mapping[str, str]) -> Scenario:
     """Load the scenario of a point.
 
-    Parameters
-    ----------
-    study : Study
-        The study.
-    table : Table
-        One of its tables.
-    values : mapping of str to str
-        Parameters of the point.
-
     Raises
     ------
     ScenarioError

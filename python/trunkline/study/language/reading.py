@@ -86,15 +86,6 @@ def document(file: Path) -> tuple[Mapping[str, object], str]:
 def of(part: type[AnyPart], said: Mapping[str, object], content: str, file: Path) -> AnyPart:
     """A part of a study out of what a file says.
 
-    Parameters
-    ----------
-    part : type
-        Which part.
-    said, content : mapping, str
-        What :func:`document` gave.
-    file : Path
-        The file, for messages.
-
     Raises
     ------
     ScenarioError
@@ -116,8 +107,6 @@ def rows(part: type[AnyPart], file: Path) -> tuple[list[AnyPart], list[Place]]:
 
     Parameters
     ----------
-    part : type
-        What each line is.
     file : Path
         The file; it may be missing.
 

@@ -103,13 +103,7 @@ def _share(bound: Bound, value: float) -> float:
 
 
 def pairs(runs: Runs) -> list[Pair]:
-    """Failures and classes of a study, the worst first; empty if nothing fails in it.
-
-    Parameters
-    ----------
-    runs : Runs
-        The study.
-    """
+    """Failures and classes of a study, the worst first; empty if nothing fails in it."""
     points = runs.manifest["points"]
     if not any(point.get("failing") for point in points):
         return []

@@ -27,8 +27,6 @@ def add_to(done: Reproduction, folder: str | Path) -> None:
 
     Parameters
     ----------
-    done : Reproduction
-        The study that was run.
     folder : str or Path
         Folder that exists.
     """
@@ -48,8 +46,6 @@ def fill(done: Reproduction, folder: Path) -> None:
 
     Parameters
     ----------
-    done : Reproduction
-        The study that was run.
     folder : Path
         Folder that exists.
     """

@@ -23,8 +23,6 @@ def picture(runs: Runs, *, value: str | None = None, against: str | None = None)
 
     Parameters
     ----------
-    runs : Runs
-        The study.
     value : str, optional
         What to draw; the first value if left out.
     against : str, optional

@@ -145,8 +145,6 @@ def batches(network: Network, results: Results) -> list[Course]:
     ----------
     network : Network
         The network without the probes.
-    results : Results
-        A run of :func:`probed_for_batches` of it.
     """
     flows = len(network.flows)
     rows = _by_probe(results, len(network.probes), 3 * flows, since=int(network.run["warmup_ns"]))
@@ -174,8 +172,6 @@ def render_courses(
 
     Parameters
     ----------
-    courses : sequence of Course
-        Flow by flow.
     width : int, optional
         Columns of the terminal; found out by itself if left out.
     colour : bool, default False

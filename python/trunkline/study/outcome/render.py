@@ -20,8 +20,6 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
 
     Parameters
     ----------
-    done : Reproduction
-        The study that was run.
     width : int, optional
         Columns of the terminal; found out by itself if left out.
     colour : bool, default False

@@ -252,8 +252,6 @@ class Reproduction:
 
         Parameters
         ----------
-        out : str or Path
-            Folder to make.
         overwrite : bool, default False
             Replace an earlier reproduction there.
 

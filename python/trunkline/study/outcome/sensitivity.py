@@ -45,11 +45,6 @@ def sensitivity(name: str, *, runs: int | None = None, threads: int | None = Non
         Replications of each point; the study's own number if left out.
     threads : int, optional
         Runs at once; all cores if left out.
-
-    Returns
-    -------
-    list of Trial
-        The study as it is comes first.
     """
     study = find(name)
     numbers = list(range(1, (runs or study.seeds) + 1))

@@ -32,8 +32,6 @@ def points(runs: Runs, values: Sequence[str] = ()) -> Iterator[tuple[dict[str, s
 
     Parameters
     ----------
-    runs : Runs
-        The study.
     values : sequence of str
         What to look at; all numbers if left out.
 
@@ -254,11 +252,6 @@ def _cell(interval: Interval | None) -> str:
 
 def status(folder: Path) -> dict[str, Any]:
     """How far a study is.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the study, or of its shards.
 
     Returns
     -------

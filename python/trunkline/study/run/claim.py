@@ -27,8 +27,6 @@ else:
 
         Parameters
         ----------
-        handle : int
-            Descriptor of the file.
         shared : bool, default False
             Whether others may have it too that ask for no more.
         """

@@ -70,15 +70,7 @@ class Failed:
 
 
 def record(task: Task, results: Results) -> Record:
-    """What is kept of a run.
-
-    Parameters
-    ----------
-    task : Task
-        The run.
-    results : Results
-        Its tables.
-    """
+    """What is kept of a run."""
     summary = results.summary
     return Record(
         task.number,
@@ -143,15 +135,6 @@ class Sink:
 
 def execute(store: Store, how: How, progress: Progress) -> list[Failed]:
     """Run what a study lacks, and write its data set when nothing is missing any more.
-
-    Parameters
-    ----------
-    store : Store
-        The study.
-    how : How
-        Where and within what limits.
-    progress : Progress
-        Is told what happens.
 
     Returns
     -------

@@ -30,17 +30,6 @@ def frame(
 ) -> pl.DataFrame:
     """Rows of the runs that are done, in order.
 
-    Parameters
-    ----------
-    plan : mapping
-        The plan as the manifest holds it.
-    done : mapping of int to Record
-        What is known of them.
-    places : sequence of (int, int)
-        From :func:`places_of`.
-    labels : sequence of str
-        From :func:`labels_of`.
-
     Returns
     -------
     polars.DataFrame
@@ -85,13 +74,7 @@ def _type(values: list[Any]) -> Any:
 
 
 def records(path: Path) -> Iterator[Record]:
-    """Records of a file of the data set.
-
-    Parameters
-    ----------
-    path : Path
-        Parquet file that a study wrote.
-    """
+    """Records of a file of the data set."""
     import polars as pl
 
     try:
@@ -155,13 +138,7 @@ class Runs:
         return rows.select(column.name for column in rows if column.null_count() < len(rows))
 
     def kept(self, run: int) -> Results:
-        """All tables of a run that is kept.
-
-        Parameters
-        ----------
-        run : int
-            Its number.
-        """
+        """All tables of a run that is kept."""
         return results_store.read(self.folder / "runs" / str(run))[0]
 
     def _repr_html_(self) -> str:

@@ -80,13 +80,7 @@ class Lock:
 
 
 def holder(folder: Path) -> str:
-    """Who works on a folder now; empty if nobody does.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of a study.
-    """
+    """Who works on a folder now; empty if nobody does."""
     try:
         handle = os.open(folder / FILE, os.O_RDONLY | CLOSED)
     except FileNotFoundError:

@@ -41,15 +41,8 @@ def merge(folder: str | Path, sources: Sequence[str | Path] = ()) -> Path:
 
     Parameters
     ----------
-    folder : str or Path
-        Folder of the study.
     sources : sequence of str or Path, optional
         Folders of the shards; those in the study's folder if left out.
-
-    Returns
-    -------
-    Path
-        The folder.
 
     Raises
     ------

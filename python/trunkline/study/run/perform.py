@@ -46,21 +46,10 @@ def performed(
 
     Parameters
     ----------
-    plan : Plan
-        What to run.
     out : str or Path, optional
         Folder of the study; one that is removed in the end if left out.
-    how : How, optional
-        Where and within what limits.
-    progress : Progress, optional
-        Is told what happens.
     resume, overwrite : bool, default False
         What to do if the folder holds a study.
-
-    Yields
-    ------
-    Runs
-        All of them.
 
     Raises
     ------
@@ -89,13 +78,6 @@ def working(store: Store, how: How, progress: Progress) -> Iterator[list[Failed]
     ----------
     store : Store
         The study; closed in the end.
-    how, progress
-        As in :func:`trunkline.study.run.execute.execute`.
-
-    Yields
-    ------
-    list of Failed
-        Runs that failed.
     """
     for warning in store.warnings:
         progress.warn(warning)

@@ -204,18 +204,7 @@ def _engine() -> str:
 
 
 def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
-    """What a stored plan and one that would go on with it do not agree on.
-
-    Parameters
-    ----------
-    stored, wanted : mapping
-        What :meth:`Plan.to_json` gave then and gives now.
-
-    Returns
-    -------
-    list of str
-        Nothing if they are the same.
-    """
+    """What a stored plan and one that would go on with it do not agree on."""
     found = [
         f"{key}: {stored.get(key)} then, {wanted.get(key)} now"
         for key in ("format", "study", "version", "engine", "runs")

@@ -228,13 +228,7 @@ def in_notebook() -> bool:
 
 
 def seen(name: str) -> Progress:
-    """Progress for whoever calls from Python: a bar where someone looks, otherwise nothing.
-
-    Parameters
-    ----------
-    name : str
-        Of the study.
-    """
+    """Progress for whoever calls from Python: a bar where someone looks, otherwise nothing."""
     if in_notebook():
         return Cell(name)
     return progress("bar" if sys.stderr.isatty() else "none", name)
@@ -247,10 +241,6 @@ def progress(kind: str | None, name: str, *, running: int = 1) -> Progress:
     ----------
     kind : {"bar", "plain", "json", "none"} or None
         None: a bar if standard error is a terminal, else lines.
-    name : str
-        Of the study.
-    running : int
-        Runs at a time.
     """
     if kind is None:
         kind = "bar" if sys.stderr.isatty() else "plain"

@@ -157,8 +157,6 @@ def measured(study: Study, runs: Runs) -> Measured:
 
     Parameters
     ----------
-    study : Study
-        What was run.
     runs : Runs
         The results, in the order of :func:`plan`.
     """
@@ -199,10 +197,6 @@ def derive(study: Study, table: Table, columns: dict[tuple[str, str], Values]) -
 
     Parameters
     ----------
-    study : Study
-        The study.
-    table : Table
-        One of its tables.
     columns : dict of (table, column) to ndarray
         Values so far; those of the table are filled in.
     """

@@ -54,8 +54,6 @@ class Samples:
         ----------
         name : str
             What the column is called.
-        column : mapping
-            What :meth:`trunkline.study.language.values.Column.to_measure` gave.
 
         Returns
         -------

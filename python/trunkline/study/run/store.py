@@ -238,10 +238,6 @@ def publish(folder: Path, plan: Mapping[str, Any], records: Mapping[int, Record]
     ----------
     folder : Path
         Folder of the study; the kept runs are in it.
-    plan : mapping
-        The manifest so far.
-    records : mapping of int to Record
-        All runs.
     """
     from trunkline.study.run.frames import frame, keeps, labels_of, places_of
 

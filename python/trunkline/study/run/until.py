@@ -69,16 +69,10 @@ def until(
     ----------
     plan : Plan
         Points, those of a shard if it is one; their seeds are disregarded.
-    folder : Path
-        Folder of the study.
     target : float
         Half of the 95 % interval over the mean, above 0 and below 1.
     most : int
         Maximum number of runs of a point, with seeds from 1.
-    how : How
-        Where and within what limits.
-    progress : callable
-        Makes what is told about a stage.
     resume : bool, default False
         Go on with stages that are there; add to a study that is complete.
     overwrite : bool, default False
