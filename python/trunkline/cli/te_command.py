@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from trunkline.cli.common import echo_json, echo_tables, free, scenario_options
+from trunkline.cli.common import echo_json, free, scenario_options
 from trunkline.cli.te_common import (
     JSON_SCHEMA,
-    SHOWN,
     draw_plan,
     drawn,
     leniently,
-    links_table,
-    methods_table,
     outputs,
-    scaling,
+    print_sheets,
     write_scenario,
 )
 from trunkline.cli.te_solve import solve
 from trunkline.cli.te_survive import survive
-
-if TYPE_CHECKING:
-    from trunkline.planning import Plan, Protected
 
 
 @click.group("te", short_help="Traffic engineering: place, solve, protect, survive.")
@@ -62,6 +54,7 @@ def place(
     scenario's `te` says. Rates are those of the network itself, whatever its `scale`.
     """
     from trunkline.planning import place as planned
+    from trunkline.planning.sheets import of_plan
 
     free((out, picture, report), overwrite)
     scenario = leniently(file, overrides, strict)
@@ -80,7 +73,9 @@ def place(
     if as_json:
         echo_json({"schema": JSON_SCHEMA} | plan.to_dict())
         return
-    show(plan)
+    placed = sum(each.placed for each in plan.paths)
+    last = f"{placed} of {len(plan.paths)} paths placed"
+    print_sheets(of_plan(plan), last, plan.scale)
 
 
 @command.command("protect", short_help="Compute backups for the paths of a scenario.")
@@ -119,6 +114,7 @@ def protect(
     are protected as the options say.
     """
     from trunkline.planning import protect as protected, protected_page as pages, with_backups
+    from trunkline.planning.sheets import of_protection
 
     free((out, picture, report), overwrite)
     scenario = leniently(file, overrides, strict)
@@ -149,69 +145,11 @@ def protect(
     if as_json:
         echo_json({"schema": JSON_SCHEMA} | plan.to_dict())
         return
-    show_protected(plan)
+    open_ = sum(not each.by_link for each in plan.unprotected)
+    last = f"{plan.places - open_} of {plan.places} places have a backup"
+    if not plan.places:
+        last = "no trunk rides a path: there is nothing to protect"
+    print_sheets(of_protection(plan), last, plan.scale)
 
 
 command.add_command(survive)
-
-
-def show(plan: Plan) -> None:
-    """Print a plan for people."""
-    from trunkline.results.numbers import quantity
-    from trunkline.results.render import add, draw, frame
-
-    refused = [each for each in plan.paths if not each.placed]
-    displaced = [each for each in plan.paths if each.displaced_by]
-    tables = [methods_table(plan), links_table(plan)]
-    if refused:
-        table = frame("Not placed", ["path", "why", "bandwidth"], names=2)
-        for path in refused[:SHOWN]:
-            add(table, [path.path, path.why, quantity(path.bandwidth_bit_s, "bit/s")])
-        tables.append(table)
-    if displaced:
-        table = frame("Displaced", ["path", "by"], names=2)
-        for path in displaced[:SHOWN]:
-            add(table, [path.path, ", ".join(path.displaced_by)])
-        tables.append(table)
-    placed = len(plan.paths) - len(refused)
-    last = f"{placed} of {len(plan.paths)} paths placed"
-    if plan.scale != 1:
-        last += f"; {scaling(plan.scale)}"
-    echo_tables(lambda **kind: draw(tables, last, **kind))
-
-
-def show_protected(plan: Protected) -> None:
-    """Print backups for people."""
-    from trunkline.results.numbers import percent, quantity
-    from trunkline.results.render import add, draw, frame
-    from trunkline.scenario.units import format_time
-
-    heads = ["backup", "around", "route", "paths", "bandwidth", "longer by"]
-    backups = frame("Backups", heads, names=3)
-    for each in plan.backups[:SHOWN]:
-        longer = format_time(round(each.stretch_s * 1e9))
-        rate = quantity(each.bandwidth_bit_s, "bit/s")
-        route = " ".join(each.route)
-        add(backups, [each.backup, each.around, route, str(len(each.paths)), rate, longer])
-    heads = ["link", "capacity", "load", "backups", "if not shared", "worst"]
-    links = frame("Links at the worst single failure", heads)
-    for link in sorted(plan.links, key=lambda each: -each.utilisation)[:SHOWN]:
-        amounts = (
-            *(link.capacity_bit_s, link.load_bit_s, link.backup_bit_s),
-            link.unshared_bit_s,
-        )
-        add(links, [link.link, *(quantity(v, "bit/s") for v in amounts), percent(link.utilisation)])
-    tables = [backups, links]
-    if plan.unprotected:
-        table = frame("No such backup", ["path", "around", "why", "its link"], names=4)
-        for gap in plan.unprotected[:SHOWN]:
-            covered = "protected" if gap.by_link else "unprotected"
-            add(table, [gap.path, gap.around, gap.why, covered])
-        tables.append(table)
-    bare = sum(not each.by_link for each in plan.unprotected)
-    last = f"{plan.places - bare} of {plan.places} places have a backup"
-    if not plan.places:
-        last = "no trunk rides a path: there is nothing to protect"
-    if plan.scale != 1:
-        last += f"; {scaling(plan.scale)}"
-    echo_tables(lambda **kind: draw(tables, last, **kind))

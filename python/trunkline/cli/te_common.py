@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from trunkline.cli.common import load_scenario
+from trunkline.cli.common import echo_tables, load_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rich.table import Table
-
     from trunkline.planning import Plan
+    from trunkline.planning.sheets import Sheet
     from trunkline.scenario import Scenario
 
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -100,33 +99,19 @@ def drawn(*wanted: tuple[str | None, Callable[[], str]]) -> None:
             click.echo(f"{target} written", err=True)
 
 
-def methods_table(plan: Plan) -> Table:
-    """Methods with their gaps."""
-    from trunkline.results.render import add, frame
+def print_sheets(sheets: Sequence[Sheet], last: str, scale: float) -> None:
+    """Print tables for people, each cut to what matters most, and a closing line."""
+    from trunkline.results.render import add, draw, frame
 
-    costs = any(method.cost_gap is not None for method in plan.methods)
-    heads = ["method", "utilisation", "bound", "gap"] + ["cost", "gap of cost"] * costs
-    table = frame("Maximum link utilisation", heads)
-    for each in plan.methods:
-        cells = [each.method, *(ratio(v) for v in (each.mlu, each.bound, each.gap))]
-        if costs:
-            cells += ["–" if each.cost is None else f"{each.cost:.4g}", ratio(each.cost_gap)]
-        add(table, cells)
-    return table
-
-
-def links_table(plan: Plan) -> Table:
-    """The links that are loaded most."""
-    from trunkline.results.numbers import percent, quantity
-    from trunkline.results.render import add, frame
-
-    reserved = any(link.reserved_bit_s for link in plan.links)
-    heads = ["link", "capacity", "load", *["reserved"] * reserved, "utilisation"]
-    table = frame("Links by utilisation", heads)
-    for link in sorted(plan.links, key=lambda each: -each.utilisation)[:SHOWN]:
-        amounts = [link.capacity_bit_s, link.load_bit_s, *[link.reserved_bit_s] * reserved]
-        add(table, [link.link, *(quantity(v, "bit/s") for v in amounts), percent(link.utilisation)])
-    return table
+    tables = []
+    for each in sheets:
+        table = frame(each.title, each.heads, names=each.names)
+        for row in each.rows[: SHOWN if each.ranked else None]:
+            add(table, row)
+        tables.append(table)
+    if scale != 1:
+        last += f"; {scaling(scale)}"
+    echo_tables(lambda **kind: draw(tables, last, **kind))
 
 
 def scaling(scale: float) -> str:
@@ -137,10 +122,3 @@ def scaling(scale: float) -> str:
         f"a run has {format_ratio(scale)} of these rates: queueing times there are "
         f"{1 / scale:.6g} times as long, delays of links are not"
     )
-
-
-def ratio(value: float | None) -> str:
-    """A share in per cent; a dash if it is not known."""
-    from trunkline.results.numbers import percent
-
-    return "–" if value is None else percent(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from trunkline.cli import te_common as common
-from trunkline.cli.common import echo_json, echo_tables, free, scenario_options
+from trunkline.cli.common import echo_json, free, scenario_options
 
 
 @click.command("solve", short_help="Compare routings with the optimum.")
@@ -68,11 +68,8 @@ def solve(
     if as_json:
         echo_json({"schema": common.JSON_SCHEMA} | found.to_dict())
         return
-    from trunkline.results.render import draw
+    from trunkline.planning.sheets import of_plan
 
-    tables = [common.methods_table(found), common.links_table(found)]
     count = len(scenario.resolved().demands)
     last = f"{count} demand{'s' * (count != 1)}; optimum by the form {found.form}"
-    if found.scale != 1:
-        last += f"; {common.scaling(found.scale)}"
-    echo_tables(lambda **kind: draw(tables, last, **kind))
+    common.print_sheets(of_plan(found)[:2], last, found.scale)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trunkline.cli.common import echo_json, echo_tables, scenario_options
+from trunkline.cli.common import echo_json, scenario_options
 from trunkline.cli.limits import look_ahead
 from trunkline.cli.status import Status
 from trunkline.cli.study_command import execution_options, how_of, interrupted, study_faults
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from trunkline.scenario import Scenario
 
 JSON_SCHEMA = 1
-SHOWN = 20
 
 
 @click.command("survive", short_help="Screen all failures; try the worst in packets.")
@@ -215,67 +214,17 @@ def _replays(
 
 def show(found: Survival, slas: Sequence[Kept], gaps: Sequence[Gap], mended: Mend | None) -> None:
     """Print what failures do for people."""
+    from trunkline.cli.te_common import print_sheets
+    from trunkline.planning.sheets import of_failures, of_gaps, of_levels, of_mend
     from trunkline.results.numbers import percent, quantity
-    from trunkline.results.render import add, draw, frame
-    from trunkline.scenario.units import format_time
-    from trunkline.stats.sla import said
 
-    heads = [
-        "failure",
-        "kind",
-        "lost",
-        "avoidable",
-        "utilisation",
-        "link",
-        "moved",
-        "down",
-        "longer",
-    ]
-    table = frame(f"Failures, the worst of {len(found.failures)}", heads, names=2)
-    for each in found.failures[:SHOWN]:
-        longer = format_time(round(each.stretch_s * 1e9))
-        lost = quantity(each.lost_bit_s, "bit/s")
-        avoidable = quantity(each.lost_bit_s - each.unavoidable_bit_s, "bit/s")
-        cells = [each.failure, each.kind, lost, avoidable, percent(each.mlu), each.worst_link]
-        add(table, [*cells, str(each.rerouted), str(each.unprotected), longer])
-    tables = [table]
-    cut = [each for each in found.failures if each.disconnects]
-    if cut:
-        table = frame("Failures that disconnect", ["failure", "kind", "cut off"], names=3)
-        for each in cut[:SHOWN]:
-            add(table, [each.failure, each.kind, ", ".join(each.disconnects)])
-        tables.append(table)
-    if found.mends:
-        table = frame("Links too small", ["link", "capacity", "needed", "after"], names=1)
-        for mend in found.mends[:SHOWN]:
-            sizes = (mend.capacity_bit_s, mend.needed_bit_s)
-            add(table, [mend.link, *(quantity(v, "bit/s") for v in sizes), mend.failure or "none"])
-        tables.append(table)
+    sheets = of_failures(found)
     if slas:
-        heads = ["SLA", "failure", "for", "promise", "value", "interval", "is"]
-        table = frame("Service levels through the failure, in packets", heads, names=3)
-        for level in slas:
-            bound = f"{level.measure} at {level.at} {said(level.bound, level.unit)}"
-            ends = f"{said(level.low, level.unit)} to {said(level.high, level.unit)}"
-            names = [level.sla, level.failure, level.row, bound]
-            add(table, [*names, said(level.value, level.unit), ends, level.outcome])
-        tables.append(table)
+        sheets.append(of_levels(slas))
     if gaps:
-        heads = ["failure", "measure", "link", "screen", "packets", "interval"]
-        table = frame("The screen against packets", heads, names=3)
-        for gap in gaps:
-            unit = "bit/s" if gap.measure == "lost" else "1"
-            ends = f"{said(gap.low, unit)} to {said(gap.high, unit)}"
-            cells = [gap.failure, gap.measure, gap.link, said(gap.screen, unit)]
-            add(table, [*cells, said(gap.packets, unit), ends])
-        tables.append(table)
+        sheets.append(of_gaps(gaps))
     if mended is not None:
-        table = frame("The least capacity that mends, over all routings", ["link", "add"], names=1)
-        for link, more in mended.links.items():
-            add(table, [link, quantity(more, "bit/s")])
-        total = f"{len(mended.failures)} of {mended.broken} broken"
-        add(table, [total, quantity(mended.added_bit_s, "bit/s")])
-        tables.append(table)
+        sheets.append(of_mend(mended))
     last = f"{percent(found.mlu)} without a failure"
     broken = sum(each.outcome == "refuted" for each in slas)
     if slas:
@@ -286,8 +235,4 @@ def show(found: Survival, slas: Sequence[Kept], gaps: Sequence[Gap], mended: Men
             f"; {found.left_out.pairs:,} pairs left out: each loses {lost} and uses {most} of a "
         )
         last += f"link at most, and {found.left_out.certain:,} of those screened are worse"
-    if found.scale != 1:
-        from trunkline.cli.te_common import scaling
-
-        last += f"; {scaling(found.scale)}"
-    echo_tables(lambda **kind: draw(tables, last, **kind))
+    print_sheets(sheets, last, found.scale)

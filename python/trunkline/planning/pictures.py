@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from trunkline.network import compile
+from trunkline.planning import sheets
+from trunkline.planning.sheets import Sheet
 from trunkline.plot import load_map
 from trunkline.plot.sketch import Sketch
 from trunkline.results.numbers import percent, quantity
@@ -17,7 +22,7 @@ if TYPE_CHECKING:
     from trunkline.planning.place import LinkLoad, Plan
     from trunkline.scenario import Scenario
 
-__all__ = ["document", "drawing", "html", "rate", "svg", "table", "text"]
+__all__ = ["document", "drawing", "html", "svg", "table", "text"]
 
 STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:62rem;padding:0 1rem;"
@@ -57,51 +62,31 @@ def _said(link: LinkLoad) -> str:
 
 def html(scenario: Scenario, plan: Plan) -> str:
     """A page of its own, without scripts."""
-    title = f"Traffic engineering of {scenario.name or 'a scenario'}"
-    types = sorted({type_ for link in plan.links for type_ in link.by_class_type})
-    links = sorted(plan.links, key=lambda each: -each.utilisation)
-    refused = [each for each in plan.paths if not each.placed]
+    methods, *others = sheets.of_plan(plan)
     widest = max((each.mlu or 0.0 for each in plan.methods), default=0.0) or 1.0
-    parts = [
-        svg(scenario, plan).partition("\n")[2],
-        "<h2>Maximum link utilisation by method</h2>",
-        table(
-            ["Method", "Utilisation", "", "Bound", "Gap"],
-            (
-                [
-                    text(each.method),
-                    _number(each.mlu),
-                    f'<span class="bar" style="width:{20 * (each.mlu or 0) / widest:.2f}rem">'
-                    "</span>",
-                    _number(each.bound),
-                    _number(each.gap),
-                ]
-                for each in plan.methods
-            ),
-        ),
+    bars = [
+        Markup('<span class="bar" style="width:{:.2f}rem"></span>').format(
+            20 * (each.mlu or 0) / widest
+        )
+        for each in plan.methods
     ]
-    if refused:
-        rows = ([text(each.path), text(each.why)] for each in refused)
-        parts += ["<h2>Paths that are not placed</h2>", table(["Path", "Why"], rows)]
-    heads = ["Link", "Capacity", "Load", "Utilisation", "Reserved", *types]
-    rows = (
-        [
-            text(each.link),
-            *(rate(v) for v in (each.capacity_bit_s, each.load_bit_s)),
-            percent(each.utilisation),
-            rate(each.reserved_bit_s),
-            *(rate(each.by_class_type.get(type_, 0)) for type_ in types),
+    rows = [[*row, bar] for row, bar in zip(methods.rows, bars, strict=True)]
+    types = sorted({type_ for link in plan.links for type_ in link.by_class_type})
+    if types:
+        by_type = [
+            [link.link, *sheets.rates(*(link.by_class_type.get(type_, 0) for type_ in types))]
+            for link in plan.links
         ]
-        for each in links
-    )
-    parts += ["<h2>Load and reservation of links, by class type</h2>", table(heads, rows)]
-    rows = (
-        [text(each.path), text(", ".join(each.route)), rate(each.bandwidth_bit_s)]
+        others.append(Sheet("Reservation of links by class type", ["link", *types], by_type))
+    placed = [
+        [each.path, ", ".join(each.route), *sheets.rates(each.bandwidth_bit_s)]
         for each in plan.paths
         if each.placed
-    )
-    parts += ["<h2>Paths</h2>", table(["Path", "Route", "Bandwidth"], rows)]
-    return document(title, parts)
+    ]
+    others.append(Sheet("Paths", ["path", "route", "bandwidth"], placed))
+    parts = [svg(scenario, plan).partition("\n")[2]]
+    parts += map(table, [replace(methods, heads=[*methods.heads, ""], rows=rows), *others])
+    return document(f"Traffic engineering of {scenario.name or 'a scenario'}", parts)
 
 
 def document(title: str, parts: Iterable[str]) -> str:
@@ -124,22 +109,18 @@ def document(title: str, parts: Iterable[str]) -> str:
     )
 
 
-def table(heads: list[str], rows: Iterable[list[str]]) -> str:
-    """A table of cells that are HTML; on a narrow screen it scrolls, by the keyboard too."""
-    head = "".join(f"<th>{each}</th>" for each in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="wide" tabindex="0"><table><tr>{head}</tr>{body}</table></div>'
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else percent(value)
-
-
-def rate(value: int) -> str:
-    """A rate for a cell."""
-    return quantity(value, "bit/s")
+def table(its: Sheet, most: int | None = None) -> str:
+    """A table with its heading; on a narrow screen it scrolls, by the keyboard too."""
+    head = "".join(f"<th>{text(each[:1].upper() + each[1:])}</th>" for each in its.heads)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in row)}</tr>" for row in its.rows[:most]
+    )
+    return (
+        f'<h2>{text(its.title)}</h2>\n<div class="wide" tabindex="0"><table><tr>{head}</tr>{body}'
+        "</table></div>"
+    )
 
 
 def text(words: str) -> str:
-    """Words for a cell."""
-    return escape(printable(words))
+    """Words as HTML; what is HTML already stays so."""
+    return words if isinstance(words, Markup) else escape(printable(words))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING
 
-from trunkline.planning.pictures import document, drawing, rate, table, text
+from markupsafe import Markup
+
+from trunkline.planning.pictures import document, drawing, table, text
+from trunkline.planning.sheets import Sheet, of_failures, of_gaps, of_mend, rates
 from trunkline.results.numbers import percent, quantity
-from trunkline.stats.sla import said
+from trunkline.results.render import printable
 
 if TYPE_CHECKING:
     from trunkline.planning.mend import Mend
@@ -76,7 +78,7 @@ def html(
         "loads it most.</p>",
     ]
     if found.left_out is not None:
-        lost, most = rate(found.left_out.lost_bit_s), percent(found.left_out.mlu)
+        (lost,), most = rates(found.left_out.lost_bit_s), percent(found.left_out.mlu)
         parts.append(
             f"<p>{found.left_out.pairs:,} pairs of links were not screened, since they carry "
             f"least: after each at most {lost} are lost, and no link is used more than {most}.</p>"
@@ -84,52 +86,18 @@ def html(
     if any(each.kind == "link" for each in found.failures):
         parts += ["<h2>Which link's failure breaks what</h2>", *_by_link(scenario, found, slas)]
     if slas:
-        parts += [
-            "<h2>Agreements through the failure, in packets</h2>",
-            _matrix(slas, more.replays),
-        ]
+        parts.append(table(_matrix(slas, more.replays)))
     if gaps:
-        parts += ["<h2>The screen against packets</h2>", _beside(gaps)]
-    rows = (
-        [
-            text(each.failure),
-            each.kind,
-            rate(each.lost_bit_s),
-            rate(each.lost_bit_s - each.unavoidable_bit_s),
-            percent(each.mlu),
-            text(each.worst_link),
-            str(each.rerouted),
-            str(each.unprotected),
-            f"{each.stretch_s * 1e3:.3f} ms",
-            text(", ".join(each.disconnects)),
-        ]
-        for each in found.failures[:MOST]
-    )
-    heads = ["Failure", "Kind", "Lost", "Avoidable", "Utilisation", "Link", "Moved", "Down"]
-    heads += ["Longer by", "Cuts off"]
-    parts += ["<h2>Failures, the worst first</h2>", table(heads, rows)]
+        parts.append(table(of_gaps(gaps)))
+    parts += (table(each, MOST) for each in of_failures(found))
     if more.mend is not None:
-        parts += ["<h2>The least capacity that mends</h2>", *_mended(more.mend)]
-    if found.mends:
-        rows = (
-            [text(m.link), rate(m.capacity_bit_s), rate(m.needed_bit_s), text(m.failure or "none")]
-            for m in found.mends
+        its = more.mend
+        parts.append(table(of_mend(its)))
+        parts.append(
+            "<p>This is over all routings: no routing or protection needs less. Links whose "
+            f"capacity decides: {text(', '.join(its.binds)) or 'none'}.</p>"
         )
-        heads = ["Link", "Capacity", "Needed", "After"]
-        parts += ["<h2>Links too small</h2>", table(heads, rows)]
     return document(f"Failures of {scenario.name or 'a scenario'}", parts)
-
-
-def _beside(gaps: Sequence[Gap]) -> str:
-    """What the screen says of the failures that ran in packets, and what packets did."""
-    rows = []
-    for gap in gaps:
-        unit = "1" if gap.measure == "utilisation" else "bit/s"
-        ends = f"{said(gap.low, unit)} to {said(gap.high, unit)}"
-        cells = [text(gap.failure), f"{gap.measure} {text(gap.link)}", said(gap.screen, unit)]
-        rows.append([*cells, said(gap.packets, unit), ends])
-    heads = ["Failure", "Mean over the run", "Screen (fluid)", "Packets", "95 % interval"]
-    return table(heads, rows)
 
 
 def _by_link(scenario: Scenario, found: Survival, slas: Sequence[Kept]) -> list[str]:
@@ -143,7 +111,10 @@ def _by_link(scenario: Scenario, found: Survival, slas: Sequence[Kept]) -> list[
     for arc in scenario.resolved().arcs:
         name = arc.link
         its = by_link[name]
-        words = [f"{class_} loses {rate(lost)}" for class_, lost in its.lost_by_class.items()]
+        words = [
+            f"{class_} loses {quantity(lost, 'bit/s')}"
+            for class_, lost in its.lost_by_class.items()
+        ]
         words += [f"{sla} is broken in packets" for sla in sorted(broken.get(name, ()))]
         use.append(math.inf if words else its.mlu)
         told.append(f"{name} fails: {'; '.join(words) or 'nothing is lost'}; {percent(its.mlu)}")
@@ -154,18 +125,7 @@ def _by_link(scenario: Scenario, found: Survival, slas: Sequence[Kept]) -> list[
     return [drawing(scenario, use, told).partition("\n")[2], about]
 
 
-def _mended(its: Mend) -> list[str]:
-    """The linear program's answer."""
-    rows = [[text(link), rate(more)] for link, more in its.links.items()]
-    about = (
-        f"<p>{len(its.failures)} of {its.broken} broken failures together need "
-        f"{rate(its.added_bit_s)} more, over all routings: no routing or protection needs less. "
-        f"Links whose capacity decides: {text(', '.join(its.binds)) or 'none'}.</p>"
-    )
-    return [about, table(["Link", "Add"], rows)] if rows else [about]
-
-
-def _matrix(slas: Sequence[Kept], replays: Mapping[str, str]) -> str:
+def _matrix(slas: Sequence[Kept], replays: Mapping[str, str]) -> Sheet:
     """Agreements by failure: the worst outcome of its bounds in each cell."""
     order = ("held", "undecided", "refuted")
     names = list(dict.fromkeys(each.sla for each in slas))
@@ -175,10 +135,11 @@ def _matrix(slas: Sequence[Kept], replays: Mapping[str, str]) -> str:
         cells[key] = max(cells.get(key, "held"), each.outcome, key=order.index)
     failures = dict.fromkeys(each.failure for each in slas)
     named = {
-        failure: f'<a href="{escape(replays[failure])}">{text(failure)}</a>'
+        failure: Markup('<a href="{}">{}</a>').format(replays[failure], printable(failure))
         if failure in replays
-        else text(failure)
+        else failure
         for failure in failures
     }
-    rows = ([named[f], *(cells[f, name] for name in names)] for f in failures)
-    return table(["Failure", *map(text, names)], rows)
+    rows = [[named[f], *(cells[f, name] for name in names)] for f in failures]
+    title = "Agreements through the failure, in packets"
+    return Sheet(title, ["failure", *names], rows, ranked=False)
