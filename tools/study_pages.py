@@ -8,6 +8,8 @@
 - ``errors``: how far each table is from the published one.
 - ``values ROW DIGITS``: a measure of every table, the published value in brackets.
 - ``overview N``: the N-th overview of the study.
+- ``table NAME``: a table of the study as measured, with half widths of 95 % intervals;
+  ``column NAME: TABLE ...``: one of its measures in several tables.
 - ``kernel``: how many comparisons with a Linux kernel agree, by table, of ``NAME-kernel.json``;
   ``kernel TABLE ...``: goodput of all TCP flows in each point of tables.
 
@@ -55,7 +57,11 @@ def slim(said: dict[str, Any], of: str) -> dict[str, Any]:
     # A variant's table is called as that of its case, a comma, and its name.
     cases = {cell["table"].partition(", ")[0] for cell in said["cells"]}
     cells = [
-        [*(cell[key] for key in ("table", "row", "column", "published")), _short(cell["ours"])]
+        [
+            *(cell[key] for key in ("table", "row", "column", "published")),
+            _short(cell["ours"]),
+            _short(_half(cell)),
+        ]
         for cell in said["cells"]
         if cell["table"] in cases
     ]
@@ -76,6 +82,10 @@ def slim(said: dict[str, Any], of: str) -> dict[str, Any]:
         "mean_absolute_error": said["summary"]["mean_absolute_error"],
         "cells": cells,
     }
+
+
+def _half(cell: dict[str, Any]) -> float | None:
+    return None if cell["high"] is None else (cell["high"] - cell["low"]) / 2
 
 
 def _short(value: float | None) -> float | None:
@@ -154,6 +164,23 @@ def values(stored: dict[str, Any], row: str, digits: str) -> str:
     return table(["", *columns], rows)
 
 
+def measured(stored: dict[str, Any], columns: list[tuple[str, str]]) -> str:
+    """Measures of tables, a row each row of theirs: ``columns`` are (table, measure)."""
+    of = {(cell[0], cell[2], cell[1]): cell for cell in stored["cells"]}
+    tables = {name for name, _ in columns}
+    rows = dict.fromkeys(cell[1] for cell in stored["cells"] if cell[0] in tables)
+    heads = [name if len(tables) > 1 else measure for name, measure in columns]
+    return table(
+        ["", *heads], [[row, *(_interval(*of[*each, row][4:]) for each in columns)] for row in rows]
+    )
+
+
+def _interval(mean: float, half: float) -> str:
+    # Two digits of the half width say what is known; a narrower one is below what tables print.
+    places = 2 if half < 1 else 1 if half < 10 else 0
+    return f"{mean:.{places}f} ± {half:.{places}f}"
+
+
 def overview(stored: dict[str, Any], number: str) -> str:
     """An overview as the study has it."""
     its = stored["overviews"][int(number) - 1]
@@ -205,6 +232,12 @@ def made(name: str, page: str) -> str:
         kind, *words = found[2].split()
         if kind == "sentences":
             text = sentences(stored, found[3])
+        elif kind == "table":
+            own = [cell[2] for cell in stored["cells"] if cell[0] == words[0]]
+            text = measured(stored, [(words[0], each) for each in dict.fromkeys(own)])
+        elif kind == "column":
+            measure, _, tables = found[2].removeprefix("column ").partition(": ")
+            text = measured(stored, [(each, measure) for each in tables.split()])
         elif kind == "kernel":
             text = kernel(name, *words)
         else:
@@ -232,7 +265,7 @@ def wrong(name: str, page: str) -> Iterator[str]:
     for one, of in said + re.findall(row, VALIDATION.read_text("utf-8")):
         if (int(one), int(of)) != (held, len(stored["claims"])):
             yield f"{one} of {of} claims: {held} of {len(stored['claims'])} hold"
-    cells = [number for cell in stored["cells"] for number in cell[3:] if number is not None]
+    cells = [number for cell in stored["cells"] for number in cell[3:5] if number is not None]
     named = " ".join(f"{cell[0]} {cell[1]}" for cell in stored["cells"])
     rows = [float(text) for text in FIGURE.findall(named)]
     for each in stored["sentences"]:
