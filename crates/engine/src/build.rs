@@ -26,7 +26,6 @@ use crate::simulation::{
 };
 use crate::transfers::Workloads;
 use link::{build_link, build_near_end};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use trunkline_agent::{tcp, udp};
 use trunkline_packet::{flag, Arena, Ecn};
@@ -41,17 +40,24 @@ impl<O: Observer> Simulation<O> {
     /// # Errors
     /// [`RunError::Invalid`] names the first index or parameter that cannot be.
     pub fn new(network: &Network, seed: u64, observer: O) -> Result<Self, RunError> {
-        let mut simulation = Self::with_events(network, seed, observer)?;
+        check_indices(network)?;
+        let mut simulation = Self::at_rest(network, seed, observer, routes(network))?;
+        simulation.arm(network);
         simulation.find_ahead(network);
         Ok(simulation)
     }
 
-    /// Prepares a run in which each hop has an event of its own, as regions need it.
+    /// Prepares a run in which each hop has an event of its own, as regions need it, and in which
+    /// nothing is due yet. The indices of the network are sound, and `fib` has its routes.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub(crate) fn with_events(network: &Network, seed: u64, observer: O) -> Result<Self, RunError> {
-        check_indices(network)?;
+    pub(crate) fn at_rest(
+        network: &Network,
+        seed: u64,
+        observer: O,
+        fib: Fib,
+    ) -> Result<Self, RunError> {
         let mut links = network
             .links
             .iter()
@@ -65,10 +71,7 @@ impl<O: Observer> Simulation<O> {
         for (link, near_end) in links.iter_mut().zip(&near_ends) {
             link.has_near_end = near_end.is_some();
         }
-        let ends = Destinations::of(network);
-        let edges: Vec<Edge> = network.links.iter().map(edge).collect();
-        let fib =
-            Fib::new(network.nodes.len(), &edges, &ends.nodes, network.routing.ecmp.is_some());
+        let ends = ends(network);
         let recovery = Recovery::new(network, seed);
         let processors = crate::processing::of(network);
         let mut agents = AgentArrays::default();
@@ -84,7 +87,7 @@ impl<O: Observer> Simulation<O> {
             })
             .collect();
         let workloads = Workloads::new(network, &flows, &fib, seed, agents.senders.len() as u32);
-        let mut simulation = Self {
+        Ok(Self {
             now: 0,
             calendar: new_calendar(network, &sources),
             sources,
@@ -125,22 +128,22 @@ impl<O: Observer> Simulation<O> {
             next_question: BETWEEN_QUESTIONS,
             events_per_instant: network.run.events_per_instant,
             node_names: network.nodes.iter().map(|node| node.name.clone()).collect(),
-        };
-        simulation.arm(network);
-        Ok(simulation)
+        })
     }
 
-    /// Schedules the first event of every source that has one.
-    fn arm(&mut self, network: &Network) {
+    /// Schedules the first event of every source that has one here.
+    pub(crate) fn arm(&mut self, network: &Network) {
         self.calendar.schedule(END, network.run.duration_ns);
         self.calendar.schedule(WARM_UP, network.run.warmup_ns);
         self.arm_census();
         self.arm_recovery();
         self.arm_control();
-        for (index, probe) in network.probes.iter().enumerate() {
-            self.calendar.schedule(self.sources.probes + index as u32, probe.step_ns);
-        }
+        self.arm_probes();
         for (index, plan) in self.flows.iter().enumerate() {
+            // To take out one of many that begin at one instant is a search.
+            if !self.region.owns(plan.src) {
+                continue;
+            }
             let first = match plan.agents {
                 Agents::Tcp(_) => plan.start,
                 Agents::Udp(agent) => self.datagrams[agent as usize].next_at(),
@@ -152,6 +155,12 @@ impl<O: Observer> Simulation<O> {
             }
         }
     }
+}
+
+/// The routes of a network before anything fails.
+pub(crate) fn routes(network: &Network) -> Fib {
+    let edges: Vec<Edge> = network.links.iter().map(edge).collect();
+    Fib::new(network.nodes.len(), &edges, &ends(network), network.routing.ecmp.is_some())
 }
 
 /// A link as routing sees it.
@@ -170,20 +179,6 @@ pub(crate) fn ends(network: &Network) -> Vec<u32> {
     nodes
 }
 
-/// The nodes where packets end, numbered densely for the routing table.
-struct Destinations {
-    nodes: Vec<u32>,
-    column: BTreeMap<u32, u32>,
-}
-
-impl Destinations {
-    fn of(network: &Network) -> Self {
-        let nodes = ends(network);
-        let column = nodes.iter().zip(0..).map(|(&node, column)| (node, column)).collect();
-        Self { nodes, column }
-    }
-}
-
 #[derive(Default)]
 struct AgentArrays {
     senders: Vec<tcp::Sender>,
@@ -196,7 +191,7 @@ struct AgentArrays {
 }
 
 impl AgentArrays {
-    fn add(&mut self, flow: &crate::network::Flow, seed: u64, ends: &Destinations) -> FlowPlan {
+    fn add(&mut self, flow: &crate::network::Flow, seed: u64, ends: &[u32]) -> FlowPlan {
         let element = format!("flows[{}]", flow.name);
         let start = flow.start_ns + start_delay(flow.start_jitter_ns, seed, &element);
         let mut exact = false;
@@ -229,12 +224,13 @@ impl AgentArrays {
             }
         };
         self.streams.push(Stream::new(seed, &element, "agent"));
+        let column = |node| ends.partition_point(|&end| end < node) as u32;
         FlowPlan {
             agents,
             src: flow.src,
             dst: flow.dst,
-            src_column: ends.column[&flow.src],
-            dst_column: ends.column[&flow.dst],
+            src_column: column(flow.src),
+            dst_column: column(flow.dst),
             fec: flow.fec,
             fec_reverse: flow.fec_reverse,
             dscp: flow.dscp,

@@ -90,11 +90,9 @@ fn run_observed<O: Observer>(
 #[must_use]
 pub fn routes(network: &Network) -> Vec<(u32, u32, i64)> {
     let ends = build::ends(network);
-    let edges: Vec<route::Edge> = network.links.iter().map(build::edge).collect();
-    let nodes = network.nodes.len();
-    let fib = route::Fib::new(nodes, &edges, &ends, network.routing.ecmp.is_some());
+    let fib = build::routes(network);
     let mut rows = Vec::new();
-    for node in 0..nodes as u32 {
+    for node in 0..network.nodes.len() as u32 {
         for (&end, column) in ends.iter().zip(0..) {
             match fib.next(node, column) {
                 route::LOCAL => {}

@@ -82,13 +82,21 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Keeps the probes of some nodes only.
+    /// Schedules the first sample of each probe.
+    pub(crate) fn arm_probes(&mut self) {
+        for (index, probe) in (0..).zip(&self.sampler.probes) {
+            if let Some(probe) = probe {
+                self.calendar.schedule(self.sources.probes + index, probe.step_ns);
+            }
+        }
+    }
+
+    /// Keeps the probes of some nodes only, before any is armed.
     pub(crate) fn keep_probes(&mut self, of: impl Fn(u32) -> bool) {
         for index in 0..self.sampler.probes.len() {
             let elsewhere = |probe: &network::Probe| !of(self.node_of(probe));
             if self.sampler.probes[index].as_ref().is_some_and(elsewhere) {
                 self.sampler.probes[index] = None;
-                self.calendar.cancel(self.sources.probes + index as u32);
             }
         }
     }

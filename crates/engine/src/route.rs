@@ -6,6 +6,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
 use trunkline_units::fetch;
 
 /// Next-hop entry: the packet is for this node.
@@ -26,11 +27,12 @@ pub struct Edge {
     pub metric: Option<u64>,
 }
 
-/// Forwarding information base: the out-link by (node, destination).
+/// Forwarding information base: the out-link by (node, destination). Copies share their entries
+/// until one changes.
 #[derive(Clone, Debug)]
 pub struct Fib {
     destinations: usize,
-    next: Vec<u32>,
+    next: Arc<[u32]>,
     /// Sets of next hops; entry `SHARED + n` is the `n`th.
     sets: Vec<Vec<u32>>,
     number: BTreeMap<Vec<u32>, u32>,
@@ -48,23 +50,25 @@ impl Fib {
             incoming[edge.to as usize].push(link as u32);
             outgoing[edge.from as usize].push(link as u32);
         }
-        let next = vec![UNREACHABLE; nodes * destinations.len()];
+        let mut next = vec![UNREACHABLE; nodes * destinations.len()];
         let (sets, number) = (Vec::new(), BTreeMap::new());
-        let mut fib = Self { destinations: destinations.len(), next, sets, number, multipath };
+        let mut fib =
+            Self { destinations: destinations.len(), next: [].into(), sets, number, multipath };
         let mut distance = vec![u64::MAX; nodes];
         for (column, &destination) in destinations.iter().enumerate() {
             distances_to(destination, edges, &incoming, &mut distance);
             for (node, outgoing) in outgoing.iter().enumerate() {
                 let at = node * destinations.len() + column;
                 if node == destination as usize {
-                    fib.next[at] = LOCAL;
+                    next[at] = LOCAL;
                 } else if multipath {
-                    fib.next[at] = fib.entry_of(&best_links(outgoing, edges, &distance));
+                    next[at] = fib.entry_of(&best_links(outgoing, edges, &distance));
                 } else if let Some(link) = best_link(outgoing, edges, &distance) {
-                    fib.next[at] = link;
+                    next[at] = link;
                 }
             }
         }
+        fib.next = next.into();
         fib
     }
 
@@ -125,7 +129,8 @@ impl Fib {
     /// Sets the next hops towards one destination; none = unreachable.
     pub fn set(&mut self, node: u32, column: u32, links: &[u32]) {
         let next = self.entry_of(links);
-        self.next[node as usize * self.destinations + column as usize] = next;
+        let entries = Arc::make_mut(&mut self.next);
+        entries[node as usize * self.destinations + column as usize] = next;
     }
 
     /// Takes over the routes of one node from a table with the same nodes and destinations;
@@ -137,9 +142,9 @@ impl Fib {
             if (SHARED..UNREACHABLE).contains(&new) {
                 new = self.entry_of(other.shared(new));
             }
-            let mine = &mut self.next[node as usize * self.destinations + column as usize];
-            if *mine != new {
-                *mine = new;
+            let at = node as usize * self.destinations + column as usize;
+            if self.next[at] != new {
+                Arc::make_mut(&mut self.next)[at] = new;
                 changed.push((column, new));
             }
         }

@@ -30,7 +30,9 @@ fn into(network: &Network, regions: usize) -> Option<Vec<u8>> {
     delays.dedup();
     let step = delays.len().div_ceil(TRIES).max(1);
     delays.into_iter().rev().step_by(step).find_map(|window| {
-        let hops = total * u128::from(window) / TYPICAL_BITS / 1_000_000_000;
+        // A run may be shorter than a link.
+        let worked = window.min(network.run.duration_ns);
+        let hops = total * u128::from(worked) / TYPICAL_BITS / 1_000_000_000;
         if hops < WORTHWHILE * regions as u128 {
             return None;
         }
@@ -144,7 +146,7 @@ mod tests {
             "format": 2, "name": "rings", "nodes": nodes, "links": links,
             "ports": [], "conditioners": [], "flows": [], "paths": [], "ftn": [], "ilm": [],
             "nhlfe": [], "probes": [],
-            "run": { "duration_ns": 1, "warmup_ns": 0, "seed": 1, "trace": false,
+            "run": { "duration_ns": 1_000_000_000, "warmup_ns": 0, "seed": 1, "trace": false,
                      "events_per_instant": 1000 },
         });
         serde_json::from_value(network).expect("a network")

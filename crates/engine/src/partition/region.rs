@@ -33,7 +33,7 @@ impl Region {
         self.number == 0
     }
 
-    fn owns(&self, node: u32) -> bool {
+    pub fn owns(&self, node: u32) -> bool {
         self.of_node.get(node as usize).is_none_or(|its| *its == self.number)
     }
 
@@ -44,7 +44,7 @@ impl Region {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// Keeps the events of one region's nodes only, before the first event.
+    /// Keeps to the events of one region's nodes, before any is due.
     pub(super) fn restrict(&mut self, of_node: &[u8], region: u8, regions: usize) {
         self.region.of_node = of_node.to_vec();
         self.region.number = region;
@@ -54,11 +54,6 @@ impl<O: Observer> Simulation<O> {
             let inside = |node: u32| of_node[node as usize] == region;
             let crosses = inside(*from) && !inside(link.to);
             link.onward = if crosses { Onward::Crosses } else { Onward::Arrives };
-        }
-        for (flow, plan) in (0..).zip(&self.flows) {
-            if of_node[plan.src as usize] != region {
-                self.calendar.cancel(self.sources.senders + flow);
-            }
         }
         self.keep_probes(|node| of_node[node as usize] == region);
     }

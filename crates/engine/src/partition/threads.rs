@@ -116,6 +116,7 @@ fn run_regions<O: Observer>(
         regions,
     };
     let meeting = &meeting;
+    let fib = &crate::build::routes(network);
     let ended: Vec<Ended<O>> = std::thread::scope(|scope| {
         let mut workers = Vec::new();
         let mut starts = Vec::new();
@@ -125,7 +126,7 @@ fn run_regions<O: Observer>(
                 // Nobody begins unless all can: a barrier waits for ever for one that is missing.
                 wait.recv().ok()?;
                 let built = catch_unwind(AssertUnwindSafe(|| {
-                    Simulation::with_events(network, seed, O::default())
+                    Simulation::at_rest(network, seed, O::default(), fib.clone())
                 }));
                 Some(serve(built, meeting, network, region, cut, interrupted))
             };
@@ -178,6 +179,7 @@ fn serve<O: Observer>(
     let mut state = built;
     if let Ok(Ok(simulation)) = &mut state {
         simulation.restrict(cut.of_node, region as u8, meeting.regions);
+        simulation.arm(network);
     }
     let (mut until, mut parity) = (0, 0);
     let mut inbox = Vec::new();
