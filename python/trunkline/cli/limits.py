@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from trunkline.engine.forecast import Forecast
+    from trunkline.engine.sim import Compiled
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -80,7 +81,7 @@ TOLD_S = 60.0
 
 
 def look_ahead(
-    networks: Sequence[str],
+    networks: Sequence[Compiled | str],
     runs: int,
     *,
     dry_run: bool,
@@ -94,8 +95,8 @@ def look_ahead(
 
     Parameters
     ----------
-    networks : sequence of str
-        JSON of compiled networks that stand for all that will be run.
+    networks : sequence of Network or str
+        Compiled networks, or their JSON, that stand for all that will be run.
     dry_run : bool
         Tell it however small they are, and end the command.
     as_json : bool
@@ -116,7 +117,8 @@ def look_ahead(
     if small or (not dry_run and LIMITS.get().time_s is not None):
         return
     with engine_faults():
-        seen = forecast(networks, runs, seed=seed)
+        written = [each if isinstance(each, str) else each.to_json() for each in networks]
+        seen = forecast(written, runs, seed=seed)
     if dry_run:
         echo_json(seen.to_json()) if as_json else click.echo(seen)
         click.get_current_context().exit()

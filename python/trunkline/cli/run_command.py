@@ -176,7 +176,7 @@ def command(
     if engine == "sim":
         least = 1 if until_ci else runs
         look_ahead(
-            [network.to_json()],
+            [network],
             least,
             dry_run=dry_run,
             as_json=as_json,
@@ -299,7 +299,7 @@ def _with_batches(
 
     with engine_faults():
         jobs = [
-            Job(network.to_json(), seed, text),
+            Job(network.to_json(), seed, text, network.data),
             Job(probed_for_batches(network), seed, text),
         ]
         plain, probed = simulate_all(jobs, threads=threads)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trunkline.engine.sim import Decoder, Job, error_of, stream
+from trunkline.engine.sim import Compiled, Decoder, Job, error_of, stream
 
 if TYPE_CHECKING:
     from trunkline.network.types.flows import Agent
@@ -71,21 +71,21 @@ class Forecast:
         }
 
 
-def most_hops(network_json: str) -> float:
+def most_hops(network: Compiled | str) -> float:
     """About how many packets senders can offer and all links send in a run.
 
     A sender that offers more than its link carries costs as much as if none were dropped.
 
     Parameters
     ----------
-    network_json : str
-        JSON of a compiled network.
+    network : Network or str
+        A compiled network, or its JSON.
     """
-    network = json.loads(network_json)
-    sizes = [_size(flow["agent"]) for flow in network["flows"]]
-    offered = math.fsum(float(flow["agent"].get("rate_bit_s") or 0) for flow in network["flows"])
-    capacity = offered + math.fsum(float(link["rate_bit_s"]) for link in network["links"])
-    seconds = float(network["run"]["duration_ns"]) / 1e9
+    data: Any = json.loads(network) if isinstance(network, str) else network.data
+    sizes = [_size(flow["agent"]) for flow in data["flows"]]
+    offered = math.fsum(float(flow["agent"].get("rate_bit_s") or 0) for flow in data["flows"])
+    capacity = offered + math.fsum(float(link["rate_bit_s"]) for link in data["links"])
+    seconds = float(data["run"]["duration_ns"]) / 1e9
     return capacity * seconds / (8 * min(sizes, default=1500.0))
 
 

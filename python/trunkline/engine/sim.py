@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 class Compiled(Protocol):
     """A compiled network, as far as an engine needs to know it."""
+
+    @property
+    def data(self) -> Network:
+        """What its JSON says."""
+        ...
 
     def to_json(self) -> str:
         """Canonical JSON: keys sorted, no spaces."""
@@ -37,11 +42,14 @@ class Job:
         Seed of the run, 0 to 2^64 - 1.
     scenario : str, default ""
         Text of the scenario, kept as provenance.
+    network : mapping, optional
+        What the JSON says, where it need not be parsed again.
     """
 
     network_json: str
     seed: int
     scenario: str = ""
+    network: Network | None = field(default=None, repr=False, compare=False)
 
 
 def simulate(
@@ -79,8 +87,9 @@ def simulate(
     RuntimeError
         The run stood still in time, or its packets do not add up.
     """
+    known = None if isinstance(network, str) else network.data
     written = network if isinstance(network, str) else network.to_json()
-    jobs = [Job(written, seed, scenario) for seed in seeds]
+    jobs = [Job(written, seed, scenario, known) for seed in seeds]
     return simulate_all(jobs, threads=threads, progress=progress)
 
 
@@ -258,7 +267,7 @@ class Decoder:
         if written not in self._parsed:
             while len(self._parsed) >= self._KEPT:
                 del self._parsed[next(iter(self._parsed))]
-            self._parsed[written] = json.loads(written)
+            self._parsed[written] = json.loads(written) if job.network is None else job.network
         provenance = Provenance.of(
             scenario=job.scenario, network_json=written, version=self._version, seed=job.seed
         )

@@ -35,32 +35,40 @@ def compile(
     list of dict
         By index.
     """
-    declared = {}
-    for name, flow in scenario.flows.items():
-        declared[name] = {
-            "src": nodes[flow.from_],
-            "dst": nodes[flow.to],
-            "start_ns": flow.start,
-            "stop_ns": flow.stop,
-            "start_jitter_ns": flow.start_jitter,
-            "dscp": flow.dscp,
-            "ttl": flow.ttl,
-            "agent": _tcp(flow) if isinstance(flow, Tcp) else _udp(scenario, flow),
-        }
+    agents: dict[Any, dict[str, Any]] = {}
     result = []
     index = {name: at for at, (name, _) in enumerate(scenario.names)}
     for name, base in scenario.names:
-        forward, reverse = fecs.get(name) or fecs.get(base) or (0, 0)
-        own = {"name": name, "fec": forward, "fec_reverse": reverse}
         flow = scenario.flows[base]
+        # Replicas have one agent; so have demands of a class that offer as much.
+        offered = scenario.demands.get(base)
+        alike = base if offered is None else (offered.class_, getattr(flow, "rate", None))
+        agent = agents.get(alike)
+        if agent is None:
+            agent = agents[alike] = _tcp(flow) if isinstance(flow, Tcp) else _udp(scenario, flow)
+        forward, reverse = fecs.get(name) or fecs.get(base) or (0, 0)
+        # In the order in which they are written down, which spares sorting many.
+        its = {
+            "agent": agent,
+            "dscp": flow.dscp,
+            "dst": nodes[flow.to],
+            "fec": forward,
+            "fec_reverse": reverse,
+            "name": name,
+            "src": nodes[flow.from_],
+            "start_jitter_ns": flow.start_jitter,
+            "start_ns": flow.start,
+            "stop_ns": flow.stop,
+            "ttl": flow.ttl,
+        }
         many = transfers.compile(scenario, name, flow, index) if isinstance(flow, Tcp) else None
         if many is not None:
-            own["transfers"] = many
+            its["transfers"] = many
         if isinstance(flow, Udp) and flow.call is not None:
-            own["call"] = _call(flow.call)
+            its["call"] = _call(flow.call)
         if base in scenario.echoes:
-            own |= _echo(scenario.echoes[base], declared[base]["agent"])
-        result.append(declared[base] | own)
+            its |= _echo(scenario.echoes[base], agent)
+        result.append(its)
     return result
 
 
@@ -118,14 +126,14 @@ def _congestion(flow: Tcp) -> dict[str, Any]:
 
 def _udp(scenario: Resolved, flow: Udp) -> dict[str, Any]:
     tick = {"tick_ns": flow.tick} if flow.tick else {}
-    return tick | {
-        "protocol": "udp",
+    return {
         "arrivals": _arrivals(scenario, flow),
+        "header_bytes": flow.header,
+        "protocol": "udp",
         # A schedule says when each datagram leaves: it has no rate of its own.
         "rate_bit_s": 1 if flow.rate is None else flow.rate,
         "size": _size(flow),
-        "header_bytes": flow.header,
-    }
+    } | tick
 
 
 def _echo(echo: Echo, agent: Any) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def headline(runs: Sequence[Results]) -> list[str]:
 def _lost(runs: Sequence[Results]) -> str:
     share: dict[tuple[str, str, str], float] = defaultdict(float)
     for run in runs:
-        for row in run.drops.rows():
+        for row in run.drops.rows("flow", "link", "node", "cause", "packets"):
             place = row["link"] if row["link"] is not None else row["node"]
             key = (str(row["flow"]), str(place), str(row["cause"]))
             share[key] += float(row["packets"] or 0) / len(runs)
@@ -54,7 +54,7 @@ def _lost_at_ports(runs: Sequence[Results]) -> str:
     """Of an engine that knows no single packets, and so no causes."""
     lost: dict[str, float] = defaultdict(float)
     for run in runs:
-        for row in run.ports.rows():
+        for row in run.ports.rows("link", "packets_dropped"):
             lost[str(row["link"])] += float(row["packets_dropped"] or 0) / len(runs)
     total = sum(lost.values())
     if not total:
@@ -67,7 +67,7 @@ def _waits(runs: Sequence[Results]) -> str:
     wait: dict[tuple[str, str], float] = defaultdict(float)
     longest: dict[tuple[str, str], float] = defaultdict(float)
     for run in runs:
-        for row in run.ports.rows():
+        for row in run.ports.rows("link", "class", "wait_mean_s", "queue_max_packets"):
             key = (str(row["link"]), str(row["class"]))
             wait[key] += float(row["wait_mean_s"] or 0) / len(runs)
             longest[key] = max(longest[key], float(row["queue_max_packets"] or 0))
@@ -79,7 +79,7 @@ def _waits(runs: Sequence[Results]) -> str:
     place = link if sum(each == link for each, _ in wait) == 1 else f"{link}, class {of_class}"
     late: dict[str, float] = defaultdict(float)
     for run in runs:
-        for row in run.flows.rows():
+        for row in run.flows.rows("flow", "delay_p99_s"):
             late[str(row["flow"])] += float(row["delay_p99_s"] or 0) / len(runs)
     flow = max(late, key=lambda name: late[name], default="")
     said = f"{quantity(wait[worst], 's')} on average at {place}"
@@ -94,7 +94,7 @@ def _full(runs: Sequence[Results]) -> str:
     use: dict[str, float] = defaultdict(float)
     for run in runs:
         of_link: dict[str, float] = {}
-        for row in run.ports.rows():
+        for row in run.ports.rows("link", "utilisation"):
             # The classes of a port share the link, each with its part of the utilisation.
             name = str(row["link"])
             of_link[name] = of_link.get(name, 0.0) + float(row["utilisation"] or 0)
@@ -122,7 +122,7 @@ def _overflowing(runs: Sequence[Results]) -> list[str]:
     """Ports whose queue was full when a packet came, those with the most drops first."""
     lost: dict[str, float] = defaultdict(float)
     for run in runs:
-        for row in run.drops.rows():
+        for row in run.drops.rows("link", "cause", "packets"):
             if row["cause"] == "queue_full" and row["link"] is not None:
                 lost[str(row["link"])] += float(row["packets"] or 0)
     return sorted(lost, key=lambda link: (-lost[link], link))

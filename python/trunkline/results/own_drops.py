@@ -35,7 +35,7 @@ def own_drops(runs: Sequence[Results]) -> str:
     hosts = {node for node in source.values() if links[str(node)] == 1}
     lost: dict[tuple[str, str], float] = {}
     for run in runs:
-        for row in run.drops.rows():
+        for row in run.drops.rows("flow", "link", "node", "direction", "cause", "packets"):
             flow, link = row["flow"], row["link"]
             own = link is not None and row["node"] in hosts and row["node"] == source.get(flow)
             if own and row["direction"] == "forward" and row["cause"] in BY_QUEUE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import io
 from collections.abc import Sequence
 from copy import copy
@@ -206,12 +207,12 @@ def printable(text: str, *, keep: str = "") -> str:
 
 def _busiest(table: Table, by: str, most: int | None) -> tuple[list[dict[str, Scalar]], int]:
     """Rows in their order, the busiest only if there are many, and how many are left out."""
-    rows = list(table.rows())
-    if most is None or len(rows) <= most:
-        return rows, 0
-    ranked = sorted(range(len(rows)), key=lambda i: -float(rows[i][by] or 0))
-    kept = sorted(ranked[:most])
-    return [rows[i] for i in kept], len(rows) - most
+    if most is None or len(table) <= most:
+        return list(table.rows()), 0
+    values = [float(value or 0) for value in table[by]]
+    # Of equal ones the first.
+    kept = heapq.nsmallest(most, range(len(table)), key=lambda i: -values[i])
+    return [table.row(i) for i in sorted(kept)], len(table) - most
 
 
 def _title(name: str, left_out: int, which: str = "busiest") -> str:
@@ -265,9 +266,9 @@ def _first(
     table: Table, most: int | None, rows: list[dict[str, Scalar]] | None = None, more: str = ""
 ) -> RichTable:
     """A table of columns with the first rows, and how many are left out."""
-    rows = list(table.rows()) if rows is None else rows
-    shown = rows[:most]
-    return _measured(table, shown, len(rows) - len(shown), "first", more)
+    count = len(table) if rows is None else len(rows)
+    shown = list(islice(table.rows() if rows is None else rows, most))
+    return _measured(table, shown, count - len(shown), "first", more)
 
 
 def _completions(table: Table, most: int | None) -> RichTable:
@@ -286,9 +287,10 @@ def told_apart(rows: list[dict[str, Scalar]]) -> list[dict[str, Scalar]]:
 
 
 def _ports(table: Table, most: int | None) -> RichTable:
-    busy = [row for row in table.rows() if row["packets_offered"]]
-    shown = sorted(busy, key=lambda row: -float(row["utilisation"] or 0))[:most]
-    return _measured(table, shown, len(busy) - len(shown))
+    busy = [at for at, offered in enumerate(table["packets_offered"]) if offered]
+    use = [float(value or 0) for value in table["utilisation"]]
+    shown = sorted(busy, key=lambda at: -use[at])[:most]
+    return _measured(table, [table.row(at) for at in shown], len(busy) - len(shown))
 
 
 def _paths(table: Table, most: int | None) -> RichTable:

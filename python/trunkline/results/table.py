@@ -134,11 +134,15 @@ class Table:
     def __getitem__(self, name: str) -> list[Scalar]:
         return self.column(name).to_list()
 
-    def rows(self) -> Iterator[dict[str, Scalar]]:
-        """Rows as dictionaries, null as None."""
-        names = self.columns
+    def rows(self, *some: str) -> Iterator[dict[str, Scalar]]:
+        """Rows as dictionaries, null as None; with ``some`` columns only, if any are named."""
+        names = some or self.columns
         for values in zip(*(self[name] for name in names), strict=True):
             yield dict(zip(names, values, strict=True))
+
+    def row(self, index: int) -> dict[str, Scalar]:
+        """One row as a dictionary, null as None."""
+        return {name: self.column(name).item(index) for name in self.columns}
 
     def where(self, **values: Scalar) -> dict[str, Scalar]:
         """Find the one row whose columns have these values.
@@ -158,7 +162,7 @@ class Table:
             what = ", ".join(f"{name}={value!r}" for name, value in values.items())
             msg = f"{self.name} has {len(found)} rows with {what}"
             raise KeyError(msg)
-        return {name: self.column(name).item(found[0]) for name in self._columns}
+        return self.row(found[0])
 
     def to_polars(self) -> pl.DataFrame:
         """As a polars data frame; numbers without nulls are not copied."""

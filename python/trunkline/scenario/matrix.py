@@ -3,8 +3,8 @@
 import csv
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from trunkline.scenario import beside, units
 from trunkline.scenario.beside import BesideError
@@ -16,8 +16,7 @@ MAX_FILE = 200_000_000
 COLUMNS = ("from", "to", "rate")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A demand of a table.
 
     Attributes
@@ -84,6 +83,7 @@ def rows(lines: Iterable[str]) -> list[Row]:
     source, target, rate = (header.index(each) for each in COLUMNS)
     class_ = header.index("class") if "class" in header else None
     found = []
+    loads: dict[str, int] = {}
     for row in table:
         if not row:
             continue
@@ -91,8 +91,10 @@ def rows(lines: Iterable[str]) -> list[Row]:
             raise BesideError(f"{len(header)} values are expected", table.line_num)
         words = [each.strip() for each in row]
         kind = "" if class_ is None else words[class_]
-        load = _rate(words[rate], table.line_num)
-        found.append(Row(words[source], words[target], load, kind, table.line_num))
+        written = words[rate]
+        if written not in loads:
+            loads[written] = _rate(written, table.line_num)
+        found.append(Row(words[source], words[target], loads[written], kind, table.line_num))
     if not found:
         raise BesideError("holds no demand")
     return found
@@ -132,6 +134,6 @@ def _rate(text: str, line: int) -> int:
     except UnitError as error:
         hint = f"; {error.hint}" if error.hint else ""
         raise BesideError(f"{error}{hint}", line) from None
-    if exact > units.MAX_RATE_BIT_S:
+    if exact.numerator > units.MAX_RATE_BIT_S * exact.denominator:
         raise BesideError(f"a demand is at most {units.format_rate(units.MAX_RATE_BIT_S)}", line)
     return exact.numerator if exact.denominator == 1 else math.floor(exact + Fraction(1, 2))

@@ -117,21 +117,19 @@ def parse_quantity(text: str, dimension: Dimension) -> Fraction:
     UnitError
         Not a number, no unit, or a unit of another kind.
     """
-    allowed = f"a {dimension.name} such as {dimension.example}"
-    lowered = text.strip().lower().lstrip("+-.")
-    if re.match(r"(nan|inf)", lowered):
-        raise UnitError(
-            f"a {dimension.name} must be a finite number", code="range", allowed=allowed
-        )
     match = _QUANTITY.match(text)
     if not match:
+        allowed = f"a {dimension.name} such as {dimension.example}"
+        if re.match(r"(nan|inf)", text.strip().lower().lstrip("+-.")):
+            message = f"a {dimension.name} must be a finite number"
+            raise UnitError(message, code="range", allowed=allowed)
         raise UnitError(f"{_shown(text)} is not a {dimension.name}", allowed=allowed)
     number = parse_number(match[1])
     if number is None:
         raise UnitError(
             f"a {dimension.name} must be a finite number of at most {_MAX_TEXT} characters",
             code="range",
-            allowed=allowed,
+            allowed=f"a {dimension.name} such as {dimension.example}",
         )
     unit = match[2]
     if unit is None:

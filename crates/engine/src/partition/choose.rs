@@ -165,6 +165,14 @@ mod tests {
         assert_eq!(cut(&two_rings(6, 100_000_000), 2), None);
     }
 
+    /// The same links for a tenth of their delay: 2,900 packets again.
+    #[test]
+    fn a_run_shorter_than_a_link_is_not_worth_a_cut() {
+        let mut network = two_rings(6, 1_000_000_000);
+        network.run.duration_ns = 500_000;
+        assert_eq!(cut(&network, 2), None);
+    }
+
     /// Three regions of four nodes must cut rings, whose links allow windows of 0.1 ms alone.
     #[test]
     fn more_regions_than_islands_need_shorter_windows() {

@@ -163,7 +163,7 @@ def _quantiles(buckets: list[tuple[int, int]]) -> list[int]:
 
 
 def _total(values: Sequence[float], group: Iterable[int]) -> int:
-    return sum(int(values[index]) for index in group)
+    return sum(map(int, map(values.__getitem__, group)))
 
 
 def _loss(counts: Rows | Mapping[str, list[int]]) -> Column:

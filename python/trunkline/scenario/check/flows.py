@@ -16,10 +16,16 @@ LARGEST_DATAGRAM = 65_535
 
 def check(scenario: Resolved, problems: Problems) -> None:
     """Checks all flows."""
-    for name in scenario.flows:
+    classes: set[str] = set()
+    for name, flow in scenario.flows.items():
         path: Path = ("flows", name)
-        flow = scenario.flows[name]
         _ends(scenario, flow, path, problems)
+        if name in scenario.demands:
+            # But for its ends and its rate it is that of its class.
+            class_ = scenario.demands[name].class_
+            if class_ in classes:
+                continue
+            classes.add(class_)
         _times(scenario, flow, path, problems)
         if name in scenario.echoes:
             own = "reply" in scenario.written.flows[name].model_fields_set

@@ -142,8 +142,7 @@ def _fits(count: int, path: Path, problems: Problems) -> None:
 def _add(
     scenario: Resolved, name: str, row: Row, demand: Demand, path: Path, problems: Problems
 ) -> None:
-    keys = [("from", row.source), ("to", row.target)]
-    for key, node in keys:
+    for key, node in (("from", row.source), ("to", row.target)):
         if node not in scenario.nodes:
             of_table = demand.rate is None
             where = (*path, "file" if demand.file else "gravity") if of_table else (*path, key)

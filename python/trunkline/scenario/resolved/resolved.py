@@ -140,8 +140,7 @@ class Sid(NamedTuple):
     arc: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Offered:
+class Offered(NamedTuple):
     """A demand between two nodes.
 
     Attributes

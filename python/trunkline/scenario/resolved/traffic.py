@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from trunkline.scenario.base import alike
 from trunkline.scenario.demands import TcpTraffic, UdpTraffic
 from trunkline.scenario.dscp import DSCP_NAMES
 from trunkline.scenario.flow import Tcp, Udp
@@ -66,4 +67,4 @@ def _flow(scenario: Resolved, offered: Offered, models: dict[str, Udp]) -> Tcp |
             said = {key: getattr(template, key) for key in template.model_fields_set}
         model = Udp.model_construct(None, **said, **ends, rate=rate)
         models[offered.class_] = model
-    return model.model_copy(update={**ends, "rate": rate})
+    return alike(model, {**ends, "rate": rate})
