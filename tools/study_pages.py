@@ -72,10 +72,6 @@ def slim(said: dict[str, Any], of: str) -> dict[str, Any]:
         "hash": said["summary"]["hash"],
         "claims": {each["name"]: [each["outcome"], each["detail"]] for each in said["claims"]},
         "sentences": said["sentences"],
-        "criteria": [
-            [*(each[key] for key in ("case", "criterion", "group", "published", "ours"))]
-            for each in said["criteria"]
-        ],
         "overviews": said["overviews"],
         "tables": said["summary"]["tables"],
         "readings": said["summary"]["readings"],
@@ -108,8 +104,6 @@ def sentences(stored: dict[str, Any], before: str) -> str:
     rows = []
     for each in stored["sentences"]:
         judging = [f"`{name}`" for name in each["claims"]]
-        if each["criteria"]:
-            judging.append(f"criteria of {', '.join(each['criteria'])}")
         told = f": {each['because']}" if each["outcome"] is None else ""
         told = told or kept.get((each["where"], each["says"]), "")
         outcome = OUTCOMES[each["outcome"]] + told

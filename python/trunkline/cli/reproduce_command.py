@@ -42,7 +42,7 @@ STUDIES = (
 @engine_options
 @execution_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-@click.option("--judge", is_flag=True, help="End with 3 when a claim or criterion does not hold.")
+@click.option("--judge", is_flag=True, help="End with 3 when a claim does not hold.")
 def command(
     name: str,
     runs: int | None,
@@ -114,6 +114,6 @@ def command(
     outcomes = {claim["outcome"] for claim in written["claims"]}
     if not judge:
         return Status.DONE
-    if "refuted" in outcomes or not all(each["agrees"] for each in written.get("criteria", [])):
+    if "refuted" in outcomes:
         return Status.NOT_HELD
     return Status.UNDECIDED if "undecided" in outcomes else Status.DONE

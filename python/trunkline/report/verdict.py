@@ -336,9 +336,6 @@ def figures_of_study(record: Mapping[str, Any]) -> list[Figure]:
     """The few numbers that sum a study up."""
     summary = record["summary"]
     shown = [Figure(f"{summary['claims_held']} of {summary['claims']}", "claims hold")]
-    if summary.get("criteria"):
-        agreed = f"{summary['criteria_agreed']} of {summary['criteria']}"
-        shown.append(Figure(agreed, "yes-or-no answers agree"))
     errors = summary.get("tables", {}).values()
     inside = sum(each.get("published_inside_prediction", 0) for each in errors)
     cells = sum(each.get("cells", 0) for each in errors)

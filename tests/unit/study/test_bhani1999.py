@@ -78,7 +78,6 @@ def test_json_has_the_agreed_form(short: Reproduction) -> None:
         "cells",
         "claims",
         "sentences",
-        "criteria",
         "fitted",
         "summary",
         "overviews",

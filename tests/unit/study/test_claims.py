@@ -56,6 +56,12 @@ def test_another_table_a_list_and_every_column() -> None:
     assert worked('every["10 ms", "30 ms"]', **both) == [[1], [3], [4], [6]]
 
 
+def test_what_varies_from_row_to_row_is_the_parameter_and_a_quotient_of_0_is_not_known() -> None:
+    assert worked("a / parameter", a=[[5], [10], [60]]) == [[0.5], [0.5], [2]]
+    claim = Claim(name="c", says="c", that="a / b > 1")
+    assert claim.judge(tables(a=[[5.0]] * 3, b=[[1.0], [0.0], [1.0]])) is None
+
+
 def test_fewer_seeds_stand_beside_the_first_of_more() -> None:
     assert worked("a - b", a=[[1, 2, 3]] * 3, b=[[1, 1]] * 3) == [[0, 1]] * 3
 

@@ -36,7 +36,6 @@ def done(request: pytest.FixtureRequest) -> Reproduction:
         "variants": [v for v in study.variants if any(v.name in name for name in spoken)],
         "published": [cell for cell in study.published if cell.table in bases],
         "readings": [],
-        "criteria": None,
         "draws": [
             draw.model_copy(update={"cases": [c for c in draw.cases or [] if c in bases] or None})
             for draw in study.draws

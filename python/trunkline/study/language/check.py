@@ -53,7 +53,6 @@ def check(study: Study, problems: Problems) -> None:
         _published(study, tables, problems)
         _claims(study, tables, problems)
         _sentences(study, problems)
-        _criteria(study, problems)
         _overviews(study, tables, problems)
         _pictures(study, tables, problems)
         rows = {row for table in tables.values() for row in table.rows}
@@ -64,7 +63,7 @@ def check(study: Study, problems: Problems) -> None:
 
 def _names_cells(study: Study) -> bool:
     """Whether anything is said of rows, which for many points take long to make."""
-    said = (study.published, study.claims, study.criteria, study.overviews, study.pictures)
+    said = (study.published, study.claims, study.overviews, study.pictures)
     return any(said) or bool(study.judged)
 
 
@@ -132,8 +131,8 @@ def _values(study: Study, problems: Problems) -> None:
                 problems.add("missing-key", place, message, at_key=True)
             elif its.measure is not None:
                 _measured(its, place, problems)
-            for wanted in _spoken(its.value):
-                all_known(problems, (*place, "value"), [wanted], known)
+            spoken = [name for name in _spoken(its.value) if measures or name != formula.PARAMETER]
+            all_known(problems, (*place, "value"), spoken, known)
 
 
 def _measured(its: Column, place: Path, problems: Problems) -> None:
@@ -248,31 +247,11 @@ def _sentences(study: Study, problems: Problems) -> None:
     names = [claim.name for claim in study.claims]
     for index, each in enumerate(study.sentences):
         all_known(problems, ("sentences", index, "claims"), each.claims, names)
-        cases = [answer.case for answer in study.answers]
-        all_known(problems, ("sentences", index, "criteria"), each.criteria, cases)
     judging = {name for each in study.sentences for name in each.claims}
     for index, name in enumerate(names):
         if study.sentences and name not in judging:
             message = f"claim {name} judges no sentence"
             problems.add("reference", ("claims", index, "name"), message, given=name)
-
-
-def _criteria(study: Study, problems: Problems) -> None:
-    """What the definitions speak of, and what the published answers do."""
-    criteria = study.criteria
-    if criteria is None:
-        return
-    rows = study.rows()
-    all_known(problems, ("criteria", "columns"), criteria.columns, study.columns)
-    for name, group in criteria.groups.items():
-        all_known(problems, ("criteria", "groups", name), group, criteria.columns)
-    for name, definition in criteria.definitions.items():
-        all_known(problems, ("criteria", "definitions", name, "rows"), definition.rows, rows)
-    for index, answer in enumerate(study.answers):
-        at: Path = ("answers", index)
-        all_known(problems, at, [answer.criterion], criteria.definitions)
-        all_known(problems, at, [answer.group], criteria.groups)
-        all_known(problems, at, answer.tables.split(), study.cases)
 
 
 def _overviews(study: Study, tables: Mapping[str, Table], problems: Problems) -> None:

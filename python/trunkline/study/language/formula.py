@@ -3,8 +3,9 @@
 A formula speaks of columns by their names, in which everything but letters and digits is written
 ``_``. A column stands for its values in all rows of a table, seed by seed; ``rate["50 ms"]`` for
 those of one row, ``rate["50 ms", "250 ms"]`` of several, ``rate("2")`` for the column in another
-table, ``every["mean"]`` for all columns, ``[rate, load]`` for two side by side. Seeds are paired:
-every operation is done seed by seed. A formula with a comparison is a claim.
+table, ``every["mean"]`` for all columns, ``[rate, load]`` for two side by side, ``parameter`` for
+what varies from row to row. Seeds are paired: every operation is done seed by seed. A formula with
+a comparison is a claim.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ Values = NDArray[np.float64]
 
 EVERY = "every"
 """Stands for all columns."""
+PARAMETER = "parameter"
+"""Stands for what varies from row to row, in columns that are worked out."""
 
 _OPERATORS: dict[type[ast.operator], Callable[[Values, Values], Values]] = {
     ast.Add: np.add,
@@ -262,6 +265,10 @@ def _columns(node: ast.expr, scope: Scope) -> list[tuple[str, Cells]]:
         table, node = _texts(node.args[0])[0], node.func
     assert isinstance(node, ast.Name)
     names = scope.columns(table)
+    if node.id == PARAMETER:
+        return [
+            (PARAMETER, Cells(scope.offered(table)[:, None], scope.cells(table, names[0]).names))
+        ]
     wanted = names if node.id == EVERY else [name for name in names if identifier(name) == node.id]
     return [(name, scope.cells(table, name)) for name in wanted]
 
@@ -296,7 +303,10 @@ def _seeds(parts: list[Values]) -> int:
 def _paired(act: Callable[[Values, Values], Values], left: Cells, right: Cells) -> Cells:
     ours, theirs = matched(left, right)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return Cells(act(ours, theirs), left.names if len(left.values) > 1 else right.names)
+        made = act(ours, theirs)
+    # What is divided by nothing is not known.
+    made[np.isinf(made)] = np.nan
+    return Cells(made, left.names if len(left.values) > 1 else right.names)
 
 
 def matched(left: Cells, right: Cells) -> tuple[Values, Values]:

@@ -12,7 +12,6 @@ from pydantic import Field, model_validator
 from trunkline.scenario.fields import Whole, invalid
 from trunkline.study.language import grid as grids
 from trunkline.study.language.claims import Claim
-from trunkline.study.language.criteria import Answer, Criteria
 from trunkline.study.language.draws import Draw
 from trunkline.study.language.grid import Axis, Sample, Zip
 from trunkline.study.language.part import Given, Part
@@ -76,8 +75,6 @@ class StudyFile(Part):
         Every sentence of the document about its results, with the claims that judge it.
     claims : list of Claim
         What the document says of its tables, as formulas.
-    criteria : Criteria, optional
-        The document's yes-or-no table, whose answers stand in ``criteria.csv`` beside this file.
     readings : list of Reading
         Other ways to read the document, each with an error of its own.
     error : {"relative", "absolute"}
@@ -114,7 +111,6 @@ class StudyFile(Part):
     fitted: list[Fitted] = []
     sentences: list[Sentence] = []
     claims: list[Claim] = []
-    criteria: Criteria | None = None
     readings: list[Reading] = []
     error: Literal["relative", "absolute"] = "relative"
     judged: list[str] = []
@@ -149,8 +145,6 @@ class Study(StudyFile):
     ----------
     published : list of Published
         Lines of ``published.csv``; none if there is no such file.
-    answers : list of Answer
-        Lines of ``criteria.csv``, if the study has criteria.
     file : Path
         The study file.
     document : mapping
@@ -158,7 +152,6 @@ class Study(StudyFile):
     """
 
     published: list[Published] = []
-    answers: list[Answer] = []
     file: Path
     document: Mapping[str, Any] = {}
 

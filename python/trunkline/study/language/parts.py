@@ -167,8 +167,6 @@ class Sentence(Part):
         The sentence, in words of one's own.
     claims : list of str
         Claims that judge it.
-    criteria : list of str
-        Cases of the document's yes-or-no table whose answers judge it.
     because : str
         Why it cannot be a claim; given where nothing judges it.
     """
@@ -176,13 +174,12 @@ class Sentence(Part):
     where: str
     says: str
     claims: list[str] = []
-    criteria: list[str] = []
     because: str = ""
 
     @model_validator(mode="after")
     def _judged_or_not(self) -> Sentence:
-        if bool(self.claims or self.criteria) == bool(self.because):
-            message = "needs either claims or criteria, or because"
+        if bool(self.claims) == bool(self.because):
+            message = "needs either claims or because"
             raise invalid("expression", message, given=self.says)
         return self
 

@@ -18,7 +18,6 @@ from trunkline.scenario.places import place_all
 from trunkline.scenario.problems import Finding, Problems
 from trunkline.scenario.text import parse
 from trunkline.study.language.check import check
-from trunkline.study.language.criteria import Answer
 from trunkline.study.language.model import Study, StudyFile
 from trunkline.study.language.part import Part
 from trunkline.study.language.parts import Published
@@ -35,8 +34,8 @@ def load(path: Path) -> Study:
     Parameters
     ----------
     path : Path
-        The file, or a folder with a ``study.yaml``. ``published.csv`` and ``criteria.csv`` in
-        the same folder belong to it.
+        The file, or a folder with a ``study.yaml``. ``published.csv`` in the same folder
+        belongs to it.
 
     Raises
     ------
@@ -48,25 +47,22 @@ def load(path: Path) -> Study:
     said, content = document(file)
     its = of(StudyFile, said, content, file)
     published, published_at = rows(Published, folder / "published.csv")
-    answers, answers_at = rows(Answer, folder / "criteria.csv") if its.criteria else ([], [])
-    beside = {"published": published, "answers": answers, "file": file, "document": said}
+    beside = {"published": published, "file": file, "document": said}
     fields: dict[str, Any] = dict(its) | beside
     study = Study.model_construct(its.model_fields_set, **fields)
     problems = Problems()
     check(study, problems)
     if problems.found:
-        lines: dict[str | int, list[Place]] = {"published": published_at, "answers": answers_at}
-        found = [_in_its_table(each, lines) for each in problems.found]
+        found = [_in_its_table(each, published_at) for each in problems.found]
         raise ScenarioError(place_all(found, said, str(file)), content, str(file))
     return study
 
 
-def _in_its_table(found: Finding, lines: Mapping[str | int, list[Place]]) -> Finding:
-    """What was found in a line of a table, with its place there; anything else as it is."""
-    if not found.path or found.path[0] not in lines:
+def _in_its_table(found: Finding, lines: list[Place]) -> Finding:
+    """What was found in a published value, with its place there; anything else as it is."""
+    if not found.path or found.path[0] != "published":
         return found
-    which, index, *_ = found.path
-    place = lines[which][int(index)]
+    place = lines[int(found.path[1])]
     return replace(found, diagnostic=replace(found.diagnostic, path=""), place=place)
 
 

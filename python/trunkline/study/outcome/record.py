@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from trunkline.study.language.claims import Outcome, overall
-from trunkline.study.language.criteria import Judgement
-from trunkline.study.language.parts import Sentence
+from trunkline.study.language.claims import overall
 from trunkline.study.outcome.cells import Cell, TableError, number
 
 if TYPE_CHECKING:
@@ -44,18 +42,15 @@ def overviews(done: Reproduction) -> list[dict[str, Any]]:
 def sentences(done: Reproduction) -> list[dict[str, Any]]:
     """Every sentence of the document about its results, with its outcome.
 
-    The outcome is that of its claims and criteria, refuted before undecided before held; without
-    any it is None, and ``because`` says why. A criterion is refuted where our answer is another.
+    The outcome is that of its claims, refuted before undecided before held; without any it is
+    None, and ``because`` says why.
     """
     of = {claim.name: claim.outcome for claim in done.claims}
-
-    def outcome(its: Sentence) -> Outcome | None:
-        found: list[Outcome] = [of[name] for name in its.claims]
-        answers = [each for each in done.criteria if each.answer.case in its.criteria]
-        found += ["held" if each.agrees else "refuted" for each in answers]
-        return overall(found) if found else None
-
-    return [{**each.model_dump(), "outcome": outcome(each)} for each in done.study.sentences]
+    return [
+        each.model_dump()
+        | {"outcome": overall(of[name] for name in each.claims) if each.claims else None}
+        for each in done.study.sentences
+    ]
 
 
 def error_unit(done: Reproduction) -> str:
@@ -88,7 +83,6 @@ def to_json(done: Reproduction) -> dict[str, Any]:
             for c in done.claims
         ],
         "sentences": sentences(done),
-        "criteria": [_criterion(each) for each in done.criteria],
         "fitted": [
             item.model_dump(include={"parameter", "value", "reason"}) for item in done.study.fitted
         ],
@@ -100,8 +94,6 @@ def to_json(done: Reproduction) -> dict[str, Any]:
             "mean_absolute_error": number(done.mean_absolute_error()),
             "error_unit": error_unit(done),
             "readings": {each.says: done.mean_absolute_error(each) for each in done.study.readings},
-            "criteria_agreed": sum(each.agrees for each in done.criteria),
-            "criteria": len(done.criteria),
             "runs": done.measured.runs,
             "packet_hops": done.measured.packet_hops,
             "hash": done.measured.hash,
@@ -123,15 +115,3 @@ def _error(error: TableError) -> dict[str, Any]:
 
 def _units(cells: Iterable[Cell]) -> str:
     return ", ".join(dict.fromkeys(cell.unit for cell in cells))
-
-
-def _criterion(each: Judgement) -> dict[str, Any]:
-    return each.answer.model_dump() | {
-        "statistic": each.ours.mean,
-        "low": each.ours.low,
-        "high": each.ours.high,
-        "statistic_of_published": each.theirs,
-        "at_least": each.at_least,
-        "ours": "yes" if each.yes else "no",
-        "agrees": each.agrees,
-    }

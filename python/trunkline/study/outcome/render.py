@@ -35,8 +35,6 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
         for doubt in doubts:
             add(listed, [doubt])
         parts.append(listed)
-    if done.criteria:
-        parts.append(_criteria(done))
     if done.claims:
         parts.append(_claims(done))
     if study.sentences:
@@ -101,36 +99,6 @@ def _overview(its: Mapping[str, Any]) -> RichTable:
     return drawn
 
 
-def _criteria(done: Reproduction) -> RichTable:
-    heads = [
-        "case",
-        "criterion",
-        "of",
-        "statistic",
-        "publ. rates",
-        "yes from",
-        "ours",
-        "publ.",
-        "",
-    ]
-    drawn = frame("Criteria, worked out", heads, names=3)
-    for each in done.criteria:
-        half = each.ours.half_width
-        cells = [
-            each.answer.case,
-            each.answer.criterion,
-            each.answer.group,
-            f"{each.ours.mean:.2f}" + ("" if half is None else f" ± {half:.2f}"),
-            "–" if each.theirs is None else f"{each.theirs:.2f}",
-            f"{each.at_least:g}",
-            "yes" if each.yes else "no",
-            each.answer.published,
-            "agreed" if each.agrees else "NOT AGREED",
-        ]
-        add(drawn, cells)
-    return drawn
-
-
 def _claims(done: Reproduction) -> RichTable:
     drawn = frame("Claims", ["claim", "", "detail"], names=3)
     for claim in done.claims:
@@ -142,8 +110,8 @@ def _sentences(done: Reproduction) -> RichTable:
     drawn = frame("What the document says", ["where", "sentence", "claims", ""], names=4)
     for each in sentences(done):
         outcome = (each["outcome"] or "not judged").replace("refuted", "REFUTED")
-        judging = [*each["claims"], *(f"criteria of {case}" for case in each["criteria"])]
-        add(drawn, [each["where"], each["says"], ", ".join(judging) or each["because"], outcome])
+        judging = ", ".join(each["claims"]) or each["because"]
+        add(drawn, [each["where"], each["says"], judging, outcome])
     return drawn
 
 

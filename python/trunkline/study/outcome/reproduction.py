@@ -16,7 +16,6 @@ from trunkline.stats import mean_absolute_percentage, mean_interval, mean_log_ra
 from trunkline.study.errors import Refused
 from trunkline.study.language.catalogue import find
 from trunkline.study.language.claims import Tables, Values, Verdict
-from trunkline.study.language.criteria import Judgement, judge
 from trunkline.study.language.model import Study
 from trunkline.study.language.parts import Reading, Table
 from trunkline.study.outcome import files
@@ -67,7 +66,6 @@ class Reproduction:
             for name in table.columns
             if (table.name, name) in measured.columns and not study.column(table, row, name).hidden
         ]
-        self.criteria = self._criteria()
         self.claims = self._claims()
         # Read at once: the folder of the runs may go away before anything is drawn.
         self._kept = {} if runs is None else self._read_kept(runs)
@@ -127,14 +125,6 @@ class Reproduction:
         for table in self.tables.values():
             runner.derive(self.study, table, columns)
         return columns
-
-    def _criteria(self) -> list[Judgement]:
-        criteria = self.study.criteria
-        if criteria is None:
-            return []
-        rows = dict(zip(self.study.rows(), self.study.offered()[0], strict=True))
-        published = self._published_columns()
-        return judge(criteria, self.study.answers, rows, self.measured.columns, published)
 
     def _read_kept(self, runs: Runs) -> dict[str, list[Results]]:
         places = runs.table["run"].to_list()
