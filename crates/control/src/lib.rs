@@ -10,6 +10,7 @@ pub mod ospf;
 pub mod rsvp;
 pub mod timers;
 
+use std::sync::Arc;
 use trunkline_units::Time;
 
 /// A one-way link as routing and signalling see it.
@@ -110,11 +111,57 @@ pub struct Labelled {
     pub hop: Option<(u32, u32)>,
 }
 
+/// News of a link for the databases of traffic engineering.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Whether it is up.
+    Up(bool),
+    /// Its unreserved bandwidth by priority [bit/s].
+    Unreserved(Arc<[u64; 8]>),
+}
+
+/// What one protocol tells the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The routes of a node have changed.
+    Routes {
+        /// The node.
+        node: u32,
+    },
+    /// The LDP session of a node with a neighbour has come up or ended.
+    Session {
+        /// The node.
+        node: u32,
+        /// The neighbour.
+        peer: u32,
+        /// Which of the two.
+        up: bool,
+    },
+    /// The unreserved bandwidth of a link has changed.
+    Unreserved {
+        /// The link.
+        link: u32,
+        /// By priority [bit/s].
+        bandwidth: Arc<[u64; 8]>,
+    },
+    /// A node has learnt news of a link.
+    Learnt {
+        /// The node.
+        node: u32,
+        /// The link.
+        link: u32,
+        /// What it has learnt.
+        news: News,
+    },
+}
+
 /// What a router does in routing, for the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// It originated an LSA.
+    /// It originated a router-LSA.
     Originated,
+    /// It originated an LSA of traffic engineering.
+    Offered,
     /// It got to know a newer LSA.
     Learnt,
     /// It computed its routes.
@@ -155,8 +202,8 @@ pub trait Plane {
     fn path_bytes(&self, path: u32) -> u64;
     /// Records what a router did in routing.
     fn mark(&mut self, moment: Moment, node: u32, link: Option<u32>);
-    /// The LDP session of a node with a neighbour has come up or ended.
-    fn session(&mut self, node: u32, peer: u32, up: bool);
+    /// Tells the other protocols something.
+    fn tell(&mut self, notice: Notice);
     /// Records labels that a node takes into use.
     fn labelled(&mut self, row: Labelled);
     /// Records an event.
@@ -232,17 +279,20 @@ impl Protocol {
         }
     }
 
-    /// The routes of a node have changed.
-    pub fn routes_changed(&mut self, node: u32, plane: &mut dyn Plane) {
-        if let Self::Ldp(its) = self {
-            its.routes_changed(node, plane);
-        }
-    }
-
-    /// The LDP session of a node with a neighbour has come up or ended.
-    pub fn session_changed(&mut self, node: u32, peer: u32, up: bool, plane: &mut dyn Plane) {
-        if let Self::Ospf(its) = self {
-            its.session_changed(node, peer, up, plane);
+    /// Hears what another protocol tells.
+    pub fn hear(&mut self, notice: &Notice, plane: &mut dyn Plane) {
+        match (self, notice) {
+            (Self::Ldp(its), Notice::Routes { node }) => its.routes_changed(*node, plane),
+            (Self::Ospf(its), Notice::Session { node, peer, up }) => {
+                its.session_changed(*node, *peer, *up, plane);
+            }
+            (Self::Ospf(its), Notice::Unreserved { link, bandwidth }) => {
+                its.offer(*link, bandwidth.clone(), plane);
+            }
+            (Self::Rsvp(its), Notice::Learnt { node, link, news }) => {
+                its.learn(*node, *link, news.clone());
+            }
+            _ => {}
         }
     }
 

@@ -188,7 +188,7 @@ fn rfc2205_s3_1_5_a_tear_releases_everything() {
 fn rfc4920_s3_crankback_goes_around_the_link_that_refused() {
     let sessions = vec![dynamic("first", 6_000_000, 0), dynamic("other", 6_000_000, 50 * MS)];
     let mut its = config(8, sessions);
-    (its.flooding_ns, its.attempts) = (10_000 * MS, 3);
+    (its.flooding_ns, its.attempts) = (Some(10_000 * MS), 3);
     let mut network = Network::new(4, square(), its);
     network.run(1000 * MS);
     assert_eq!((rows(&network, "refused", 1).len(), rows(&network, "up", 1).len()), (1, 1));
@@ -202,7 +202,7 @@ fn rfc4920_s3_attempts_end_where_no_route_is_left() {
     let mut other = session("other", 3, 6_000_000);
     other.dynamic = true;
     let mut its = config(4, vec![session("first", 3, 6_000_000), other]);
-    (its.flooding_ns, its.attempts) = (10_000 * MS, 3);
+    (its.flooding_ns, its.attempts) = (Some(10_000 * MS), 3);
     let mut network = Network::new(3, chain(3), its);
     network.run(1000 * MS);
     assert_eq!((rows(&network, "refused", 1).len(), rows(&network, "no-route", 1).len()), (1, 1));
@@ -273,7 +273,7 @@ fn rfc2205_s3_1_5_any_sequence_of_orders_ends_with_nothing_held() {
         its.attempts = 3;
         its.soft_ns = (seed % 2 == 0).then_some(100 * MS);
         its.make_before_break = seed % 3 > 0;
-        its.flooding_ns = draw.below(300) * MS;
+        its.flooding_ns = Some(draw.below(300) * MS);
         for step in 1..60u64 {
             let session = draw.below(6) as u32;
             let action = match draw.below(5) {

@@ -15,7 +15,8 @@ use trunkline_control::ldp::Ldp;
 use trunkline_control::ospf::Ospf;
 use trunkline_control::rsvp::Rsvp;
 use trunkline_control::{
-    self as control, Entry, Labelled, Line, Message, Outgoing, Plane, Protocol, Row, ALL_ROUTERS,
+    self as control, Entry, Labelled, Line, Message, Notice, Outgoing, Plane, Protocol, Row,
+    ALL_ROUTERS,
 };
 use trunkline_packet::{Packet, PacketId};
 use trunkline_units::{Time, NEVER};
@@ -40,10 +41,8 @@ pub(crate) struct Control {
     captured: Option<Vec<Captured>>,
     /// Of a traced run: labels of LDP as they come into use.
     labels: Option<Vec<(Time, Labelled)>>,
-    /// Nodes whose routes have changed.
-    rerouted: Vec<u32>,
-    /// LDP sessions that have come up or ended: node, neighbour.
-    sessions: Vec<(u32, u32, bool)>,
+    /// What a protocol has told the others.
+    notices: Vec<Notice>,
 }
 
 impl Control {
@@ -83,8 +82,7 @@ impl Control {
             loads: Loads::new(),
             captured: network.run.trace.then(Vec::new),
             labels: network.run.trace.then(Vec::new),
-            rerouted: Vec::new(),
-            sessions: Vec::new(),
+            notices: Vec::new(),
         }))
     }
 
@@ -212,11 +210,7 @@ impl<O: Observer> Plane for Nodes<'_, O> {
         let route = link.map(|link| (link, self.simulation.links[link as usize].to));
         self.simulation.tables.follow(node, destination, route);
         self.simulation.recovery.route(at, node, destination, link);
-        if let Some(control) = &mut self.simulation.control {
-            if control.rerouted.last() != Some(&node) {
-                control.rerouted.push(node);
-            }
-        }
+        self.tell(Notice::Routes { node });
     }
 
     fn routes(&self, node: u32, destination: u32) -> Vec<u32> {
@@ -232,6 +226,7 @@ impl<O: Observer> Plane for Nodes<'_, O> {
         let moment = match moment {
             control::Moment::Originated => Moment::Originated,
             control::Moment::Learnt => Moment::Learnt,
+            control::Moment::Offered => Moment::Offered,
             control::Moment::Computed => Moment::Computed,
             control::Moment::Rerouted => Moment::Rerouted,
             control::Moment::SessionUp => Moment::SessionUp,
@@ -241,9 +236,11 @@ impl<O: Observer> Plane for Nodes<'_, O> {
         self.simulation.recovery.mark(self.simulation.now, moment, node, link);
     }
 
-    fn session(&mut self, node: u32, peer: u32, up: bool) {
+    fn tell(&mut self, notice: Notice) {
         if let Some(control) = &mut self.simulation.control {
-            control.sessions.push((node, peer, up));
+            if control.notices.last() != Some(&notice) {
+                control.notices.push(notice);
+            }
         }
     }
 
@@ -283,17 +280,10 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// The routes of a node have changed.
-    pub(crate) fn tell_routes(&mut self, node: u32) {
+    /// All protocols hear what one of them, or `rerouting`, tells.
+    pub(crate) fn tell_all(&mut self, notice: &Notice) {
         for index in 0..self.control.as_ref().map_or(0, |control| control.sources()) {
-            self.with_protocol(index, |its, plane| its.routes_changed(node, plane));
-        }
-    }
-
-    /// An LDP session has come up or ended.
-    fn tell_session(&mut self, (node, peer, up): (u32, u32, bool)) {
-        for index in 0..self.control.as_ref().map_or(0, |control| control.sources()) {
-            self.with_protocol(index, |its, plane| its.session_changed(node, peer, up, plane));
+            self.with_protocol(index, |its, plane| its.hear(notice, plane));
         }
     }
 
@@ -334,13 +324,9 @@ impl<O: Observer> Simulation<O> {
         } else if due != self.calendar.due(source) {
             self.calendar.schedule(source, due.max(self.now));
         }
-        let rerouted = self.control.as_mut().map(|control| std::mem::take(&mut control.rerouted));
-        for node in rerouted.into_iter().flatten() {
-            self.tell_routes(node);
-        }
-        let sessions = self.control.as_mut().map(|control| std::mem::take(&mut control.sessions));
-        for session in sessions.into_iter().flatten() {
-            self.tell_session(session);
+        let notices = self.control.as_mut().map(|control| std::mem::take(&mut control.notices));
+        for notice in notices.into_iter().flatten() {
+            self.tell_all(&notice);
         }
     }
 

@@ -1,6 +1,6 @@
 """Signalling as the engine reads it: sessions with their first routes, orders, requests."""
 
-from trunkline.network import messages, mpls
+from trunkline.network import messages, mpls, ospf
 from trunkline.scenario.base import Compiled
 from trunkline.scenario.path import AUTO
 from trunkline.scenario.recovery import LOCAL
@@ -80,9 +80,8 @@ def compile(
         "resend_ns": its.resend if its.reliable else None,
         "soft_ns": its.soft_preemption,
         "discard": its.when_down == "discard",
-        "reservable": [
-            round((arc.options.rate or 0) * arc.options.te.reservable) for arc in scenario.arcs
-        ],
+        "flooding_ns": None if ospf.by_lsas(scenario) else its.flooding or 0,
+        "reservable": [ospf.reservable(arc) for arc in scenario.arcs],
         "sessions": sessions,
         "orders": orders,
         "requests": requests,

@@ -66,7 +66,12 @@ class Ospf(Element):
     )
     lsa_interval: Time = Field(
         default=5 * S,
-        description="Shortest time between two LSAs of one router (MinLSInterval).",
+        description="Shortest time between two instances of one LSA (MinLSInterval).",
+    )
+    lsa_arrival: Time | None = Field(
+        default=None,
+        description="A router discards an instance of an LSA that follows the one before sooner "
+        "(MinLSArrival); absent: 1 s, or `lsa_interval` if that is less.",
     )
     spf: Annotated[Backoff | Rfc8405, Discriminator("kind")] = Field(
         default=Backoff(kind="backoff"),
@@ -90,6 +95,11 @@ class Ospf(Element):
     def silence(self) -> int:
         """Silence after which a neighbour is lost [ns]."""
         return self.hello * 4 if self.dead is None else self.dead
+
+    @property
+    def arrival(self) -> int:
+        """Shortest time between two instances of an LSA that are taken in [ns]."""
+        return min(S, self.lsa_interval) if self.lsa_arrival is None else self.lsa_arrival
 
 
 class Ldp(Element):

@@ -89,10 +89,11 @@ class Signalling(Element):
         description="Routes that a head tries at once, each around the links that refused "
         "(crankback, RFC 4920).",
     )
-    flooding: Time = Field(
-        default=0,
-        description="From a change of a link to its news at the heads: until then their "
-        "databases are stale.",
+    flooding: Time | None = Field(
+        default=None,
+        description="From a change of a link to its news at all heads: until then they compute "
+        "with what was. Absent: with OSPF its LSAs bring the news (RFC 3630), else it takes no "
+        "time.",
     )
     flooding_threshold: Factor = Field(
         default=0.0,

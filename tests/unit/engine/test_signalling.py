@@ -267,8 +267,12 @@ def backbone(nodes: int, lsps: int) -> str:
     )
 
 
-def test_a_thousand_lsps_on_fifty_routers_survive_a_cut_and_go_back() -> None:
-    network = compile(load(backbone(50, 1020)))
+@pytest.mark.parametrize("routing", ["", "routing: {ospf: {}}\n"], ids=["flooding", "ospf"])
+def test_a_thousand_lsps_on_fifty_routers_survive_a_cut_and_go_back(routing: str) -> None:
+    text = backbone(50, 1020) + "\n" + routing
+    if routing:
+        text = text.replace("  flooding: 100 ms, ", "  ")
+    network = compile(load(text))
     begun = time.process_time()
     results = simulate(network, seeds=[1], threads=1)[0]
     assert time.process_time() - begun < 10

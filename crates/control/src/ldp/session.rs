@@ -6,7 +6,7 @@
 
 use super::stream::{Segment, Stream};
 use super::{packet, Body, End, Ldp, Message, Timer, IP_BYTES};
-use crate::{Moment, Outgoing, Plane};
+use crate::{Moment, Notice, Outgoing, Plane};
 use std::collections::{BTreeMap, BTreeSet};
 use trunkline_units::Time;
 
@@ -100,7 +100,7 @@ impl Ldp {
         let fecs: Vec<u32> = std::mem::take(&mut peer.learnt).into_keys().collect();
         if was == State::Operational {
             plane.mark(Moment::SessionDown, end.0, None);
-            plane.session(end.0, end.1, false);
+            plane.tell(Notice::Session { node: end.0, peer: end.1, up: false });
         }
         for fec in fecs {
             self.update(end.0, fec, plane);
@@ -212,7 +212,7 @@ impl Ldp {
         let port = peer.stream.port;
         self.timers.set(plane.now() + self.config.keepalive_ns / 3, Timer::Alive(end, port));
         plane.mark(Moment::SessionUp, end.0, self.lines[line as usize].reverse);
-        plane.session(end.0, end.1, true);
+        plane.tell(Notice::Session { node: end.0, peer: end.1, up: true });
         self.queue(end, Body::Address);
         for fec in 0..self.bindings.len() as u32 {
             self.tell(end, fec);

@@ -14,6 +14,12 @@ pub struct Config {
     pub resend_ns: u64,
     /// `MinLSInterval`: a node originates its LSA again after it at the earliest [ns].
     pub lsa_interval_ns: u64,
+    /// `MinLSArrival`: an LSA that follows the one before earlier is discarded [ns].
+    #[serde(default)]
+    pub lsa_arrival_ns: u64,
+    /// What nodes say of their links for traffic engineering (RFC 3630), by link; none = nothing.
+    #[serde(default)]
+    pub te: Option<Vec<LinkTe>>,
     /// Interval of hellos [ns]; none = none are sent.
     pub hello_ns: Option<u64>,
     /// `RouterDeadInterval` [ns, > `hello_ns`].
@@ -33,6 +39,18 @@ pub struct Config {
     /// A link whose LDP session has ended has the largest metric until it is up again (RFC 5443).
     #[serde(default)]
     pub ldp_sync: bool,
+}
+
+/// A link in traffic engineering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkTe {
+    /// Traffic engineering metric.
+    pub metric: u32,
+    /// Maximum reservable bandwidth [bit/s].
+    pub reservable_bit_s: u64,
+    /// Administrative groups, a bit each.
+    pub colours: u32,
 }
 
 /// How the computation of routes is delayed when changes come one after the other.

@@ -3,8 +3,10 @@
 //! Source: RFC 2328 sections 13 (what a router does with an LSA that comes), 13.3 to 13.6.
 //! Differs: acknowledgments are not delayed.
 
-use super::{packet, Lsa, Message, Ospf, Timer};
+use super::lsa::{Content, Lsa};
+use super::{packet, Message, Ospf, Timer};
 use crate::{Line, Moment, Outgoing, Plane};
+use trunkline_units::Time;
 
 const IP_BYTES: u16 = 20;
 /// Protocol number in the IP header (section A.1).
@@ -33,7 +35,7 @@ impl Ospf {
     /// Sends LSAs to one neighbour until they are acknowledged.
     pub(super) fn send(&mut self, line: u32, lsas: &[Lsa], plane: &mut dyn Plane) {
         let its = &mut self.adjacencies[line as usize];
-        its.unacknowledged.extend(lsas.iter().map(|lsa| (lsa.origin, lsa.sequence)));
+        its.unacknowledged.extend(lsas.iter().map(|lsa| (lsa.place, lsa.sequence)));
         if !its.resending {
             its.resending = true;
             self.timers.set(plane.now() + self.config.resend_ns, Timer::Resend(line));
@@ -72,14 +74,15 @@ impl Ospf {
         let node = self.lines[line as usize].from;
         let database = &self.routers[node as usize].database;
         let again: Vec<Lsa> =
-            its.unacknowledged.keys().map(|origin| database[*origin as usize].clone()).collect();
+            its.unacknowledged.keys().map(|place| database[*place as usize].clone()).collect();
         if its.up && !again.is_empty() {
             self.send(line, &again, plane);
         }
     }
 
     /// RFC 2328 section 13: news are kept, acknowledged and passed on; the sender of what is old
-    /// gets what is newer; what is known counts as an acknowledgment.
+    /// gets what is newer; what is known counts as an acknowledgment. What follows the instance
+    /// before within `MinLSArrival` is discarded (step 5 a).
     pub(super) fn handle(&mut self, line: u32, lsas: Vec<Lsa>, plane: &mut dyn Plane) {
         let (Some(back), node) = (self.lines[line as usize].reverse, self.lines[line as usize].to)
         else {
@@ -90,27 +93,39 @@ impl Ospf {
         }
         let (mut news, mut newer, mut heads) = (Vec::new(), Vec::new(), Vec::new());
         for lsa in lsas {
-            let mine = &self.routers[node as usize].database[lsa.origin as usize];
+            let router = &mut self.routers[node as usize];
+            let mine = &router.database[lsa.place as usize];
             if lsa.sequence < mine.sequence {
                 newer.push(mine.clone());
                 continue;
             }
             let known = lsa.sequence == mine.sequence;
+            let arrived = &mut router.arrived[lsa.place as usize];
+            if !known {
+                let early = |at: Time| plane.now() < at + self.config.lsa_arrival_ns;
+                if arrived.is_some_and(early) {
+                    // Its sender has no acknowledgment and sends it again.
+                    continue;
+                }
+                *arrived = Some(plane.now());
+            }
             heads.push(lsa.clone());
             let waiting = &mut self.adjacencies[back as usize].unacknowledged;
-            if known && waiting.get(&lsa.origin) == Some(&lsa.sequence) {
-                waiting.remove(&lsa.origin);
+            if known && waiting.get(&lsa.place) == Some(&lsa.sequence) {
+                waiting.remove(&lsa.place);
                 heads.pop();
             } else if !known {
-                waiting.remove(&lsa.origin);
-                plane.mark(Moment::Learnt, node, Some(line));
+                waiting.remove(&lsa.place);
+                if matches!(lsa.content, Content::Router(_)) {
+                    plane.mark(Moment::Learnt, node, Some(line));
+                }
                 self.take(node, lsa.clone(), plane);
                 news.push(lsa);
             }
         }
         if !heads.is_empty() {
             let octets = packet::acknowledgment(node, &heads);
-            let instances = heads.iter().map(|lsa| (lsa.origin, lsa.sequence)).collect();
+            let instances = heads.iter().map(|lsa| (lsa.place, lsa.sequence)).collect();
             self.put(back, Message::Acknowledgment(instances), octets, plane);
         }
         if !news.is_empty() {

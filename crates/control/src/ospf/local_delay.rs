@@ -42,9 +42,9 @@ impl Ospf {
     pub(super) fn look_for_others(&mut self, node: u32, lsa: &Lsa, plane: &mut dyn Plane) {
         let Some(delay) = &self.routers[node as usize].delay else { return };
         let back = self.lines[delay.line as usize].reverse;
-        let known = &self.routers[node as usize].database[lsa.origin as usize].links;
+        let known = &self.routers[node as usize].database[lsa.place as usize].links();
         let left = known.iter().filter(|link| Some(link.line) != back);
-        if lsa.origin != node && !left.eq(lsa.links.iter()) {
+        if lsa.origin != node && !left.eq(lsa.links()) {
             self.end_delay(node, plane);
         }
     }

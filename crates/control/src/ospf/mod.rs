@@ -1,27 +1,31 @@
 //! OSPF: what routers do after a change, message by message.
 //!
-//! Source: RFC 2328 sections 9.5 (hello), 12.4 (origination of LSAs), 16.1 (a link counts if both
-//! its ends list it); RFC 8405.
+//! Source: RFC 2328 sections 9.5 (hello), 12.4 (origination of LSAs); RFC 8405.
 //! Synchronisation with LDP: RFC 5443 section 2.
-//! `flooding.rs` is how LSAs get about, `packet.rs` the octets, `throttle.rs` the delay of the
+//! `lsa.rs` is what LSAs say, `traffic.rs` those of traffic engineering, `flooding.rs` how all get
+//! about, `packet.rs` the octets, `throttle.rs` the delay of the
 //! computation, `spf.rs` the routes, `local_delay.rs` when a router next to a failure uses them.
 //! Differs: the run begins with all databases alike; neighbours that find each other again send
 //! their LSAs at once, without describing their databases before; a link whose LDP session has not
 //! come up yet in the run counts as synchronised.
-//! Absent: areas, broadcast networks, ageing and refresh of LSAs (30 min), `MinLSArrival`.
+//! Absent: areas, broadcast networks, ageing and refresh of LSAs (30 min).
 
 pub mod config;
 mod flooding;
 mod local_delay;
+mod lsa;
 mod packet;
 mod spf;
 mod throttle;
+mod traffic;
 
-pub use config::{Config, SpfDelay};
+pub use config::{Config, LinkTe, SpfDelay};
+pub use lsa::Lsa;
 pub use packet::KINDS;
 
 use crate::timers::Timers;
 use crate::{Line, Moment, Plane};
+use lsa::{Adjacent, Content};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use throttle::Throttle;
@@ -30,28 +34,6 @@ use trunkline_units::{Span, Stream, Time};
 /// The largest metric (`LSInfinity` of a link, 16 bits; RFC 5443 section 2).
 const LARGEST_METRIC: u64 = 65_535;
 
-/// A link in an LSA.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Adjacent {
-    /// The one-way link.
-    pub line: u32,
-    /// The neighbour.
-    pub to: u32,
-    /// Cost.
-    pub metric: u64,
-}
-
-/// A router-LSA.
-#[derive(Clone, Debug)]
-pub struct Lsa {
-    /// Node it is of.
-    pub origin: u32,
-    /// Number of the instance, from 0.
-    pub sequence: u32,
-    /// Links to neighbours.
-    pub links: Arc<Vec<Adjacent>>,
-}
-
 /// A message.
 #[derive(Clone, Debug)]
 pub enum Message {
@@ -59,7 +41,7 @@ pub enum Message {
     Hello,
     /// LSAs.
     Update(Vec<Lsa>),
-    /// Origin and instance of LSAs.
+    /// Place and instance of LSAs.
     Acknowledgment(Vec<(u32, u32)>),
 }
 
@@ -69,6 +51,7 @@ enum Timer {
     Handle(u32, Vec<Lsa>),
     /// Updates sent on a line may lack their acknowledgment.
     Resend(u32),
+    /// The LSA of a place may be originated again.
     Originate(u32),
     /// Routes of a node are computed.
     Compute(u32),
@@ -84,15 +67,22 @@ enum Timer {
 /// What a node knows and does.
 #[derive(Clone, Debug)]
 struct Router {
+    /// Its LSAs by their place.
     database: Vec<Lsa>,
-    originated: Option<Time>,
-    /// Whether its LSA is to be originated at its time.
-    due: bool,
+    /// When each came by flooding.
+    arrived: Vec<Option<Time>>,
     throttle: Throttle,
     /// Routes in use; computed at the start.
     routes: spf::Routes,
     /// They stay because a link of the router is lost.
     delay: Option<local_delay::Delay>,
+}
+
+/// When the LSA of a place was originated last, and whether it is to be again at its time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Origination {
+    at: Option<Time>,
+    due: bool,
 }
 
 /// A neighbour, by the line towards it.
@@ -103,7 +93,7 @@ struct Adjacency {
     cut: bool,
     /// When the last hello came.
     heard: Time,
-    /// Instances sent and not acknowledged, by origin.
+    /// Instances sent and not acknowledged, by place.
     unacknowledged: BTreeMap<u32, u32>,
     resending: bool,
 }
@@ -116,6 +106,10 @@ pub struct Ospf {
     lines: Vec<Line>,
     routers: Vec<Router>,
     adjacencies: Vec<Adjacency>,
+    /// Of each place.
+    originations: Vec<Origination>,
+    /// Unreserved bandwidth of links that has changed, by place.
+    unreserved: BTreeMap<u32, Arc<[u64; 8]>>,
     /// Whether the LDP session of a node with a neighbour is up, once it was.
     sessions: BTreeMap<(u32, u32), bool>,
     timers: Timers<Timer>,
@@ -133,17 +127,24 @@ impl Ospf {
             lines,
             routers: Vec::new(),
             adjacencies,
+            originations: Vec::new(),
+            unreserved: BTreeMap::new(),
             sessions: BTreeMap::new(),
             timers: Timers::default(),
             seed,
         };
-        let database: Vec<Lsa> = (0..nodes).map(|node| its.lsa(node, 0)).collect();
+        let router = |node| {
+            let content = Content::Router(its.neighbours(node));
+            Lsa { place: node, origin: node, sequence: 0, content }
+        };
+        let mut database: Vec<Lsa> = (0..nodes).map(router).collect();
+        database.extend(its.offers(nodes));
+        its.originations = vec![Origination::default(); database.len()];
         for node in 0..nodes {
             its.routers.push(Router {
-                routes: spf::routes(&database, node, its.config.multipath),
+                routes: spf::routes(&database[..nodes as usize], node, its.config.multipath),
                 database: database.clone(),
-                originated: None,
-                due: false,
+                arrived: vec![None; database.len()],
                 throttle: Throttle::default(),
                 delay: None,
             });
@@ -175,7 +176,7 @@ impl Ospf {
             match timer {
                 Timer::Handle(line, lsas) => self.handle(line, lsas, plane),
                 Timer::Resend(line) => self.resend(line, plane),
-                Timer::Originate(node) => self.originate(node, plane),
+                Timer::Originate(place) => self.originate(place, plane),
                 Timer::Compute(node) => self.compute(node, plane),
                 Timer::Install(node, routes) => self.use_routes(node, routes, plane),
                 Timer::Release(node) => self.release(node, plane),
@@ -202,9 +203,9 @@ impl Ospf {
             }
             Message::Acknowledgment(instances) => {
                 let waiting = &mut self.adjacencies[back as usize].unacknowledged;
-                for (origin, sequence) in instances {
-                    if waiting.get(&origin) == Some(&sequence) {
-                        waiting.remove(&origin);
+                for (place, sequence) in instances {
+                    if waiting.get(&place) == Some(&sequence) {
+                        waiting.remove(&place);
                     }
                 }
             }
@@ -247,22 +248,23 @@ impl Ospf {
     /// # Errors
     /// What does not.
     pub fn check(&self) -> Result<(), String> {
-        let known = |router: &Router| router.database.len() == self.routers.len();
+        let known = |router: &Router| router.database.len() == self.originations.len();
         if self.routers.iter().all(known) {
             return Ok(());
         }
         Err("ospf: a database lacks an LSA".into())
     }
 
-    /// The LSA of a node as its neighbours are now.
-    fn lsa(&self, origin: u32, sequence: u32) -> Lsa {
+    /// Links of a node to its neighbours as they are now.
+    fn neighbours(&self, origin: u32) -> Arc<Vec<Adjacent>> {
         let own = (0..)
             .zip(&self.lines)
             .filter(|(line, its)| its.from == origin && self.adjacencies[*line as usize].up);
-        let adjacent = own
-            .map(|(line, its)| Adjacent { line, to: its.to, metric: self.metric(its) })
-            .collect();
-        Lsa { origin, sequence, links: Arc::new(adjacent) }
+        let adjacent = |(line, its): (u32, &Line)| {
+            let metric = self.metric(its);
+            Adjacent { line, to: its.to, metric }
+        };
+        Arc::new(own.map(adjacent).collect())
     }
 
     /// A neighbour is found or lost.
@@ -282,47 +284,61 @@ impl Ospf {
         }
     }
 
-    /// Originates a node's LSA, now or when it may be again.
-    fn want(&mut self, node: u32, plane: &mut dyn Plane) {
-        let router = &mut self.routers[node as usize];
-        let free = router.originated.map_or(0, |at| at + self.config.lsa_interval_ns);
+    /// Originates the LSA of a place, now or when it may be again.
+    fn want(&mut self, place: u32, plane: &mut dyn Plane) {
+        let its = &mut self.originations[place as usize];
+        let free = its.at.map_or(0, |at| at + self.config.lsa_interval_ns);
         if free <= plane.now() {
-            self.originate(node, plane);
-        } else if !router.due {
-            router.due = true;
-            self.timers.set(free, Timer::Originate(node));
+            self.originate(place, plane);
+        } else if !its.due {
+            its.due = true;
+            self.timers.set(free, Timer::Originate(place));
         }
     }
 
-    fn originate(&mut self, node: u32, plane: &mut dyn Plane) {
-        let sequence = self.routers[node as usize].database[node as usize].sequence + 1;
-        let lsa = self.lsa(node, sequence);
-        let router = &mut self.routers[node as usize];
-        (router.originated, router.due) = (Some(plane.now()), false);
-        plane.mark(Moment::Originated, node, None);
-        self.take(node, lsa.clone(), plane);
-        self.flood(node, None, &[lsa], plane);
+    fn originate(&mut self, place: u32, plane: &mut dyn Plane) {
+        let nodes = self.routers.len() as u32;
+        let origin = self.routers[0].database[place as usize].origin;
+        let before = &self.routers[origin as usize].database[place as usize];
+        let content = match place < nodes {
+            true => Content::Router(self.neighbours(origin)),
+            false => self.offered(place, &before.content),
+        };
+        let its = &mut self.originations[place as usize];
+        its.due = false;
+        if content.offers_as(&before.content) {
+            // What was reserved meanwhile has been given back.
+            return;
+        }
+        its.at = Some(plane.now());
+        let lsa = Lsa { place, origin, sequence: before.sequence + 1, content };
+        self.mark_origination(&lsa, plane);
+        self.take(origin, lsa.clone(), plane);
+        self.flood(origin, None, &[lsa], plane);
     }
 
     /// Puts a newer LSA into a node's database.
     fn take(&mut self, node: u32, lsa: Lsa, plane: &mut dyn Plane) {
         self.look_for_others(node, &lsa, plane);
-        let router = &mut self.routers[node as usize];
-        let mine = &mut router.database[lsa.origin as usize];
-        let changed = mine.links != lsa.links;
-        *mine = lsa;
-        if !changed {
-            return;
-        }
-        if let Some(at) = router.throttle.change(plane.now(), self.config.spf) {
-            self.timers.set(at, Timer::Compute(node));
+        let mine = &mut self.routers[node as usize].database[lsa.place as usize];
+        let before = std::mem::replace(mine, lsa.clone());
+        match (&before.content, &lsa.content) {
+            (Content::Router(old), Content::Router(new)) if old != new => {
+                self.learn_links(node, old, new, plane);
+                let throttle = &mut self.routers[node as usize].throttle;
+                if let Some(at) = throttle.change(plane.now(), self.config.spf) {
+                    self.timers.set(at, Timer::Compute(node));
+                }
+            }
+            (Content::Link(old), Content::Link(new)) => Self::learn_offer(node, old, new, plane),
+            _ => {}
         }
     }
 
     fn compute(&mut self, node: u32, plane: &mut dyn Plane) {
         plane.mark(Moment::Computed, node, None);
-        let routes =
-            spf::routes(&self.routers[node as usize].database, node, self.config.multipath);
+        let database = &self.routers[node as usize].database[..self.routers.len()];
+        let routes = spf::routes(database, node, self.config.multipath);
         let update = self.config.fib_update_ns[node as usize];
         let at = plane.now() + self.config.compute_ns + update;
         self.timers.set(at, Timer::Install(node, routes));

@@ -1,9 +1,10 @@
 //! OSPF packets as octets.
 //!
 //! Source: RFC 2328 appendix A.3 (packets), A.4.1 and A.4.2 (LSA header, router-LSA), section 12.1.7
-//! (checksum of an LSA: ISO 8473), appendix D.4.
+//! (checksum of an LSA: ISO 8473), appendix D.4; RFC 5250 appendix A.2 (opaque LSA), RFC 3630
+//! sections 2.3 to 2.5 (TLVs of traffic engineering), RFC 4203 section 1.1 (links without addresses).
 
-use super::Lsa;
+use super::lsa::{Adjacent, Content, Lsa, Offer};
 use crate::address;
 use trunkline_units::Span;
 
@@ -13,6 +14,8 @@ pub const KINDS: [&str; 3] = ["Hello", "LS Update", "LS Acknowledgment"];
 /// Octets of an LSA's header, of a router-LSA without links, and of a link in it.
 const LSA_HEADER: usize = 20;
 const OPTIONS: u8 = 2;
+/// Link state ID of the first opaque LSA of traffic engineering (RFC 3630 section 2.2).
+const TRAFFIC: u32 = 1 << 24;
 const SECOND: Span = 1_000_000_000;
 
 /// A packet of one type: the common header, then `body`.
@@ -59,17 +62,62 @@ pub fn acknowledgment(node: u32, lsas: &[Lsa]) -> Vec<u8> {
     packet(node, 5, &body)
 }
 
-/// A router-LSA: a point-to-point link for each neighbour, and the node's own address.
 fn lsa(its: &Lsa) -> Vec<u8> {
     let own = address(its.origin);
-    let mut octets = vec![0, 1, OPTIONS, 1];
-    octets.extend(own);
+    // Type, and link state ID: of an opaque LSA its kind, 1, and a number.
+    let (kind, id, body) = match &its.content {
+        Content::Router(links) => (1, own, router(own, links)),
+        Content::Address => (10, TRAFFIC.to_be_bytes(), tlv(1, &own)),
+        Content::Link(offer) => {
+            (10, (TRAFFIC + 1 + offer.line[0]).to_be_bytes(), tlv(2, &link(offer)))
+        }
+    };
+    let mut octets = vec![0, 1, OPTIONS, kind];
+    octets.extend(id);
     octets.extend(own);
     octets.extend((0x8000_0001u32.wrapping_add(its.sequence)).to_be_bytes());
     octets.extend([0; 4]);
-    octets.extend([0, 0]);
-    octets.extend((its.links.len() as u16 + 1).to_be_bytes());
-    for link in its.links.iter() {
+    octets.extend(body);
+    let length = octets.len() as u16;
+    octets[18..20].copy_from_slice(&length.to_be_bytes());
+    let sum = fletcher(&octets[2..], 14);
+    octets[16..18].copy_from_slice(&sum);
+    octets
+}
+
+/// A type, a length and a value, filled up to words of 4 octets.
+fn tlv(kind: u16, value: &[u8]) -> Vec<u8> {
+    let mut octets = kind.to_be_bytes().to_vec();
+    octets.extend((value.len() as u16).to_be_bytes());
+    octets.extend(value);
+    octets.resize(octets.len().next_multiple_of(4), 0);
+    octets
+}
+
+/// What a link offers: the sub-TLVs of its Link TLV.
+fn link(its: &Offer) -> Vec<u8> {
+    // Octets a second as an IEEE number.
+    let bandwidth = |bit_s: &u64| (*bit_s as f32 / 8.0).to_be_bytes();
+    let unreserved: Vec<u8> = its.unreserved.iter().flat_map(bandwidth).collect();
+    let [near, far] = its.line.map(u32::to_be_bytes);
+    [
+        tlv(1, &[1]),
+        tlv(2, &address(its.to)),
+        tlv(11, &[near, far].concat()),
+        tlv(5, &its.metric.to_be_bytes()),
+        tlv(6, &bandwidth(&its.rate_bit_s)),
+        tlv(7, &bandwidth(&its.reservable_bit_s)),
+        tlv(8, &unreserved),
+        tlv(9, &its.colours.to_be_bytes()),
+    ]
+    .concat()
+}
+
+/// A router-LSA: a point-to-point link for each neighbour, and the node's own address.
+fn router(own: [u8; 4], links: &[Adjacent]) -> Vec<u8> {
+    let mut octets = vec![0, 0];
+    octets.extend((links.len() as u16 + 1).to_be_bytes());
+    for link in links {
         octets.extend(address(link.to));
         // Interface without an address: its index (RFC 2328 appendix A.4.2).
         octets.extend(link.line.to_be_bytes());
@@ -78,10 +126,6 @@ fn lsa(its: &Lsa) -> Vec<u8> {
     }
     octets.extend(own);
     octets.extend([255, 255, 255, 255, 3, 0, 0, 0]);
-    let length = octets.len() as u16;
-    octets[18..20].copy_from_slice(&length.to_be_bytes());
-    let sum = fletcher(&octets[2..], 14);
-    octets[16..18].copy_from_slice(&sum);
     octets
 }
 
@@ -102,7 +146,6 @@ fn fletcher(octets: &[u8], at: usize) -> [u8; 2] {
 #[cfg(test)]
 mod rfc2328 {
     use super::*;
-    use crate::ospf::Adjacent;
     use std::sync::Arc;
 
     /// Section 12.1.7 and ISO 8473: over all of an LSA but its age both sums are 0 modulo 255.
@@ -111,7 +154,12 @@ mod rfc2328 {
         for neighbours in 0..6u32 {
             let link = |to| Adjacent { line: 3 * to, to: to + 40, metric: 1000 + u64::from(to) };
             let links = Arc::new((0..neighbours).map(link).collect());
-            let octets = lsa(&Lsa { origin: 7, sequence: 900 + neighbours, links });
+            let octets = lsa(&Lsa {
+                place: 7,
+                origin: 7,
+                sequence: 900 + neighbours,
+                content: Content::Router(links),
+            });
             let (mut first, mut second) = (0u64, 0u64);
             for octet in &octets[2..] {
                 first = (first + u64::from(*octet)) % 255;
@@ -121,5 +169,38 @@ mod rfc2328 {
             // Section A.4.2: header 20, 4 and a link of 12 for each neighbour and the node itself.
             assert_eq!(octets.len(), 24 + 12 * (neighbours as usize + 1));
         }
+    }
+
+    /// RFC 3630 sections 2.4.2 and 2.5: a header of 20, a Link TLV of 4 + 8 + 8 + 12 (RFC 4203) + 8 +
+    /// 8 + 8 + 36 + 8; 10 Mbit/s are 1,250,000 octets a second, 0x49989680.
+    #[test]
+    fn rfc3630_s2_5_a_link_has_its_sub_tlvs_and_bandwidths_in_octets() {
+        let offer = Offer {
+            line: [4, 5],
+            to: 2,
+            metric: 40,
+            rate_bit_s: 10_000_000,
+            reservable_bit_s: 20_000_000,
+            unreserved: Arc::new(std::array::from_fn(|at| 10_000_000 * u64::from(at < 4))),
+            colours: 0b101,
+        };
+        let content = Content::Link(Arc::new(offer));
+        let octets = lsa(&Lsa { place: 9, origin: 7, sequence: 3, content });
+        assert_eq!(octets.len(), 20 + 4 + 8 + 8 + 12 + 8 + 8 + 8 + 36 + 8);
+        // Type 10, opaque type 1, instance 5.
+        assert_eq!((octets[3], &octets[4..8]), (10, &[1, 0, 0, 5][..]));
+        assert_eq!(&octets[20..24], [0, 2, 0, 96]);
+        let at = |kind: u8| {
+            let mut place = 24;
+            while octets[place + 1] != kind {
+                place += 4 + usize::from(octets[place + 3]).next_multiple_of(4);
+            }
+            octets[place + 4..place + 4 + usize::from(octets[place + 3])].to_vec()
+        };
+        let rate = 1_250_000f32.to_be_bytes();
+        assert_eq!(rate, [0x49, 0x98, 0x96, 0x80]);
+        assert_eq!((at(1), at(2)), (vec![1], address(2).to_vec()));
+        assert_eq!((at(5), at(6), at(9)), (vec![0, 0, 0, 40], rate.to_vec(), vec![0, 0, 0, 5]));
+        assert_eq!(at(8), [rate.repeat(4), vec![0; 16]].concat());
     }
 }

@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 /// Links towards each node; none to the node itself and where no path leads.
 pub type Routes = Vec<Vec<u32>>;
 
-/// Routes of `node` by the LSAs that it has, one of each node in their order.
+/// Routes of `node` by the router-LSAs that it has, one of each node in their order.
 pub fn routes(database: &[Lsa], node: u32, multipath: bool) -> Routes {
     let count = database.len();
     let mut distance = vec![u64::MAX; count];
@@ -24,9 +24,9 @@ pub fn routes(database: &[Lsa], node: u32, multipath: bool) -> Routes {
         if std::mem::replace(&mut done[at as usize], true) {
             continue;
         }
-        for link in database[at as usize].links.iter() {
+        for link in database[at as usize].links() {
             let to = link.to as usize;
-            if !database[to].links.iter().any(|back| back.to == at) {
+            if !database[to].links().iter().any(|back| back.to == at) {
                 continue;
             }
             let through = cost.saturating_add(link.metric);

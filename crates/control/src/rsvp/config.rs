@@ -30,8 +30,9 @@ pub struct Config {
     pub retry_ns: u64,
     /// Routes a head tries at once, each around the links that refused (crankback) [>= 1].
     pub attempts: u32,
-    /// From a change of a link to its news in the databases of all heads [ns].
-    pub flooding_ns: u64,
+    /// From a change of a link to its news in the database that all heads share [ns]; none = OSPF
+    /// brings them to the database of each.
+    pub flooding_ns: Option<u64>,
     /// Minimum change of the unreserved bandwidth of a link that is flooded, over what is reservable.
     #[serde(default)]
     pub flooding_threshold: f64,

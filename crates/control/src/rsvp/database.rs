@@ -2,11 +2,12 @@
 //!
 //! Source: RFC 3630 section 2.5.8 (unreserved bandwidth at eight priorities), RFC 2702 section 5.2
 //! (prune, then Dijkstra). Ties: metric, then hops, then the order of nodes.
-//! Differs: all heads share one database, which is behind the links by the flooding time.
+//! With OSPF each node has a database of its own, which follows the LSAs that reach it; else all
+//! share one, which is behind the links by the flooding time.
 //! Absent: colours, delay and shared risks; a route that needs them is given, not computed.
 
 use super::admission::Pool;
-use crate::Line;
+use crate::{Line, News};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) struct Database {
     up: Vec<bool>,
-    unreserved: Vec<[u64; 8]>,
+    unreserved: Vec<Arc<[u64; 8]>>,
 }
 
 /// What a route must have.
@@ -32,15 +33,15 @@ pub(super) struct Wanted<'a> {
 
 impl Database {
     pub fn new(pools: &[Pool]) -> Self {
-        let unreserved = pools.iter().map(Pool::by_priority).collect();
+        let unreserved = pools.iter().map(|pool| Arc::new(pool.by_priority())).collect();
         Self { up: vec![true; pools.len()], unreserved }
     }
 
     /// Takes in news of a link: of its state alone, or of its reservations.
-    pub fn learn(&mut self, link: u32, up: Option<bool>, unreserved: [u64; 8]) {
-        match up {
-            Some(up) => self.up[link as usize] = up,
-            None => self.unreserved[link as usize] = unreserved,
+    pub fn learn(&mut self, link: u32, news: News) {
+        match news {
+            News::Up(up) => self.up[link as usize] = up,
+            News::Unreserved(bandwidth) => self.unreserved[link as usize] = bandwidth,
         }
     }
 

@@ -98,7 +98,7 @@ impl Rsvp {
                 avoid: &avoid,
                 own: (&its.route, its.bandwidth),
             };
-            let found = self.database.route(&self.lines, &wanted)?;
+            let found = self.database(node).route(&self.lines, &wanted)?;
             let behind = |link: &u32| {
                 let to = self.lines[*link as usize].to;
                 its.route[state.hop..].iter().any(|it| self.lines[*it as usize].to == to)

@@ -201,7 +201,7 @@ impl Rsvp {
         let (ends, own) = (self.ends(session), (links, held));
         let avoid = &(avoid | &self.shunned(&head.around));
         let wanted = Wanted { ends, bandwidth: *bandwidth, setup: *setup, avoid, own };
-        self.database.route(&self.lines, &wanted)
+        self.database(ends.0).route(&self.lines, &wanted)
     }
 
     /// The LSP in use.

@@ -31,7 +31,7 @@ pub use event::EVENTS;
 pub use message::{Kind, Message, KINDS};
 
 use crate::timers::Timers;
-use crate::{Line, Outgoing, Plane, Row};
+use crate::{Line, News, Notice, Outgoing, Plane, Row};
 use admission::Pool;
 use database::Database;
 use head::Head;
@@ -39,6 +39,7 @@ use message::{Key, Request, ALIAS};
 use neighbour::Neighbours;
 use state::State;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use trunkline_units::{Span, Stream, Time};
 
 /// Bytes of an IP header, and of the router alert option (RFC 2113).
@@ -64,8 +65,8 @@ enum Timer {
     Summary(u32),
     /// A node sends a hello on a link.
     Hello(u32),
-    /// The news of a link reaches the databases: whether it is up, and what it offers.
-    News(u32, Option<bool>, [u64; 8]),
+    /// The news of a link reach the database that all share.
+    News(u32, News),
     /// A head begins.
     Attempt(u32),
     /// A head tries again.
@@ -122,7 +123,8 @@ pub struct Rsvp {
     heads: Vec<Head>,
     /// Sessions that are bypass tunnels, by their first node.
     bypasses: BTreeMap<u32, Vec<u32>>,
-    database: Database,
+    /// One that all share, or one of each node.
+    databases: Vec<Database>,
     /// What the databases were told last that links offer.
     told: Vec<[u64; 8]>,
     neighbours: Neighbours,
@@ -140,6 +142,7 @@ impl Rsvp {
             let element = format!("requests[{}]", its.name);
             [stream(element.clone(), "arrivals"), stream(element, "holding")]
         });
+        let databases = if config.flooding_ns.is_none() { nodes as usize } else { 1 };
         let heads: Vec<Head> = config.sessions.iter().map(|its| Head::of(its, &lines)).collect();
         let mut bypasses: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (session, head) in (0..).zip(&heads).filter(|(_, head)| !head.around.is_empty()) {
@@ -154,7 +157,7 @@ impl Rsvp {
             busy: vec![0; nodes as usize],
             labels: vec![Labels::default(); nodes as usize],
             states: BTreeMap::new(),
-            database: Database::new(&pools),
+            databases: vec![Database::new(&pools); databases],
             told: pools.iter().map(Pool::by_priority).collect(),
             pools,
             down: BTreeSet::new(),
@@ -200,7 +203,7 @@ impl Rsvp {
                 Timer::Resend(link, id) => self.resend(link, id, plane),
                 Timer::Summary(link) => self.summarise(link, plane),
                 Timer::Hello(link) => self.hello(link, plane),
-                Timer::News(link, up, unreserved) => self.database.learn(link, up, unreserved),
+                Timer::News(link, news) => self.learn(0, link, news),
                 Timer::Attempt(session) => self.begin(session, plane),
                 Timer::Retry(session) => self.retry(session, plane),
                 Timer::Order(index) => self.obey(index, plane),
@@ -312,21 +315,37 @@ impl Rsvp {
     }
 
     /// A link's reservations have changed: the databases hear of it later.
-    fn advertise(&mut self, link: u32, now: Time) {
+    fn advertise(&mut self, link: u32, plane: &mut dyn Plane) {
         let unreserved = self.pools[link as usize].by_priority();
         let told = &mut self.told[link as usize];
-        let change = told.iter().zip(&unreserved).map(|(old, new)| old.abs_diff(*new)).max();
+        let changes = told.iter().zip(&unreserved).map(|(old, new)| old.abs_diff(*new));
+        let change = changes.max().unwrap_or(0);
         let least = self.config.flooding_threshold * self.config.reservable[link as usize] as f64;
-        if (change.unwrap_or(0) as f64) < least {
+        if change == 0 || (change as f64) < least {
             return;
         }
         *told = unreserved;
-        if self.config.flooding_ns == 0 {
-            self.database.learn(link, None, unreserved);
-        } else {
-            let at = now + self.config.flooding_ns;
-            self.timers.set(at, Timer::News(link, None, unreserved));
+        let bandwidth = Arc::new(unreserved);
+        match self.config.flooding_ns {
+            None => plane.tell(Notice::Unreserved { link, bandwidth }),
+            Some(0) => self.learn(0, link, News::Unreserved(bandwidth)),
+            Some(span) => {
+                let news = Timer::News(link, News::Unreserved(bandwidth));
+                self.timers.set(plane.now() + span, news);
+            }
         }
+    }
+
+    /// The database of a node gets news.
+    pub fn learn(&mut self, node: u32, link: u32, news: News) {
+        if let Some(its) = self.databases.get_mut(node as usize) {
+            its.learn(link, news);
+        }
+    }
+
+    /// What a node knows of the links.
+    fn database(&self, node: u32) -> &Database {
+        self.databases.get(node as usize).unwrap_or(&self.databases[0])
     }
 
     /// Bandwidth reserved on a link [bit/s].

@@ -6,7 +6,7 @@
 use super::message::{Key, Kind, NO_ROUTE};
 use super::state::State;
 use super::{event, Rsvp, Timer};
-use crate::Plane;
+use crate::{News, Plane};
 use trunkline_units::NEVER;
 
 impl Rsvp {
@@ -61,10 +61,11 @@ impl Rsvp {
         let at = (node, link);
         if down != self.down.contains(&at) {
             let _ = if down { self.down.insert(at) } else { self.down.remove(&at) };
-            let news = plane.now() + self.config.flooding_ns;
             let back = self.lines[link as usize].reverse;
             for each in [Some(link), back].into_iter().flatten() {
-                self.timers.set(news, Timer::News(each, Some(!down), [0; 8]));
+                if let Some(span) = self.config.flooding_ns {
+                    self.timers.set(plane.now() + span, Timer::News(each, News::Up(!down)));
+                }
             }
             if down {
                 self.lose_link(node, link, back, plane);

@@ -212,7 +212,7 @@ impl Rsvp {
             self.preempt(node, link, victim, plane);
         }
         self.pools[link as usize].reserve(key, hold, bandwidth);
-        self.advertise(link, plane.now());
+        self.advertise(link, plane);
         if let Some(state) = self.states.get_mut(&(node, key)) {
             (state.reserved, state.label_out, state.resv_until) = (true, message.label, until);
             state.record = message.record;
@@ -296,7 +296,7 @@ impl Rsvp {
     ) {
         if let Some(link) = state.out_link().filter(|_| state.reserved && !state.soft) {
             self.pools[link as usize].release(key);
-            self.advertise(link, plane.now());
+            self.advertise(link, plane);
         }
         // The label that a detour ends with is that of the path it joins.
         let joins = state.request.detour.is_some() && state.out_link().is_none();

@@ -18,13 +18,14 @@ impl Rsvp {
     /// Moves a path if there is a shorter route for it.
     pub(super) fn reoptimise(&mut self, session: u32, plane: &mut dyn Plane) {
         self.await_reoptimisation(session, plane.now());
+        let node = self.ends(session).0;
         let head = &mut self.heads[session as usize];
         if !head.dynamic || head.active.is_none() || head.pending.is_some() {
             return;
         }
         let wanted = head.wanted.take();
         let found = self.choose(session);
-        let metric = |route: &[u32]| self.database.metric(&self.lines, route);
+        let metric = |route: &[u32]| self.database(node).metric(&self.lines, route);
         let now = self.route_of(session).and_then(|route| metric(&route));
         let better = found.as_deref().and_then(metric);
         if better.is_some_and(|better| now.is_none_or(|now| better < now)) {

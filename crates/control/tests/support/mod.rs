@@ -99,7 +99,7 @@ impl Plane for Wires {
     fn set_routes(&mut self, _: u32, _: u32, _: &[u32]) {}
     fn labelled(&mut self, _: trunkline_control::Labelled) {}
     fn mark(&mut self, _: trunkline_control::Moment, _: u32, _: Option<u32>) {}
-    fn session(&mut self, _: u32, _: u32, _: bool) {}
+    fn tell(&mut self, _: trunkline_control::Notice) {}
     fn path_bytes(&self, _: u32) -> u64 {
         0
     }
@@ -159,7 +159,7 @@ pub fn config(links: usize, sessions: Vec<Session>) -> Config {
         hello_ns: None,
         retry_ns: 1_000_000 * MS,
         attempts: 1,
-        flooding_ns: 0,
+        flooding_ns: Some(0),
         flooding_threshold: 0.0,
         make_before_break: true,
         cleanup_ns: 1000 * MS,

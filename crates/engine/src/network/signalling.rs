@@ -63,6 +63,9 @@ fn check_ospf(its: &ospf::Config, network: &Network) -> Result<(), String> {
     if its.hello_ns.is_some_and(|hello| hello >= its.dead_ns) {
         return fail("dead_ns must be above hello_ns");
     }
+    if its.te.as_ref().is_some_and(|te| te.len() != network.links.len()) {
+        return fail("te has an entry for each link");
+    }
     if its.ldp_sync && network.signalling.as_ref().is_none_or(|each| each.ldp.is_none()) {
         return fail("ldp_sync needs LDP");
     }
@@ -90,6 +93,10 @@ fn check_rsvp(its: &rsvp::Config, network: &Network) -> Result<(), String> {
     }
     if its.reservable.len() != network.links.len() {
         return fail("reservable has an entry for each link");
+    }
+    let ospf = network.signalling.as_ref().and_then(|each| each.ospf.as_ref());
+    if its.flooding_ns.is_none() && ospf.is_none_or(|ospf| ospf.te.is_none()) {
+        return fail("without flooding_ns OSPF must have te");
     }
     if its.refresh_ns == 0 || its.multiplier == 0 || its.resend_limit == 0 || its.attempts == 0 {
         return fail("refresh_ns, multiplier, resend_limit and attempts must be above 0");

@@ -29,7 +29,7 @@ pub enum Moment {
     Reverted,
     /// A router installed routes that differ from those before.
     Rerouted,
-    /// A router originated an LSA.
+    /// A router originated a router-LSA.
     Originated,
     /// A router got to know a newer LSA.
     Learnt,
@@ -41,10 +41,12 @@ pub enum Moment {
     SessionDown,
     /// A node put other labels of LDP into use.
     Relabelled,
+    /// A router originated an LSA of traffic engineering.
+    Offered,
 }
 
 /// Names of the moments in the timeline table, by number.
-pub const MOMENTS: [&str; 17] = [
+pub const MOMENTS: [&str; 18] = [
     "failed",
     "detected",
     "notified",
@@ -62,6 +64,7 @@ pub const MOMENTS: [&str; 17] = [
     "ldp-session-up",
     "ldp-session-down",
     "ldp-labels",
+    "te-lsa-originated",
 ];
 
 /// One row.
@@ -106,6 +109,6 @@ mod tests {
         assert_eq!(MOMENTS[Moment::Rerouted as usize], "rerouted");
         assert_eq!(MOMENTS[Moment::Computed as usize], "spf");
         assert_eq!(MOMENTS[Moment::Relabelled as usize], "ldp-labels");
-        assert_eq!(MOMENTS.len(), Moment::Relabelled as usize + 1);
+        assert_eq!(MOMENTS.len(), Moment::Offered as usize + 1);
     }
 }

@@ -14,8 +14,8 @@ from trunkline.linux.judge.compare import Row, fixed
 from trunkline.linux.judge.labels import compared
 from trunkline.linux.judge.verify import Progress, Verdict, probed
 from trunkline.linux.outcome import control, labels
-from trunkline.linux.plan.frr import backoff_of, ospf_of
-from trunkline.linux.plan.ldpd import ldp_of
+from trunkline.linux.plan.frr import backoff_of, timers_of
+from trunkline.linux.plan.protocols import ldp_of
 from trunkline.linux.plan.rehearsal import Rehearsal, rehearse
 from trunkline.linux.plan.routing import next_links
 from trunkline.network.types import Network
@@ -178,7 +178,7 @@ def margin_s(data: Network, change: str) -> float:
         hellos (RFC 2328 section 10.5), which the simulator's do at once, and describe their
         databases.
     """
-    ospf = ospf_of(data)
+    ospf = timers_of(data)
     nearest = _HOLD_NS + len(data["nodes"]) * _STEP_NS
     if change.startswith("repair"):
         nearest += (ospf["hello_ns"] or 0) + ospf["lsa_interval_ns"] + backoff_of(ospf)["second_ns"]

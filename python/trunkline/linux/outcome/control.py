@@ -69,11 +69,7 @@ class Routes:
 
 def routes(compiled: Compiled, folder: Path) -> Routes:
     """The routes to nodes in all routers."""
-    targets = {
-        compiled.traffic.ends.text(number): node
-        for number, (node, _, _) in enumerate(compiled.traffic.ends.keys)
-    }
-    out = {(side.node, side.device): link for link, side in enumerate(compiled.wiring.near)}
+    targets, out = addresses(compiled), compiled.wiring.out
     first: dict[tuple[int, int], int] = {}
     last: dict[tuple[int, int], int] = {}
     steps: list[Step] = []
@@ -100,6 +96,12 @@ def routes(compiled: Compiled, folder: Path) -> Routes:
             if shown and shown[1] in targets:
                 last[node, targets[shown[1]]] = out[node, shown[2]]
     return Routes(first, last, sorted(steps))
+
+
+def addresses(compiled: Compiled) -> dict[str, int]:
+    """The node that each address of an end is of."""
+    ends = compiled.traffic.ends
+    return {ends.text(number): node for number, (node, _, _) in enumerate(ends.keys)}
 
 
 def _changes(

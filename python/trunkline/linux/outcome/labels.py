@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from trunkline.linux.outcome.control import since
+from trunkline.linux.outcome.control import addresses, since
 from trunkline.linux.plan.addresses import node_name
 from trunkline.linux.plan.compile import Compiled
 from trunkline.linux.plan.rehearsal import Labelled
@@ -66,8 +66,7 @@ def of_simulator(rows: Iterable[Labelled], end_ns: int) -> dict[Key, Use]:
 def of_kernel(compiled: Compiled, folder: Path) -> dict[Key, Use]:
     """Labels in use at the end in the kernel's tables."""
     nodes = range(len(compiled.network["nodes"]))
-    fecs = _addresses(compiled)
-    out = {(side.node, side.device): link for link, side in enumerate(compiled.wiring.near)}
+    fecs, out = addresses(compiled), compiled.wiring.out
     peer = [side.node for side in compiled.wiring.far]
     told: dict[Key, str] = {}
     for node in nodes:
@@ -119,7 +118,7 @@ class Change(NamedTuple):
 
 def changes(compiled: Compiled, folder: Path, node: int) -> list[Change]:
     """Labels and next hops that a node of the kernel took into use, in order of time."""
-    fecs = _addresses(compiled)
+    fecs = addresses(compiled)
     zero, *lines = (folder / f"{node_name(node)}.changes").read_text().splitlines()
     made = []
     for line in lines:
@@ -129,8 +128,3 @@ def changes(compiled: Compiled, folder: Path, node: int) -> list[Change]:
             how = (route[3], route[2])
             made.append(Change(since(told[1], int(zero)), fecs[told[2]], how))
     return made
-
-
-def _addresses(compiled: Compiled) -> dict[str, int]:
-    ends = compiled.traffic.ends
-    return {ends.text(number): node for number, (node, _, _) in enumerate(ends.keys)}

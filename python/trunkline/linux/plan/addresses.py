@@ -117,6 +117,11 @@ class Wiring:
             made.far.append(pair.a if swapped else pair.b)
         return made
 
+    @property
+    def out(self) -> dict[tuple[int, str], int]:
+        """The one-way link that each device of each node sends on."""
+        return {(side.node, side.device): link for link, side in enumerate(self.near)}
+
 
 def _chosen(pair: Pair, swapped: bool, link: str, ground: Ground) -> Pair:
     """A pair whose end that sends a link has the device and the address that were chosen for it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
-from trunkline.linux.plan import conditioning, frr, ldpd, mpls, qdisc, recovery, refusals, timed
+from trunkline.linux.plan import conditioning, frr, mpls, qdisc, recovery, refusals, timed
 from trunkline.linux.plan.addresses import Wiring, node_name
 from trunkline.linux.plan.filters import codepoints, filters
 from trunkline.linux.plan.flows import Traffic, sysctls, traffic
@@ -13,6 +13,7 @@ from trunkline.linux.plan.forwarding import Forwarding
 from trunkline.linux.plan.ground import GUEST, Ground
 from trunkline.linux.plan.leaf import Leaf
 from trunkline.linux.plan.plan import Node, Plan, Sample
+from trunkline.linux.plan.protocols import ldp_of
 from trunkline.linux.plan.recovery import Course
 from trunkline.linux.plan.rehearsal import Rehearsal, rehearse
 from trunkline.linux.plan.script import Script, UnsupportedError
@@ -127,7 +128,7 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
     counts, changes = recovery.changes(its, wiring, tables)
     if script.reasons:
         raise UnsupportedError(script.reasons)
-    labels = ground.control is not None and ldpd.ldp_of(whole) is not None
+    labels = ground.control is not None and ldp_of(whole) is not None
     plan = Plan(
         seed=seed,
         duration_ns=data["run"]["duration_ns"],

@@ -15,6 +15,7 @@ from typing import Final
 from trunkline.linux.plan import ldpd
 from trunkline.linux.plan.addresses import Ends, Side, Wiring, node_name
 from trunkline.linux.plan.plan import Change, Daemon, Plan
+from trunkline.linux.plan.protocols import ldp_of, ospf_of, rsvp_of
 from trunkline.linux.plan.rehearsal import Moment
 from trunkline.linux.plan.script import Script
 from trunkline.network.types import Network
@@ -29,8 +30,6 @@ _MOST_MS: Final = {"spf": 600_000, "lsa": 5000}
 """Largest values that ospfd takes for its throttles [ms]."""
 _SETTLE_NS: Final = 30 * _S
 """From the start of the daemons to time zero, at least."""
-_LSA_ARRIVAL_MS: Final = 1000
-"""MinLSArrival (RFC 2328 appendix B)."""
 _ROUTER_IDS: Final = int(IPv4Address("10.255.0.1"))
 
 
@@ -44,12 +43,11 @@ def refuse(script: Script, data: Network) -> None:
     data : mapping
         The compiled network.
     """
-    signalling = data.get("signalling")
-    ospf = signalling.get("ospf") if signalling else None
-    if not signalling or not ospf:
+    ospf = ospf_of(data)
+    if not ospf:
         script.refuse("FRR routes by OSPF here; nearest: routing: {ospf: {}}", "routing")
         return
-    if signalling.get("rsvp"):
+    if rsvp_of(data):
         why = "FRR runs OSPF and LDP here, without RSVP-TE; nearest: signalling: {kind: none}"
         script.refuse(why, "signalling")
     ldpd.refuse(script, data)
@@ -92,6 +90,8 @@ def _timers(script: Script, ospf: Ospf) -> None:
             refuse(f"{key}: FRR counts whole seconds; nearest: {max(1, value // _S)} s", key)
     if ospf["lsa_interval_ns"] % _MS or ospf["lsa_interval_ns"] // _MS > _MOST_MS["lsa"]:
         refuse("lsa_interval: FRR takes 0 to 5000 ms; nearest: 5 s", "lsa_interval")
+    if ospf["lsa_arrival_ns"] % _MS or ospf["lsa_arrival_ns"] // _MS > _MOST_MS["lsa"]:
+        refuse("lsa_arrival: FRR takes 0 to 5000 ms; nearest: 1 s", "lsa_arrival")
     spf = ospf["spf"]
     if spf["kind"] != "backoff":
         refuse(f"spf: FRR's ospfd has no {spf['kind']}; nearest: backoff", "spf")
@@ -119,10 +119,9 @@ def _both_ways(script: Script, data: Network) -> None:
             )
 
 
-def ospf_of(data: Network) -> Ospf:
+def timers_of(data: Network) -> Ospf:
     """The timers of OSPF in a compiled network that has it."""
-    signalling = data.get("signalling")
-    ospf = signalling.get("ospf") if signalling else None
+    ospf = ospf_of(data)
     assert ospf is not None
     return ospf
 
@@ -136,7 +135,7 @@ def backoff_of(ospf: Ospf) -> Backoff:
 def bare(data: Network) -> Network:
     """A network without the flow that the simulator counts its own messages under."""
     kept = [flow for flow in data["flows"] if flow["agent"]["protocol"] != "control"]
-    if ldpd.ldp_of(data) is not None:
+    if ldp_of(data) is not None:
         # There are no paths beside: the classes are those of LDP, which is the daemons' too.
         for flow in kept:
             flow |= {"fec": 0, "fec_reverse": 0}
@@ -169,7 +168,7 @@ def told(script: Script, data: Network) -> None:
 
 def programs(data: Network) -> tuple[str, ...]:
     """The daemons of each node, in the order of their start."""
-    return PROGRAMS if ldpd.ldp_of(data) is not None else PROGRAMS[:2]
+    return PROGRAMS if ldp_of(data) is not None else PROGRAMS[:2]
 
 
 def settings(data: Network, wiring: Wiring, ends: Ends) -> dict[str, bytes]:
@@ -190,7 +189,7 @@ def settings(data: Network, wiring: Wiring, ends: Ends) -> dict[str, bytes]:
         By name of file: ``NODE.PROGRAM.conf``.
     """
     made = {}
-    ldp = ldpd.ldp_of(data)
+    ldp = ldp_of(data)
     for index in range(len(data["nodes"])):
         name = node_name(index)
         head = [f"hostname {name}", "log timestamp precision 6"]
@@ -204,7 +203,7 @@ def settings(data: Network, wiring: Wiring, ends: Ends) -> dict[str, bytes]:
 
 
 def _ospfd(data: Network, wiring: Wiring, node: int) -> Iterator[str]:
-    ospf = ospf_of(data)
+    ospf = timers_of(data)
     yield "debug ospf event"
     yield "debug ospf lsa install"
     for link, side in enumerate(wiring.near):
@@ -226,7 +225,7 @@ def _ospfd(data: Network, wiring: Wiring, node: int) -> Iterator[str]:
     yield f" ospf router-id {router_id(node)}"
     yield f" timers throttle spf {throttle}"
     yield f" timers throttle lsa all {interval}"
-    yield f" timers lsa min-arrival {min(interval, _LSA_ARRIVAL_MS)}"
+    yield f" timers lsa min-arrival {ospf['lsa_arrival_ns'] // _MS}"
     yield " maximum-paths 1"
     yield " network 10.0.0.0/8 area 0"
     yield "exit"
@@ -255,7 +254,7 @@ def controlled(plan: Plan, data: Network, wiring: Wiring, moments: Sequence[Mome
     moments : sequence of Moment
         When ends of links notice failures and repairs.
     """
-    ospf = ospf_of(data)
+    ospf = timers_of(data)
     changes = [*plan.changes, *_noticed(wiring, moments, plan.duration_ns)]
     # Neighbours are found within a hello or two; after the last change the throttles fall back.
     quiet = 3 * ((ospf["hello_ns"] or 0) + ospf["lsa_interval_ns"])

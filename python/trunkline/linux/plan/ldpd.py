@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trunkline.linux.plan.addresses import Wiring
+from trunkline.linux.plan.protocols import ldp_of, ospf_of
 from trunkline.linux.plan.script import Script
 from trunkline.network.types import Network
 from trunkline.network.types.signalling import Ldp
@@ -19,12 +20,6 @@ _S: Final = 1_000_000_000
 _LEAST_KEEPALIVE_NS: Final = 15 * _S
 _RETRY_NS: Final = 15 * _S
 """From a session that failed to the next attempt (``INIT_DELAY_TMR``)."""
-
-
-def ldp_of(data: Network) -> Ldp | None:
-    """The timers of LDP in a compiled network that has it."""
-    signalling = data.get("signalling")
-    return signalling.get("ldp") if signalling else None
 
 
 def refuse(script: Script, data: Network) -> None:
@@ -44,8 +39,7 @@ def refuse(script: Script, data: Network) -> None:
     def say(text: str, key: str) -> None:
         script.refuse(text, "routing", "ldp", key)
 
-    signalling = data.get("signalling")
-    ospf = signalling.get("ospf") if signalling else None
+    ospf = ospf_of(data)
     if ospf and ospf.get("ldp_sync"):
         say("igp_sync: FRR's is not set up here; nearest: off", "igp_sync")
     if ldp["start_ns"]:

@@ -123,7 +123,7 @@ class Rsvp(TypedDict):
     hello_ns: int | None
     retry_ns: int
     attempts: int
-    flooding_ns: int
+    flooding_ns: int | None
     flooding_threshold: NotRequired[float]
     make_before_break: bool
     cleanup_ns: int
@@ -156,6 +156,14 @@ class Rfc8405(TypedDict):
     hold_down_ns: int
 
 
+class LinkTe(TypedDict):
+    """A link in traffic engineering."""
+
+    metric: int
+    reservable_bit_s: int
+    colours: int
+
+
 class Ospf(TypedDict):
     """OSPF in all nodes, in one area."""
 
@@ -163,6 +171,8 @@ class Ospf(TypedDict):
     processing_ns: int
     resend_ns: int
     lsa_interval_ns: int
+    lsa_arrival_ns: int
+    te: NotRequired[list[LinkTe] | None]
     hello_ns: int | None
     dead_ns: int
     spf: Backoff | Rfc8405

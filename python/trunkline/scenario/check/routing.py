@@ -14,6 +14,8 @@ ENTROPY_LABELS = 2
 LARGEST_METRIC = 65_535
 """A metric has 16 bits in a router-LSA (RFC 2328 section A.4.2)."""
 FIRST_LDP_LABEL = 300_000
+MOST_COLOURS = 32
+"""Administrative groups of a link (RFC 3630 section 2.5.9)."""
 
 
 def check(scenario: Resolved, problems: Problems) -> None:
@@ -135,6 +137,12 @@ def _ospf(scenario: Resolved, ospf: Ospf, problems: Problems) -> None:
                 given=str(arc.options.metric),
                 allowed=f"up to {LARGEST_METRIC}",
             )
+    colours = {name for arc in scenario.arcs for name in arc.options.te.colours}
+    if other.kind != "none" and other.flooding is None and len(colours) > MOST_COLOURS:
+        message = (
+            f"an LSA has a bit for each of {MOST_COLOURS} colours, and there are {len(colours)}"
+        )
+        problems.add("relation", at, message, allowed="signalling: {flooding: 0 s}", at_key=True)
     _timers(ospf, at, problems)
 
 
@@ -166,6 +174,14 @@ def _timers(ospf: Ospf, at: Path, problems: Problems) -> None:
         pairs.append((("spf", "learn"), spf.learn, ("spf", "hold_down"), spf.hold_down))
     else:
         pairs.append((("spf", "second"), spf.second, ("spf", "maximum"), spf.maximum))
+    if ospf.arrival > ospf.lsa_interval:
+        problems.add(
+            "relation",
+            (*at, "lsa_arrival"),
+            "LSAs come faster than routers take them in",
+            given=format_time(ospf.arrival),
+            allowed=f"{format_time(ospf.lsa_interval)} or less, which is lsa_interval",
+        )
     if isinstance(ospf.detection, Hello):
         its = ospf.detection
         pairs.append((("interval",), its.interval, ("detection", "timeout"), its.silence))
