@@ -57,6 +57,30 @@ def test_frr_8_4_ldpd_labels_the_routes_around_a_cut_as_the_simulator_does(frr: 
     assert all(0.020 <= each < 0.022 for each in late), late
 
 
+REPAIRED = """\
+trunkline: 1
+nodes: [S, A, B, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms}}
+links: {S-A: {}, A-T: {}, S-B: {metric: 2}, B-T: {metric: 2}}
+flows: {f: {agent: udp, from: S, to: T, rate: 80 kbit/s, size: 500 B, start: 2 s}}
+failures: {cut: {link: A-T, at: 6 s, repair: 9 s}}
+routing: {ospf: {}, ldp: {gtsm: GTSM}}
+run: {duration: 40 s}
+"""
+
+
+@pytest.mark.parametrize(("gtsm", "lost"), [("off", (2, 2)), ("on", (21, 106))])
+def test_rfc6720_after_a_repair_labels_wait_for_routes_over_the_link(
+    frr: str, gtsm: str, lost: tuple[int, int]
+) -> None:
+    """With it both lose what comes between the routes and TCP's next attempt, each at its time."""
+    text = REPAIRED.replace("GTSM", gtsm)
+    verdict = verify(compile(load(text), seed=1).to_json(), [1], daemons=frr)
+    (flow,) = (row for row in verdict.rows if row.measure == "packets lost or inside")
+    assert (flow.simulator, flow.reference) == lost
+    assert [row for row in verdict.rows if not row.agrees] == ([] if gtsm == "off" else [flow])
+
+
 def test_two_runs_of_the_daemons_leave_the_same_bytes(frr: str, tmp_path: Path) -> None:
     runs = [engine.run(square(), 1, tmp_path / name, control=frr) for name in "ab"]
     first, second = (

@@ -134,6 +134,12 @@ class Ldp(Element):
         description="From a session that ended to the next attempt; doubles with each that fails, "
         "up to eight times (RFC 5036 section 2.5.3).",
     )
+    gtsm: Switch = Field(
+        default=False,
+        description="A node discards segments of a session that other nodes have passed on (RFC "
+        "6720): after a repair the session waits for routes over the link, and for TCP's next "
+        "attempt. Off: a session needs its link alone.",
+    )
     igp_sync: Switch = Field(
         default=False,
         description="With OSPF: a link whose session has ended has the largest metric until the "

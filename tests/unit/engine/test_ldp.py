@@ -204,6 +204,31 @@ def test_rfc5443_s2_a_link_is_not_used_again_before_its_session_is_up(sync: str)
     assert bool(lost) == (sync == "off")
 
 
+def test_rfc6720_s2_2_a_session_waits_for_routes_over_its_link_and_for_the_next_attempt() -> None:
+    """The link is back at 2.01 s and its hellos 62 bytes and 4 ms later, when T opens TCP.
+
+    Its route still leads around, so that B would discard the segment; the next comes 1 s later,
+    over the link. Meanwhile routes lead over it and B has no label for T: what comes with one is
+    lost.
+    """
+    on = FLAP.replace("ldp: {}", "ldp: {gtsm: on}")
+    heard = 2_010_000_000 + took(HELLO)
+    opened = took(BARE, BARE, INITIALIZATION, INITIALIZATION) + KEEPALIVE * 800
+    assert moments(run(FLAP), "ldp-session-up", "T")[-1] < heard + opened + 1_000_000
+    results = run(on)
+    # A segment may wait for a packet of 500 bytes.
+    up = moments(results, "ldp-session-up", "T")[-1] - heard - 1_000_000_000
+    assert opened <= up <= opened + 400_000
+    # At 250 packets a second, from the routes at some 2.02 s to the labels at some 3.04 s.
+    lost = [
+        row["time_ns"]
+        for row in results.packets.rows()
+        if row["cause"] == "no_label" and row["time_ns"] > 2_000_000_000
+    ]
+    assert 250 <= len(lost) <= 260
+    assert max(lost) < heard + 1_000_000_000 + opened + took(ADDRESS, BARE + 10 + 5 * MAPPING)
+
+
 def test_rfc5036_s3_5_10_labels_of_lost_routes_are_withdrawn_and_released() -> None:
     """T is cut off: S and A withdraw its label from each other, and tell it again afterwards."""
     text = """

@@ -126,6 +126,12 @@ class TestConfiguration:
         (node,) = [each for each in made.plan.nodes if each.name == "n1"]
         assert ("net/mpls/conf/l1a/input", "1") in node.sysctls
 
+    def test_rfc6720_ldpd_looks_at_the_ttl_of_segments_if_the_scenario_does(self) -> None:
+        for gtsm, off in (("on", 0), ("off", 1)):
+            made = planned(text=labelled(f"{{gtsm: {gtsm}}}"))
+            lines = made.schedules["n1.ldpd.conf"].decode().splitlines()
+            assert lines.count("  ttl-security disable") == off
+
     def test_without_ldp_there_is_no_ldpd(self) -> None:
         assert {each.command[0] for each in planned().plan.daemons} == {"zebra", "ospfd"}
 

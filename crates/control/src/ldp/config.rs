@@ -20,6 +20,8 @@ pub struct Config {
     pub resend_ns: u64,
     /// From a session that is refused to the next attempt; doubles up to eight times [ns, > 0].
     pub retry_ns: u64,
+    /// Segments count only if they come from the neighbour directly (RFC 6720).
+    pub gtsm: bool,
     /// Ordered control of labels; else independent.
     pub ordered: bool,
     /// Class of the packets to a node is this number plus its index.

@@ -2,7 +2,8 @@
 //!
 //! Source: RFC 5036 sections 2.5.2 (the node with the higher address is the active one), 2.5.3 and
 //! 2.5.4 (initialization, its states, retry after 15 s, doubled up to 2 min), 2.5.5 and 2.5.6 (hold
-//! timer of hellos, `KeepAlive` timer), 3.5.1.1 (notifications), 3.9 (status codes).
+//! timer of hellos, `KeepAlive` timer), 3.5.1.1 (notifications), 3.9 (status codes); RFC 6720 (TTL of
+//! segments).
 
 use super::stream::{Segment, Stream};
 use super::{packet, Body, End, Ldp, Message, Timer, IP_BYTES};
@@ -291,9 +292,15 @@ impl Ldp {
         self.await_resend(end);
     }
 
-    /// Puts a segment on a line to the peer: one on which it is heard, or this one.
+    /// Puts a segment on a line to the peer: one on which it is heard, or this one. Where the route
+    /// to the peer leads over another node the peer would discard it for its TTL (RFC 6720 section
+    /// 2.2), so that it is not sent.
     fn put(&mut self, end: End, segment: Segment, line: Option<u32>, plane: &mut dyn Plane) {
         let Some(line) = self.line_to(end).or(line) else { return };
+        let direct = |route: &u32| self.lines[*route as usize].to == end.1;
+        if self.config.gtsm && !plane.routes(end.0, end.1).iter().any(direct) {
+            return;
+        }
         if segment.bytes > 0 {
             self.peer(end).spoke = plane.now();
         }

@@ -15,7 +15,6 @@ pub struct Config {
     /// `MinLSInterval`: a node originates its LSA again after it at the earliest [ns].
     pub lsa_interval_ns: u64,
     /// `MinLSArrival`: an LSA that follows the one before earlier is discarded [ns].
-    #[serde(default)]
     pub lsa_arrival_ns: u64,
     /// What nodes say of their links for traffic engineering (RFC 3630), by link; none = nothing.
     #[serde(default)]

@@ -82,6 +82,8 @@ def settings(ldp: Ldp, wiring: Wiring, node: int, address: str) -> Iterator[str]
     yield f"  discovery hello interval {ldp['hello_ns'] // _S}"
     yield f"  discovery hello holdtime {ldp['hello_hold_ns'] // _S}"
     yield f"  session holdtime {ldp['keepalive_ns'] // _S}"
+    if not ldp["gtsm"]:
+        yield "  ttl-security disable"
     # Labels are for nodes, not for the networks of links.
     yield "  label local allocate host-routes"
     for side in wiring.near:

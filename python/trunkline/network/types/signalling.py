@@ -193,6 +193,7 @@ class Ldp(TypedDict):
     keepalive_ns: int
     resend_ns: int
     retry_ns: int
+    gtsm: bool
     ordered: bool
     first_fec: int
 

@@ -67,6 +67,11 @@ def _ldp(scenario: Resolved, ldp: Ldp, problems: Problems) -> None:
         message = "igp_sync does nothing: there is no IGP whose metrics it could change"
         where = (*at, "igp_sync")
         problems.add("relation", where, message, allowed="routing: {ospf: {}}", at_key=True)
+    if ldp.igp_sync and ldp.gtsm:
+        message = (
+            "with gtsm a session waits for routes over its link, with igp_sync they wait for it"
+        )
+        problems.add("relation", (*at, "igp_sync"), message, allowed="one of them", at_key=True)
     if ldp.start >= scenario.run.duration:
         problems.add(
             "relation",
