@@ -13,8 +13,6 @@ from trunkline.scenario.schedule import Schedule
 if TYPE_CHECKING:
     from trunkline.network.types import Network
 
-__all__ = ["schedule", "to_csv"]
-
 
 def schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -> Schedule:
     """When each datagram of a UDP flow leaves, from a run of that flow alone.

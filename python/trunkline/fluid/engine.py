@@ -20,8 +20,6 @@ from trunkline.fluid.waits import waits
 from trunkline.fluid.ways import Ways, ways
 from trunkline.results import Provenance, Results
 
-__all__ = ["simulate", "solve", "solved"]
-
 
 def simulate(network_json: str, *, scenario: str = "", seed: int = 1) -> Results:
     """Work out what a network does in the mean, without packets.

@@ -22,8 +22,6 @@ from trunkline.fluid.tables import Fluid
 from trunkline.fluid.ways import Ways
 from trunkline.scenario import Scenario
 
-__all__ = ["BACKGROUND", "Focus", "focus", "of_trunks"]
-
 BACKGROUND: Final = "background"
 """What the names of background flows begin with."""
 LEAST_BIT_S: Final = 1.0

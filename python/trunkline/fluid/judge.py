@@ -23,8 +23,6 @@ from trunkline.linux.judge.verify import Verdict, unknown_said
 from trunkline.results import Results
 from trunkline.stats.equivalence import FEWEST, equivalence
 
-__all__ = ["MEASURES", "verify"]
-
 MEASURES: Final = {
     "load": Measure("bit/s", 0.01),
     "loss of a class": Measure("1", 0.05, 0.002),

@@ -23,8 +23,6 @@ from trunkline import _core
 from trunkline.fluid.routed import answer_bytes
 from trunkline.fluid.ways import Ways, classifier, probe, read, sorted_ways
 
-__all__ = ["Phase", "phases"]
-
 Ints = NDArray[np.int64]
 
 MOST: Final = 500

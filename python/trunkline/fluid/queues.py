@@ -16,8 +16,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Queues", "queues", "serve", "summed"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

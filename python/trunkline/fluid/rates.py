@@ -25,8 +25,6 @@ from trunkline.fluid.roads import Roads
 from trunkline.fluid.shares import shares
 from trunkline.fluid.sources import Sources
 
-__all__ = ["Rates", "rates"]
-
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 

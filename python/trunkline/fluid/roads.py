@@ -11,8 +11,6 @@ from trunkline.fluid.queues import Queues, summed
 from trunkline.fluid.sources import Sources
 from trunkline.fluid.ways import Ways
 
-__all__ = ["Roads", "roads"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from trunkline.te.spf import distances, next_arcs, steps
 from trunkline.te.topology import Arc, Topology, topology
 
-__all__ = ["Routed", "answer_bytes", "by_routing"]
-
 Ints = NDArray[np.int64]
 AT_ONCE: Final = 256
 """Destinations that are routed together: the tables of more take too much memory."""

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from trunkline.fluid.queues import summed
 from trunkline.fluid.roads import Roads
 
-__all__ = ["shares"]
-
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 _CLOSE = 1e-9

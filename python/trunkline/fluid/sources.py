@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from trunkline.scenario.size_law import mean as mean_size
 
-__all__ = ["Sources", "sources"]
-
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 LEAST_BYTES: Final = 1.0

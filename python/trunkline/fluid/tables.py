@@ -18,8 +18,6 @@ from trunkline.results.decode.columns import empty
 from trunkline.results.table import Column, Table
 from trunkline.results.tables import SCHEMAS
 
-__all__ = ["Fluid", "tables"]
-
 Floats = NDArray[np.float64]
 
 

@@ -25,8 +25,6 @@ from trunkline.fluid.rates import Rates
 from trunkline.fluid.roads import Roads
 from trunkline.fluid.sources import Sources
 
-__all__ = ["waits"]
-
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 ROUNDS: Final = 50

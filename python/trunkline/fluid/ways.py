@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from trunkline import _core
 from trunkline.fluid.routed import answer_bytes, by_routing
 
-__all__ = ["Ways", "ways"]
-
 Ints = NDArray[np.int64]
 
 GAP_NS: Final = 10_000_000_000

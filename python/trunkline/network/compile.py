@@ -11,8 +11,6 @@ from trunkline.scenario.model import LinkOptions, Node
 from trunkline.scenario.probe import Probe
 from trunkline.scenario.resolved import Resolved
 
-__all__ = ["compile"]
-
 FORMAT = 2
 _SEED = Whole("a seed", 0, 2**64 - 1)
 

@@ -9,8 +9,6 @@ from trunkline.scenario.model import LinkOptions
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.units import MAX_RATE_BIT_S
 
-__all__ = ["Conditioners", "compile"]
-
 _UNLIMITED = {
     "kind": "token-bucket",
     "rate_bit_s": MAX_RATE_BIT_S,

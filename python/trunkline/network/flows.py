@@ -8,8 +8,6 @@ from trunkline.scenario.flow import Echo, Tcp, Udp
 from trunkline.scenario.game import GAMES
 from trunkline.scenario.resolved import Resolved
 
-__all__ = ["compile"]
-
 DELAYED_ACK_EVERY = 2
 """Segments that are acknowledged at once (RFC 5681 section 4.2)."""
 

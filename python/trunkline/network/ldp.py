@@ -4,8 +4,6 @@ from trunkline.network import messages
 from trunkline.scenario.base import Compiled
 from trunkline.scenario.resolved import Resolved
 
-__all__ = ["compile", "flow", "names"]
-
 NAME = "ldp"
 """Of the flow of its messages."""
 CS6 = 48

@@ -18,8 +18,6 @@ from trunkline.scenario.path import FIRST_LABEL, Path, Trunk
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.resolved.segments import first_arcs
 
-__all__ = ["Tables", "compile", "fecs", "first_ldp_fec"]
-
 EXPLICIT_NULL = 0
 
 

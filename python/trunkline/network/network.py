@@ -7,8 +7,6 @@ from functools import cached_property
 
 from trunkline.network import types
 
-__all__ = ["Network"]
-
 
 @dataclass(frozen=True)
 class Network:

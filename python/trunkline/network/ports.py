@@ -18,8 +18,6 @@ from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.shares import CakeClass, Class
 from trunkline.scenario.timed import LARGEST_FRAME, Cobalt
 
-__all__ = ["Ports", "compile"]
-
 
 @dataclass
 class Ports:

@@ -11,8 +11,6 @@ from trunkline.scenario.resolved.protections import covers, guarded, span
 from trunkline.scenario.resolved.resolved import breaks
 from trunkline.scenario.resolved.signalled import repaired
 
-__all__ = ["compile", "failure_of"]
-
 EXPLICIT_NULL = 0
 
 

@@ -12,8 +12,6 @@ from trunkline.network import ldp, ospf
 from trunkline.scenario.match import Match
 from trunkline.scenario.resolved import Resolved
 
-__all__ = ["NO_PATH", "Cell", "Rows", "asks_flows", "asks_paths", "forwards_onto", "trunk_of"]
-
 DSCPS = 64
 TCS = 8
 

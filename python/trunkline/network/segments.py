@@ -12,16 +12,6 @@ from trunkline.scenario.resolved.placement import topology
 from trunkline.scenario.resolved.resolved import Sid
 from trunkline.scenario.resolved.segments import next_arcs
 
-__all__ = [
-    "Ahead",
-    "Stacks",
-    "Way",
-    "adjacency_label",
-    "node_label",
-    "stacks",
-    "ways",
-]
-
 ADJACENCIES = 15_000
 """First label of links, where no SRGB usually is."""
 

@@ -8,8 +8,6 @@ from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.size_law import lognormal, mean, mean_segments
 from trunkline.scenario.workload import Pages, Transfers, TransferSize, Video
 
-__all__ = ["compile"]
-
 
 def compile(
     scenario: Resolved, name: str, flow: Tcp, index: dict[str, int]

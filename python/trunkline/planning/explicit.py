@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from trunkline.scenario import Scenario
     from trunkline.scenario.resolved import Resolved
 
-__all__ = ["explicit", "text"]
-
 SECTIONS = frozenset(("nodes", "links", "ports", "conditioners", "paths", "trunks")) | {
     *("flows", "demands", "traffic", "failures", "protections", "slas")
 }

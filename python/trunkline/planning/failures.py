@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from trunkline.scenario.resolved import Resolved
     from trunkline.te.topology import Bools, Floats, Topology
 
-__all__ = ["KEPT", "KINDS", "MOST", "Event", "Pairs", "events"]
-
 KINDS = ("link", "node", "risk", "named", "pair")
 MOST = 20_000
 """Pairs that are screened at most."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from trunkline.scenario.resolved import Resolved
     from trunkline.te.topology import Floats, Topology
 
-__all__ = ["by_igp", "carried", "matrix", "on_igp"]
-
 
 def on_igp(scenario: Resolved) -> list[str]:
     """Demands that no trunk takes onto a path.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from trunkline.scenario import Scenario
     from trunkline.te.topology import Bools, Floats, Topology
 
-__all__ = ["Mend", "mend"]
-
 COLUMNS = 60_000
 """Columns of the program at most: beyond, it takes minutes."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from trunkline.te.unsplit import Commodity, Unsplit
     from trunkline.te.weights import Weights
 
-__all__ = ["Method", "Methods"]
-
 
 @dataclass(frozen=True, slots=True)
 class Method:

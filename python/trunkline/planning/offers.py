@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from trunkline.scenario.resolved import Resolved
     from trunkline.te.topology import Topology
 
-__all__ = ["Offer", "offers"]
-
 
 @dataclass(frozen=True, slots=True)
 class Offer:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from trunkline.planning.place import LinkLoad, Plan
     from trunkline.scenario import Scenario
 
-__all__ = ["document", "drawing", "html", "svg", "table", "text"]
-
 STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:62rem;padding:0 1rem;"
     "background:#fff;color:#1b1b1b}svg{max-width:100%;height:auto}"

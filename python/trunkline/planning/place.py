@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from trunkline.te.place import Outcome, Placement
     from trunkline.te.topology import Floats, Topology
 
-__all__ = ["LinkLoad", "PlacedPath", "Plan", "engineered", "links", "lsp_loads", "place"]
-
 
 @dataclass(frozen=True, slots=True)
 class PlacedPath:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from trunkline.scenario.resolved.backed import Backup
     from trunkline.te.topology import Topology
 
-__all__ = ["BackupPath", "LinkBackup", "Protected", "Unprotected", "protect", "with_backups"]
-
 NAME = "frr"
 """Name of the protection that is added where a scenario has none."""
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from trunkline.planning.protect import Protected
     from trunkline.scenario import Scenario
 
-__all__ = ["html", "svg"]
-
 
 def svg(scenario: Scenario, plan: Protected) -> str:
     """The network with every direction of a link in the colour of its use by load and backups."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from trunkline.scenario.resolved import Resolved
     from trunkline.te.topology import Bools, Path, Topology
 
-__all__ = ["Repairs"]
-
 
 class Repairs:
     """Paths of a scenario and what takes over for them.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from trunkline.scenario.resolved import Resolved
     from trunkline.te.optimum import Form
 
-__all__ = ["SOLVED", "Solution", "Solved", "solve", "solved"]
-
 Solved = Literal["unsplit", "igp-weights", "optimum"]
 SOLVED: tuple[Solved, ...] = ("unsplit", "igp-weights", "optimum")
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from trunkline.scenario.resolved import Resolved
     from trunkline.te.topology import Bools, Floats, Ints, Path, Topology
 
-__all__ = ["Failed", "LeftOut", "Needed", "Survival", "survive"]
-
 
 @dataclass(frozen=True, slots=True)
 class Failed:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from trunkline.planning.trial import Gap, Kept
     from trunkline.scenario import Scenario
 
-__all__ = ["html", "svg"]
-
 MOST = 100
 """Failures that a page lists."""
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from trunkline.scenario.sla import Bound
     from trunkline.study import Runs
 
-__all__ = ["Gap", "Kept", "gaps", "kept", "plan_of"]
-
 Outcome = Literal["held", "refuted", "undecided"]
 FAILURE = "failure"
 """Label of the points."""

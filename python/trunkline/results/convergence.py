@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from trunkline.results.results import Results
 
-__all__ = ["Change", "Step", "breaks", "changes"]
-
 HEARD = ("detected", "repair-detected", "lsa-learnt")
 """A router gets to know of the change."""
 ENDED = ("rerouted", "ldp-labels")

@@ -16,8 +16,6 @@ from trunkline.results.convergence import breaks
 if TYPE_CHECKING:
     from trunkline.results.results import Results
 
-__all__ = ["Phase", "phases"]
-
 Row = dict[str, Any]
 
 AFTER = (

@@ -9,8 +9,6 @@ from pydantic import BaseModel, ConfigDict
 from trunkline.scenario.fields import Quantity, RateOrShareField
 from trunkline.scenario.units import BYTES, PACKETS, RATE, TIME, Dimension
 
-__all__ = ["Compiled", "Element", "alike", "keys_of", "merged", "rate_of"]
-
 Compiled = dict[str, Any]
 """An element as the engine reads it."""
 _SUFFIX: Mapping[Dimension, str] = {RATE: "bit_s", BYTES: "bytes", PACKETS: "packets", TIME: "ns"}

@@ -6,8 +6,6 @@ import stat
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-__all__ = ["BesideError", "read"]
-
 Value = TypeVar("Value")
 
 

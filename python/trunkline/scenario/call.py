@@ -8,8 +8,6 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import Factor, PositiveTime, Switch, Time, invalid, kind, numeric
 
-__all__ = ["CODECS", "PAUSE_NS", "TALK_NS", "Call", "Codec", "datagram_bytes"]
-
 TALK_NS, PAUSE_NS = 1_004_000_000, 1_587_000_000
 """Mean talk spurt and pause of ITU-T P.59 (03/1993), temporal parameters of conversations,
 the average of the languages measured [ns]. Both are exponential here; double talk and mutual

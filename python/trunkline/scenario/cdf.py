@@ -7,8 +7,6 @@ from trunkline.scenario import beside, units
 from trunkline.scenario.beside import BesideError
 from trunkline.scenario.units import UnitError
 
-__all__ = ["Points", "read"]
-
 MAX_FILE = 10_000_000
 _HIGHEST = 2**50
 

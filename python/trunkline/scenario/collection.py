@@ -6,8 +6,6 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["no_collection"]
-
 MANY = 100_000
 """Objects to be searched from which it is worth leaving them out."""
 

@@ -19,8 +19,6 @@ from trunkline.scenario.fields import (
 from trunkline.scenario.match import Match
 from trunkline.scenario.units import BYTES
 
-__all__ = ["Action", "Conditioner", "ConditionerRule", "Meter", "Profile"]
-
 _DEEPEST = 2_000_000_000
 Depth = Annotated[int, Quantity(BYTES, 0, _DEEPEST)]
 PositiveDepth = Annotated[int, Quantity(BYTES, 1, _DEEPEST)]

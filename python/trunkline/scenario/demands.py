@@ -9,8 +9,6 @@ from trunkline.scenario.fields import Factor, Rate, Whole, Word
 from trunkline.scenario.flow import TcpOptions, UdpOptions
 from trunkline.scenario.workload import Transfers
 
-__all__ = ["Demand", "Gravity", "Lognormal", "TcpTraffic", "Traffic", "UdpTraffic"]
-
 
 class Gravity(Element):
     """Demands in proportion to what each node sends and receives."""

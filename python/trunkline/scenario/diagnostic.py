@@ -6,18 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-__all__ = [
-    "CODES",
-    "Diagnostic",
-    "Path",
-    "Place",
-    "ScenarioError",
-    "nearest",
-    "printable",
-    "render",
-    "with_place",
-]
-
 Path = tuple[str | int, ...]
 """Keys and indices from the root of the document."""
 

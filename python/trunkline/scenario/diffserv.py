@@ -8,8 +8,6 @@ from trunkline.scenario.base import Element, merged
 from trunkline.scenario.dscp import DSCP_NAMES, Dscp
 from trunkline.scenario.fields import Switch, Whole
 
-__all__ = ["SCHEDULING_CLASSES", "DiffServ", "SchedulingClass", "TrafficClass"]
-
 DSCPS = 64
 TCS = 8
 

@@ -4,19 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = [
-    "BYTES",
-    "MAX_BYTES",
-    "MAX_PACKETS",
-    "MAX_RATE_BIT_S",
-    "MAX_TIME_NS",
-    "PACKETS",
-    "RATE",
-    "RATIO",
-    "TIME",
-    "Dimension",
-]
-
 MAX_TIME_NS = 100 * 365 * 86_400 * 10**9
 """Longest time anywhere [ns]: 100 years, below half of what signed 64-bit nanoseconds hold."""
 MAX_RATE_BIT_S = 10**13

@@ -7,8 +7,6 @@ from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 from trunkline.scenario.diagnostic import nearest
 from trunkline.scenario.fields import invalid, kind
 
-__all__ = ["DSCP_NAMES", "Dscp", "dscp_name"]
-
 DSCP_NAMES: dict[str, int] = {
     "DF": 0,
     "BE": 0,

@@ -11,8 +11,6 @@ from trunkline.scenario.fields import kind
 from trunkline.scenario.model import Sections
 from trunkline.scenario.problems import Problems
 
-__all__ = ["explain", "place_of"]
-
 _TAGS = ("agent", "kind")
 
 

@@ -14,8 +14,6 @@ from trunkline.scenario import units
 from trunkline.scenario.diagnostic import nearest
 from trunkline.scenario.units import BYTES, NUMBER, PACKETS, RATE, RATIO, TIME, UnitError
 
-__all__ = ["ExpressionError", "Quantity", "evaluate", "quantity"]
-
 _MAX_TEXT = 1000
 _MAX_DEPTH = 32
 _MAX_DIGITS = 200  # digits of a numerator or denominator; keeps `**` by repetition cheap

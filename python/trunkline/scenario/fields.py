@@ -16,28 +16,6 @@ from pydantic_core import PydanticCustomError, core_schema
 from trunkline.scenario import units
 from trunkline.scenario.units import PACKETS, RATE, TIME, Dimension, UnitError
 
-__all__ = [
-    "Factor",
-    "Many",
-    "Name",
-    "Names",
-    "Packets",
-    "PositiveTime",
-    "Probability",
-    "Quantity",
-    "Rate",
-    "RateOrShare",
-    "RateOrShareField",
-    "Share",
-    "Short",
-    "Switch",
-    "Time",
-    "Whole",
-    "Word",
-    "invalid",
-    "kind",
-]
-
 Item = TypeVar("Item")
 _Info = core_schema.ValidationInfo
 

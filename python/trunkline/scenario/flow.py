@@ -23,21 +23,6 @@ from trunkline.scenario.game import Game
 from trunkline.scenario.units import BYTES, TIME
 from trunkline.scenario.workload import Pages, Transfers, Video
 
-__all__ = [
-    "LINUX_TCP",
-    "Choice",
-    "Echo",
-    "EchoOptions",
-    "Flow",
-    "FlowOptions",
-    "Rto",
-    "Size",
-    "Tcp",
-    "TcpOptions",
-    "Udp",
-    "UdpOptions",
-]
-
 Datagram = Annotated[int, Quantity(BYTES, 28, 65_535)]
 HeaderBytes = Annotated[int, Quantity(BYTES, 20, 200)]
 Mss = Annotated[int, Quantity(BYTES, 1, 65_335)]

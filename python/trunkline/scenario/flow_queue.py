@@ -10,8 +10,6 @@ from trunkline.scenario.fields import Quantity, Short, Whole
 from trunkline.scenario.limit import Limit
 from trunkline.scenario.units import BYTES, PACKETS
 
-__all__ = ["FLOW_SCHEDULERS", "WAYS", "Cake", "FlowQueues", "Flows", "flows_of"]
-
 Queues = Annotated[int, Whole("a number of queues", 1, 65_535)] | Literal["flow"]
 Held = Annotated[int, Quantity(PACKETS, 1, 2**31 - 1)]
 

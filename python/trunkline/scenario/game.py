@@ -7,8 +7,6 @@ from pydantic import Field
 
 from trunkline.scenario.base import Element
 
-__all__ = ["EULER", "GAMES", "Game", "Law"]
-
 EULER = 0.5772156649015329
 """Mean of Gumbel's standard law."""
 

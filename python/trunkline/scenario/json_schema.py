@@ -4,8 +4,6 @@ from typing import Any
 
 from trunkline.scenario.scenario import Scenario
 
-__all__ = ["draft7", "schema"]
-
 _RENAMED = {"$defs": "definitions", "prefixItems": "items"}
 _PARAMETER = {"type": "string", "pattern": r"^\$"}
 _SAID = ("description", "default", "title")

@@ -10,8 +10,6 @@ from trunkline.scenario.places import place_all
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.scenario import Scenario
 
-__all__ = ["lacking"]
-
 
 def lacking(code: str, scenario: Scenario, reasons: Iterable[tuple[str, Path]]) -> ScenarioError:
     """Everything that an engine lacks, each with file, line and column.

@@ -10,8 +10,6 @@ from trunkline.scenario import units
 from trunkline.scenario.fields import invalid, kind, numeric
 from trunkline.scenario.units import UnitError
 
-__all__ = ["Limit", "LimitField", "limit_text"]
-
 
 @dataclass(frozen=True)
 class Limit:

@@ -18,8 +18,6 @@ from trunkline.scenario.places import Origin, place_all
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.text import Map
 
-__all__ = ["extended", "file_text", "load", "reloaded"]
-
 Kind = TypeVar("Kind", bound=Sections)
 
 

@@ -9,8 +9,6 @@ from trunkline.scenario.diffserv import TrafficClass
 from trunkline.scenario.dscp import Dscp
 from trunkline.scenario.fields import Many, Names
 
-__all__ = ["CONDITIONS", "Match", "conditions"]
-
 CONDITIONS = ("dscp", "tc", "flow", "source", "destination", "protocol", "trunk", "path")
 
 

@@ -10,8 +10,6 @@ from trunkline.scenario import beside, units
 from trunkline.scenario.beside import BesideError
 from trunkline.scenario.units import RATE, UnitError
 
-__all__ = ["Row", "read", "rows"]
-
 MAX_FILE = 200_000_000
 COLUMNS = ("from", "to", "rate")
 

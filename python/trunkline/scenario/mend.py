@@ -16,8 +16,6 @@ from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.explain import place_of
 from trunkline.scenario.model import Sections
 
-__all__ = ["apart", "mended"]
-
 Kind = TypeVar("Kind", bound=Sections)
 
 _STAND_INS = ("1 s", "1 Mbit/s", "1000 B", "1 packets", 1, "10 %", "A")

@@ -52,17 +52,6 @@ from trunkline.scenario.sla import Sla
 from trunkline.scenario.te import LinkTe, Te
 from trunkline.scenario.units import BYTES
 
-__all__ = [
-    "FORMAT",
-    "Defaults",
-    "Link",
-    "LinkOptions",
-    "Node",
-    "Run",
-    "Sections",
-    "duplicates",
-]
-
 FORMAT = 1
 """Version of the language that this program reads."""
 

@@ -14,8 +14,6 @@ from trunkline.scenario.expression import ExpressionError
 from trunkline.scenario.problems import NAMED, Problems
 from trunkline.scenario.text import Map, Seq
 
-__all__ = ["override", "substitute"]
-
 _NAME = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 _REFERENCE = re.compile(r"\$([A-Za-z_]\w*)\Z", re.ASCII)
 _EXPRESSION = re.compile(r"\$\{(.*)\}\Z", re.DOTALL)

@@ -10,8 +10,6 @@ from trunkline.scenario.dscp import Dscp
 from trunkline.scenario.fields import Many, Names, Rate, Switch, Whole, Word
 from trunkline.scenario.te import ClassType, Constraints
 
-__all__ = ["AUTO", "FIRST_LABEL", "Path", "Trunk"]
-
 AUTO = "auto"
 """A route or a backup that is computed."""
 

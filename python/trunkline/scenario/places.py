@@ -8,8 +8,6 @@ from trunkline.scenario.diagnostic import Diagnostic, Path, Place, with_place
 from trunkline.scenario.problems import Finding
 from trunkline.scenario.text import Map, Seq
 
-__all__ = ["Origin", "locate", "place_all"]
-
 
 @dataclass(frozen=True)
 class Origin:

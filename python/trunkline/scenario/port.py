@@ -12,8 +12,6 @@ from trunkline.scenario.match import Match
 from trunkline.scenario.queue import Queue
 from trunkline.scenario.scheduler import AnyClass, Scheduler, read_classes
 
-__all__ = ["Port", "Rule"]
-
 
 def _number(key: Any) -> Any:
     """A key of a mapping is text."""

@@ -12,8 +12,6 @@ from pydantic_core import core_schema
 from trunkline.scenario.diagnostic import nearest
 from trunkline.scenario.fields import invalid, kind
 
-__all__ = ["Preset", "expand", "names"]
-
 FOLDER = Path(__file__).parent / "presets"
 
 

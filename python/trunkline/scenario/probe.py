@@ -7,8 +7,6 @@ from pydantic import Field
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import Many, Names, PositiveTime, Whole
 
-__all__ = ["FLOW_MEASURES", "LINK_MEASURES", "TCP_MEASURES", "Measure", "Probe"]
-
 FlowMeasure = Literal[
     "throughput",
     "goodput",

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 
 from trunkline.scenario.diagnostic import Diagnostic, Path, Place, nearest
 
-__all__ = ["NAMED", "Finding", "Problems", "listed", "path_text", "plural"]
-
 NAMED = frozenset(
     {
         "nodes",

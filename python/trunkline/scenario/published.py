@@ -13,8 +13,6 @@ from typing import Any
 
 from trunkline.scenario.size_law import lognormal
 
-__all__ = ["OBJECTS", "law"]
-
 _SEGMENT = 1460
 
 _POINTS: dict[str, tuple[tuple[float, float], ...]] = {

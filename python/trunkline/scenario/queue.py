@@ -8,8 +8,6 @@ from trunkline.scenario.fields import Switch
 from trunkline.scenario.flow_queue import Flows
 from trunkline.scenario.limit import Limit, LimitField
 
-__all__ = ["Queue"]
-
 
 class Queue(Element):
     """A queue and who judges its packets."""

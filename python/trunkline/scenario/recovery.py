@@ -8,9 +8,6 @@ from trunkline.scenario.base import Compiled, Element
 from trunkline.scenario.fields import Factor, Names, PositiveTime, Switch, Time, Whole, Word
 from trunkline.scenario.te import Constraints
 
-__all__ = ["LOCAL", "ONE_PATH", "Detection", "Failure", "Outage", "Protection", "Rerouting"]
-
-
 MS = 1_000_000
 LOCAL = ("facility-bypass", "detour")
 """Protections by the node next to the failure (RFC 4090)."""

@@ -14,8 +14,6 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved, resolve
 from trunkline.scenario.sla import Bound
 
-__all__ = ["Scenario", "load", "loads", "reread"]
-
 
 class Scenario(Sections):
     """A whole scenario.

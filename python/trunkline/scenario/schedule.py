@@ -8,8 +8,6 @@ from trunkline.scenario import beside, units
 from trunkline.scenario.beside import BesideError
 from trunkline.scenario.units import UnitError
 
-__all__ = ["Schedule", "read"]
-
 MAX_FILE = 200_000_000
 _LOWEST, _HIGHEST = 28, 65_535
 

@@ -23,16 +23,6 @@ from trunkline.scenario.shares import (
     WeightedClass,
 )
 
-__all__ = [
-    "ALONE",
-    "CLASS_OF",
-    "HIERARCHIES",
-    "SCHEDULERS",
-    "AnyClass",
-    "Scheduler",
-    "read_classes",
-]
-
 Scheduler = Literal[
     "fifo",
     "priority",

@@ -17,23 +17,6 @@ from trunkline.scenario.fields import (
 from trunkline.scenario.queue import Queue
 from trunkline.scenario.units import BYTES, PACKETS
 
-__all__ = [
-    "CakeClass",
-    "CbqClass",
-    "Class",
-    "Curve",
-    "DrrClass",
-    "FifoClass",
-    "HfscClass",
-    "HtbClass",
-    "Member",
-    "PriorityClass",
-    "Rated",
-    "ShapedClass",
-    "TbfClass",
-    "WeightedClass",
-]
-
 DEFAULT_BURST_BYTES = 1600
 """As tc sets it where the clock is fine: the MTU of Ethernet, rounded up [B]."""
 Burst = Annotated[int, Quantity(BYTES, 1, 2_000_000_000)]

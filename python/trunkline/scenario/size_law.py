@@ -8,8 +8,6 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-__all__ = ["lognormal", "mean", "mean_segments", "survival"]
-
 Law = dict[str, Any]
 MOST_TERMS = 100_000
 """Segments up to which the expected number of them is summed term by term."""

@@ -13,8 +13,6 @@ from trunkline.scenario.base import Element
 from trunkline.scenario.dscp import Dscp, dscp_name
 from trunkline.scenario.fields import Names, Rate, Share, Time, invalid, kind, numeric
 
-__all__ = ["AtLeast", "AtMost", "Bound", "Sla", "row_of_class"]
-
 
 def _score(value: Any) -> float:
     if isinstance(value, bool) or not numeric(value) or isinstance(value, str):

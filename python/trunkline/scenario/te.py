@@ -7,8 +7,6 @@ from pydantic import Field
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import Factor, Names, Time, Whole
 
-__all__ = ["CLASS_TYPES", "ClassType", "Constraints", "LinkTe", "Te"]
-
 CLASS_TYPES = ("CT0", "CT1", "CT2", "CT3", "CT4", "CT5", "CT6", "CT7")
 ClassType = Literal["CT0", "CT1", "CT2", "CT3", "CT4", "CT5", "CT6", "CT7"]
 Priority = Annotated[int, Whole("a priority", 0, 7)]

@@ -14,8 +14,6 @@ import yaml
 
 from trunkline.scenario.diagnostic import Diagnostic, Place, ScenarioError, printable
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "Map", "Seq", "one_line", "parse"]
-
 MAX_BYTES = 10_000_000
 MAX_DEPTH = 64
 MAX_NODES = 1_000_000

@@ -8,8 +8,6 @@ from trunkline.scenario.base import Compiled, Element
 from trunkline.scenario.fields import PositiveTime, Quantity, Rate
 from trunkline.scenario.units import BYTES
 
-__all__ = ["LARGEST_FRAME", "Cobalt", "Codel", "DualPi2", "MeanPacket", "Pie"]
-
 LARGEST_FRAME = 1514
 """Largest packet with Ethernet's header, as CAKE counts [B]."""
 MeanPacket = Annotated[int, Quantity(BYTES, 1, 65_551)]

@@ -20,17 +20,6 @@ from trunkline.scenario.fields import (
 )
 from trunkline.scenario.units import BYTES
 
-__all__ = [
-    "BINS",
-    "Lognormal",
-    "Pages",
-    "Pareto",
-    "TransferSize",
-    "Transfers",
-    "Video",
-    "Weibull",
-]
-
 MAX_TRANSFER = 2**50
 Transfer = Annotated[int, Quantity(BYTES, 1, MAX_TRANSFER)]
 BINS = (10_000, 100_000, 1_000_000, 10_000_000)

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from trunkline.importers.common.fault import Word, refuse
 
-__all__ = ["Addresses"]
-
 
 @dataclass(frozen=True, slots=True)
 class Addresses:

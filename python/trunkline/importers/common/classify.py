@@ -17,8 +17,6 @@ from dataclasses import dataclass, replace
 from trunkline.importers.common.fault import Word, refuse
 from trunkline.importers.common.tree import Class, Condition, Filter, Options, Qdisc
 
-__all__ = ["Kind", "Reached", "matched", "priority_of", "resolve", "whole"]
-
 _PRIORITY = (0, 0, 0, 0, 2, 2, 2, 2, 6, 6, 6, 6, 4, 4, 4, 4)
 """Linux's priority of a packet by the four bits above the lowest of its type of service."""
 PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)

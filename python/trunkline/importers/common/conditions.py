@@ -11,19 +11,6 @@ from trunkline.importers.common.fault import Word, fault, refuse
 from trunkline.importers.common.tree import ALL_DSCPS, Condition
 from trunkline.scenario.dscp import DSCP_NAMES
 
-__all__ = [
-    "IP",
-    "LABELLED",
-    "PROTOCOLS",
-    "address",
-    "dscp_named",
-    "octet",
-    "port",
-    "protocol",
-    "tests",
-    "traffic_class",
-]
-
 PROTOCOLS = {"tcp": 6, "udp": 17}
 
 

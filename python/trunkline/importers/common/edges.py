@@ -16,8 +16,6 @@ from trunkline.importers.common.queues import Config
 from trunkline.importers.common.tree import Condition, Filter, Police, Qdisc
 from trunkline.scenario.dscp import dscp_name
 
-__all__ = ["Outcome", "Passed", "Written", "conditioner", "policed", "remarked"]
-
 _COLOURS = ("green", "yellow", "red")
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from trunkline.importers.common.queues import Config
 from trunkline.importers.common.tree import Configuration
 
-__all__ = ["sentences"]
-
 _KINDS = {
     "cake": "CAKE",
     "cbq": "class-based queueing",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn
 
-__all__ = ["Absent", "ImportFault", "Note", "Word", "absent", "fault", "refuse"]
-
 
 @dataclass(frozen=True, slots=True)
 class Word:

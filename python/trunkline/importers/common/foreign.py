@@ -10,8 +10,6 @@ from typing import NoReturn
 
 from trunkline.importers.common.fault import Word, refuse
 
-__all__ = ["refuse_discipline"]
-
 _FLOWS = "pfifo, or drr with a class for each flow"
 _FLOWS_SHORT = f"{_FLOWS}; red for short queues"
 _HARDWARE = "prio, or drr where queues take turns"

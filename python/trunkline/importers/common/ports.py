@@ -17,8 +17,6 @@ from trunkline.importers.common.tree import ALL_DSCPS, Class, Condition, Qdisc
 from trunkline.scenario.dscp import dscp_name
 from trunkline.scenario.match import CONDITIONS
 
-__all__ = ["Names", "core", "fast", "is_labelled", "named", "port", "tests_of"]
-
 _CBQ_WEIGHTLESS = 8
 """tc's number of the last priority of cbq, whose classes weigh 1 unless they say otherwise."""
 _UNTESTED = ("labelled",)

@@ -13,8 +13,6 @@ from fractions import Fraction
 
 from trunkline.importers.common.fault import Word, refuse
 
-__all__ = ["TCNG_RATES", "TCNG_SIZES", "TCNG_TIMES", "TC_RATES", "TC_SIZES", "TC_TIMES", "quantity"]
-
 _KILO = ((1, ""), (10**3, "k"), (10**6, "m"), (10**9, "g"), (10**12, "t"))
 _KIBI = ((2**10, "ki"), (2**20, "mi"), (2**30, "gi"), (2**40, "ti"))
 

@@ -12,8 +12,6 @@ from trunkline.importers.common.classify import whole
 from trunkline.importers.common.fault import Word, fault, refuse
 from trunkline.importers.common.tree import Options, Qdisc
 
-__all__ = ["FRAME", "LEAVES", "Age", "Config", "Defaults", "queue"]
-
 Config = dict[str, Any]
 Age = str
 

@@ -27,8 +27,6 @@ from trunkline.scenario.conditioner import Conditioner
 from trunkline.scenario.dscp import dscp_name
 from trunkline.scenario.port import Port
 
-__all__ = ["Imported", "translate"]
-
 QUEUE_PACKETS = {"plog": 100, "max-p": 1000}
 """Length of a device's transmit queue where nothing sets it: Ethernet's of the age."""
 

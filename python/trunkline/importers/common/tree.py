@@ -7,19 +7,6 @@ from typing import Literal
 
 from trunkline.importers.common.fault import Note, Word
 
-__all__ = [
-    "ALL_DSCPS",
-    "Class",
-    "Condition",
-    "Configuration",
-    "Device",
-    "Filter",
-    "Options",
-    "Police",
-    "Qdisc",
-    "Virtual",
-]
-
 Options = dict[str, int | float | bool | list[int]]
 """Options by name: rates [bit/s], sizes [B], times [ns], else plain numbers and switches."""
 

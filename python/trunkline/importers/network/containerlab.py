@@ -8,8 +8,6 @@ from trunkline.importers.network.topology import Link, Node, Topology
 from trunkline.importers.network.yaml import line_of, mapping, sequence
 from trunkline.scenario.text import Map
 
-__all__ = ["read"]
-
 
 def read(data: Map, title: str) -> Topology:
     """Read a lab, whose links have no capacity; ``title`` is its name if the file has none.

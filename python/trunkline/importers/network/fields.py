@@ -9,8 +9,6 @@ from trunkline.importers.common.fault import ImportFault
 from trunkline.scenario.diagnostic import nearest
 from trunkline.scenario.units import MAX_RATE_BIT_S
 
-__all__ = ["count", "known", "looks_geographic", "number", "rate"]
-
 
 def number(text: object, what: str, line: int, column: int = 1) -> float:
     """A finite number.

@@ -10,8 +10,6 @@ from trunkline.importers.network.topology import Link, Node, Topology
 from trunkline.importers.network.yaml import line_of, mapping, sequence
 from trunkline.scenario.text import Map, Seq
 
-__all__ = ["read"]
-
 KBIT = 10**3  # bit/s: unit of bandwidths
 
 

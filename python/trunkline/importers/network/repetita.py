@@ -8,8 +8,6 @@ from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.network.fields import count, looks_geographic, number, rate
 from trunkline.importers.network.topology import Demand, Link, Node, Topology
 
-__all__ = ["read_demands", "read_graph"]
-
 KBIT = 10**3  # bit/s: unit of bandwidths
 MICROSECOND = 10**3  # ns: unit of delays
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from trunkline.importers.common.fault import ImportFault, Note
 from trunkline.importers.network.topology import Demand, Link, Topology
 
-__all__ = ["EARTH_KM", "FIBRE_KM_S", "Rules", "apply", "distance", "names"]
-
 EARTH_KM = 6371.0088
 """Mean radius of the Earth (IUGG) [km]."""
 FIBRE_KM_S = 299_792.458 * 2 / 3

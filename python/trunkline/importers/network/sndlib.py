@@ -10,8 +10,6 @@ from trunkline.importers.network.fields import known, looks_geographic, number, 
 from trunkline.importers.network.topology import Demand, Link, Node, Topology
 from trunkline.importers.network.xml import Element, parse
 
-__all__ = ["read_native", "read_xml"]
-
 # Units that the meta data name.
 UNITS = {"MBITPERSEC": 10**6, "GBITPERSEC": 10**9, "KBITPERSEC": 10**3, "BITPERSEC": 1}
 STM_1 = 155_520_000  # bit/s (ITU-T G.707)

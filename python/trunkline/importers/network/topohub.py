@@ -11,8 +11,6 @@ from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.network.fields import known, number
 from trunkline.importers.network.topology import Demand, Link, Node, Topology
 
-__all__ = ["Absent", "read"]
-
 _NAME = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_.-]+)+\Z")
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from trunkline.importers.common.fault import Note
 
-__all__ = ["Demand", "Link", "Node", "Topology"]
-
 
 @dataclass(slots=True)
 class Node:

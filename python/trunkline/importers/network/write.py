@@ -14,8 +14,6 @@ from trunkline.scenario.diagnostic import printable
 from trunkline.scenario.text import one_line
 from trunkline.scenario.units import format_rate, format_ratio, format_time
 
-__all__ = ["Written", "write"]
-
 FEW = 20
 """Demands that are written into the scenario itself."""
 MOST_OFFERED = 5 * 10**9

@@ -7,8 +7,6 @@ from xml.parsers import expat
 
 from trunkline.importers.common.fault import ImportFault
 
-__all__ = ["Element", "parse"]
-
 MAX_DEPTH = 64
 
 

@@ -8,8 +8,6 @@ from trunkline.importers.common.fault import ImportFault
 from trunkline.scenario.diagnostic import ScenarioError
 from trunkline.scenario.text import Map, Seq, parse
 
-__all__ = ["document", "line_of", "mapping", "sequence"]
-
 
 def document(content: str) -> Map:
     """The mapping that a file holds.

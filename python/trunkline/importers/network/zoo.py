@@ -11,8 +11,6 @@ from trunkline.importers.network import xml
 from trunkline.importers.network.fields import number, rate
 from trunkline.importers.network.topology import Link, Node, Topology
 
-__all__ = ["read_gml", "read_graphml"]
-
 
 def read_gml(content: str, title: str) -> Topology:
     """Read a network in GML from its text; ``title`` is its name if the file has none.

@@ -10,8 +10,6 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 
-__all__ = ["worked_out"]
-
 _ALLOWED = re.compile(r"[\w\s$(){}<>*/%+-]*\Z", re.ASCII)
 _OPERAND = re.compile(r"\$?\{?\b(\w+)\}?", re.ASCII)
 _LARGEST = 2**63

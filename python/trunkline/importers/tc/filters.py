@@ -14,8 +14,6 @@ from trunkline.importers.common.tree import Condition, Filter
 from trunkline.importers.tc.police import read_police
 from trunkline.importers.tc.words import Reader
 
-__all__ = ["read_filter"]
-
 _KINDS = "u32, fw, tcindex, flower, basic, matchall"
 _FIELDS = "ip tos, dsfield, src, dst, protocol, sport, dport; u32, u16, u8 VALUE MASK at OFFSET"
 _DONE = ("pass", "ok", "pipe", "continue", "reclassify")

@@ -11,8 +11,6 @@ from trunkline.importers.common.fault import Note, Word, fault, refuse
 from trunkline.importers.common.tree import Condition, Configuration
 from trunkline.importers.tc.words import Reader
 
-__all__ = ["read"]
-
 _KNOWN = (
     "-t mangle, -A, -i, -o, -s, -d, -p, -m, --sport, --dport, --dscp, --dscp-class, --tos, "
     "--mark 0, -j MARK --set-mark, -j CHAIN, -g CHAIN"

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from trunkline.importers.tc.reads import Read, Table, count, flag, rate, size, time
 
-__all__ = ["IGNORED", "QDISCS"]
-
 _NO_ECN = "flows say whether they are ECN-capable; the AQM then marks their packets"
 _OVERHEAD = "the header of the link says what a packet has on the wire"
 IGNORED = {

@@ -12,8 +12,6 @@ from trunkline.importers.tc import modern
 from trunkline.importers.tc.reads import Table, count, flag, probability, rate, size, time
 from trunkline.importers.tc.words import Reader
 
-__all__ = ["CLASSES", "QDISCS", "dsmark_mark", "gred_virtual", "read_options"]
-
 _EXACT = "times are exact here, tc's are tables of cells"
 _IGNORED = {
     "cell": _EXACT,

@@ -23,8 +23,6 @@ from trunkline.importers.tc.options import (
 from trunkline.importers.tc.shell import commands, shown
 from trunkline.importers.tc.words import Reader
 
-__all__ = ["parse"]
-
 _ADDING = ("add", "replace", "change", "chg")
 _INGRESS = 0xFFFF
 _CLSACT = {"ingress": 0xFFF2, "egress": 0xFFF3}

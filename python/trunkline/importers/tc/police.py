@@ -12,8 +12,6 @@ from trunkline.importers.common.fault import Note, Word, refuse
 from trunkline.importers.common.tree import Police
 from trunkline.importers.tc.words import Reader
 
-__all__ = ["DEFAULT_PEAK_BURST", "read_police"]
-
 DEFAULT_PEAK_BURST = 2000
 """Depth of the bucket of the peak rate where no MTU says it, 2 kB as tc's rate tables [B]."""
 

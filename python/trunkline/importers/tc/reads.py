@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from trunkline.importers.tc.words import Reader
 
-__all__ = ["Read", "Table", "count", "flag", "probability", "rate", "size", "time"]
-
 Read = Callable[[Reader], int | float | bool | list[int]]
 Table = dict[str, tuple[str, Read]]
 """How each word is read, and the name of the option it sets; an empty name is left out."""

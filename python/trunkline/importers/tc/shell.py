@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from trunkline.importers.common.fault import ImportFault, Word, refuse
 from trunkline.importers.tc.arithmetic import worked_out
 
-__all__ = ["commands", "shown"]
-
 MAX_EXPANDED = 1_000_000
 """Characters that the variables of a script may expand to: a short script cannot fill memory."""
 _CONTROL = ("if", "for", "while", "until", "case", "function", "do", "done", "then", "fi", "esac")

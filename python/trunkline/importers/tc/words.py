@@ -9,8 +9,6 @@ from fractions import Fraction
 from trunkline.importers.common.fault import ImportFault, Word, refuse
 from trunkline.importers.common.quantities import TC_RATES, TC_SIZES, TC_TIMES, quantity
 
-__all__ = ["Reader"]
-
 
 @dataclass(slots=True)
 class Reader:

@@ -16,8 +16,6 @@ from trunkline.importers.common.fault import Word, fault, refuse
 from trunkline.importers.common.tree import ALL_DSCPS, Condition, Police
 from trunkline.importers.tcng.words import Cursor
 
-__all__ = ["Reader", "Term"]
-
 _PORTS = {
     "PORT_FTP": 21,
     "PORT_SSH": 22,

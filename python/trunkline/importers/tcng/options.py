@@ -16,17 +16,6 @@ from trunkline.importers.common.quantities import TCNG_RATES, TCNG_SIZES, TCNG_T
 from trunkline.importers.common.tree import Options, Police, Qdisc
 from trunkline.importers.tc.police import DEFAULT_PEAK_BURST
 
-__all__ = [
-    "METERS",
-    "mark",
-    "meter",
-    "number_of",
-    "of_class",
-    "policer",
-    "qdisc",
-    "virtual",
-]
-
 Parameters = Mapping[str, list[Word]]
 Value = int | float | bool
 _EXACT = "times are exact here, tc's are tables of cells"

@@ -29,8 +29,6 @@ from trunkline.importers.tcng.conditions import Reader, Term
 from trunkline.importers.tcng.tokens import tokens
 from trunkline.importers.tcng.words import Cursor
 
-__all__ = ["parse"]
-
 _CLASSFUL = ("cbq", "htb", "prio", "dsmark", "gred")
 _QDISCS = (*_CLASSFUL, "red", "tbf", "fifo")
 _RAW = {"ip_tos": 1, "ip_proto": 9}

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 
 from trunkline.importers.common.fault import ImportFault, Note, Word
 
-__all__ = ["tokens"]
-
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\f\v]+|//[^\n]*|/\*.*?\*/)|(?P<line>\n)|(?P<text>"[^"\n]*")
     |(?P<address>[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)

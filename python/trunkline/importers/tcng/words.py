@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from trunkline.importers.common.fault import ImportFault, Word, refuse
 
-__all__ = ["Cursor", "Parameters"]
-
 Parameters = dict[str, list[Word]]
 """Values of ``(rate 2.8Mbps, bounded)`` by name; a name alone has itself for a value."""
 

@@ -13,8 +13,6 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["CaptureError", "Packet", "packets"]
-
 UDP, TCP = 17, 6
 _MAGIC = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from trunkline.importers.traffic.capture import TCP, UDP, Packet
 
-__all__ = ["Replayed", "replay"]
-
 SMALLEST = 28
 
 

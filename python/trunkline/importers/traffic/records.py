@@ -9,8 +9,6 @@ from fractions import Fraction
 from trunkline.scenario import units
 from trunkline.scenario.units import UnitError
 
-__all__ = ["RecordError", "demands"]
-
 _NAMES = {
     "from": ("from", "source", "src", "sa", "srcaddr", "source_address"),
     "to": ("to", "destination", "dst", "da", "dstaddr", "destination_address"),

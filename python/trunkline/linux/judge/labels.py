@@ -9,8 +9,6 @@ from trunkline.linux.outcome.labels import Change, Key, Use, of_simulator
 from trunkline.linux.plan.rehearsal import Rehearsal
 from trunkline.network.types import Network
 
-__all__ = ["compared"]
-
 
 def compared(
     data: Network,

@@ -11,8 +11,6 @@ from trunkline.linux.plan.script import Script
 if TYPE_CHECKING:
     from trunkline.network.types.ports import Cake, Port, Queue
 
-__all__ = ["cake"]
-
 _QUEUES: Final = 1024
 _RTTS: Final = 20
 _TARGET_NS: Final = 5_000_000

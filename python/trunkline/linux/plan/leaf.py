@@ -13,8 +13,6 @@ from trunkline.linux.plan.script import Script
 if TYPE_CHECKING:
     from trunkline.network.types.ports import Port, PriorityShare, ShapedShare
 
-__all__ = ["Leaf", "leaf", "need", "order"]
-
 _MOST_BANDS: Final = 16
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
         Tbf,
     )
 
-__all__ = ["hfsc", "htb", "shaped", "tbf"]
-
 _ENDLESS_BYTES: Final = 2_000_000_000
 
 

@@ -18,8 +18,6 @@ from trunkline.scenario.limit import limit_text
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.units import format_bytes, format_packets, format_time
 
-__all__ = ["check"]
-
 
 def check(aqm: Aqm, path: Path, problems: Problems) -> None:
     """Checks one AQM at a path of the document."""

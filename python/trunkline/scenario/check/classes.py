@@ -11,8 +11,6 @@ from trunkline.scenario.resolved.resolved import Arc
 from trunkline.scenario.shares import Curve, HfscClass, HtbClass, Member, Rated, TbfClass
 from trunkline.scenario.units import format_bytes, format_rate, format_time
 
-__all__ = ["check", "parents"]
-
 DEEPEST = {"htb": 8, "hfsc": 16, "cbq": 17, "cbq-ancestor-only": 17}
 """Maximum number of levels of classes, as the engine's schedulers have them."""
 

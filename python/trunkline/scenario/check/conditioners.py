@@ -21,8 +21,6 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.units import format_bytes, format_rate
 
-__all__ = ["check"]
-
 MAX_PROFILES = 65_534
 
 

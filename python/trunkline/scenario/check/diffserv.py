@@ -6,8 +6,6 @@ from trunkline.scenario.dscp import dscp_name
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
 
-__all__ = ["check"]
-
 
 def check(scenario: Resolved, problems: Problems) -> None:
     """Checks what all paths say of Differentiated Services.

@@ -7,8 +7,6 @@ from functools import cached_property
 
 from trunkline.scenario.resolved import Arc
 
-__all__ = ["Distances"]
-
 _MAX_STARTS = 500  # nodes from which distances are worked out; beyond, the doubts go unsaid
 
 

@@ -8,8 +8,6 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.queue import Queue
 from trunkline.scenario.resolved import Resolved
 
-__all__ = ["check"]
-
 
 def check(scenario: Resolved, problems: Problems) -> None:
     """Checks the pairs of all ports, and that nothing else means something by their classes."""

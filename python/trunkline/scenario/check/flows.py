@@ -9,8 +9,6 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.units import format_bytes, format_time
 
-__all__ = ["check"]
-
 LARGEST_DATAGRAM = 65_535
 
 

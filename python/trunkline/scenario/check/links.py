@@ -8,8 +8,6 @@ from trunkline.scenario.model import Lost
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
 
-__all__ = ["check"]
-
 
 def check(scenario: Resolved, problems: Problems) -> None:
     """Checks all links."""

@@ -5,8 +5,6 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.resolved.resolved import breaks
 
-__all__ = ["check"]
-
 
 def check(scenario: Resolved, problems: Problems) -> None:
     """Doubts every flow that no packet of can arrive."""

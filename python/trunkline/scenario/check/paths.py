@@ -5,8 +5,6 @@ from trunkline.scenario.path import FIRST_LABEL, Path as LabelPath
 from trunkline.scenario.problems import Problems, plural
 from trunkline.scenario.resolved import Resolved
 
-__all__ = ["check"]
-
 MAX_STACK = 4
 """Labels that a packet can carry at once."""
 

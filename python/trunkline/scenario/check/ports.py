@@ -12,8 +12,6 @@ from trunkline.scenario.scheduler import ALONE, HIERARCHIES, SCHEDULERS
 from trunkline.scenario.shares import DrrClass, Rated
 from trunkline.scenario.units import format_bytes
 
-__all__ = ["check", "match"]
-
 MAX_CLASSES = 65_535
 
 

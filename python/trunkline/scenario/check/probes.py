@@ -9,8 +9,6 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.units import format_time
 
-__all__ = ["check"]
-
 
 def check(scenario: Resolved, problems: Problems) -> None:
     """Checks all probes."""

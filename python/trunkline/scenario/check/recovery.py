@@ -8,8 +8,6 @@ from trunkline.scenario.resolved.protections import guarded, means_all, shared, 
 from trunkline.scenario.resolved.segments import active
 from trunkline.scenario.units import format_time
 
-__all__ = ["check"]
-
 
 def check(scenario: Resolved, problems: Problems) -> None:
     """Checks all failures and protections.

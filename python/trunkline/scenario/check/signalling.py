@@ -9,8 +9,6 @@ from trunkline.scenario.resolved.signalled import links_of, paths_of, signalled
 from trunkline.scenario.signalling import Event, Requests, Signalling
 from trunkline.scenario.units import format_rate, format_time
 
-__all__ = ["check"]
-
 UNSIGNALLED = frozenset(
     {"detection", "processing", "hold_off", "switch", "revertive", "wait_to_restore"}
     | {"make_before_break"}

@@ -8,8 +8,6 @@ from trunkline.scenario.problems import Problems, listed
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.sla import Sla
 
-__all__ = ["check"]
-
 
 def check(scenario: Resolved, problems: Problems) -> None:
     """Checks all agreements.

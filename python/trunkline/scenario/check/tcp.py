@@ -7,8 +7,6 @@ from trunkline.scenario.flow import Tcp
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
 
-__all__ = ["check"]
-
 _READ_BY = {
     "impatient": "rfc",
     "partial_ack": "rfc",

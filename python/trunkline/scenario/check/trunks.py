@@ -7,8 +7,6 @@ from trunkline.scenario.problems import Problems, plural
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.units import format_bytes
 
-__all__ = ["check"]
-
 LABEL_BYTES = 4
 
 

@@ -10,8 +10,6 @@ from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.units import format_bytes, format_rate, format_ratio, format_time
 from trunkline.scenario.workload import Transfers, TransferSize, Video
 
-__all__ = ["check"]
-
 
 def check(scenario: Resolved, problems: Problems) -> None:
     """Checks all workloads."""

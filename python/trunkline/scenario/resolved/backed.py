@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from trunkline.te.shared import Event, Shared
     from trunkline.te.topology import Path as Arcs
 
-__all__ = ["Backed", "Backup", "Gap"]
-
 
 @dataclass
 class Backup:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from trunkline.te.place import Placement
     from trunkline.te.topology import Topology
 
-__all__ = ["backups", "is_auto"]
-
 ONLY_AUTO = ("protect", "bandwidth", "constraints")
 """Keys that have a meaning with `backup: auto` alone."""
 LONGEST = 64

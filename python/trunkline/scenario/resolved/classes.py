@@ -11,8 +11,6 @@ from trunkline.scenario.resolved.resolved import Resolved
 from trunkline.scenario.scheduler import CLASS_OF
 from trunkline.scenario.shares import Class
 
-__all__ = ["classes"]
-
 
 def classes(scenario: Resolved, problems: Problems) -> None:
     """Works out the classes of every port configuration, and of links without one."""

@@ -14,8 +14,6 @@ from trunkline.scenario.resolved.replicas import FLOW_MEMORY, MEMORY, TooLarge
 from trunkline.scenario.resolved.resolved import Offered, Resolved
 from trunkline.scenario.units import MAX_RATE_BIT_S, format_rate
 
-__all__ = ["demands"]
-
 KINDS = ("rate", "file", "gravity", "lognormal")
 
 

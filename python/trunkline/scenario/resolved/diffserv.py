@@ -5,8 +5,6 @@ from trunkline.scenario.path import Path
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Resolved
 
-__all__ = ["diffserv"]
-
 
 def diffserv(scenario: Resolved, problems: Problems) -> None:
     """Gives every path the default, or what its own leaves out of it."""

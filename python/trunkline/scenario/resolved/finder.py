@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from trunkline.te.refusal import Refusal
     from trunkline.te.topology import Path as Arcs, Topology
 
-__all__ = ["Finder"]
-
 DEPTH = 4
 """Labels that a packet can carry at once."""
 

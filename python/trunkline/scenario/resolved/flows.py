@@ -10,8 +10,6 @@ from trunkline.scenario.model import Defaults
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Resolved
 
-__all__ = ["flows"]
-
 
 def flows(scenario: Resolved, problems: Problems) -> None:
     """Gives every flow the keys that it leaves to defaults and presets."""

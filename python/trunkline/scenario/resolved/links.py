@@ -5,8 +5,6 @@ from trunkline.scenario.model import Link, LinkOptions
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Arc, Resolved
 
-__all__ = ["links"]
-
 
 def links(scenario: Resolved, problems: Problems) -> None:
     """Works out both directions of every link; one without two known ends is left out."""

@@ -8,8 +8,6 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Offered, Resolved
 from trunkline.scenario.te import CLASS_TYPES, Constraints
 
-__all__ = ["meshes"]
-
 
 def meshes(scenario: Resolved, problems: Problems) -> None:
     """Writes out trunks with `path: auto`, puts demands among flows, and sums up bandwidths."""

@@ -17,20 +17,6 @@ if TYPE_CHECKING:
     from trunkline.te.refusal import Refusal
     from trunkline.te.topology import Path as Arcs, Topology
 
-__all__ = [
-    "LENIENT",
-    "arcs_of",
-    "asked_of",
-    "is_auto",
-    "place",
-    "placement",
-    "refused",
-    "request_of",
-    "route_of",
-    "topology",
-    "why",
-]
-
 LENIENT: ContextVar[bool] = ContextVar("lenient", default=False)
 """Whether a path that cannot be placed is a warning, whatever the scenario says."""
 

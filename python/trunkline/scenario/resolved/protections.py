@@ -4,8 +4,6 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.recovery import LOCAL, ONE_PATH, Protection
 from trunkline.scenario.resolved.resolved import Arc, Resolved
 
-__all__ = ["covers", "guarded", "means_all", "protections", "shared", "span"]
-
 
 def protections(scenario: Resolved, problems: Problems) -> None:
     """Puts the paths that `all` stands for into protections whose backup has a route."""

@@ -5,8 +5,6 @@ from contextvars import ContextVar
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Resolved
 
-__all__ = ["FLOW_MEMORY", "MEMORY", "TooLarge", "replicas"]
-
 MEMORY: ContextVar[int] = ContextVar("memory", default=16 * 10**9)
 """Maximum memory that a network may need, by estimate [B]."""
 FLOW_MEMORY = 8_000  # B for a flow: model, compiled entry, its text, agent and counters

@@ -21,8 +21,6 @@ from trunkline.scenario.shares import Class
 from trunkline.scenario.signalling import Event, Signalling
 from trunkline.scenario.sla import Bound, Sla
 
-__all__ = ["Arc", "Crossing", "Hop", "Offered", "Resolved", "Route", "Sid", "breaks"]
-
 if TYPE_CHECKING:
     from trunkline.te.place import Placement
 

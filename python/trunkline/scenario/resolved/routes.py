@@ -4,8 +4,6 @@ from trunkline.scenario.diagnostic import Path, nearest
 from trunkline.scenario.problems import Problems, listed
 from trunkline.scenario.resolved.resolved import Crossing, Hop, Resolved, Route
 
-__all__ = ["routes"]
-
 
 def routes(scenario: Resolved, problems: Problems) -> None:
     """Follows every path; one with a fault, or through a tunnel with one, gets no route."""

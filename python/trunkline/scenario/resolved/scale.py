@@ -11,8 +11,6 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Arc, Resolved
 from trunkline.scenario.units import RATE
 
-__all__ = ["scale"]
-
 
 def scale(scenario: Resolved, problems: Problems) -> None:
     """Scales links, ports, conditioners, flows and the rates that agreements promise."""

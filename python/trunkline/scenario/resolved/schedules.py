@@ -6,8 +6,6 @@ from trunkline.scenario.flow import Udp
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Resolved
 
-__all__ = ["schedules"]
-
 
 def schedules(scenario: Resolved, problems: Problems) -> None:
     """Reads the schedule of every flow that has one."""

@@ -20,8 +20,6 @@ from trunkline.scenario.resolved.resolved import Resolved, Sid
 if TYPE_CHECKING:
     from trunkline.te.topology import Topology
 
-__all__ = ["active", "first_arcs", "followed", "next_arcs", "segments"]
-
 WITHOUT = ("route", "to", "through", "labels", "php", "explicit_null", "bandwidth")
 """Keys that have no meaning beside `segments`."""
 LAST_LABEL = 2**20 - 1

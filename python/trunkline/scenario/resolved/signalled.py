@@ -6,8 +6,6 @@ from trunkline.scenario.path import AUTO
 from trunkline.scenario.resolved.resolved import Resolved
 from trunkline.scenario.signalling import Event, moved_to
 
-__all__ = ["links_of", "paths_of", "repaired", "signalled"]
-
 
 def signalled(scenario: Resolved) -> list[str]:
     """Paths that are signalled, in order.

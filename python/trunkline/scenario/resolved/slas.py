@@ -7,8 +7,6 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Resolved
 from trunkline.scenario.sla import AtLeast, AtMost, Bound, Sla, row_of_class
 
-__all__ = ["slas"]
-
 
 def slas(scenario: Resolved, problems: Problems) -> None:
     """Writes out the bounds, in the order of the file."""

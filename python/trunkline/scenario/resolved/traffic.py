@@ -9,8 +9,6 @@ from trunkline.scenario.flow import Tcp, Udp
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Offered, Resolved
 
-__all__ = ["traffic"]
-
 
 def traffic(scenario: Resolved, problems: Problems) -> None:
     """Adds a flow of its name for each demand."""

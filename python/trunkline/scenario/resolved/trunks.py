@@ -3,8 +3,6 @@
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Resolved
 
-__all__ = ["trunks"]
-
 
 def trunks(scenario: Resolved, problems: Problems) -> None:
     """Puts every flow for `all` in the flows of trunks."""

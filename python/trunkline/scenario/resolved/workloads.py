@@ -10,8 +10,6 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Resolved
 from trunkline.scenario.workload import MAX_TRANSFER, TransferSize
 
-__all__ = ["REQUESTS", "workloads"]
-
 REQUESTS = ".requests"
 """What the name of a flow of requests ends in."""
 

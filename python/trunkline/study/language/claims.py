@@ -24,8 +24,6 @@ from trunkline.study.language import formula
 from trunkline.study.language.formula import Cells, FormulaError, Values
 from trunkline.study.language.part import Part
 
-__all__ = ["Cells", "Claim", "Outcome", "Tables", "Values", "Verdict", "overall"]
-
 Outcome = Literal["held", "refuted", "undecided"]
 
 _MOST_TOLD = 6

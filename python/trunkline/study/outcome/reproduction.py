@@ -15,7 +15,8 @@ from trunkline.results import Results, folder as folders
 from trunkline.stats import mean_absolute_percentage, mean_interval, mean_log_ratio
 from trunkline.study.errors import Refused
 from trunkline.study.language.catalogue import find
-from trunkline.study.language.claims import Tables, Values, Verdict
+from trunkline.study.language.claims import Tables, Verdict
+from trunkline.study.language.formula import Values
 from trunkline.study.language.model import Study
 from trunkline.study.language.parts import Reading, Table
 from trunkline.study.outcome import files

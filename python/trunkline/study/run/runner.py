@@ -15,8 +15,9 @@ from trunkline import network as networks
 from trunkline.scenario import Scenario
 from trunkline.scenario.sla import Bound, row_of_class
 from trunkline.study.language import formula
-from trunkline.study.language.claims import Tables, Values
+from trunkline.study.language.claims import Tables
 from trunkline.study.language.draws import written
+from trunkline.study.language.formula import Values
 from trunkline.study.language.loading import scenario_of, text_of
 from trunkline.study.language.model import Study
 from trunkline.study.language.parts import Table
