@@ -43,8 +43,6 @@ class Divergence:
         ``A`` or ``B``: the run that has it.
     event : dict
         Its row of the packets table.
-    place : str
-        Link or node.
     packet : str
         Flow, direction and number of the packet.
     other : str

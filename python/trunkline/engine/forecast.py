@@ -37,8 +37,6 @@ class Forecast:
 
     Parameters
     ----------
-    runs : int
-        How many.
     events : float
         Events of the engine, over all runs.
     core_s : float

@@ -21,16 +21,12 @@ class Roads:
 
     Parameters
     ----------
-    ways : Ways
-        The hops.
     queue : array of int64, shape (H,)
         Class of a port that each hop goes through.
     size : array of float64, shape (S,)
         Mean IP bytes of a packet of each stream.
     wire : array of float64, shape (H,)
         Bits on the wire for a bit of IP packets.
-    legs : int
-        Number of legs.
     owner : array of int64, shape (legs,)
         Stream of each.
     by_step : tuple of array of int64

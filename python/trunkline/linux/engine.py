@@ -24,8 +24,6 @@ class Run:
 
     Parameters
     ----------
-    results : Results
-        Its tables.
     compiled : Compiled
         The plan, what is behind it, and notes on what the kernel does differently.
     folder : Path

@@ -33,16 +33,12 @@ class Wanted:
 
     Parameters
     ----------
-    file : Path
-        The scenario.
     content : str
         Its text, by which a change is seen.
     overrides : mapping of str to str
         Values set over it.
     seed : int or None
         Seed of the first run; None for the scenario's own.
-    runs : int
-        Replications.
     limit_s : float
         Longest time of one run [s].
     """
@@ -74,8 +70,6 @@ class Attempt:
 
     Parameters
     ----------
-    wanted : Wanted
-        What was attempted.
     knobs : list of Knob
         What can be turned.
     said : list of str

@@ -26,8 +26,6 @@ class Server(LocalServer):
 
     Parameters
     ----------
-    watcher : Watcher
-        Follows it.
     port : int, optional
         Port; the next free one from 8470 if left out.
 

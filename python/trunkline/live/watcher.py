@@ -27,14 +27,10 @@ class Watcher:
 
     Parameters
     ----------
-    file : Path
-        The scenario.
     overrides : mapping of str to str, optional
         Values set over it at the beginning.
     seed : int, optional
         Seed of the first run; the scenario's own if left out.
-    runs : int, default 1
-        Replications.
     limit_s : float, default 20
         Longest time of one run [s].
     """

@@ -6,17 +6,7 @@ IP_HEADER = 20
 
 
 def flow(name: str, *, dscp: int, ttl: int) -> dict[str, Any]:
-    """A flow of messages.
-
-    Parameters
-    ----------
-    name : str
-        Of the protocol.
-    dscp : int
-        DSCP of its packets.
-    ttl : int
-        Their TTL.
-    """
+    """A flow of messages."""
     return {
         "name": name,
         "src": 0,

@@ -362,10 +362,6 @@ class _Builder:
 
         Parameters
         ----------
-        entry : int
-            Number of the entry.
-        pops : str or None
-            Path whose label comes off for good.
         pushes : list
             For each label put on its path and the path of the label below, None for an IP
             packet; None for a label that is swapped.

@@ -20,20 +20,7 @@ Stacks = list[list[int]]
 
 
 def stacks(scenario: Resolved, name: str) -> Stacks:
-    """Labels behind each hop of a policy's route.
-
-    Parameters
-    ----------
-    scenario : Resolved
-        The scenario.
-    name : str
-        A path with segments and a route.
-
-    Returns
-    -------
-    list of list of int
-        One a hop.
-    """
+    """Labels behind each hop of a policy's route."""
     left = list(scenario.segmented[name])
     result: Stacks = []
     for hop in scenario.routes[name].hops:
@@ -67,8 +54,6 @@ class Way(NamedTuple):
 
     Attributes
     ----------
-    node : str
-        The node.
     label : int
         Label on top when they come; at the first node that of the first segment.
     ahead : list of Ahead
@@ -81,15 +66,7 @@ class Way(NamedTuple):
 
 
 def ways(scenario: Resolved, name: str) -> list[Way]:
-    """What every node does that a policy's packets may pass with ECMP, its first node first.
-
-    Parameters
-    ----------
-    scenario : Resolved
-        The scenario.
-    name : str
-        A path with segments and a route.
-    """
+    """What every node does that a policy's packets may pass with ECMP, its first node first."""
     graph = topology(scenario)
     start = (scenario.routes[name].nodes[0], len(scenario.segmented[name]))
     found: list[Way] = []

@@ -53,8 +53,6 @@ class Pairs:
 
     Parameters
     ----------
-    graph : Topology
-        The graph.
     loads : array of float64, shape (E,)
         Of every arc without a failure [bit/s].
     fixed : array of float64, shape (E,)

@@ -24,8 +24,6 @@ class Method:
 
     Parameters
     ----------
-    method : str
-        Its name.
     mlu : float or None
         Maximum link utilisation [1]; None: not known.
     bound : float or None
@@ -53,8 +51,6 @@ class Methods:
     ----------
     scenario : Resolved
         Not scaled.
-    graph : Topology
-        Its links.
     form : {"arcs", "paths", "frank-wolfe"}, optional
         How the optimum is found; by size if left out.
 

@@ -21,8 +21,6 @@ class Offer:
     ----------
     name : str
         Of the demand or flow.
-    source, target : int
-        Nodes.
     rate : float
         Bit/s.
     class_ : str

@@ -32,20 +32,14 @@ class PlacedPath:
 
     Parameters
     ----------
-    path : str
-        Its name.
     route : tuple of str
         Nodes, and links where several are parallel; empty if it is not placed.
-    bandwidth_bit_s : int
-        What it reserves.
     placed : bool
         Whether it has a route.
     why : str
         Why not; empty if it is placed.
     class_type : str
         CT0 to CT7.
-    setup, hold : int
-        Priorities.
     displaced_by : tuple of str
         Who displaced it, each time.
     """
@@ -67,10 +61,6 @@ class LinkLoad:
 
     Parameters
     ----------
-    link : str
-        Its name.
-    capacity_bit_s : int
-        Its rate.
     load_bit_s : int
         Demands that cross it, on paths or by IP routing.
     reserved_bit_s : int

@@ -28,12 +28,8 @@ class BackupPath:
 
     Parameters
     ----------
-    backup : str
-        Its name.
     protection : str
         Protection of the scenario that asked for it.
-    kind : str
-        Of protection.
     around : str
         Link, node or path that it goes around.
     route : tuple of str
@@ -65,14 +61,10 @@ class Unprotected:
 
     Parameters
     ----------
-    path : str
-        Path.
     around : str
         Link, node or path without a way around it.
     protection : str
         Protection that should cover it.
-    why : str
-        The reason.
     by_link : bool
         Whether the link has a backup all the same, which does not avoid the node or the risk.
     """
@@ -90,10 +82,6 @@ class LinkBackup:
 
     Parameters
     ----------
-    link : str
-        Its name.
-    capacity_bit_s : int
-        Its rate.
     load_bit_s : int
         Demands that cross it without a failure.
     reserved_bit_s : int

@@ -24,8 +24,6 @@ class Sheet:
 
     Parameters
     ----------
-    title : str
-        What it shows.
     heads : list of str
         A word a column.
     rows : list of list of str

@@ -37,14 +37,10 @@ class Failed:
 
     Parameters
     ----------
-    failure : str
-        Its name.
     kind : {"link", "node", "risk", "named", "pair"}
         What fails.
     mlu : float
         Maximum utilisation of the links that are left [1].
-    worst_link : str
-        Where.
     before : float
         Utilisation of that link without the failure [1].
     lost_bit_s : int
@@ -91,10 +87,6 @@ class Needed:
 
     Parameters
     ----------
-    link : str
-        Its name.
-    capacity_bit_s : int
-        What it has.
     needed_bit_s : int
         The least with which it carries its load after every failure, routed as it is.
     failure : str
@@ -113,8 +105,6 @@ class LeftOut:
 
     Parameters
     ----------
-    pairs : int
-        How many.
     lost_bit_s : int
         No more than this is lost after any of them: what both links carry.
     mlu : float
@@ -137,8 +127,6 @@ class Survival:
     ----------
     mlu : float
         Maximum link utilisation without a failure [1].
-    offered_bit_s : int
-        Offered load.
     failures : tuple of Failed
         The worst first.
     links : tuple of Needed

@@ -46,8 +46,6 @@ class Gap:
 
     Parameters
     ----------
-    failure : str
-        What fails.
     measure : {"lost", "utilisation"}
         Load that does not arrive [bit/s], or utilisation of a link [1]: means over the measured
         time, of which the failure takes a part.
@@ -81,24 +79,16 @@ class Kept:
     ----------
     sla : str
         Name of the agreement.
-    failure : str
-        What fails.
     row : str
         Flow or class, that whose mean is farthest on the wrong side.
-    measure : str
-        What is bounded.
     unit : {"s", "1", "bit/s"}
         Unit of the bound and the values.
     at : {"most", "least"}
         Which side the bound is on.
-    bound : float
-        The bound.
     value : float or None
         Mean over the runs; None where some run has no value, since nothing arrived.
     low, high : float or None
         Its 95 % interval by Student's t.
-    runs : int
-        Seeds.
     outcome : {"held", "refuted", "undecided"}
         Whether the whole interval is on the right side, on the wrong one, or neither. A measure
         without a value is refuted.

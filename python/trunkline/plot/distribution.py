@@ -141,8 +141,6 @@ class Fit:
 
     Parameters
     ----------
-    about : str
-        Name and parameters.
     pdf : callable
         Density [1/ms] at a delay [ms].
     distance : float

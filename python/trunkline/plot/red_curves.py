@@ -31,8 +31,6 @@ class Curve:
     ----------
     name : str
         Port, class and drop precedence, as far as there are several.
-    port : str
-        The port's name.
     unit : str
         ``packets`` or ``kB``: what the average is counted in.
     corners : sequence of (float, float)

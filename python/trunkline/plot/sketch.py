@@ -15,12 +15,8 @@ class Line:
 
     Parameters
     ----------
-    ends : (str, str)
-        Nodes.
     links : tuple of int
         Indices of the one-way links.
-    about : str
-        Capacity and delay.
     both_ways : bool
         There is a link in each direction.
     """
@@ -37,8 +33,6 @@ class Way:
 
     Parameters
     ----------
-    name : str
-        Its name.
     hops : tuple of (str, str)
         Nodes of each link, in order.
     backup_of : tuple of str
@@ -62,10 +56,6 @@ class Sketch:
         Nodes in the order of the scenario.
     hosts : frozenset of str
         Those where flows begin or end.
-    lines : tuple of Line
-        Links.
-    ways : tuple of Way
-        Paths.
     """
 
     name: str

@@ -52,8 +52,6 @@ class Chart:
     ----------
     key : str
         Name of its place on the page, unique in an exhibit.
-    title : str
-        What it shows.
     about : str
         How it was made, and what the band is.
     alt : str

@@ -27,8 +27,6 @@ class Exhibit:
         What it is called on the page.
     about : str
         A sentence: which part of the whole it is, what to look at; may be empty.
-    network : mapping
-        The compiled network.
     runs : list of Results
         One run a seed.
     plan : mapping, optional

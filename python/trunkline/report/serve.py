@@ -41,8 +41,6 @@ class Server(LocalServer):
 
     Parameters
     ----------
-    root : Path
-        Folder with results.
     port : int, optional
         Port; the next free one from 8470 if left out.
 

@@ -19,8 +19,6 @@ class Stress:
 
     Parameters
     ----------
-    link : str
-        Its name.
     use_up, use_down : float
         Mean utilisation while nothing is down, and while something is, 0 to 1.
     use_most : float

@@ -34,12 +34,8 @@ class Kind:
 
     Parameters
     ----------
-    condition : Condition
-        Which.
     index : int
         Their traffic control index.
-    mark : int
-        Their mark.
     """
 
     condition: Condition
@@ -53,8 +49,6 @@ class Reached:
 
     Parameters
     ----------
-    kind : Kind
-        The packets.
     leaf : Qdisc or Class
         Class that holds them; the discipline itself where it has no classes.
     of : Qdisc

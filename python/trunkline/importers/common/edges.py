@@ -25,10 +25,6 @@ class Passed:
 
     Parameters
     ----------
-    index : int
-        Traffic control index.
-    mark : int
-        Mark.
     dscp : int or None
         DSCP that is written at once; None where theirs stays.
     """
@@ -51,8 +47,6 @@ class Outcome:
 
     Parameters
     ----------
-    kind : Kind
-        The packets.
     polices : tuple of Police
         Policers that they meet, one after the other.
     ends : tuple of Passed or None

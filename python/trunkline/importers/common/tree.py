@@ -53,8 +53,6 @@ class Police:
 
     Parameters
     ----------
-    at : Word
-        Where it stands.
     rate, burst : int
         Token bucket [bit/s, B of the IP packet].
     peak_rate, peak_burst : int
@@ -83,8 +81,6 @@ class Filter:
 
     Parameters
     ----------
-    at : Word
-        Where it stands.
     kind : str
         ``match`` takes packets by conditions, any of them; ``fw`` by their mark, ``tcindex`` by
         their traffic control index.
@@ -149,14 +145,10 @@ class Class:
 
     Parameters
     ----------
-    at : Word
-        Where it stands.
     minor : int
         Number, of its queueing discipline.
     parent : int
         Minor number of the class above, 0 for the discipline.
-    options : dict
-        Its options.
     filters : list of Filter
         Filters that choose among the classes below it.
     queue : Qdisc or None
@@ -177,14 +169,10 @@ class Qdisc:
 
     Parameters
     ----------
-    at : Word
-        Where it stands.
     kind : str
         Its name in tc.
     major : int
         Number; 0 if none was given.
-    options : dict
-        Its options.
     classes : dict of int to Class
         By minor number.
     filters : list of Filter

@@ -43,8 +43,6 @@ class Link:
         Propagation delay [ns].
     length : float, optional
         Length [km].
-    metric, metric_back : int, optional
-        IGP metrics.
     module : int, optional
         The smallest capacity that the file offers to install [bit/s].
     line : int
@@ -89,8 +87,6 @@ class Topology:
 
     Parameters
     ----------
-    title : str
-        Its name.
     nodes : dict of str to Node
         By the key that links and demands use.
     links, demands : list

@@ -27,14 +27,10 @@ class Written:
 
     Parameters
     ----------
-    text : str
-        The scenario.
     matrix : str
         The table of demands that the scenario names, as CSV; empty: none.
     notes : tuple of Note
         What was left out, renamed or filled by a rule.
-    nodes, links, demands : int
-        Numbers of them.
     """
 
     text: str

@@ -18,14 +18,10 @@ class Element:
     ----------
     tag : str
         Name without its namespace.
-    attributes : dict of str to str
-        Attributes.
     line : int
         Where it starts, from 1.
     children : list of Element
         Elements inside, in order.
-    text : str
-        Characters directly inside.
     """
 
     tag: str

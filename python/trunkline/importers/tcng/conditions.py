@@ -71,8 +71,6 @@ class Reader:
 
     Parameters
     ----------
-    words : Cursor
-        The words.
     addresses : Addresses
         Nodes and flows by address and port.
     meters : mapping

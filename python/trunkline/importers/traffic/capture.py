@@ -38,8 +38,6 @@ class Packet:
     ----------
     time_ns : int
         When it was captured [ns since the epoch].
-    source, destination : str
-        Addresses.
     protocol : int
         17 is UDP, 6 TCP.
     ports : tuple of (int, int)

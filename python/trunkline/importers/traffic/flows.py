@@ -24,8 +24,6 @@ class Replayed:
         ``udp-1``, ``tcp-2``, ... in the order of their first packets.
     key : tuple
         Addresses, protocol and ports.
-    source, target : str
-        Nodes.
     rows : list of (int, int)
         Time since the first packet of the capture [ns], and size [B]: IP bytes of a datagram,
         application bytes of a transfer.

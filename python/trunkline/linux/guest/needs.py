@@ -21,8 +21,6 @@ class Part:
 
     Parameters
     ----------
-    name : str
-        What.
     found : bool
         Whether it is there.
     detail : str

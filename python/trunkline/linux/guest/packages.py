@@ -33,8 +33,6 @@ class Package:
 
     Parameters
     ----------
-    name, version : str
-        Which.
     size : int
         Of the archive [B].
     sha256 : str

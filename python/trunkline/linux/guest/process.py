@@ -30,15 +30,7 @@ _FAULT = re.compile(r"trunkline: fault: (.*)")
 
 
 class GuestFailed(Exception):
-    """A guest died, hung or refused its orders.
-
-    Parameters
-    ----------
-    why : str
-        What happened.
-    console : str
-        What it wrote.
-    """
+    """A guest died, hung or refused its orders."""
 
     def __init__(self, why: str, console: str = "") -> None:
         self.why = why

@@ -21,15 +21,7 @@ RUNNERS: Final = ("uml", "qemu", "native")
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether a runner can run.
-
-    Parameters
-    ----------
-    runner : str
-        Its name.
-    parts : tuple of Part
-        What it needs.
-    """
+    """Whether a runner can run."""
 
     runner: str
     parts: tuple[Part, ...]

@@ -42,8 +42,6 @@ class RunRecord:
         Digests of the kernel and of the first file system; empty for ``native``.
     plan_sha256 : str
         Digest of the plan.
-    seed, memory_mb : int
-        Of the guest.
     comparable : bool
         In virtual time; a run in real time is not to be compared.
     late_ns : int

@@ -56,10 +56,6 @@ class Setup:
 
     Parameters
     ----------
-    runner : str
-        Its name.
-    packages : list of Package
-        What is fetched.
     tools : list of Package
         Those of them that are ``ip`` and ``tc``, or build tools.
     room : int

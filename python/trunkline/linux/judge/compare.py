@@ -20,8 +20,6 @@ class Row:
     ----------
     subject : str
         Flow, class or link.
-    measure : str
-        What is compared.
     unit : str
         Unit of the numbers.
     simulator, reference : float

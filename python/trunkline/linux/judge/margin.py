@@ -50,8 +50,6 @@ class Measure:
 
     Parameters
     ----------
-    unit : str
-        Of its values.
     share : float
         Margin over the mean of the simulator.
     floor : float

@@ -56,8 +56,6 @@ class Observed:
 
     Parameters
     ----------
-    results : Results
-        Its tables.
     flows : dict of str to Datagrams
         Datagrams of each UDP flow, by name.
     """

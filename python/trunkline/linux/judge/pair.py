@@ -47,8 +47,6 @@ class Pair:
         IP bytes of datagrams.
     lasting : str
         See `lasting`.
-    sent : int
-        Datagrams sent.
     """
 
     network: Network

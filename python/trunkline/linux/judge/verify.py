@@ -45,8 +45,6 @@ class Verdict:
 
     Parameters
     ----------
-    rows : tuple of Row
-        Comparisons.
     notes : tuple of str
         What the reference does differently, known beforehand.
     seeds : tuple of int

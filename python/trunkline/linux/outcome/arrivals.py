@@ -21,8 +21,6 @@ class Arrival:
     ----------
     sequence : int
         Its number in the flow, from 0.
-    tos, ttl : int
-        As it arrived.
     sent_ns, received_ns : int
         Since time zero.
     """

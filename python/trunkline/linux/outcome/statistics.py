@@ -22,8 +22,6 @@ class Queue:
 
     Parameters
     ----------
-    link, class_, node : int
-        Where.
     packets, bytes : int
         What it let go; bytes as the port counts them.
     full, early : int

@@ -38,12 +38,6 @@ class Egress:
         Where to say them.
     node : int
         Node of the device.
-    device : str
-        Device that sends.
-    link : mapping
-        One-way link.
-    config : mapping
-        Its port's configuration.
     leaves : mapping of int to Leaf
         Queue of each class.
     """

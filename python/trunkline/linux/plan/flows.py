@@ -60,8 +60,6 @@ class Traffic:
         Time [ns] and IP bytes of each datagram, by flow.
     keys : list of (str, str)
         For each flow, keys of ``flower`` of its data and of what comes back.
-    ends : Ends
-        Addresses.
     routed : dict of int to set of int
         Nodes that send to each address with its route's parameters.
     local : list of tuple

@@ -50,8 +50,6 @@ class Forwarding:
         Takes what the kernel lacks.
     data : mapping
         The compiled network, with all entries that ever are.
-    wiring : Wiring
-        Devices.
     sent : Traffic
         Addresses, and who sends there.
     """

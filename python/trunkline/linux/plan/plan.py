@@ -101,12 +101,8 @@ class End:
 
     Parameters
     ----------
-    node : str
-        Namespace.
     device : str
         Name of the device, at most 15 characters.
-    mac : str
-        Its address.
     """
 
     node: str
@@ -116,13 +112,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A veth pair.
-
-    Parameters
-    ----------
-    a, b : End
-        Its ends.
-    """
+    """A veth pair."""
 
     a: End
     b: End
@@ -245,15 +235,7 @@ class Transfers:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A device whose qdisc statistics are read in steps, into ``queue-NODE-DEVICE.json``.
-
-    Parameters
-    ----------
-    node, device : str
-        Where.
-    step_ns : int
-        Step.
-    """
+    """A device whose qdisc statistics are read in steps, into ``queue-NODE-DEVICE.json``."""
 
     node: str
     device: str
@@ -262,15 +244,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A device whose qdisc statistics are read once.
-
-    Parameters
-    ----------
-    at_ns : int
-        When.
-    node, device : str
-        Where.
-    """
+    """A device whose qdisc statistics are read once."""
 
     at_ns: int
     node: str
@@ -285,12 +259,8 @@ class Change:
     ----------
     at_ns : int
         When, before ``duration_ns``.
-    node : str
-        Where.
     program : {"ip", "mpls", "tc"}
         Which program reads it.
-    line : str
-        What it reads.
     """
 
     at_ns: int
@@ -305,8 +275,6 @@ class Daemon:
 
     Parameters
     ----------
-    node : str
-        Where.
     log : str
         File that it writes, to hand back.
     command : tuple of str
@@ -332,12 +300,6 @@ class Plan:
         In order.
     links : tuple of Wire
         In order.
-    udp : tuple of UdpFlow
-        UDP flows.
-    tcp : tuple of TcpFlow
-        TCP flows.
-    transfers : tuple of Transfers
-        Flows of transfers.
     samples : tuple of Sample
         Devices read in steps.
     counts : tuple of Count

@@ -41,8 +41,6 @@ class Outage:
 
     Parameters
     ----------
-    link : int
-        One-way link.
     cause : str
         Cause of the loss of what comes to it.
     failed_ns, repaired_ns : int
@@ -61,14 +59,10 @@ class Gap:
 
     Parameters
     ----------
-    protection : int
-        Which.
     link : int
         Link that packets would have left by.
     labels : tuple of int
         Labels they would have had, from the top.
-    start_ns, end_ns : int
-        When.
     """
 
     protection: int

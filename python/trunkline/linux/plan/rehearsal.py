@@ -26,12 +26,8 @@ class Moment:
 
     Parameters
     ----------
-    time_ns : int
-        When.
     event : str
         One of ``TIMELINE_EVENTS`` of the engine.
-    protection, link, node : int
-        Which.
     """
 
     time_ns: int
@@ -47,8 +43,6 @@ class Route:
 
     Parameters
     ----------
-    time_ns : int
-        When.
     protection : int
         The one whose restored path it is a part of; -1: IP routing.
     node, destination : int
@@ -69,8 +63,6 @@ class Labelled(NamedTuple):
 
     Attributes
     ----------
-    time_ns : int
-        When.
     node, fec : int
         Where, and the node that packets go to.
     label : int
@@ -93,10 +85,6 @@ class Transfer:
 
     Parameters
     ----------
-    start_ns : int
-        When.
-    bytes : int
-        Application data.
     floor_ns : int
         Minimum time it can take; 0 where that is not known.
     """

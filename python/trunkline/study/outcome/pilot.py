@@ -117,8 +117,6 @@ class Course:
 
     Parameters
     ----------
-    flow : str
-        Its name.
     measures : dict of str to BatchMeans
         By column of the flows table; without the delay if no packet arrived.
     """

@@ -33,8 +33,6 @@ class Reproduction:
 
     Parameters
     ----------
-    study : Study
-        What was run.
     seeds : sequence of int
         Seeds of the replications.
     measured : Measured

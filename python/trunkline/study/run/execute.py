@@ -50,10 +50,6 @@ class Failed:
 
     Parameters
     ----------
-    task : Task
-        Which.
-    kind, text : str
-        Why.
     folder : str
         Where what is needed to run it again has been kept.
     """
@@ -82,15 +78,7 @@ def record(task: Task, results: Results) -> Record:
 
 
 class Sink:
-    """Takes what the engine gives and brings it to the disk.
-
-    Parameters
-    ----------
-    store : Store
-        Where to.
-    progress : Progress
-        Is told.
-    """
+    """Takes what the engine gives and brings it to the disk."""
 
     def __init__(self, store: Store, progress: Progress) -> None:
         self.store, self.progress = store, progress

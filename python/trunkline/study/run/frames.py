@@ -98,8 +98,6 @@ class Runs:
         A row for each.
     manifest : mapping
         What was to be run.
-    folder : Path
-        Where they are.
     """
 
     def __init__(self, table: pl.DataFrame, manifest: Mapping[str, Any], folder: Path) -> None:

@@ -32,8 +32,6 @@ class Record:
         Results hash.
     events, packet_hops : int
         Events of the engine; packets sent on links.
-    values : dict
-        What was measured.
     """
 
     run: int

@@ -20,8 +20,6 @@ class Incomplete(Exception):
 
     Parameters
     ----------
-    failed : sequence of Failed
-        Which.
     total : int
         Runs of the study.
     """

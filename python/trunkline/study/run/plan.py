@@ -25,8 +25,6 @@ class Point:
     ----------
     network_json : str
         Canonical JSON of the compiled network.
-    seeds : sequence of int
-        One run each.
     measure : str
         What is measured: see :func:`trunkline.study.run.measure.measure`.
     part : str, default ""
@@ -84,8 +82,6 @@ class Task:
         Its place in the study.
     place : int
         Number of its point.
-    point : Point
-        What is run.
     seed : int
         With which seed.
     kept : bool
@@ -109,8 +105,6 @@ class Plan:
 
     Parameters
     ----------
-    name, title : str
-        Of the study.
     points : sequence of Point
         In the order of the data set.
     share : (int, int, str), optional

@@ -24,8 +24,6 @@ class Progress:
 
     Parameters
     ----------
-    name : str
-        Of the study.
     out : text stream, optional
         Where reports go; standard error if left out.
     clock : callable

@@ -41,8 +41,6 @@ class Measured:
         SHA-256 over the results hashes of all runs, in the order of points and seeds.
     packet_hops : int
         Packets sent on links, over all runs.
-    runs : int
-        How many.
     samples : dict of (table, column) to ndarray of shape (rows, seeds, samples)
         Columns that keep all samples of a series.
     first : dict of str to int

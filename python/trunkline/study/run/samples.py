@@ -16,13 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Samples:
-    """The series of a run.
-
-    Parameters
-    ----------
-    results : Results
-        The run.
-    """
+    """The series of a run."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
