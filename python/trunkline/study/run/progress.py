@@ -105,7 +105,7 @@ class Plain(Progress):
     """A line now and then."""
 
     def foresee(self, seen: Forecast) -> None:
-        """Print a line."""
+        """Say it."""
         self.say(f"foreseen: {seen}")
 
     def report(self) -> None:
@@ -140,14 +140,10 @@ class Json(Progress):
         self.say(json.dumps({"study": self.name, "warning": text}))
 
 
-class Bar(Progress):
+class Bar(Plain):
     """A bar that moves."""
 
     every_s = 0.1
-
-    def foresee(self, seen: Forecast) -> None:
-        """Print a line above it."""
-        self.say(f"foreseen: {seen}")
 
     def __init__(self, name: str, running: int, **how: Any) -> None:
         super().__init__(name, **how)
@@ -189,7 +185,7 @@ class Bar(Progress):
         self._bar.stop()
 
 
-class Cell(Progress):
+class Cell(Plain):
     """A bar in the output of a notebook's cell, as HTML without a script."""
 
     every_s = 0.25
@@ -203,10 +199,6 @@ class Cell(Progress):
     def report(self) -> None:
         """Move the bar."""
         self._handle.update(self)
-
-    def foresee(self, seen: Forecast) -> None:
-        """Print a line."""
-        self.say(f"foreseen: {seen}")
 
     def _repr_html_(self) -> str:
         now = self.numbers()
