@@ -4,8 +4,6 @@ A scenario knows nothing of pictures, and a comparison nothing of pages; that mo
 imported when a notebook asks for the first form.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``trunkline compile``: print what the engine is given."""
 
-from __future__ import annotations
-
 import click
 
 from trunkline.cli.common import SEED, echo_json, load_scenario, scenario_options

@@ -1,7 +1,5 @@
 """``trunkline completion``: scripts that complete commands in a shell."""
 
-from __future__ import annotations
-
 import click
 
 _HOW = {

@@ -1,7 +1,5 @@
 """``trunkline doctor``: what this machine has."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

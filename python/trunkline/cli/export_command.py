@@ -1,7 +1,5 @@
 """``trunkline export``: a scenario as commands for real routers."""
 
-from __future__ import annotations
-
 import click
 
 from trunkline.cli.common import engine_faults, load_scenario, scenario_options

@@ -1,7 +1,5 @@
 """Which exceptions are the user's or the machine's, how they read and how the program ends."""
 
-from __future__ import annotations
-
 import errno
 import sys
 

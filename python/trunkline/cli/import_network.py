@@ -1,7 +1,5 @@
 """``trunkline import network``: published networks and their demands as a scenario."""
 
-from __future__ import annotations
-
 import click
 
 from trunkline.cli.common import echo_json, free

@@ -1,7 +1,5 @@
 """``trunkline linux``: prepare the Linux engine's runners, look at them, remove them."""
 
-from __future__ import annotations
-
 import click
 
 from trunkline.cli.common import echo_json, part_shown

@@ -1,7 +1,5 @@
 """``trunkline reproduce``: a published study as one command."""
 
-from __future__ import annotations
-
 import click
 
 from trunkline.cli.common import echo_json, echo_tables, engine_faults

@@ -1,7 +1,5 @@
 """``trunkline schedule``: save when the datagrams of a flow leave."""
 
-from __future__ import annotations
-
 import click
 
 from trunkline.cli.common import SEED, engine_faults, free, load_scenario, scenario_options

@@ -1,7 +1,5 @@
 """``trunkline schema``: the JSON Schema of scenario and study files."""
 
-from __future__ import annotations
-
 import click
 
 from trunkline.cli.common import echo_json

@@ -1,7 +1,5 @@
 """``trunkline serve``: a folder of results in the browser."""
 
-from __future__ import annotations
-
 import click
 
 from trunkline.cli.local_page import answer, port_option

@@ -1,7 +1,5 @@
 """``trunkline te``: traffic engineering: place paths, compare with the optimum, protect."""
 
-from __future__ import annotations
-
 import click
 
 from trunkline.cli.common import echo_json, free, scenario_options

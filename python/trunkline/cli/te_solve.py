@@ -1,7 +1,5 @@
 """``trunkline te solve``: the demands of a scenario beside the best possible routing."""
 
-from __future__ import annotations
-
 import click
 
 from trunkline.cli import te_common as common

@@ -1,7 +1,5 @@
 """``trunkline validate``: check a scenario without running it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

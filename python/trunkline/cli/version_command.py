@@ -1,7 +1,5 @@
 """``trunkline version``."""
 
-from __future__ import annotations
-
 import click
 
 from trunkline.cli.common import echo_json

@@ -1,7 +1,5 @@
 """``trunkline watch``: a live page of a scenario beside the editor."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

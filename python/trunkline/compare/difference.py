@@ -1,7 +1,5 @@
 """Differences of means between two sides, paired by seed where they can be, with verdicts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """A comparison as a table for a terminal."""
 
-from __future__ import annotations
-
 from trunkline.compare.difference import Comparison, Difference
 from trunkline.results.numbers import mean_and_half
 from trunkline.results.render import add, draw, frame, printable

@@ -1,7 +1,5 @@
 """What differs between two compiled networks, by name, and what of it concerns a packet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

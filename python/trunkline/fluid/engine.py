@@ -1,7 +1,5 @@
 """The fluid engine: compiled networks in, rates and mean waits out, in the tables of the others."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -7,8 +7,6 @@ Where failures change its rate, one source ends and the next begins.
 Absent: conditioners, pages and films.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ of the packets' mean over the seeds. Waits and TCP's shares come from models; th
 the models are good for, and a verdict "differs" says that here they are not.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

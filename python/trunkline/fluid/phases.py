@@ -8,8 +8,6 @@ Absent: what is in queues and on the wire at a change; a phase shorter than the 
 may be given the ways of the next.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -7,8 +7,6 @@ CBQ and CAKE the guaranteed rates are the weights and the ceilings are kept.
 Absent: hierarchies of classes, borrowing between them, real-time curves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final

@@ -12,8 +12,6 @@ Absent: slow start, timeouts, what a sawtooth leaves idle; other congestion cont
 share as Reno does.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -1,7 +1,5 @@
 """What rates need of the ways: the class behind each hop, bits on the wire, time without queues."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ways by IP routing alone, for many flows at once: shortest paths, and classes by DSCP or flow."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final

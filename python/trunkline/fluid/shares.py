@@ -4,8 +4,6 @@ Source: D. Bertsekas and R. Gallager, Data Networks, 1992, 6.5.2 (progressive fi
 Differs: all queues that fill before any other that their flows cross are decided in one round.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -5,8 +5,6 @@ arrive by themselves, offers that much over the measured time. Pages and films a
 earlier ones are there: what they offer is unknown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

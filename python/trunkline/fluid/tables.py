@@ -1,7 +1,5 @@
 """The tables of a fluid run: expected counts of the measured time, null without an answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

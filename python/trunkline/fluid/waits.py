@@ -12,8 +12,6 @@ it, at least its share; then all are scaled so that their work in sum is that of
 Absent: finite queues, on-off and TCP arrivals (null).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Final
 

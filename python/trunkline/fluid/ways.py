@@ -7,8 +7,6 @@ copies are derived once, in the engine.
 Absent: failures; what a conditioner does to packets beyond its profile.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

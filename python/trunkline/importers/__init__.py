@@ -1,7 +1,5 @@
 """Importers: networks as scenarios, configurations of routers as ports and conditioners."""
 
-from __future__ import annotations
-
 from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import ImportFault, Note
 from trunkline.importers.common.translate import Imported, translate

@@ -1,7 +1,5 @@
 """One attempt at a scenario: read, checked, run and drawn, or what is wrong with it."""
 
-from __future__ import annotations
-
 import shlex
 import time
 from collections.abc import Mapping, Sequence

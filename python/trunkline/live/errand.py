@@ -1,7 +1,5 @@
 """A command of ours that a page starts: its words as they come, and how it ended."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Parameters of a scenario, and values set over it, as the page offers them: a slider each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

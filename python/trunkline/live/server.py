@@ -4,8 +4,6 @@ Who is answered is said by :mod:`trunkline.report.local`. The page shows one sce
 ask for is in `_Handler.posts`, and no file but the scenario's own is named by it.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from dataclasses import asdict

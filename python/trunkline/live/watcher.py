@@ -1,7 +1,5 @@
 """Follows a scenario file: on each change, of the file or of a slider, it is attempted again."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Mapping

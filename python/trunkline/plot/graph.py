@@ -3,8 +3,6 @@
 Works without JavaScript and fetches nothing. Names are text, whatever they hold.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

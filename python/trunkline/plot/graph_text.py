@@ -1,7 +1,5 @@
 """The topology in the languages of other programs: Graphviz dot and Mermaid."""
 
-from __future__ import annotations
-
 from trunkline.plot.figure import colour_of
 from trunkline.plot.sketch import Sketch
 from trunkline.results.render import printable

@@ -1,7 +1,5 @@
 """Where nodes stand in a picture of a network."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

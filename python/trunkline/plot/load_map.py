@@ -1,7 +1,5 @@
 """The topology with every direction of a link in the colour of its utilisation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from html import escape
 

@@ -1,7 +1,5 @@
 """What named plots are drawn from: results with their labels, and what may be chosen in them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What the charts of an exhibit show: lines with bands, distributions, bars; data for the page."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from dataclasses import asdict, dataclass, field, replace

@@ -1,7 +1,5 @@
 """What people feel: times of transfers and pages, scores of calls."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

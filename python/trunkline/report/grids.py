@@ -1,7 +1,5 @@
 """The tables of a report: cells with what to sort by, means with intervals where runs are many."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

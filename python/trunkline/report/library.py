@@ -1,7 +1,5 @@
 """The charts library that goes into a page, if the package has it."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import gzip

@@ -1,7 +1,5 @@
 """What lies in a folder of results: runs, reproductions, and studies that are still going on."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Moments of a run that the charts over time are marked with."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from trunkline.report.exhibit import Exhibit

@@ -1,7 +1,5 @@
 """Single packets for the replay: the trips of those that move in a short window of time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

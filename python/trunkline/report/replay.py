@@ -1,7 +1,5 @@
 """What the slider over the drawing shows: loads, queues, drops and states, step by step."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from typing import Any
 

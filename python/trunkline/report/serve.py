@@ -4,8 +4,6 @@ What :mod:`trunkline.report.local` says of who is answered holds; nothing outsid
 given out.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -1,7 +1,5 @@
 """How delays and losses spread: a distribution for each flow, packets lost by place and cause."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Charts as still pictures, for pages made without the charts library."""
 
-from __future__ import annotations
-
 from markupsafe import Markup, escape
 
 from trunkline.report.charts import Chart, Line, Numbers, said

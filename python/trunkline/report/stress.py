@@ -1,7 +1,5 @@
 """What links carry while something is down, against the rest of the time: where to add capacity."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

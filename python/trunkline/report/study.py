@@ -1,7 +1,5 @@
 """A reproduced study as the page shows it: tables beside the published ones, fitted values."""
 
-from __future__ import annotations
-
 import base64
 import math
 from collections.abc import Mapping

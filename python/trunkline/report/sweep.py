@@ -1,7 +1,5 @@
 """A study of many points as the page shows it: a table and a chart for each value."""
 
-from __future__ import annotations
-
 import json
 from math import inf, isnan
 from pathlib import Path

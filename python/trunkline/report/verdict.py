@@ -1,7 +1,5 @@
 """What to read first: what was asked, what came out, and whether to believe it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Put reports into results folders."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

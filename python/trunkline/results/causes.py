@@ -1,7 +1,5 @@
 """Why packets are lost, as the engine names it."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from trunkline import _core

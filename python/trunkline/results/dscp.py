@@ -1,7 +1,5 @@
 """Names of the DiffServ code points (RFC 2474, 2597, 3246, 5865, 8622)."""
 
-from __future__ import annotations
-
 _NAMES = {0: "DF", 1: "LE", 44: "VOICE-ADMIT", 46: "EF"}
 _NAMES.update({8 * k: f"CS{k}" for k in range(1, 8)})
 _NAMES.update({8 * i + 2 * j: f"AF{i}{j}" for i in range(1, 5) for j in range(1, 4)})

@@ -6,8 +6,6 @@ Cole and Rosenbluth, "Voice over IP performance monitoring", CCR 31(2), 2001.
 Absent: echo (Idte, Idle), noise, the wideband models G.107.1 and G.107.2.
 """
 
-from __future__ import annotations
-
 import math
 
 R_DEFAULT = 93.2

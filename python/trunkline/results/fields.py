@@ -1,7 +1,5 @@
 """Columns of tables: name, type, unit and title of each."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

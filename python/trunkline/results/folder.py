@@ -1,7 +1,5 @@
 """A folder that is there whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

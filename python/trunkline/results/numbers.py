@@ -1,7 +1,5 @@
 """Numbers as people write them: units, metric prefixes, as many digits as mean something."""
 
-from __future__ import annotations
-
 import math
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Which columns of each table a terminal shows."""
 
-from __future__ import annotations
-
 from typing import Final
 
 SHOWN: Final[dict[str, tuple[str, str, str]]] = {

@@ -3,8 +3,6 @@
 Nothing in the files tells the time: the same runs give the same bytes.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from array import array

@@ -8,8 +8,6 @@ each time in ``_ns`` that is a measure has a twin in ``_s``.
 How each measure is counted is in ``docs/reference/measures.md``.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from trunkline.results.fields import Field, count, delays, derived, mean, name, twins

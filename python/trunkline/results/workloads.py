@@ -1,7 +1,5 @@
 """Tables of what people feel: calls, films, transfers and pages."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from trunkline.results.fields import Field, count, derived, mean, name, twins

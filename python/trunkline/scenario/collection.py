@@ -1,7 +1,5 @@
 """Large scenarios without the search for cycles, which they have none of."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

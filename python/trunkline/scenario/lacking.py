@@ -1,7 +1,5 @@
 """What an engine lacks for a scenario, told at its place in the file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -5,8 +5,6 @@ as a whole. So a draft takes a plausible value where one is at fault; what the c
 an element that has a stand-in is left out, because it may be about the stand-in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """A table of several replications: the mean of every measure with its interval."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 

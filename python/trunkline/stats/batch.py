@@ -8,8 +8,6 @@ Source: G. S. Fishman, Grouping Observations in Digital Simulation, Management S
 and Analysis, section 9.5.3.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

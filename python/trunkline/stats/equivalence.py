@@ -9,8 +9,6 @@ correction is needed. To differ is the other way round: one of many measures is 
 each has its share of the level (Bonferroni).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

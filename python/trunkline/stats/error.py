@@ -1,7 +1,5 @@
 """How far ours is from what was published."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -6,8 +6,6 @@ a difference at the 5 % level; by Holm's procedure the probability of even one i
 whatever their dependence.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

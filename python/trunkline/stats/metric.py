@@ -4,8 +4,6 @@ A metric is a column of a table that has one row a flow, class, port or path, fo
 one of them. A port is named ``LINK/CLASS``.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

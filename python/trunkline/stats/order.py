@@ -5,8 +5,6 @@ the quantile is binomial, so that two order statistics enclose it with a known p
 values must be independent: replications are, packets of one run are not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from trunkline.stats.interval import Interval, check_confidence

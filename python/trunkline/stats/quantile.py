@@ -1,7 +1,5 @@
 """Quantiles of a sample."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """How long recovery took: the parts of an outage, the gap, and the time to regain goodput."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 

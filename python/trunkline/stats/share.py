@@ -5,8 +5,6 @@ case of the binomial, Biometrika 26(4), 1934. It holds the true share at least a
 whatever the share, also where all runs agree.
 """
 
-from __future__ import annotations
-
 from trunkline.stats.interval import Interval, check_confidence
 
 

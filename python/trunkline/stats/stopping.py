@@ -6,8 +6,6 @@ when the interval looks narrow prefers runs that are alike by chance, so that th
 little below the level; a first look at 10 runs keeps the loss to a few per cent.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ Simulation 69(6), 1997; in the form MSER-5 of White, Cobb and Spratt, Winter Sim
 cut must have been far from it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

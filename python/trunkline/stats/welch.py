@@ -5,8 +5,6 @@ variances are involved, Biometrika 34, 1947; degrees of freedom by F. E. Sattert
 Bulletin 2, 1946. Supposes that the runs of one side have nothing to do with those of the other.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What a user can do something about."""
 
-from __future__ import annotations
-
 
 class Refused(Exception):
     """A study cannot be run as asked: the folder, the cluster or the resumption is at odds."""

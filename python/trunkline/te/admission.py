@@ -3,8 +3,6 @@
 Amounts are integers, so that what is torn down leaves exactly nothing behind.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

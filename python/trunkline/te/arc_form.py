@@ -8,8 +8,6 @@ flow); B. Fortz, M. Thorup, Internet Traffic Engineering by Optimizing OSPF Weig
 (the piecewise linear cost, `minimum_congestion`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -10,8 +10,6 @@ Differs: the first paths are those that `PREPARED` steps of Frank-Wolfe's method
 saves most rounds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.sparse import csc_array
 

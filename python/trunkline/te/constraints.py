@@ -1,7 +1,5 @@
 """What a path must satisfy, and which arcs may serve it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

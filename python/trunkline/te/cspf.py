@@ -6,8 +6,6 @@ before the request (least fill); names of the nodes along the path in alphabetic
 the links. The result does not depend on the order of declaration.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

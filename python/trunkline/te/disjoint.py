@@ -11,8 +11,6 @@ Networks, 1999; J. Q. Hu, Diverse Routing in Optical Mesh Networks, IEEE Trans. 
 51(3), 2003.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -11,8 +11,6 @@ R(b, q) is what class type b has reserved at holding priority q, and B_k is band
 Only reservations with a holding priority numerically up to p are counted for priority p.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

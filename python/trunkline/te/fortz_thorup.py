@@ -4,8 +4,6 @@ Source: B. Fortz, M. Thorup, Internet Traffic Engineering by Optimizing OSPF Wei
 section II: slopes 1, 3, 10, 70, 500, 5000 from utilisations 0, 1/3, 2/3, 9/10, 1, 11/10.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from trunkline.te.spf import distances

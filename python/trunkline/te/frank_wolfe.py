@@ -10,8 +10,6 @@ D. Bienstock, Potential Function Methods for Approximately Solving Linear Progra
 Differs: eta grows with the step, from what the first routing's utilisation suggests.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from trunkline.te.optimum import Optimum, price_bound, proven, tree_loads

@@ -4,8 +4,6 @@ Source: Q. Huangfu, J. A. J. Hall, Parallelizing the Dual Revised Simplex Method
 10, 2018.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from scipy.optimize import linprog

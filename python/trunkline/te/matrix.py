@@ -7,8 +7,6 @@ proportional fitting); A. Nucci, A. Sridharan, N. Taft, The Problem of Synthetic
 Traffic Matrices, CCR 35(3), 2005 (lognormal demands).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from statistics import NormalDist

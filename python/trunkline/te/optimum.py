@@ -5,8 +5,6 @@ the Frank-Wolfe method on a smooth maximum (`frank_wolfe`), which is not exact b
 it is. Which one answers soonest depends on the size; `minimum_utilisation` chooses.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -6,8 +6,6 @@ holders weaker than itself, this ends. A request that is to be apart from anothe
 whichever of the two is placed later, first or again, stays apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal

@@ -4,8 +4,6 @@ A request with setup priority s may displace holders with a holding priority num
 The links of the path are visited in order, and whoever was chosen for one link counts on the next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal
 

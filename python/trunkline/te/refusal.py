@@ -1,7 +1,5 @@
 """Why there is no path: the first constraint that cuts the source off, and the cut."""
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass
 from itertools import pairwise

@@ -4,8 +4,6 @@ Each move is what a head end could do alone, make before break aside: the shorte
 its constraints without displacing anybody, on links that stay below the present maximum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 

@@ -9,8 +9,6 @@ Source: RFC 4090 sections 3.1, 3.2 and 6.2 (the way without the failed element, 
 Differs: a detour merges at the path itself alone, not with other detours (RFC 4090 section 8).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 

@@ -7,8 +7,6 @@ bandwidth. What the failed paths themselves leave free is not counted.
 Source: RFC 4090 section 2 and RFC 3469 section 2.2.1 (shared protection of exclusive failures).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

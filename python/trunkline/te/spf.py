@@ -4,8 +4,6 @@ Distances come from Dijkstra's algorithm in SciPy, for many destinations at once
 integers and sums stay below 2^53, so that equality of cost is exact.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ their loads are taken off the total and added again as they are without it.
 Differs: the graphs of such destinations are computed afresh, not repaired node by node.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -10,8 +10,6 @@ spaces). Differs: of several repair nodes that give one list as short, the neare
 local repair is taken. Ties of the post-convergence path are those of `te.cspf`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

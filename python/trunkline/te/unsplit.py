@@ -10,8 +10,6 @@ is a bound: no routing is better than the optimum with splitting, and none carri
 demand on a path wider than its widest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush

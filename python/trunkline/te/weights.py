@@ -10,8 +10,6 @@ Differs: no hashing of vectors seen and no random moves; a descent never returns
 Absent: balancing the traffic of one node over paths of several links, its second kind of move.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ Source: J. Y. Yen, Finding the K Shortest Loopless Paths in a Network, Managemen
 1971.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The story of a flow: what it offered, what arrived, what was lost where, and how it took it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """The story of one packet: where it went, what was done to it, how long it waited, how it ended."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

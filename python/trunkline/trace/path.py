@@ -1,7 +1,5 @@
 """The story of a label-switched path: its labels, what it carried, and what befell it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from trunkline.network.types import Network

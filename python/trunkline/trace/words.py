@@ -1,7 +1,5 @@
 """Numbers and events in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 FATES: Mapping[str, str] = {

@@ -1,7 +1,5 @@
 """Whose an address or a port number is: the nodes and flows of the scenario."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -10,8 +10,6 @@ priomap), sch_gred.c (virtual queue = tc_index & 15), include/net/route.h (prior
 service), in 2.4 and 2.6.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from trunkline.importers.common.fault import Word, refuse

@@ -4,8 +4,6 @@ Source: RFC 2474 section 3 (the DSCP is the upper six bits of the octet), RFC 79
 the fields of the IP header are).
 """
 
-from __future__ import annotations
-
 from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import Word, fault, refuse
 from trunkline.importers.common.tree import ALL_DSCPS, Condition

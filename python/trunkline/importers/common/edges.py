@@ -4,8 +4,6 @@ A policer that lets packets out of profile to the next filter, which polices aga
 RFC 4115 without coupling: each bucket alone (its section 3; tc-police(8), `continue`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """What an imported configuration does, in words."""
 
-from __future__ import annotations
-
 from trunkline.importers.common.queues import Config
 from trunkline.importers.common.tree import Configuration
 

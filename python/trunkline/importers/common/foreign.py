@@ -3,8 +3,6 @@
 Source: tc(8) and the manual pages of the disciplines.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NoReturn
 

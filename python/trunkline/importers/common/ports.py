@@ -5,8 +5,6 @@ priority), iproute2 2.4 tc/q_cbq.c (weight = rate unless given), tc-drr(8), tc-h
 tc-tbf(8).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from copy import deepcopy
 

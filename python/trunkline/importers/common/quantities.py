@@ -5,8 +5,6 @@ is in bit/s, a bare time in microseconds); tcng reference manual (2002), "Units"
 bit/s, kB 1000 byte, p packets).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from fractions import Fraction

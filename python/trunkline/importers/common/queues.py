@@ -3,8 +3,6 @@
 Source: tc-red(8), iproute2's usage of gred; where tc has defaults of its own they stand here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From a configuration to the ports and conditioners of a scenario."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Published networks as scenarios: nodes, links and demands of planning and lab tools."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

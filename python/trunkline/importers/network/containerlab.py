@@ -1,7 +1,5 @@
 """containerlab: the nodes and links of a `*.clab.yml`."""
 
-from __future__ import annotations
-
 from trunkline.importers.common.fault import ImportFault, Note
 from trunkline.importers.network.fields import known
 from trunkline.importers.network.topology import Link, Node, Topology

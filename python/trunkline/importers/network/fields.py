@@ -1,7 +1,5 @@
 """Single fields of the files: numbers, rates, references to nodes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """netlab: the nodes and links of a `topology.yml`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from trunkline.importers.common.fault import ImportFault, Note

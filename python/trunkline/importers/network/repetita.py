@@ -1,7 +1,5 @@
 """REPETITA: a topology (`.graph`) and its demands (`.demands`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from trunkline.importers.common.fault import ImportFault

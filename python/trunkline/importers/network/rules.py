@@ -1,7 +1,5 @@
 """The rules that fill what a file leaves open: names, capacities, delays, which demands count."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """SNDlib: networks with demands, in XML or in its native text format (sndlib.zib.de)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Networks by name from the package topohub: Topology Zoo, SNDlib, Gabriel, backbone, CAIDA."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """A network as a published file has it: nodes, links and demands, before any rule fills a gap."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from trunkline.importers.common.fault import Note

@@ -1,7 +1,5 @@
 """A topology as a scenario: readable text, and the matrix as a table beside it when large."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """YAML of other programs as plain values with places, by the reader of scenarios: no tags."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from trunkline.importers.common.fault import ImportFault

@@ -1,7 +1,5 @@
 """Internet Topology Zoo: networks in GML or GraphML."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from typing import Any

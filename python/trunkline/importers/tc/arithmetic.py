@@ -4,8 +4,6 @@ Source: POSIX.1-2017, Shell Command Language, section 2.6.4; ISO C's precedence,
 which cuts towards zero.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Mapping

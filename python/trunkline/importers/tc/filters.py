@@ -3,8 +3,6 @@
 Source: tc-u32(8), tc-fw(8), tc-tcindex(8), tc-flower(8), tc-police(8), tc-skbedit(8).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from trunkline.importers.common import conditions

@@ -3,8 +3,6 @@
 Source: iptables(8), iptables-extensions(8) (``MARK``, ``dscp``, ``tos``), ipchains(8) (``-m``).
 """
 
-from __future__ import annotations
-
 from trunkline.importers.common import conditions
 from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import Note, Word, fault, refuse

@@ -3,8 +3,6 @@
 Source: tc-fq_codel(8), tc-codel(8), tc-pie(8), tc-fq_pie(8), tc-sfq(8), tc-fq(8), tc-cake(8).
 """
 
-from __future__ import annotations
-
 from trunkline.importers.tc.reads import Read, Table, count, flag, rate, size, time
 
 _NO_ECN = "flows say whether they are ECN-capable; the AQM then marks their packets"

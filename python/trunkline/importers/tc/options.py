@@ -4,8 +4,6 @@ Source: tc(8), tc-cbq(8), tc-drr(8), tc-htb(8), tc-prio(8), tc-red(8), tc-tbf(8)
 iproute2's usage texts of gred and dsmark.
 """
 
-from __future__ import annotations
-
 from trunkline.importers.common.fault import Note, Word, refuse
 from trunkline.importers.common.tree import Options, Qdisc, Virtual
 from trunkline.importers.tc import modern

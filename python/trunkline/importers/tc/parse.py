@@ -5,8 +5,6 @@ leave open (the number of a filter without `prio`). Read are simple commands wit
 other programs, what sets the length of a device's queue, and marks of iptables and ipchains.
 """
 
-from __future__ import annotations
-
 from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import Absent, ImportFault, Note, Word, absent, refuse
 from trunkline.importers.common.foreign import refuse_discipline

@@ -4,8 +4,6 @@ Source: tc-police(8). The bucket counts bytes of the IP packet where packets com
 depth of the bucket of the peak rate.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from trunkline.importers.common.fault import Note, Word, refuse

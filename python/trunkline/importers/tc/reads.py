@@ -1,7 +1,5 @@
 """How the values of options are read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from trunkline.importers.tc.words import Reader

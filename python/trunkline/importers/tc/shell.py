@@ -5,8 +5,6 @@ Source: POSIX.1-2017, Shell Command Language, sections 2.2 (quoting), 2.3 (token
 2.7 (redirection, which is left out).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The words of one command, read from the left."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction

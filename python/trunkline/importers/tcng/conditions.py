@@ -4,8 +4,6 @@ Source: tcng reference manual (2002), "Expressions", "Fields" and "Meters". The 
 ``fields.tc`` and the port numbers of ``ports.tc`` are built in.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

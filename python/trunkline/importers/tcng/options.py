@@ -5,8 +5,6 @@ SLB are one token bucket, DLB two that must both hold a packet; srTCM and trTCM 
 2697 and RFC 2698.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ chosen through variables, buckets and the meters SLB, DLB, srTCM and trTCM, and 
 ``bps`` is bit/s, ``kB`` 1000 bytes and ``p`` packets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

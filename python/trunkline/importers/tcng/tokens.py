@@ -3,8 +3,6 @@
 Source: W. Almesberger, tcng reference manual (2002): the language passes through cpp first.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The words of a tcng configuration, read from the left."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from trunkline.importers.common.fault import ImportFault, Word, refuse

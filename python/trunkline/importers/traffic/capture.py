@@ -7,8 +7,6 @@ cooked (SLL), BSD loopback.
 Absent: IPv6, simple packets, which have no time, fragments but the first, compressed files.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass

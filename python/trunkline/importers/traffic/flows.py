@@ -4,8 +4,6 @@ What TCP sent depended on the network it crossed, so its segments are not replay
 wrote until it paused or the other side answered is one transfer, and the run's own TCP carries it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

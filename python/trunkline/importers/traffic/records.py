@@ -1,7 +1,5 @@
 """Records of flows (NetFlow, IPFIX, sFlow as CSV) as demands between nodes."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping
 from fractions import Fraction

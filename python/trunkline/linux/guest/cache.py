@@ -1,7 +1,5 @@
 """Where the runners keep what they have prepared: one folder for each user."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

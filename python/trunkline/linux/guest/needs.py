@@ -1,7 +1,5 @@
 """What runners are made of: parts that are there or not, programs, and the folder of packages."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

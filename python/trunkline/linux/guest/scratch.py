@@ -1,7 +1,5 @@
 """Private folders of runs, which nothing survives: not an interruption, not a kill."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Comparisons: one row a measure, with what both engines say, their margin, and the outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

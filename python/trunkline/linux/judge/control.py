@@ -1,7 +1,5 @@
 """Routing by daemons beside the simulator's: routes at the end, convergence, and what was lost."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

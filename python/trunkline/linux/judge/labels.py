@@ -1,7 +1,5 @@
 """Labels by ldpd beside the simulator's LDP: what each router does at the end, and since when."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from trunkline.linux.judge.compare import Row, fixed

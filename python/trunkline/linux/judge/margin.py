@@ -18,8 +18,6 @@ TCP amplifies a difference of one event, and queues toss coins: there each run h
 its own, and the interval of their mean must lie inside the margin of `MEASURES`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """The measures of one run, the same of every engine, each by what it is of."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

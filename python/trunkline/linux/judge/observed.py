@@ -1,7 +1,5 @@
 """What one engine made of one seed: its tables, and every datagram of UDP flows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

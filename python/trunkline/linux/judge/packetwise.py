@@ -1,7 +1,5 @@
 """Comparison packet by packet: the same must be lost, and each other one arrive at its time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """One seed in both engines, and by which rules a set of seeds is compared."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

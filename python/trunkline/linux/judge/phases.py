@@ -1,7 +1,5 @@
 """Phases of a failure: before it, the gap until packets have another way, and what follows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

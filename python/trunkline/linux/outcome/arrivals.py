@@ -1,7 +1,5 @@
 """Records of a run: datagrams that arrived, samples of TCP."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ The kernel reports no route that goes with its device, so those are taken off wh
 the device down.
 """
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ mean lengths of queues, timeouts of one flow among several of a node. Drops are 
 cause, not by flow; those of a UDP flow are known from its sequence numbers.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from array import array

@@ -1,7 +1,5 @@
 """Counts of one flow in the kernel."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 

@@ -4,8 +4,6 @@ Labels are a router's own choice, so the simulator's and FRR's numbers differ by
 is the next hop and whether the label there is the one that this neighbour told, or none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

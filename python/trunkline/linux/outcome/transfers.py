@@ -1,7 +1,5 @@
 """Transfers in the kernel: what became of each, and their tables as the simulator has them."""
 
-from __future__ import annotations
-
 import math
 from array import array
 from bisect import bisect_left

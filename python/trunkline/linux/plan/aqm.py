@@ -1,7 +1,5 @@
 """Queues as qdiscs: limits of packets or bytes, RED, GRED."""
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

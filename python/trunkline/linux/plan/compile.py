@@ -1,7 +1,5 @@
 """A compiled network as a plan for a guest."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 

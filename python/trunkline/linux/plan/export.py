@@ -6,8 +6,6 @@ step that finds something there already (a route, a root queueing discipline) fa
 replaces.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final

@@ -1,7 +1,5 @@
 """Filters of all devices: egress of the sending end, ingress of the receiving end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from trunkline.linux.plan import classify, conditioning, mpls

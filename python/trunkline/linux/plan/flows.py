@@ -1,7 +1,5 @@
 """Flows of a plan: schedules of UDP, parameters of TCP, the addresses and ports of both."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ FTN entries are IP routes with ``encap mpls``, ILM entries routes of the MPLS fa
 sections 3.10 to 3.12). The tables of two moments give what to change between them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final

@@ -5,8 +5,6 @@ are then theirs, not the plan's. When a link's ends notice a failure is the simu
 (`detection`): then the device goes down, which zebra hears of from the kernel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address

@@ -6,8 +6,6 @@ A file of addresses says which they are there; what it leaves out is generated a
     links: {A->B: {device: eth1, address: 192.0.2.1/31}}   # the end at A, which sends A->B
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Each node has one address that labels are for, which its sessions use too. The d
 time zero before the run begins, so that all labels are told by then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -5,8 +5,6 @@ operations as RFC 3031 and 3032 have them. An ingress filter marks what comes wi
 entry and TC, so that the egress filter knows what the kernel has forgotten.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

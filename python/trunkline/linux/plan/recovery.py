@@ -7,8 +7,6 @@ filter takes what comes to the link meanwhile. A switch replaces routes by those
 takes over.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final

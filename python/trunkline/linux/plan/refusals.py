@@ -1,7 +1,5 @@
 """What a network has that the kernel lacks, whatever its queues and flows are."""
 
-from __future__ import annotations
-
 from trunkline.linux.plan.addresses import MOST_LINKS
 from trunkline.linux.plan.flows import Traffic
 from trunkline.linux.plan.script import Script

@@ -1,7 +1,5 @@
 """Queues that judge by time in the queue, and queues by flow, as the kernel's own qdiscs."""
 
-from __future__ import annotations
-
 from typing import Final, Protocol
 
 from trunkline.linux.plan.addresses import Side

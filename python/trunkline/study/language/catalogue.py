@@ -1,7 +1,5 @@
 """The studies that come with the package."""
 
-from __future__ import annotations
-
 import difflib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whether what a study file says fits together: all names stand for something."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 

@@ -8,8 +8,6 @@ what varies from row to row. Seeds are paired: every operation is done seed by s
 a comparison is a claim.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import re

@@ -6,8 +6,6 @@ fractions of base units, and a range that is no whole number of steps is refused
 are counted before any of them is made.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """JSON Schema of study files, for editors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from trunkline.scenario.json_schema import draft7

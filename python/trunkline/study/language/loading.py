@@ -1,7 +1,5 @@
 """Scenarios of a study, with what the study sets in them."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

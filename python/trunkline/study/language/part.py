@@ -1,7 +1,5 @@
 """What all parts of a study file share: how they are read, and what an editor shows of them."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Annotated, Any
 

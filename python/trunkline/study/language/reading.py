@@ -1,7 +1,5 @@
 """Study files and the tables beside them, read; every fault with its file and line."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping

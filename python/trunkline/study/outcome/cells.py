@@ -1,7 +1,5 @@
 """Cells of a study's tables, and how far they are from what was published."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

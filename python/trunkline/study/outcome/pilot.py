@@ -4,8 +4,6 @@ Both read probes that are added to the network. Probes change no random number a
 that the course is that of the run itself.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

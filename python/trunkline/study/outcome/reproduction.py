@@ -1,7 +1,5 @@
 """A study's outcome: ours beside what was published, claims judged, fitted values with reasons."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How much the outcome of a study depends on each value that had to be fitted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a study says: means with intervals for every point, and how far it is."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What the system must allow this process before a study begins, so that its end does not fail."""
 
-from __future__ import annotations
-
 import threading
 
 from trunkline.study.errors import Unable

@@ -1,7 +1,5 @@
 """A lock on an open file that the system drops when its holder ends, on every system."""
 
-from __future__ import annotations
-
 import sys
 
 if sys.platform == "win32":

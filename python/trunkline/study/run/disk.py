@@ -1,7 +1,5 @@
 """Files of a study: whole or not there, on the disk, and known again by their checksums."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

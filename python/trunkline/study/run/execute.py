@@ -1,7 +1,5 @@
 """Running what a study still lacks: on the threads of this machine, or on a cluster."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """One process at a time works on a study's folder."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

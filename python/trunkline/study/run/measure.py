@@ -3,8 +3,6 @@
 A measure is written as text, so that it can stand in a manifest and go to another machine.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import math

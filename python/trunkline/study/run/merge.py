@@ -1,7 +1,5 @@
 """Shards of a study, run on several machines, become one study."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A plan is run and its results are read, in a folder of the user's or in one that goes away."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator, Sequence

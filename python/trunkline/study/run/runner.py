@@ -1,7 +1,5 @@
 """The points of a study file, and what their runs gave as tables of values."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """Numbers out of the samples of probes: means over a time, shares of a state, sums over flows."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -7,8 +7,6 @@ have ended while some have not; ``history.jsonl`` tells who worked on it. All bu
 same, byte for byte, however the study was run.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -7,8 +7,6 @@ of the stages before it. In the end all runs become one study, the same byte for
 numbers had been known from the start.
 """
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
