@@ -54,7 +54,7 @@ impl Network {
         let [there, back] = [link, link + 1];
         for each in [there, back] {
             self.wires.dead[each as usize] = down;
-            let node = ladder()[each as usize].to;
+            let node = self.wires.lines[each as usize].to;
             self.rsvp.link_changed(node, each, down, &mut self.wires);
         }
     }
@@ -192,8 +192,8 @@ fn rfc4090_s6_3_each_node_has_a_detour_and_the_head_knows_that_it_is_protected()
     let mut network = network(vec![protected(true, true)]);
     network.run(500 * MS);
     assert_eq!(network.events("protected").len(), 1);
-    // 4 states of the path, and 3 of each detour.
-    assert_eq!(network.rsvp.states(), 4 + 3 * 3);
+    // 4 states of the path, 2 of each detour, and at node 3 the one that all are from node 4 on.
+    assert_eq!(network.rsvp.states(), 4 + 3 * 2 + 1);
     let detours: Vec<Vec<u8>> = network
         .wires
         .octets
@@ -243,6 +243,101 @@ fn rfc4090_s5_the_head_moves_a_repaired_path_without_it_going_down() {
     assert_eq!((network.rsvp.states(), network.rsvp.reserved(4)), (3 + 3, 0));
 }
 
+/// Example 4 of section 7.1.2.1: R1 to R6 are nodes 0 to 5, R7 above R2 is 6, R8 above R3 7, R9 above
+/// R4 8. Links: 0 R1>R2, 2 R2>R3, 4 R3>R4, 6 R4>R5, 8 R5>R6, 10 R2>R7, 12 R7>R8, 14 R8>R9, 16 R9>R4,
+/// 18 R3>R8, 20 R9>R5; odd ones lead back. R2's detour is R2-R7-R8-R9-R4.
+fn example_4(third: [u32; 3]) -> Network {
+    let ends =
+        [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (1, 6), (6, 7), (7, 8), (8, 3), (2, 7), (8, 4)];
+    let both = |(index, (from, to)): (u32, (u32, u32))| {
+        let line = |from, to, reverse| Line {
+            from,
+            to,
+            metric: 1,
+            rate_bit_s: 10_000_000,
+            reverse: Some(reverse),
+        };
+        [line(from, to, 2 * index + 1), line(to, from, 2 * index)]
+    };
+    let lines: Vec<Line> = (0..).zip(ends).flat_map(both).collect();
+    let mut trunk = session("trunk", 6, 1_000_000);
+    let detours = vec![vec![10, 12, 14, 16], third.to_vec()];
+    trunk.protection = Some(Protection { computed: false, detours, ..protection(true, true) });
+    let mut its = config(lines.len(), vec![trunk]);
+    its.refresh_ns = 1_000 * MS;
+    its.orders = vec![Order { at_ns: 70_000 * MS, session: 0, action: Action::Tear {} }];
+    let mut network = Network::new(9, lines, its);
+    network.run(500 * MS);
+    network
+}
+
+impl Network {
+    /// Nodes that repair and that are gone around, of the Path messages on a link; by address.
+    fn detours_on(&self, link: u32) -> Vec<Vec<u8>> {
+        let sent = self.wires.sent.iter().zip(&self.wires.octets);
+        let on = sent.filter(|(its, _)| (its.1, its.2) == (link, "path"));
+        let pairs = on.filter_map(|(_, octets)| object(&octets.2, 63));
+        pairs.map(|its| its.chunks(4).map(|address| address[3]).collect()).collect()
+    }
+}
+
+/// With senders of their own the detours of example 4 stay two from R8 on: R3's goes R3-R8-R9-R5, and
+/// the routes that are left differ. R4 and R5 merge them with the path, whose Path alone goes on.
+#[test]
+fn rfc4090_s7_1_1_detours_whose_routes_to_the_tail_differ_are_not_merged() {
+    let mut network = example_4([18, 14, 20]);
+    assert_eq!(network.rsvp.states(), 6 + 5 + 4);
+    assert_eq!(network.detours_on(14), [[3, 4], [2, 3]]);
+    assert!(network.detours_on(6).is_empty() && network.detours_on(8).is_empty());
+    network.run(71_000 * MS);
+    assert_eq!(network.rsvp.states(), 0);
+}
+
+/// R3's detour goes R3-R8-R9-R4: from R8 on both are [R9, R4, R5, R6]. R3's is there first, so that its
+/// Path goes on; R8 gives R7 a label of its own, sends both labels' packets the same way, and the
+/// DETOUR object has both pairs.
+#[test]
+fn rfc4090_s8_1_merged_detours_are_one_from_there_and_the_object_has_the_pairs_of_all() {
+    let network = example_4([18, 14, 16]);
+    assert_eq!(network.rsvp.states(), 6 + 4 + 3);
+    // Addresses end in the node's number + 1, in any order: (R3, R4); then (R2, R3) as well.
+    assert_eq!(network.detours_on(14), [vec![3, 4], vec![2, 3, 3, 4]]);
+    assert_eq!(network.detours_on(16), [vec![3, 4], vec![2, 3, 3, 4]]);
+    let labels: Vec<u32> =
+        network.wires.labels.keys().filter(|at| at.0 == 7).map(|at| at.1).collect();
+    assert_eq!(labels.len(), 2);
+    assert_eq!(network.does(7, labels[0]), network.does(7, labels[1]));
+    assert_eq!(network.does(7, labels[0]).0, Some(14));
+}
+
+/// R3-R8 fails: R3's detour has lost its sender, but R2's goes on as it. So nothing is torn behind R8,
+/// the object has R2's pair alone, and R2's detour carries the path for ten lifetimes when R2-R3
+/// fails too. With R3-R8 the pair of R3 comes back. When all is torn nothing is left.
+#[test]
+fn rfc4090_s7_1_3_a_tear_goes_on_when_all_that_are_merged_are_torn() {
+    for sender_back in [false, true] {
+        let mut network = example_4([18, 14, 16]);
+        network.change(18, true);
+        network.run(600 * MS);
+        assert_eq!(network.detours_on(14).last(), Some(&vec![2, 3]));
+        let torn = |its: &&(u64, u32, &str, usize)| (its.1, its.2) == (14, "path-tear");
+        assert_eq!(network.wires.sent.iter().filter(torn).count(), 0);
+        network.change(2, true);
+        assert_eq!(network.events("repaired").len(), 1);
+        network.run(53_500 * MS);
+        assert!(network.events("down").is_empty());
+        if sender_back {
+            network.change(18, false);
+            network.change(2, false);
+            network.run(69_000 * MS);
+            assert_eq!(network.events("reverted").len(), 1);
+        }
+        network.run(80_000 * MS);
+        assert_eq!(network.rsvp.states(), 0);
+        assert!(network.wires.entries.is_empty() && network.wires.labels.is_empty());
+    }
+}
+
 /// Whatever fails, comes back, moves and is torn: when all is torn nothing is left a lifetime later.
 #[test]
 fn rfc4090_any_sequence_of_failures_ends_with_nothing_held() {
@@ -255,6 +350,7 @@ fn rfc4090_any_sequence_of_failures_ends_with_nothing_held() {
             its.route = vec![0, 2, 4];
             its.dynamic = draw.below(3) > 0;
             its.protection = Some(protection((seed + index) % 3 == 0, draw.below(2) > 0));
+            its.protection.iter_mut().for_each(|each| each.bandwidth = seed % 5 == 0);
             its.hops = session("trunk", 4, 0).hops;
             its.setup = 7 - draw.below(4) as u8;
             its.hold = its.setup;

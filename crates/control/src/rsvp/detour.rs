@@ -4,7 +4,7 @@
 //! template-specific), 6.3 (computed by the node itself), 7.1.2 (merge point).
 //! Differs: a detour ends where it first meets the path behind what it goes around, with the
 //! path's label there; a node that finds no way tries again after the time of a head.
-//! Absent: detours that merge with each other (section 8).
+//! `merging.rs` is how detours merge with each other.
 
 use super::database::Wanted;
 use super::message::{other_sender, Detour, Key, Kind, Message, Request, ALIAS, NO_ROUTE};
@@ -51,7 +51,7 @@ impl Rsvp {
         let request = Arc::new(Request {
             route: links.into(),
             bandwidth: if desired.bandwidth { its.bandwidth } else { 0 },
-            detour: Some(Detour { avoided, beyond }),
+            detour: Some(Detour { pairs: Arc::new([(node, avoided)]), beyond }),
             ..its.as_ref().clone()
         });
         let link = request.route[0];

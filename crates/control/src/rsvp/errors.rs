@@ -36,6 +36,7 @@ impl Rsvp {
     pub(super) fn reject(&mut self, node: u32, key: Key, link: u32, plane: &mut dyn Plane) {
         let Some(state) = self.states.get(&(node, key)) else { return };
         let (request, hop) = (state.request.clone(), state.hop);
+        self.share_error(node, key, ((NO_BANDWIDTH, link), false), plane);
         let mut down = Message::of(Kind::ResvErr, key, request.clone(), hop + 1);
         down.error = Some((NO_BANDWIDTH, node, link));
         self.send(link, down, plane);
@@ -53,6 +54,9 @@ impl Rsvp {
         let (request, hop, tunnel) = (state.request.clone(), state.hop, state.tunnel.clone());
         self.states.insert((node, key), state);
         self.end_detour(node, key, plane);
+        for each in self.merged(node, key) {
+            self.unreserve(node, each, plane);
+        }
         match hop.checked_sub(1) {
             Some(before) => {
                 let message = Message::of(Kind::ResvTear, key, request, before);
@@ -84,10 +88,14 @@ impl Rsvp {
         (error, link): (Error, u32),
         plane: &mut dyn Plane,
     ) {
+        self.share_error(node, key, ((error, link), true), plane);
         let around = self.tear_around(node, key, plane);
         let Some(state) = self.close(node, key, plane) else { return };
         if !around {
             self.tear_down(key, &state, plane);
+        }
+        if let Some(into) = state.into {
+            self.part(node, into, plane);
         }
         if state.hop == 0 {
             return self.on_error_at_head(key, error, link, plane);
@@ -99,7 +107,7 @@ impl Rsvp {
     }
 
     pub(super) fn tear_down(&mut self, key: Key, state: &State, plane: &mut dyn Plane) {
-        if let Some(link) = state.out_link() {
+        if let Some(link) = state.out_link().filter(|_| state.into.is_none()) {
             let request = state.request.clone();
             self.send(link, Message::of(Kind::PathTear, key, request, state.hop + 1), plane);
         }
@@ -109,6 +117,7 @@ impl Rsvp {
         let (key, Some((error, at, link))) = (message.key, message.error) else { return };
         let Some(request) = &message.request else { return };
         let tunnel = self.tunnel_of(node, key);
+        self.share_error(node, key, ((error, link), message.removes), plane);
         if message.removes && message.hop > 0 && self.close(node, key, plane).is_none() {
             return;
         }
@@ -132,10 +141,16 @@ impl Rsvp {
 
     /// A path is torn down from a node on.
     pub(super) fn on_path_tear(&mut self, node: u32, key: Key, plane: &mut dyn Plane) {
+        if self.stays_merged(node, key, plane) {
+            return;
+        }
         let around = self.tear_around(node, key, plane);
         let Some(state) = self.close(node, key, plane) else { return };
         if !around {
             self.tear_down(key, &state, plane);
+        }
+        if let Some(into) = state.into {
+            self.part(node, into, plane);
         }
         if state.request.detour.is_some() && state.out_link().is_none() {
             self.end_merged(node, key, plane);

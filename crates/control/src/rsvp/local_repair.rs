@@ -318,7 +318,11 @@ impl Rsvp {
         let changed = state.record != message.record;
         if changed {
             state.record.clone_from(&message.record);
+            for each in self.merged(node, key) {
+                self.answer_merged(node, each, plane);
+            }
         }
+        let Some(state) = self.states.get_mut(&(node, key)) else { return };
         let back = state.out_link().and_then(|out| self.lines[out as usize].reverse);
         let whole = back.is_none_or(|back| !self.down.contains(&(node, back)));
         if state.repair.is_some() && message.tunnel.is_none() && whole {

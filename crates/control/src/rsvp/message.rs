@@ -99,8 +99,8 @@ pub struct Desired {
 /// What makes a path the detour of another (RFC 4090 section 4.2).
 #[derive(Clone, Debug)]
 pub struct Detour {
-    /// Node that it goes around.
-    pub avoided: u32,
+    /// Nodes that repair by it, each with the node that it goes around there.
+    pub pairs: Arc<[(u32, u32)]>,
     /// Links of the path that is protected, behind the node where the two merge.
     pub beyond: Arc<[u32]>,
 }

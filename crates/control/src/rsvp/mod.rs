@@ -4,7 +4,7 @@
 //! explicit style, hello), RFC 2961 (identifiers, resends, summary refresh), RFC 4090 (local repair),
 //! RFC 4920 (crankback), RFC 5712 (soft preemption).
 //! `state.rs` is what every node does, `errors.rs` and `soft_state.rs` how that ends, `preemption.rs`
-//! who gives way, `local_repair.rs` and `detour.rs` how a failure is gone around; `head.rs`,
+//! who gives way, `local_repair.rs`, `detour.rs` and `merging.rs` how a failure is gone around; `head.rs`,
 //! `orders.rs`, `upkeep.rs` and `database.rs` are what first nodes add, `neighbour.rs` is what
 //! passes between neighbours, `message.rs` and `octets.rs` are the messages.
 //! Absent: multicast, styles but shared explicit, ResvConf, bundles.
@@ -17,6 +17,7 @@ mod errors;
 pub(crate) mod event;
 mod head;
 mod local_repair;
+mod merging;
 pub mod message;
 mod neighbour;
 mod octets;

@@ -103,8 +103,8 @@ impl Message {
                     out.object(21, 1, &passed.flat_map(node).collect::<Vec<u8>>());
                 }
                 if let Some(detour) = &its.detour {
-                    let ids = [address(self.key.sender & !ALIAS), address(detour.avoided)];
-                    out.object(63, 7, &ids.concat());
+                    let ids = detour.pairs.iter().flat_map(|its| [its.0, its.1]);
+                    out.object(63, 7, &ids.flat_map(address).collect::<Vec<u8>>());
                 }
             }
             Kind::Resv | Kind::ResvErr => {

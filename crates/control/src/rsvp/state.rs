@@ -43,6 +43,10 @@ pub(super) struct State {
     pub tunnel: Option<Arc<Tunnel>>,
     /// The neighbour before is gone: the path lives by what comes around.
     pub orphan: bool,
+    /// Detour that it goes on as from here (RFC 4090 section 7.1.1).
+    pub into: Option<Key>,
+    /// What its Path says from here on, if other detours go on as it.
+    pub onward: Option<Arc<Request>>,
 }
 
 impl State {
@@ -86,6 +90,8 @@ impl Rsvp {
             repair: None,
             tunnel: None,
             orphan: false,
+            into: None,
+            onward: None,
         };
         if !head {
             self.timers.set(until, Timer::Expire(node, key, Kind::Path));
@@ -102,22 +108,31 @@ impl Rsvp {
         let Some(request) = message.request else { return };
         let until = plane.now() + self.lifetime();
         if let Some(state) = self.states.get_mut(&(node, key)) {
-            state.path_until = until;
+            if state.path_until != NEVER {
+                state.path_until = until;
+            }
             return match message.tunnel {
                 Some(tunnel) => self.join(node, key, tunnel, plane),
-                None => self.rejoin(node, key, plane),
+                None => {
+                    self.rejoin(node, key, plane);
+                    self.hear_merged(node, key, request, plane);
+                }
             };
         }
         if message.tunnel.is_some() {
             // There is nothing left to join.
             return;
         }
-        if let Some(&link) = request.route.get(hop) {
+        let into = self.same_way(node, key, &request, hop);
+        if let Some(&link) = request.route.get(hop).filter(|_| into.is_none()) {
             if let Some(error) = self.objection(node, link, key, &request) {
                 return self.refuse(node, key, request, hop, (error, link), plane);
             }
         }
         self.open(node, key, request.clone(), hop, plane.now());
+        if let Some(into) = into {
+            return self.merge_into(node, key, into, plane);
+        }
         match request.route.get(hop) {
             Some(&link) => self.send(link, Message::of(Kind::Path, key, request, hop + 1), plane),
             None => self.answer(node, key, plane),
@@ -181,7 +196,8 @@ impl Rsvp {
         let state = self.states.get(&(node, key))?;
         let request = state.request.clone();
         if kind == Kind::Path {
-            state.out_link()?;
+            state.out_link().filter(|_| state.into.is_none())?;
+            let request = state.onward.clone().unwrap_or(request);
             return Some(Message::of(kind, key, request, state.hop + 1));
         }
         let mut message = Message::of(kind, key, request, state.hop.checked_sub(1)?);
@@ -230,6 +246,9 @@ impl Rsvp {
             self.review(node, Key { sender: self.ends(key.session).0, ..key }, plane);
         }
         self.begin_detour(node, key, plane);
+        for each in self.merged(node, key) {
+            self.answer_merged(node, each, plane);
+        }
     }
 
     /// Gives a state its label and its forwarding entry: the compiled ones on a first route.

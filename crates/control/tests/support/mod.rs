@@ -22,7 +22,7 @@ struct Packet {
 /// Links that carry what they are given, one packet after the other.
 pub struct Wires {
     pub now: u64,
-    lines: Vec<Line>,
+    pub lines: Vec<Line>,
     delay: u64,
     free: Vec<u64>,
     pub dead: Vec<bool>,
