@@ -86,9 +86,9 @@ class Ospf(Element):
     )
     local_delay: Time = Field(
         default=0,
-        description="From the loss of a link of a router's own to the use of its new routes, at "
-        "the earliest: others come first, and packets that local repair carries meet no loop at "
-        "it (RFC 8333). Any other change ends it.",
+        description="After the loss of a link of a router's own: its new routes wait so long "
+        "before they are used. Others come first, and packets that local repair carries meet no "
+        "loop at it (RFC 8333). Any other change ends it.",
     )
 
     @property

@@ -29,7 +29,7 @@ pub struct Config {
     pub compute_ns: u64,
     /// From the end of the computation to the routes' use, by node [ns].
     pub fib_update_ns: Vec<u64>,
-    /// From the loss of a link of a router's own to the use of its routes, at the earliest (RFC 8333:
+    /// After the loss of a link of a router's own: from its new routes to their use (RFC 8333:
     /// `ULOOP_DELAY_DOWN_TIMER`) [ns].
     #[serde(default)]
     pub local_delay_ns: u64,

@@ -1,9 +1,11 @@
 //! A router whose own link goes down leaves its routes as they are for a while, in which local
 //! repair carries the packets and the others take their new routes into use.
 //!
-//! Source: RFC 8333 section 5 (`ULOOP_DELAY_DOWN_TIMER`): for the loss of one link alone, which its
-//! other end may report too; any other change of the topology ends the delay at once.
-//! Flooding and the computation of routes go on as without it.
+//! Source: RFC 8333 sections 5.3 (for the loss of one link alone, which its other end may report
+//! too) and 5.4 (`ULOOP_DELAY_DOWN_TIMER`, from the computation of the routes).
+//! Flooding and the computation of routes go on as without it. Any other change of the topology ends
+//! the delay.
+//! Differs: routes that are computed by then come into use at once, not with those of that change.
 
 use super::{spf, Lsa, Ospf, Timer};
 use crate::Plane;
@@ -14,8 +16,8 @@ use trunkline_units::Time;
 pub(super) struct Delay {
     /// The line that is lost.
     line: u32,
-    /// When it ends.
-    until: Time,
+    /// When it ends; none = routes are not computed yet.
+    until: Option<Time>,
     /// Routes that were computed meanwhile.
     routes: Option<spf::Routes>,
 }
@@ -33,9 +35,7 @@ impl Ospf {
             self.end_delay(node, plane);
             return;
         }
-        let until = plane.now() + self.config.local_delay_ns;
-        self.routers[node as usize].delay = Some(Delay { line, until, routes: None });
-        self.timers.set(until, Timer::Release(node));
+        self.routers[node as usize].delay = Some(Delay { line, until: None, routes: None });
     }
 
     /// Ends the delay if an LSA reports something else than the lost link.
@@ -51,15 +51,20 @@ impl Ospf {
 
     /// Routes come into use, unless their router waits.
     pub(super) fn use_routes(&mut self, node: u32, routes: spf::Routes, plane: &mut dyn Plane) {
-        match &mut self.routers[node as usize].delay {
-            Some(delay) => delay.routes = Some(routes),
-            None => self.install(node, routes, plane),
+        let Some(delay) = &mut self.routers[node as usize].delay else {
+            return self.install(node, routes, plane);
+        };
+        delay.routes = Some(routes);
+        if delay.until.is_none() {
+            let until = plane.now() + self.config.local_delay_ns;
+            delay.until = Some(until);
+            self.timers.set(until, Timer::Release(node));
         }
     }
 
     /// A delay may be over.
     pub(super) fn release(&mut self, node: u32, plane: &mut dyn Plane) {
-        let over = |delay: &Delay| delay.until <= plane.now();
+        let over = |delay: &Delay| delay.until.is_some_and(|until| until <= plane.now());
         if self.routers[node as usize].delay.as_ref().is_some_and(over) {
             self.end_delay(node, plane);
         }
