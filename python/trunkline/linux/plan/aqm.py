@@ -46,10 +46,9 @@ def queue(
         if size is not None:
             if packets is not None:
                 script.refuse(
+                    (*place, "limit"),
                     f"queue of {name}: Linux's FIFOs have a limit of packets or of bytes; "
                     "nearest: one of the two",
-                    *place,
-                    "limit",
                 )
             script.say(side.node, "tc", f"{add}bfifo limit {size}b", about)
             return "bfifo"
@@ -65,11 +64,9 @@ def queue(
             # iproute2 since 5.7 sends the flag in TCA_RED_FLAGS alone; the kernel's `__red_change`
             # looks in the older structure when it starts the timer, and shows it nevertheless.
             script.refuse(
+                (*place, "aqm", "adaptive"),
                 f"queue of {name}: tc cannot start the adaptation of the kernel's red, though the "
                 "kernel then shows it; nearest: adaptive: false",
-                *place,
-                "aqm",
-                "adaptive",
             )
         limit = _ENDLESS_BYTES if size is None else size
         script.say(side.node, "tc", f"{add}red limit {limit} {red}", about)
@@ -88,10 +85,8 @@ def queue(
         return "gred"
     nearest = NEAREST.get(aqm["kind"], "red-linux")
     script.refuse(
+        (*place, "aqm", "kind"),
         f"queue of {name}: the Linux kernel has no {aqm['kind']}; nearest: {nearest}",
-        *place,
-        "aqm",
-        "kind",
     )
     return ""
 
@@ -104,17 +99,15 @@ def _limits(
         return packets, size
     if size is not None or its["aqm"]["kind"] != "drop-tail":
         script.refuse(
+            (*place, "counts_in_service"),
             f"queue of {name}: what is in service has left the queue in Linux; "
             "nearest: counts_in_service: false",
-            *place,
-            "counts_in_service",
         )
     elif packets is not None and packets < 2:
         script.refuse(
+            (*place, "limit"),
             f"queue of {name}: a limit of {packets} packet in service leaves no queue; "
             "nearest: limit: 2 packets",
-            *place,
-            "limit",
         )
     return None if packets is None else packets - 1, size
 
@@ -164,9 +157,8 @@ def _of_red(script: Script, aqm: Red, name: str, place: tuple[str, ...]) -> str:
     """RED as published, in the parameters of ``tc``; thresholds in packets become bytes."""
     if aqm["gentle"]:
         script.refuse(
+            (*place, "gentle"),
             f"queue of {name}: Linux's red drops all above max_th; nearest: gentle: false",
-            *place,
-            "gentle",
         )
     mean = aqm["mean_packet_bytes"]
     unit = mean if aqm["unit"] == "packets" else 1
@@ -179,10 +171,9 @@ def _of_red(script: Script, aqm: Red, name: str, place: tuple[str, ...]) -> str:
     )
     if not least or burst is None:
         script.refuse(
+            (*place, "w_q"),
             f"queue of {name}: tc has no burst that gives the weight 2^-{wanted} with min_th "
             f"{least} B; nearest: {_near(wanted, least, mean)}",
-            *place,
-            "w_q",
         )
         burst = 1
     return (

@@ -34,7 +34,7 @@ def cake(script: Script, side: Side, config: Port, scheduler: Cake) -> dict[int,
     """CAKE with one tin, or with the four of ``diffserv4``; it chooses among them by DSCP."""
 
     def refuse(why: str, *key: str) -> None:
-        script.refuse(f"port {config['name']}: {why}", "ports", config["name"], *key)
+        script.refuse(("ports", config["name"], *key), f"port {config['name']}: {why}")
 
     shares = scheduler["shares"]
     bandwidth = max(share["rate_bit_s"] for share in shares)

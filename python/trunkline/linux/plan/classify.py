@@ -61,11 +61,9 @@ class Egress:
         found = {tuple(rows[each][column]) for each in wanted}
         if len(found) > 1:
             self.script.refuse(
+                ("ports", self.config["name"], "classify"),
                 f"port {self.config['name']}: filters do not see the flow of a packet under its "
                 f"labels on {self.link['name']}; nearest: rules by trunk or path",
-                "ports",
-                self.config["name"],
-                "classify",
             )
         chosen = sorted(found)[0]
         return (int(chosen[0]), int(chosen[1]))
@@ -170,11 +168,9 @@ class Egress:
         said = self._said.setdefault((protocol, preference, match), "")
         if said and said != act:
             self.script.refuse(
+                ("ports", self.config["name"], "classify"),
                 f"{self.link['name']}: trunks that share a label there have different classes or "
                 "traffic classes; nearest: a path for each",
-                "ports",
-                self.config["name"],
-                "classify",
             )
         # One preference has filters of one protocol and kind.
         spread = {"ip": 0, "mpls_uc": 100, "all": 200}[protocol]

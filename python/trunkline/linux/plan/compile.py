@@ -90,9 +90,8 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
         if not signalling.get("ldp"):
             raise UnsupportedError(script.reasons)
         script.refuse(
+            ("routing", "ldp"),
             "routers of the kernel have no LDP of their own; nearest: --control frr",
-            "routing",
-            "ldp",
         )
     rehearsal = rehearse(data, seed)
     whole, followed = data, rehearsal

@@ -72,11 +72,10 @@ def refuse_labels(script: Script, data: Network, link: int, conditioner: Conditi
     rows = conditioner["classifier"]["rows"]
     if labelled and any(int(cell[0]) for row in rows for cell in row[DSCPS:]):
         script.refuse(
+            ("conditioners", conditioner["name"]),
             f"conditioner {conditioner['name']}: packets arrive with labels over "
             f"{data['links'][link]['name']}, and Linux's filters see no IP header below them; "
             "nearest: the conditioner where packets arrive without, before their path",
-            "conditioners",
-            conditioner["name"],
         )
 
 
@@ -86,17 +85,15 @@ def _profile(script: Script, name: str, profile: Profile, chain: int) -> list[st
     place = ("conditioners", name, "profiles", profile["name"], "meter")
     if meter["kind"] not in ("token-bucket", "trtcm", "rfc4115"):
         script.refuse(
+            (*place, "kind"),
             f"{about}: the Linux kernel has no {meter['kind']}; "
             f"nearest: {NEAREST.get(meter['kind'], 'token-bucket')}",
-            *place,
-            "kind",
         )
         return []
     if meter["colour_aware"]:
         script.refuse(
+            (*place, "colour_aware"),
             f"{about}: Linux's police sees no colours; nearest: colour_aware: false",
-            *place,
-            "colour_aware",
         )
     green, yellow, red = (_end(action) for action in profile["actions"])
     if meter["kind"] == "token-bucket":

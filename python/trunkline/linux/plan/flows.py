@@ -100,9 +100,9 @@ def traffic(script: Script, data: Network, rehearsal: Rehearsal) -> Traffic:
     """The flows of a compiled network."""
     if len(data["flows"]) > MOST_FLOWS:
         script.refuse(
+            ("flows",),
             f"{len(data['flows'])} flows; there are ports for {MOST_FLOWS}; "
             "nearest: fewer flows of a higher rate",
-            "flows",
         )
         return Traffic()
     numbers = {each["name"]: index for index, each in enumerate(data["nodes"])}
@@ -110,8 +110,8 @@ def traffic(script: Script, data: Network, rehearsal: Rehearsal) -> Traffic:
     made = Traffic(sent=rehearsal.sent, ends=Ends(chosen=chosen), ground=script.ground)
     if data.get("signalling") is not None:
         script.refuse(
+            ("signalling",),
             "the kernel has no RSVP-TE; nearest: the same paths from the start, kind: none",
-            "signalling",
         )
         return Traffic()
     for index, flow in enumerate(data["flows"]):
@@ -119,10 +119,9 @@ def traffic(script: Script, data: Network, rehearsal: Rehearsal) -> Traffic:
             continue
         if "echo" in flow:
             script.refuse(
+                ("flows", flow["name"]),
                 f"flow {flow['name']}: echo flows are not run in the kernel; "
                 "nearest: a UDP flow each way",
-                "flows",
-                flow["name"],
             )
             continue
         if flow["agent"]["protocol"] == "udp":
@@ -142,26 +141,21 @@ def _able(script: Script, flow: Flow, listed: Sequence[Transfer]) -> bool:
         return False  # told of those who ask
     if "arrivals" not in opened:
         script.refuse(
+            ("flows", name),
             f"flow {name}: who waits for an answer before the next request (pages, films) is "
             "not run in the kernel; nearest: transfers of the same load",
-            "flows",
-            name,
         )
     elif flow["agent"]["protocol"] != "tcp" or not flow["agent"].get("connect"):
         script.refuse(
+            ("flows", name, "connect"),
             f"flow {name}: the kernel opens and closes each connection of transfers, which takes a "
             "round trip; nearest: connect: true",
-            "flows",
-            name,
-            "connect",
         )
     elif len(listed) > MOST_TRANSFERS:
         script.refuse(
+            ("flows", name, "transfers"),
             f"flow {name}: {len(listed)} transfers; there are ports for {MOST_TRANSFERS}; "
             "nearest: a shorter run, or several flows of a lower load",
-            "flows",
-            name,
-            "transfers",
         )
     else:
         return True
@@ -174,11 +168,9 @@ def _udp(script: Script, made: Traffic, index: int, flow: Flow) -> None:
     listed = made.sent[index]
     if any(size < smallest for _, size in listed):
         script.refuse(
+            ("flows", flow["name"], "size"),
             f"flow {flow['name']}: datagrams below {smallest} B have no room for a time stamp; "
             f"nearest: size: {smallest} B",
-            "flows",
-            flow["name"],
-            "size",
         )
         return
     target = made.end(flow["dst"], flow["fec"], flow["src"])
@@ -221,40 +213,29 @@ def _tcp(
     name = f"flow {flow['name']}"
     if agent["variant"] == "tahoe":
         script.refuse(
+            ("flows", flow["name"], "variant"),
             f"{name}: the Linux kernel has no tahoe; nearest: new-reno",
-            "flows",
-            flow["name"],
-            "variant",
         )
     if agent["variant"] == "reno":
         script.note(f"{name}: Linux's reno recovers as NewReno (RFC 6582), not as Reno (RFC 2581)")
     options = TIMESTAMPS if agent["timestamps"] else 0
     if agent["header_bytes"] != TCP_HEADERS + options:
         script.refuse(
+            ("flows", flow["name"], "header"),
             f"{name}: headers of {agent['header_bytes']} B, the kernel's have "
             f"{TCP_HEADERS + options} B; nearest: header: {TCP_HEADERS + options} B",
-            "flows",
-            flow["name"],
-            "header",
         )
     congestion = agent.get("congestion") or {"kind": "reno"}
     if congestion["kind"] not in _CONTROLS:
         lacks = _LACKS.get(congestion["kind"], f"no {congestion['kind']}; nearest: cubic")
-        script.refuse(
-            f"{name}: Linux 6.1 has {lacks}",
-            "flows",
-            flow["name"],
-            "congestion",
-        )
+        script.refuse(("flows", flow["name"], "congestion"), f"{name}: Linux 6.1 has {lacks}")
     slow_start = "hystart"
     if congestion["kind"] == "cubic":
         slow_start = congestion.get("slow_start", slow_start)
     if slow_start != "hystart":
         script.refuse(
+            ("flows", flow["name"], "slow_start"),
             f"{name}: the Linux kernel's cubic has no slow_start {slow_start}; nearest: hystart",
-            "flows",
-            flow["name"],
-            "slow_start",
         )
     if agent["send_overhead_ns"]:
         script.note(f"{name}: the kernel's sender has no send_overhead")
@@ -342,11 +323,9 @@ def _agree(script: Script, data: Network) -> None:
         for node, values in by_node.items():
             if len(values) > 1:
                 script.refuse(
+                    ("flows", list(values.values())[1], key),
                     f"node {data['nodes'][node]['name']}: Linux sets {key} (SACK, time stamps) "
                     "for a node, not a flow; nearest: give each kind of flow nodes of its own",
-                    "flows",
-                    list(values.values())[1],
-                    key,
                 )
 
 

@@ -127,11 +127,10 @@ class Forwarding:
         if not ttl and mpls.pipes_null(self.data, bound["node"]):
             name = self.data["paths"][entry["path"]]["name"]
             self.script.refuse(
+                ("paths", name),
                 f"path {name}: Linux has one setting for the TTL of labels that a node puts on and "
                 "of explicit null that it takes off, which of another path there is a pipe's; "
                 "nearest: php: false on that path",
-                "paths",
-                name,
             )
         return f"encap mpls {labels}{ttl} {hop}"
 
@@ -152,10 +151,9 @@ class Forwarding:
             if entry["link"] is None:
                 if labels:
                     self.script.refuse(
+                        ("paths", self.data["paths"][entry["path"]]["name"]),
                         f"{about}: a label that is put on at its path's last node; "
                         "nearest: the next path from the node after",
-                        "paths",
-                        self.data["paths"][entry["path"]]["name"],
                     )
                 yield (node, "mpls", str(label)), (f"dev lo{ttl}", about)
                 continue

@@ -43,27 +43,25 @@ def refuse(script: Script, data: Network) -> None:
     """
     ospf = ospf_of(data)
     if not ospf:
-        script.refuse("FRR routes by OSPF here; nearest: routing: {ospf: {}}", "routing")
+        script.refuse(("routing",), "FRR routes by OSPF here; nearest: routing: {ospf: {}}")
         return
     if rsvp_of(data):
         why = "FRR runs OSPF and LDP here, without RSVP-TE; nearest: signalling: {kind: none}"
-        script.refuse(why, "signalling")
+        script.refuse(("signalling",), why)
     ldpd.refuse(script, data)
     if data["paths"]:
         name = data["paths"][0]["name"]
         script.refuse(
+            ("paths", name),
             "labels over a device that goes down are lost, and FRR does not put them back; "
             "nearest: no paths",
-            "paths",
-            name,
         )
     for flow in data["flows"]:
         if flow["agent"]["protocol"] == "tcp":
             script.refuse(
+                ("flows", flow["name"]),
                 f"flow {flow['name']}: what TCP takes from its route FRR's routes do not say; "
                 "nearest: a UDP flow",
-                "flows",
-                flow["name"],
             )
     _timers(script, ospf)
     _both_ways(script, data)
@@ -71,7 +69,7 @@ def refuse(script: Script, data: Network) -> None:
 
 def _timers(script: Script, ospf: Ospf) -> None:
     def refuse(text: str, key: str) -> None:
-        script.refuse(text, "routing", "ospf", key)
+        script.refuse(("routing", "ospf", key), text)
 
     for key, time in (("processing", ospf["processing_ns"]), ("compute", ospf["compute_ns"])):
         if time:
@@ -110,10 +108,9 @@ def _both_ways(script: Script, data: Network) -> None:
     for link, (first, second) in zip(data["links"], ends, strict=True):
         if ends.count((first, second)) != ends.count((second, first)):
             script.refuse(
+                ("links", link["name"]),
                 f"link {link['name']} goes one way only, and OSPF needs both; nearest: a link both "
                 "ways",
-                "links",
-                link["name"],
             )
 
 

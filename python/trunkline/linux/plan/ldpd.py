@@ -35,7 +35,7 @@ def refuse(script: Script, data: Network) -> None:
         return
 
     def say(text: str, key: str) -> None:
-        script.refuse(text, "routing", "ldp", key)
+        script.refuse(("routing", "ldp", key), text)
 
     ospf = ospf_of(data)
     if ospf and ospf.get("ldp_sync"):

@@ -60,7 +60,7 @@ def need(script: Script, what: str, kind: str, place: tuple[str, ...]) -> None:
     module = f"sch_{kind}"
     if module in script.ground.lacks:
         script.refuse(
-            f"{what}: this runner's kernel has no module {module}; nearest: --runner uml", *place
+            place, f"{what}: this runner's kernel has no module {module}; nearest: --runner uml"
         )
 
 
@@ -69,18 +69,14 @@ def order(script: Script, config: Port, shares: Sequence[PriorityShare | ShapedS
     priorities = [its["priority"] for its in shares]
     if len(set(priorities)) < len(priorities):
         script.refuse(
+            ("ports", config["name"], "classes"),
             f"port {config['name']}: classes of equal priority take turns, the bands of Linux's "
             "prio do not; nearest: htb classes of one priority (scheduler: htb)",
-            "ports",
-            config["name"],
-            "classes",
         )
     if len(priorities) > _MOST_BANDS:
         script.refuse(
+            ("ports", config["name"], "classes"),
             f"port {config['name']}: Linux's prio has at most {_MOST_BANDS} bands; "
             f"nearest: {_MOST_BANDS} classes",
-            "ports",
-            config["name"],
-            "classes",
         )
     return sorted(range(len(priorities)), key=lambda index: (priorities[index], index))

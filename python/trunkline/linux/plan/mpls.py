@@ -173,12 +173,10 @@ def leaving(
             after = on_label(data, entry, tc)
             if after is None:
                 egress.script.refuse(
+                    ("paths", data["paths"][entry["path"]]["name"], "php"),
                     f"{egress.link['name']}: Linux cannot rewrite what is below a label and put "
                     "another one on at the same node; nearest: php: false, with the next path's "
                     "labels from the node after",
-                    "paths",
-                    data["paths"][entry["path"]]["name"],
-                    "php",
                 )
                 continue
             marks |= _coming(egress, entry, (rank, tc), labels_out(entry, label), after)

@@ -62,10 +62,8 @@ def port(
     script.say(side.node, "tc", f"qdisc add dev {device} root handle 1: {stab}htb default 1", about)
     if kind in NEAREST:
         script.refuse(
+            ("ports", config["name"], "scheduler"),
             f"port {config['name']}: the Linux kernel has no {kind}; nearest: {NEAREST[kind]}",
-            "ports",
-            config["name"],
-            "scheduler",
         )
         return {}
     _refuse_unlike(script, link, config)
@@ -101,11 +99,9 @@ def _refuse_unlike(script: Script, link: Link, config: Port) -> None:
     """Refuses what the kernel does otherwise: marks under labels, the size of one packet."""
     if config.get("ecn_in_mpls"):
         script.refuse(
+            ("ports", config["name"], "ecn_in_mpls"),
             f"port {config['name']}: the Linux kernel marks no labelled packet, it drops it; "
             "nearest: leave ecn_in_mpls out",
-            "ports",
-            config["name"],
-            "ecn_in_mpls",
         )
     for its in config["classes"]:
         aqm = its["queue"]["aqm"]
@@ -113,16 +109,10 @@ def _refuse_unlike(script: Script, link: Link, config: Port) -> None:
             continue
         if aqm["mtu_bytes"] != link["mtu_bytes"] + ETHERNET:
             script.refuse(
+                ("ports", config["name"], "classes", its["name"], "queue", "aqm", "mtu"),
                 f"queue of {config['name']}.{its['name']}: the kernel's {aqm['kind']} takes as one "
                 f"packet the device's MTU and {ETHERNET} B of Ethernet; {link['name']} has mtu "
                 f"{link['mtu_bytes']} B; nearest: mtu: {aqm['mtu_bytes'] - ETHERNET} B on the link",
-                "ports",
-                config["name"],
-                "classes",
-                its["name"],
-                "queue",
-                "aqm",
-                "mtu",
             )
 
 
@@ -143,10 +133,8 @@ def wire(script: Script, side: Side, link: Link) -> None:
     )
     if link.get("scripted"):
         script.refuse(
+            ("links", link["name"], "lose"),
             f"{link['name']}: netem cannot lose a packet by its number; nearest: loss: 1 %",
-            "links",
-            link["name"],
-            "lose",
         )
     if link["loss"]:
         script.note(

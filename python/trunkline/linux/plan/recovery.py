@@ -110,11 +110,9 @@ def course(script: Script, data: Network, rehearsal: Rehearsal, targets: Sequenc
     for each in protections:
         if each["kind"] == "one-plus-one":
             script.refuse(
+                ("protections", each["name"], "kind"),
                 f"protection {each['name']}: the kernel does not send a packet into two paths; "
                 "nearest: kind: backup",
-                "protections",
-                each["name"],
-                "kind",
             )
     if script.reasons:
         return made
@@ -238,11 +236,9 @@ def _part(script: Script, made: Course, its: Protection, moment: Moment, state: 
         )
         if link is None or not labels or shared or moment.protection > _MOST_GAPS:
             script.refuse(
+                ("protections", its["name"], "make_before_break"),
                 f"{about}: Linux cannot tell what it carries from other packets while it "
                 "switches back; nearest: make_before_break: true",
-                "protections",
-                its["name"],
-                "make_before_break",
             )
             continue
         made.gaps.append(Gap(moment.protection, link, labels, start, moment.time_ns))

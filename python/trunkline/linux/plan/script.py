@@ -110,8 +110,8 @@ class Script:
             return
         self.commands[node].append(Command(program, line, about, wire))
 
-    def refuse(self, reason: str, *path: str) -> None:
-        """Adds a reason, and where the scenario asks for it, once."""
+    def refuse(self, path: tuple[str, ...], reason: str) -> None:
+        """Adds where the scenario asks for what the kernel lacks, and the reason, once."""
         if all(reason != each.text for each in self.reasons):
             self.reasons.append(Reason(reason, path))
 

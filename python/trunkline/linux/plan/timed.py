@@ -31,7 +31,7 @@ def timed(script: Script, side: Side, its: Queue, add: str, owner: tuple[str, st
     name, aqm, flows = ".".join(owner), its["aqm"], its.get("flows")
 
     def refuse(why: str, *key: str) -> None:
-        script.refuse(f"queue of {name}: {why}", *place, *key)
+        script.refuse((*place, *key), f"queue of {name}: {why}")
 
     packets = its["limit_packets"]
     if packets is None or its["limit_bytes"] is not None:
@@ -163,4 +163,4 @@ def refuse_labelled(script: Script, data: Network, index: int, stacks: int) -> N
         else:
             continue
         place = ("ports", port["name"], "classes", its["name"], "queue", "flows", "labelled")
-        script.refuse(f"queue of {port['name']}.{its['name']}: {why}", *place)
+        script.refuse(place, f"queue of {port['name']}.{its['name']}: {why}")
