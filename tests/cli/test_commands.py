@@ -64,6 +64,21 @@ def test_copy_leaves_an_existing_file_as_it_is(trunkline, tmp_path):
     assert (tmp_path / "hello.yaml").read_text("utf-8") == "mine"
 
 
+def test_an_example_that_was_not_copied_yet_is_offered(trunkline):
+    done = trunkline("run", "trunks.yaml")
+    assert done.returncode == 2
+    assert "There is no trunks.yaml: trunkline examples copy trunks makes it." in done.stderr
+
+
+def test_the_three_lines_come_before_service_levels_and_flows(trunkline):
+    assert trunkline("examples", "copy", "priority-voice").returncode == 0
+    shown = trunkline("run", "priority-voice.yaml").stdout
+    heads = ["Lost: ", "\nWaits: ", "\nFull: ", "\nService levels", "\nFlows "]
+    places = [shown.index(head) for head in heads]
+    assert places[0] == 0
+    assert places == sorted(places)
+
+
 def test_validate_counts_what_is_there(trunkline, hello):
     done = trunkline("validate", hello)
     assert done.returncode == 0

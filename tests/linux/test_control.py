@@ -98,7 +98,7 @@ def test_two_runs_of_the_daemons_leave_the_same_bytes(frr: str, tmp_path: Path) 
 
 def test_a_run_with_daemons_has_its_tables_and_its_report(frr: str, trunkline, tmp_path) -> None:
     trunkline("examples", "copy", "cut-with-ospf", cwd=tmp_path)
-    options = ("--engine", "linux", "--control", frr, "--out", "found")
+    options = ("--engine", "linux", "--control", frr, "--all", "--out", "found")
     done = trunkline("run", "cut-with-ospf.yaml", *options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Convergence" in done.stdout

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import newcomer
 import resolutions
 import setup_steps as steps
 from shell import Clock, Failed, plain, run, say
@@ -176,7 +177,11 @@ def package(arguments: list[str]) -> int:
         log = steps.stamp_path("package.log")
         environment = {"UV_PYTHON_DOWNLOADS": "never", "VIRTUAL_ENV": venv}
         # The build shares the compiled dependencies; the environment shares nothing.
-        build = {**environment, **steps.QUICK, "CARGO_TARGET_DIR": steps.TARGET}
+        build = {
+            **environment,
+            "MATURIN_PEP517_ARGS": " ".join(steps.QUICK),
+            "CARGO_TARGET_DIR": steps.TARGET,
+        }
         make = [
             program,
             "venv",
@@ -195,6 +200,7 @@ def package(arguments: list[str]) -> int:
         with open(os.path.join(folder, "results", "report.html"), encoding="utf-8") as page:
             if 'id="library"' not in page.read():
                 raise Failed("the package's report has no charts library")
+        newcomer.try_page(os.path.join(venv, "bin", "trunkline"), tempfile.mkdtemp(dir=folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     say(f"the package installs and answers; {clock}")

@@ -18,8 +18,7 @@ MODULE = os.path.join(ROOT, "python", "trunkline", "_core.abi3.so")
 LEVELS = ["run", "test", "check", "docs"]
 # The same for every cargo call, so that none makes another rebuild; the first as maturin sets it.
 CARGO_ENVIRONMENT = {"PYO3_BUILD_EXTENSION_MODULE": "1", "PYO3_NO_PYTHON": "1"}
-# A third less to compile, an engine that is up to 6 % slower; releases and benchmarks leave it out.
-QUICK = {"CARGO_PROFILE_RELEASE_LTO": "off", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16"}
+QUICK = ["--config", os.path.join(ROOT, "tools", "dev", "quick.toml")]
 OLDEST_RUST = (1, 85)
 
 
@@ -196,7 +195,7 @@ def engine_wanted() -> str | None:
     -------
     str or None
     """
-    sources = [os.path.join(ROOT, name) for name in ("Cargo.toml", "Cargo.lock")]
+    sources = [os.path.join(ROOT, name) for name in ("Cargo.toml", "Cargo.lock")] + QUICK[1:]
     for folder, folders, names in os.walk(os.path.join(ROOT, "crates")):
         folders.sort()
         sources += [os.path.join(folder, n) for n in sorted(names) if n.endswith((".rs", ".toml"))]
@@ -239,10 +238,10 @@ def build_engine(stamp: str) -> None:
     """
     clock = Clock()
     run(
-        ["cargo", "build", "--release", "--locked", "-p", "trunkline-python"],
+        ["cargo", "build", "--release", "--locked", "-p", "trunkline-python", *QUICK],
         cwd=ROOT,
         log=stamp_path("engine.log"),
-        environment=CARGO_ENVIRONMENT | QUICK,
+        environment=CARGO_ENVIRONMENT,
     )
     built = os.path.join(TARGET, "release", "lib_core.so")
     if sys.platform == "darwin":

@@ -98,7 +98,9 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 def group() -> None:
     """A laboratory for QoS and traffic engineering in MPLS and DiffServ networks.
 
-    Start with: trunkline examples copy hello, then trunkline run hello.yaml
+    Start with: trunkline watch. It writes hello.yaml, an example, and shows it as a page with
+    sliders; save the file to see what a change does. Without a browser: trunkline examples copy
+    hello, then trunkline run hello.yaml
     """
 
 

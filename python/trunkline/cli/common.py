@@ -67,7 +67,7 @@ def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenar
     ScenarioError
         The scenario is invalid.
     click.UsageError
-        An override has no ``=``, or one path is set twice.
+        An override has no ``=``, or one path is set twice; or an example was not copied yet.
     """
     from pathlib import Path
 
@@ -75,10 +75,20 @@ def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenar
     from trunkline.scenario import load
 
     source = standard_input() if file == "-" else Path(file)
+    if file != "-" and not Path(file).exists():
+        _offer(Path(file))
     scenario = load(source, overrides=values, strict=strict)
     if scenario.warnings:
         click.echo(scenario.render_warnings(), err=True)
     return scenario
+
+
+def _offer(file: Path) -> None:
+    """Say how to get a file that is not there, where it has the name of an example."""
+    from trunkline.cli.examples_command import examples
+
+    if file.stem in examples():
+        raise click.UsageError(f"There is no {file}: trunkline examples copy {file.stem} makes it.")
 
 
 def set_values(overrides: tuple[str, ...]) -> dict[str, str]:

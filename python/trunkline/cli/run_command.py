@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,6 +41,10 @@ from trunkline.cli.report_command import report_option, write_report
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table as RichTable
+
     from trunkline.network import Network
     from trunkline.results import Results
     from trunkline.scenario import Scenario
@@ -98,7 +103,7 @@ if TYPE_CHECKING:
 @report_option
 @click.option("--overwrite", is_flag=True, help="Replace earlier results in --out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-@click.option("--all", "whole", is_flag=True, help="Show long tables with all their rows.")
+@click.option("--all", "whole", is_flag=True, help="Show all tables with all their rows.")
 @click.option(
     "--judge", is_flag=True, help="Exit with status 3 if a service level agreement is broken."
 )
@@ -236,11 +241,7 @@ def command(
             about["batches"] = [asdict(course) for course in courses]
         echo_json(about)
     else:
-        if levels:
-            from trunkline.stats.sla import render_levels
-
-            echo_tables(lambda **how: render_levels(levels, **how))
-        show(results, interval=interval, courses=courses, whole=whole)
+        show(results, levels=levels, interval=interval, courses=courses, whole=whole)
     if reached is not None and until_ci is not None:
         click.echo(say_precision(reached, until_ci), err=True)
     if out is not None and report:
@@ -364,6 +365,7 @@ def to_json(results: list[Results], *, interval: str = "t") -> dict[str, Any]:
 def show(
     results: list[Results],
     *,
+    levels: Sequence[Level] = (),
     interval: str = "t",
     courses: list[Course] | None = None,
     whole: bool = False,
@@ -374,19 +376,27 @@ def show(
     ----------
     results : list of Results
         One or more.
+    levels : sequence of Level, optional
+        How the scenario's agreements came out.
     interval : {"t", "bca"}
         Kind of the intervals over several runs.
     courses : list of Course, optional
         Batch means of the one run.
     whole : bool, default False
-        Whether long tables are shown with all their rows.
+        Whether all tables are shown, with all their rows.
     """
+    before: list[RichTable] = []
+    if levels:
+        from trunkline.stats.sla import levels_table
+
+        before = [levels_table(levels)]
     if len(results) > 1:
         from trunkline.stats.render import render_many
 
-        echo_tables(lambda **how: render_many(results, interval=interval, whole=whole, **how))
+        shown = partial(render_many, results, interval=interval)
+        echo_tables(partial(shown, before=before, whole=whole))
         return
-    echo_tables(lambda **how: results[0].render(whole=whole, **how))
+    echo_tables(partial(results[0].render, before=before, whole=whole))
     if results[0].provenance.engine == "fluid":
         return
     if courses is None:

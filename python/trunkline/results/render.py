@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import islice
@@ -27,61 +27,54 @@ if TYPE_CHECKING:
 
 SHOWN_ROWS = 10
 """Rows of a table; all are shown where all are asked for."""
-SHOWN_EVENTS = 40
-"""Rows of the timeline, whose end is as telling as its beginning."""
 
 
 def render(
-    results: Results, *, width: int | None = None, colour: bool = False, whole: bool = False
+    results: Results,
+    *,
+    before: Sequence[RichTable] = (),
+    width: int | None = None,
+    colour: bool = False,
+    whole: bool = False,
 ) -> str:
-    """Write a run: what was lost, who waits, what is full, then tables.
+    """Write a run: what was lost, who waits, what is full, then what each flow got.
 
     Parameters
     ----------
     results : Results
         The run.
+    before : sequence of RichTable, optional
+        Tables to show before those of the flows, such as that of service levels.
     width : int, optional
         Columns of the terminal; found out by itself if left out.
     colour : bool, default False
         Whether to use the escape codes of a terminal.
     whole : bool, default False
-        Whether long tables are shown with all their rows.
+        Whether all tables are shown, with all their rows.
 
     Returns
     -------
     str
-        The lines and the tables, each cut to its busiest rows if it is long.
+        The lines and the tables of flows, each cut to its busiest rows if it is long; with
+        ``whole`` all tables, else a line that names those left out.
     """
     most = None if whole else SHOWN_ROWS
     tables = results.tables
-    shown = [_busy(results.flows, most)]
-    if 1 < len(results.classes) < len(results.flows):
-        shown.append(_busy(results.classes, most))
-    shares = [row for row in results.fairness.rows() if row["flows"] != 1] if whole else []
-    if shares:
-        shown.append(_measured(results.fairness, shares, 0))
+    shown = [*before, _busy(results.flows, most)]
     shown += [_first(tables[name], most) for name in ("calls", "echoes", "videos") if tables[name]]
     if len(results.completions):
         shown.append(_completions(results.completions, most))
-    shown.append(_ports(results.ports, most))
-    if len(results.paths):
-        shown.append(_paths(results.paths, most))
-    if len(results.lsps):
-        shown.append(_lsps(results.lsps, most))
-        shown.append(_busy(results.control, most, "bytes"))
-    if len(results.drops):
-        shown.append(_drops(results.drops, most))
-    found = changes(results)
-    if found:
-        shown.append(_convergence(found, most))
-    parted = phases(results)
-    if parted:
-        shown.append(_phases(parted, most))
-    if len(results.timeline):
-        shown.append(_timeline(results.timeline, None if whole else SHOWN_EVENTS))
+    more = _more(results)
+    if whole:
+        shown += [draw_it() for draw_it in more.values()]
+    elif len(results.flows) > SHOWN_ROWS and "classes" in more:
+        # Where most flows are left out, their classes are the summary of all of them.
+        shown.insert(len(before) + 1, more.pop("classes")())
     summary = results.summary
     own = own_drops([results])
     last = f"{own}\n" if own else ""
+    if not whole:
+        last += f"{with_all(more)}\n"
     measured = f"{quantity(summary['measured_s'], 's')} measured"
     if results.provenance.engine == "fluid":
         last += f"fluid engine: means over {quantity(summary['measured_s'], 's')}, without packets"
@@ -92,6 +85,37 @@ def render(
         )
     first = "\n".join(printable(line) for line in headline([results]))
     return f"{first}\n\n{draw(shown, last, width=width, colour=colour)}"
+
+
+def with_all(names: Iterable[str]) -> str:
+    """Say which tables ``--all`` adds."""
+    return f"with --all also: {', '.join(names)}"
+
+
+def _more(results: Results) -> dict[str, Callable[[], RichTable]]:
+    """The tables beyond those of flows, by what they are called."""
+    found: dict[str, Callable[[], RichTable]] = {}
+    if 1 < len(results.classes) < len(results.flows):
+        found["classes"] = lambda: _busy(results.classes, None)
+    if any(flows != 1 for flows in results.fairness["flows"]):
+        found["fairness"] = lambda: _fairness(results.fairness)
+    found["ports"] = lambda: _ports(results.ports)
+    if len(results.paths):
+        found["paths"] = lambda: _paths(results.paths)
+    if len(results.lsps):
+        found["signalled paths"] = lambda: _lsps(results.lsps)
+        found["control messages"] = lambda: _busy(results.control, None, "bytes")
+    if len(results.drops):
+        found["drops"] = lambda: _drops(results.drops)
+    moved = changes(results)
+    if moved:
+        found["convergence"] = lambda: _convergence(moved)
+    parted = phases(results)
+    if parted:
+        found["losses by phase"] = lambda: _phases(parted)
+    if len(results.timeline):
+        found["timeline"] = lambda: _timeline(results.timeline)
+    return found
 
 
 def draw(
@@ -262,6 +286,10 @@ def _busy(table: Table, most: int | None, by: str = "packets_sent") -> RichTable
     return _measured(table, rows, left_out)
 
 
+def _fairness(table: Table) -> RichTable:
+    return _measured(table, [row for row in table.rows() if row["flows"] != 1], 0)
+
+
 def _first(
     table: Table, most: int | None, rows: list[dict[str, Scalar]] | None = None, more: str = ""
 ) -> RichTable:
@@ -286,44 +314,39 @@ def told_apart(rows: list[dict[str, Scalar]]) -> list[dict[str, Scalar]]:
     return [r for r in begun if r["sizes"] in alike or r["started"] != whole[r["flow"]]]
 
 
-def _ports(table: Table, most: int | None) -> RichTable:
-    busy = [at for at, offered in enumerate(table["packets_offered"]) if offered]
-    use = [float(value or 0) for value in table["utilisation"]]
-    shown = sorted(busy, key=lambda at: -use[at])[:most]
-    return _measured(table, [table.row(at) for at in shown], len(busy) - len(shown))
+def _ports(table: Table) -> RichTable:
+    busy = [row for row in table.rows() if row["packets_offered"]]
+    return _measured(table, sorted(busy, key=lambda row: -float(row["utilisation"] or 0)), 0)
 
 
-def _paths(table: Table, most: int | None) -> RichTable:
+def _paths(table: Table) -> RichTable:
     if all(row["packets_delivered"] is None for row in table.rows()):
-        return _first(table, most)
-    drawn = _first(table, most, more="loss_ratio delay_mean_s delay_p99_s delay_max_s")
+        return _first(table, None)
+    drawn = _first(table, None, more="loss_ratio delay_mean_s delay_p99_s delay_max_s")
     drawn.caption = "delay: mean, one way, its 99th percentile and maximum"
     return drawn
 
 
-def _lsps(table: Table, most: int | None) -> RichTable:
+def _lsps(table: Table) -> RichTable:
     blocked = any(row["blocked"] for row in table.rows())
-    drawn = _first(table, most, more="blocked blocking_ratio" if blocked else "")
+    drawn = _first(table, None, more="blocked blocking_ratio" if blocked else "")
     drawn.title = "Signalled paths"
     return drawn
 
 
-def _drops(table: Table, most: int | None) -> RichTable:
-    rows, left_out = _busiest(table, "packets", most)
-    columns = ["flow", "direction", "at", "class", "cause", "packets"]
-    drawn = frame(_title("Drops", left_out), columns, names=5)
-    for row in rows:
+def _drops(table: Table) -> RichTable:
+    drawn = frame("Drops", ["flow", "direction", "at", "class", "cause", "packets"], names=5)
+    for row in table.rows():
         place = row["link"] if row["link"] is not None else row["node"]
         names = [row["flow"], row["direction"], place, row["class"] or "–", row["cause"]]
         add(drawn, [*(str(name) for name in names), count(row["packets"])])
     return drawn
 
 
-def _phases(found: Sequence[Phase], most: int | None) -> RichTable:
-    left_out = 0 if most is None else max(len(found) - most, 0)
+def _phases(found: Sequence[Phase]) -> RichTable:
     columns = ["after", "phase", "cause", "from", "to", "packets"]
-    drawn = frame(_title("Lost by phase", left_out, "first"), columns, names=3)
-    for each in found[: len(found) - left_out]:
+    drawn = frame("Lost by phase", columns, names=3)
+    for each in found:
         times = [span(each.from_ns), span(each.to_ns)]
         for cause, packets in sorted(each.lost.items()) or [("–", 0)]:
             add(drawn, [each.after or "–", each.name, cause, *times, count(packets)])
@@ -331,30 +354,24 @@ def _phases(found: Sequence[Phase], most: int | None) -> RichTable:
     return drawn
 
 
-def _convergence(found: Sequence[Change], most: int | None) -> RichTable:
-    rows = [(change, step) for change in found for step in change.steps]
-    left_out = 0 if most is None else max(len(rows) - most, 0)
+def _convergence(found: Sequence[Change]) -> RichTable:
     drawn = frame(
-        _title("Convergence", left_out, "first"),
-        ["after", "router or path", "knows", "computed", "in use"],
-        names=2,
+        "Convergence", ["after", "router or path", "knows", "computed", "in use"], names=2
     )
-    for change, step in rows[: len(rows) - left_out]:
-        times = (step.heard_ns, step.computed_ns, step.ended_ns)
-        since = ("–" if at is None else span(at - change.at_ns) for at in times)
+    for change in found:
         about = f"{change.what} of {change.links[0]}, {change.at_ns / 1e9:g} s"
-        add(drawn, [about, step.name, *since])
+        for step in change.steps:
+            times = (step.heard_ns, step.computed_ns, step.ended_ns)
+            since = ("–" if at is None else span(at - change.at_ns) for at in times)
+            add(drawn, [about, step.name, *since])
     drawn.caption = "since the change; in use: other routes or labels, or the path moved"
     return drawn
 
 
-def _timeline(table: Table, most: int | None) -> RichTable:
-    rows = list(islice(table.rows(), most))
+def _timeline(table: Table) -> RichTable:
     columns = ["time", "event", "protection", "link", "node"]
-    left_out = len(table) - len(rows)
-    title = f"Timeline (the first {len(rows)}; {left_out} more: --all)" if left_out else "Timeline"
-    drawn = frame(title, columns, names=5)
-    for row in rows:
+    drawn = frame("Timeline", columns, names=5)
+    for row in table.rows():
         names = (row[name] or "–" for name in columns[1:])
         add(drawn, [f"{float(row['time_s'] or 0):.6f} s", *(str(name) for name in names)])
     return drawn

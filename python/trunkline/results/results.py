@@ -6,7 +6,7 @@ import hashlib
 import platform
 import sys
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from trunkline.results.table import Scalar, Table
 from trunkline.results.tables import HASHED_IF_FILLED, SCHEMAS
 
 if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
     from trunkline.network.types import Network
 
 JSON_SCHEMA = 1
@@ -275,11 +277,18 @@ class Results:
         about = {"schema": JSON_SCHEMA, "engine": self.provenance.engine, "hash": self.hash()}
         return about | tables
 
-    def render(self, *, width: int | None = None, colour: bool = False, whole: bool = False) -> str:
+    def render(
+        self,
+        *,
+        before: Sequence[RichTable] = (),
+        width: int | None = None,
+        colour: bool = False,
+        whole: bool = False,
+    ) -> str:
         """As tables for a terminal; see :func:`trunkline.results.render.render`."""
         from trunkline.results.render import render
 
-        return render(self, width=width, colour=colour, whole=whole)
+        return render(self, before=before, width=width, colour=colour, whole=whole)
 
     def __repr__(self) -> str:
         return f"<Results seed {self.seed}: {len(self.flows)} flows, {len(self.ports)} ports>"

@@ -11,7 +11,7 @@ from trunkline.results import Results
 from trunkline.results.headline import headline
 from trunkline.results.numbers import mean_and_half
 from trunkline.results.own_drops import own_drops
-from trunkline.results.render import SHOWN_ROWS, add, draw, frame, printable
+from trunkline.results.render import SHOWN_ROWS, add, draw, frame, printable, with_all
 from trunkline.results.tables import column
 from trunkline.stats.across import KEYS, Row, across
 from trunkline.stats.interval import Interval
@@ -41,11 +41,12 @@ def render_many(
     runs: Sequence[Results],
     *,
     interval: str = "t",
+    before: Sequence[RichTable] = (),
     width: int | None = None,
     colour: bool = False,
     whole: bool = False,
 ) -> str:
-    """Write what was lost, who waits and what is full, and means with their 95 % intervals.
+    """Write what was lost, who waits and what is full, and means of each flow with intervals.
 
     Parameters
     ----------
@@ -53,27 +54,18 @@ def render_many(
         Runs of one scenario with different seeds.
     interval : {"t", "bca"}
         Student's, or the bias-corrected and accelerated bootstrap.
+    before : sequence of RichTable, optional
+        Tables to show before those of the flows, such as that of service levels.
     width : int, optional
         Columns of the terminal; found out by itself if left out.
     colour : bool, default False
         Whether to use the escape codes of a terminal.
     whole : bool, default False
-        Whether long tables are shown with all their rows.
+        Whether all tables are shown, with all their rows.
     """
     most = None if whole else SHOWN_ROWS
-    flows, ports = (
-        across(runs, table, interval=interval, columns={*shown, *more})
-        for table, shown, more in (
-            ("flows", _FLOWS, {"offered_bit_s"}),
-            ("ports", _PORTS, {"packets_offered"}),
-        )
-    )
-    classes = runs[0].classes
-    busy = [row for row in ports if row.measures["packets_offered"].mean > 0]
-    tables = [
-        _table("flows", flows, _FLOWS, "offered_bit_s", most),
-        _table("ports", busy, _PORTS, "utilisation", most),
-    ]
+    flows = across(runs, "flows", interval=interval, columns={*_FLOWS, "offered_bit_s"})
+    tables = [_table("flows", flows, _FLOWS, "offered_bit_s", most)]
     if len(runs[0].calls):
         heard = across(runs, "calls", interval=interval, columns=set(_CALLS))
         tables.insert(1, _table("calls", heard, _CALLS, "loss_ratio", most))
@@ -91,19 +83,26 @@ def render_many(
             and (row.key["sizes"] in ("all", "pages") or started != totals[row.key["flow"]])
         ]
         tables.insert(1, _table("completions", begun, _COMPLETIONS, "started", most))
+    more = ["classes"] if 1 < len(runs[0].classes) < len(flows) else []
+    if more and (whole or len(flows) > SHOWN_ROWS):
+        shown = across(runs, "classes", interval=interval, columns={*_CLASSES, "offered_bit_s"})
+        tables.insert(1, _table("classes", shown, _CLASSES, "offered_bit_s", most))
+        more = []
     if whole:
+        ports = across(runs, "ports", interval=interval, columns={*_PORTS, "packets_offered"})
+        busy = [row for row in ports if row.measures["packets_offered"].mean > 0]
+        tables.append(_table("ports", busy, _PORTS, "utilisation", most))
         shares = across(runs, "fairness", interval=interval, columns={"flows", *_FAIRNESS})
         shares = [row for row in shares if row.measures["flows"].mean > 1]
         tables += [_table("fairness", shares, _FAIRNESS, "flows", most)] if shares else []
-    if 1 < len(classes) < len(flows):
-        shown = across(runs, "classes", interval=interval, columns={*_CLASSES, "offered_bit_s"})
-        tables.insert(1, _table("classes", shown, _CLASSES, "offered_bit_s", most))
+    else:
+        more += ["ports", *(["fairness"] if len(flows) > 1 else [])]
     last = f"mean ± half of the 95 % interval over {len(runs)} runs ({_KINDS[interval]})"
     tables[0].caption = "p99: of all runs' packets together, its interval by sections"
-    lines = [own_drops(runs), last, not_enough(flows)]
+    lines = [own_drops(runs), "" if whole else with_all(more), last, not_enough(flows)]
     if interval == "bca" and len(runs) < BCA_RUNS:
         lines.append(f"BCa of fewer than {BCA_RUNS} runs is too narrow: see --interval t")
-    drawn = draw(tables, "\n".join(filter(None, lines)), width=width, colour=colour)
+    drawn = draw([*before, *tables], "\n".join(filter(None, lines)), width=width, colour=colour)
     return "\n".join([*map(printable, headline(runs)), "", drawn])
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from trunkline.results import Results
 from trunkline.results.numbers import mean_and_half, percent, quantity
-from trunkline.results.render import add, draw, frame
+from trunkline.results.render import add, frame
 from trunkline.stats.interval import Interval, mean_interval
 
 if TYPE_CHECKING:
@@ -228,19 +228,13 @@ def whom(bound: Bound) -> str:
     return bound.rows[0] if len(bound.rows) == 1 else f"{len(bound.rows)} flows"
 
 
-def render_levels(
-    levels: Sequence[Level], *, width: int | None = None, colour: bool = False
-) -> str:
-    """Write levels as a table; broken ones first if there are too many for a terminal.
+def levels_table(levels: Sequence[Level]) -> RichTable:
+    """Levels as a table; broken ones first if there are too many for a terminal.
 
     Parameters
     ----------
     levels : sequence of Level
         From :func:`judge`.
-    width : int, optional
-        Columns of the terminal; found out by itself if left out.
-    colour : bool, default False
-        Whether to use the escape codes of a terminal.
     """
     shown = list(levels)
     title = "Service levels"
@@ -248,7 +242,7 @@ def render_levels(
         shown = sorted(levels, key=lambda level: level.met)[:SHOWN]
         title = f"Service levels ({SHOWN}, the broken first; {len(levels) - SHOWN} more)"
     several = any(len(level.values) > 1 for level in levels)
-    return draw([_table(title, shown, several=several)], width=width, colour=colour)
+    return _table(title, shown, several=several)
 
 
 def _table(title: str, levels: Sequence[Level], *, several: bool) -> RichTable:

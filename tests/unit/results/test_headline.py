@@ -50,3 +50,23 @@ def test_long_tables_are_cut_and_all_shows_them():
     whole = run.render(width=120, whole=True)
     assert "more: --all" not in whole
     assert all(f"f[{number}] " in whole for number in range(14))
+
+
+def test_a_small_run_shows_its_flows_and_names_the_tables_that_all_adds():
+    run = tl.run(tl.loads(OVERLOAD.replace("RATE", "2 Mbit/s")))
+    short, whole = run.render(width=120), run.render(width=120, whole=True)
+    titles = ("Ports", "Drops")
+    assert "\nFlows " in short
+    assert "\nwith --all also: ports, drops\n" in short
+    assert not any(f"\n{title} " in short for title in titles)
+    assert "with --all" not in whole
+    assert all(f"\n{title} " in whole for title in titles)
+
+
+def test_with_flows_left_out_their_classes_sum_them_up():
+    many = OVERLOAD.replace("f: {", "f: {replicate: 14, ").replace("RATE", "10 kbit/s")
+    other = "flows: {g: {agent: udp, from: a, to: c, rate: 8 kbit/s, size: 100 B, dscp: EF}, "
+    run = tl.run(tl.loads(many.replace("flows: {", other)))
+    short = run.render(width=120)
+    assert "\nClasses " in short
+    assert "classes" not in short[short.index("with --all also") :]

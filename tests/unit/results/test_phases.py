@@ -77,7 +77,7 @@ def test_phases_are_without_gaps_and_add_up_to_the_drops_of_data() -> None:
     for row in rows:
         by_cause[str(row["cause"])] += int(row["packets"] or 0)
     assert total == by_cause
-    assert "Lost by phase" in render(results)
+    assert "Lost by phase" in render(results, whole=True)
 
 
 def test_there_are_no_phases_without_a_trace_or_without_a_change() -> None:

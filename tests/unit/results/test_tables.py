@@ -183,14 +183,14 @@ def test_hostile_names_stay_text(results: Results) -> None:
     page = made._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
-    shown = made.render(width=200)
+    shown = made.render(width=200, whole=True)
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert "<script>[red]\\x1b[31m\\u202e" in shown
 
 
 def test_terminal_tables_show_each_busy_port_and_drop(results: Results) -> None:
-    shown = results.render(width=160)
+    shown = results.render(width=160, whole=True)
     assert "15.48 kbit/s" in shown
     assert "10 %" in shown
     assert "queue_full" in shown

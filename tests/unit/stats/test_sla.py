@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from trunkline.results import Provenance, Results
+from trunkline.results.render import draw
 from trunkline.scenario.sla import Bound
 from trunkline.stats import judge
-from trunkline.stats.sla import promise, render_levels
+from trunkline.stats.sla import levels_table, promise
 
 from ..results.raw import column, network, tables
 
@@ -86,7 +87,9 @@ def test_runs_of_another_scenario_are_refused() -> None:
 
 
 def test_the_table_shows_bound_worst_and_margin() -> None:
-    text = render_levels(judge([late(0.005, "call", "web"), lossy(0.2)], [run(1)]), width=100)
+    text = draw(
+        [levels_table(judge([late(0.005, "call", "web"), lossy(0.2)], [run(1)]))], width=100
+    )
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert "s 2 flows delay_p99 at most 5 ms BROKEN 8.9 ms -3.9 ms" in lines
     assert "s call loss at most 20 % met 10 % 10 %" in lines
@@ -95,6 +98,6 @@ def test_the_table_shows_bound_worst_and_margin() -> None:
 
 def test_of_more_bounds_than_fit_the_broken_are_shown() -> None:
     bounds = [lossy(0.2)] * 100 + [lossy(0.05)]
-    text = render_levels(judge(bounds, [run(1)]), width=100)
+    text = draw([levels_table(judge(bounds, [run(1)]))], width=100)
     assert "41 more" in text
     assert text.count("BROKEN") == 1
