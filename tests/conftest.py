@@ -47,8 +47,40 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(msg)
 
 
+# Files that take longest, the longest first: a worker that began one of them last would work on it
+# alone while the others have nothing left to do.
+LONGEST = (
+    "report/test_browser.py",
+    "faults/test_cluster.py",
+    "linux/test_runners.py",
+    "faults/test_interruption.py",
+    "cli/test_kernel_commands.py",
+    "linux/test_queues.py",
+    "linux/test_debts.py",
+    "report/test_page.py",
+    "unit/study/test_develder2003.py",
+    "unit/study/test_negations.py",
+    "unit/network/test_contract.py",
+    "bench/test_workloads.py",
+    "unit/study/test_bhani1999.py",
+    "unit/engine/test_cake.py",
+    "linux/test_verify.py",
+    "linux/test_faults.py",
+    "unit/study/test_language.py",
+    "faults/test_refusal.py",
+    "cli/test_compare.py",
+    "faults/test_survive_faults.py",
+)
+
+
+def _place(item: pytest.Item) -> int:
+    file = item.path.relative_to(ROOT / "tests").as_posix()
+    return LONGEST.index(file) if file in LONGEST else len(LONGEST)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip the long tier, with its reason, unless it was asked for."""
+    """Long files first; skip the long tier, with its reason, unless it was asked for."""
+    items.sort(key=_place)
     if config.getoption("--linux"):
         return
     skip = pytest.mark.skip(reason="guests that take minutes: ./dev test --linux")

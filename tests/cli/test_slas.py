@@ -17,7 +17,8 @@ def test_kept_agreements_end_with_0_and_broken_ones_with_3(trunkline):
     assert all(level["met"] for level in json.loads(kept.stdout)["slas"])
     broken = trunkline("run", "priority-voice.yaml", *AWAY, "--judge", "--runs", "2")
     assert broken.returncode == 3
-    assert broken.stdout.startswith("Service levels")
+    assert broken.stdout.startswith("Lost: ")
+    assert broken.stdout.index("\nService levels") < broken.stdout.index("\nFlows ")
     assert re.search(r"voice +10 flows .*BROKEN", broken.stdout)
     assert trunkline("run", "priority-voice.yaml", *AWAY).returncode == 0
 

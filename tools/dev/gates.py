@@ -30,8 +30,9 @@ def test(arguments: list[str]) -> int:
     clock = Clock()
     failed = []
     python = steps.VENV_PYTHON
-    # Files are kept whole, as fixtures of a module are dear; single tests run at once.
-    spread = ["-n", "auto", "--dist", "loadfile"]
+    # Files are kept whole, as fixtures of a module take long; tests/conftest.py has the long ones
+    # come first. Single tests run at once.
+    spread = ["-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
     if arguments[:1] and arguments[0] in resolutions.RESOLUTIONS:
         python = resolutions.make(arguments[0])
         # What a package says of those that came after it, or before it, is no fault of ours.

@@ -43,7 +43,7 @@ def needs() -> list[Part]:
     who = "root" if os.geteuid() == 0 else "a user namespace"
     detail = who if tried.returncode == 0 else tried.stdout.partition("fault: ")[2].strip()
     able = tried.returncode == 0
-    parts.append(Part("namespaces", able, detail or "not to be had; try as root"))
+    parts.append(Part("namespaces", able, detail or "not available; try as root"))
     if able and all(part.found for part in parts):
         lacking = _lacking()
         parts.append(Part(KERNEL, not lacking, lacking or "has netem, HTB, filters and labels"))
