@@ -207,8 +207,9 @@ impl<O: Observer> Plane for Nodes<'_, O> {
     fn set_routes(&mut self, node: u32, destination: u32, links: &[u32]) {
         Fib::set(&mut self.simulation.fib, node, destination, links);
         let (at, link) = (self.simulation.now, links.first().copied());
-        let route = link.map(|link| (link, self.simulation.links[link as usize].to));
-        self.simulation.tables.follow(node, destination, route);
+        let to = |link: &u32| (*link, self.simulation.links[*link as usize].to);
+        let routes: Vec<(u32, u32)> = links.iter().map(to).collect();
+        self.simulation.tables.follow(node, destination, &routes);
         self.simulation.recovery.route(at, node, destination, link);
         self.tell(Notice::Routes { node });
     }

@@ -138,12 +138,15 @@ impl Tables {
     pub fn new(network: &network::Network, seed: u64) -> Self {
         let nodes = network.nodes.len();
         let chooser = Chooser::new(network, seed);
+        // What follows routes is a set from the start: it may get more next hops of equal cost.
+        let follows = |entry| network.routing.segments.iter().any(|its| its.entry == entry);
+        let alone = |entry| !chooser.is_on() || !follows(entry);
         let mut sets = Vec::new();
         let mut ilm = vec![LabelMap::default(); nodes];
         for entry in &network.ilm {
             let map = &mut ilm[entry.node as usize];
             let before = map.get(entry.label).filter(|_| chooser.is_on());
-            map.insert(entry.label, joined(before, entry.nhlfe, &mut sets));
+            map.insert(entry.label, joined(before, entry.nhlfe, &mut sets, alone));
         }
         let mut ftn: Vec<Vec<u32>> = vec![Vec::new(); nodes];
         let mut by_dscp = Vec::new();
@@ -154,7 +157,7 @@ impl Tables {
             }
             bind(&mut row[usize::from(entry.fec)], entry, &mut by_dscp, |before| {
                 let before = Some(before).filter(|&its| its != NONE && chooser.is_on());
-                joined(before, entry.nhlfe, &mut sets)
+                joined(before, entry.nhlfe, &mut sets, alone)
             });
         }
         let paths = vec![PathCounters::default(); network.paths.len() + 1];
@@ -168,7 +171,7 @@ impl Tables {
         }
         let nhlfe = network.nhlfe.iter().map(|its| Entry::new(its, plain)).collect();
         let (overlays, spare, spare_sets) = (Overlays::default(), Vec::new(), Vec::new());
-        let followers = segments::followers(network);
+        let followers = segments::followers(network, &sets);
         Self {
             ilm,
             ftn,
@@ -358,9 +361,21 @@ fn bind(
     }
 }
 
-/// The number of the set of what stands there and one entry more; of one entry its own.
-fn joined(before: Option<u32>, nhlfe: u32, sets: &mut Vec<Vec<u32>>) -> u32 {
-    let Some(before) = before else { return nhlfe };
+/// The number of the set of what stands there and one entry more; of one entry its own, where it
+/// stays `alone`.
+fn joined(
+    before: Option<u32>,
+    nhlfe: u32,
+    sets: &mut Vec<Vec<u32>>,
+    alone: impl Fn(u32) -> bool,
+) -> u32 {
+    let Some(before) = before else {
+        if alone(nhlfe) {
+            return nhlfe;
+        }
+        sets.push(vec![nhlfe]);
+        return SET + sets.len() as u32 - 1;
+    };
     if before >= SET {
         sets[(before - SET) as usize].push(nhlfe);
         return before;

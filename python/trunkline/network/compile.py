@@ -101,10 +101,9 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     protocols = [each for each in (labelled, routed, signalled) if each is not None]
     if protocols:
         data["signalling"] = {key: value for each in protocols for key, value in each.items()}
-    if its.routing.ecmp is not None:
-        data["routing"] = {"ecmp": its.routing.ecmp}
-    if tables.followers:
-        data["routing"] = {"segments": tables.followers}
+    routing = {"ecmp": its.routing.ecmp, "segments": tables.followers}
+    if any(routing.values()):
+        data["routing"] = {key: value for key, value in routing.items() if value}
     return Network(data)
 
 

@@ -146,7 +146,7 @@ class _Builder:
         in_use = {each for pair in _classes(scenario).values() for each in pair if each}
         numbers = _class_numbers(scenario)
         self.classes = {its: fec for its, fec in numbers.items() if its in in_use}
-        self.follows = scenario.routing.ospf is not None and scenario.routing.ecmp is None
+        self.follows = scenario.routing.ospf is not None
 
     def build(self) -> Tables:
         trunks = self.scenario.trunks.values()
@@ -246,14 +246,16 @@ class _Builder:
         }
         for target, name in owners.items():
             label = segments.node_label(self.scenario, target)
-            for node, arc in first_arcs(self.scenario, target).items():
+            several = self.scenario.routing.ecmp is not None
+            for node, arcs in first_arcs(self.scenario, target).items():
                 at = self.nodes[node]
-                if (at, label) not in self.shared:
+                known = (at, label) in self.shared
+                for arc in () if known else arcs if several else arcs[:1]:
                     push = [] if self.scenario.arc[arc].target == target else [label]
                     row = self.built.row(arc, frozenset({name}))
                     path = self.scenario.paths[name]
                     entry = self.add(name, self.links[arc], True, push, path, row)
-                    self.shared[at, label] = entry
+                    self.shared.setdefault((at, label), entry)
                     self.tables.ilm.append({"node": at, "label": label, "nhlfe": entry})
                 self.follow(name, node, target, self.shared[at, label])
 

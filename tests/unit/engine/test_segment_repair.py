@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import trunkline as tl
 from trunkline.network import compile
 from trunkline.results.results import Results
@@ -152,3 +154,52 @@ def test_rfc8660_s2_10_every_router_knows_the_labels_of_nodes_with_ospf() -> Non
 def test_without_ospf_nothing_follows() -> None:
     text = CUT.replace("routing: {ospf: {hello: 0 s, fib_updates: {A: 400 ms}}}\n", "")
     assert "routing" not in compile(tl.load(text)).data
+
+
+# S reaches T over A and over B at the same cost; Z is behind T, so that labels stay on at A and B.
+EQUAL = """\
+trunkline: 1
+nodes: [S, A, B, T, Z]
+defaults: {link: {rate: 100 Mbit/s, delay: 2 ms}}
+links: {S-A: {}, S-B: {}, A-T: {}, B-T: {}, T-Z: {}}
+paths: {p: {from: S, segments: Z}}
+trunks: {t: {path: p, flows: all}}
+flows: {f: {agent: udp, from: S, to: Z, rate: 100 kbit/s, size: 500 B, replicate: 40}}
+failures: {cut: {link: A-T, at: 1 s, repair: 3 s}}
+routing: {ecmp: HASH, ospf: {hello: 0 s, lsa_interval: 0 s}}
+run: {duration: 6 s, trace: true}
+"""
+
+
+@pytest.mark.parametrize("chosen_by", ["flow", "entropy"])
+def test_rfc8402_s3_1_labels_of_nodes_follow_all_routes_of_equal_cost(chosen_by: str) -> None:
+    """As unlabelled packets do: the same flows go over A, lose as much, go over B, and go back."""
+    text = EQUAL.replace("HASH", chosen_by)
+    plain = text.replace("paths: {p: {from: S, segments: Z}}\n", "")
+    results = tl.run(tl.load(text))
+    unlabelled = tl.run(tl.load(plain.replace("trunks: {t: {path: p, flows: all}}\n", "")))
+
+    def ways(its: Results, since: int, until: int) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for row in its.packets.rows():
+            at_s = row["event"] == "queued" and row["link"] in ("S->A", "S->B")
+            if at_s and row["flow"].startswith("f") and since * MS <= row["time_ns"] < until * MS:
+                found.setdefault(row["flow"], set()).add(row["link"])
+        return found
+
+    before = ways(results, 0, 1000)
+    assert {link for (link,) in before.values()} == {"S->A", "S->B"}
+    assert len(before) == 40
+    # S has its routes 60 ms after the cut and the LSA's 2 ms later, and after the repair again.
+    assert set().union(*ways(results, 1070, 3000).values()) == {"S->B"}
+    assert ways(results, 4000, 6000) == before
+    over_a = sum(link == {"S->A"} for link in before.values())
+    lost_of = [
+        {row["flow"]: row["packets_dropped"] for row in its.flows.rows() if row["flow"] != "ospf"}
+        for its in (results, unlabelled)
+    ]
+    if chosen_by == "flow":
+        assert ways(unlabelled, 0, 1000) == before
+        assert lost_of[0] == lost_of[1]
+    # 25 packets a second for some 62 ms.
+    assert over_a <= sum(lost_of[0].values()) <= 2 * over_a

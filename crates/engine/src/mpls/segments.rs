@@ -2,58 +2,89 @@
 //!
 //! Source: RFC 8402 section 3.1 (a node segment is the shortest path to the node), RFC 8660 section
 //! 2.10 (what is done to its label at each router). The node before the segment's end takes the
-//! label off, so that it depends on the next hop whether it stays on.
+//! label off, so that it depends on the next hop whether it stays on. With ECMP the next hops of
+//! equal cost share its packets: one entry each, in a set.
 
-use super::{Tables, UNREACHABLE};
+use super::{Entry, Tables, UNREACHABLE};
 use crate::classifier::NO_ROW;
 use crate::network::routing::NodeSegment;
 use crate::network::Network;
 use std::collections::BTreeMap;
 
-/// Entries by node and by the node that their segment leads to.
-pub(super) type Followers = BTreeMap<(u32, u32), Vec<NodeSegment>>;
+/// What follows the routes of a node to another.
+#[derive(Clone, Debug)]
+pub(super) struct Follower {
+    its: NodeSegment,
+    /// Sets that it is bound by, with ECMP.
+    sets: Vec<usize>,
+    /// Entries of its next hops, those in use first.
+    members: Vec<u32>,
+}
 
-/// The entries of a network that follow routes.
-pub(super) fn followers(network: &Network) -> Followers {
+/// Followers by node and by the node that their segment leads to.
+pub(super) type Followers = BTreeMap<(u32, u32), Vec<Follower>>;
+
+/// What follows routes in a network.
+pub(super) fn followers(network: &Network, sets: &[Vec<u32>]) -> Followers {
     let mut found = Followers::new();
     for its in &network.routing.segments {
-        found.entry((its.node, its.destination)).or_default().push(its.clone());
+        let of_it = |(_, set): &(usize, &Vec<u32>)| set.first() == Some(&its.entry);
+        let bound: Vec<(usize, &Vec<u32>)> = sets.iter().enumerate().filter(of_it).collect();
+        let members = bound.first().map_or_else(|| vec![its.entry], |its| its.1.clone());
+        let sets = bound.into_iter().map(|its| its.0).collect();
+        let follower = Follower { its: its.clone(), sets, members };
+        found.entry((its.node, its.destination)).or_default().push(follower);
     }
     found
+}
+
+/// Makes an entry take a route: its link and the node at the far end, if there is one.
+fn lead(entry: &mut Entry, its: &NodeSegment, route: Option<(u32, u32)>, plain: u16) {
+    let top = usize::from(entry.pushes);
+    let labelled = top > 0 && entry.push[top - 1] == its.label;
+    let Some((link, to)) = route else {
+        entry.link = UNREACHABLE;
+        return;
+    };
+    entry.link = link;
+    let row = its.rows.iter().find(|row| row[0] == link);
+    entry.row = row.map_or(NO_ROW, |row| row[1] as u16);
+    if to == its.destination && labelled {
+        entry.pushes -= 1;
+    } else if to != its.destination && !labelled {
+        entry.push[top] = its.label;
+        entry.pushes += 1;
+    }
+    if entry.pop {
+        entry.unmark = if entry.pushes == 0 { plain } else { 0 };
+    }
 }
 
 impl Tables {
     /// Whether an entry follows routes.
     pub fn follows(&self, entry: u32) -> bool {
-        self.followers.values().flatten().any(|its| its.entry == entry)
+        self.followers.values().flatten().any(|its| its.its.entry == entry)
     }
 
-    /// Makes the labels that lead to a node follow the route of IP at `node`: its link and the node
-    /// at the far end, if there is one.
-    pub fn follow(&mut self, node: u32, destination: u32, route: Option<(u32, u32)>) {
-        let Some(followers) = self.followers.get(&(node, destination)).cloned() else { return };
-        for NodeSegment { entry, label, rows, .. } in followers {
+    /// Makes the labels that lead to a node follow the routes of IP at `node`, each a link and the
+    /// node at its far end: all of them with ECMP, else the first.
+    pub fn follow(&mut self, node: u32, destination: u32, routes: &[(u32, u32)]) {
+        let Some(mut followers) = self.followers.remove(&(node, destination)) else { return };
+        for Follower { its, sets, members } in &mut followers {
             let plain = self.plain;
-            self.change(entry, |its| {
-                let top = usize::from(its.pushes);
-                let labelled = top > 0 && its.push[top - 1] == label;
-                let Some((link, to)) = route else {
-                    its.link = UNREACHABLE;
-                    return;
-                };
-                its.link = link;
-                let row = rows.iter().find(|row| row[0] == link);
-                its.row = row.map_or(NO_ROW, |row| row[1] as u16);
-                if to == destination && labelled {
-                    its.pushes -= 1;
-                } else if to != destination && !labelled {
-                    its.push[top] = label;
-                    its.pushes += 1;
-                }
-                if its.pop {
-                    its.unmark = if its.pushes == 0 { plain } else { 0 };
-                }
-            });
+            let used = if sets.is_empty() { 1 } else { routes.len().max(1) };
+            while members.len() < used {
+                let like = self.nhlfe[members[0] as usize].clone();
+                members.push(self.place(like));
+            }
+            for (place, member) in members[..used].iter().enumerate() {
+                let route = routes.get(place).copied();
+                self.change(*member, |entry| lead(entry, its, route, plain));
+            }
+            for set in sets {
+                self.sets[*set] = members[..used].to_vec();
+            }
         }
+        self.followers.insert((node, destination), followers);
     }
 }

@@ -22,6 +22,10 @@ impl Tables {
         if its.closed {
             entry.link = OPEN;
         }
+        self.place(entry)
+    }
+
+    pub(super) fn place(&mut self, entry: Entry) -> u32 {
         match self.spare.pop() {
             Some(index) => {
                 self.nhlfe[index as usize] = entry;

@@ -126,12 +126,12 @@ def next_arcs(scenario: Resolved, graph: "Topology", here: str, end: str) -> lis
     return [scenario.arcs[arc].name for arc in _equal(graph, away, graph.node[here])]
 
 
-def first_arcs(scenario: Resolved, end: str) -> dict[str, str]:
-    """First arc from every node on its shortest path to another, where there is one."""
+def first_arcs(scenario: Resolved, end: str) -> dict[str, list[str]]:
+    """Arcs from every node on its shortest paths to another, where there are any."""
     graph = topology(scenario)
     away = te.spf.distances_to(graph, graph.igp, graph.node[end])
     return {
-        node: scenario.arcs[_equal(graph, away, index)[0]].name
+        node: [scenario.arcs[arc].name for arc in _equal(graph, away, index)]
         for node, index in graph.node.items()
         if 0 < away[index] < math.inf
     }
