@@ -135,7 +135,7 @@ def page(schema: dict[str, Any]) -> str:
         Markdown.
     """
     parts = [HEAD, section("Top of the file", schema)]
-    # What is only the keys of another section's elements without their ends is told there.
+    # What is only the keys of another section's elements without their ends is shown there.
     told = [name for name in schema["definitions"] if not name.endswith("Options")]
     parts += [section(name, schema["definitions"][name]) for name in told]
     return "\n".join(parts)

@@ -121,7 +121,7 @@ def test_a_random_scenario_runs_the_same_twice_and_adds_up(text: str) -> None:
 @settings(max_examples=12)
 @given(scenarios())
 def test_a_random_scenario_never_differs_from_itself(text: str) -> None:
-    """With the same coins it agrees; with others, and five seeds, nothing is told to differ."""
+    """With the same coins it agrees; with others, and five seeds, nothing is said to differ."""
     ours = compile(tl.load(text)).to_json()
     same = decide([(ours, 1)], against(ours, ours, "itself"))
     assert same.outcome != "differs"

@@ -1,4 +1,4 @@
-"""What is refused before anything runs, what is told to others, and what must not matter."""
+"""What is refused before anything runs, what is said to others, and what must not matter."""
 
 from __future__ import annotations
 

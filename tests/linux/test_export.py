@@ -24,7 +24,7 @@ EXAMPLES = Path(__file__).parents[2] / "python" / "trunkline" / "examples"
 FIRST = "diffserv-over-mpls"
 
 STAND_INS = {
-    # What they are told, one line each; what they read, but for comments, as they do.
+    # What they are given, one line each; what they read, but for comments, as they do.
     "ip": 'to=ip; case "$*" in *"link show"*) exit ;; "-f mpls "*) shift 2; to=mpls ;; esac\n'
     'echo "$*" >>"$GIVEN/$to"\n',
     "tc": '[ "$*" = "-batch -" ] || { echo "$*" >>"$GIVEN/tc"; exit; }\n'

@@ -140,6 +140,7 @@ def test_arrows_judge_crates(arrows, tmp_path, manifest, source, faults):
         ("a.rs", "todo!()"),
         ("a.md", "TODO: write"),
         ("a.txt", "/home/somebody/file"),
+        ("a.md", "the fault is told to the user"),
     ],
 )
 def test_words_finds_a_forbidden_word(monkeypatch, tmp_path, capsys, name, line):

@@ -89,7 +89,7 @@ def test_rfc3630_s2_5_8_each_head_computes_with_what_has_reached_it(
 
 
 def test_rfc2328_s12_4_the_next_lsa_of_a_link_waits_for_min_ls_interval() -> None:
-    """What is given back before it is told is not told; what is left after 5 s is."""
+    """What is given back before it is flooded is not flooded; what is left after 5 s is."""
     smaller = "  - {at: 12 s, resize: first, bandwidth: 2 Mbit/s}\n"
     again = smaller + "  - {at: 13500 ms, resize: first, bandwidth: 10 Mbit/s}\n"
     for events, times in ((smaller, [RESERVED, RESERVED + 5_000_000_000]), (again, [RESERVED])):

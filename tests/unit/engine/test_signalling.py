@@ -345,7 +345,7 @@ run: {duration: 6 s}
 
 @pytest.mark.parametrize("kind", ["facility-bypass", "detour"])
 def test_rfc4090_s6_5_the_head_hears_of_the_repair_and_moves_the_path(kind: str) -> None:
-    """Only what is on the link or sent on it for 10 ms is lost; the head is told 25/3 and moves."""
+    """Only what is on the link or sent on it for 10 ms is lost; the head gets 25/3 and moves."""
     results = run(PROTECTED.replace("KIND", kind))
     repaired = [row for row in events(results, "repaired") if row["path"] == "p"]
     assert [(row["time_ns"], row["node"]) for row in repaired] == [(1_010_000_000, "B")]

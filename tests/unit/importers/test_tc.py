@@ -523,6 +523,6 @@ def test_partial_leaves_out_what_is_not_read_and_says_so() -> None:
     made = read_tc(script, partial=True)
     assert list(made.ports) == ["eth1"]
     assert [note.line for note in made.notes] == [1, 3]
-    # A loop leaves no command whole: nothing can be told of the rest.
+    # A loop leaves no command whole: nothing can be said of the rest.
     with pytest.raises(ImportFault, match=r"^2:1: for is not read"):
         read_tc("tc qdisc add dev eth1 root sfq\nfor x in 1 2; do\n", partial=True)

@@ -115,7 +115,7 @@ def test_what_is_under_way_at_the_end_is_not_lost() -> None:
 def test_drops_behind_the_last_arrival_are_those_that_the_queues_tell() -> None:
     # 12 drops told, 4 + 2 of them known by later arrivals: 6 are among the undecided. Of the first
     # flow half was lost before, of the last a quarter, so of 6 and 6 undecided 3 and 1.5 would be:
-    # 4 and 2. The second has lost nothing: its 5 were on their way. Where all are told nothing is
+    # 4 and 2. The second has lost nothing: its 5 were on their way. Where all are known nothing is
     # added, nor more than is undecided.
     for told, expected in ((12, [8, 0, 4]), (6, [4, 0, 2]), (3, [4, 0, 2]), (99, [10, 0, 8])):
         flows = [

@@ -1,4 +1,4 @@
-"""What the Linux kernel has not is told with file, line and column, and with what is nearest."""
+"""What the Linux kernel lacks is shown with file, line and column, and with what is nearest."""
 
 from __future__ import annotations
 

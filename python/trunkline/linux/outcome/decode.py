@@ -1,7 +1,7 @@
 """The folder that a run leaves, as the tables of any engine.
 
 What the kernel does not tell is null: delays of TCP segments (they bear no time stamp), waits and
-mean lengths of queues, timeouts of one flow among several of a node. Drops are told by queue and
+mean lengths of queues, timeouts of one flow among several of a node. Drops are counted by queue and
 cause, not by flow; those of a UDP flow are known from its sequence numbers.
 """
 

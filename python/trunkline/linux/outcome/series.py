@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from trunkline.network.types import Probe
 
 _STATES = {0: 1.0, 1: 1.0, 2: 1.0, 3: 2.0, 4: 3.0}
-"""Linux's congestion states as the simulator's; slow start is told by the window."""
+"""Linux's congestion states as the simulator's; slow start is known by the window."""
 UNKNOWN_THRESHOLD = 0x7FFF_FFFF
 
 

@@ -115,7 +115,7 @@ class Egress:
     def shown(
         self, protocol: str, mark: tuple[int, int], match: str, cell: Cell, preference: int
     ) -> None:
-        """A packet that came with a label and is told by what it shows now."""
+        """A packet that came with a label and is classified by what it shows now."""
         dp, act = self.target(cell)
         text = f"u32 match mark {mark[0]:#x} {mark[1]:#x} {match}"
         self.add(protocol, preference, text, f"{dp}{act}")

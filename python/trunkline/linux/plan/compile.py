@@ -107,7 +107,7 @@ def compile(network_json: str, *, seed: int | None = None, ground: Ground = GUES
     its = recovery.course(script, data, followed, targets)
     wiring = Wiring.of(data["links"], ground)
     if script.reasons:
-        # What queues and meters lack does not depend on the flows: it is told with the rest.
+        # What queues and meters lack does not depend on the flows: it is reported with the rest.
         _ports(script, data, wiring)
         for conditioner in data.get("conditioners", []):
             conditioning.filters(script, conditioner, [])

@@ -133,12 +133,12 @@ def traffic(script: Script, data: Network, rehearsal: Rehearsal) -> Traffic:
 
 
 def _able(script: Script, flow: Flow, listed: Sequence[Transfer]) -> bool:
-    """Whether the kernel has what transfers need; what it lacks is told."""
+    """Whether the kernel has what transfers need; what it lacks is reported."""
     name = flow["name"]
     its = flow.get("transfers")
     opened = its["opened"] if its else "requests"
     if opened == "requests":
-        return False  # told of those who ask
+        return False  # reported for those who ask
     if "arrivals" not in opened:
         script.refuse(
             ("flows", name),

@@ -1,7 +1,7 @@
 """Labels by FRR's ldpd: its configuration from a scenario's LDP, and what it has not.
 
 Each node has one address that labels are for, which its sessions use too. The daemon runs until
-time zero before the run begins, so that all labels are told by then.
+time zero before the run begins, so that all labels are known by then.
 """
 
 from collections.abc import Iterator

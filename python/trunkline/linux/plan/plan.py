@@ -1,4 +1,4 @@
-"""The guest plan: everything a guest is told, with generated names only.
+"""The guest plan: everything a guest is given, with generated names only.
 
 A plan is one canonical JSON document and a file of packet times for each UDP flow. It holds no
 name that a user wrote: nodes are ``n0``, ``n1``, ..., devices ``l0a``, ``l0b``, ...

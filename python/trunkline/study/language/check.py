@@ -66,7 +66,7 @@ def _names_cells(study: Study) -> bool:
 
 
 def all_known(problems: Problems, at: Path, names: Iterable[str], known: Iterable[str]) -> bool:
-    """Whether all names are known; those that are not are told.
+    """Whether all names are known; those that are not are reported.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def _each(
             yield (*at, name), column
         return
     for name, measure in measures.items():
-        # A fault of the measure shows in each column; it is told once.
+        # A fault of the measure shows in each column; it is reported once.
         its = [column.picks(measure) for column in columns.values()]
         wrong = next((each for each in its if each.fault()), None)
         if wrong is not None or its:

@@ -128,7 +128,7 @@ class StudyFile(Part):
         if "cases" in said:
             message = "a study has either a scenario or cases"
             raise invalid("relation", message, at=("scenario",))
-        # What is no text is told at its own place.
+        # What is no text is reported at its own place.
         case = {key: said[key] for key in ("title", "scenario") if isinstance(said.get(key), str)}
         return {**said, "cases": {"1": {"title": "", "scenario": "", **case}}}
 

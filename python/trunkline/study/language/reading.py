@@ -23,7 +23,7 @@ from trunkline.study.language.parts import Published
 AnyPart = TypeVar("AnyPart", bound=Part)
 
 _MOST_TOLD = 20
-"""Faults of a table that are told."""
+"""Faults of a table that are shown."""
 
 
 def load(path: Path) -> Study:
