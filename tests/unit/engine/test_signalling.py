@@ -9,6 +9,7 @@ import math
 import shutil
 import subprocess
 import time
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,16 @@ def test_break_before_make_loses_what_arrives_until_the_first_resv() -> None:
     assert (drop["node"], drop["cause"], drop["packets"]) == ("A", "switching", 25)
     # Set up once in 16.448 ms and once in 24.448 ms.
     assert lsp(results, "p")["out_ns"] == 16_448_000 + 24_448_000
+
+
+@pytest.mark.parametrize(("first", "lost"), [("on", 0), ("off", 25)])
+def test_the_example_make_before_break_loses_what_it_says(first: str, lost: int) -> None:
+    """Its name of seven letters makes each Path 4 B longer: 24.448 ms and 6.4 us."""
+    text = files("trunkline").joinpath("examples/make-before-break.yaml").read_text("utf-8")
+    results = run(text, first=first)
+    assert results.flows["packets_dropped"][0] == lost
+    up = [row["time_ns"] for row in events(results, "moved" if first == "on" else "up")]
+    assert up[-1] == 1_000_000_000 + 24_448_000 + 6_400
 
 
 def test_a_settled_signalled_network_equals_the_static_one() -> None:
