@@ -21,10 +21,6 @@ def schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -> Sched
 
     Parameters
     ----------
-    scenario : Scenario
-        The scenario.
-    flow : str
-        Name of a UDP flow.
     seed : int, optional
         Seed; the scenario's own if left out.
 
@@ -67,11 +63,6 @@ def schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -> Sched
 
 def to_csv(listed: Schedule) -> str:
     """A schedule as the CSV that `schedule` of a flow reads.
-
-    Parameters
-    ----------
-    listed : Schedule
-        What to write.
 
     Returns
     -------

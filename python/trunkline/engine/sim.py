@@ -103,13 +103,6 @@ def simulate_all(
 
     The interpreter lock is released while the engine runs, and an interrupt is heard.
 
-    Parameters
-    ----------
-    jobs : sequence of Job
-        The runs.
-    threads, progress
-        As in :func:`simulate`.
-
     Returns
     -------
     list of Results
@@ -254,15 +247,7 @@ class Decoder:
         self._parsed: dict[str, Network] = {}
 
     def results(self, job: Job, raw: Any) -> Results:
-        """Results of a job.
-
-        Parameters
-        ----------
-        job : Job
-            What was run.
-        raw : dict
-            What the engine returned.
-        """
+        """Results of a job."""
         written = job.network_json
         if written not in self._parsed:
             while len(self._parsed) >= self._KEPT:

@@ -61,18 +61,7 @@ class Change:
 
 
 def changes(results: Results) -> list[Change]:
-    """Failures and repairs that routing or signalling answered to, in order of time.
-
-    Parameters
-    ----------
-    results : Results
-        A run.
-
-    Returns
-    -------
-    list of Change
-        Empty where nothing was routed or signalled anew.
-    """
+    """Failures and repairs that routing or signalling answered to, in order of time."""
     rows = list(results.timeline.rows())
     found = breaks(rows)
     answers = list(results.tables["signalling"].rows())

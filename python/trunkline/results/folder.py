@@ -25,11 +25,6 @@ def replace(
     overwrite : bool
         Replace an earlier folder of this kind.
 
-    Returns
-    -------
-    Path
-        The folder.
-
     Raises
     ------
     FileExistsError

@@ -16,11 +16,6 @@ BY_QUEUE = ("queue_full", "early", "forced")
 def own_drops(runs: Sequence[Results]) -> str:
     """Say which flows lose packets at the port of their own source, the most first.
 
-    Parameters
-    ----------
-    runs : sequence of Results
-        Runs of one scenario.
-
     Returns
     -------
     str

@@ -54,11 +54,6 @@ class Phase:
 def phases(results: Results) -> list[Phase]:
     """Phases of a traced run with failures or signalled paths, without gaps, in order of time.
 
-    Parameters
-    ----------
-    results : Results
-        A run.
-
     Returns
     -------
     list of Phase

@@ -41,17 +41,10 @@ def write(
         One or more replications, in the order wanted.
     directory : str or Path
         Folder to make; its parents are made too.
-    network_json : str, optional
-        The compiled network, kept beside the tables.
     plan_json : str, optional
         The plan of its traffic engineering, kept beside them too.
     overwrite : bool, default False
         Replace the folder if it holds earlier results.
-
-    Returns
-    -------
-    Path
-        The folder.
 
     Raises
     ------
@@ -70,11 +63,6 @@ def write(
 
 def read(directory: str | Path) -> list[Results]:
     """Read runs back.
-
-    Parameters
-    ----------
-    directory : str or Path
-        Folder that :func:`write` made.
 
     Returns
     -------

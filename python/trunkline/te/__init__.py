@@ -1,8 +1,9 @@
 """Traffic engineering on graphs and arrays: paths, admission, preemption, placement.
 
-Nothing here knows a scenario. `topology` makes the graph; every other module takes it with arrays
-over its arcs, and gives paths as tuples of arcs. Bandwidths are bit/s, integers where they are
-reserved; delays are nanoseconds. `trunkline.planning` applies them to scenarios.
+Nothing here knows a scenario. `topology` makes the graph, N nodes and E arcs; every other module
+takes it with arrays over its arcs, and gives paths as tuples of arcs. Bandwidths are bit/s,
+integers where they are reserved; delays are nanoseconds. `trunkline.planning` applies them to
+scenarios.
 
 Modules are imported when first used: ``from trunkline import te``, then ``te.cspf.cspf(...)``.
 """

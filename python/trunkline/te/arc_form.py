@@ -92,8 +92,6 @@ def minimum_utilisation(topology: Topology, traffic: Floats) -> Optimum:
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes and E arcs.
     traffic : array of float64, shape (N, N)
         From `optimum.checked`, not all zero.
 
@@ -135,8 +133,6 @@ def minimum_cost(
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes and E arcs.
     traffic : array of float64, shape (N, N)
         From the row's node to the column's.
     price : array, shape (E,)
@@ -176,8 +172,6 @@ def minimum_congestion(topology: Topology, traffic: Floats) -> Cheapest:
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes and E arcs.
     traffic : array of float64, shape (N, N)
         From the row's node to the column's.
 
@@ -218,8 +212,6 @@ def least_capacity(topology: Topology, cases: Sequence[tuple[Floats, Bools]]) ->
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes, E arcs and L links.
     cases : sequence of (array of float64, shape (N, N), array of bool, shape (E,))
         Traffic, not all zero, and the arcs that are down; each is routed by itself.
 
@@ -271,8 +263,6 @@ def decomposed(
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes and E arcs.
     source : int
         Its number.
     traffic : array of float64, shape (N,)

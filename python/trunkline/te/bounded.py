@@ -59,8 +59,6 @@ def bounded(
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     source, target : int
         Nodes; different.
     via : tuple of (int, bool)

@@ -88,8 +88,6 @@ def minimum_utilisation(topology: Topology, traffic: Floats) -> Optimum:
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes and E arcs.
     traffic : array of float64, shape (N, N)
         From `optimum.checked`, not all zero.
 

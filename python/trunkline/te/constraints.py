@@ -62,8 +62,6 @@ def permitted(topology: Topology, asked: Constraints, usable: Bools) -> Bools:
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     asked : Constraints
         What must hold.
     usable : array of bool, shape (E,)
@@ -88,8 +86,6 @@ def coloured(topology: Topology, asked: Constraints) -> Bools:
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     asked : Constraints
         Its sets of colours.
 

@@ -56,8 +56,6 @@ def cspf(
 
     Parameters
     ----------
-    topology : Topology
-        The graph, E arcs.
     source, target : int
         Nodes; different.
     asked : Constraints
@@ -137,8 +135,6 @@ def shortest(
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     source, target : int
         Nodes; different.
     metric : array of int64, shape (E,)
@@ -185,8 +181,6 @@ def with_hops(topology: Topology, metric: Ints) -> Ints:
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes.
     metric : array of int64, shape (E,)
         Cost of each arc.
 

@@ -52,8 +52,6 @@ def sharing(topology: Topology, path: Path, kind: Apart) -> frozenset[int]:
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     path : tuple of int
         The path to keep away from.
     kind : {"link", "node", "risk"}
@@ -88,8 +86,6 @@ def disjoint_pair(
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     source, target : int
         Nodes; different.
     metric : array of int64, shape (E,)

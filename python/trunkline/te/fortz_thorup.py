@@ -20,8 +20,6 @@ def cost(topology: Topology, loads: Floats) -> float:
 
     Parameters
     ----------
-    topology : Topology
-        The graph, E arcs.
     loads : array of float64, shape (E,)
         Bit/s.
 
@@ -43,8 +41,6 @@ def uncapacitated(topology: Topology, traffic: Floats) -> float:
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes.
     traffic : array of float64, shape (N, N)
         From the row's node to the column's.
 

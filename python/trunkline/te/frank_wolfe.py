@@ -29,8 +29,6 @@ def minimum_utilisation(
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes and E arcs.
     traffic : array of float64, shape (N, N)
         From `optimum.checked`, not all zero.
     close : float

@@ -96,8 +96,6 @@ def minimum_utilisation(
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes and E arcs.
     traffic : array of float64, shape (N, N)
         From the row's node to the column's; the diagonal does not count.
     form : {"arcs", "paths", "frank-wolfe"}, optional
@@ -134,8 +132,6 @@ def by_size(topology: Topology, traffic: Floats) -> Form:
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     traffic : array of float64, shape (N, N)
         As for `minimum_utilisation`.
 
@@ -168,8 +164,6 @@ def checked(topology: Topology, traffic: Floats) -> Floats:
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes.
     traffic : array of float64, shape (N, N)
         Any unit.
 
@@ -205,8 +199,6 @@ def tree_loads(topology: Topology, away: Floats, last: Ints, traffic: Floats) ->
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     away : array of float64, shape (S, N)
         From `spf.trees`.
     last : array of int64, shape (S, N)
@@ -238,8 +230,6 @@ def price_bound(topology: Topology, price: Floats, away: Floats, traffic: Floats
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     price : array of float64, shape (E,)
         0 or more, some above.
     away : array of float64, shape (S, N)

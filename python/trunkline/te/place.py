@@ -129,8 +129,6 @@ def place(
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     requests : iterable of Request
         What is wanted.
     order : {"listed", "priority"}
@@ -226,8 +224,6 @@ def shared_with(
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     apart : mapping of str to {"link", "node", "risk"}
         From `partners`.
     outcomes : mapping of str to Outcome

@@ -49,8 +49,6 @@ def refuse(
 
     Parameters
     ----------
-    topology : Topology
-        The graph, E arcs.
     source, target : int
         Nodes.
     asked : Constraints

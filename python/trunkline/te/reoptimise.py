@@ -30,8 +30,6 @@ def reoptimise(
 
     Parameters
     ----------
-    topology : Topology
-        The graph, E arcs.
     placement : Placement
         From `place.place`; its reservations are changed.
     rates : mapping of str to float

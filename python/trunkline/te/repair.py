@@ -54,8 +54,6 @@ def local(
 
     Parameters
     ----------
-    topology : Topology
-        The graph, E arcs.
     path : tuple of int
         Arcs of the working path.
     at : int
@@ -106,8 +104,6 @@ def standby(
 
     Parameters
     ----------
-    topology : Topology
-        The graph, E arcs.
     path : tuple of int
         Arcs of the working path.
     protect : {"link", "node", "risk"}

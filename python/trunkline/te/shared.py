@@ -22,8 +22,6 @@ def events(topology: Topology, path: Path, *, nodes: bool) -> frozenset[Event]:
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     path : tuple of int
         Arcs.
     nodes : bool

@@ -27,8 +27,6 @@ def distances(
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes and E arcs.
     metric : array, shape (E,)
         Cost of each arc, above 0.
     targets : array of int64, shape (T,), optional
@@ -63,8 +61,6 @@ def equal_cost(
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     metric : array, shape (E,)
         Cost of each arc.
     away : array of float64, shape (T, N)
@@ -118,8 +114,6 @@ def steps(
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     following : array of int64, shape (T, N)
         From `next_arcs`.
     rows, nodes : array of int64, shape (P,)
@@ -146,8 +140,6 @@ def spread(topology: Topology, on: Bools, away: Floats, traffic: Floats) -> tupl
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     on : array of bool, shape (T, E)
         From `equal_cost`.
     away : array of float64, shape (T, N)
@@ -182,8 +174,6 @@ def waves(topology: Topology, on: Bools, passing: Floats) -> Iterator[tuple[Ints
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     on : array of bool, shape (T, E)
         From `equal_cost`.
     passing : array of float64, shape (T, N)
@@ -245,8 +235,6 @@ def ecmp(
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     metric : array, shape (E,)
         Cost of each arc.
     traffic : array of float64, shape (N, N)
@@ -275,8 +263,6 @@ def trees(
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     metric : array, shape (E,)
         Cost of each arc, above 0.
     sources : array of int64, shape (S,), optional
@@ -310,8 +296,6 @@ def cheapest(
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     price : array of float64, shape (E,)
         Cost of each arc, above 0.
     source, target : int

@@ -162,8 +162,6 @@ def parts(topology: Topology, usable: Bools) -> Ints:
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes and E arcs.
     usable : array of bool, shape (E,)
         Arcs that are up.
 

@@ -64,8 +64,6 @@ def ti_lfa(
 
     Parameters
     ----------
-    topology : Topology
-        The graph, E arcs.
     metric : array of int64, shape (E,)
         Cost of each arc, 1 or more.
     failed : int
@@ -125,8 +123,6 @@ def crossing(topology: Topology, metric: Ints, targets: Ints, dead: Bools) -> Bo
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes.
     metric : array of int64, shape (E,)
         Cost of each arc.
     targets : array of int64, shape (T,)

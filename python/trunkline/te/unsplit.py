@@ -75,8 +75,6 @@ def unsplit(
 
     Parameters
     ----------
-    topology : Topology
-        The graph, E arcs.
     demands : sequence of Commodity
         Between nodes that links join.
     start : sequence of tuple of int, optional
@@ -217,8 +215,6 @@ def bound(topology: Topology, demands: Sequence[Commodity], split: float) -> flo
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     demands : sequence of Commodity
         What is routed.
     split : float

@@ -103,8 +103,6 @@ def search(topology: Topology, traffic: Floats, evaluations: int = EVALUATIONS) 
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes and E arcs.
     traffic : array of float64, shape (N, N)
         From the row's node to the column's.
     evaluations : int

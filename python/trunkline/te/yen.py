@@ -25,8 +25,6 @@ def k_shortest(
 
     Parameters
     ----------
-    topology : Topology
-        The graph.
     source, target : int
         Nodes; different.
     metric : array of int64, shape (E,)

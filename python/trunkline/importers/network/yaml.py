@@ -1,10 +1,12 @@
 """YAML of other programs as plain values with places, by the reader of scenarios: no tags."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from trunkline.importers.common.fault import ImportFault
 from trunkline.scenario.diagnostic import ScenarioError
 from trunkline.scenario.text import Map, Seq, parse
+
+Kind = TypeVar("Kind", Map, Seq)
 
 
 def document(content: str) -> Map:
@@ -24,32 +26,20 @@ def document(content: str) -> Map:
 
 
 def mapping(value: Any, what: str, line: int) -> Map:
-    """A value that must be a mapping; nothing is an empty one.
-
-    Raises
-    ------
-    ImportFault
-        It is something else.
-    """
-    if value is None:
-        return Map()
-    if not isinstance(value, Map):
-        raise ImportFault(line, 1, f"{what} must be a mapping")
-    return value
+    """A value that must be a mapping; nothing is an empty one."""
+    return _of(Map, "mapping", value, what, line)
 
 
 def sequence(value: Any, what: str, line: int) -> Seq:
-    """A value that must be a list; nothing is an empty one.
+    """A value that must be a list; nothing is an empty one."""
+    return _of(Seq, "list", value, what, line)
 
-    Raises
-    ------
-    ImportFault
-        It is something else.
-    """
+
+def _of(kind: type[Kind], called: str, value: Any, what: str, line: int) -> Kind:
     if value is None:
-        return Seq()
-    if not isinstance(value, Seq):
-        raise ImportFault(line, 1, f"{what} must be a list")
+        return kind()
+    if not isinstance(value, kind):
+        raise ImportFault(line, 1, f"{what} must be a {called}")
     return value
 
 
