@@ -109,7 +109,7 @@ impl<O: Observer> Simulation<O> {
             streams: agents.streams,
             workloads,
             pool: Pool::default(),
-            drops: Drops::new(),
+            drops: Drops::default(),
             echoes: crate::echo::of(network),
             path_accounts: PathAccounts::new(&network.paths),
             processors,

@@ -373,9 +373,7 @@ impl<O: Observer> Simulation<O> {
             precedence: place.precedence,
             cause,
         };
-        let count = self.drops.entry(key).or_default();
-        count.0 += 1;
-        count.1 += u64::from(packet.ip_bytes);
+        self.drops.add(key, 1, u64::from(packet.ip_bytes));
         let connection = packet.connection();
         if self.control.is_some() {
             self.lose_message(id);

@@ -52,8 +52,9 @@ impl StackEntry {
     }
 }
 
-/// A stack of at most [`MAX_DEPTH`] labels. The depth lives in the spare S bits of the words, so
-/// that the stack fills 16 bytes of the packet's cache line.
+/// A stack of at most [`MAX_DEPTH`] labels, the top first, so that a look and a swap touch one word.
+/// The depth lives in the spare S bits of the words, so that the stack fills 16 bytes of the packet's
+/// cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LabelStack {
     words: [u32; MAX_DEPTH],
@@ -66,7 +67,7 @@ impl LabelStack {
     pub const EMPTY: Self = Self { words: [0; MAX_DEPTH] };
 
     /// Number of labels.
-    // Word `i` in use has its S bit set, whatever its place: the wire's S bit is known from the
+    // Each word in use has its S bit set, whatever its place: the wire's S bit is known from the
     // place alone, so the bit is free to say "in use".
     #[inline(always)]
     #[must_use]
@@ -87,21 +88,18 @@ impl LabelStack {
     #[inline(always)]
     #[must_use]
     pub fn top(&self) -> Option<StackEntry> {
-        match self.depth() {
-            0 => None,
-            depth => Some(StackEntry(self.words[usize::from(depth) - 1] & !S)),
-        }
+        (!self.is_empty()).then_some(StackEntry(self.words[0] & !S))
     }
 
     /// Puts an entry on top; false (and no change) if the stack is full.
     #[inline]
     #[must_use]
     pub fn push(&mut self, entry: StackEntry) -> bool {
-        let depth = usize::from(self.depth());
-        if depth == MAX_DEPTH {
+        let [first, second, third, last] = self.words;
+        if last != 0 {
             return false;
         }
-        self.words[depth] = entry.0 | S;
+        self.words = [entry.0 | S, first, second, third];
         true
     }
 
@@ -109,22 +107,22 @@ impl LabelStack {
     #[inline]
     pub fn pop(&mut self) -> Option<StackEntry> {
         let entry = self.top()?;
-        self.words[usize::from(self.depth()) - 1] = 0;
+        let [_, second, third, last] = self.words;
+        self.words = [second, third, last, 0];
         Some(entry)
     }
 
     /// Replaces the top entry; does nothing on an empty stack.
     #[inline]
     pub fn replace_top(&mut self, entry: StackEntry) {
-        let depth = usize::from(self.depth());
-        if depth > 0 {
-            self.words[depth - 1] = entry.0 | S;
+        if !self.is_empty() {
+            self.words[0] = entry.0 | S;
         }
     }
 
     /// Entries from the top down, as they follow each other on the wire.
     pub fn iter(&self) -> impl Iterator<Item = StackEntry> + '_ {
-        self.words[..usize::from(self.depth())].iter().rev().map(|word| StackEntry(word & !S))
+        self.words[..usize::from(self.depth())].iter().map(|word| StackEntry(word & !S))
     }
 }
 

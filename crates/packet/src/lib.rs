@@ -90,7 +90,7 @@ pub struct Packet {
     pub flow: u32,
     /// Index of the node it is for.
     pub dst: u32,
-    /// MPLS label stack words below the top, bottom first (RFC 3032 section 2.1).
+    /// MPLS label stack, top first (RFC 3032 section 2.1).
     pub labels: LabelStack,
     /// IP header and everything above it [B].
     pub ip_bytes: u16,

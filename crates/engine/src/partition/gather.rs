@@ -78,10 +78,7 @@ impl<O: Observer> Simulation<O> {
             path.packets += more.packets;
             path.bytes += more.bytes;
         }
-        for (key, (packets, bytes)) in part.drops {
-            let count = self.drops.entry(key).or_default();
-            *count = (count.0 + packets, count.1 + bytes);
-        }
+        self.drops.join(&part.drops);
         for (count, more) in self.census.iter_mut().zip(&part.census) {
             *count += more;
         }

@@ -152,7 +152,7 @@ impl<O: Observer> Simulation<O> {
     }
 
     pub(super) fn drop_table(&self) -> Table {
-        let keys = || self.drops.keys();
+        let keys = || self.drops.rows().map(|its| its.key);
         Table::new("drops")
             .ints("flow", keys().map(|key| i64::from(key.flow)))
             .ints("reverse", keys().map(|key| i64::from(key.reverse)))
@@ -164,8 +164,8 @@ impl<O: Observer> Simulation<O> {
             .ints("class", keys().map(|key| i64::from(key.class)))
             .ints("precedence", keys().map(|key| i64::from(key.precedence)))
             .ints("cause", keys().map(|key| key.cause as i64))
-            .ints("packets", self.drops.values().map(|(packets, _)| *packets as i64))
-            .ints("bytes", self.drops.values().map(|(_, bytes)| *bytes as i64))
+            .ints("packets", self.drops.rows().map(|its| its.packets as i64))
+            .ints("bytes", self.drops.rows().map(|its| its.bytes as i64))
     }
 
     /// What each meter saw, by colour.
