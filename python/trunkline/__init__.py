@@ -72,37 +72,18 @@ __all__ = [
     "verify",
 ]
 
-_HOMES = {
-    "Diagnostic": "trunkline.scenario",
-    "Network": "trunkline.network",
-    "Reproduction": "trunkline.study",
-    "Results": "trunkline.results",
-    "Scenario": "trunkline.scenario",
-    "ScenarioError": "trunkline.scenario",
-    "Table": "trunkline.results",
-    "compare_runs": "trunkline.workbench",
-    "compile": "trunkline.network",
-    "draw": "trunkline.workbench",
-    "first_difference": "trunkline.workbench",
-    "graph": "trunkline.notebook",
-    "judge": "trunkline.api",
-    "load": "trunkline.scenario",
-    "loads": "trunkline.scenario",
-    "place": "trunkline.planning",
-    "protect": "trunkline.planning",
-    "read": "trunkline.workbench",
-    "report_of": "trunkline.notebook",
-    "reproduce": "trunkline.study",
-    "run": "trunkline.api",
-    "run_many": "trunkline.api",
-    "run_study": "trunkline.workbench",
-    "save": "trunkline.workbench",
-    "schema": "trunkline.scenario",
-    "simulate": "trunkline.engine",
-    "solve": "trunkline.planning",
-    "survive": "trunkline.planning",
-    "verify": "trunkline.workbench",
+_NAMES = {
+    "api": "judge run run_many",
+    "engine": "simulate",
+    "network": "Network compile",
+    "notebook": "graph report_of",
+    "planning": "place protect solve survive",
+    "results": "Results Table",
+    "scenario": "Diagnostic Scenario ScenarioError load loads schema",
+    "study": "Reproduction reproduce",
+    "workbench": "compare_runs draw first_difference read run_study save verify",
 }
+_HOMES = {name: f"trunkline.{home}" for home, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

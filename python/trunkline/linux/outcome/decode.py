@@ -56,21 +56,7 @@ _ARRIVED = (*DELAYS, "range")
 
 
 def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
-    """Results of a run of a plan.
-
-    Parameters
-    ----------
-    compiled : Compiled
-        What was run.
-    folder : Path
-        What the guest left.
-    provenance : Provenance
-        Scenario, network, version, seed and platform.
-
-    Returns
-    -------
-    Results
-    """
+    """Results of a run of a plan."""
     data = compiled.network
     warmup = data["run"]["warmup_ns"]
     stats = json.loads((folder / "stats.json").read_text())

@@ -91,15 +91,6 @@ def work(
 def run(missing: list[Task], how: How, sink: Sink) -> None:
     """Run tasks on a cluster.
 
-    Parameters
-    ----------
-    missing : list of Task
-        What to run.
-    how : How
-        Address of the cluster, limits.
-    sink : Sink
-        Takes what comes.
-
     Raises
     ------
     Refused

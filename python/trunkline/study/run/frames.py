@@ -214,11 +214,6 @@ class Runs:
 def read(folder: str | Path) -> Runs:
     """Read a study back, whether or not all its runs have ended.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Folder of the study.
-
     Raises
     ------
     Refused

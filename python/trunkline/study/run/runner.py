@@ -232,10 +232,6 @@ def run(study: Study, seeds: Sequence[int], *, threads: int | None = None) -> Me
 
     Parameters
     ----------
-    study : Study
-        What to run.
-    seeds : sequence of int
-        Seeds of the replications.
     threads : int, optional
         Runs at once; all cores if left out. Results do not depend on it.
     """
