@@ -3,53 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from trunkline.cli.options import together
 
+if TYPE_CHECKING:
     from trunkline.network import Network
     from trunkline.results import Results
 
-F = TypeVar("F", bound="Callable[..., Any]")
 
 # What capture programs take for a whole packet.
 LONGEST = 262_144
 TRACE = "run.trace"
 
 
-def capture_options(function: F) -> F:
-    """Add the options of a capture.
-
-    Parameters
-    ----------
-    function : callable
-        Command that takes ``pcap``, ``pcap_at`` and ``pcap_snaplen``.
-    """
-    for option in (
-        click.option(
-            "--pcap-snaplen",
-            type=click.IntRange(1, LONGEST),
-            metavar="BYTES",
-            help="Keep so much of each packet; default: all of it. Headers take at most 110 B.",
-        ),
-        click.option(
-            "--pcap-at",
-            multiple=True,
-            metavar="NAME",
-            help="Capture only at this node or link; repeatable.",
-        ),
-        click.option(
-            "--pcap",
-            type=click.Path(dir_okay=False),
-            metavar="FILE",
-            help="Trace every packet and write a pcapng file for Wireshark and similar programs.",
-        ),
-    ):
-        function = option(function)
-    return function
+capture_options = together(
+    click.option(
+        "--pcap",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="Trace every packet and write a pcapng file for Wireshark and similar programs.",
+    ),
+    click.option(
+        "--pcap-at",
+        multiple=True,
+        metavar="NAME",
+        help="Capture only at this node or link; repeatable.",
+    ),
+    click.option(
+        "--pcap-snaplen",
+        type=click.IntRange(1, LONGEST),
+        metavar="BYTES",
+        help="Keep so much of each packet; default: all of it. Headers take at most 110 B.",
+    ),
+)
+"""For commands that take ``pcap``, ``pcap_at`` and ``pcap_snaplen``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,62 +3,48 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
+from trunkline.cli.options import together
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from trunkline.network import Network
     from trunkline.results import Results
     from trunkline.scenario import Scenario
 
-F = TypeVar("F", bound="Callable[..., Any]")
 
 ENGINES = ("sim", "linux", "fluid")
 RUNNERS = ("uml", "qemu", "native")
 CONTROLS = ("frr",)
 
 
-def engine_options(function: F) -> F:
-    """Add ``--engine`` and ``--runner``.
-
-    Parameters
-    ----------
-    function : callable
-        Command that takes ``engine`` and ``runner``.
-    """
-    function = click.option(
-        "--runner",
-        type=click.Choice(RUNNERS),
-        help="With --engine linux, what runs the kernel; the first that is ready if not given "
-        "(never native, which is in real time).",
-    )(function)
-    return click.option(
+engine_options = together(
+    click.option(
         "--engine",
         type=click.Choice(ENGINES),
         default="sim",
         show_default=True,
         help="The packet simulator, the routers of a real Linux kernel in virtual time, or rates "
         "and mean waits by formulas.",
-    )(function)
-
-
-def control_option(function: F) -> F:
-    """Add ``--control``.
-
-    Parameters
-    ----------
-    function : callable
-        Command that takes ``control``.
-    """
-    return click.option(
-        "--control",
-        type=click.Choice(CONTROLS),
-        help="In the Linux kernel, find routes and labels by the routers' own daemons, FRR's "
-        "ospfd, ldpd and zebra, in place of the simulator's OSPF and LDP.",
-    )(function)
+    ),
+    click.option(
+        "--runner",
+        type=click.Choice(RUNNERS),
+        help="With --engine linux, what runs the kernel; the first that is ready if not given "
+        "(never native, which is in real time).",
+    ),
+)
+"""For commands that take ``engine`` and ``runner``."""
+control_option = click.option(
+    "--control",
+    type=click.Choice(CONTROLS),
+    help="In the Linux kernel, find routes and labels by the routers' own daemons, FRR's "
+    "ospfd, ldpd and zebra, in place of the simulator's OSPF and LDP.",
+)
 
 
 def check_control(control: str | None, engine: str, runner: str | None) -> None:

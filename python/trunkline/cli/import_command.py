@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from trunkline.cli.import_network import network
 from trunkline.cli.import_traffic import records, traffic
+from trunkline.cli.options import together
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from trunkline.importers import Imported
 
-F = TypeVar("F", bound="Callable[..., Any]")
 
 JSON_SCHEMA = 1
 
@@ -32,36 +32,33 @@ command.add_command(records)
 command.add_command(traffic)
 
 
-def _options(function: F) -> F:
-    function = click.option(
-        "--age",
-        type=click.Choice(["plog", "max-p"]),
-        help="Kernel whose RED it is: plog rounds the probability to a power of two (until 2011), "
-        "max-p is exact. Left out: plog for cbq, dsmark and tcng.",
-    )(function)
-    function = click.option(
-        "--port",
-        "ports",
-        multiple=True,
-        metavar="NUMBER=FLOW",
-        help="Flow of a port number that filters ask for; repeatable.",
-    )(function)
-    function = click.option(
+_options = together(
+    click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True)),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+    click.option(
+        "--explain", is_flag=True, help="Say in words what it does and what is left out; no YAML."
+    ),
+    click.option(
         "--node",
         "nodes",
         multiple=True,
         metavar="ADDRESS=NODE",
         help="Node of an IPv4 address that filters ask for; repeatable.",
-    )(function)
-    function = click.option(
-        "--explain", is_flag=True, help="Say in words what it does and what is left out; no YAML."
-    )(function)
-    function = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(
-        function
-    )
-    return click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True))(
-        function
-    )
+    ),
+    click.option(
+        "--port",
+        "ports",
+        multiple=True,
+        metavar="NUMBER=FLOW",
+        help="Flow of a port number that filters ask for; repeatable.",
+    ),
+    click.option(
+        "--age",
+        type=click.Choice(["plog", "max-p"]),
+        help="Kernel whose RED it is: plog rounds the probability to a power of two (until 2011), "
+        "max-p is exact. Left out: plog for cbq, dsmark and tcng.",
+    ),
+)
 
 
 @command.command("tc", short_help="Read a script of tc commands.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,22 +14,12 @@ if TYPE_CHECKING:
 
     from trunkline.report.local import LocalServer
 
-F = TypeVar("F", bound="Callable[..., Any]")
 
-
-def port_option(function: F) -> F:
-    """Add ``--port``.
-
-    Parameters
-    ----------
-    function : callable
-        Command that takes ``port``.
-    """
-    return click.option(
-        "--port",
-        type=click.IntRange(1, 65535),
-        help="Port of 127.0.0.1; the next free one from 8470 if not given.",
-    )(function)
+port_option = click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    help="Port of 127.0.0.1; the next free one from 8470 if not given.",
+)
 
 
 def answer(

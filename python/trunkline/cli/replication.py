@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from trunkline.cli.common import engine_faults
+from trunkline.cli.options import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,35 +52,30 @@ METRIC_HELP = (
 )
 
 
-def precision_options(function: F) -> F:
-    """Add ``--until-ci``, ``--max-runs`` and ``--metric``.
-
-    Parameters
-    ----------
-    function : callable
-        Command that takes ``until_ci``, ``max_runs`` and ``metrics``.
-    """
-    function = click.option(
-        "--metric", "metrics", multiple=True, metavar="[TABLE.]COLUMN[@ROW]", help=METRIC_HELP
-    )(function)
-    said = "Replicate until half of the 95 % interval of every metric is within this share of its "
-    return until_options(said + "mean, e.g. 2%.", "runs")(function)
-
-
 def until_options(said: str, counted: str) -> Callable[[F], F]:
     """Add ``--until-ci``, with what it says, and ``--max-runs``, of what is counted."""
-
-    def add(function: F) -> F:
-        function = click.option(
+    return together(
+        click.option("--until-ci", type=Percent(), metavar="PERCENT", help=said),
+        click.option(
             "--max-runs",
             type=click.IntRange(2, MOST_RUNS),
             default=MAX_RUNS,
             show_default=True,
             help=f"Maximum number of {counted} with --until-ci.",
-        )(function)
-        return click.option("--until-ci", type=Percent(), metavar="PERCENT", help=said)(function)
+        ),
+    )
 
-    return add
+
+precision_options = together(
+    until_options(
+        "Replicate until half of the 95 % interval of every metric is within this share of its "
+        "mean, e.g. 2%.",
+        "runs",
+    ),
+    click.option(
+        "--metric", "metrics", multiple=True, metavar="[TABLE.]COLUMN[@ROW]", help=METRIC_HELP
+    ),
+)
 
 
 def chosen(metrics: tuple[str, ...]) -> list[Metric]:

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from trunkline.cli.common import echo_json, engine_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 
-F = TypeVar("F", bound="Callable[..., Any]")
-
-
-def report_option(function: F) -> F:
-    """Add the option of commands that write results: whether to write their page too.
-
-    Parameters
-    ----------
-    function : callable
-        Command that takes ``report``.
-    """
-    return click.option(
-        "--report/--no-report",
-        default=True,
-        help="Write report.html, a page that shows the results, into --out.  [default: report]",
-    )(function)
+report_option = click.option(
+    "--report/--no-report",
+    default=True,
+    help="Write report.html, a page that shows the results, into --out.  [default: report]",
+)
 
 
 def write_report(folder: str | Path) -> None:

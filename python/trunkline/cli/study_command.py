@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trunkline.cli.common import echo_json, echo_tables, engine_faults, free
 from trunkline.cli.limits import dry_run_option, limit_options, look_ahead
+from trunkline.cli.options import together
 from trunkline.cli.replication import until_options
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from trunkline.study.run.execute import How
     from trunkline.study.run.plan import Plan
-
-F = TypeVar("F", bound="Callable[..., Any]")
 
 
 @click.group("study", short_help="Run studies: many points, many seeds, one data set.")
@@ -36,39 +35,30 @@ class Resources(click.ClickException):
     exit_code = Status.UNABLE
 
 
-def execution_options(function: F) -> F:
-    """Add the options that say where and within what limits a study runs.
-
-    Parameters
-    ----------
-    function : callable
-        Command that takes ``how``, made by :func:`how_of`, and ``progress``.
-    """
-    options = (
-        click.option("--resume", is_flag=True, help="Go on with the study in the folder."),
-        click.option("--overwrite", is_flag=True, help="Replace an earlier study in the folder."),
-        click.option(
-            "--threads",
-            "--workers",
-            "threads",
-            type=click.IntRange(1, 4096),
-            help="Runs at a time; default: all cores.",
-        ),
-        click.option(
-            "--cluster",
-            metavar="ADDRESS",
-            help="Run on this Dask cluster, e.g. tcp://host:8786, or local:2 for one on this "
-            "machine with two workers.",
-        ),
-        click.option(
-            "--progress",
-            type=click.Choice(["bar", "plain", "json", "none"]),
-            help="How to show progress; default: a bar on a terminal, lines elsewhere.",
-        ),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return limit_options(function)
+execution_options = together(
+    limit_options,
+    click.option("--resume", is_flag=True, help="Go on with the study in the folder."),
+    click.option("--overwrite", is_flag=True, help="Replace an earlier study in the folder."),
+    click.option(
+        "--threads",
+        "--workers",
+        "threads",
+        type=click.IntRange(1, 4096),
+        help="Runs at a time; default: all cores.",
+    ),
+    click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Run on this Dask cluster, e.g. tcp://host:8786, or local:2 for one on this "
+        "machine with two workers.",
+    ),
+    click.option(
+        "--progress",
+        type=click.Choice(["bar", "plain", "json", "none"]),
+        help="How to show progress; default: a bar on a terminal, lines elsewhere.",
+    ),
+)
+"""Where and within what limits a study runs: see :func:`how_of`; and ``progress``."""
 
 
 def how_of(threads: int | None, cluster: str | None) -> How:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from trunkline.cli.common import echo_tables, load_scenario
+from trunkline.cli.options import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,19 +25,13 @@ SHOWN = 20
 def outputs(scenario: str, picture: str) -> Callable[[F], F]:
     """Options for what a command writes, with what they say of the scenario and the picture."""
     file = click.Path(dir_okay=False)
-
-    def add(function: F) -> F:
-        for option in (
-            click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-            click.option("--overwrite", is_flag=True, help="Replace earlier files."),
-            click.option("--report", type=file, help="Page with map and tables, .html."),
-            click.option("--picture", type=file, help=picture),
-            click.option("-o", "--out", type=file, help=scenario),
-        ):
-            function = option(function)
-        return function
-
-    return add
+    return together(
+        click.option("-o", "--out", type=file, help=scenario),
+        click.option("--picture", type=file, help=picture),
+        click.option("--report", type=file, help="Page with map and tables, .html."),
+        click.option("--overwrite", is_flag=True, help="Replace earlier files."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+    )
 
 
 def leniently(file: str, overrides: tuple[str, ...], strict: bool) -> Scenario:
