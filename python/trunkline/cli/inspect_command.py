@@ -90,11 +90,6 @@ def stored_network(folder: str) -> str:
     folder : str
         Folder that ``run --out`` wrote.
 
-    Returns
-    -------
-    str
-        Its JSON.
-
     Raises
     ------
     click.UsageError
@@ -159,8 +154,6 @@ def show(written: str, sections: tuple[str, ...], *, as_json: bool) -> None:
 
     Parameters
     ----------
-    written : str
-        Its JSON.
     sections : tuple of str
         Which tables; all if empty.
     as_json : bool

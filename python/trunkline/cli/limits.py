@@ -99,8 +99,6 @@ def look_ahead(
         Compiled networks, or their JSON, that stand for all that will be run.
     dry_run : bool
         Tell it however small they are, and end the command.
-    as_json : bool
-        Tell it as one JSON object.
     say : callable
         Called with runs that take long.
 

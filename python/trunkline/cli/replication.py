@@ -104,8 +104,6 @@ def replicate_until(
 
     Parameters
     ----------
-    metrics : list of Metric
-        What must be sure.
     target : float
         Half width over the mean.
     """

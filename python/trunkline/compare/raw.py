@@ -56,13 +56,7 @@ class Trace:
         return int(np.searchsorted(self.columns["time_ns"], time_ns, side="right"))
 
     def decoded(self, rows: Numbers) -> pl.DataFrame:
-        """Some rows as the packets table has them.
-
-        Parameters
-        ----------
-        rows : ndarray
-            Their numbers.
-        """
+        """Some rows as the packets table has them."""
         taken = {name: ("i64", its[rows].tobytes()) for name, its in self.columns.items()}
         table = packets(Rows(taken), self.network)
         return Table("packets", SCHEMAS["packets"], table).to_polars()

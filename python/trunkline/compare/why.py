@@ -13,11 +13,6 @@ def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, s
     Links, flows, nodes and paths go by name, and a link's port is shown with the link. Names, the
     seed and what is only recorded (probes, the trace) are no differences.
 
-    Parameters
-    ----------
-    a, b : mapping
-        Compiled networks, parsed from their JSON.
-
     Returns
     -------
     list of (str, str)

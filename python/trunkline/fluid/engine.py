@@ -24,8 +24,6 @@ def simulate(network_json: str, *, scenario: str = "", seed: int = 1) -> Results
 
     Parameters
     ----------
-    network_json : str
-        Canonical JSON of a compiled network.
     seed : int, default 1
         Of random failures and of what detects them; nothing else is random.
 
@@ -62,24 +60,13 @@ def _refuse_signalling(network: Mapping[str, Any]) -> None:
 
 
 def solve(network: Mapping[str, Any]) -> Fluid:
-    """Rates and waits of a compiled network without its failures.
-
-    Parameters
-    ----------
-    network : mapping
-        Parsed from its JSON.
-    """
+    """Rates and waits of a compiled network without its failures."""
     ports, offered, sizes = _given(network)
     return _solved(network, ways(network, sizes), ports, offered)
 
 
 def solved(network: Mapping[str, Any], seed: int) -> list[tuple[float, Fluid]]:
     """Rates and waits of a compiled network, before, during and after its failures.
-
-    Parameters
-    ----------
-    network : mapping
-        Parsed from its JSON.
 
     Returns
     -------

@@ -51,8 +51,6 @@ def verify(
 
     Parameters
     ----------
-    network_json : str
-        Canonical JSON of the compiled network.
     until : int, optional
         Goes on with the seeds that follow until the verdict is decided or there are so many.
     on_progress : callable, optional

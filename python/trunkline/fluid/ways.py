@@ -71,11 +71,6 @@ def ways(network: Mapping[str, Any], sizes: Ints) -> Ways:
         The compiled network, parsed from its JSON.
     sizes : array of int64, shape (F,)
         IP bytes of a data packet of each flow.
-
-    Returns
-    -------
-    Ways
-        As they are without a failure.
     """
     flows = network["flows"]
     back = [f for f, flow in enumerate(flows) if answer_bytes(flow)]

@@ -52,8 +52,6 @@ def run(
 
     Parameters
     ----------
-    network_json : str
-        Canonical JSON of the compiled network.
     seed : int
         Seed of the traffic and of the guest [0 to 2**64 - 1].
     runner : str, optional

@@ -5,8 +5,6 @@ from trunkline.scenario.base import Compiled
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.resolved.resolved import Arc
 
-__all__ = ["by_lsas", "compile", "flow", "names", "reservable"]
-
 NAME = "ospf"
 """Of the flow of its messages."""
 CS6 = 48

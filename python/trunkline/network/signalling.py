@@ -9,8 +9,6 @@ from trunkline.scenario.resolved.protections import covers, guarded
 from trunkline.scenario.resolved.signalled import links_of, paths_of, signalled
 from trunkline.scenario.signalling import Event
 
-__all__ = ["compile", "flow"]
-
 _ELSEWHERE = (
     *("kind", "start", "dscp", "reliable", "detection", "when_down"),
     *("soft_preemption", "auto_bandwidth"),

@@ -88,13 +88,7 @@ def html(scenario: Scenario, plan: Plan) -> str:
 
 
 def document(title: str, parts: Iterable[str]) -> str:
-    """A page of its own.
-
-    Returns
-    -------
-    str
-        An HTML document without scripts.
-    """
+    """A page of its own."""
     title = text(title)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'

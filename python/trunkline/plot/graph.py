@@ -103,13 +103,7 @@ def document(title: str, about: str, body: str, height: float) -> str:
 
 
 def html(sketch: Sketch, places: Mapping[str, Place] | None = None) -> str:
-    """Draw a network on a page of its own, with its links and paths as tables.
-
-    Returns
-    -------
-    str
-        An HTML document without scripts.
-    """
+    """Draw a network on a page of its own, with its links and paths as tables."""
     drawing = svg(sketch, places).partition("\n")[2]
     links = "".join(
         f"<tr><td>{_text(line.ends[0])} {'–' if line.both_ways else '→'} {_text(line.ends[1])}</td>"

@@ -66,13 +66,7 @@ class Sketch:
 
     @classmethod
     def of(cls, network: Network) -> Sketch:
-        """Sketch a compiled network.
-
-        Parameters
-        ----------
-        network : mapping
-            As its JSON has it.
-        """
+        """Sketch a compiled network."""
         nodes = tuple(str(node["name"]) for node in network["nodes"])
         ends = [(nodes[link["from"]], nodes[link["to"]]) for link in network["links"]]
         hosts = {nodes[flow[end]] for flow in network["flows"] for end in ("src", "dst")}

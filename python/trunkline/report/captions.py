@@ -75,8 +75,6 @@ def words(
 
     Parameters
     ----------
-    losses : sequence of float
-        Share of packets lost in each.
     long : float
         Its length in the drawing [px].
     common : str

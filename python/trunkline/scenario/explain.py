@@ -22,13 +22,7 @@ def explain(
     *,
     root: type[BaseModel] = Sections,
 ) -> None:
-    """Adds each validation error to the problems.
-
-    Parameters
-    ----------
-    problems : Problems
-        Gets one diagnostic per fault.
-    """
+    """Adds each validation error to the problems."""
     for item in error.errors(include_url=False):
         path = place_of(item["loc"], document)
         if any(path[: len(other)] == other for other in reported if other):

@@ -29,8 +29,6 @@ def override(document: Any, overrides: Mapping[str, str], problems: Problems) ->
     overrides : Mapping[str, str]
         Name of a parameter, or path (``links.R1-R2.rate`` or ``links[R1-R2].rate``), to the new
         value as YAML text.
-    problems : Problems
-        Gets what is wrong.
     """
     for key, value_text in overrides.items():
         try:

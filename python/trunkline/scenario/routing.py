@@ -8,8 +8,6 @@ from trunkline.scenario.base import Element
 from trunkline.scenario.fields import PositiveTime, Short, Switch, Time, Word
 from trunkline.scenario.recovery import Detection, LossOfSignal
 
-__all__ = ["Backoff", "Ldp", "Ospf", "Rfc8405", "Routing"]
-
 MS = 1_000_000
 S = 1_000_000_000
 _NOTHING: dict[str, Any] = {"type": "null"}

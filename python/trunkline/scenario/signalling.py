@@ -10,8 +10,6 @@ from trunkline.scenario.fields import Factor, Names, PositiveTime, Rate, Switch,
 from trunkline.scenario.path import AUTO
 from trunkline.scenario.recovery import MS, Detection, LossOfSignal
 
-__all__ = ["AutoBandwidth", "Event", "Requests", "Signalling", "moved_to"]
-
 SECOND = 1000 * MS
 CS6 = 48
 Priority = Annotated[int, Whole("a priority", 0, 7)]

@@ -104,8 +104,6 @@ def parse_quantity(text: str, dimension: Dimension) -> Fraction:
     ----------
     text : str
         Number and unit, with or without a space between.
-    dimension : Dimension
-        What it must be.
 
     Returns
     -------
@@ -187,15 +185,6 @@ def parse_rate(text: str, *, lowest: int = 1, highest: int = MAX_RATE_BIT_S) -> 
     lowest, highest : int
         Range [bit/s].
 
-    Returns
-    -------
-    int
-        Rate [bit/s].
-
-    Raises
-    ------
-    UnitError
-        Not a rate, not whole bit/s, or out of range.
 
     Examples
     --------
@@ -208,11 +197,6 @@ def parse_rate(text: str, *, lowest: int = 1, highest: int = MAX_RATE_BIT_S) -> 
 def parse_time(text: str, *, lowest: int = 0, highest: int = MAX_TIME_NS) -> int:
     """Reads a time [ns]: ``1.5 ms``, ``200us``, ``2 min``.
 
-    Raises
-    ------
-    UnitError
-        Not a time, not whole ns, or out of range.
-
     Examples
     --------
     >>> parse_time("1.5 ms"), parse_time("2 min")
@@ -224,11 +208,6 @@ def parse_time(text: str, *, lowest: int = 0, highest: int = MAX_TIME_NS) -> int
 def parse_bytes(text: str, *, lowest: int = 0, highest: int = MAX_BYTES) -> int:
     """Reads a size [B]: ``1500 B``, ``64 kB`` (64,000), ``64 KiB`` (65,536).
 
-    Raises
-    ------
-    UnitError
-        Not a size, not whole bytes, or out of range.
-
     Examples
     --------
     >>> parse_bytes("64 kB"), parse_bytes("64KiB")
@@ -238,13 +217,7 @@ def parse_bytes(text: str, *, lowest: int = 0, highest: int = MAX_BYTES) -> int:
 
 
 def parse_packets(text: str, *, lowest: int = 0, highest: int = MAX_PACKETS) -> int:
-    """Reads a number of packets: ``50 packets``.
-
-    Raises
-    ------
-    UnitError
-        Not a number of packets, not whole, or out of range.
-    """
+    """Reads a number of packets: ``50 packets``."""
     return parse(text, PACKETS, lowest, highest)
 
 

@@ -85,15 +85,7 @@ class Histogram:
 
 
 def delays(results: Results, flow: str) -> Histogram:
-    """One-way delays of a flow in one run [ns].
-
-    Parameters
-    ----------
-    results : Results
-        The run.
-    flow : str
-        Name of the flow.
-    """
+    """One-way delays of a flow in one run [ns]."""
     return delays_by(results).get(flow, Histogram())
 
 
@@ -102,8 +94,6 @@ def delays_by(results: Results, table: str = "flows") -> dict[str, Histogram]:
 
     Parameters
     ----------
-    results : Results
-        The run.
     table : {"flows", "classes"}
         Whether each flow stands alone, or the flows of a DSCP together.
     """
@@ -122,13 +112,7 @@ def delays_by(results: Results, table: str = "flows") -> dict[str, Histogram]:
 
 
 def completions_by(results: Results) -> dict[tuple[str, str], Histogram]:
-    """Completion times in one run [ns], by flow and bin of sizes, where one is complete.
-
-    Parameters
-    ----------
-    results : Results
-        The run.
-    """
+    """Completion times in one run [ns], by flow and bin of sizes, where one is complete."""
     counts: dict[tuple[str, str], dict[int, int]] = {}
     times = results.tables["completion_times"]
     columns = (times[name] for name in ("flow", "sizes", "upper_ns", "count"))

@@ -119,8 +119,6 @@ def paired_difference(
     ----------
     first, second : sequence of float
         Values of the same seeds in the same order.
-    confidence : float, default 0.95
-        As in :func:`mean_interval`.
     """
     if len(first) != len(second):
         msg = f"pairs need as many values on each side, not {len(first)} and {len(second)}"

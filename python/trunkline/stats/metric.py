@@ -70,13 +70,6 @@ Values = dict[tuple[str, str], list[float | None]]
 def values(runs: Sequence[Results], metrics: Iterable[Metric]) -> Values:
     """Values of metrics, run by run.
 
-    Parameters
-    ----------
-    runs : sequence of Results
-        Runs of one scenario.
-    metrics : iterable of Metric
-        Which.
-
     Returns
     -------
     dict of (str, str) to list of (float or None)

@@ -39,13 +39,6 @@ def outages(results: Results, protection: str) -> list[Outage]:
 
     A cycle begins with the first failure after the end of the one before it; it ends when traffic
     is back on the working path, or when the failure has passed without a switch.
-
-    Parameters
-    ----------
-    results : Results
-        One run.
-    protection : str
-        Name of the protection.
     """
     cycles: list[dict[str, int]] = []
     going = False
@@ -80,8 +73,6 @@ def regained_after(
     ----------
     results : Results
         One run with a probe `{flow: ..., measure: goodput}`.
-    flow : str
-        Name of the flow.
     failed_ns : int
         When it failed [ns].
     share : float, default 0.9
@@ -121,10 +112,6 @@ def gap(results: Results, flow: str, since_ns: int = 0) -> int | None:
 
     Parameters
     ----------
-    results : Results
-        A traced run.
-    flow : str
-        Name of the flow.
     since_ns : int, default 0
         Packets that arrived before are left out [ns].
 

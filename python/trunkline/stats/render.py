@@ -111,8 +111,6 @@ def not_enough(flows: Sequence[Row], bound: float = ENOUGH) -> str:
 
     Parameters
     ----------
-    flows : sequence of Row
-        From :func:`across`.
     bound : float, default 0.1
         Half width over the mean that is still enough.
 

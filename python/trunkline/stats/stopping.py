@@ -48,8 +48,6 @@ def precision(measures: Measures, target: float, *, confidence: float = 0.95) ->
         Values of the replications by the measure's name; one that never varied is exact.
     target : float
         Half width over the true mean, above 0 and below 1, e.g. 0.02.
-    confidence : float, default 0.95
-        Of the intervals.
     """
     check_target(target)
     runs = max((len(values) for values in measures.values()), default=0)
@@ -73,10 +71,6 @@ def runs_wanted(now: Precision, target: float, *, most: int) -> int:
 
     Parameters
     ----------
-    now : Precision
-        What there is.
-    target : float
-        As for :func:`precision`.
     most : int
         Never more than this.
     """
@@ -101,12 +95,8 @@ def until(
     more : callable
         Runs the replications from one number up to, not including, another, and returns the
         values of all replications so far by measure.
-    target : float
-        As for :func:`precision`.
     most : int
         Maximum number of replications.
-    confidence : float, default 0.95
-        Of the intervals.
 
     Returns
     -------

@@ -41,11 +41,6 @@ def unpaired_difference(
 def unpaired_p(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Two-sided p-value of Welch's test that the means are equal.
 
-    Parameters
-    ----------
-    first, second : sequence of float
-        Values of each side.
-
     Returns
     -------
     float or None

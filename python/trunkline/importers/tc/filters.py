@@ -27,8 +27,6 @@ def read_filter(reader: Reader, addresses: Addresses, notes: list[Note]) -> Read
     ----------
     reader : Reader
         Words after ``tc filter add``.
-    notes : list of Note
-        Gets what is left out.
 
     Returns
     -------

@@ -36,8 +36,6 @@ def read_police(at: Word, reader: Reader, notes: list[Note], *, is_action: bool 
     ----------
     at : Word
         The word ``police``.
-    notes : list of Note
-        Gets what is left out.
     is_action : bool
         Whether it is one of a chain of actions; then ``action`` begins the next.
     """

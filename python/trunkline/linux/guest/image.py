@@ -88,11 +88,6 @@ def base_image(
 def add_program(image: Image, program: Path, environment: Mapping[str, str]) -> None:
     """Put a program with its libraries into an archive.
 
-    Parameters
-    ----------
-    image : Image
-        Gets them.
-
     Raises
     ------
     OSError

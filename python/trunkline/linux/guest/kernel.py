@@ -152,8 +152,6 @@ def build(
         The source tree, with the edits; it is compiled in ``build`` beside it.
     tools : Path
         Folder of unpacked build tools, for those that the system lacks.
-    log : Path
-        Gets what the tools say.
     lock : int
         Descriptor that the compiler keeps open, so that its end can be waited for.
     on_progress : callable

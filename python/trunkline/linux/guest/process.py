@@ -117,8 +117,6 @@ def run_guest(
     ----------
     job : Job
         What it does; its output is written to the job's console.
-    environment : mapping
-        Its whole environment.
 
     Raises
     ------

@@ -279,8 +279,6 @@ def try_out(runner: str, say: Callable[[str], None]) -> None:
     ----------
     runner : {"qemu", "uml"}
         Which.
-    say : callable
-        Called with it.
 
     Raises
     ------

@@ -41,8 +41,6 @@ def verify(
 
     Parameters
     ----------
-    network_json : str
-        Canonical JSON of the compiled network.
     daemons : {"frr"}
         Which.
 

@@ -111,13 +111,7 @@ def ties(allowed_ns: float, gap_ns: float) -> float:
 
 
 def unlike(chosen: float, ties: float) -> int:
-    """For packets that met another fate, one by one: each tie makes two of them.
-
-    Parameters
-    ----------
-    ties : float
-        Share of ties.
-    """
+    """For packets that met another fate, one by one: each tie makes two of them."""
     return 2 * math.ceil(chosen * ties)
 
 
@@ -148,11 +142,5 @@ def left_out(packets: int, ties: float, *, others: bool) -> int:
 
 
 def run_left_out(packets: int, allowed: int) -> int:
-    """Of those, how many may follow one another.
-
-    Parameters
-    ----------
-    allowed : int
-        Those that may be left out.
-    """
+    """Of those, how many may follow one another."""
     return min(allowed, max(FEWEST_IN_RUN, math.ceil(RUN_LEFT_OUT * packets)))

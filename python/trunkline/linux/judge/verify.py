@@ -111,11 +111,6 @@ class Verdict:
 def check(network_json: str, runner: str | None = None, control: str | None = None) -> None:
     """Finds out quickly whether the kernel has what a network needs, from its first moment alone.
 
-    Parameters
-    ----------
-    network_json : str
-        Canonical JSON of the compiled network.
-
     Raises
     ------
     UnsupportedError
@@ -135,11 +130,6 @@ def verify(
     until: int | None = None,
 ) -> Verdict:
     """Runs a network in both engines with several seeds and compares the results.
-
-    Parameters
-    ----------
-    network_json : str
-        Canonical JSON of the compiled network.
 
     Raises
     ------
@@ -263,11 +253,6 @@ def unknown_said(keys: Sequence[Key]) -> list[str]:
 
 def against(network_json: str, other_json: str, name: str) -> One:
     """What runs a network in the simulator twice: as it is, and another in the reference's place.
-
-    Parameters
-    ----------
-    network_json, other_json : str
-        Canonical JSON of both compiled networks.
 
     Raises
     ------

@@ -32,15 +32,7 @@ _ROUTER_IDS: Final = int(IPv4Address("10.255.0.1"))
 
 
 def refuse(script: Script, data: Network) -> None:
-    """Tells what FRR cannot do.
-
-    Parameters
-    ----------
-    script : Script
-        Takes the reasons.
-    data : mapping
-        The compiled network.
-    """
+    """Tells what FRR cannot do."""
     ospf = ospf_of(data)
     if not ospf:
         script.refuse(("routing",), "FRR routes by OSPF here; nearest: routing: {ospf: {}}")
@@ -140,15 +132,7 @@ def bare(data: Network) -> Network:
 
 
 def told(script: Script, data: Network) -> None:
-    """Notes what FRR does otherwise than the simulator.
-
-    Parameters
-    ----------
-    script : Script
-        Takes the notes.
-    data : mapping
-        The compiled network.
-    """
+    """Notes what FRR does otherwise than the simulator."""
     script.note("routes are those of FRR's daemons; failures are noticed at the simulator's times")
     script.note(
         "FRR's interval between computations of routes grows by `second` each time; it doubles in "
@@ -168,15 +152,6 @@ def programs(data: Network) -> tuple[str, ...]:
 
 def settings(data: Network, wiring: Wiring, ends: Ends) -> dict[str, bytes]:
     """Configurations of the daemons.
-
-    Parameters
-    ----------
-    data : mapping
-        The compiled network, its signalling included.
-    wiring : Wiring
-        Devices.
-    ends : Ends
-        Addresses of nodes.
 
     Returns
     -------
@@ -236,19 +211,7 @@ def _log(node: str, program: str) -> str:
 
 
 def controlled(plan: Plan, data: Network, wiring: Wiring, moments: Sequence[Moment]) -> Plan:
-    """A plan whose routers run the daemons.
-
-    Parameters
-    ----------
-    plan : Plan
-        Without them.
-    data : mapping
-        The compiled network, its signalling included.
-    wiring : Wiring
-        Devices.
-    moments : sequence of Moment
-        When ends of links notice failures and repairs.
-    """
+    """A plan whose routers run the daemons."""
     ospf = timers_of(data)
     changes = [*plan.changes, *_noticed(wiring, moments, plan.duration_ns)]
     # Neighbours are found within a hello or two; after the last change the throttles fall back.

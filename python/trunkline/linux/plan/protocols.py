@@ -3,8 +3,6 @@
 from trunkline.network.types import Network
 from trunkline.network.types.signalling import Ldp, Ospf, Rsvp
 
-__all__ = ["ldp_of", "ospf_of", "rsvp_of"]
-
 
 def ospf_of(data: Network) -> Ospf | None:
     """The timers of OSPF, if the network has it."""

@@ -4,8 +4,6 @@ from typing import Literal, NotRequired, TypedDict
 
 from trunkline.network.types.recovery import Detection
 
-__all__ = ["Ldp", "Ospf", "Rsvp", "Signalling"]
-
 
 class Hop(TypedDict):
     """A node of a first route."""

@@ -58,8 +58,6 @@ def check(scenario: Sections, problems: Problems) -> Resolved | None:
     ----------
     scenario : Sections
         A scenario whose every key is of the right kind and in range.
-    problems : Problems
-        Gets all faults and doubts.
 
     Returns
     -------

@@ -8,13 +8,7 @@ from trunkline.scenario.resolved import Resolved
 
 
 def check(scenario: Resolved, problems: Problems) -> None:
-    """Checks what all paths say of Differentiated Services.
-
-    Parameters
-    ----------
-    problems : Problems
-        Gets what is wrong.
-    """
+    """Checks what all paths say of Differentiated Services."""
     before = len(problems.found)
     default = scenario.written.defaults.diffserv
     if default is not None and default.kind == "l-lsp":

@@ -10,13 +10,7 @@ from trunkline.scenario.units import format_time
 
 
 def check(scenario: Resolved, problems: Problems) -> None:
-    """Checks all failures and protections.
-
-    Parameters
-    ----------
-    problems : Problems
-        Gets what is wrong or doubtful.
-    """
+    """Checks all failures and protections."""
     for name, failure in scenario.failures.items():
         _failure(scenario, failure, ("failures", name), problems)
     for name, protection in scenario.protections.items():

@@ -8,8 +8,6 @@ from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.routing import Ldp, Ospf, Rfc8405
 from trunkline.scenario.units import format_time
 
-__all__ = ["check"]
-
 ENTROPY_LABELS = 2
 LARGEST_METRIC = 65_535
 """A metric has 16 bits in a router-LSA (RFC 2328 section A.4.2)."""
@@ -19,13 +17,7 @@ MOST_COLOURS = 32
 
 
 def check(scenario: Resolved, problems: Problems) -> None:
-    """Checks what a scenario asks of routing.
-
-    Parameters
-    ----------
-    problems : Problems
-        Gets what is wrong or doubtful.
-    """
+    """Checks what a scenario asks of routing."""
     if scenario.routing.ospf is not None:
         _ospf(scenario, scenario.routing.ospf, problems)
     if scenario.routing.ldp is not None:

@@ -17,13 +17,7 @@ UNSIGNALLED = frozenset(
 
 
 def check(scenario: Resolved, problems: Problems) -> None:
-    """Checks signalling, events and requests.
-
-    Parameters
-    ----------
-    problems : Problems
-        Gets what is wrong or doubtful.
-    """
+    """Checks signalling, events and requests."""
     its = scenario.signalling
     if its.kind == "none":
         _without(scenario, problems)

@@ -10,13 +10,7 @@ from trunkline.scenario.sla import Sla
 
 
 def check(scenario: Resolved, problems: Problems) -> None:
-    """Checks all agreements.
-
-    Parameters
-    ----------
-    problems : Problems
-        Gets what is wrong.
-    """
+    """Checks all agreements."""
     sent = {scenario.flows[name].dscp for name in scenario.flows}
     for name, sla in scenario.slas.items():
         path = ("slas", name)

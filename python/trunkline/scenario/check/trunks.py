@@ -11,13 +11,7 @@ LABEL_BYTES = 4
 
 
 def check(scenario: Resolved, problems: Problems) -> None:
-    """Checks all trunks.
-
-    Parameters
-    ----------
-    problems : Problems
-        Gets what is wrong or doubtful.
-    """
+    """Checks all trunks."""
     _hidden_dscps(scenario, problems)
     distances = Distances(scenario.arcs)
     carried: dict[str, list[str]] = {}

@@ -88,11 +88,6 @@ def written(study: str, draws: Sequence[Draw]) -> str:
 def drawn(network_json: str, draws: str, seed: int) -> str:
     """Put the draws of a seed into a compiled network.
 
-    Returns
-    -------
-    str
-        Canonical JSON of the network.
-
     Raises
     ------
     Refused

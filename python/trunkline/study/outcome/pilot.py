@@ -136,11 +136,6 @@ def batches(network: Network, results: Results) -> list[Course]:
 
     The delay's batches are weighted by the bits that were delivered in them, so that its mean is
     that over packets where they are of one size.
-
-    Parameters
-    ----------
-    network : Network
-        The network without the probes.
     """
     flows = len(network.flows)
     rows = _by_probe(results, len(network.probes), 3 * flows, since=int(network.run["warmup_ns"]))
