@@ -137,6 +137,9 @@ def draw(
     for table in tables:
         for block in _blocks(table, console):
             console.print(block)
+            # A caption stands below the empty line that ends a table.
+            if block.caption:
+                console.print()
     if last:
         console.print(last)
     return out.getvalue()
