@@ -32,7 +32,7 @@ RULES: list[tuple[tuple[str, ...], str, str]] = [
         "show, report, depend on, compare with, repeat",
     ),
     (
-        (".py", ".md", ".yaml", ".j2", ".js", ".ipynb"),
+        (".py", ".rs", ".md", ".yaml", ".j2", ".js", ".ipynb"),
         r"(?i)\b((is|are|was|were|be|been) told(?! (apart|from)\b)|told o[f]\b|to be h[a]d\b)",
         "is reported, given, shown; available",
     ),

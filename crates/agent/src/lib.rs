@@ -1,4 +1,4 @@
-//! Sources and sinks of traffic: sans-IO state machines that are told the time and what arrived,
+//! Sources and sinks of traffic: sans-IO state machines that are given the time and what arrived,
 //! and say what to send and when to be woken.
 //!
 //! Nothing here reads a clock, draws its own random numbers or knows the network: `now` and

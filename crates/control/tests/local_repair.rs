@@ -239,7 +239,7 @@ fn rfc4090_s5_the_head_moves_a_repaired_path_without_it_going_down() {
     network.change(2, true);
     network.run(10_000 * MS);
     assert_eq!((network.events("moved").len(), network.events("down").len()), (1, 0));
-    // The path on its new route, the tunnel; node 2 was told through the tunnel to let go.
+    // The path on its new route, the tunnel; node 2 was asked through the tunnel to let go.
     assert_eq!((network.rsvp.states(), network.rsvp.reserved(4)), (3 + 3, 0));
 }
 

@@ -208,7 +208,7 @@ fn rfc4920_s3_attempts_end_where_no_route_is_left() {
     assert_eq!((rows(&network, "refused", 1).len(), rows(&network, "no-route", 1).len()), (1, 1));
 }
 
-/// RFC 5712: the weak path is told, moves to the other way before it is torn down, and is never
+/// RFC 5712: the weak path is notified, moves to the other way before it is torn down, and is never
 /// out of service.
 #[test]
 fn rfc5712_s5_a_softly_preempted_path_moves_without_going_down() {
@@ -337,8 +337,8 @@ fn rfc2205_s3_1_8_a_resv_that_is_not_admitted_is_answered_by_a_resv_err_to_the_t
     assert_eq!((0..3).map(|up| network.rsvp.reserved(2 * up)).collect::<Vec<_>>(), [6_000_000; 3]);
 }
 
-/// 4 of 10 Mbit/s are taken on the short way. Told of changes from half of a link on, the head of
-/// another path of 8 believes that there is room, and hears 1/2; told of all it stays where it is.
+/// 4 of 10 Mbit/s are taken on the short way. With news of changes from half of a link on, the head of
+/// another path of 8 believes that there is room, and hears 1/2; with all known it stays where it is.
 #[test]
 fn rfc4920_s3_a_head_whose_database_is_behind_by_a_threshold_is_refused() {
     for (threshold, refused) in [(0.5, 1), (0.0, 0)] {

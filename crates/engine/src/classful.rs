@@ -77,7 +77,7 @@ pub struct Classful {
     joined: u16,
     /// The packet being transmitted.
     pub in_service: Option<InService>,
-    /// What was dropped from a queue and is still to be told to the network.
+    /// What was dropped from a queue and is still to be reported to the network.
     pub discarded: Vec<Discarded>,
     /// Packets waiting in all classes.
     waiting: u32,

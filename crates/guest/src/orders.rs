@@ -1,4 +1,4 @@
-//! What the guest is told: a text of one order a line, words separated by spaces.
+//! What the guest has to do: a text of one order a line, words separated by spaces.
 //!
 //! No order holds a name that a user wrote. The host writes the text from its plan; both sides are
 //! checked against each other by running it.
@@ -145,7 +145,7 @@ pub struct Daemon {
     pub command: Vec<String>,
 }
 
-/// Everything the guest is told.
+/// Everything the guest has to do.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Orders {
     /// Of the guest's random numbers.

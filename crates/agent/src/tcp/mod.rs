@@ -82,7 +82,7 @@ pub enum State {
     SlowStart,
     /// One segment more per round trip.
     CongestionAvoidance,
-    /// Repairing a loss that duplicate acknowledgements told of.
+    /// Repairing a loss that duplicate acknowledgements showed.
     FastRecovery,
     /// Repairing after the retransmission timer ran out.
     Timeout,

@@ -9,7 +9,7 @@
 /// Where one recovery stands.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prr {
-    before: u32,    // congestion window when the loss was told (RecoverFS)
+    before: u32,    // congestion window when the loss was found (RecoverFS)
     delivered: u32, // segments delivered since (prr_delivered)
 }
 

@@ -27,7 +27,7 @@ struct Noted {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sample {
     pub now: Time,
-    /// Segments delivered and the time that took [us]; none where that cannot be told.
+    /// Segments delivered and the time that took [us]; none where that is not known.
     pub delivered: Option<(u64, Span)>,
     /// Segments that had been delivered when the last of them was sent.
     pub prior_delivered: u64,

@@ -44,7 +44,7 @@ pub struct Receiver {
     ece: bool,
     ecn: bool,
     exact: bool,       // ECN-Echo tells whether the segment acknowledged was marked
-    count: Option<u8>, // of marks, modulo 8, which are told in its place
+    count: Option<u8>, // of marks, modulo 8, which are sent in its place
     owed: Option<AckFields>,
     sack: bool,
     keeps: u8, // blocks, at most
@@ -141,8 +141,8 @@ impl Receiver {
         true
     }
 
-    /// RFC 3168 section 6.1.3: a mark is told until the window was reduced. RFC 8257 section 3.2: each
-    /// change is told, and what waits is acknowledged with the state that it saw. RFC 9768 section
+    /// RFC 3168 section 6.1.3: a mark is echoed until the window was reduced. RFC 8257 section 3.2: each
+    /// change is echoed, and what waits is acknowledged with the state that it saw. RFC 9768 section
     /// 3.2.1: marks are counted.
     fn see(&mut self, ce: bool, cwr: bool, now: Time) {
         if let Some(count) = self.count.as_mut() {

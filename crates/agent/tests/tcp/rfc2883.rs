@@ -39,7 +39,7 @@ fn rfc2018_s3_four_blocks_are_told_or_three_beside_a_time_stamp() {
     assert_eq!(receive(&linux, &[0, 2, 4, 6, 8, 10, 1, 3]).1, 28);
 }
 
-/// Section 4.2: above the acknowledgement the block that holds it follows. Of 2 twice and 4: 4 is told
+/// Section 4.2: above the acknowledgement the block that holds it follows. Of 2 twice and 4: 4 is reported
 /// first, then the block of 2 before, then nothing twice.
 #[test]
 fn rfc2883_s4_2_the_block_that_holds_it_follows() {

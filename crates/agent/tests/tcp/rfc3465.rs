@@ -55,7 +55,7 @@ fn s2_3_after_a_timeout_an_acknowledgement_counts_once() {
 }
 
 /// Ten out, segment 0 lost: half is 5. The acknowledgement of all ten ends recovery; of the ten,
-/// nine had been told by duplicates, so that it opens 1 / 5 and not 10 / 5.
+/// nine had been acknowledged by duplicates, so that it opens 1 / 5 and not 10 / 5.
 #[test]
 fn s2_1_the_acknowledgement_that_ends_recovery_counts_once() {
     for variant in [Variant::Reno, Variant::NewReno] {

@@ -49,7 +49,7 @@ pub(super) struct Peer {
     planned: Option<Time>,
     /// Labels that it told, by FEC.
     pub learnt: BTreeMap<u32, u32>,
-    /// FECs that it was told a label of.
+    /// FECs for which it was sent a label.
     pub told: BTreeSet<u32>,
 }
 
@@ -84,7 +84,7 @@ impl Ldp {
         }
     }
 
-    /// A session ends: what was learnt in it is forgotten. `notice`: its peer is told, on the line
+    /// A session ends: what was learnt in it is forgotten. `notice`: its peer gets it, on the line
     /// that leads back from this one.
     fn close(&mut self, end: End, notice: Option<(u32, u32)>, plane: &mut dyn Plane) {
         if let Some((status, line)) = notice {

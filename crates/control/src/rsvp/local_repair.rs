@@ -3,7 +3,7 @@
 //!
 //! Source: RFC 4090 sections 3 (one-to-one and facility backup), 4.4 (flags of the recorded route),
 //! 6.4 (bypass tunnels: the label that the merge point recorded below that of the tunnel, Path
-//! messages through the tunnel), 6.5 (the head is told 25/3; local and global reversion), 7.1
+//! messages through the tunnel), 6.5 (the head is sent 25/3; local and global reversion), 7.1
 //! (merge point).
 //! Differs: messages that take the way around are not acknowledged but refreshed; those back to
 //! the node that repaired take its links backwards, since IP routing may still have the failed

@@ -126,7 +126,7 @@ pub struct Rsvp {
     bypasses: BTreeMap<u32, Vec<u32>>,
     /// One that all share, or one of each node.
     databases: Vec<Database>,
-    /// What the databases were told last that links offer.
+    /// What links offered when the databases heard of it last.
     told: Vec<[u64; 8]>,
     neighbours: Neighbours,
     /// Arrivals and holding times of each process of requests.

@@ -1,4 +1,4 @@
-//! What a head does when it is told to: give a path up, replace it, what operators say.
+//! What a head does when it is asked to: give a path up, replace it, what operators say.
 //!
 //! Source: RFC 3209 sections 2.5 and 4.6.4 (make before break: another LSP ID in the same session).
 

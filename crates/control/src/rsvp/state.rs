@@ -18,7 +18,7 @@ pub(super) struct State {
     pub request: Arc<Request>,
     /// Links of the route before this node.
     pub hop: usize,
-    /// Label that the node before is told.
+    /// Label that the node before is sent.
     pub label: Option<u32>,
     /// Label was taken here, not compiled.
     taken: bool,
@@ -33,7 +33,7 @@ pub(super) struct State {
     pub soft: bool,
     /// Nodes behind this one, as the Resv has recorded them.
     pub record: Vec<Recorded>,
-    /// What the node before is told of local protection here.
+    /// What the node before learns about local protection here.
     pub flags: u8,
     /// The head knows it to be protected everywhere.
     pub covered: bool,

@@ -38,7 +38,7 @@ impl Congestion {
         self.phb(tc) != tc
     }
 
-    /// `tc`, or where it must be told the TC that says congestion experienced too.
+    /// `tc`, or where it must be marked the TC that says congestion experienced too.
     #[inline]
     pub(super) fn told(&self, tc: u8, experienced: bool) -> u8 {
         if experienced {

@@ -83,14 +83,14 @@ fn regions_that_touch_without_delay_are_refused() {
     assert!(matches!(refused, Err(RunError::Invalid(_))));
 }
 
-/// A region asks every 65,536 events; when one is told to stop, all do, and all are counted.
+/// A region asks every 65,536 events; when one is asked to stop, all do, and all are counted.
 #[test]
 fn an_interrupted_run_ends_on_every_thread() {
     let lab = long_row();
     let asked = AtomicU32::new(0);
     let question = || asked.fetch_add(1, Ordering::SeqCst) > 0;
     let Err(failure) = run_cut(&lab.network, 7, &[0, 0, 0, 0, 1, 1, 1, 1], &question) else {
-        panic!("it was told to stop")
+        panic!("it was asked to stop")
     };
     let RunError::Interrupted { at, events, .. } = failure else { panic!("{failure:?}") };
     assert!(at < 2 * SECOND && events > 65_536, "{at} {events}");

@@ -170,7 +170,7 @@ fn local_repair_bridges_the_time_until_the_head_has_switched() {
     protection.hold_off_ns = 100 * MS;
     protection.wait_to_restore_ns = 50 * MS;
     let outcome = bench.lab.run(1);
-    // A at 1.010 s; the head is told at 1.015 s and switches at 1.115 s.
+    // A at 1.010 s; the head knows at 1.015 s and switches at 1.115 s.
     assert_eq!(times(&outcome, "switched"), [SECOND + 10 * MS, SECOND + 115 * MS]);
     // No more is lost than by local repair alone: 3 in flight, 5 at A within 10 ms.
     assert_eq!(outcome.flow(bench.flow, "packets_dropped") as i64, 3 + 5);

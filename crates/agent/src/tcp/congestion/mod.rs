@@ -30,7 +30,7 @@ pub(super) use window::{Growth, Window};
 /// Why a window is reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// Duplicate or selective acknowledgements told of a loss.
+    /// Duplicate or selective acknowledgements showed a loss.
     Loss,
     /// An ECN-Echo (RFC 3168 section 6.1.2).
     Mark,

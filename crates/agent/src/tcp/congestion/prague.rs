@@ -1,4 +1,4 @@
-//! TCP Prague: DCTCP's answer to marks for the Internet, told of each mark by accurate ECN.
+//! TCP Prague: DCTCP's answer to marks for the Internet, which learns each mark by accurate ECN.
 //!
 //! Source: draft-briscoe-iccrg-prague-congestion-control sections 2.4 and 3, RFC 9331 section 4, and the Linux
 //! module of the L4S team (`tcp_prague`): the share of marks is averaged as DCTCP's; a window falls by half of it once a
@@ -32,7 +32,7 @@ pub(in crate::tcp) struct Prague {
     acked: u32, // of this window
     marked: u32,
     count: u8,  // of marks, as the receiver told last [0..8]
-    fresh: u32, // marks that the last acknowledgement told of
+    fresh: u32, // marks that the last acknowledgement counted
 }
 
 impl Prague {

@@ -15,7 +15,7 @@ const SLACK: Span = 100_000;
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Compression {
     wait: Span,
-    next: u32, // expected when the last was told
+    next: u32, // expected when the last was sent
     told: u32, // since then
     held: u32,
     due: Time,

@@ -50,7 +50,7 @@ impl Sender {
     }
 
     /// Cleans the queue, times the round trip (RFC 6298; Karn's rule) and counts what was delivered;
-    /// returns the segments that no block had told of.
+    /// returns the segments that no block had covered.
     pub(super) fn take_acknowledged(
         &mut self,
         ack: &Ack,
@@ -76,7 +76,7 @@ impl Sender {
             }
             self.offer.open(taken.fresh);
         } else {
-            // One hole was filled; what lies behind it was told by duplicates.
+            // One hole was filled; what lies behind it was acknowledged by duplicates.
             let delivered = taken.count.saturating_sub(prior_held).max(1);
             news.delivered += delivered;
             self.queue.held = prior_held.saturating_sub(taken.count - 1);

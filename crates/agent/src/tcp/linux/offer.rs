@@ -16,7 +16,7 @@ pub(super) struct Offer {
     bytes: u64, // before it is rounded
     most: u64,  // [segments]
     mss: u64,
-    unit: u64, // that a scaled window is told in [B]
+    unit: u64, // of a scaled window [B]
 }
 
 impl Offer {

@@ -30,7 +30,7 @@ const NONE: u32 = u32::MAX;
 enum Phase {
     /// No loss is being repaired.
     Open,
-    /// Duplicate acknowledgements told of a loss; until `recover` is acknowledged.
+    /// Duplicate acknowledgements showed a loss; until `recover` is acknowledged.
     FastRecovery,
     /// The timer ran out; until `recover` is acknowledged.
     Timeout,

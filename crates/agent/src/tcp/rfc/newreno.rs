@@ -28,7 +28,7 @@ pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     }
     sender.accept(ack, now);
     if recovering {
-        sender.covered = 1; // the duplicates have told of the others
+        sender.covered = 1; // the duplicates have shown the others
     }
     if sender.phase == Phase::Timeout && sender.una >= sender.recover {
         sender.phase = Phase::Open;

@@ -13,7 +13,7 @@ pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     sender.inflation = 0;
     sender.accept(ack, now);
     if sender.phase == Phase::FastRecovery {
-        sender.covered = 1; // the duplicates have told of the others
+        sender.covered = 1; // the duplicates have shown the others
     }
     if sender.phase == Phase::FastRecovery || sender.una >= sender.recover {
         sender.phase = Phase::Open;

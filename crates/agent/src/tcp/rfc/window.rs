@@ -121,7 +121,7 @@ impl Sender {
         self.cwr = self.ecn;
     }
 
-    /// Duplicate acknowledgements told of a loss: Karn's rule, timer, count.
+    /// Duplicate acknowledgements showed a loss: Karn's rule, timer, count.
     pub(super) fn on_loss(&mut self, now: Time) {
         self.fast_retransmits += 1;
         self.recover = self.max;

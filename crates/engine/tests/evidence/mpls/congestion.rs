@@ -68,7 +68,7 @@ fn rfc5129_s4_3_and_s4_6_the_mark_travels_in_the_tc_and_comes_out_as_ce() {
     }
 }
 
-/// Section 3: nobody inside looks at ECT; the egress drops what cannot be told (section 4.6).
+/// Section 3: nobody inside looks at ECT; the egress drops what cannot be marked (section 4.6).
 #[test]
 fn rfc5129_s4_6_a_marked_packet_that_is_not_ect_is_dropped_at_the_egress() {
     for removal in [Removal::Penultimate, Removal::Ultimate, Removal::ExplicitNull] {

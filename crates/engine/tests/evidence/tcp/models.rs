@@ -1,6 +1,6 @@
 //! Long flows under random loss against the models of their throughput.
 //!
-//! Both models take p as the losses a sender is told of (recoveries and timeouts) per segment
+//! Both models take p as the losses a sender sees (recoveries and timeouts) per segment
 //! sent; so does the comparison. The line is so fast that the round trip is constant.
 
 use super::*;
@@ -49,7 +49,7 @@ fn compare(variant: Variant) {
         let (root, full) = (rate.mean / square_root(p.mean), rate.mean / pftk(p.mean));
         println!("{variant:?}, loss {loss}: p {}, {root} of 1997, {full} of 1998", p.mean);
         assert!(rate.half < 0.06 * rate.mean, "{rate:?}");
-        assert!((p.mean / loss - 1.0).abs() < 0.25, "most losses are told of one by one: {p:?}");
+        assert!((p.mean / loss - 1.0).abs() < 0.25, "most losses are seen one by one: {p:?}");
         if loss <= 0.005 {
             assert!((0.9..=1.1).contains(&root), "{variant:?} {loss}: {root} of the law");
         }
