@@ -48,7 +48,19 @@ def test_daemons_that_cannot_be_had_are_refused_and_the_simulator_still_answers(
     done = trunkline("verify", scenario, "--control", "frr", env={"XDG_CACHE_HOME": str(tmp_path)})
     assert done.returncode == 4
     assert "trunkline linux setup --control frr" in done.stderr
-    assert trunkline("run", scenario).returncode == 0
+    alone = trunkline("run", scenario, "--all")
+    assert alone.returncode == 0
+    assert "Convergence" in alone.stdout
+    assert done.stdout == f"cut-with-ospf: the simulator alone\n\n{alone.stdout}"
+    words = ("verify", scenario, "--control", "frr", "--json")
+    done = trunkline(*words, env={"XDG_CACHE_HOME": str(tmp_path)})
+    assert done.returncode == 4
+    data = json.loads(done.stdout)
+    assert (data["outcome"], data["verdicts"]) == ("undecided", [])
+    assert (
+        data["simulator"][0]["hash"]
+        == json.loads(trunkline("run", scenario, "--json").stdout)["hash"]
+    )
 
 
 def test_daemons_run_in_virtual_time_with_the_linux_engine_alone(trunkline):

@@ -118,7 +118,8 @@ def command(
     Without FILE it compares two of the examples that come with trunkline: diffserv-over-mpls and
     hello, which is TCP through a drop-tail queue.
 
-    Ends with status 0 if all agree, 3 if a measure differs, 6 if one is undecided.
+    Ends with status 0 if all agree, 3 if a measure differs, 6 if one is undecided. Where FRR is
+    missing the simulator's results are shown alone, and the status is 4.
     """
     if against is not None and (len(files) != 1 or runner is not None):
         raise click.UsageError("--against takes one FILE, and no --runner: it needs no kernel.")
@@ -143,7 +144,7 @@ def command(
         found = (
             _by_formulas(scenarios, first, runs, most, focused)
             if engine == "fluid"
-            else _verdicts(scenarios, first, runs, most, runner, against, strict, control)
+            else _verdicts(scenarios, first, runs, most, runner, against, strict, control, as_json)
         )
         for name, verdict in found:
             verdicts.append((name, verdict))
@@ -180,9 +181,10 @@ def _verdicts(
     against: str | None,
     strict: bool,
     control: str | None,
+    as_json: bool,
 ) -> Iterator[tuple[str, Verdict]]:
     """The verdict of each scenario as it is known."""
-    from trunkline.linux.guest.readiness import choose
+    from trunkline.linux.guest.readiness import Unready, choose
     from trunkline.linux.judge import control as routing, verify
     from trunkline.network import compile
 
@@ -199,7 +201,12 @@ def _verdicts(
             for scenario, network in zip(scenarios, networks, strict=True):
                 with placed(scenario):
                     verify.check(network, runner, control)
-            runner = choose(runner, control)
+            try:
+                runner = choose(runner, control)
+            except Unready:
+                if control is not None:
+                    _in_simulator(scenarios, networks, first, as_json)
+                raise
         for scenario, network, each in zip(scenarios, networks, first, strict=True):
             name = scenario.name or "scenario"
             listed = list(range(each, each + runs))
@@ -218,6 +225,24 @@ def _verdicts(
             finally:
                 show(1)
             yield name, verdict
+
+
+def _in_simulator(
+    scenarios: Sequence[Scenario], networks: Sequence[str], first: Sequence[int], as_json: bool
+) -> None:
+    """Show what the simulator gives where there are no daemons to compare it with."""
+    from trunkline.engine.sim import simulate
+
+    found = []
+    for scenario, network, seed in zip(scenarios, networks, first, strict=True):
+        (done,) = simulate(network, seeds=[seed])
+        found.append({"scenario": scenario.name or "scenario"} | done.to_json())
+        if not as_json:
+            click.echo(f"{found[-1]['scenario']}: the simulator alone\n")
+            echo_tables(partial(done.render, whole=True))
+    if as_json:
+        nothing = {"outcome": "undecided", "agrees": False, "verdicts": []}
+        echo_json({"schema": 1} | nothing | {"simulator": found})
 
 
 def _by_formulas(
