@@ -29,7 +29,7 @@ def test(arguments: list[str]) -> int:
     """
     steps.prepare("test")
     clock = Clock()
-    failed = []
+    failed: list[str] = []
     python = steps.VENV_PYTHON
     rust: threading.Thread | None = None
     # Files are kept whole, as fixtures of a module take long; tests/conftest.py has the long ones
