@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -29,13 +28,11 @@ def test(arguments: list[str]) -> int:
     """
     steps.prepare("test")
     clock = Clock()
-    failed: list[str] = []
+    failed = []
     python = steps.VENV_PYTHON
-    rust: threading.Thread | None = None
     # Files are kept whole, as fixtures of a module take long; tests/conftest.py has the long ones
-    # come first. Single tests run at once. One worker more than cores, as many tests wait.
-    workers = str((os.cpu_count() or 1) + 1)
-    spread = ["-n", workers, "--dist", "loadfile", "--no-loadscope-reorder"]
+    # come first. Single tests run at once.
+    spread = ["-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
     if arguments[:1] and arguments[0] in resolutions.RESOLUTIONS:
         python = resolutions.make(arguments[0])
         # What a package says of those that came after it, or before it, is no fault of ours.
@@ -44,46 +41,19 @@ def test(arguments: list[str]) -> int:
     elif arguments:
         spread = []
     else:
-        rust = threading.Thread(target=test_rust, args=(failed,))
-        rust.start()
+        say("Rust tests (compiling them takes about two minutes the first time)")
+        command = ["cargo", "test", "--workspace", "--locked", "--quiet", "--no-fail-fast"]
+        if attempt(command, steps.CARGO_ENVIRONMENT):
+            failed.append("Rust")
     if arguments == ["--linux"]:
         arguments = ["--linux", "tests/linux", "tests/unit/linux", "tests/evidence/linux"]
     say("Python tests")
     if attempt([python, "-m", "pytest", *spread, *arguments]):
         failed.append("Python")
-    if rust is not None:
-        rust.join()
     # When all is well the last word is pytest's own.
     if failed:
         say(f"{' and '.join(failed)} tests failed, after {clock}")
     return 1 if failed else 0
-
-
-def test_rust(failed: list[str]) -> None:
-    """Run the Rust tests beside the Python tests, and print what they say when they have ended.
-
-    Parameters
-    ----------
-    failed : list of str
-        Gets "Rust" if one fails.
-    """
-    say("Rust tests, beside the others (compiling them takes about two minutes the first time)")
-    command = ["cargo", "test", "--workspace", "--locked", "--quiet", "--no-fail-fast"]
-    clock = Clock()
-    done = subprocess.run(
-        command,
-        cwd=steps.ROOT,
-        env={**os.environ, **steps.CARGO_ENVIRONMENT},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        failed.append("Rust")
-    outcome = "failed" if done.returncode else "passed"
-    print(f"\n{done.stdout}", end="", flush=True)
-    say(f"Rust tests {outcome}, after {clock}")
 
 
 def attempt(command: list[str], environment: dict[str, str] | None = None) -> int:

@@ -301,14 +301,8 @@ def sync_packages(level: str, stamp: str) -> None:
         make = [program, "venv", "--quiet", "--clear", "--python", sys.executable, VENV]
         run(make, cwd=ROOT, log=log, environment=environment)
     sync = [program, "pip", "sync", "--quiet", "--require-hashes", requirements(level)]
-    if level != LEVELS[0]:
-        # Tests start hundreds of interpreters, some where none may write its byte code.
-        sync.append("--compile-bytecode")
     run(sync, cwd=ROOT, log=log, environment=environment)
     link_sources()
-    if level != LEVELS[0]:
-        own = [VENV_PYTHON, "-m", "compileall", "-q", os.path.join(ROOT, "python")]
-        run(own, cwd=ROOT, log=log)
     write_stamp("packages", stamp)
     say(f"Python packages ready in {clock}")
 
