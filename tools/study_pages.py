@@ -158,6 +158,18 @@ def values(stored: dict[str, Any], row: str, digits: str) -> str:
     return table(["", *columns], rows)
 
 
+def own_table(stored: dict[str, Any], name: str) -> str:
+    """A table of the study as measured."""
+    own = dict.fromkeys(cell[2] for cell in stored["cells"] if cell[0] == name)
+    return measured(stored, [(name, each) for each in own])
+
+
+def column(stored: dict[str, Any], *words: str) -> str:
+    """A measure in several tables."""
+    measure, _, tables = " ".join(words).partition(": ")
+    return measured(stored, [(each, measure) for each in tables.split()])
+
+
 def measured(stored: dict[str, Any], columns: list[tuple[str, str]]) -> str:
     """Measures of tables, a row each row of theirs: ``columns`` are (table, measure)."""
     of = {(cell[0], cell[2], cell[1]): cell for cell in stored["cells"]}
@@ -226,12 +238,6 @@ def made(name: str, page: str) -> str:
         kind, *words = found[2].split()
         if kind == "sentences":
             text = sentences(stored, found[3])
-        elif kind == "table":
-            own = [cell[2] for cell in stored["cells"] if cell[0] == words[0]]
-            text = measured(stored, [(words[0], each) for each in dict.fromkeys(own)])
-        elif kind == "column":
-            measure, _, tables = found[2].removeprefix("column ").partition(": ")
-            text = measured(stored, [(each, measure) for each in tables.split()])
         elif kind == "kernel":
             text = kernel(name, *words)
         else:
@@ -239,6 +245,8 @@ def made(name: str, page: str) -> str:
                 "errors": errors,
                 "values": values,
                 "overview": overview,
+                "table": own_table,
+                "column": column,
             }
             text = make[kind](stored, *words)
         return f"{found[1]}{text}{found[4]}"

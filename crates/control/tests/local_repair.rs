@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{config, dynamic, session, Network, MS};
+use support::{both, config, dynamic, session, Network, MS};
 use trunkline_control::rsvp::config::{Action, Order, Protection, Session};
 use trunkline_control::Line;
 
@@ -10,17 +10,7 @@ use trunkline_control::Line;
 /// odd ones lead back.
 fn ladder() -> Vec<Line> {
     let pairs = [(0, 1), (1, 2), (2, 3), (1, 4), (4, 2), (4, 3), (0, 4)];
-    let both = |(index, (from, to)): (u32, (u32, u32))| {
-        let line = |from, to, reverse| Line {
-            from,
-            to,
-            metric: 1,
-            rate_bit_s: 10_000_000,
-            reverse: Some(reverse),
-        };
-        [line(from, to, 2 * index + 1), line(to, from, 2 * index)]
-    };
-    (0..).zip(pairs).flat_map(both).collect()
+    both(pairs.map(|(from, to)| (from, to, 1)))
 }
 
 fn protection(one_to_one: bool, node: bool) -> Protection {
@@ -249,17 +239,7 @@ fn rfc4090_s5_the_head_moves_a_repaired_path_without_it_going_down() {
 fn example_4(third: [u32; 3]) -> Network {
     let ends =
         [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (1, 6), (6, 7), (7, 8), (8, 3), (2, 7), (8, 4)];
-    let both = |(index, (from, to)): (u32, (u32, u32))| {
-        let line = |from, to, reverse| Line {
-            from,
-            to,
-            metric: 1,
-            rate_bit_s: 10_000_000,
-            reverse: Some(reverse),
-        };
-        [line(from, to, 2 * index + 1), line(to, from, 2 * index)]
-    };
-    let lines: Vec<Line> = (0..).zip(ends).flat_map(both).collect();
+    let lines = both(ends.map(|(from, to)| (from, to, 1)));
     let mut trunk = session("trunk", 6, 1_000_000);
     let detours = vec![vec![10, 12, 14, 16], third.to_vec()];
     trunk.protection = Some(Protection { computed: false, detours, ..protection(true, true) });

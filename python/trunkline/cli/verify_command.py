@@ -236,9 +236,11 @@ def _in_simulator(
     found = []
     for scenario, network, seed in zip(scenarios, networks, first, strict=True):
         (done,) = simulate(network, seeds=[seed])
-        found.append({"scenario": scenario.name or "scenario"} | done.to_json())
-        if not as_json:
-            click.echo(f"{found[-1]['scenario']}: the simulator alone\n")
+        name = scenario.name or "scenario"
+        if as_json:
+            found.append({"scenario": name} | done.to_json())
+        else:
+            click.echo(f"{name}: the simulator alone\n")
             echo_tables(partial(done.render, whole=True))
     if as_json:
         nothing = {"outcome": "undecided", "agrees": False, "verdicts": []}

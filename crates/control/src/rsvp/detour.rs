@@ -124,9 +124,9 @@ impl Rsvp {
 
     /// Whether detours of a path end at a node in it.
     pub(super) fn merges_detour(&self, node: u32, key: Key) -> bool {
-        let range = (node, Key { sender: 0, ..key })..=(node, Key { sender: u32::MAX, ..key });
         let ends = |its: &State| its.request.detour.is_some() && its.out_link().is_none();
-        key.sender == self.ends(key.session).0 && self.states.range(range).any(|it| ends(it.1))
+        key.sender == self.ends(key.session).0
+            && self.states.range(key.of_senders(node)).any(|it| ends(it.1))
     }
 
     /// The last detour of a path that nothing else feeds has gone from its end.

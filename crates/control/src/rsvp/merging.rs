@@ -30,8 +30,7 @@ impl Rsvp {
     ) -> Option<Key> {
         request.detour.as_ref()?;
         request.route.get(hop)?;
-        let range = (node, Key { sender: 0, ..key })..=(node, Key { sender: u32::MAX, ..key });
-        let mut others = self.states.range(range).filter(|(at, its)| {
+        let mut others = self.states.range(key.of_senders(node)).filter(|(at, its)| {
             let passes = its.hop > 0 && its.into.is_none() && its.out_link().is_some();
             at.1 != key && passes && its.request.detour.is_some()
         });
@@ -40,8 +39,7 @@ impl Rsvp {
 
     /// Detours that go on as this one from a node on.
     pub(super) fn merged(&self, node: u32, key: Key) -> Vec<Key> {
-        let range = (node, Key { sender: 0, ..key })..=(node, Key { sender: u32::MAX, ..key });
-        let all = self.states.range(range);
+        let all = self.states.range(key.of_senders(node));
         all.filter(|(_, its)| its.into == Some(key)).map(|(at, _)| at.1).collect()
     }
 
@@ -84,6 +82,7 @@ impl Rsvp {
         request: Arc<Request>,
         plane: &mut dyn Plane,
     ) {
+        let until = plane.now() + self.lifetime();
         let Some(state) = self.states.get_mut(&(node, key)) else { return };
         // What is left of one that went another way lives on until its time is over.
         if request.detour.is_none() || request.route != state.request.route {
@@ -91,11 +90,9 @@ impl Rsvp {
         }
         if state.path_until == NEVER {
             // The sender was gone while others went on as this one.
-            let until = plane.now() + self.lifetime();
-            self.states.entry((node, key)).and_modify(|state| state.path_until = until);
+            state.path_until = until;
             self.timers.set(until, Timer::Expire(node, key, Kind::Path));
         }
-        let Some(state) = self.states.get_mut(&(node, key)) else { return };
         let before = std::mem::replace(&mut state.request, request);
         state.onward.get_or_insert(before);
         let first = state.into.unwrap_or(key);

@@ -1,5 +1,6 @@
 //! Messages of RSVP-TE, what they are about and what they carry; their octets are in `octets.rs`.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Kinds of message; the numbers are those of the common header.
@@ -82,6 +83,11 @@ impl Key {
     #[must_use]
     pub fn last(session: u32) -> Self {
         Self { session, lsp: u16::MAX, sender: u32::MAX }
+    }
+
+    /// What a node keeps under this key, whoever sends it.
+    pub fn of_senders(self, node: u32) -> RangeInclusive<(u32, Self)> {
+        (node, Self { sender: 0, ..self })..=(node, Self { sender: u32::MAX, ..self })
     }
 }
 

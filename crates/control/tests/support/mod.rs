@@ -110,18 +110,23 @@ impl Plane for Wires {
 
 /// A chain 0 - 1 - ... of links of 10 Mbit/s and 4 ms; link 2i goes up, 2i + 1 back.
 pub fn chain(nodes: u32) -> Vec<Line> {
-    (0..nodes - 1)
-        .flat_map(|node| {
-            let line = |from, to, reverse| Line {
-                from,
-                to,
-                metric: 1,
-                rate_bit_s: 10_000_000,
-                reverse: Some(reverse),
-            };
-            [line(node, node + 1, 2 * node + 1), line(node + 1, node, 2 * node)]
-        })
-        .collect()
+    both((0..nodes - 1).map(|node| (node, node + 1, 1)))
+}
+
+/// Links of 10 Mbit/s between pairs of nodes, with a metric: 2i leads from the first of pair i, 2i + 1
+/// back.
+pub fn both(pairs: impl IntoIterator<Item = (u32, u32, u64)>) -> Vec<Line> {
+    let lines = |(index, (from, to, metric)): (u32, (u32, u32, u64))| {
+        let line = |from, to, reverse| Line {
+            from,
+            to,
+            metric,
+            rate_bit_s: 10_000_000,
+            reverse: Some(reverse),
+        };
+        [line(from, to, 2 * index + 1), line(to, from, 2 * index)]
+    };
+    (0..).zip(pairs).flat_map(lines).collect()
 }
 
 /// A path along the whole chain.
@@ -246,17 +251,7 @@ impl Network {
 /// A square 0 - 1 - 3 and 0 - 2 - 3, the second longer. Links: 0 0>1, 2 1>3, 4 0>2, 6 2>3; odd ones
 /// lead back.
 pub fn square() -> Vec<Line> {
-    let pair = |index: u32, from: u32, to: u32, metric: u64| {
-        let line = |from, to, reverse| Line {
-            from,
-            to,
-            metric,
-            rate_bit_s: 10_000_000,
-            reverse: Some(reverse),
-        };
-        [line(from, to, index + 1), line(to, from, index)]
-    };
-    [pair(0, 0, 1, 1), pair(2, 1, 3, 1), pair(4, 0, 2, 2), pair(6, 2, 3, 2)].concat()
+    both([(0, 1, 1), (1, 3, 1), (0, 2, 2), (2, 3, 2)])
 }
 
 /// A path from 0 to 3 over 1 that may be computed anew.
