@@ -68,7 +68,7 @@ def slim(said: dict[str, Any], of: str) -> dict[str, Any]:
     return {
         "study": said["study"],
         "of": of,
-        "seeds": said["seeds"],
+        "runs": said["runs"],
         "hash": said["summary"]["hash"],
         "claims": {each["name"]: [each["outcome"], each["detail"]] for each in said["claims"]},
         "sentences": said["sentences"],

@@ -61,7 +61,7 @@ def test_the_page_tells_undecided_from_broken() -> None:
         {"name": each, "held": each == "held", "outcome": each, "detail": "a: b"}
         for each in ("held", "refuted", "undecided")
     ]
-    facts = of_study({"cells": [], "claims": claims, "seeds": 5})
+    facts = of_study({"cells": [], "claims": claims, "runs": 5})
     assert [fact.sign for fact in facts] == ["held", "broken", "undecided"]
 
 
@@ -80,7 +80,7 @@ study: 1
 name: one
 title: One link
 scenario: link.yaml
-seeds: {seeds}
+runs: {runs}
 columns: {{goodput: {{table: flows, where: {{flow: f}}, measure: goodput_bit_s, unit: Mbit/s}}}}
 claims: [{{name: c, says: it carries that, that: "goodput {sign} {limit}"}}]
 """
@@ -94,16 +94,16 @@ run: {duration: 2 s}
 
 
 @pytest.mark.parametrize(
-    ("sign", "limit", "seeds", "status"),
+    ("sign", "limit", "runs", "status"),
     [(">", 0.1, 3, 0), (">", 5, 3, 3), (">", 0.1, 1, 6), ("<", 5, 1, 6)],
 )
 def test_reproduce_ends_with_the_outcome_of_its_claims(
-    tmp_path: Path, sign: str, limit: float, seeds: int, status: int
+    tmp_path: Path, sign: str, limit: float, runs: int, status: int
 ) -> None:
     """Section 5: 0 held, 3 refuted, 6 undecided, as `verify` has it."""
     (tmp_path / "link.yaml").write_text(LINK)
     study = tmp_path / "one.yaml"
-    study.write_text(STUDY.format(sign=sign, limit=limit, seeds=seeds))
+    study.write_text(STUDY.format(sign=sign, limit=limit, runs=runs))
     done = CliRunner().invoke(command, [str(study), "--judge"], standalone_mode=False)
     assert done.exception is None, done.exception
     assert done.return_value == status

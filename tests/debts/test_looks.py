@@ -36,7 +36,7 @@ study: 1
 name: cuts
 title: A diamond
 scenario: diamond.yaml
-seeds: 2
+runs: 2
 grid: {cut: [A-B, C-T]}
 columns: {voice: {table: flows, where: {flow: voice}, measure: loss_ratio, unit: "%"}}
 """

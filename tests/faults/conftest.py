@@ -32,7 +32,7 @@ study: 1
 name: small
 title: Wait against load
 scenario: queue.yaml
-seeds: 4
+runs: 4
 grid: {load: {from: 0.1, to: 0.9, step: 0.2}}
 columns:
   wait: {table: ports, where: {link: a->b}, measure: wait_mean_s, unit: ms}

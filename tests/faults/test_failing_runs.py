@@ -19,7 +19,7 @@ from trunkline.study.run.store import Store
 
 from .conftest import SCENARIO, STUDY, Start, files, perform, write_study
 
-ENDLESS = STUDY.replace("seeds: 4", "seeds: 1").replace(
+ENDLESS = STUDY.replace("runs: 4", "runs: 1").replace(
     "{load: {from: 0.1, to: 0.9, step: 0.2}}", "{length: [1 s, 40000000 s, 2 s]}"
 )
 

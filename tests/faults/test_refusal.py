@@ -48,7 +48,7 @@ def test_f06_a_folder_that_cannot_be_is_found_before_the_first_run(
     [
         ("title: Wait", "title: Delay", ""),
         ("from: 0.1", "from: 0.3", "points: 5 then, 4 now"),
-        ("seeds: 4", "seeds: 3", "point 0.1: seeds"),
+        ("runs: 4", "runs: 3", "point 0.1: seeds"),
         ("wait_mean_s", "utilisation", "what is measured"),
         ("queue.yaml", "other.yaml", "point 0.1: scenario"),
     ],

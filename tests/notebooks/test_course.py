@@ -120,7 +120,7 @@ def test_a_study_shows_its_progress_in_the_cell(tmp_path, monkeypatch, capsys):
         "flows: {f: {agent: udp, from: a, to: b, rate: 100 kbit/s}}\nrun: {duration: 1 s}\n"
     )
     (tmp_path / "s.yaml").write_text(
-        "study: 1\nname: <s>\ntitle: s\nscenario: a.yaml\nseeds: 3\n"
+        "study: 1\nname: <s>\ntitle: s\nscenario: a.yaml\nruns: 3\n"
         "columns: {sent: {table: flows, where: {flow: f}, measure: packets_sent, unit: packets}}\n"
     )
     assert tl.run_study(tmp_path / "s.yaml", tmp_path / "out").to_polars().height == 3

@@ -72,7 +72,7 @@ def test_every_studys_report_is_drawn_in_full(name, tmp_path, look, capsys):
     )
     claims = looker.page.locator("#verdict .verdict").locator("li.held, li.broken, li.undecided")
     assert claims.count() == len(done.to_json()["claims"])
-    assert "2 seeds" in looker.page.locator("#verdict .verdict li.doubt").inner_text()
+    assert "2 runs" in looker.page.locator("#verdict .verdict li.doubt").inner_text()
 
 
 # Boxes of the words beside links, and of the nodes' circles; a row of a caption below the other may

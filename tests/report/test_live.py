@@ -153,7 +153,7 @@ def test_a_study_over_a_parameter_is_a_file_that_runs(server, file):
     until(lambda: watcher.now)
     watcher.turn({"size": "250 B", "load": "0.7"}, settled=True, runs=1)
     until(lambda: watcher.shown.wanted.overrides)
-    assert send(server, "study", {"parameter": "load", "values": ["0.3", "0.6"], "seeds": 2}) == 200
+    assert send(server, "study", {"parameter": "load", "values": ["0.3", "0.6"], "runs": 2}) == 200
     until(lambda: watcher.errand.status is not None, 120)
     assert watcher.errand.status == 0, watcher.errand.lines
     written = (file.parent / "queue-load-study.yaml").read_text()

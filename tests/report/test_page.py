@@ -278,7 +278,7 @@ def test_a_study_of_many_points_has_a_table_and_a_chart_for_each_value(trunkline
         "run: {duration: 5 s}\n"
     )
     (tmp_path / "wait.yaml").write_text(
-        "study: 1\nname: wait\ntitle: Wait\nscenario: queue.yaml\nseeds: 3\n"
+        "study: 1\nname: wait\ntitle: Wait\nscenario: queue.yaml\nruns: 3\n"
         "grid: {load: ['0.2', '0.6']}\n"
         "columns: {wait: {table: ports, where: {link: a->b}, measure: wait_mean_s, unit: ms}}\n"
     )

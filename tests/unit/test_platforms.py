@@ -38,7 +38,7 @@ Path("study.yaml").write_text('''study: 1
 name: s
 title: s
 scenario: s.yaml
-seeds: 2
+runs: 2
 grid: {load: [0.2, 0.4]}
 columns: {wait: {table: ports, where: {link: a->b}, measure: wait_mean_s, unit: ms}}
 ''')

@@ -97,7 +97,7 @@ class _Handler(Handler):
 
     def _study_over(self, said: Any) -> None:
         values = [str(value) for value in said["values"]]
-        self.server.watcher.study(str(said["parameter"]), values, int(said["seeds"]))
+        self.server.watcher.study(str(said["parameter"]), values, int(said["runs"]))
 
     def _stop(self, _: Any) -> None:
         self.server.watcher.stop_errand()

@@ -25,7 +25,7 @@ MOST_FLOWS = 6
 """Flows with columns of their own; of more, the sums and means alone are measured."""
 
 
-def write_study(wanted: Wanted, parameter: str, values: list[str], seeds: int) -> Path:
+def write_study(wanted: Wanted, parameter: str, values: list[str], runs: int) -> Path:
     """Write the study file.
 
     Parameters
@@ -52,7 +52,7 @@ def write_study(wanted: Wanted, parameter: str, values: list[str], seeds: int) -
         raise ValueError(f"{parameter} is no parameter of {wanted.file.name}")
     if not 1 <= len(values) <= MOST_VALUES or not all(values):
         raise ValueError(f"1 to {MOST_VALUES} values are wanted")
-    if not 1 <= seeds <= 1000:
+    if not 1 <= runs <= 1000:
         raise ValueError("1 to 1000 runs of each value are wanted")
     scenario = load(wanted.file, overrides=dict(wanted.overrides))
     flows = list(scenario.resolved().flows)
@@ -65,7 +65,7 @@ def write_study(wanted: Wanted, parameter: str, values: list[str], seeds: int) -
         "study: 1",
         f"name: {name}",
         f"title: {json.dumps(f'{stem} against {parameter}', ensure_ascii=False)}",
-        f"seeds: {seeds}",
+        f"runs: {runs}",
         "cases:",
         f"  now: {{title: {json.dumps(stem)}, "
         f"scenario: {json.dumps(wanted.file.name, ensure_ascii=False)}{setting}}}",

@@ -95,7 +95,7 @@ class Watcher:
         words = ["verify", *self._wanted.words]
         self._begin(Errand("verify", words, Path.cwd(), self._news))
 
-    def study(self, parameter: str, values: list[str], seeds: int) -> None:
+    def study(self, parameter: str, values: list[str], runs: int) -> None:
         """Write a study over a parameter beside the scenario, and run it.
 
         Raises
@@ -103,7 +103,7 @@ class Watcher:
         ValueError
             There is no such parameter, or there are no values.
         """
-        file = write_study(self._wanted, parameter, values, seeds)
+        file = write_study(self._wanted, parameter, values, runs)
         folder = file.with_suffix("")
         words = ["study", "run", str(file), "--out", str(folder), "--overwrite"]
         self._begin(

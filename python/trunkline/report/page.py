@@ -163,7 +163,7 @@ def of_study(folder: Path) -> str:
         "figures": verdict.figures_of_study(record),
         "facts": verdict.of_study(record),
         "pictures": study.pictures(folder),
-        "command": f"trunkline reproduce {record['study']} --runs {record['seeds']}",
+        "command": f"trunkline reproduce {record['study']} --runs {record['runs']}",
         "kind": "Reproduction of a published study",
         "asked": "What the publication claims, and whether it holds here",
         "compared": "Published against ours",

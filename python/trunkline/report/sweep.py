@@ -67,7 +67,7 @@ def read(folder: Path) -> dict[str, Any]:
         "tables": {},
         "row_title": first,
         "notes": [],
-        "seeds": most or 0,
+        "runs": most or 0,
         "fewest": fewest or 0,
         "cells": cells,
         "failures": failing.pairs(runs),
@@ -87,9 +87,9 @@ def read(folder: Path) -> dict[str, Any]:
 def figures(record: dict[str, Any]) -> list[Figure]:
     """The few numbers that sum a study up."""
     summary = record["summary"]
-    seeds = str(record["seeds"])
-    if record["fewest"] != record["seeds"]:
-        seeds = f"{record['fewest']} to {seeds}"
+    runs = str(record["runs"])
+    if record["fewest"] != record["runs"]:
+        runs = f"{record['fewest']} to {runs}"
     pairs: list[Pair] = record["failures"]
     judged = [pair for pair in pairs if pair.bound is not None]
     found = []
@@ -103,7 +103,7 @@ def figures(record: dict[str, Any]) -> list[Figure]:
         *found,
         Figure(f"{count(summary['runs'])} of {count(summary['of'])}", "runs done"),
         Figure(count(summary["points"]), "points"),
-        Figure(seeds, "runs a point"),
+        Figure(runs, "runs a point"),
     ]
 
 

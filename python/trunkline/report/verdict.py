@@ -17,7 +17,7 @@ SIGNS: Final[dict[str, Sign]] = {"held": "held", "refuted": "broken", "undecided
 """Of the outcomes of claims."""
 
 
-FEW_SEEDS = 4
+FEW_RUNS = 4
 """Below so many runs of a point Student's t makes an interval far wider than chance alone does."""
 
 
@@ -349,7 +349,7 @@ def figures_of_study(record: Mapping[str, Any]) -> list[Figure]:
     elif summary.get("mean_absolute_error") is not None:
         off = f"{number(summary['mean_absolute_error'], 3)} {summary['error_unit']}"
         shown.append(Figure(off, "off the published values on average"))
-    shown.append(Figure(count(summary["runs"]), f"runs, {record['seeds']} seeds a point"))
+    shown.append(Figure(count(summary["runs"]), f"runs, {record['runs']} a point"))
     return shown
 
 
@@ -369,8 +369,8 @@ def of_study(record: Mapping[str, Any]) -> list[Fact]:
             what, _, detail = detail.partition(": ")
             says = f"{says}: {what}"
         facts.append(Fact(SIGNS[_outcome(claim)], says, detail))
-    if record["seeds"] < FEW_SEEDS:
-        says = f"{_counted(record['seeds'], 'seed')} a point leave wide intervals"
+    if record["runs"] < FEW_RUNS:
+        says = f"{_counted(record['runs'], 'run')} a point leave wide intervals"
         detail = "much is undecided here; without --runs there are more"
         facts.insert(0, Fact("doubt", says, detail))
     return facts

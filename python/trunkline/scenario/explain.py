@@ -100,6 +100,7 @@ _SYNONYMS = {
     "plr": "loss",
     "protocol": "agent",
     "queue_length": "limit",
+    "seeds": "runs",
     "source": "from",
     "speed": "rate",
     "src": "from",
@@ -111,10 +112,10 @@ _SYNONYMS = {
 
 def _likely(key: str, keys: list[str]) -> str:
     """A hint for a key that does not exist: the nearest key, or the one another word means."""
-    own = nearest(key, keys)
+    words = [each for each, meant in _SYNONYMS.items() if meant in keys]
+    own = "" if key in words else nearest(key, keys)
     if own:
         return own
-    words = [each for each, meant in _SYNONYMS.items() if meant in keys]
     close = nearest(key, words).removeprefix("did you mean ").removesuffix("?")
     return f"did you mean {_SYNONYMS[close]}?" if close else ""
 

@@ -89,7 +89,7 @@ def test_b24_a_slip_of_the_pen_is_refused_and_a_limit_of_time_runs_it_all_the_sa
 def test_b24_a_study_is_looked_at_before_it_begins(trunkline: Command, tmp_path: Path) -> None:
     (tmp_path / "cbr.yaml").write_text(CBR)
     (tmp_path / "study.yaml").write_text(
-        "study: 1\nname: long\ntitle: long\nscenario: cbr.yaml\nseeds: 1000000\n"
+        "study: 1\nname: long\ntitle: long\nscenario: cbr.yaml\nruns: 1000000\n"
         "grid: {run.duration: [1 s, 1000000 s, 2000000 s]}\n"
         "columns: {rate: {measure: goodput_bit_s, unit: Mbit/s, where: {flow: f}}}\n"
     )

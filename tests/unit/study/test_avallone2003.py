@@ -23,7 +23,7 @@ def study() -> Study:
     """The study with the variants that its claims need, with few seeds."""
     whole = find("avallone2003")
     variants = [each for each in whole.variants if each.name in NEEDED]
-    fewer = [each.model_copy(update={"seeds": None}) for each in variants]
+    fewer = [each.model_copy(update={"runs": None}) for each in variants]
     return whole.model_copy(update={"variants": fewer, "overviews": [], "pictures": None})
 
 

@@ -74,7 +74,7 @@ def test_json_has_the_agreed_form(short: Reproduction) -> None:
     keys = {
         "schema",
         "study",
-        "seeds",
+        "runs",
         "cells",
         "claims",
         "sentences",
@@ -83,7 +83,7 @@ def test_json_has_the_agreed_form(short: Reproduction) -> None:
         "overviews",
     }
     assert set(written) == keys
-    assert (written["schema"], written["study"], written["seeds"]) == (1, "bhani1999", 3)
+    assert (written["schema"], written["study"], written["runs"]) == (1, "bhani1999", 3)
     # 60 published, and Jain's index of the TCP flows for each of the 20 points.
     assert len(written["cells"]) == 80
     cell_keys = {"table", "row", "column", "unit", "published", "ours", "low", "high", "note"}

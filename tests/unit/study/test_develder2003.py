@@ -23,9 +23,9 @@ def study() -> Study:
     return find("develder2003")
 
 
-def only(study: Study, cases: Sequence[str], seeds: int | None = None) -> Study:
+def only(study: Study, cases: Sequence[str], runs: int | None = None) -> Study:
     """The study cut to some cases."""
-    kept = {name: study.cases[name].model_copy(update={"seeds": seeds}) for name in cases}
+    kept = {name: study.cases[name].model_copy(update={"runs": runs}) for name in cases}
     draws = [each for each in study.draws if set(each.cases or ()) <= kept.keys()]
     nothing = {
         "variants": [],

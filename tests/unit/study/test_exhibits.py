@@ -44,7 +44,7 @@ def study(folder: Path) -> Path:
         "flows: {f: {agent: udp, from: a, to: b, rate: 0.5 Mbit/s}}\nrun: {duration: 1 s}\n"
     )
     (folder / "study.yaml").write_text(
-        "study: 1\nname: own\ntitle: Own\nscenario: s.yaml\nseeds: 2\n"
+        "study: 1\nname: own\ntitle: Own\nscenario: s.yaml\nruns: 2\n"
         "grid: {rate: [1 Mbit/s, 2 Mbit/s, 3 Mbit/s]}\n"
         "columns: {delay: {where: {flow: f}, measure: delay_mean_s, unit: ms}}\n"
     )
@@ -67,7 +67,7 @@ def test_a_choice_is_a_row_or_a_scenario_with_what_to_set(tmp_path):
     (folder / "exhibits.yaml").write_text(
         "exhibits:\n"
         "  - {title: fast, scenario: s.yaml, set: {rate: 7 Mbit/s}}\n"
-        "  - {title: as it is, scenario: s.yaml, seeds: 5}\n"
+        "  - {title: as it is, scenario: s.yaml, runs: 5}\n"
     )
     assert rates(folder) == [7_000_000, 1_000_000]
     assert [len(each.jobs) for each in exhibits(str(folder))] == [3, 5]

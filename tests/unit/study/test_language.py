@@ -32,7 +32,7 @@ STUDY = """
 study: 1
 name: own
 title: Own
-seeds: 3
+runs: 3
 row_title: load
 error: absolute
 judged: ["0.5"]
@@ -42,7 +42,7 @@ cases:
     title: a row for each measure
     scenario: s.yaml
     rows: {alone: {load: 0.4}}
-    seeds: 2
+    runs: 2
     columns:
       sent: {where: {flow: f}, measure: packets_sent, unit: packets}
       all sent: {where: {flow: "*"}, measure: packets_sent, unit: packets}
@@ -133,7 +133,7 @@ def test_a_case_has_seeds_and_columns_of_its_own(done: Reproduction) -> None:
 def test_a_case_with_more_seeds_than_the_study_has_them_all(folder: Path, tmp_path: Path) -> None:
     for file in ("s.yaml", "study.yaml"):
         text = (folder / file).read_text(encoding="utf-8")
-        (tmp_path / file).write_text(text.replace("    seeds: 2\n", "    seeds: 5\n"))
+        (tmp_path / file).write_text(text.replace("    runs: 2\n", "    runs: 5\n"))
     done = reproduce(str(tmp_path), out=tmp_path / "out")
     assert done.measured.columns["plain", "both"].shape == (2, 3)
     assert done.measured.columns["tall", "sent"].shape == (1, 5)

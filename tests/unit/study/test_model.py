@@ -36,7 +36,13 @@ def message(folder: Path) -> str:
 
 
 def test_a_folder_of_ones_own_is_a_study(edited: Callable[[str, str], Path]) -> None:
-    assert find(str(edited("seeds: ", "seeds: 1"))).seeds > 10
+    assert find(str(edited("runs: ", "runs: 1"))).runs > 10
+
+
+def test_a_number_of_seeds_is_a_number_of_runs(edited: Callable[[str, str], Path]) -> None:
+    said = message(edited("runs: ", "seeds: "))
+    assert "there is no key seeds here" in said
+    assert "did you mean runs?" in said
 
 
 def test_an_unknown_key_is_an_error_at_its_line(edited: Callable[[str, str], Path]) -> None:

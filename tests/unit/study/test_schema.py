@@ -51,7 +51,7 @@ sentences:
   - {where: section 2, says: it is good, because: a matter of taste}
 claims: [{name: more, says: more, that: both > 0, unit: kbit/s, table: "1"}]
 variants:
-  - {name: small, set: {size: 250 B}, seeds: 2, tc: {script: t.tc, ports: {}, conditioners: {}}}
+  - {name: small, set: {size: 250 B}, runs: 2, tc: {script: t.tc, ports: {}, conditioners: {}}}
 stated: [{parameter: a, value: 1, where: there}]
 fitted: [{parameter: b, value: on, reason: why, set: off, cases: ["1"], others: [2]}]
 readings: [{says: other, tables: ["1"], instead: {"1": "1, small"}}]

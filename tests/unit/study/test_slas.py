@@ -32,7 +32,7 @@ study: 1
 name: promise
 title: What is kept
 scenario: md1.yaml
-seeds: 6
+runs: 6
 grid: {load: [0.5, 0.8], promise: [2 ms, 4 ms]}
 columns: {wait: {table: ports, where: {link: S->R}, measure: wait_mean_s, unit: ms}}
 """

@@ -35,7 +35,7 @@ study: 1
 name: small
 title: Wait against load
 scenario: queue.yaml
-seeds: 3
+runs: 3
 grid: {load: [0.2, 0.8], size: [500 B, 1000 B]}
 columns:
   wait: {table: ports, where: {link: a->b}, measure: wait_mean_s, unit: ms}

@@ -24,7 +24,7 @@ study: 1
 name: queue
 title: Wait by load
 source: {document: none, date: today, about: a queue}
-seeds: 3
+runs: 3
 cases: {only: {title: a queue, scenario: md1.yaml}}
 grid: {load: [0.3, 0.8]}
 row_title: load

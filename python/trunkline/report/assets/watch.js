@@ -287,9 +287,9 @@ at("other").addEventListener("submit", (event) => {
 });
 at("study").addEventListener("submit", (event) => {
   event.preventDefault();
-  const { parameter, values, seeds } = event.target.elements;
+  const { parameter, values, runs } = event.target.elements;
   const list = values.value.split(",").map((each) => each.trim()).filter(Boolean);
-  post("study", { parameter: parameter.value, values: list, seeds: Number(seeds.value) });
+  post("study", { parameter: parameter.value, values: list, runs: Number(runs.value) });
 });
 startTheme();
 const events = new EventSource("events");

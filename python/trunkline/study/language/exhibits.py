@@ -2,7 +2,7 @@
 
 A study's folder says which in ``exhibits.yaml``: a list ``exhibits`` whose items have a ``title``,
 an ``about`` and either ``table`` and ``row`` of its study file, or a ``scenario`` beside it with
-what to ``set``; ``seeds`` is how many runs.
+what to ``set``; ``runs`` is how many runs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trunkline.study.language import catalogue, reading
 from trunkline.study.language.check import all_known
 from trunkline.study.language.model import Study
 from trunkline.study.language.part import Given, Part
-from trunkline.study.language.parts import Seeds
+from trunkline.study.language.parts import RunCount
 
 FILE = "exhibits.yaml"
 
@@ -35,7 +35,7 @@ class _Item(Part):
     row: str | None = None
     scenario: str | None = None
     set: dict[str, Given] = {}
-    seeds: Seeds = 3
+    runs: RunCount = 3
 
     @model_validator(mode="after")
     def _one_way(self) -> _Item:
@@ -160,5 +160,5 @@ def _shown(item: _Item, study: Study) -> Shown:
     # With its values in place the text makes the same network by itself; else the file is easier
     # to read.
     kept = scenario.dump() if overrides else scenario.text
-    jobs = [Job(written, seed, kept) for seed in range(1, item.seeds + 1)]
+    jobs = [Job(written, seed, kept) for seed in range(1, item.runs + 1)]
     return Shown(item.title, item.about, jobs)

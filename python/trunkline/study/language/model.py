@@ -21,7 +21,7 @@ from trunkline.study.language.parts import (
     Overview,
     Published,
     Reading,
-    Seeds,
+    RunCount,
     Sentence,
     Source,
     Stated,
@@ -46,8 +46,8 @@ class StudyFile(Part):
         Short name of the study; a line that says what it is about.
     source : Source, optional
         The document whose values are compared; left out if there is nothing to compare with.
-    seeds : int
-        Replications of each point unless asked otherwise; seeds are 1, 2, ...
+    runs : int
+        Replications of each point unless asked otherwise; their seeds are 1, 2, ...
     scenario : str, optional
         File beside the study file, where there is but one case.
     cases : dict of str to Case
@@ -96,7 +96,7 @@ class StudyFile(Part):
     name: str
     title: str
     source: Source | None = None
-    seeds: Seeds = 10
+    runs: RunCount = 10
     scenario: str | None = None
     cases: Annotated[dict[str, Case], Field(min_length=1)]
     variants: list[Variant] = []
@@ -194,8 +194,8 @@ class Study(StudyFile):
                 for measure in self.measures
             }
         title = case.title if variant is None else f"{case.title}; {variant.name}"
-        seeds = (variant.seeds if variant else None) or case.seeds or self.seeds
-        return Table(name, title, base, case, variant, points, rows, columns, seeds)
+        runs = (variant.runs if variant else None) or case.runs or self.runs
+        return Table(name, title, base, case, variant, points, rows, columns, runs)
 
     def _points(self, case: Case | None) -> dict[str, dict[str, str]]:
         if case is not None and case.rows is not None:

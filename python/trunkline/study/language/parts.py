@@ -13,7 +13,7 @@ from trunkline.study.language.grid import Axis
 from trunkline.study.language.part import Given, Part
 from trunkline.study.language.values import Column, Digits
 
-Seeds = Annotated[int, Whole("the number of seeds", 1, 2**31 - 1)]
+RunCount = Annotated[int, Whole("the number of runs", 1, 2**31 - 1)]
 """Replications of a point."""
 
 
@@ -65,12 +65,12 @@ class Case(Part):
         Rows of its own: label to parameters.
     grid : dict, optional
         Axes of its own, in place of those of the study.
-    seeds : int, optional
+    runs : int, optional
         Replications of its points; when others are asked for, in the same proportion.
     columns : dict of str to Column, optional
         Columns of its own; an empty mapping for runs that are there for pictures only.
     keep : int
-        So many of the first seeds keep all tables of their runs.
+        So many of the first runs keep all their tables.
     published_runs : int
         Runs that each published value of its table is the mean of.
     """
@@ -80,7 +80,7 @@ class Case(Part):
     set: dict[str, Given] = {}
     rows: dict[str, dict[str, Given]] | None = None
     grid: dict[str, Axis] | None = None
-    seeds: Seeds | None = None
+    runs: RunCount | None = None
     columns: dict[str, Column] | None = None
     keep: Annotated[int, Whole("the number of runs kept", 0, 2**31 - 1)] = 0
     published_runs: Annotated[int, Whole("the number of published runs", 1, 2**31 - 1)] = 1
@@ -102,7 +102,7 @@ class Variant(Part):
         Which; all if left out.
     set : dict of str to str
         Parameters; a case takes those that its scenario has.
-    seeds : int, optional
+    runs : int, optional
         Replications of its points; those of the case if left out.
     tc : Script, optional
         Routers configured by a script of tc.
@@ -111,7 +111,7 @@ class Variant(Part):
     name: str
     cases: list[str] | None = None
     set: dict[str, Given] = {}
-    seeds: Seeds | None = None
+    runs: RunCount | None = None
     tc: Script | None = None
 
 
@@ -303,7 +303,7 @@ class Table:
         Label of each row to its point and measure; the measure is empty where columns are measures.
     columns : dict of str to Column
         Columns.
-    seeds : int
+    runs : int
         Replications.
     """
 
@@ -315,4 +315,4 @@ class Table:
     points: dict[str, dict[str, str]]
     rows: dict[str, tuple[str, str]]
     columns: dict[str, Column]
-    seeds: int
+    runs: int

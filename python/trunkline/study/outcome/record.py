@@ -70,7 +70,7 @@ def to_json(done: Reproduction) -> dict[str, Any]:
     return {
         "schema": JSON_SCHEMA,
         "study": done.study.name,
-        "seeds": len(done.seeds),
+        "runs": len(done.seeds),
         "cells": [cell.to_dict() for cell in done.cells],
         "overviews": overviews(done),
         "claims": [

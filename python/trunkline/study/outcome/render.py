@@ -46,7 +46,7 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
     if study.error == "absolute" and study.published:
         parts.append(_overall(done))
     source = f" ({study.source.document}, {study.source.date})" if study.source else ""
-    runs = f"{len(done.seeds)} seeds a point, 95 % intervals of the mean"
+    runs = f"{len(done.seeds)} runs a point, 95 % intervals of the mean"
     if study.published:
         runs += "; expected: of as many runs as were published, with 95 % probability"
         runs += "; |ln|: of ours over published" if study.error == "relative" else ""

@@ -129,8 +129,8 @@ class Reproduction:
         for name, table in self.tables.items():
             if table.case.keep and table.variant is None:
                 first = self.measured.first[name]
-                seeds = runner.seeds_of(self.study, table, len(self.seeds))
-                wanted = [places[first + n * seeds] for n in range(len(table.points))]
+                count = runner.runs_of(self.study, table, len(self.seeds))
+                wanted = [places[first + n * count] for n in range(len(table.points))]
                 found[name] = [runs.kept(run) for run in wanted]
         return found
 
@@ -278,7 +278,7 @@ class Subject:
     def __init__(self, name: str, *, runs: int | None = None, kernel: bool = False) -> None:
         found = find(name)
         self.study = found.for_kernel() if kernel else found
-        self.seeds = range(1, (runs or self.study.seeds) + 1)
+        self.seeds = range(1, (runs or self.study.runs) + 1)
         self.plan = runner.plan(self.study, self.seeds)
 
     def outcome(self, runs: Runs) -> Reproduction:

@@ -45,7 +45,7 @@ def sensitivity(name: str, *, runs: int | None = None, threads: int | None = Non
         Runs at once; all cores if left out.
     """
     study = find(name)
-    numbers = list(range(1, (runs or study.seeds) + 1))
+    numbers = list(range(1, (runs or study.runs) + 1))
     trials = [_trial(study, numbers, "", "", threads)]
     for item in study.fitted:
         for other in item.others:

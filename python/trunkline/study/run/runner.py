@@ -53,14 +53,14 @@ class Measured:
     first: dict[str, int] = field(default_factory=dict)
 
 
-def seeds_of(study: Study, table: Table, asked: int) -> int:
+def runs_of(study: Study, table: Table, asked: int) -> int:
     """Replications of a table's points, in proportion where others than the study's are asked for.
 
     Two are the least that have an interval.
     """
-    if table.seeds == study.seeds:
+    if table.runs == study.runs:
         return asked
-    return max(min(2, table.seeds), table.seeds * asked // study.seeds)
+    return max(min(2, table.runs), table.runs * asked // study.runs)
 
 
 def plan(study: Study, seeds: Sequence[int]) -> Plan:
@@ -77,7 +77,7 @@ def plan(study: Study, seeds: Sequence[int]) -> Plan:
     points = []
     for table in tables:
         columns = _measured(study, table)
-        wanted = seeds_of(study, table, len(seeds))
+        wanted = runs_of(study, table, len(seeds))
         # A table with more replications than the study goes on after the study's last seed.
         own = [*seeds, *range(max(seeds) + 1, max(seeds) + 1 + wanted - len(seeds))][:wanted]
         drawn = written(
