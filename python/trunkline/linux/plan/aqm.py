@@ -3,9 +3,9 @@
 import math
 from typing import Final
 
-from trunkline.linux.plan.addresses import Side
-from trunkline.linux.plan.script import Script
-from trunkline.linux.plan.timed import timed
+from trunkline.linux.plan.outlet import Outlet
+from trunkline.linux.plan.script import Part
+from trunkline.linux.plan.timed import refuse_in_service, timed
 from trunkline.network.types import Queue, TcRed
 from trunkline.network.types.ports import Gred, Red, RedLinux
 
@@ -25,101 +25,75 @@ NEAREST: Final = {
 """What comes nearest to AQMs the kernel lacks."""
 
 
-def queue(
-    script: Script,
-    side: Side,
-    its: Queue,
-    parent: str,
-    handle: str,
-    owner: tuple[str, str],
-) -> str:
-    """Says the qdisc of a queue and returns its kind."""
-    name = ".".join(owner)
-    place = ("ports", owner[0], "classes", owner[1], "queue")
-    aqm = its["aqm"]
-    add = f"qdisc add dev {side.device} parent {parent} handle {handle} "
-    about = f"queue of {name}: {aqm['kind']}"
-    packets, size = _limits(script, its, name, place)
+def queue(out: Outlet, index: int, parent: str, handle: str) -> str:
+    """Says the qdisc of the queue of a class and returns its kind."""
+    its, part = out.config["classes"][index]["queue"], out.queue(index)
+    aqm, place = its["aqm"], f"parent {parent} handle {handle}"
+    about = f"{part.name}: {aqm['kind']}"
+    packets, size = _limits(part, its)
     if its.get("flows") is not None or aqm["kind"] in ("codel", "pie"):
-        return timed(script, side, its, add, owner)
+        return timed(out, part, its, place)
     if aqm["kind"] == "drop-tail":
-        if size is not None:
-            if packets is not None:
-                script.refuse(
-                    (*place, "limit"),
-                    f"queue of {name}: Linux's FIFOs have a limit of packets or of bytes; "
-                    "nearest: one of the two",
-                )
-            script.say(side.node, "tc", f"{add}bfifo limit {size}b", about)
-            return "bfifo"
-        limit = _ENDLESS_PACKETS if packets is None else packets
-        script.say(side.node, "tc", f"{add}pfifo limit {limit}", about)
-        return "pfifo"
+        if size is None:
+            limit = _ENDLESS_PACKETS if packets is None else packets
+            out.qdisc(f"{place} pfifo limit {limit}", about)
+            return "pfifo"
+        if packets is not None:
+            part.refuse(
+                "Linux's FIFOs have a limit of packets or of bytes; nearest: one of the two",
+                "limit",
+            )
+        out.qdisc(f"{place} bfifo limit {size}b", about)
+        return "bfifo"
     if aqm["kind"] == "red" or aqm["kind"] == "red-linux":
-        if aqm["kind"] == "red":
-            red = _of_red(script, aqm, name, (*place, "aqm"))
-        else:
-            red = _of_linux(script, aqm, name)
+        red = _of_red(part, aqm) if aqm["kind"] == "red" else _of_linux(part, aqm)
         if aqm.get("adaptive"):
             # iproute2 since 5.7 sends the flag in TCA_RED_FLAGS alone; the kernel's `__red_change`
             # looks in the older structure when it starts the timer, and shows it nevertheless.
-            script.refuse(
-                (*place, "aqm", "adaptive"),
-                f"queue of {name}: tc cannot start the adaptation of the kernel's red, though the "
+            part.refuse(
+                "tc cannot start the adaptation of the kernel's red, though the "
                 "kernel then shows it; nearest: adaptive: false",
+                *("aqm", "adaptive"),
             )
-        limit = _ENDLESS_BYTES if size is None else size
-        script.say(side.node, "tc", f"{add}red limit {limit} {red}", about)
+        out.qdisc(f"{place} red limit {_ENDLESS_BYTES if size is None else size} {red}", about)
         if packets is not None:
             below = f"{int(handle[:-1], 16) + 0x400:x}:"
-            line = f"qdisc add dev {side.device} parent {handle}1 handle {below} pfifo limit"
-            script.say(side.node, "tc", f"{line} {packets}")
+            out.qdisc(f"parent {handle}1 handle {below} pfifo limit {packets}")
         return "red"
     if aqm["kind"] == "gred":
-        _gred(script, side, aqm, parent, handle, name)
+        _gred(out, part, aqm, place)
         if packets is not None or size is not None:
-            script.note(
-                f"queue of {name}: Linux's gred has limits for each DP and none for all of them; "
+            part.note(
+                "Linux's gred has limits for each DP and none for all of them; "
                 "the queue's own limit is left out"
             )
         return "gred"
     nearest = NEAREST.get(aqm["kind"], "red-linux")
-    script.refuse(
-        (*place, "aqm", "kind"),
-        f"queue of {name}: the Linux kernel has no {aqm['kind']}; nearest: {nearest}",
-    )
+    part.refuse(f"the Linux kernel has no {aqm['kind']}; nearest: {nearest}", "aqm", "kind")
     return ""
 
 
-def _limits(
-    script: Script, its: Queue, name: str, place: tuple[str, ...]
-) -> tuple[int | None, int | None]:
+def _limits(part: Part, its: Queue) -> tuple[int | None, int | None]:
     packets, size = its["limit_packets"], its["limit_bytes"]
     if not its["counts_in_service"]:
         return packets, size
     if size is not None or its["aqm"]["kind"] != "drop-tail":
-        script.refuse(
-            (*place, "counts_in_service"),
-            f"queue of {name}: what is in service has left the queue in Linux; "
-            "nearest: counts_in_service: false",
-        )
+        refuse_in_service(part)
     elif packets is not None and packets < 2:
-        script.refuse(
-            (*place, "limit"),
-            f"queue of {name}: a limit of {packets} packet in service leaves no queue; "
-            "nearest: limit: 2 packets",
+        part.refuse(
+            f"a limit of {packets} packet in service leaves no queue; nearest: limit: 2 packets",
+            "limit",
         )
     return None if packets is None else packets - 1, size
 
 
-def _of_linux(script: Script, aqm: RedLinux, name: str) -> str:
+def _of_linux(part: Part, aqm: RedLinux) -> str:
     if aqm["idle_ageing"]:
-        script.note(
-            f"queue of {name}: below HTB Linux's red does not see its queue run empty, so its "
+        part.note(
+            "below HTB Linux's red does not see its queue run empty, so its "
             "average does not age while idle; idle_ageing: false does the same"
         )
-    parameters = _parameters(script, aqm["parameters"], aqm["age"], name)
-    return parameters + _marks(aqm["harddrop"])
+    return _parameters(part, aqm["parameters"], aqm["age"]) + _marks(aqm["harddrop"])
 
 
 def _marks(above_max_drops: bool) -> str:
@@ -127,17 +101,14 @@ def _marks(above_max_drops: bool) -> str:
     return " ecn harddrop" if above_max_drops else " ecn"
 
 
-def _parameters(script: Script, tc: TcRed, age: str, name: str) -> str:
+def _parameters(part: Part, tc: TcRed, age: str) -> str:
     probability = tc["probability"]
     if age == "plog":
         # Old kernels knew the probability only as a power of two over max - min; give today's
         # the one that they made of it.
         span = tc["max_bytes"] - tc["min_bytes"]
         probability = span / 2.0 ** plog(probability, span)
-        script.note(
-            f"queue of {name}: age plog becomes the probability {probability:.6g} that old kernels "
-            "made of it"
-        )
+        part.note(f"age plog becomes the probability {probability:.6g} that old kernels made of it")
     return (
         f"min {tc['min_bytes']} max {tc['max_bytes']} avpkt {tc['avpkt_bytes']} "
         f"burst {tc['burst_packets']} bandwidth {tc['bandwidth_bit_s']}bit "
@@ -153,33 +124,31 @@ def plog(probability: float, span: int) -> int:
     return log
 
 
-def _of_red(script: Script, aqm: Red, name: str, place: tuple[str, ...]) -> str:
+def _of_red(part: Part, aqm: Red) -> str:
     """RED as published, in the parameters of ``tc``; thresholds in packets become bytes."""
     if aqm["gentle"]:
-        script.refuse(
-            (*place, "gentle"),
-            f"queue of {name}: Linux's red drops all above max_th; nearest: gentle: false",
+        part.refuse(
+            "Linux's red drops all above max_th; nearest: gentle: false", *("aqm", "gentle")
         )
     mean = aqm["mean_packet_bytes"]
     unit = mean if aqm["unit"] == "packets" else 1
     least, most = round(aqm["min_th"] * unit), round(aqm["max_th"] * unit)
     wanted = max(1, round(-math.log2(aqm["w_q"])))
     burst = burst_of(wanted, least, mean)
-    script.note(
-        f"queue of {name}: Linux's red counts bytes waiting, its weight is 2^-{wanted}, and it "
+    part.note(
+        f"Linux's red counts bytes waiting, its weight is 2^-{wanted}, and it "
         "spreads drops uniformly; red-linux does the same in the simulator"
     )
     if not least or burst is None:
-        script.refuse(
-            (*place, "w_q"),
-            f"queue of {name}: tc has no burst that gives the weight 2^-{wanted} with min_th "
+        part.refuse(
+            f"tc has no burst that gives the weight 2^-{wanted} with min_th "
             f"{least} B; nearest: {_near(wanted, least, mean)}",
+            *("aqm", "w_q"),
         )
         burst = 1
     return (
         f"min {least} max {most} avpkt {mean} burst {burst} bandwidth 10mbit "
-        f"probability {min(aqm['max_p'], 0.999999):.9f}"
-        f"{_marks(above_max_drops=True)}"
+        f"probability {min(aqm['max_p'], 0.999999):.9f}{_marks(above_max_drops=True)}"
     )
 
 
@@ -211,23 +180,16 @@ def burst_of(wanted: int, least: int, mean: int) -> int | None:
     return None
 
 
-def _gred(script: Script, side: Side, aqm: Gred, parent: str, handle: str, name: str) -> None:
+def _gred(out: Outlet, part: Part, aqm: Gred, place: str) -> None:
     dps = aqm["dps"]
     count = max(max(each["dp"] for each in dps), aqm["default_dp"]) + 1
     grio = " grio" if aqm["grio"] else ""
-    dev = f"dev {side.device} parent {parent} handle {handle}"
-    script.say(
-        side.node,
-        "tc",
-        f"qdisc add {dev} gred setup DPs {count} default {aqm['default_dp']}{grio}",
-        f"queue of {name}: gred",
-    )
+    setup = f"gred setup DPs {count} default {aqm['default_dp']}{grio}"
+    out.qdisc(f"{place} {setup}", f"{part.name}: gred")
     for each in dps:
         prio = f" prio {each['prio']}" if aqm["grio"] else ""
-        parameters = _parameters(script, each["parameters"], aqm["age"], name)
-        script.say(
-            side.node,
-            "tc",
-            f"qdisc change {dev} gred limit {each['limit_bytes']} {parameters} "
-            f"DP {each['dp']}{prio}{_marks(aqm['harddrop'])}",
+        parameters = _parameters(part, each["parameters"], aqm["age"])
+        out.tc(
+            f"qdisc change dev {place} gred limit {each['limit_bytes']} {parameters} "
+            f"DP {each['dp']}{prio}{_marks(aqm['harddrop'])}"
         )

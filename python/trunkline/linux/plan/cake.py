@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from trunkline.linux.plan.addresses import Side
 from trunkline.linux.plan.leaf import Leaf
-from trunkline.linux.plan.script import Script
+from trunkline.linux.plan.outlet import Outlet
 
 if TYPE_CHECKING:
     from trunkline.network.types.ports import Cake, Port, Queue
@@ -30,12 +29,9 @@ _KERNEL_TINS: Final = (3, 2, 0, 1)
 """What the kernel calls the tins of diffserv4 in their order of priority."""
 
 
-def cake(script: Script, side: Side, config: Port, scheduler: Cake) -> dict[int, Leaf]:
+def cake(out: Outlet, scheduler: Cake) -> dict[int, Leaf]:
     """CAKE with one tin, or with the four of ``diffserv4``; it chooses among them by DSCP."""
-
-    def refuse(why: str, *key: str) -> None:
-        script.refuse(("ports", config["name"], *key), f"port {config['name']}: {why}")
-
+    config, refuse = out.config, out.part.refuse
     shares = scheduler["shares"]
     bandwidth = max(share["rate_bit_s"] for share in shares)
     tins = "besteffort" if len(shares) == 1 else "diffserv4"
@@ -55,12 +51,10 @@ def cake(script: Script, side: Side, config: Port, scheduler: Cake) -> dict[int,
     rtt = _rtt(queues)
     if rtt is None:
         refuse("Linux's cake has a target of a twentieth of its rtt; nearest: no target", "classes")
-    script.say(
-        side.node,
-        "tc",
-        f"qdisc add dev {side.device} parent 1:1 handle 10: cake bandwidth {bandwidth}bit {tins} "
+    out.qdisc(
+        f"parent 1:1 handle 10: cake bandwidth {bandwidth}bit {tins} "
         f"{_ISOLATION[flows['hosts']]} nowash raw rtt {(rtt or 0) // 1000}us "
-        f"memlimit {its['limit_bytes']}",
+        f"memlimit {its['limit_bytes']}"
     )
     if len(shares) == 1:
         return {0: Leaf("10:", "cake", "")}

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.plan.addresses import Side
 from trunkline.linux.plan.cake import cake
-from trunkline.linux.plan.leaf import Leaf, leaf, need, order
+from trunkline.linux.plan.leaf import Leaf, leaf
+from trunkline.linux.plan.outlet import Outlet
 from trunkline.linux.plan.script import Script
-from trunkline.linux.plan.shaping import hfsc, htb, shaped, tbf
+from trunkline.linux.plan.shaping import bands, hfsc, htb, tbf
 
 if TYPE_CHECKING:
     from trunkline.network.types import Link
-    from trunkline.network.types.ports import Drr, DrrShare, Port, PriorityShare
+    from trunkline.network.types.ports import Drr, DrrShare, Port
 
 ETHERNET: Final = 14
 """Link-layer bytes that the kernel counts at a veth device [B]."""
@@ -40,12 +41,7 @@ NEAREST: Final = {
 """What comes nearest to schedulers the kernel lacks; CBQ left it with Linux 6.8 and 6.1.81."""
 
 
-def port(
-    script: Script,
-    side: Side,
-    link: Link,
-    config: Port,
-) -> dict[int, Leaf]:
+def port(script: Script, side: Side, link: Link, config: Port) -> dict[int, Leaf]:
     """Says the qdiscs of a port.
 
     Returns
@@ -53,66 +49,58 @@ def port(
     dict of int to Leaf
         By class; classes that hold no packets have none.
     """
-    rate, device = link["rate_bit_s"], side.device
+    out, rate = Outlet(script, side, config), link["rate_bit_s"]
     overhead = link["header_bytes"] - ETHERNET
     stab = f"stab overhead {overhead} linklayer ethernet " if overhead else ""
     scheduler = config["scheduler"]
     kind = scheduler["kind"]
     about = f"port {config['name']} of {link['name']}: {rate} bit/s, {kind}"
-    script.say(side.node, "tc", f"qdisc add dev {device} root handle 1: {stab}htb default 1", about)
+    out.qdisc(f"root handle 1: {stab}htb default 1", about)
     if kind in NEAREST:
-        script.refuse(
-            ("ports", config["name"], "scheduler"),
-            f"port {config['name']}: the Linux kernel has no {kind}; nearest: {NEAREST[kind]}",
-        )
+        why = f"the Linux kernel has no {kind}; nearest: {NEAREST[kind]}"
+        out.part.refuse(why, "scheduler")
         return {}
-    _refuse_unlike(script, link, config)
-    qdisc = "prio" if kind in ("priority", "shaped") else kind
-    need(script, f"port {config['name']}", qdisc, ("ports", config["name"], "scheduler"))
+    _refuse_unlike(out, link)
+    out.part.need("prio" if kind in ("priority", "shaped") else kind, "scheduler")
     # A microsecond's worth in a guest; timers of real routers are late by up to a millisecond.
-    routers = script.ground.routers
-    burst = max(_FRAME, rate // 8_000) if routers else max(1, -(-rate // 8_000_000))
-    script.say(
-        side.node,
-        "tc",
-        f"class add dev {device} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit "
-        f"burst {burst}b cburst {burst}b quantum {_LINK_QUANTUM}",
+    burst = max(_FRAME, rate // 8_000) if script.ground.routers else max(1, -(-rate // 8_000_000))
+    out.tc(
+        f"class add dev parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit "
+        f"burst {burst}b cburst {burst}b quantum {_LINK_QUANTUM}"
     )
-    if scheduler["kind"] == "priority":
-        return _priority(script, side, config, scheduler["shares"])
+    if scheduler["kind"] == "priority" or scheduler["kind"] == "shaped":
+        return bands(out, scheduler)
     if scheduler["kind"] == "drr":
-        return _drr(script, side, config, scheduler)
-    if scheduler["kind"] == "shaped":
-        return shaped(script, side, config, scheduler)
+        return _drr(out, scheduler)
     if scheduler["kind"] == "htb":
-        return htb(script, side, config, scheduler)
+        return htb(out, scheduler)
     if scheduler["kind"] == "tbf":
-        return tbf(script, side, config, scheduler)
+        return tbf(out, scheduler)
     if scheduler["kind"] == "cake":
-        return cake(script, side, config, scheduler)
+        return cake(out, scheduler)
     if scheduler["kind"] == "hfsc":
-        return hfsc(script, side, config, scheduler)
-    return {0: leaf(script, side, config, 0, "1:1", "")}
+        return hfsc(out, scheduler)
+    return {0: leaf(out, 0, "1:1", "")}
 
 
-def _refuse_unlike(script: Script, link: Link, config: Port) -> None:
+def _refuse_unlike(out: Outlet, link: Link) -> None:
     """Refuses what the kernel does otherwise: marks under labels, the size of one packet."""
-    if config.get("ecn_in_mpls"):
-        script.refuse(
-            ("ports", config["name"], "ecn_in_mpls"),
-            f"port {config['name']}: the Linux kernel marks no labelled packet, it drops it; "
+    if out.config.get("ecn_in_mpls"):
+        out.part.refuse(
+            "the Linux kernel marks no labelled packet, it drops it; "
             "nearest: leave ecn_in_mpls out",
+            "ecn_in_mpls",
         )
-    for its in config["classes"]:
+    for index, its in enumerate(out.config["classes"]):
         aqm = its["queue"]["aqm"]
         if aqm["kind"] not in ("codel", "pie"):
             continue
         if aqm["mtu_bytes"] != link["mtu_bytes"] + ETHERNET:
-            script.refuse(
-                ("ports", config["name"], "classes", its["name"], "queue", "aqm", "mtu"),
-                f"queue of {config['name']}.{its['name']}: the kernel's {aqm['kind']} takes as one "
+            out.queue(index).refuse(
+                f"the kernel's {aqm['kind']} takes as one "
                 f"packet the device's MTU and {ETHERNET} B of Ethernet; {link['name']} has mtu "
                 f"{link['mtu_bytes']} B; nearest: mtu: {aqm['mtu_bytes'] - ETHERNET} B on the link",
+                *("aqm", "mtu"),
             )
 
 
@@ -147,35 +135,13 @@ def _microseconds(time_ns: int) -> str:
     return f"{time_ns // 1000}.{time_ns % 1000:03}us"
 
 
-def _priority(
-    script: Script, side: Side, config: Port, shares: Sequence[PriorityShare]
-) -> dict[int, Leaf]:
-    ranked = order(script, config, shares)
-    bands = max(2, len(ranked))
-    last = " ".join([str(bands - 1)] * 16)
-    script.say(
-        side.node,
-        "tc",
-        f"qdisc add dev {side.device} parent 1:1 handle 10: prio bands {bands} priomap {last}",
-    )
-    return {
-        each: leaf(script, side, config, each, f"10:{band:x}", f"10:{band:x}")
-        for band, each in enumerate(ranked, start=1)
-    }
-
-
-def _drr(script: Script, side: Side, config: Port, scheduler: Drr) -> dict[int, Leaf]:
-    script.say(side.node, "tc", f"qdisc add dev {side.device} parent 1:1 handle 10: drr")
+def _drr(out: Outlet, scheduler: Drr) -> dict[int, Leaf]:
+    out.qdisc("parent 1:1 handle 10: drr")
     made = {}
     for index, quantum in enumerate(quanta(scheduler["shares"])):
         parent = f"10:{index + 1:x}"
-        script.say(
-            side.node,
-            "tc",
-            f"class add dev {side.device} parent 10: classid {parent} drr quantum {quantum}",
-            f"class {config['classes'][index]['name']}",
-        )
-        made[index] = leaf(script, side, config, index, parent, parent)
+        out.member(index, f"parent 10: classid {parent} drr quantum {quantum}")
+        made[index] = leaf(out, index, parent, parent)
     return made
 
 

@@ -123,3 +123,34 @@ class Script:
     def lines(self, node: int, program: Program) -> tuple[str, ...]:
         """Lines of one program at a node, in order."""
         return tuple(each.line for each in self.commands[node] if each.program == program)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a scenario, whose name stands before what is said of it.
+
+    Parameters
+    ----------
+    name : str
+        ``queue of core.EF``.
+    path : tuple of str
+        Where the scenario has it.
+    """
+
+    script: Script
+    name: str
+    path: tuple[str, ...]
+
+    def refuse(self, why: str, *key: str) -> None:
+        """Adds what the kernel lacks of it, and the key that asks for that."""
+        self.script.refuse((*self.path, *key), f"{self.name}: {why}")
+
+    def note(self, what: str) -> None:
+        """Adds what the kernel does differently with it."""
+        self.script.note(f"{self.name}: {what}")
+
+    def need(self, qdisc: str, *key: str) -> None:
+        """Refuses a kind of qdisc whose module the kernel does not have."""
+        if (module := f"sch_{qdisc}") in self.script.ground.lacks:
+            why = f"this runner's kernel has no module {module}; nearest: --runner uml"
+            self.refuse(why, *key)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from trunkline.linux.plan.addresses import Side
 from trunkline.linux.plan.leaf import Leaf, leaf, order
-from trunkline.linux.plan.script import Script
+from trunkline.linux.plan.outlet import Outlet
 
 if TYPE_CHECKING:
     from trunkline.network.types.ports import (
@@ -15,78 +14,93 @@ if TYPE_CHECKING:
         HfscShare,
         Htb,
         HtbShare,
-        Port,
+        Priority,
         ServiceCurve,
         Shaped,
         Tbf,
     )
 
+Share = TypeVar("Share", "HtbShare", "HfscShare")
+
 _ENDLESS_BYTES: Final = 2_000_000_000
 
 
-def shaped(script: Script, side: Side, config: Port, scheduler: Shaped) -> dict[int, Leaf]:
-    """Bands of a prio with a token bucket in each: both ask for tokens for the whole packet."""
-    shares = scheduler["shares"]
-    ranked = order(script, config, shares)
-    bands = max(2, len(ranked))
-    last = " ".join([str(bands - 1)] * 16)
-    script.say(
-        side.node,
-        "tc",
-        f"qdisc add dev {side.device} parent 1:1 handle 10: prio bands {bands} priomap {last}",
-    )
+def bands(out: Outlet, scheduler: Priority | Shaped) -> dict[int, Leaf]:
+    """Bands of a prio, those with a rate with a token bucket in each.
+
+    Both ask for tokens for the whole packet.
+    """
+    ranked = order(out, scheduler["shares"])
+    count = max(2, len(ranked))
+    last = " ".join([str(count - 1)] * 16)
+    out.qdisc(f"parent 1:1 handle 10: prio bands {count} priomap {last}")
+    limited = scheduler["shares"] if scheduler["kind"] == "shaped" else []
     made = {}
     for band, index in enumerate(ranked, start=1):
-        its, parent = config["classes"][index], f"10:{band:x}"
-        share = shares[index]
-        if share["rate_bit_s"]:
+        parent = below = f"10:{band:x}"
+        if limited and limited[index]["rate_bit_s"]:
+            share, handle = limited[index], f"{0x40 + index:x}"
             # The queue below has the limit; the bucket's own must not bind.
-            script.say(
-                side.node,
-                "tc",
-                f"qdisc add dev {side.device} parent {parent} handle {0x40 + index:x}: tbf "
-                f"rate {share['rate_bit_s']}bit burst {share['burst_bytes']}b "
-                f"limit {_ENDLESS_BYTES}",
-                f"class {its['name']}",
+            out.qdisc(
+                f"parent {parent} handle {handle}: tbf rate {share['rate_bit_s']}bit "
+                f"burst {share['burst_bytes']}b limit {_ENDLESS_BYTES}",
+                f"class {out.config['classes'][index]['name']}",
             )
-            below = f"{0x40 + index:x}:1"
-            made[index] = leaf(script, side, config, index, below, parent)
-        else:
-            made[index] = leaf(script, side, config, index, parent, parent)
-    if any(its["rate_bit_s"] for its in shares):
-        script.note(
-            f"port {config['name']}: Linux's tbf drops packets larger than its burst, the "
+            below = f"{handle}:1"
+        made[index] = leaf(out, index, below, parent)
+    if any(its["rate_bit_s"] for its in limited):
+        out.part.note(
+            "Linux's tbf drops packets larger than its burst, the "
             "simulator lets them pass with a full bucket"
         )
     return made
 
 
-def htb(script: Script, side: Side, config: Port, scheduler: Htb) -> dict[int, Leaf]:
+def htb(out: Outlet, scheduler: Htb) -> dict[int, Leaf]:
     """A tree of its own below the link's class: it chooses when the link is free, not before."""
-    script.say(side.node, "tc", f"qdisc add dev {side.device} parent 1:1 handle 10: htb")
-    shares = scheduler["shares"]
-    parents = {share["parent"] for share in shares}
-    made = {}
-    for index in _top_down(shares):
-        share = shares[index]
-        classid = _classid(index)
-        parent = "10:" if share["parent"] is None else _classid(share["parent"])
+
+    def words(share: HtbShare) -> str:
         rate = share["rate_bit_s"]
         ceil = share["ceil_bit_s"] or rate
         if share["parent"] is None:
             # Without an ancestor there is nobody to borrow from (Linux would let it use its ceil).
-            ceil = rate if ceil > rate else ceil
+            ceil = min(ceil, rate)
         quantum = share["quantum_bytes"] or min(200_000, max(1000, rate // 80))
-        script.say(
-            side.node,
-            "tc",
-            f"class add dev {side.device} parent {parent} classid {classid} htb rate {rate}bit "
-            f"ceil {ceil}bit burst {share['burst_bytes']}b cburst {share['cburst_bytes']}b "
-            f"prio {share['priority']} quantum {quantum}",
-            f"class {config['classes'][index]['name']}",
+        return (
+            f"rate {rate}bit ceil {ceil}bit burst {share['burst_bytes']}b "
+            f"cburst {share['cburst_bytes']}b prio {share['priority']} quantum {quantum}"
         )
+
+    return _tree(out, "htb", scheduler["shares"], words)
+
+
+def hfsc(out: Outlet, scheduler: Hfsc) -> dict[int, Leaf]:
+    """A tree of its own below the link's class, as that of ``htb``."""
+
+    def words(share: HfscShare) -> str:
+        curves = {
+            "rt": share["real_time"],
+            "ls": share["link_share"],
+            "ul": share["upper_limit"],
+        }
+        return " ".join(f"{key} {_curve(its)}" for key, its in curves.items() if its is not None)
+
+    return _tree(out, "hfsc", scheduler["shares"], words)
+
+
+def _tree(
+    out: Outlet, kind: str, shares: Sequence[Share], words: Callable[[Share], str]
+) -> dict[int, Leaf]:
+    """Classes below each other; those at the bottom have queues."""
+    out.qdisc(f"parent 1:1 handle 10: {kind}")
+    parents = {share["parent"] for share in shares}
+    made = {}
+    for index in _top_down(shares):
+        above, own = shares[index]["parent"], _classid(index)
+        parent = "10:" if above is None else _classid(above)
+        out.member(index, f"parent {parent} classid {own} {kind} {words(shares[index])}")
         if index not in parents:
-            made[index] = leaf(script, side, config, index, classid, classid)
+            made[index] = leaf(out, index, own, own)
     return made
 
 
@@ -106,47 +120,17 @@ def _top_down(shares: Sequence[HtbShare | HfscShare]) -> list[int]:
     return order
 
 
-def tbf(script: Script, side: Side, config: Port, scheduler: Tbf) -> dict[int, Leaf]:
+def tbf(out: Outlet, scheduler: Tbf) -> dict[int, Leaf]:
     """A token bucket filter with the class's queue inside; its own limit must not bind."""
     (share,) = scheduler["shares"]
-    peak = (
-        f" peakrate {share['peak_rate_bit_s']}bit mtu {share['min_burst_bytes']}b"
-        if share["peak_rate_bit_s"]
-        else ""
+    peak = ""
+    if share["peak_rate_bit_s"]:
+        peak = f" peakrate {share['peak_rate_bit_s']}bit mtu {share['min_burst_bytes']}b"
+    out.qdisc(
+        f"parent 1:1 handle 10: tbf rate {share['rate_bit_s']}bit "
+        f"burst {share['burst_bytes']}b{peak} limit {_ENDLESS_BYTES}"
     )
-    script.say(
-        side.node,
-        "tc",
-        f"qdisc add dev {side.device} parent 1:1 handle 10: tbf rate {share['rate_bit_s']}bit "
-        f"burst {share['burst_bytes']}b{peak} limit {_ENDLESS_BYTES}",
-    )
-    return {0: leaf(script, side, config, 0, "10:1", "")}
-
-
-def hfsc(script: Script, side: Side, config: Port, scheduler: Hfsc) -> dict[int, Leaf]:
-    """A tree of its own below the link's class, as that of ``htb``."""
-    script.say(side.node, "tc", f"qdisc add dev {side.device} parent 1:1 handle 10: hfsc")
-    shares = scheduler["shares"]
-    parents = {share["parent"] for share in shares}
-    made = {}
-    for index in _top_down(shares):
-        share = shares[index]
-        parent = "10:" if share["parent"] is None else _classid(share["parent"])
-        curves = {
-            "rt": share["real_time"],
-            "ls": share["link_share"],
-            "ul": share["upper_limit"],
-        }
-        words = " ".join(f"{key} {_curve(its)}" for key, its in curves.items() if its is not None)
-        script.say(
-            side.node,
-            "tc",
-            f"class add dev {side.device} parent {parent} classid {_classid(index)} hfsc {words}",
-            f"class {config['classes'][index]['name']}",
-        )
-        if index not in parents:
-            made[index] = leaf(script, side, config, index, _classid(index), _classid(index))
-    return made
+    return {0: leaf(out, 0, "10:1", "")}
 
 
 def _curve(its: ServiceCurve) -> str:

@@ -1,9 +1,9 @@
 """Queues that judge by time in the queue, and queues by flow, as the kernel's own qdiscs."""
 
-from typing import Final, Protocol
+from typing import Final
 
-from trunkline.linux.plan.addresses import Side
-from trunkline.linux.plan.script import Script
+from trunkline.linux.plan.outlet import Outlet
+from trunkline.linux.plan.script import Part, Script
 from trunkline.network.types import Flows, Network, Queue
 from trunkline.network.types.ports import Pie
 
@@ -15,53 +15,43 @@ _TICK_NS: Final = 4_000_000
 """Of the kernel's clock, whole ones of which are between two updates of PIE."""
 
 
-class Refuse(Protocol):
-    """Says why the kernel cannot have a queue, and which of its keys is at fault."""
+def refuse_in_service(part: Part) -> None:
+    """Refuses a limit that counts the packet in service."""
+    key = "counts_in_service"
+    part.refuse(f"what is in service has left the queue in Linux; nearest: {key}: false", key)
 
-    def __call__(self, why: str, *key: str) -> None:
-        """Takes the reason."""
 
-
-def timed(script: Script, side: Side, its: Queue, add: str, owner: tuple[str, str]) -> str:
+def timed(out: Outlet, part: Part, its: Queue, place: str) -> str:
     """Says the qdisc of a queue with CoDel, PIE or flows and returns its kind, as ``aqm.queue``.
 
-    ``add`` is the beginning of the line, up to the qdisc's kind.
+    ``place`` is its parent and handle.
     """
-    place = ("ports", owner[0], "classes", owner[1], "queue")
-    name, aqm, flows = ".".join(owner), its["aqm"], its.get("flows")
-
-    def refuse(why: str, *key: str) -> None:
-        script.refuse((*place, *key), f"queue of {name}: {why}")
-
-    packets = its["limit_packets"]
+    aqm, flows, packets = its["aqm"], its.get("flows"), its["limit_packets"]
     if packets is None or its["limit_bytes"] is not None:
-        refuse("Linux's qdisc has a limit of packets; nearest: limit: 1000 packets", "limit")
+        part.refuse("Linux's qdisc has a limit of packets; nearest: limit: 1000 packets", "limit")
     if its["counts_in_service"]:
-        refuse(
-            "what is in service has left the queue in Linux; nearest: counts_in_service: false",
-            "counts_in_service",
-        )
+        refuse_in_service(part)
     if aqm["kind"] == "cobalt":
-        refuse("the Linux kernel has cobalt in cake alone; nearest: scheduler: cake", "aqm")
+        part.refuse("the Linux kernel has cobalt in cake alone; nearest: scheduler: cake", "aqm")
     kind, words = _kind(aqm["kind"], flows), f"limit {packets}"
     if flows is not None:
-        words += _flows(kind, flows, refuse)
+        words += _flows(part, kind, flows)
     if aqm["kind"] == "codel":
         words += f" target {_us(aqm['target_ns'])} interval {_us(aqm['interval_ns'])} ecn"
         if aqm["ce_threshold_ns"] is not None:
             words += f" ce_threshold {_us(aqm['ce_threshold_ns'])}"
     elif aqm["kind"] == "pie":
-        words += _pie(aqm, script.ground.routers, refuse)
+        words += _pie(part, aqm)
         ticks = -(-aqm["tupdate_ns"] // _TICK_NS)
         if aqm["tupdate_ns"] != ticks * _TICK_NS:
-            script.note(
-                f"queue of {name}: the kernel's clock has 250 ticks a second, so its PIE is "
+            part.note(
+                "the kernel's clock has 250 ticks a second, so its PIE is "
                 f"updated every {ticks * _TICK_NS // 1_000_000} ms; tupdate: "
                 f"{ticks * _TICK_NS // 1_000_000} ms is the same in the simulator"
             )
     if aqm["kind"] in ("codel", "pie") and aqm["arithmetic"] != "linux":
-        script.note(f"queue of {name}: the kernel's {aqm['kind']} is arithmetic: linux here")
-    script.say(side.node, "tc", f"{add}{kind} {words}", f"queue of {name}: {kind}")
+        part.note(f"the kernel's {aqm['kind']} is arithmetic: linux here")
+    out.qdisc(f"{place} {kind} {words}", f"{part.name}: {kind}")
     return kind
 
 
@@ -79,44 +69,41 @@ def _us(time_ns: int) -> str:
     return f"{max(1, round(time_ns / 1000))}us"
 
 
-def _flows(kind: str, flows: Flows, refuse: Refuse) -> str:
+def _flows(part: Part, kind: str, flows: Flows) -> str:
     queues = flows["queues"]
     words = f" quantum {flows['quantum_bytes']}"
     if kind == "fq":
         if queues is not None:
-            refuse("Linux's fq has a queue for each flow; nearest: queues: flow", "flows", "queues")
+            why = "Linux's fq has a queue for each flow; nearest: queues: flow"
+            part.refuse(why, "flows", "queues")
         return f"{words} initial_quantum {flows['quantum_bytes']} nopacing " + (
             f"flow_limit {flows['flow_limit_packets']}"
         )
     if queues is None or (kind == "sfq" and queues & (queues - 1)):
-        refuse(f"Linux's {kind} hashes flows; nearest: queues: 1024", "flows", "queues")
+        part.refuse(f"Linux's {kind} hashes flows; nearest: queues: 1024", "flows", "queues")
     if kind == "sfq":
         return f"{words} divisor {queues} depth {flows['flow_limit_packets']}"
     batch = f" drop_batch {flows['batch']}" if kind == "fq_codel" else ""
     return f"{words} flows {queues}{batch}"
 
 
-def _pie(aqm: Pie, routers: bool, refuse: Refuse) -> str:
+def _pie(part: Part, aqm: Pie) -> str:
     gains = {"alpha": aqm["alpha"] * _SIXTEENTHS, "beta": aqm["beta"] * _SIXTEENTHS}
     for key, gain in gains.items():
         if gain != round(gain):
-            refuse(
-                f"tc takes {key} in sixteenths; nearest: {key}: {round(gain) / _SIXTEENTHS:g}",
-                "aqm",
-                key,
-            )
+            nearest = f"{key}: {round(gain) / _SIXTEENTHS:g}"
+            part.refuse(f"tc takes {key} in sixteenths; nearest: {nearest}", "aqm", key)
     if aqm["burst_ns"] != _BURST_NS:
-        refuse("Linux's pie has a burst of 150 ms; nearest: burst: 150 ms", "aqm", "burst")
+        part.refuse("Linux's pie has a burst of 150 ms; nearest: burst: 150 ms", "aqm", "burst")
     tupdate = aqm["tupdate_ns"]
-    if not routers:
+    if not part.script.ground.routers:
         # kernel/time/timer.c, calc_index: so as never to fire early, a timer fires a tick late.
         tupdate = (-(-tupdate // _TICK_NS) - 1) * _TICK_NS
         if not tupdate:
-            refuse(
+            part.refuse(
                 "the kernel's clock has 250 ticks a second and its PIE is updated every second "
                 "one at most; nearest: tupdate: 8 ms",
-                "aqm",
-                "tupdate",
+                *("aqm", "tupdate"),
             )
     return (
         f" target {_us(aqm['target_ns'])} tupdate {_us(tupdate)} "
