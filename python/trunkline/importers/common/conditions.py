@@ -39,6 +39,13 @@ def protocol(word: Word, number: int) -> Condition:
     raise fault(word, f"protocol {number} is not in the simulator", "6 (tcp), 17 (udp)")
 
 
+def protocol_named(word: Word) -> Condition:
+    """The protocol above IP by its name."""
+    if word.text not in PROTOCOLS:
+        refuse(word, f"protocol {word.text} is not in the simulator", ", ".join(PROTOCOLS))
+    return tests("protocol", frozenset({word.text}))
+
+
 def address(word: Word, key: str, known: Addresses) -> Condition:
     """An address or prefix of ``source`` or ``destination``."""
     return tests(key, known.in_prefix(word))

@@ -10,6 +10,7 @@ from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import Note, Word, fault, refuse
 from trunkline.importers.common.tree import Condition, Filter
 from trunkline.importers.tc.police import read_police
+from trunkline.importers.tc.reads import count, head, table, taken
 from trunkline.importers.tc.words import Reader
 
 _KINDS = "u32, fw, tcindex, flower, basic, matchall"
@@ -18,6 +19,18 @@ _DONE = ("pass", "ok", "pipe", "continue", "reclassify")
 _MPLS = ("mpls_uc", "mpls")
 
 Read = tuple[Filter, str, tuple[int, int] | None, bool]
+
+
+_HEAD = table(
+    "dev parent root=parent ingress=hook egress=hook protocol proto=protocol prio=priority "
+    "pref=priority preference=priority priority handle",
+    root=lambda _reader: None,
+    ingress=lambda _reader: 0xFFF2,
+    egress=lambda _reader: 0xFFF3,
+    **dict.fromkeys(("protocol", "proto"), taken("a protocol")),
+    **dict.fromkeys(("prio", "pref", "preference", "priority"), count(1, 0xFFFF)),
+    handle=taken("a handle"),
+)
 
 
 def read_filter(reader: Reader, addresses: Addresses, notes: list[Note]) -> Read:
@@ -37,31 +50,14 @@ def read_filter(reader: Reader, addresses: Addresses, notes: list[Note]) -> Read
     is_ip : bool
         Whether it looks at packets that the simulator has.
     """
-    device, protocol = "", "all"
-    parent: tuple[int, int] | None = None
-    handle: Word | None = None
-    priority, is_egress = 0, False
-    while True:
-        word = reader.take("a kind of filter")
-        if word.text == "dev":
-            device = reader.take("a device").text
-        elif word.text == "parent":
-            parent = reader.ids()
-        elif word.text == "root":
-            parent = None
-        elif word.text in ("ingress", "egress"):
-            is_egress = word.text == "egress"
-            parent = (0xFFFF, 0xFFF3 if is_egress else 0xFFF2)
-        elif word.text in ("protocol", "proto"):
-            protocol = reader.take("a protocol").text
-        elif word.text in ("prio", "pref", "preference", "priority"):
-            priority = reader.number(1, 0xFFFF)
-        elif word.text == "handle":
-            handle = reader.take("a handle")
-        else:
-            break
+    word, its = head(reader, "a kind of filter", _HEAD)
+    device = its["dev"].text if "dev" in its else ""
     if not device:
         refuse(word, "the command names no device", "dev DEVICE")
+    hook, handle = its.get("hook"), its.get("handle")
+    parent = (0xFFFF, hook) if hook else its.get("parent")
+    protocol = its["protocol"].text if "protocol" in its else "all"
+    priority = its.get("priority", 0)
     is_ip = protocol in ("ip", "all", "0x800", "ipv4", *_MPLS)
     if not is_ip:
         reader.at = len(reader.words)
@@ -86,7 +82,7 @@ def read_filter(reader: Reader, addresses: Addresses, notes: list[Note]) -> Read
         refuse(word, "a match of basic is not read", "basic without match; u32, flower")
     elif word.text not in ("matchall", "basic"):
         refuse(word, f"there is no filter {word.text} here", _KINDS)
-    if is_egress:
+    if hook == 0xFFF3:
         # What runs before the discipline decides before the discipline's own filters do.
         made.priority -= 0x10000
     _rest(reader, made, notes)
@@ -167,11 +163,7 @@ def _flower(reader: Reader, made: Filter, addresses: Addresses) -> None:
         word = reader.take("a key")
         at = reader.words[reader.at] if reader.more() else word
         if word.text == "ip_proto":
-            named = reader.take("a protocol")
-            number = conditions.PROTOCOLS.get(named.text)
-            if number is None:
-                refuse(named, f"protocol {named.text} is not in the simulator", "tcp, udp")
-            _narrow(made, conditions.protocol(named, number))
+            _narrow(made, conditions.protocol_named(reader.take("a protocol")))
         elif word.text == "ip_tos":
             value, _, mask = reader.take("an octet").text.partition("/")
             at_value, at_mask = replace(at, text=value), replace(at, text=mask or "0xff")

@@ -21,6 +21,10 @@ _TOS = {
     "Normal-Service": 0x00,
 }
 """Names of `--tos`, which leave the precedence bits out."""
+_ENDS = {
+    **dict.fromkeys(("-s", "--source", "--src"), "source"),
+    **dict.fromkeys(("-d", "--destination", "--dst"), "destination"),
+}
 _SKIPPED = ("-F", "-X", "-Z", "-P", "-N", "--flush", "--policy", "--delete-chain", "-D", "--zero")
 
 
@@ -77,16 +81,10 @@ def read(reader: Reader, made: Configuration, addresses: Addresses) -> None:
 
 def _condition(word: Word, reader: Reader, addresses: Addresses) -> Condition:
     key = word.text
-    if key in ("-s", "--source", "--src"):
-        return conditions.address(reader.take("an address"), "source", addresses)
-    if key in ("-d", "--destination", "--dst"):
-        return conditions.address(reader.take("an address"), "destination", addresses)
+    if (end := _ENDS.get(key)) is not None:
+        return conditions.address(reader.take("an address"), end, addresses)
     if key in ("-p", "--protocol"):
-        named = reader.take("a protocol")
-        number = conditions.PROTOCOLS.get(named.text)
-        if number is None:
-            refuse(named, f"protocol {named.text} is not in the simulator", "tcp, udp")
-        return conditions.protocol(named, number)
+        return conditions.protocol_named(reader.take("a protocol"))
     if key in ("--sport", "--source-port", "--dport", "--destination-port"):
         at = reader.words[reader.at] if reader.more() else word
         return conditions.port(at, reader.number(0, 65535), addresses)

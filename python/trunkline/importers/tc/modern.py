@@ -3,39 +3,30 @@
 Source: tc-fq_codel(8), tc-codel(8), tc-pie(8), tc-fq_pie(8), tc-sfq(8), tc-fq(8), tc-cake(8).
 """
 
-from trunkline.importers.tc.reads import Read, Table, count, flag, rate, size, time
+from trunkline.importers.tc.reads import Read, Table, count, table
 
 _NO_ECN = "flows say whether they are ECN-capable; the AQM then marks their packets"
 _OVERHEAD = "the header of the link says what a packet has on the wire"
 IGNORED = {
-    "ecn": _NO_ECN,
-    "noecn": _NO_ECN,
+    **dict.fromkeys(("ecn", "noecn"), _NO_ECN),
     "memory_limit": "the limit in packets counts here",
     "perturb": "the hash does not change here",
-    "buckets": "each flow has a queue of its own",
-    "orphan_mask": "each flow has a queue of its own",
+    **dict.fromkeys(("buckets", "orphan_mask"), "each flow has a queue of its own"),
     "nopacing": "nothing is paced here",
     "pacing": "senders are not paced here",
     "initial_quantum": "a new flow gets one quantum here",
-    "nonat": "addresses are not translated here",
-    "nat": "addresses are not translated here",
+    **dict.fromkeys(("nonat", "nat"), "addresses are not translated here"),
     "nowash": "no DSCP is washed here",
     "no-ack-filter": "no acknowledgement is filtered here",
-    "split-gso": "packets are not merged here",
-    "no-split-gso": "packets are not merged here",
+    **dict.fromkeys(("split-gso", "no-split-gso"), "packets are not merged here"),
     "wash": "DSCPs stay; a conditioner behind can write them",
     "ingress": "what is dropped costs the shaper nothing here",
     "egress": "what leaves is shaped",
-    "raw": _OVERHEAD,
-    "noatm": _OVERHEAD,
-    "conservative": _OVERHEAD,
-    "ethernet": _OVERHEAD,
-    "docsis": _OVERHEAD,
+    **dict.fromkeys(("raw", "noatm", "conservative", "ethernet", "docsis"), _OVERHEAD),
     "overhead": _OVERHEAD,
     "mpu": "a packet counts its own length; keep packets at least as long",
     "unlimited": "the link's rate is the only one",
-    "bytemode": "every packet counts alike here",
-    "nobytemode": "every packet counts alike here",
+    **dict.fromkeys(("bytemode", "nobytemode"), "every packet counts alike here"),
 }
 
 
@@ -43,39 +34,20 @@ def _always(value: int) -> Read:
     return lambda _reader: value
 
 
-_CODEL: Table = {
-    "limit": ("packets", count(1, 2**31 - 1)),
-    "target": ("target", time),
-    "interval": ("interval", time),
-    "ce_threshold": ("ce_threshold", time),
-    "ecn": ("", flag),
-    "noecn": ("", flag),
+_MOST = 2**31 - 1
+_CODEL = "limit=packets target interval ce_threshold ecn= noecn="
+_PIE = "limit=packets target tupdate alpha beta ecn= noecn= bytemode= nobytemode="
+_FLOWS = "flows quantum memory_limit="
+_READS = {
+    "limit": count(1, _MOST),
+    "alpha": count(1, 32),
+    "beta": count(1, 32),
+    "flows": count(1, 65_535),
+    "drop_batch": count(1, 1_000_000),
 }
-_PIE: Table = {
-    "limit": ("packets", count(1, 2**31 - 1)),
-    "target": ("target", time),
-    "tupdate": ("tupdate", time),
-    "alpha": ("alpha", count(1, 32)),
-    "beta": ("beta", count(1, 32)),
-    "ecn": ("", flag),
-    "noecn": ("", flag),
-    "bytemode": ("", flag),
-    "nobytemode": ("", flag),
-}
-_FLOWS: Table = {
-    "flows": ("flows", count(1, 65_535)),
-    "quantum": ("quantum", size),
-    "memory_limit": ("", size),
-}
-_CAKE_WORDS = [
-    "besteffort",
-    "diffserv3",
-    "diffserv4",
-    "flows",
-    "dual-srchost",
-    "dual-dsthost",
-    "triple-isolate",
-]
+_CAKE = "besteffort diffserv3 diffserv4 flows dual-srchost dual-dsthost triple-isolate"
+_CAKE_LEFT_OUT = "nonat= nat= nowash= no-ack-filter= split-gso= no-split-gso= wash= ingress= "
+_CAKE_LEFT_OUT += "egress= raw= noatm= conservative= ethernet= docsis= overhead= mpu="
 _CAKE_RTTS = {
     "datacentre": 100_000,
     "lan": 1_000_000,
@@ -88,43 +60,29 @@ _CAKE_RTTS = {
 }
 
 QDISCS: dict[str, Table] = {
-    "codel": _CODEL,
-    "fq_codel": {**_CODEL, **_FLOWS, "drop_batch": ("drop_batch", count(1, 1_000_000))},
-    "pie": _PIE,
-    "fq_pie": {**_PIE, **_FLOWS},
-    "sfq": {
-        "limit": ("packets", count(1, 2**31 - 1)),
-        "depth": ("depth", count(1, 127)),
-        "divisor": ("flows", count(1, 65_535)),
-        "quantum": ("quantum", size),
-        "perturb": ("", count(0, 2**31 - 1)),
-    },
-    "fq": {
-        "limit": ("packets", count(1, 2**31 - 1)),
-        "flow_limit": ("depth", count(1, 2**31 - 1)),
-        "quantum": ("quantum", size),
-        "initial_quantum": ("", size),
-        "buckets": ("", count(1, 2**31 - 1)),
-        "orphan_mask": ("", count(0, 2**31 - 1)),
-        "pacing": ("", flag),
-        "nopacing": ("", flag),
-    },
+    "codel": table(_CODEL, **_READS),
+    "fq_codel": table(f"{_CODEL} {_FLOWS} drop_batch", **_READS),
+    "pie": table(_PIE, **_READS),
+    "fq_pie": table(f"{_PIE} {_FLOWS}", **_READS),
+    "sfq": table(
+        "limit=packets depth divisor=flows quantum perturb=",
+        limit=count(1, _MOST),
+        depth=count(1, 127),
+        divisor=count(1, 65_535),
+        perturb=count(0, _MOST),
+    ),
+    "fq": table(
+        "limit=packets flow_limit=depth quantum initial_quantum= buckets= orphan_mask= "
+        "pacing= nopacing=",
+        limit=count(1, _MOST),
+        flow_limit=count(1, _MOST),
+        buckets=count(1, _MOST),
+        orphan_mask=count(0, _MOST),
+    ),
     "cake": {
-        "bandwidth": ("bandwidth", rate),
-        "unlimited": ("", flag),
-        "rtt": ("rtt", time),
-        "memlimit": ("memlimit", size),
-        **{word: (word, flag) for word in _CAKE_WORDS},
+        **table(f"bandwidth unlimited= rtt memlimit {_CAKE}"),
         **{word: ("rtt", _always(its)) for word, its in _CAKE_RTTS.items()},
-        **{
-            word: ("", flag)
-            for word in IGNORED
-            if word not in ("ecn", "noecn", "memory_limit", "perturb", "buckets", "orphan_mask")
-            and word not in ("overhead", "mpu", "pacing", "nopacing", "initial_quantum")
-            and word not in ("bytemode", "nobytemode", "unlimited")
-        },
-        "overhead": ("", count(-64, 256)),
-        "mpu": ("", count(0, 256)),
+        **table(_CAKE_LEFT_OUT, overhead=count(-64, 256), mpu=count(0, 256)),
     },
 }
 """Options by queueing discipline."""

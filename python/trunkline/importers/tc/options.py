@@ -4,10 +4,11 @@ Source: tc(8), tc-cbq(8), tc-drr(8), tc-htb(8), tc-prio(8), tc-red(8), tc-tbf(8)
 iproute2's usage texts of gred and dsmark.
 """
 
+from trunkline.importers.common.classify import whole
 from trunkline.importers.common.fault import Note, Word, refuse
 from trunkline.importers.common.tree import Options, Qdisc, Virtual
 from trunkline.importers.tc import modern
-from trunkline.importers.tc.reads import Table, count, flag, probability, rate, size, time
+from trunkline.importers.tc.reads import Read, Table, count, table
 from trunkline.importers.tc.words import Reader
 
 _EXACT = "times are exact here, tc's are tables of cells"
@@ -36,11 +37,6 @@ def _hex(reader: Reader) -> int:
         refuse(word, f"{word.text} is no class", "its minor number, hexadecimal")
 
 
-def _word(reader: Reader) -> bool:
-    reader.take("a value")
-    return True
-
-
 def _weight(reader: Reader) -> int:
     """Number or rate: only the ratios of weights matter."""
     return max(1, reader.rate() // 8)
@@ -58,78 +54,44 @@ def _defmap(reader: Reader) -> int:
         refuse(word, f"{word.text} is no map", "16 bits, hexadecimal")
 
 
-_SAME_CBQ: Table = {
-    "bandwidth": ("bandwidth", rate),
-    "rate": ("rate", rate),
-    "avpkt": ("avpkt", size),
-    "allot": ("allot", size),
-    "weight": ("weight", _weight),
-    "maxburst": ("maxburst", count(1, 1_000_000)),
-    "ewma": ("ewma", count(1, 16)),
-    "prio": ("prio", count(0, 8)),
-    "minburst": ("", count(0, 1_000_000)),
-    "mpu": ("", size),
-    "cell": ("", size),
-    "bounded": ("bounded", flag),
-    "borrow": ("borrow", flag),
-    "isolated": ("isolated", flag),
-    "sharing": ("sharing", flag),
-    "overhead": ("", _word),
-    "linklayer": ("", _word),
+_RANGES = {"DPs": count(1, 16), "vqs": count(1, 16), "DP": count(0, 15), "vq": count(0, 15)}
+_CBQ = "bandwidth rate avpkt allot weight maxburst ewma prio minburst= mpu= cell= bounded borrow "
+_CBQ += "isolated sharing overhead= linklayer="
+_CBQ_READS: dict[str, Read] = {
+    "weight": _weight,
+    "maxburst": count(1, 1_000_000),
+    "ewma": count(1, 16),
+    "prio": count(0, 8),
+    "minburst": count(0, 1_000_000),
 }
-_RED: Table = {
-    "limit": ("limit", size),
-    "min": ("min", size),
-    "max": ("max", size),
-    "avpkt": ("avpkt", size),
-    "burst": ("burst", count(1, 2**31 - 1)),
-    "bandwidth": ("bandwidth", rate),
-    "probability": ("probability", probability),
-    "ecn": ("", flag),
-    "harddrop": ("harddrop", flag),
-}
+_RED = "limit min max avpkt burst bandwidth probability ecn="
+_RED_BURST = count(1, 2**31 - 1)
 
 QDISCS: dict[str, Table] = {
-    "cbq": _SAME_CBQ,
-    "htb": {
-        "default": ("default", _hex),
-        "r2q": ("r2q", count(1, 1_000_000)),
-        "direct_qlen": ("", count(0, 2**31 - 1)),
-    },
+    "cbq": table(_CBQ, **_CBQ_READS),
+    "htb": table(
+        "default r2q direct_qlen=",
+        default=_hex,
+        r2q=count(1, 1_000_000),
+        direct_qlen=count(0, 2**31 - 1),
+    ),
     "drr": {},
-    "prio": {"bands": ("bands", count(2, 16)), "priomap": ("priomap", _priomap)},
-    "dsmark": {
-        "indices": ("indices", count(1, 2**16)),
-        "default_index": ("default_index", count(0, 2**16)),
-        "set_tc_index": ("set_tc_index", flag),
-    },
-    "gred": {
-        "setup": ("setup", flag),
-        "DPs": ("DPs", count(1, 16)),
-        "vqs": ("DPs", count(1, 16)),
-        "default": ("default", count(0, 15)),
-        "grio": ("grio", flag),
-        "limit": ("limit", size),
-        "ecn": ("", flag),
-        "harddrop": ("harddrop", flag),
-    },
-    "red": _RED,
-    "tbf": {
-        "rate": ("rate", rate),
-        "burst": ("burst", size),
-        "buffer": ("burst", size),
-        "maxburst": ("burst", size),
-        "limit": ("limit", size),
-        "latency": ("latency", time),
-        "peakrate": ("peakrate", rate),
-        "mtu": ("minburst", size),
-        "minburst": ("minburst", size),
-        "mpu": ("", size),
-        "overhead": ("", _word),
-        "linklayer": ("", _word),
-    },
-    "pfifo": {"limit": ("packets", count(0, 2**31 - 1))},
-    "bfifo": {"limit": ("bytes", size)},
+    "prio": table("bands priomap", bands=count(2, 16), priomap=_priomap),
+    "dsmark": table(
+        "indices default_index set_tc_index",
+        indices=count(1, 2**16),
+        default_index=count(0, 2**16),
+    ),
+    "gred": table(
+        "setup DPs vqs=DPs default grio limit ecn= harddrop", default=count(0, 15), **_RANGES
+    ),
+    "red": table(f"{_RED} harddrop", burst=_RED_BURST),
+    "tbf": table(
+        "rate burst buffer=burst maxburst=burst limit latency peakrate mtu=minburst minburst "
+        "mpu= overhead= linklayer="
+    ),
+    "pfifo": table("limit=packets", limit=count(0, 2**31 - 1)),
+    "bfifo": table("limit=bytes"),
     "pfifo_fast": {},
     "ingress": {},
     "clsact": {},
@@ -138,37 +100,21 @@ QDISCS: dict[str, Table] = {
 """Options by queueing discipline."""
 
 CLASSES: dict[str, Table] = {
-    "cbq": {
-        **_SAME_CBQ,
-        "defmap": ("defmap", _defmap),
-        "split": ("", _word),
-        "estimator": ("", _word),
-    },
-    "htb": {
-        "rate": ("rate", rate),
-        "ceil": ("ceil", rate),
-        "burst": ("burst", size),
-        "buffer": ("burst", size),
-        "maxburst": ("burst", size),
-        "cburst": ("cburst", size),
-        "cbuffer": ("cburst", size),
-        "prio": ("prio", count(0, 7)),
-        "quantum": ("quantum", size),
-        "mtu": ("", size),
-        "mpu": ("", size),
-        "overhead": ("", _word),
-        "linklayer": ("", _word),
-    },
-    "drr": {"quantum": ("quantum", size)},
+    "cbq": table(f"{_CBQ} defmap split= estimator=", defmap=_defmap, **_CBQ_READS),
+    "htb": table(
+        "rate ceil burst buffer=burst maxburst=burst cburst cbuffer=cburst prio quantum "
+        "mtu= mpu= overhead= linklayer=",
+        prio=count(0, 7),
+    ),
+    "drr": table("quantum"),
 }
 """Options by kind of class."""
 
-_VIRTUAL: Table = {**_RED, "DP": ("dp", count(0, 15)), "vq": ("dp", count(0, 15))}
-_VIRTUAL["prio"] = ("prio", count(0, 255))
-del _VIRTUAL["harddrop"]
+_VIRTUAL = table(f"{_RED} DP=dp vq=dp prio", burst=_RED_BURST, prio=count(0, 255), **_RANGES)
+_MARK = table("mask value", mask=count(0, 255), value=count(0, 255))
 
 
-def read_options(reader: Reader, table: Table, of: Word, notes: list[Note]) -> Options:
+def read_options(reader: Reader, known: Table, of: Word, notes: list[Note]) -> Options:
     """All that is left of a command, as options.
 
     Parameters
@@ -179,10 +125,10 @@ def read_options(reader: Reader, table: Table, of: Word, notes: list[Note]) -> O
     options: Options = {}
     while reader.more():
         word = reader.take("an option")
-        if word.text not in table:
-            known = ", ".join(table) or "none"
-            refuse(word, f"{of.text} has no option {word.text} that is read", known)
-        name, read = table[word.text]
+        if word.text not in known:
+            listed = ", ".join(known) or "none"
+            refuse(word, f"{of.text} has no option {word.text} that is read", listed)
+        name, read = known[word.text]
         value = read(reader)
         if name:
             options[name] = value
@@ -208,9 +154,5 @@ def gred_virtual(reader: Reader, qdisc: Qdisc, notes: list[Note]) -> None:
 
 def dsmark_mark(reader: Reader, of: Word) -> tuple[int, int]:
     """What dsmark writes for one index: ``mask 0x3 value 0xb8``."""
-    table: Table = {"mask": ("mask", count(0, 255)), "value": ("value", count(0, 255))}
-    options = read_options(reader, table, of, [])
-    mask, value = options.get("mask", 0xFF), options.get("value", 0)
-    assert isinstance(mask, int)
-    assert isinstance(value, int)
-    return mask, value
+    options = read_options(reader, _MARK, of, [])
+    return whole(options, "mask", 0xFF), whole(options, "value", 0)

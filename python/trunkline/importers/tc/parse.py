@@ -5,6 +5,9 @@ leave open (the number of a filter without `prio`). Read are simple commands wit
 other programs, what sets the length of a device's queue, and marks of iptables and ipchains.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import Absent, ImportFault, Note, Word, absent, refuse
 from trunkline.importers.common.foreign import refuse_discipline
@@ -18,6 +21,7 @@ from trunkline.importers.tc.options import (
     gred_virtual,
     read_options,
 )
+from trunkline.importers.tc.reads import head, table
 from trunkline.importers.tc.shell import commands, shown
 from trunkline.importers.tc.words import Reader
 
@@ -74,6 +78,15 @@ def parse(content: str, addresses: Addresses, *, partial: bool = False) -> Confi
         raise faults[0]
     script.note_unset_marks()
     return script.made
+
+
+def _estimator(reader: Reader) -> None:
+    """Two times; it measures, and changes no packet."""
+    reader.take("a time")
+    reader.take("a time")
+
+
+_PLACE = table("dev parent estimator", estimator=_estimator)
 
 
 class _Script:
@@ -152,27 +165,12 @@ class _Script:
             device.root = None
 
     def qdisc(self, reader: Reader) -> None:
-        device: Device | None = None
-        parent: tuple[int, int] | None = None
-        handle, at_root = 0, False
-        while True:
-            word = reader.take("a queueing discipline")
-            if word.text == "dev":
-                device = self.made.device(reader.take("a device").text)
-            elif word.text == "root":
-                at_root = True
-            elif word.text == "parent":
-                parent = reader.ids()
-            elif word.text == "handle":
-                number = reader.take("a number")
-                handle = _major(number)
-            elif word.text == "estimator":
-                reader.take("a time")
-                reader.take("a time")
-            elif word.text == "stab":
-                self.table_of_sizes(word, reader)
-            else:
-                break
+        word, its = head(
+            reader,
+            "a queueing discipline",
+            _PLACE | table("root handle stab", handle=_major, stab=self.table_of_sizes),
+        )
+        device, parent = self.device(its), its.get("parent")
         if word.text not in QDISCS:
             refuse_discipline(word, QDISCS)
         if device is None:
@@ -180,12 +178,16 @@ class _Script:
         if word.text in ("ingress", "clsact"):
             device.ingress = device.ingress or Qdisc(word, "ingress", _INGRESS)
             return
-        if parent is None and not at_root:
+        if parent is None and "root" not in its:
             refuse(word, "the command does not say where the discipline goes", "root, parent ID")
-        self.attach(device, word, handle, parent, reader)
+        self.attach(device, word, its.get("handle", 0), parent, reader)
 
-    def table_of_sizes(self, at: Word, reader: Reader) -> None:
+    def device(self, its: Mapping[str, Any]) -> Device | None:
+        return self.made.device(its["dev"].text) if "dev" in its else None
+
+    def table_of_sizes(self, reader: Reader) -> None:
         """``stab overhead 44 linklayer atm`` (tc-stab(8)): what a packet has on the wire."""
+        at = reader.words[reader.at - 1]
         while reader.peek() in ("mtu", "tsize", "mpu", "overhead", "linklayer"):
             reader.take("a word")
             reader.take("a value")
@@ -245,22 +247,9 @@ class _Script:
         raise absent(word, f"device {device.name} has no discipline {major:x}:", shown)
 
     def class_(self, reader: Reader) -> None:
-        device: Device | None = None
-        parent: tuple[int, int] | None = None
-        own: tuple[int, int] | None = None
-        while True:
-            word = reader.take("a kind of class")
-            if word.text == "dev":
-                device = self.made.device(reader.take("a device").text)
-            elif word.text == "parent":
-                parent = reader.ids()
-            elif word.text == "classid":
-                own = reader.ids()
-            elif word.text == "estimator":
-                reader.take("a time")
-                reader.take("a time")
-            else:
-                break
+        place = _PLACE | table("classid", classid=Reader.ids)
+        word, its = head(reader, "a kind of class", place)
+        device, parent, own = self.device(its), its.get("parent"), its.get("classid")
         if word.text not in (*CLASSES, "dsmark"):
             refuse(word, f"there is no class of {word.text} here", ", ".join((*CLASSES, "dsmark")))
         if device is None or own is None:
@@ -272,8 +261,9 @@ class _Script:
             qdisc.marks[own[1]] = dsmark_mark(reader, word)
             return
         if own[1] in qdisc.classes:
-            its = qdisc.classes[own[1]]
-            its.options |= read_options(reader, CLASSES[word.text], word, self.made.notes)
+            qdisc.classes[own[1]].options |= read_options(
+                reader, CLASSES[word.text], word, self.made.notes
+            )
             return
         above = 0 if parent is None else parent[1]
         if above and above not in qdisc.classes:
@@ -357,7 +347,8 @@ def _bands(made: Qdisc) -> None:
         made.classes = {band: Class(made.at, band, 0, {}) for band in range(1, bands + 1)}
 
 
-def _major(word: Word) -> int:
+def _major(reader: Reader) -> int:
+    word = reader.take("a number")
     text = word.text.rstrip(":") if word.text.endswith(":") else word.text.partition(":")[0]
     try:
         return int(text, 16)

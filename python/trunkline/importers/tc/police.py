@@ -8,6 +8,7 @@ from typing import Literal
 
 from trunkline.importers.common.fault import Note, Word, refuse
 from trunkline.importers.common.tree import Police
+from trunkline.importers.tc.reads import table
 from trunkline.importers.tc.words import Reader
 
 DEFAULT_PEAK_BURST = 2000
@@ -24,6 +25,7 @@ _EXCEED: dict[str, Exceed] = {
     "reclassify": "pass",
     "pipe": "pass",
 }
+_BUCKETS = table("rate peakrate burst buffer=burst maxburst=burst mtu")
 _KNOWN = "rate, burst, buffer, maxburst, peakrate, mtu, mpu, index, conform-exceed, " + ", ".join(
     _EXCEED
 )
@@ -47,12 +49,9 @@ def read_police(at: Word, reader: Reader, notes: list[Note], *, is_action: bool 
         if reader.peek() == "action" and (is_action or not _is_exceed(reader)):
             break
         word = reader.take("an option")
-        if word.text in ("rate", "peakrate"):
-            sizes[word.text] = reader.rate()
-        elif word.text in ("burst", "buffer", "maxburst"):
-            sizes["burst"] = reader.size()
-        elif word.text == "mtu":
-            sizes["mtu"] = reader.size()
+        if word.text in _BUCKETS:
+            name, read = _BUCKETS[word.text]
+            sizes[name] = read(reader)
         elif word.text == "index":
             index = reader.number(0, 2**31 - 1)
         elif word.text in ("mpu", "overhead", "avrate"):

@@ -65,63 +65,52 @@ def _probability(word: Word) -> float:
 
 
 Read = Callable[[Word], Value]
-_CBQ: dict[str, Read] = {
-    "bandwidth": _rate,
-    "rate": _rate,
-    "avpkt": _size,
-    "allot": _size,
-    "weight": _number,
-    "maxburst": _packets,
-    "minburst": _packets,
-    "ewma": _number,
-    "prio": _number,
-    "bounded": _flag,
-    "isolated": _flag,
-    "cell": _size,
-    "mpu": _size,
-}
-_RED: dict[str, Read] = {
-    "limit": _size,
-    "min": _size,
-    "max": _size,
-    "avpkt": _size,
-    "burst": _packets,
-    "bandwidth": _rate,
+
+
+def _all(words: str, read: Read) -> dict[str, Read]:
+    return dict.fromkeys(words.split(), read)
+
+
+_USUAL = {
+    **_all("bandwidth rate ceil peakrate cir pir", _rate),
+    **_all("avpkt allot cell mpu limit min max mtu quantum burst cburst cbs pbs ebs", _size),
+    **_all("weight ewma prio r2q default bands indices default_index mask value", _number),
+    **_all("maxburst minburst", _packets),
+    "latency": _time,
     "probability": _probability,
-    "ecn": _flag,
 }
-_QDISCS: dict[str, dict[str, Read]] = {
+"""How a parameter is read wherever nothing else is said; all others are switches."""
+
+
+def _known(words: str, **own: Read) -> dict[str, Read]:
+    return {word: own.get(word) or _USUAL.get(word, _flag) for word in words.split()}
+
+
+_CBQ = _known(
+    "bandwidth rate avpkt allot weight maxburst minburst ewma prio bounded isolated cell mpu"
+)
+_RED = _known("limit min max avpkt burst bandwidth probability ecn", burst=_packets)
+_QDISCS = {
     "cbq": _CBQ,
-    "htb": {"r2q": _number, "default": _number},
-    "prio": {"bands": _number},
-    "dsmark": {"indices": _number, "default_index": _number, "set_tc_index": _flag},
-    "gred": {**_RED, "default": _number, "grio": _flag},
+    "htb": _known("r2q default"),
+    "prio": _known("bands"),
+    "dsmark": _known("indices default_index set_tc_index"),
+    "gred": _RED | _known("default grio"),
     "red": _RED,
-    "tbf": {
-        "rate": _rate,
-        "burst": _size,
-        "limit": _size,
-        "latency": _time,
-        "mtu": _size,
-        "mpu": _size,
-    },
-    "fifo": {"limit": _size},
+    "tbf": _known("rate burst limit latency mtu mpu"),
+    "fifo": _known("limit"),
 }
-_CLASSES: dict[str, dict[str, Read]] = {
-    "cbq": _CBQ,
-    "htb": {
-        "rate": _rate,
-        "ceil": _rate,
-        "burst": _size,
-        "cburst": _size,
-        "prio": _number,
-        "quantum": _size,
-    },
-    "prio": {},
+_CLASSES = {"cbq": _CBQ, "htb": _known("rate ceil burst cburst prio quantum"), "prio": {}}
+_BUCKET, _TWO_RATES = "rate burst peakrate mtu", "cir cbs pir pbs"
+METERS = {
+    "bucket": _BUCKET,
+    "police": _BUCKET,
+    "SLB": "cir cbs",
+    "DLB": _TWO_RATES,
+    "srTCM": "cir cbs ebs",
+    "trTCM": _TWO_RATES,
 }
-METERS = ("bucket", "police", "SLB", "DLB", "srTCM", "trTCM")
-_PAIRS = {"SLB": ("cir", "cbs"), "DLB": ("cir", "cbs", "pir", "pbs")}
-_COLOURED = {"srTCM": ("cir", "cbs", "ebs"), "trTCM": ("cir", "cbs", "pir", "pbs")}
+"""Parameters of each meter."""
 
 
 def _read(of: Word, given: Parameters, known: Mapping[str, Read], notes: list[Note]) -> Options:
@@ -151,18 +140,16 @@ def _red_burst(given: Parameters) -> dict[str, list[Word]]:
 
 def number_of(word: Word, given: dict[str, list[Word]], default: int = 0) -> int:
     """The number of a class, if it has one: the parameter that is a bare number."""
-    for name in given:
-        if name.isdigit() or name.startswith("0x"):
-            return _number(given[name][0])
-    return default
+    numbers = (words for name, words in given.items() if _is_number(name))
+    return next((_number(words[0]) for words in numbers), default)
 
 
 def _unnumbered(given: Parameters) -> dict[str, list[Word]]:
-    return {
-        name: words
-        for name, words in given.items()
-        if not (name.isdigit() or name.startswith("0x"))
-    }
+    return {name: words for name, words in given.items() if not _is_number(name)}
+
+
+def _is_number(name: str) -> bool:
+    return name.isdigit() or name.startswith("0x")
 
 
 def qdisc(kind: Word, given: Parameters, major: int, notes: list[Note]) -> Qdisc:
@@ -194,7 +181,7 @@ def of_class(kind: str, word: Word, given: Parameters, notes: list[Note]) -> Opt
 
 def virtual(word: Word, given: Parameters, of: Qdisc, notes: list[Note]) -> Options:
     """A virtual queue of gred: what it does not say, gred says for all."""
-    known = {**_RED, "prio": _number}
+    known = _RED | _known("prio")
     words = _red_burst(_unnumbered(given))
     common = {k: v for k, v in of.options.items() if k not in ("default", "grio")}
     return common | _read(word, words, known, notes)
@@ -202,45 +189,28 @@ def virtual(word: Word, given: Parameters, of: Qdisc, notes: list[Note]) -> Opti
 
 def mark(word: Word, given: Parameters) -> tuple[int, int]:
     """Mask and value of a class of dsmark."""
-    found = _read(word, _unnumbered(given), {"mask": _number, "value": _number}, [])
-    mask, value = found.get("mask", 0xFF), found.get("value", 0)
-    assert isinstance(mask, int)
-    assert isinstance(value, int)
-    return mask, value
+    found = _read(word, _unnumbered(given), _known("mask value"), [])
+    return whole(found, "mask", 0xFF), whole(found, "value", 0)
 
 
 def meter(kind: Word, given: Parameters) -> Police:
     """A bucket or meter."""
-    name = kind.text
-    if name in _COLOURED:
-        keys = _COLOURED[name]
-        found = _read(kind, given, {key: _unit(key) for key in keys}, [])
-        _need(kind, found, keys)
-        units = {key: "bit/s" if key.endswith("ir") else "B" for key in keys}
-        its = tuple((key, f"{found[key]} {units[key]}") for key in keys)
-        return Police(kind, 0, 0, meter=(("kind", name.lower()), *its))
-    if name in _PAIRS:
-        keys = _PAIRS[name]
-        found = _read(kind, given, {key: _unit(key) for key in keys}, [])
-        _need(kind, found, keys)
-        cir, cbs, pir, pbs = (whole(found, key, 0) for key in _PAIRS["DLB"])
-        return Police(kind, cir, cbs, pir, pbs, "continue")
-    known: dict[str, Read] = {"rate": _rate, "burst": _size, "peakrate": _rate, "mtu": _size}
-    found = _read(kind, given, {**known, "mpu": _size}, [])
-    _need(kind, found, ("rate", "burst"))
-    rate, burst, peak, mtu = (whole(found, key, 0) for key in known)
-    depth = (mtu or DEFAULT_PEAK_BURST) if peak else 0
-    return Police(kind, rate, burst, peak, depth, "continue")
-
-
-def _unit(key: str) -> Read:
-    return _rate if key.endswith("ir") else _size
-
-
-def _need(kind: Word, found: Options, keys: tuple[str, ...]) -> None:
-    for key in keys:
+    keys = METERS[kind.text]
+    is_bucket = keys == _BUCKET
+    found = _read(kind, given, _known(f"{keys} mpu" if is_bucket else keys), [])
+    needed = ("rate", "burst") if is_bucket else tuple(keys.split())
+    for key in needed:
         if key not in found:
-            refuse(kind, f"{kind.text} needs {key}", ", ".join(keys))
+            refuse(kind, f"{kind.text} needs {key}", ", ".join(needed))
+    if is_bucket:
+        rate, burst, peak, mtu = (whole(found, key, 0) for key in keys.split())
+        depth = (mtu or DEFAULT_PEAK_BURST) if peak else 0
+        return Police(kind, rate, burst, peak, depth, "continue")
+    if kind.text in ("SLB", "DLB"):
+        cir, cbs, pir, pbs = (whole(found, key, 0) for key in _TWO_RATES.split())
+        return Police(kind, cir, cbs, pir, pbs, "continue")
+    its = ((key, f"{found[key]} {'bit/s' if key.endswith('ir') else 'B'}") for key in needed)
+    return Police(kind, 0, 0, meter=(("kind", kind.text.lower()), *its))
 
 
 def policer(its: Police, *, else_drop: bool) -> Police:
