@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from trunkline.engine.sim import error_of, stream
 from trunkline.network import Network, types
 from trunkline.results import SCHEMAS, Table
-from trunkline.results.decode.columns import Rows
+from trunkline.results.decode.columns import Rows, whole
 from trunkline.results.decode.packets import packets
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ class Trace:
     def decoded(self, rows: Numbers) -> pl.DataFrame:
         """Some rows as the packets table has them."""
         taken = {name: ("i64", its[rows].tobytes()) for name, its in self.columns.items()}
-        table = packets(Rows(taken), self.network)
+        raw = Rows(taken)
+        table = whole("packets", raw, self.network, packets(raw, self.network))
         return Table("packets", SCHEMAS["packets"], table).to_polars()
 
 

@@ -8,7 +8,7 @@ import sys
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from trunkline import rich_form
 from trunkline.results.decode import Raw, decode
@@ -101,6 +101,20 @@ def sha256(written: str) -> str:
     return hashlib.sha256(written.encode()).hexdigest()
 
 
+class _Of(property):
+    """A table of a run: the one that has the name of the attribute."""
+
+    def __init__(self, about: str) -> None:
+        super().__init__()
+        self.__doc__ = about
+
+    def __set_name__(self, _: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, run: Any, _: type | None = None) -> Table:  # type: ignore[override]
+        return cast("Table", self if run is None else run.tables[self._name])
+
+
 class Results:
     """The tables of one run and how to get them again.
 
@@ -111,6 +125,29 @@ class Results:
     provenance : Provenance
         Scenario, network, version, seed and platform.
     """
+
+    flows = _Of("One row a flow.")
+    delays = _Of("One row a flow and bucket of its histogram of delays.")
+    classes = _Of("One row a DSCP in use: the flows that send with it, together.")
+    ports = _Of("One row a link and class.")
+    fairness = _Of("One row a class and a path: how their flows share.")
+    paths = _Of("One row a label-switched path.")
+    drops = _Of("One row a flow, direction, place, class, precedence and cause of loss.")
+    series = _Of("One row a probe and step.")
+    colours = _Of("One row a conditioner, profile and colour.")
+    accounts = _Of(
+        "One row a flow, DSCP, colour, class and precedence at ports that keep accounts."
+    )
+    calls = _Of("One row a flow that is a call.")
+    echoes = _Of("One row an echo flow.")
+    videos = _Of("One row a player of films.")
+    transfers = _Of("One row a transfer, of flows that record them.")
+    completions = _Of("One row a flow of transfers and bin of sizes.")
+    timeline = _Of("One row an event of failures and recovery.")
+    lsps = _Of("One row a signalled path, or a process of requests.")
+    signalling = _Of("One row an event of signalling.")
+    control = _Of("One row a link, protocol and kind of message.")
+    packets = _Of("One row an event of a packet, where the run was traced.")
 
     def __init__(self, tables: Mapping[str, Table], provenance: Provenance) -> None:
         self.tables = {name: tables[name] for name in SCHEMAS}
@@ -130,106 +167,6 @@ class Results:
     def seed(self) -> int:
         """Seed of the run."""
         return self.provenance.seed
-
-    @property
-    def flows(self) -> Table:
-        """One row a flow."""
-        return self.tables["flows"]
-
-    @property
-    def delays(self) -> Table:
-        """One row a flow and bucket of its histogram of delays."""
-        return self.tables["delays"]
-
-    @property
-    def classes(self) -> Table:
-        """One row a DSCP in use: the flows that send with it, together."""
-        return self.tables["classes"]
-
-    @property
-    def ports(self) -> Table:
-        """One row a link and class."""
-        return self.tables["ports"]
-
-    @property
-    def fairness(self) -> Table:
-        """One row a class and a path: how their flows share."""
-        return self.tables["fairness"]
-
-    @property
-    def paths(self) -> Table:
-        """One row a label-switched path."""
-        return self.tables["paths"]
-
-    @property
-    def drops(self) -> Table:
-        """One row a flow, direction, place, class, precedence and cause of loss."""
-        return self.tables["drops"]
-
-    @property
-    def series(self) -> Table:
-        """One row a probe and step."""
-        return self.tables["series"]
-
-    @property
-    def colours(self) -> Table:
-        """One row a conditioner, profile and colour."""
-        return self.tables["colours"]
-
-    @property
-    def accounts(self) -> Table:
-        """One row a flow, DSCP, colour, class and precedence at ports that keep accounts."""
-        return self.tables["accounts"]
-
-    @property
-    def calls(self) -> Table:
-        """One row a flow that is a call."""
-        return self.tables["calls"]
-
-    @property
-    def echoes(self) -> Table:
-        """One row an echo flow."""
-        return self.tables["echoes"]
-
-    @property
-    def videos(self) -> Table:
-        """One row a player of films."""
-        return self.tables["videos"]
-
-    @property
-    def transfers(self) -> Table:
-        """One row a transfer, of flows that record them."""
-        return self.tables["transfers"]
-
-    @property
-    def completions(self) -> Table:
-        """One row a flow of transfers and bin of sizes."""
-        return self.tables["completions"]
-
-    @property
-    def timeline(self) -> Table:
-        """One row an event of failures and recovery."""
-        return self.tables["timeline"]
-
-    @property
-    def lsps(self) -> Table:
-        """One row a signalled path, or a process of requests."""
-        return self.tables["lsps"]
-
-    @property
-    def signalling(self) -> Table:
-        """One row an event of signalling."""
-        return self.tables["signalling"]
-
-    @property
-    def control(self) -> Table:
-        """One row a link, protocol and kind of message."""
-        return self.tables["control"]
-
-    @property
-    def packets(self) -> Table:
-        """One row an event of a packet, where the run was traced."""
-        return self.tables["packets"]
 
     @property
     def summary(self) -> dict[str, Scalar]:

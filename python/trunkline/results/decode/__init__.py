@@ -17,7 +17,7 @@ from trunkline.results.decode import (
     transfers,
     videos,
 )
-from trunkline.results.decode.columns import RawTable, Rows, empty, floats
+from trunkline.results.decode.columns import RawTable, Rows, empty, floats, whole
 from trunkline.results.table import Column, Later, Table
 from trunkline.results.tables import SCHEMAS
 
@@ -47,40 +47,35 @@ def decode(raw: Raw, network: Network) -> dict[str, Table]:
     measured_s = (network["run"]["duration_ns"] - network["run"]["warmup_ns"]) / 1e9
     made: dict[str, Callable[[Rows], dict[str, Column]]] = {
         "flows": lambda rows: flows.flows(rows, network, measured_s),
-        "delays": lambda rows: flows.delays(rows, network),
+        "delays": lambda _: {},
         "ports": lambda rows: ports.ports(rows, network, measured_s),
         "paths": lambda rows: ports.paths(rows, network, measured_s),
-        "drops": lambda rows: ports.drops(rows, network),
+        "drops": lambda _: {},
         "series": lambda rows: ports.series(rows, network),
         "colours": lambda rows: ports.colours(rows, network, measured_s),
-        "accounts": lambda rows: ports.accounts(rows, network),
-        "calls": lambda rows: calls.calls(rows, Rows(raw["flows"]), network),
-        "echoes": lambda rows: echoes.echoes(rows, Rows(raw["flows"]), network),
+        "accounts": ports.accounts,
+        "calls": lambda rows: calls.calls(rows, read["flows"], network),
+        "echoes": lambda rows: echoes.echoes(rows, read["flows"], network),
         "videos": lambda rows: videos.videos(rows, network),
-        "transfers": lambda rows: transfers.transfers(rows, network),
-        "completions": lambda rows: transfers.completions(rows, network),
-        "completion_times": lambda rows: transfers.times(rows, network),
+        "transfers": transfers.transfers,
+        "completions": transfers.completions,
+        "completion_times": transfers.times,
         "timeline": lambda rows: recovery.timeline(rows, network),
         "lsps": lambda rows: signalling.lsps(rows, network),
         "control": lambda rows: signalling.control(rows, network, measured_s),
         "signalling": lambda rows: signalling.signalling(rows, network),
         "messages": lambda rows: signalling.messages(rows, network),
         "packets": lambda rows: packets.packets(rows, network),
-        "summary": lambda rows: _summary(rows, measured_s),
+        "summary": lambda _: {"measured_s": floats([measured_s])},
     }
     # Paths are worked out from the events.
     raw = {**raw, "lsps": raw["signalling"]} if "signalling" in raw else raw
+    read = {name: Rows(columns) for name, columns in raw.items()}
     columns = {
-        name: make(Rows(raw[name])) if name in raw else empty(name) for name, make in made.items()
+        name: whole(name, read[name], network, make(read[name])) if name in read else empty(name)
+        for name, make in made.items()
     }
     classes = flows.classes(columns["flows"], columns["delays"], measured_s)
-    shares = fairness.fairness(
-        columns["flows"], Rows(raw["series"]) if "series" in raw else None, network
-    )
+    shares = fairness.fairness(columns["flows"], read.get("series"), network)
     every: dict[str, Mapping[str, Later]] = {**columns, "classes": classes, "fairness": shares}
     return {name: Table(name, fields, every[name]) for name, fields in SCHEMAS.items()}
-
-
-def _summary(rows: Rows, measured_s: float) -> dict[str, Column]:
-    columns = {name: rows.column(name) for name in rows.names}
-    return {**columns, "measured_s": floats([measured_s])}

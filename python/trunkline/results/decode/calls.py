@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trunkline.results import emodel
-from trunkline.results.decode.columns import Rows, floats, mask, names_of, ratio, seconds
+from trunkline.results.decode.columns import Rows, floats, mask, ratio, seconds
 from trunkline.results.table import Column
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ def calls(rows: Rows, flows: Rows, network: Network) -> dict[str, Column]:
     ratings = [emodel.R_DEFAULT - delay - of for delay, of in zip(delays, equipment, strict=True)]
     valid = mask(known)
     return {
-        "flow": names_of(network, "flows", rows["flow"]),
         "codec": Column([call["codec"] for call in its]),
-        "packets_late": rows.column("packets_late"),
         "late_ratio": ratio(late, whole),
         "loss_ratio": ratio(missed, whole),
         "mouth_to_ear_s": seconds(ears),

@@ -9,6 +9,8 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from trunkline import _core
+from trunkline.results import dscp
 from trunkline.results.table import Column
 from trunkline.results.tables import SCHEMAS
 
@@ -129,9 +131,50 @@ def classes_of(network: Network, rows: Rows) -> Column:
     return Column([class_name(link, index) for link, index in pairs])
 
 
-def directions(rows: Rows) -> Column:
-    """Names of the directions of a table's ``reverse`` column."""
-    return names(("forward", "reverse"), rows["reverse"])
+_NAMED: dict[str, Callable[[Rows, Network], Column]] = {
+    "flow": lambda rows, network: names_of(network, "flows", rows["flow"]),
+    "link": lambda rows, network: names_of(network, "links", rows["link"]),
+    "node": lambda rows, network: names_of(network, "nodes", rows["node"]),
+    "path": lambda rows, network: names_of(network, "paths", rows["path"]),
+    "class": lambda rows, network: classes_of(network, rows),
+    "direction": lambda rows, _: names(("forward", "reverse"), rows["reverse"]),
+    "dscp": lambda rows, _: names([dscp.name(value) for value in range(64)], rows["dscp"]),
+    "cause": lambda rows, _: names(_core.CAUSES, rows["cause"]),
+    "colour": lambda rows, _: names(_core.COLOURS, rows["colour"]),
+    "ecn": lambda rows, _: names(_core.ECN, rows["ecn"]),
+}
+"""Columns of names, which tables call alike."""
+
+
+def whole(
+    table: str, rows: Rows, network: Network, own: Mapping[str, Column] | None = None
+) -> dict[str, Column]:
+    """The columns of a table by its schema: what is its own, the rest as the engine gave it.
+
+    What the engine numbers is named; times in nanoseconds are given in seconds too.
+
+    Parameters
+    ----------
+    own : mapping of str to Column, optional
+        Columns that are worked out.
+    """
+    made = dict(own or {})
+    for field in SCHEMAS[table]:
+        name = field.name
+        if name in made:
+            continue
+        if name in _NAMED:
+            made[name] = _NAMED[name](rows, network)
+        elif name in rows.names:
+            made[name] = rows.column(name)
+        elif name == "delay_range_s":
+            most, least = made["delay_max_ns"], made["delay_min_ns"]
+            pairs = zip(most.numbers(), least.numbers(), strict=True)
+            made[name] = seconds([high - low for high, low in pairs], most.valid)
+        else:
+            twin = made[name.removesuffix("_s") + "_ns"]
+            made[name] = seconds(twin.numbers(), twin.valid)
+    return made
 
 
 def empty(table: str) -> dict[str, Column]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trunkline.results.decode.columns import Rows, floats, ints, mask, names_of, ratio, seconds
+from trunkline.results.decode.columns import Rows, floats, ints, mask, ratio
 from trunkline.results.table import Column
 
 if TYPE_CHECKING:
@@ -27,15 +27,11 @@ def echoes(rows: Rows, flows: Rows, network: Network) -> dict[str, Column]:
     arrived = of_flow("packets_delivered")
     came = [a + b for a, b in zip(rows["replies"], late, strict=True)]
     columns = {
-        "flow": names_of(network, "flows", rows["flow"]),
         "protocol": Column(protocols),
         "requests": ints(of_flow("packets_sent")),
-        "replies": rows.column("replies"),
-        "replies_late": rows.column("replies_late"),
         "lost": ints(lost),
         "lost_there": ints(there, mask(two_ways)),
         "lost_back": ints(back, mask(two_ways)),
-        "reordered": rows.column("reordered"),
         "reordered_there": ints(of_flow("reordered"), mask(two_ways)),
         "reordered_back": rows.column("reordered_back", mask(two_ways)),
         "loss_ratio": ratio(lost, known),
@@ -61,12 +57,11 @@ def _of_two(lost: list[int], came: list[int], valid: list[bool]) -> Column:
 def _times(
     name: str, source: str, rows: Rows, at: list[int], valid: list[bool]
 ) -> dict[str, Column]:
-    """Times of some rows in nanoseconds and in seconds."""
+    """Times of some rows."""
     columns: dict[str, Column] = {}
     for which in _TIMES:
         column = f"{source}_{which}_ns" if (source, which) != ("delay", "jitter") else "jitter_ns"
         values = [rows[column][index] for index in at]
-        columns[f"{name}_{which}_s"] = seconds(values, mask(valid))
         averaged = which in ("mean", "jitter")
         columns[f"{name}_{which}_ns"] = (
             floats(values, mask(valid)) if averaged else ints(values, mask(valid))

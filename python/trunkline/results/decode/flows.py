@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.results import dscp
 from trunkline.results.decode.columns import (
-    DELAYS,
     QUANTILES,
     Rows,
     ints,
     mask,
-    names_of,
     rate,
     ratio,
     seconds,
@@ -46,37 +44,21 @@ def flows(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
     arrived = mask(count > 0 for count in rows["packets_delivered"])
     finished = mask(at >= 0 for at in rows["finished_ns"])
     columns = {
-        "flow": Column([flow["name"] for flow in listed]),
         "source": Column([nodes[flow["src"]] for flow in listed]),
         "destination": Column([nodes[flow["dst"]] for flow in listed]),
         "protocol": Column([_protocol(flow) for flow in listed]),
         "dscp": Column([dscp.name(flow["dscp"]) for flow in listed]),
+        "finished_ns": rows.column("finished_ns", finished),
     }
     for name in rows.names:
-        if name != "flow":
-            of_delay = name.startswith(("delay_", "jitter_"))
-            columns[name] = rows.column(name, arrived if of_delay else None)
-    columns["finished_ns"] = rows.column("finished_ns", finished)
-    columns["finished_s"] = seconds(rows["finished_ns"], finished)
-    columns["start_s"] = seconds(rows["start_ns"])
-    columns |= _rates(rows, measured_s)
-    for which in DELAYS:
-        columns[f"delay_{which}_s"] = seconds(rows[f"delay_{which}_ns"], arrived)
-    ends = zip(rows["delay_max_ns"], rows["delay_min_ns"], strict=True)
-    columns["delay_range_s"] = seconds([most - least for most, least in ends], arrived)
-    columns["jitter_s"] = seconds(rows["jitter_ns"], arrived)
-    return columns
+        if name.startswith(("delay_", "jitter_")):
+            columns[name] = rows.column(name, arrived)
+    return columns | _rates(rows, measured_s)
 
 
 def _protocol(flow: Flow) -> str:
     echo = flow.get("echo")
     return echo["over"] if echo else flow["agent"]["protocol"]
-
-
-def delays(rows: Rows, network: Network) -> dict[str, Column]:
-    """One row a flow and bucket of its delays."""
-    counts = {name: rows.column(name) for name in ("upper_ns", "packets")}
-    return {"flow": names_of(network, "flows", rows["flow"]), **counts}
 
 
 def classes(

@@ -6,16 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from trunkline import _core
-from trunkline.results import dscp
 from trunkline.results.decode.columns import (
     Rows,
-    classes_of,
-    directions,
     ints,
     mask,
     names,
-    names_of,
-    seconds,
 )
 from trunkline.results.table import Column
 
@@ -29,35 +24,20 @@ _SACK = ("sack_1", "sack_2", "sack_3")
 
 def packets(rows: Rows, network: Network) -> dict[str, Column]:
     """Decode the trace of a run that was traced."""
-    counted = ("packet", "seq", "ack", "retransmission", "ip_bytes", "ttl")
     labelled, reported = _any(rows["stack_1"]), _any(rows["sack_1"])
     top = rows["stack_1"]
     started = mask(wait >= 0 for wait in rows["wait_ns"])
-    reverse = rows["reverse"]
     return {
-        "time_ns": rows.column("time_ns"),
-        "time_s": seconds(rows["time_ns"]),
         "event": names(_core.PACKET_EVENTS, rows["event"]),
-        "flow": names_of(network, "flows", rows["flow"]),
-        "direction": directions(rows),
         **_bytes(rows, network),
         "sack": _texts(rows, _SACK, _blocks) if reported else Column([None] * len(top)),
         "tcp_flags": _flags(rows, network),
-        "echo_ns": rows.column("echo_ns", mask(back == 1 for back in reverse)),
-        "link": names_of(network, "links", rows["link"]),
-        "node": names_of(network, "nodes", rows["node"]),
-        "class": classes_of(network, rows),
+        "echo_ns": rows.column("echo_ns", mask(back == 1 for back in rows["reverse"])),
         "precedence": rows.column("precedence", mask(it >= 0 for it in rows["precedence"])),
-        "cause": names(_core.CAUSES, rows["cause"]),
         "wait_ns": rows.column("wait_ns", started),
-        "wait_s": seconds(rows["wait_ns"], started),
-        "dscp": _cached(((value,) for value in rows["dscp"]), lambda it: dscp.name(it[0])),
-        "ecn": names(_core.ECN, rows["ecn"]),
-        "colour": names(_core.COLOURS, rows["colour"]),
         "labels": _depths(rows) if labelled else ints([0] * len(top)),
         "label": ints((entry >> 12 for entry in top), mask(entry >= 0 for entry in top)),
         "stack": _texts(rows, _STACK, _entries) if labelled else Column([None] * len(top)),
-        **{name: rows.column(name) for name in counted},
     }
 
 

@@ -6,21 +6,16 @@ import math
 from typing import TYPE_CHECKING
 
 from trunkline import _core
-from trunkline.results import dscp
 from trunkline.results.decode.columns import (
     DELAYS,
     Rows,
     class_names,
-    classes_of,
-    directions,
     floats,
     ints,
     mask,
     names,
-    names_of,
     rate,
     ratio,
-    seconds,
 )
 from trunkline.results.table import Column
 from trunkline.results.tables import SCHEMAS
@@ -33,29 +28,20 @@ def ports(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
     """One row a link and class."""
     rates = [network["links"][index]["rate_bit_s"] for index in rows["link"]]
     sent = mask(not math.isnan(wait) for wait in rows["wait_mean_ns"])
-    columns = {name: rows.column(name) for name in rows.names}
-    columns["link"] = names_of(network, "links", rows["link"])
-    columns["class"] = classes_of(network, rows)
-    for which in ("mean", "max"):
-        columns[f"wait_{which}_ns"] = rows.column(f"wait_{which}_ns", sent)
-        columns[f"wait_{which}_s"] = seconds(rows[f"wait_{which}_ns"], sent)
-    columns["throughput_bit_s"] = rate(rows["bytes_sent"], measured_s)
     pairs = zip(rows["bytes_sent"], rates, strict=True)
-    columns["utilisation"] = floats([sent * 8 / measured_s / rate for sent, rate in pairs])
-    columns["loss_ratio"] = ratio(rows["packets_dropped"], rows["packets_offered"])
-    return columns
+    return {
+        "wait_mean_ns": rows.column("wait_mean_ns", sent),
+        "wait_max_ns": rows.column("wait_max_ns", sent),
+        "throughput_bit_s": rate(rows["bytes_sent"], measured_s),
+        "utilisation": floats([sent * 8 / measured_s / rate for sent, rate in pairs]),
+        "loss_ratio": ratio(rows["packets_dropped"], rows["packets_offered"]),
+    }
 
 
 def paths(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
     """One row a label-switched path; delays and losses of those that are accounted for."""
-    names_here = names_of(network, "paths", rows["path"])
     asked = [bool(network["paths"][index].get("account")) for index in rows["path"]]
-    columns = {
-        "path": names_here,
-        "packets": rows.column("packets"),
-        "bytes": rows.column("bytes"),
-        "throughput_bit_s": rate(rows["bytes"], measured_s),
-    }
+    columns = {"throughput_bit_s": rate(rows["bytes"], measured_s)}
     if "packets_delivered" not in rows.names:
         # An engine without such accounts.
         return columns | _unmeasured(len(asked))
@@ -63,13 +49,8 @@ def paths(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
     arrived = mask(count > 0 for count in delivered)
     for name in ("packets_delivered", "packets_dropped", "reordered"):
         columns[name] = rows.column(name, mask(asked))
-    for which in DELAYS:
-        columns[f"delay_{which}_ns"] = rows.column(f"delay_{which}_ns", arrived)
-        columns[f"delay_{which}_s"] = seconds(rows[f"delay_{which}_ns"], arrived)
-    columns["jitter_ns"] = rows.column("jitter_ns", arrived)
-    columns["jitter_s"] = seconds(rows["jitter_ns"], arrived)
-    ends = zip(rows["delay_max_ns"], rows["delay_min_ns"], strict=True)
-    columns["delay_range_s"] = seconds([most - least for most, least in ends], arrived)
+    for name in (*(f"delay_{which}_ns" for which in DELAYS), "jitter_ns"):
+        columns[name] = rows.column(name, arrived)
     met = [max(0, one) + max(0, two) for one, two in zip(delivered, dropped, strict=True)]
     columns["loss_ratio"] = ratio(dropped, met)
     return columns
@@ -88,21 +69,6 @@ def _unmeasured(count: int) -> dict[str, Column]:
     return made
 
 
-def drops(rows: Rows, network: Network) -> dict[str, Column]:
-    """One row a flow, direction, place, class, precedence and cause."""
-    return {
-        "flow": names_of(network, "flows", rows["flow"]),
-        "direction": directions(rows),
-        "link": names_of(network, "links", rows["link"]),
-        "node": names_of(network, "nodes", rows["node"]),
-        "class": classes_of(network, rows),
-        "precedence": rows.column("precedence"),
-        "cause": names(_core.CAUSES, rows["cause"]),
-        "packets": rows.column("packets"),
-        "bytes": rows.column("bytes"),
-    }
-
-
 def series(rows: Rows, network: Network) -> dict[str, Column]:
     """One row a probe and step."""
     class_name = class_names(network)
@@ -117,14 +83,10 @@ def series(rows: Rows, network: Network) -> dict[str, Column]:
     precedences = [-1 if precedence is None else precedence for precedence in chosen]
     probes = rows["probe"]
     return {
-        "probe": rows.column("probe"),
         "target": names(targets, probes),
         "class": Column([classes[index] for index in probes]),
         "precedence": ints(precedences[index] for index in probes),
         "measure": names([probe["measure"] for probe in network["probes"]], probes),
-        "time_ns": rows.column("time_ns"),
-        "time_s": seconds(rows["time_ns"]),
-        "value": rows.column("value"),
     }
 
 
@@ -142,29 +104,14 @@ def colours(rows: Rows, network: Network, measured_s: float) -> dict[str, Column
     packets, each = rows["packets"], len(_core.COLOURS)
     totals = [sum(packets[first : first + each]) for first in range(0, len(packets), each)]
     return {
-        "link": names_of(network, "links", rows["link"]),
         "end": names(("near", "far"), rows["ingress"]),
         "conditioner": Column(named),
         "profile": Column(profiles),
-        "colour": names(_core.COLOURS, rows["colour"]),
-        "packets": rows.column("packets"),
-        "bytes": rows.column("bytes"),
         "throughput_bit_s": rate(rows["bytes"], measured_s),
         "share": ratio(packets, [total for total in totals for _ in _core.COLOURS]),
     }
 
 
-def accounts(rows: Rows, network: Network) -> dict[str, Column]:
+def accounts(rows: Rows) -> dict[str, Column]:
     """What ports with accounts were offered, by flow, DSCP, colour, class and precedence."""
-    counted = ("packets_offered", "bytes_offered", "packets_dropped", "bytes_dropped")
-    return {
-        "link": names_of(network, "links", rows["link"]),
-        "flow": names_of(network, "flows", rows["flow"]),
-        "direction": directions(rows),
-        "dscp": Column([dscp.name(value) for value in rows["dscp"]]),
-        "colour": names(_core.COLOURS, rows["colour"]),
-        "class": classes_of(network, rows),
-        "precedence": rows.column("precedence"),
-        **{name: rows.column(name) for name in counted},
-        "loss_ratio": ratio(rows["packets_dropped"], rows["packets_offered"]),
-    }
+    return {"loss_ratio": ratio(rows["packets_dropped"], rows["packets_offered"])}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trunkline import _core
-from trunkline.results.decode.columns import Rows, names, names_of, seconds
+from trunkline.results.decode.columns import Rows, names
 from trunkline.results.table import Column
 
 if TYPE_CHECKING:
@@ -16,11 +16,6 @@ def timeline(rows: Rows, network: Network) -> dict[str, Column]:
     """One row a moment of a failure or a recovery."""
     protections = network.get("recovery", {}).get("protections", [])
     return {
-        "time_ns": rows.column("time_ns"),
-        "time_s": seconds(rows["time_ns"]),
         "event": names(_core.TIMELINE_EVENTS, rows["event"]),
         "protection": names([item["name"] for item in protections], rows["protection"]),
-        "path": names_of(network, "paths", rows["path"]),
-        "link": names_of(network, "links", rows["link"]),
-        "node": names_of(network, "nodes", rows["node"]),
     }

@@ -15,7 +15,6 @@ from trunkline.results.decode.columns import (
     names_of,
     rate,
     ratio,
-    seconds,
 )
 from trunkline.results.table import Column
 
@@ -54,15 +53,8 @@ def signalling(rows: Rows, network: Network) -> dict[str, Column]:
     ]
     pairs = zip(events, rows["value"], strict=True)
     return {
-        "time_ns": rows.column("time_ns"),
-        "time_s": seconds(rows["time_ns"]),
         "event": Column(events),
         "path": Column([*_paths(rows, network)]),
-        "session": rows.column("session"),
-        "lsp": rows.column("lsp"),
-        "node": names_of(network, "nodes", rows["node"]),
-        "link": names_of(network, "links", rows["link"]),
-        "bandwidth_bit_s": rows.column("bandwidth_bit_s"),
         "value": rows.column(
             "value", mask(event in _TIMED and value >= 0 for event, value in pairs)
         ),
@@ -136,9 +128,6 @@ def _table(paths: dict[str, _Path], processes: set[str]) -> dict[str, Column]:
         "setup_max_ns": ints(largest, timed),
         "out_ns": ints(out, kept),
         "blocking_ratio": ratio(counted["blocked"], counted["asked"]),
-        "setup_mean_s": seconds(means, timed),
-        "setup_max_s": seconds(largest, timed),
-        "out_s": seconds(out, kept),
     }
 
 
@@ -160,11 +149,8 @@ def control(rows: Rows, network: Network, measured_s: float) -> dict[str, Column
     kinds = _kinds(network)
     pairs = zip(rows["flow"], rows["kind"], strict=True)
     return {
-        "link": names_of(network, "links", rows["link"]),
         "protocol": names_of(network, "flows", rows["flow"]),
         "message": Column([kinds[flow][kind] for flow, kind in pairs]),
-        "messages": rows.column("messages"),
-        "bytes": rows.column("bytes"),
         "throughput_bit_s": rate(rows["bytes"], measured_s),
     }
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from trunkline.results.decode.columns import Rows, floats, ints, mask, names_of, seconds
+from trunkline.results.decode.columns import Rows, floats, ints, mask, seconds
 from trunkline.results.table import Column
-
-if TYPE_CHECKING:
-    from trunkline.network.types import Network
 
 ALL, BIN, PAGES = range(3)
 """Kinds of rows, as engines number them."""
 
 
-def transfers(rows: Rows, network: Network) -> dict[str, Column]:
+def transfers(rows: Rows) -> dict[str, Column]:
     """One row a transfer that was recorded."""
     complete = mask(at >= 0 for at in rows["finish_ns"])
     ends = zip(rows["start_ns"], rows["finish_ns"], strict=True)
@@ -27,30 +23,21 @@ def transfers(rows: Rows, network: Network) -> dict[str, Column]:
         time / least if least else 0.0 for time, least in zip(times, rows["floor_ns"], strict=True)
     ]
     return {
-        "flow": names_of(network, "flows", rows["flow"]),
-        "size_bytes": rows.column("size_bytes"),
-        "start_ns": rows.column("start_ns"),
         "finish_ns": rows.column("finish_ns", complete),
-        "start_s": seconds(rows["start_ns"]),
-        "finish_s": seconds(rows["finish_ns"], complete),
         "fct_s": seconds(times, complete),
         "slowdown": floats(slow, known),
     }
 
 
-def completions(rows: Rows, network: Network) -> dict[str, Column]:
+def completions(rows: Rows) -> dict[str, Column]:
     """One row a flow and bin of sizes, with one for all of them and one for pages."""
     done = mask(count > 0 for count in rows["finished"])
-    columns = {"flow": names_of(network, "flows", rows["flow"]), "sizes": _sizes(rows)}
-    columns |= {
-        name: rows.column(name) for name in ("started", "finished", "finished_bytes", "objects")
-    }
+    columns = {"sizes": _sizes(rows)}
     pairs = zip(rows["started"], rows["finished"], strict=True)
     columns["unfinished"] = ints(started - finished for started, finished in pairs)
     for name in rows.names:
         if name.startswith("fct_"):
             columns[name] = rows.column(name, done)
-            columns[name.removesuffix("_ns") + "_s"] = seconds(rows[name], done)
         elif name.endswith("_milli"):
             known = mask(value >= 0 for value in rows[name])
             short = name.removesuffix("_milli")
@@ -60,14 +47,9 @@ def completions(rows: Rows, network: Network) -> dict[str, Column]:
     return columns
 
 
-def times(rows: Rows, network: Network) -> dict[str, Column]:
+def times(rows: Rows) -> dict[str, Column]:
     """One row a flow, bin of sizes, and bucket of completion times that holds one."""
-    return {
-        "flow": names_of(network, "flows", rows["flow"]),
-        "sizes": _sizes(rows),
-        "upper_ns": rows.column("upper_ns"),
-        "count": rows.column("count"),
-    }
+    return {"sizes": _sizes(rows)}
 
 
 def _sizes(rows: Rows) -> Column:

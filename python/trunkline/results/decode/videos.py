@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trunkline.results.decode.columns import Rows, floats, mask, names_of, ratio, seconds
+from trunkline.results.decode.columns import Rows, floats, mask, ratio
 from trunkline.results.table import Column
 
 if TYPE_CHECKING:
@@ -19,14 +19,8 @@ def videos(rows: Rows, network: Network) -> dict[str, Column]:
     watched = [end - at - span if span >= 0 else 0 for at, span in begun]
     pairs = zip(rows["rates_bit_s"], rows["chunks"], strict=True)
     means = [rates / chunks if chunks else 0.0 for rates, chunks in pairs]
-    kept = ("player", "began_ns", "stalls", "stalled_ns", "chunks", "switches")
     return {
-        "flow": names_of(network, "flows", rows["flow"]),
-        **{name: rows.column(name) for name in kept},
         "start_up_ns": rows.column("start_up_ns", started),
-        "began_s": seconds(rows["began_ns"]),
-        "start_up_s": seconds(rows["start_up_ns"], started),
-        "stalled_s": seconds(rows["stalled_ns"]),
         "stall_ratio": ratio(rows["stalled_ns"], watched),
         "bit_rate_bit_s": floats(means, mask(count > 0 for count in rows["chunks"])),
     }
