@@ -1,5 +1,6 @@
 """What an imported configuration does, in words."""
 
+from trunkline.importers.common.ports import core
 from trunkline.importers.common.queues import Config
 from trunkline.importers.common.tree import Configuration
 
@@ -23,21 +24,11 @@ def sentences(
         found += _port(name, port)
     for name, its in conditioners.items():
         found += _conditioner(name, its)
-    cbq = {
-        name: its.root
-        for name, device in made.devices.items()
-        for its in (device,)
-        if its.root is not None
-    }
-    for name, root in cbq.items():
-        inner = root
-        while inner.kind == "dsmark" and inner.inner is not None:
-            inner = inner.inner
-        rate = inner.options.get("bandwidth")
-        if inner.kind == "cbq" and rate is not None:
-            found.append(
-                f"{name}: give its link the rate of the discipline, {_rate(f'{rate} bit/s')}"
-            )
+    for name, device in made.devices.items():
+        root = core(device.root)
+        if root is not None and root.kind == "cbq" and "bandwidth" in root.options:
+            rate = _rate(f"{root.options['bandwidth']} bit/s")
+            found.append(f"{name}: give its link the rate of the discipline, {rate}")
     return found
 
 
@@ -70,30 +61,22 @@ def _list(value: object) -> str:
 
 
 def _class(its: Config) -> str:
-    parts = []
-    if "rate" in its:
-        parts.append(f"{_rate(its['rate'])}")
-    if "ceil" in its:
-        parts.append(f"up to {_rate(its['ceil'])}")
-    if its.get("bounded"):
-        parts.append("borrows nothing")
-    elif "max_burst" in its:
-        parts.append("borrows what others leave")
-    if its.get("isolated"):
-        parts.append("lends nothing")
-    if "parent" in its:
-        parts.append(f"within {its['parent']}")
-    if "priority" in its:
-        parts.append(f"priority {its['priority']}")
-    if "max_burst" in its:
-        parts.append(f"up to {its['max_burst']} back to back after a silence")
-    if "burst" in its:
-        parts.append(f"bursts of {its['burst']}")
-    if "quantum" in its:
-        parts.append(f"{its['quantum']} a round")
+    said = its | {key: _rate(its[key]) for key in ("rate", "ceil") if key in its}
     if "queue" in its:
-        parts.append(f"a queue of {_queue(its['queue'])}")
-    return ", ".join(parts)
+        said["queue"] = _queue(its["queue"])
+    phrases = (
+        ("rate", "{rate}"),
+        ("ceil", "up to {ceil}"),
+        ("max_burst", f"borrows {'nothing' if its.get('bounded') else 'what others leave'}"),
+        ("isolated", "lends nothing"),
+        ("parent", "within {parent}"),
+        ("priority", "priority {priority}"),
+        ("max_burst", "up to {max_burst} back to back after a silence"),
+        ("burst", "bursts of {burst}"),
+        ("quantum", "{quantum} a round"),
+        ("queue", "a queue of {queue}"),
+    )
+    return ", ".join(phrase.format(**said) for key, phrase in phrases if key in its)
 
 
 def _queue(queue: Config) -> str:

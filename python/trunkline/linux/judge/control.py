@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -81,20 +82,10 @@ def verify(
             allowed = margin_s(data, "failure") + (_HOLD_NS + _STEP_NS) / 1e9
             made += compared(data, rehearsal, uses, changed, allowed)
         made += _lost(data, ours, theirs)
-        rows += [_of_seed(row, seed) for row in made] if len(seeds) > 1 else made
+        if len(seeds) > 1:
+            made = [replace(row, subject=f"{row.subject}, seed {seed}") for row in made]
+        rows += made
     return Verdict(tuple(rows), tuple(notes), tuple(seeds), False, reference)
-
-
-def _of_seed(row: Row, seed: int) -> Row:
-    return fixed(
-        f"{row.subject}, seed {seed}",
-        row.measure,
-        row.unit,
-        row.simulator,
-        row.reference,
-        row.difference,
-        row.margin,
-    )
 
 
 def last_routes(data: Network, rehearsal: Rehearsal) -> dict[tuple[int, int], int]:

@@ -4,15 +4,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trunkline import _core
-from trunkline.engine.sim import Decoder, Job, error_of, stream
+from trunkline.engine.sim import Decoder, Job
 from trunkline.linux import engine
 from trunkline.linux.outcome.arrivals import datagrams
+from trunkline.linux.plan.rehearsal import raw_tables
 from trunkline.network.types import Network
 from trunkline.results import Results
 
@@ -77,15 +77,7 @@ def of_simulator(network: Network, seed: int) -> Observed:
     }
     traced = {**network, "run": {**network["run"], "trace": bool(names)}}
     job = Job(json.dumps(traced, sort_keys=True, separators=(",", ":")), seed)
-    outcomes: list[tuple[str | None, Any]] = []
-    stream(
-        [(job.network_json, job.seed)],
-        lambda _, failure, outcome: outcomes.append((failure, outcome)),
-        threads=1,
-    )
-    ((failure, raw),) = outcomes
-    if failure is not None:
-        raise error_of(failure, raw)
+    raw = raw_tables(job)
     results = Decoder().results(job, {name: raw[name] for name in raw if name != "packets"})
     return Observed(results, _traced(raw["packets"], names) if names else {})
 

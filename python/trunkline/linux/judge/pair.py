@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from trunkline.linux.judge import margin
 from trunkline.linux.judge.measures import Frame, Key, Values, frame, measure
@@ -238,16 +238,12 @@ def way(pairs: Sequence[Pair], *, exact: bool) -> Way:
         packets=packets,
         flows=len(network["flows"]),
     )
-    return Way(**{**_fields(made), "ties": margin.ties(made.allowed_ns(crossed), gap)})
+    return replace(made, ties=margin.ties(made.allowed_ns(crossed), gap))
 
 
 def _chooses(port: Port) -> bool:
     """Whether it chooses among classes or flows."""
     return len(port["classes"]) > 1 or any(each["queue"].get("flows") for each in port["classes"])
-
-
-def _fields(made: Way) -> dict[str, Any]:
-    return {name: getattr(made, name) for name in Way.__slots__}
 
 
 def _fates(pair: Pair) -> float:

@@ -5,7 +5,6 @@ the device down.
 """
 
 import re
-from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from trunkline import _core
+from trunkline.linux.outcome.raw import Table, raw
 from trunkline.linux.plan.addresses import node_name
 from trunkline.linux.plan.compile import Compiled
 from trunkline.linux.plan.frr import router_id
@@ -131,7 +131,7 @@ def since(text: str, zero_ns: int) -> int:
     return int(whole) * 1_000_000_000 + moment.microsecond * 1000 - zero_ns
 
 
-def timeline(compiled: Compiled, folder: Path) -> dict[str, tuple[str, bytes]]:
+def timeline(compiled: Compiled, folder: Path) -> Table:
     """The moments of failures, and those of the daemons, as the engine's raw table."""
     rows = Rows(compiled.rehearsal.timeline)
     events = list(_core.TIMELINE_EVENTS)
@@ -154,10 +154,7 @@ def timeline(compiled: Compiled, folder: Path) -> dict[str, tuple[str, bytes]]:
     kept.sort(key=lambda each: each[0])
     columns = dict(zip(("time_ns", "event", "link", "node"), zip(*kept, strict=True), strict=False))
     nothing = [NONE] * len(kept)
-    return {
-        name: ("i64", array("q", columns.get(name, nothing)).tobytes())
-        for name in compiled.rehearsal.timeline
-    }
+    return raw({name: columns.get(name, nothing) for name in compiled.rehearsal.timeline})
 
 
 def _logged(folder: Path, node: int) -> Iterator[tuple[int, str]]:

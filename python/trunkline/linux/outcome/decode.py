@@ -7,14 +7,14 @@ cause, not by flow; those of a UDP flow are known from its sequence numbers.
 
 import json
 import math
-from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from trunkline import _core
+from trunkline import _core, results
 from trunkline.linux.outcome import control, series, transfers
 from trunkline.linux.outcome.arrivals import datagrams, lost, samples
 from trunkline.linux.outcome.flow import Flow
+from trunkline.linux.outcome.raw import Table, raw, raw_rows
 from trunkline.linux.outcome.statistics import (
     Queue,
     Snapshot,
@@ -30,9 +30,9 @@ from trunkline.linux.plan.addresses import node_name
 from trunkline.linux.plan.compile import Compiled
 from trunkline.linux.plan.flows import TCP_HEADERS, TIMESTAMPS
 from trunkline.network.types import Network
-from trunkline.results import SCHEMAS, Column, Provenance, Results, Table
+from trunkline.results import SCHEMAS, Column, Provenance, Results
 from trunkline.results.decode import decode
-from trunkline.results.decode.columns import DELAYS, QUANTILES
+from trunkline.results.decode.columns import QUANTILES
 
 KNOWN_CAUSES = (
     "queue_full",
@@ -51,8 +51,9 @@ KNOWN_CAUSES = (
 """Causes that the kernel tells apart; its ``early`` holds forced drops too."""
 
 _NO_CLASS = 65_535
-_CODES = {"i64": "q", "f64": "d", "u32": "I", "u8": "B"}
-_ARRIVED = (*DELAYS, "range")
+_NO_FLOW = 2**32 - 1
+_DELAYS, _WAITS = ("delay_", "jitter_"), ("wait_", "queue_")
+"""How the columns begin that need times of packets."""
 
 
 def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
@@ -83,7 +84,7 @@ def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
         share_out(
             flows, told + sum(each[-1] for each in policed) + sum(each[-1] for each in elsewhere)
         )
-    raw = {
+    found_tables = {
         "flows": _raw_flows(flows),
         "ports": _raw_ports(found),
         "drops": _raw_drops(found, policed, elsewhere),
@@ -94,8 +95,7 @@ def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
         "series": series.raw(compiled, folder),
         "summary": _raw_summary(flows, found),
     }
-    tables = decode(raw, data)
-    return Results(_masked(tables, flows, data), provenance)
+    return Results(_masked(decode(found_tables, data), flows, data), provenance)
 
 
 def _udp(compiled: Compiled, folder: Path, index: int) -> Flow:
@@ -207,94 +207,79 @@ def _tcp(compiled: Compiled, folder: Path, index: int) -> Flow:
     return made
 
 
-def _column(kind: str, values: Sequence[float]) -> tuple[str, bytes]:
-    return kind, array(_CODES[kind], values).tobytes()
-
-
-def _raw_flows(flows: Sequence[Flow]) -> dict[str, tuple[str, bytes]]:
-    counted = (
-        "packets_sent",
-        "bytes_sent",
-        "packets_delivered",
-        "bytes_delivered",
-        "goodput_bytes",
-        "packets_dropped",
-        "retransmissions",
-        "timeouts",
-        "fast_retransmits",
-        "acks_sent",
-    )
-    columns = {"flow": _column("u32", list(range(len(flows))))}
-    for name in counted:
-        columns[name] = _column("i64", [getattr(each, name) or 0 for each in flows])
-    for name in ("packets_copied", "acks_dropped"):
-        columns[name] = _column("i64", [0] * len(flows))
-    columns["reordered"] = _column("i64", [each.reordered or 0 for each in flows])
-    ordered = [sorted(each.delays) for each in flows]
-    means = [sum(each) / len(each) if each else math.nan for each in ordered]
-    columns["delay_mean_ns"] = _column("f64", means)
-    columns["delay_min_ns"] = _column("i64", [each[0] if each else -1 for each in ordered])
-    columns["delay_max_ns"] = _column("i64", [each[-1] if each else -1 for each in ordered])
-    for name, share in QUANTILES.items():
-        ranks = [each[math.ceil(share * len(each)) - 1] if each else -1 for each in ordered]
-        columns[f"delay_{name}_ns"] = _column("i64", ranks)
-    columns["jitter_ns"] = _column("f64", [each.jitter_ns for each in flows])
-    columns["start_ns"] = _column("i64", [each.start_ns for each in flows])
-    columns["finished_ns"] = _column("i64", [each.finished_ns for each in flows])
-    return columns
-
-
-def _raw_ports(found: Sequence[Queue]) -> dict[str, tuple[str, bytes]]:
-    nothing = [0] * len(found)
-    return {
-        "link": _column("u32", [each.link for each in found]),
-        "class": _column("u8", [each.class_ for each in found]),
-        "packets_offered": _column("i64", [each.packets + each.dropped for each in found]),
-        "bytes_offered": _column("i64", [each.bytes for each in found]),
-        "packets_sent": _column("i64", [each.packets for each in found]),
-        "bytes_sent": _column("i64", [each.bytes for each in found]),
-        "packets_dropped": _column("i64", [each.dropped for each in found]),
-        "wait_mean_ns": _column("f64", [math.nan] * len(found)),
-        "wait_max_ns": _column("i64", nothing),
-        "queue_mean_packets": _column("f64", [math.nan] * len(found)),
-        "queue_max_packets": _column("i64", nothing),
+def _raw_flows(flows: Sequence[Flow]) -> Table:
+    counted = {
+        name: [getattr(each, name) or 0 for each in flows]
+        for name in (
+            *("packets_sent", "bytes_sent", "packets_delivered", "bytes_delivered"),
+            *("goodput_bytes", "packets_dropped", "retransmissions", "timeouts"),
+            *("fast_retransmits", "acks_sent", "reordered"),
+            *("jitter_ns", "start_ns", "finished_ns"),
+        )
     }
+    ordered = [sorted(each.delays) for each in flows]
+    ranked = {"min": 0.0, "max": 1.0, **QUANTILES}
+    return raw(
+        {
+            "flow": range(len(flows)),
+            **counted,
+            **dict.fromkeys(("packets_copied", "acks_dropped"), [0] * len(flows)),
+            "delay_mean_ns": [sum(each) / len(each) if each else math.nan for each in ordered],
+            **{
+                f"delay_{name}_ns": [
+                    each[max(0, math.ceil(share * len(each)) - 1)] if each else -1
+                    for each in ordered
+                ]
+                for name, share in ranked.items()
+            },
+        }
+    )
+
+
+def _raw_ports(found: Sequence[Queue]) -> Table:
+    height = len(found)
+    return raw(
+        {
+            "link": [each.link for each in found],
+            "class": [each.class_ for each in found],
+            "packets_offered": [each.packets + each.dropped for each in found],
+            "bytes_offered": [each.bytes for each in found],
+            "packets_sent": [each.packets for each in found],
+            "bytes_sent": [each.bytes for each in found],
+            "packets_dropped": [each.dropped for each in found],
+            **dict.fromkeys(("wait_mean_ns", "queue_mean_packets"), [math.nan] * height),
+            **dict.fromkeys(("wait_max_ns", "queue_max_packets"), [0] * height),
+        }
+    )
 
 
 def _raw_drops(
     found: Sequence[Queue],
     policed: Sequence[tuple[int, int, int, int]],
     elsewhere: Sequence[tuple[int, int, int | None, str, int]],
-) -> dict[str, tuple[str, bytes]]:
+) -> Table:
     rows = [
-        (each.link, each.node, each.class_, _core.CAUSES.index(cause), count)
+        (each.link, each.node, each.class_, cause, count)
         for each in found
         for cause, count in (("queue_full", each.full), ("early", each.early))
         if count
     ]
-    refused = _core.CAUSES.index("policed")
-    rows += [(link, node, _NO_CLASS, refused, count) for link, node, _, count in policed]
-    summed: dict[tuple[int, int, int, int], int] = {}
+    rows += [(link, node, _NO_CLASS, "policed", count) for link, node, _, count in policed]
+    summed: dict[tuple[int, int, int, str], int] = {}
     for link, node, class_, cause, count in elsewhere:
-        key = (link, node, _NO_CLASS if class_ is None else class_, _core.CAUSES.index(cause))
+        key = (link, node, _NO_CLASS if class_ is None else class_, cause)
         summed[key] = summed.get(key, 0) + count
     rows += [(*key, count) for key, count in summed.items() if count]
-    columns = list(zip(*rows, strict=True)) or [()] * 5
-    size = len(rows)
-    return {
-        "flow": _column("u32", [2**32 - 1] * size),
-        "reverse": _column("u8", [0] * size),
-        "link": _column("i64", columns[0]),
-        "node": _column("u32", columns[1]),
-        "class": _column("u32", columns[2]),
-        "precedence": _column("u8", [0] * size),
-        "cause": _column("u8", columns[3]),
-        "packets": _column("i64", columns[4]),
-        "bytes": _column("i64", [0] * size),
-    }
+    return raw_rows(
+        ("flow", "reverse", "link", "node", "class", "precedence", "cause", "packets", "bytes"),
+        [
+            (_NO_FLOW, 0, link, node, class_, 0, _core.CAUSES.index(cause), count, 0)
+            for link, node, class_, cause, count in rows
+        ],
+    )
 
 
-def _raw_summary(flows: Sequence[Flow], found: Sequence[Queue]) -> dict[str, tuple[str, bytes]]:
+def _raw_summary(flows: Sequence[Flow], found: Sequence[Queue]) -> Table:
     counts = {
         "events": 0,
         "packet_hops": sum(each.packets for each in found),
@@ -305,50 +290,37 @@ def _raw_summary(flows: Sequence[Flow], found: Sequence[Queue]) -> dict[str, tup
         "packets_inside_after": 0,
         "packets_peak": 0,
     }
-    return {name: _column("i64", [count]) for name, count in counts.items()}
+    return raw({name: [count] for name, count in counts.items()})
 
 
-def _masked(tables: Mapping[str, Table], flows: Sequence[Flow], data: Network) -> dict[str, Table]:
+def _masked(
+    tables: Mapping[str, results.Table], flows: Sequence[Flow], data: Network
+) -> dict[str, results.Table]:
     """Tables in which what the kernel does not tell is null."""
     timed = [bool(each.delays) for each in flows]
-    unknown = {f"delay_{which}{unit}": timed for which in _ARRIVED for unit in ("_ns", "_s")} | {
-        "jitter_ns": timed,
-        "jitter_s": timed,
-    }
-    unknown |= {
+    unknown = {
         name: [getattr(each, name) is not None for each in flows]
         for name in ("timeouts", "fast_retransmits", "reordered")
     }
     unknown["acks_dropped"] = [its["agent"]["protocol"] == "udp" for its in data["flows"]]
-    made = dict(tables)
-    made["flows"] = _with(tables["flows"], unknown)
-    height = len(tables["ports"])
-    never = [False] * height
-    made["ports"] = _with(
-        tables["ports"],
-        dict.fromkeys(
-            (
-                "wait_mean_ns",
-                "wait_max_ns",
-                "wait_mean_s",
-                "wait_max_s",
-                "queue_mean_packets",
-                "queue_max_packets",
-            ),
-            never,
-        ),
-    )
-    timed_classes = {
-        str(name) for name, each in zip(tables["flows"]["dscp"], flows, strict=True) if each.delays
+    named = {str(name) for name, its in zip(tables["flows"]["dscp"], timed, strict=True) if its}
+    known = [name in named for name in tables["classes"]["class"]]
+    never = [False] * len(tables["ports"])
+    return {
+        **tables,
+        "flows": _with(tables["flows"], unknown | _all(tables["flows"], _DELAYS, timed)),
+        "ports": _with(tables["ports"], _all(tables["ports"], _WAITS, never)),
+        "classes": _with(tables["classes"], _all(tables["classes"], _DELAYS, known)),
     }
-    known = [name in timed_classes for name in tables["classes"]["class"]]
-    columns = tables["classes"].columns
-    delays = [name for name in columns if name.startswith(("delay_", "jitter_"))]
-    made["classes"] = _with(tables["classes"], dict.fromkeys(delays, known))
-    return made
 
 
-def _with(table: Table, masks: Mapping[str, Sequence[bool]]) -> Table:
+def _all(
+    table: results.Table, beginnings: tuple[str, ...], mask: list[bool]
+) -> dict[str, list[bool]]:
+    return {name: mask for name in table.columns if name.startswith(beginnings)}
+
+
+def _with(table: results.Table, masks: Mapping[str, Sequence[bool]]) -> results.Table:
     columns = {}
     for each in SCHEMAS[table.name]:
         column = table.column(each.name)
@@ -358,4 +330,4 @@ def _with(table: Table, masks: Mapping[str, Sequence[bool]]) -> Table:
             both = [old and new for old, new in zip(known, mask, strict=True)]
             column = Column(column.values, None if all(both) else both)
         columns[each.name] = column
-    return Table(table.name, SCHEMAS[table.name], columns)
+    return results.Table(table.name, SCHEMAS[table.name], columns)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trunkline.linux.outcome.arrivals import TcpSample, datagrams, samples
+from trunkline.linux.outcome.raw import Table, raw_rows
 from trunkline.linux.outcome.transfers import fates, tallies
 from trunkline.linux.plan.addresses import node_name
 from trunkline.linux.plan.compile import Compiled
@@ -24,7 +24,7 @@ _STATES = {0: 1.0, 1: 1.0, 2: 1.0, 3: 2.0, 4: 3.0}
 UNKNOWN_THRESHOLD = 0x7FFF_FFFF
 
 
-def raw(compiled: Compiled, folder: Path) -> dict[str, tuple[str, bytes]]:
+def raw(compiled: Compiled, folder: Path) -> Table:
     """The raw table of series: times in order, and of one time the probes in order."""
     rows: list[tuple[int, int, float]] = []
     for number, probe in enumerate(compiled.network["probes"]):
@@ -33,12 +33,7 @@ def raw(compiled: Compiled, folder: Path) -> dict[str, tuple[str, bytes]]:
         else:
             points = _of_link(compiled, folder, probe)
         rows += [(time, number, value) for time, value in points]
-    rows.sort()
-    return {
-        "probe": ("u32", array("I", [number for _, number, _ in rows]).tobytes()),
-        "time_ns": ("i64", array("q", [time for time, _, _ in rows]).tobytes()),
-        "value": ("f64", array("d", [value for _, _, value in rows]).tobytes()),
-    }
+    return raw_rows(("time_ns", "probe", "value"), sorted(rows))
 
 
 def _steps(compiled: Compiled, step: int) -> range:

@@ -69,8 +69,10 @@ def queues(compiled: Compiled, first: Snapshot | None, last: Snapshot) -> list[Q
     for link, leaves in enumerate(compiled.leaves):
         side = compiled.wiring.near[link]
         for class_, leaf in leaves.items():
-            now = _counts(last, side.node, side.device, leaf)
-            then = _counts(first, side.node, side.device, leaf) if first else (0, 0, 0, 0)
+            now, then = (
+                _counts(each, side.node, side.device, leaf) if each else (0, 0, 0, 0)
+                for each in (last, first)
+            )
             packets, size, dropped, early = (a - b for a, b in zip(now, then, strict=True))
             made.append(Queue(link, class_, side.node, packets, size, dropped - early, early))
     return made

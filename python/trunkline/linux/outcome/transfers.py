@@ -1,7 +1,6 @@
 """Transfers in the kernel: what became of each, and their tables as the simulator has them."""
 
 import math
-from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Final
 
 from trunkline.linux.outcome.arrivals import BrokenRecordsError, whole
 from trunkline.linux.outcome.flow import Flow
+from trunkline.linux.outcome.raw import Table, raw_rows
 from trunkline.linux.plan.compile import Compiled
 from trunkline.linux.plan.flows import TCP_HEADERS, TIMESTAMPS
 from trunkline.linux.plan.plan import FATE, TALLY
@@ -21,8 +21,6 @@ _UNBOUNDED: Final = -1
 _SHARES: Final = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 _SUB: Final = 64
 """Buckets of an octave, as the simulator's histograms have them."""
-
-Table = dict[str, tuple[str, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +150,12 @@ def _by_size(found: Sequence[Fate], uppers: Sequence[int]) -> Iterator[tuple[int
 
 
 def _transfers(rows: Sequence[tuple[int, Fate]]) -> Table:
-    return _ints(
+    return raw_rows(
         ("flow", "size_bytes", "start_ns", "finish_ns", "floor_ns"),
         [
             (
-                index,
-                fate.asked.bytes,
-                fate.asked.start_ns,
-                -1 if fate.finish_ns is None else fate.finish_ns,
-                fate.asked.floor_ns,
+                *(index, fate.asked.bytes, fate.asked.start_ns),
+                *(-1 if fate.finish_ns is None else fate.finish_ns, fate.asked.floor_ns),
             )
             for index, fate in rows
         ],
@@ -168,28 +163,25 @@ def _transfers(rows: Sequence[tuple[int, Fate]]) -> Table:
 
 
 def _completions(bins: Sequence[tuple[int, int, int, list[Fate]]]) -> Table:
-    counts, means, slow = [], [], []
+    rows: list[tuple[float, ...]] = []
     for index, kind, upper, found in bins:
         done = [fate for fate in found if fate.fct_ns is not None]
         times = sorted(fate.fct_ns for fate in done if fate.fct_ns is not None)
         slowdowns = sorted(fate.slowdown for fate in done if fate.slowdown is not None)
-        means.append(sum(times) / len(times) if times else math.nan)
-        slow.append(sum(slowdowns) / len(slowdowns) if slowdowns else math.nan)
         bytes_ = sum(fate.asked.bytes for fate in done)
         ends = (times[0], times[-1]) if times else (-1, -1)
-        counts.append(
+        rows.append(
             (
                 *(index, kind, upper, len(found), len(done), bytes_, len(done), *ends),
                 *_ranked(times),
                 *_ranked([round(1000 * each) for each in slowdowns]),
+                *(sum(its) / len(its) if its else math.nan for its in (times, slowdowns)),
             )
         )
     names = ["flow", "kind", "upper_bytes", "started", "finished", "finished_bytes", "objects"]
     names += ["fct_min_ns", "fct_max_ns", *(f"fct_{name}_ns" for name in _SHARES)]
-    table = _ints([*names, *(f"slowdown_{name}_milli" for name in _SHARES)], counts)
-    table["fct_mean_ns"] = ("f64", array("d", means).tobytes())
-    table["slowdown_mean"] = ("f64", array("d", slow).tobytes())
-    return table
+    names += [*(f"slowdown_{name}_milli" for name in _SHARES), "fct_mean_ns", "slowdown_mean"]
+    return raw_rows(names, rows)
 
 
 def _ranked(ordered: Sequence[int]) -> list[int]:
@@ -207,18 +199,10 @@ def _times(bins: Sequence[tuple[int, int, int, list[Fate]]]) -> Table:
                 end = upper_end(fate.fct_ns)
                 counts[end] = counts.get(end, 0) + 1
         rows += [(index, kind, upper, end, counts[end]) for end in sorted(counts)]
-    return _ints(("flow", "kind", "upper_bytes", "upper_ns", "count"), rows)
+    return raw_rows(("flow", "kind", "upper_bytes", "upper_ns", "count"), rows)
 
 
 def upper_end(value: int) -> int:
     """Greatest value of the bucket that a value falls into."""
     width = 1 << max(0, value.bit_length() - _SUB.bit_length())
     return value // width * width + width - 1
-
-
-def _ints(names: Sequence[str], rows: Sequence[Sequence[int]]) -> Table:
-    columns = list(zip(*rows, strict=True)) or [()] * len(names)
-    return {
-        name: ("i64", array("q", cells).tobytes())
-        for name, cells in zip(names, columns, strict=True)
-    }

@@ -140,7 +140,7 @@ def rehearse(data: Network, seed: int) -> Rehearsal:
     alone["run"] |= {"trace": True, "warmup_ns": 0, "duration_ns": end + longer}
     alone["probes"] = []
     job = Job(json.dumps(alone), seed)
-    raw = _raw(job)
+    raw = raw_tables(job)
     run = Decoder().results(job, raw)
     numbers = {flow["name"]: index for index, flow in enumerate(data["flows"])}
     sent: dict[int, list[tuple[int, int]]] = {
@@ -187,7 +187,7 @@ def _transfers(raw: Any, data: Network, end: int) -> dict[int, list[Transfer]]:
     return found
 
 
-def _raw(job: Job) -> Any:
+def raw_tables(job: Job) -> Any:
     """The engine's tables of a run."""
     outcomes: list[tuple[str | None, Any]] = []
     stream(
