@@ -1,6 +1,7 @@
 """Failures, protections and rerouting as the engine reads them."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from trunkline.network import segments
 from trunkline.network.mpls import Tables
@@ -67,20 +68,16 @@ def failure_of(scenario: Resolved, links: dict[str, int], name: str, failure: Fa
     }
 
 
+@dataclass
 class _Builder:
-    def __init__(
-        self,
-        scenario: Resolved,
-        tables: Tables,
-        nodes: dict[str, int],
-        links: dict[str, int],
-    ):
-        self.scenario = scenario
-        self.tables = tables
-        self.nodes = nodes
-        self.links = links
-        self.number = {name: index for index, name in enumerate(scenario.paths)}
-        self.signalled = repaired(scenario)
+    scenario: Resolved
+    tables: Tables
+    nodes: dict[str, int]
+    links: dict[str, int]
+
+    def __post_init__(self) -> None:
+        self.number = {name: index for index, name in enumerate(self.scenario.paths)}
+        self.signalled = repaired(self.scenario)
 
     def protections(self, name: str, its: Protection) -> Iterator[Compiled]:
         """Those of each of its paths; of several the path is in the name.

@@ -10,6 +10,7 @@ flow); B. Fortz, M. Thorup, Internet Traffic Engineering by Optimizing OSPF Weig
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -297,8 +298,6 @@ def decomposed(
 
 
 def _widest(topology: Topology, source: int, target: int, flow: Floats) -> Path | None:
-    from heapq import heappop, heappush
-
     heap: list[tuple[float, int, int, int]] = [(-np.inf, 0, source, -1)]
     into: dict[int, int] = {}
     while heap:
@@ -314,9 +313,4 @@ def _widest(topology: Topology, source: int, target: int, flow: Floats) -> Path 
                 heappush(heap, (max(width, -float(flow[way])), hops + 1, head, way))
     if target not in into:
         return None
-    path: list[int] = []
-    node = target
-    while node != source:
-        path.append(into[node])
-        node = int(topology.tail[into[node]])
-    return tuple(reversed(path))
+    return topology.back(into, source, target)

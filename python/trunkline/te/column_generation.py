@@ -43,14 +43,10 @@ class _Columns:
     def add(self, last: Ints, demands: Ints) -> int:
         """The paths of trees to the destinations of some demands; how many are new."""
         new = 0
-        tail = self.topology.tail
         for demand in demands.tolist():
-            into = last[self.row[demand]]
-            node, arcs = int(self.target[demand]), []
-            while into[node] >= 0:
-                arcs.append(int(into[node]))
-                node = int(tail[into[node]])
-            path = tuple(reversed(arcs))
+            row = self.row[demand]
+            ends = int(self.sources[row]), int(self.target[demand])
+            path = self.topology.back(last[row], *ends)
             if (demand, path) not in self.seen:
                 self.seen.add((demand, path))
                 self.paths.append(path)

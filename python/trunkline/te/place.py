@@ -7,7 +7,7 @@ whichever of the two is placed later, first or again, stays apart.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -286,25 +286,17 @@ def _check(requests: list[Request], pool: Pools) -> None:
             )
 
 
+@dataclass
 class _Work:
     """State while requests are placed."""
 
-    def __init__(
-        self,
-        topology: Topology,
-        state: Reservations,
-        rule: Rule,
-        usable: Bools | None,
-        fixed: Mapping[str, Path],
-        apart: Mapping[str, Mapping[str, Apart]],
-    ):
-        self.topology = topology
-        self.state = state
-        self.rule = rule
-        self.usable = usable
-        self.fixed = fixed
-        self.apart = apart
-        self.outcomes: dict[str, Outcome] = {}
+    topology: Topology
+    state: Reservations
+    rule: Rule
+    usable: Bools | None
+    fixed: Mapping[str, Path]
+    apart: Mapping[str, Mapping[str, Apart]]
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     def place(self, request: Request, displaced_by: tuple[str, ...] = ()) -> None:
         found = self._route(request)

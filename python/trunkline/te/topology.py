@@ -7,7 +7,7 @@ decide instead, so that the order of declaration changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
@@ -198,6 +198,27 @@ class Topology:
         """
         number = self.links.index(link) if isinstance(link, str) else link
         return tuple(int(a) for a in np.flatnonzero(self.link == number))
+
+    def back(self, into: Mapping[int, int] | Ints, source: int, target: int) -> Path:
+        """The path that the arc into each of its nodes tells.
+
+        Parameters
+        ----------
+        into : mapping of int to int, or array of int64, shape (N,)
+            Arc by the node that it leads to.
+        source, target : int
+            Ends of the path; the target is reached from the source.
+
+        Returns
+        -------
+        tuple of int
+            Arcs.
+        """
+        path: list[int] = []
+        while target != source:
+            path.append(int(into[target]))
+            target = int(self.tail[path[-1]])
+        return tuple(reversed(path))
 
     def risk_groups(self) -> dict[str, tuple[int, ...]]:
         """Arcs of each shared risk.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.guest.image import FILE, FOLDER, PROGRAM, Image, add_program
 from trunkline.linux.guest.kernel import BuildFailed
-from trunkline.linux.guest.needs import Part, unpacked
+from trunkline.linux.guest.needs import Part, ask, part, unpacked
 from trunkline.linux.plan.frr import NAME, PROGRAMS
 
 if TYPE_CHECKING:
@@ -33,13 +32,9 @@ _ACCOUNTS: Final = {
 
 def needs() -> list[Part]:
     """What the daemons need: the programs, and the libraries they are linked with."""
-    parts = []
-    for name in PROGRAMS:
-        path = _program(name)
-        parts.append(Part(name, path.exists(), str(path) if path.exists() else SETUP))
-    poll = _poll()
-    parts.append(Part("poll", poll.exists(), str(poll) if poll.exists() else SETUP))
-    if all(part.found for part in parts):
+    parts = [part(name, _program(name), SETUP) for name in PROGRAMS]
+    parts.append(part("poll", _poll(), SETUP))
+    if all(each.found for each in parts):
         try:
             control_image()
         except OSError as error:
@@ -77,9 +72,7 @@ def compile_poll() -> None:
     """
     with as_file(files("trunkline").joinpath("linux/data/frr-poll.c")) as source:
         options = ["-shared", "-fPIC", "-O2", "-s", "-o", str(_poll())]
-        done = subprocess.run(
-            [COMPILER, *options, str(source)], capture_output=True, text=True, check=False
-        )
+        done = ask([COMPILER, *options, str(source)])
     if done.returncode:
         msg = f"{COMPILER}: {done.stderr.strip()}"
         raise BuildFailed(msg)

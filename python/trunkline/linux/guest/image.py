@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import lzma
 import re
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trunkline.linux.guest.needs import TOOLS, find_tool, tool_environment
+from trunkline.linux.guest.needs import TOOLS, ask, find_tool, tool_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -131,9 +130,7 @@ def libraries(program: Path, environment: Mapping[str, str] | None = None) -> li
     OSError
         A library is missing; the text names it.
     """
-    listed = subprocess.run(
-        ["ldd", str(program)], capture_output=True, text=True, check=False, env=environment
-    )
+    listed = ask(["ldd", str(program)], env=environment)
     if "not found" in listed.stdout:
         missing = re.findall(r"(\S+) => not found", listed.stdout)
         msg = f"{program} lacks {', '.join(missing)}"

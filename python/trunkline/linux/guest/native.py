@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.guest.cache import agent, agent_file
-from trunkline.linux.guest.needs import Part, tool_environment, tools
+from trunkline.linux.guest.needs import Part, ask, tool_environment, tools
 from trunkline.linux.guest.process import GuestFailed, run_guest
 from trunkline.linux.guest.scratch import scratch
 from trunkline.linux.plan.orders import write_orders
@@ -37,9 +36,7 @@ def needs() -> list[Part]:
     parts = tools("install iproute2")
     if agent() is None:
         return parts
-    tried = subprocess.run(
-        [str(agent_file()), "namespaces"], capture_output=True, text=True, check=False
-    )
+    tried = ask([str(agent_file()), "namespaces"])
     who = "root" if os.geteuid() == 0 else "a user namespace"
     detail = who if tried.returncode == 0 else tried.stdout.partition("fault: ")[2].strip()
     able = tried.returncode == 0
@@ -68,24 +65,20 @@ def _lacking() -> str:
     plan = Plan(seed=1, duration_ns=1, nodes=(node,), links=())
     with scratch() as folder:
         (Path(folder) / "orders").write_bytes(write_orders(plan))
-        tried = subprocess.run(
-            [str(agent_file()), "native", "orders", ".", "archive"],
-            cwd=folder,
-            env=tool_environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        tried = ask(_command(), cwd=folder, env=tool_environment())
     return tried.stdout.partition("fault: ")[2].strip().replace("\n", " ")
+
+
+def _command() -> list[str]:
+    return [str(agent_file()), "native", "orders", ".", "archive"]
 
 
 def run(job: Job) -> tuple[bytes, bytes, Cost, dict[str, str]]:
     """Run a plan on this kernel: its results, what it said, its cost, and no digests."""
     for name, data in job.files.items():
         (job.folder / name).write_bytes(data)
-    command = [str(agent_file()), "native", "orders", ".", "archive"]
     try:
-        cost = run_guest(job, command, tool_environment())
+        cost = run_guest(job, _command(), tool_environment())
     except GuestFailed as error:
         if not error.why.startswith("node "):
             raise

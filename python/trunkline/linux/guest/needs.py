@@ -3,11 +3,19 @@
 import os
 import platform
 import shutil
+import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from trunkline.linux.guest.cache import cache_folder
+
+
+def ask(command: Sequence[str], **more: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program of the host and keep what it says; ``more`` is of `subprocess.run`."""
+    return subprocess.run(command, capture_output=True, text=True, check=False, **more)
+
 
 TOOLS: Final = ("ip", "tc")
 """Programs that every guest runs."""
@@ -30,15 +38,15 @@ class Part:
     detail: str
 
 
-def tool(name: str, remedy: str) -> Part:
-    """A program of the system, or one that was unpacked into the cache."""
-    path = find_tool(name)
-    return Part(name, path is not None, remedy if path is None else str(path))
+def part(name: str, path: Path | None, remedy: str) -> Part:
+    """A file that a runner needs, and what to do if it is not there."""
+    found = path is not None and path.exists()
+    return Part(name, found, str(path) if found else remedy)
 
 
 def tools(remedy: str) -> list[Part]:
-    """The programs that every guest runs: ``ip`` and ``tc``; `remedy` as in `tool`."""
-    return [tool(name, remedy) for name in TOOLS]
+    """The programs that every guest runs: ``ip`` and ``tc``; `remedy` as in `part`."""
+    return [part(name, find_tool(name), remedy) for name in TOOLS]
 
 
 def find_tool(name: str) -> Path | None:

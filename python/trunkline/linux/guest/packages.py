@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from trunkline.linux.guest.cache import cache_folder
+from trunkline.linux.guest.needs import ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,14 +77,11 @@ class Apt:
             options += ["-o", f"Dir::Cache={self._lists / 'cache'}"]
         return options
 
-    def _ask(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [program, *self._options(), *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "LC_ALL": "C.UTF-8"},
-        )
+    def _ask(
+        self, program: str, *arguments: str, cwd: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+        return ask([program, *self._options(), *arguments], cwd=cwd, env=environment)
 
     def refresh(self) -> None:
         """Fetch lists of our own, where the system's are missing or out of date.
@@ -101,19 +99,6 @@ class Apt:
         if done.returncode:
             shutil.rmtree(self._lists)
             raise NoPackages(_said("apt-get update", done))
-
-    def newest(self, pattern: str) -> str | None:
-        """The last package whose name matches, versions in names compared as numbers.
-
-        Parameters
-        ----------
-        pattern : str
-            Regular expression of the whole name.
-        """
-        names = self._ask("apt-cache", "pkgnames").stdout.split()
-        found = [name for name in names if re.fullmatch(pattern, name)]
-        found = [name for name in found if self._version(name) is not None]
-        return max(found, key=lambda name: [int(n) for n in re.findall(r"\d+", name)], default=None)
 
     def depends(self, name: str, pattern: str) -> str | None:
         """The package that another one stands for.
@@ -202,14 +187,7 @@ class Apt:
             names = [f"{package.name}={package.version}" for package in lacking]
             digests: dict[str, Path] = {}
             try:
-                done = subprocess.run(
-                    ["apt-get", *self._options(), "-q", "download", *names],
-                    cwd=private,
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                    env={**os.environ, "LC_ALL": "C.UTF-8"},
-                )
+                done = self._ask("apt-get", "-q", "download", *names, cwd=private)
             finally:
                 # What is there whole is kept, also when we are interrupted.
                 digests |= {_sha256(path): path for path in Path(private).glob("*.deb")}
@@ -242,12 +220,7 @@ def unpack(archives: Iterable[Path], folder: Path) -> None:
     private = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:
         for archive in archives:
-            done = subprocess.run(
-                ["dpkg-deb", "-x", str(archive), str(private)],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            done = ask(["dpkg-deb", "-x", str(archive), str(private)])
             if done.returncode:
                 raise NoPackages(_said(f"unpacking {archive.name}", done))
         private.chmod(0o755)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.guest.cache import agent
 from trunkline.linux.guest.image import base_image, module_order, order_image
-from trunkline.linux.guest.needs import Part, find_tool, tools, trial, unpacked
+from trunkline.linux.guest.needs import Part, find_tool, part, tools, trial, unpacked
 from trunkline.linux.guest.process import run_guest
 from trunkline.linux.plan.modules import DISCIPLINES, KERNEL_MODULES
 
@@ -33,7 +33,7 @@ def needs() -> list[Part]:
         return [Part("processor", False, f"{platform.machine()}; the guest's programs are x86-64")]
     program, kernel = find_program(), find_kernel()
     parts = [
-        Part("emulator", True, str(program)) if program else Part("emulator", False, SETUP),
+        part("emulator", program, SETUP),
         Part("kernel", True, kernel.name) if kernel else Part("kernel", False, SETUP),
         *tools(SETUP),
     ]

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 import tempfile
 import time
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.guest import frr, kernel, qemu, uml
 from trunkline.linux.guest.cache import cache_folder, size_of, write_whole
-from trunkline.linux.guest.needs import find_tool, unpacked
+from trunkline.linux.guest.needs import ask, find_tool, unpacked
 from trunkline.linux.guest.packages import Apt, NoPackages, Package, unpack
 from trunkline.linux.guest.process import GuestFailed
 from trunkline.linux.guest.readiness import Readiness, Unready, examine
@@ -255,13 +254,10 @@ def _unpack_source(work: Path, source: Path, tools: Path, lock: int) -> None:
     (archive,) = (work / "package" / "usr" / "src").glob("linux-source-*.tar.xz")
     private = Path(tempfile.mkdtemp(dir=work, prefix=".source-"))
     try:
-        done = subprocess.run(
+        done = ask(
             ["tar", "-xJf", str(archive), "-C", str(private), "--strip-components=1"],
             env={**os.environ, **kernel.build_environment(tools)},
             pass_fds=[lock],
-            capture_output=True,
-            text=True,
-            check=False,
         )
         if done.returncode:
             msg = f"unpacking {archive.name}: {done.stderr.strip()}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.guest.cache import agent, cache_folder
 from trunkline.linux.guest.image import base_image, order_image
-from trunkline.linux.guest.needs import Part, tools, trial
+from trunkline.linux.guest.needs import Part, part, tools, trial
 from trunkline.linux.guest.process import run_guest
 from trunkline.linux.plan.modules import DISCIPLINES
 
@@ -39,7 +39,7 @@ def needs() -> list[Part]:
         return [Part("processor", False, f"{platform.machine()}; only x86-64 can do it: use qemu")]
     kernel = kernel_folder() / "linux"
     parts = [
-        Part("kernel", True, str(kernel)) if kernel.exists() else Part("kernel", False, SETUP),
+        part("kernel", kernel, SETUP),
         *tools(SETUP),
     ]
     memory = memory_folder()

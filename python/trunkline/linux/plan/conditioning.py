@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from trunkline.linux.plan.classify import DSCPS, remark
-from trunkline.linux.plan.script import Script
+from trunkline.linux.plan.script import Part, Script
 
 if TYPE_CHECKING:
     from trunkline.network.types import Action, Conditioner, Network, Profile
@@ -81,20 +81,15 @@ def refuse_labels(script: Script, data: Network, link: int, conditioner: Conditi
 
 def _profile(script: Script, name: str, profile: Profile, chain: int) -> list[str]:
     meter = profile["meter"]
-    about = f"conditioner {name}, profile {profile['name']}"
-    place = ("conditioners", name, "profiles", profile["name"], "meter")
+    path = ("conditioners", name, "profiles", profile["name"], "meter")
+    part = Part(script, f"conditioner {name}, profile {profile['name']}", path)
     if meter["kind"] not in ("token-bucket", "trtcm", "rfc4115"):
-        script.refuse(
-            (*place, "kind"),
-            f"{about}: the Linux kernel has no {meter['kind']}; "
-            f"nearest: {NEAREST.get(meter['kind'], 'token-bucket')}",
-        )
+        nearest = NEAREST.get(meter["kind"], "token-bucket")
+        part.refuse(f"the Linux kernel has no {meter['kind']}; nearest: {nearest}", "kind")
         return []
     if meter["colour_aware"]:
-        script.refuse(
-            (*place, "colour_aware"),
-            f"{about}: Linux's police sees no colours; nearest: colour_aware: false",
-        )
+        why = "Linux's police sees no colours; nearest: colour_aware: false"
+        part.refuse(why, "colour_aware")
     green, yellow, red = (_end(action) for action in profile["actions"])
     if meter["kind"] == "token-bucket":
         peak = f"mtu {_LARGEST_PACKET}"

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from trunkline.linux.plan.addresses import Ends, node_name
 from trunkline.linux.plan.ground import GUEST, Ground
@@ -16,7 +16,7 @@ from trunkline.linux.plan.plan import (
     UdpFlow,
 )
 from trunkline.linux.plan.rehearsal import Rehearsal, Transfer
-from trunkline.linux.plan.script import Script
+from trunkline.linux.plan.script import Part, Script
 from trunkline.network.types import Classifier, Flow, Network
 from trunkline.network.types.flows import Tcp
 from trunkline.scenario.probe import FLOW_MEASURES
@@ -118,11 +118,8 @@ def traffic(script: Script, data: Network, rehearsal: Rehearsal) -> Traffic:
         if "transfers" in flow and not _able(script, flow, rehearsal.transfers.get(index, [])):
             continue
         if "echo" in flow:
-            script.refuse(
-                ("flows", flow["name"]),
-                f"flow {flow['name']}: echo flows are not run in the kernel; "
-                "nearest: a UDP flow each way",
-            )
+            why = "echo flows are not run in the kernel; nearest: a UDP flow each way"
+            _part(script, flow).refuse(why)
             continue
         if flow["agent"]["protocol"] == "udp":
             _udp(script, made, index, flow)
@@ -134,32 +131,48 @@ def traffic(script: Script, data: Network, rehearsal: Rehearsal) -> Traffic:
 
 def _able(script: Script, flow: Flow, listed: Sequence[Transfer]) -> bool:
     """Whether the kernel has what transfers need; what it lacks is reported."""
-    name = flow["name"]
-    its = flow.get("transfers")
+    part, its = _part(script, flow), flow.get("transfers")
     opened = its["opened"] if its else "requests"
     if opened == "requests":
         return False  # reported for those who ask
     if "arrivals" not in opened:
-        script.refuse(
-            ("flows", name),
-            f"flow {name}: who waits for an answer before the next request (pages, films) is "
-            "not run in the kernel; nearest: transfers of the same load",
+        part.refuse(
+            "who waits for an answer before the next request (pages, films) is "
+            "not run in the kernel; nearest: transfers of the same load"
         )
     elif flow["agent"]["protocol"] != "tcp" or not flow["agent"].get("connect"):
-        script.refuse(
-            ("flows", name, "connect"),
-            f"flow {name}: the kernel opens and closes each connection of transfers, which takes a "
+        part.refuse(
+            "the kernel opens and closes each connection of transfers, which takes a "
             "round trip; nearest: connect: true",
+            "connect",
         )
     elif len(listed) > MOST_TRANSFERS:
-        script.refuse(
-            ("flows", name, "transfers"),
-            f"flow {name}: {len(listed)} transfers; there are ports for {MOST_TRANSFERS}; "
+        part.refuse(
+            f"{len(listed)} transfers; there are ports for {MOST_TRANSFERS}; "
             "nearest: a shorter run, or several flows of a lower load",
+            "transfers",
         )
     else:
         return True
     return False
+
+
+def _part(script: Script, flow: Flow) -> Part:
+    return Part(script, f"flow {flow['name']}", ("flows", flow["name"]))
+
+
+def _ends(index: int, flow: Flow, origin: str, target: str) -> dict[str, Any]:
+    """What flows of all kinds have in a plan: who sends to whom, and the IP header."""
+    return {
+        "id": index,
+        "source": node_name(flow["src"]),
+        "destination": node_name(flow["dst"]),
+        "source_address": origin,
+        "destination_address": target,
+        "port": FIRST_PORT + index,
+        "tos": flow["dscp"] << 2,
+        "ttl": flow["ttl"],
+    }
 
 
 def _udp(script: Script, made: Traffic, index: int, flow: Flow) -> None:
@@ -167,10 +180,10 @@ def _udp(script: Script, made: Traffic, index: int, flow: Flow) -> None:
     smallest = UDP_HEADERS + PAYLOAD.size
     listed = made.sent[index]
     if any(size < smallest for _, size in listed):
-        script.refuse(
-            ("flows", flow["name"], "size"),
-            f"flow {flow['name']}: datagrams below {smallest} B have no room for a time stamp; "
+        _part(script, flow).refuse(
+            f"datagrams below {smallest} B have no room for a time stamp; "
             f"nearest: size: {smallest} B",
+            "size",
         )
         return
     target = made.end(flow["dst"], flow["fec"], flow["src"])
@@ -179,19 +192,7 @@ def _udp(script: Script, made: Traffic, index: int, flow: Flow) -> None:
     made.schedules[name] = b"".join(
         SCHEDULED.pack(time, size - UDP_HEADERS) for time, size in listed
     )
-    made.udp.append(
-        UdpFlow(
-            id=index,
-            source=node_name(flow["src"]),
-            destination=node_name(flow["dst"]),
-            source_address=origin,
-            destination_address=target,
-            port=port,
-            tos=flow["dscp"] << 2,
-            ttl=flow["ttl"],
-            schedule=name,
-        )
-    )
+    made.udp.append(UdpFlow(**_ends(index, flow, origin, target), schedule=name))
     made.keys.append((f"ip_proto udp dst_ip {target} dst_port {port}", ""))
     made.local.append((flow["src"], flow["fec"], flow["dscp"], f"udp dport {port}"))
 
@@ -210,35 +211,30 @@ def _tcp(
     made.tcp_starts[index] = start
     # The sender of a transfer has any port.
     back = "src" if "transfers" in flow else "dst"
-    name = f"flow {flow['name']}"
+    part = _part(script, flow)
     if agent["variant"] == "tahoe":
-        script.refuse(
-            ("flows", flow["name"], "variant"),
-            f"{name}: the Linux kernel has no tahoe; nearest: new-reno",
-        )
+        part.refuse("the Linux kernel has no tahoe; nearest: new-reno", "variant")
     if agent["variant"] == "reno":
-        script.note(f"{name}: Linux's reno recovers as NewReno (RFC 6582), not as Reno (RFC 2581)")
+        part.note("Linux's reno recovers as NewReno (RFC 6582), not as Reno (RFC 2581)")
     options = TIMESTAMPS if agent["timestamps"] else 0
     if agent["header_bytes"] != TCP_HEADERS + options:
-        script.refuse(
-            ("flows", flow["name"], "header"),
-            f"{name}: headers of {agent['header_bytes']} B, the kernel's have "
+        part.refuse(
+            f"headers of {agent['header_bytes']} B, the kernel's have "
             f"{TCP_HEADERS + options} B; nearest: header: {TCP_HEADERS + options} B",
+            "header",
         )
     congestion = agent.get("congestion") or {"kind": "reno"}
     if congestion["kind"] not in _CONTROLS:
         lacks = _LACKS.get(congestion["kind"], f"no {congestion['kind']}; nearest: cubic")
-        script.refuse(("flows", flow["name"], "congestion"), f"{name}: Linux 6.1 has {lacks}")
+        part.refuse(f"Linux 6.1 has {lacks}", "congestion")
     slow_start = "hystart"
     if congestion["kind"] == "cubic":
         slow_start = congestion.get("slow_start", slow_start)
     if slow_start != "hystart":
-        script.refuse(
-            ("flows", flow["name"], "slow_start"),
-            f"{name}: the Linux kernel's cubic has no slow_start {slow_start}; nearest: hystart",
-        )
+        why = f"the Linux kernel's cubic has no slow_start {slow_start}; nearest: hystart"
+        part.refuse(why, "slow_start")
     if agent["send_overhead_ns"]:
-        script.note(f"{name}: the kernel's sender has no send_overhead")
+        part.note("the kernel's sender has no send_overhead")
     target = made.end(flow["dst"], flow["fec"], flow["src"], _route(agent))
     origin = made.end(flow["src"], flow["fec_reverse"], flow["dst"], _route_back(agent))
     steps = [
@@ -247,14 +243,7 @@ def _tcp(
         if probe["target"] == index and probe["measure"] in FLOW_MEASURES
     ]
     its = TcpFlow(
-        id=index,
-        source=node_name(flow["src"]),
-        destination=node_name(flow["dst"]),
-        source_address=origin,
-        destination_address=target,
-        port=port,
-        tos=flow["dscp"] << 2,
-        ttl=flow["ttl"],
+        **_ends(index, flow, origin, target),
         start_ns=start,
         stop_ns=flow["stop_ns"],
         bytes=agent["size_bytes"],

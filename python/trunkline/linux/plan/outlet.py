@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from trunkline.network.types.ports import Port
 
 
+def queue_of(script: Script, port: Port, name: str) -> Part:
+    """The queue of a class of a port in the scenario."""
+    path = ("ports", port["name"], "classes", name, "queue")
+    return Part(script, f"queue of {port['name']}.{name}", path)
+
+
 @dataclass(frozen=True, slots=True)
 class Outlet:
     """A port at the device that sends.
@@ -37,9 +43,7 @@ class Outlet:
 
     def queue(self, index: int) -> Part:
         """The queue of a class in the scenario."""
-        port, name = self.config["name"], self.config["classes"][index]["name"]
-        path = ("ports", port, "classes", name, "queue")
-        return Part(self.script, f"queue of {port}.{name}", path)
+        return queue_of(self.script, self.config, self.config["classes"][index]["name"])
 
     def tc(self, line: str, about: str = "") -> None:
         """Says a line of ``tc`` in which ``dev`` stands for the device."""

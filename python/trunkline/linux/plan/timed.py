@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from trunkline.linux.plan.outlet import Outlet
+from trunkline.linux.plan.outlet import Outlet, queue_of
 from trunkline.linux.plan.script import Part, Script
 from trunkline.network.types import Flows, Network, Queue
 from trunkline.network.types.ports import Pie
@@ -149,5 +149,4 @@ def refuse_labelled(script: Script, data: Network, index: int, stacks: int) -> N
             )
         else:
             continue
-        place = ("ports", port["name"], "classes", its["name"], "queue", "flows", "labelled")
-        script.refuse(place, f"queue of {port['name']}.{its['name']}: {why}")
+        queue_of(script, port, its["name"]).refuse(why, "flows", "labelled")
