@@ -19,7 +19,7 @@ from scipy.sparse import block_diag, csc_array, hstack, identity, vstack
 from trunkline.te.fortz_thorup import SLOPES, WIDTHS
 from trunkline.te.highs import solve
 from trunkline.te.optimum import Optimum, checked, proven
-from trunkline.te.topology import Bools, Floats, Ints, Path, Topology
+from trunkline.te.topology import Bools, Floats, Path, Topology
 
 DUST = 1e-9
 """Part of a source's traffic below which a flow is rounding."""
@@ -125,47 +125,6 @@ def minimum_utilisation(topology: Topology, traffic: Floats) -> Optimum:
     # Duality: what conservation is worth is the value of the program.
     bound = float(found.eqlin.marginals @ its.supply)
     return Optimum("arcs", mlu, proven(mlu, bound), loads, shares)
-
-
-def minimum_cost(
-    topology: Topology, traffic: Floats, price: Floats | Ints, limit: float = 1.0
-) -> Cheapest | None:
-    """The least sum of load times price within the capacities.
-
-    Parameters
-    ----------
-    traffic : array of float64, shape (N, N)
-        From the row's node to the column's.
-    price : array, shape (E,)
-        Cost of a unit of traffic on each arc, 0 or more.
-    limit : float
-        Utilisation that no link may pass.
-
-    Returns
-    -------
-    Cheapest or None
-        None if the traffic does not fit, however it is split.
-
-    Raises
-    ------
-    ValueError
-        See `optimum.checked`.
-    """
-    its = _Flows(topology, checked(topology, traffic))
-    if not its.columns:
-        return Cheapest(0.0, 0.0, np.zeros(len(topology.arcs)))
-    found = solve(
-        its.columns,
-        c=np.tile(np.asarray(price, dtype=np.float64), len(its.sources)),
-        A_eq=its.conserved,
-        b_eq=its.supply,
-        A_ub=its.total,
-        b_ub=its.capacity * limit,
-    )
-    if found is None:
-        return None
-    loads = its.by_source(found).sum(axis=0)
-    return Cheapest(found.fun * its.unit, float((loads / topology.capacity).max()), loads)
 
 
 def minimum_congestion(topology: Topology, traffic: Floats) -> Cheapest:

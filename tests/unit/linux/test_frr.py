@@ -22,7 +22,6 @@ from trunkline.linux.outcome import control, labels
 from trunkline.linux.plan.compile import Compiled, compile as plan_of
 from trunkline.linux.plan.ground import GUEST
 from trunkline.linux.plan.orders import write_orders
-from trunkline.linux.plan.plan import Plan
 from trunkline.linux.plan.rehearsal import Labelled
 from trunkline.linux.plan.script import UnsupportedError
 from trunkline.network import compile
@@ -85,7 +84,6 @@ class TestConfiguration:
         orders = write_orders(made.plan).decode()
         assert "\ndaemon n0 /tmp/n0/zebra.log zebra -d " in orders
         assert f"\nsettle {made.plan.settle_ns}\n" in orders
-        assert Plan.from_json(made.plan.to_json()) == made.plan
 
     def test_a_device_goes_down_when_its_node_notices_and_comes_up_with_its_neighbour(self) -> None:
         detection = "{detection: {kind: loss-of-signal, delay: 30 ms}}"

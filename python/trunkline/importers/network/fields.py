@@ -8,7 +8,7 @@ from trunkline.scenario.diagnostic import nearest
 from trunkline.scenario.units import MAX_RATE_BIT_S
 
 
-def number(text: object, what: str, line: int, column: int = 1) -> float:
+def number(text: object, what: str, line: int) -> float:
     """A finite number.
 
     Raises
@@ -21,11 +21,11 @@ def number(text: object, what: str, line: int, column: int = 1) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ImportFault(line, column, f"{what} must be a number, not {str(text)[:40]!r}")
+        raise ImportFault(line, 1, f"{what} must be a number, not {str(text)[:40]!r}")
     return value
 
 
-def count(text: object, what: str, line: int, column: int = 1) -> int:
+def count(text: object, what: str, line: int) -> int:
     """A whole number from 0.
 
     Raises
@@ -35,7 +35,7 @@ def count(text: object, what: str, line: int, column: int = 1) -> int:
     """
     shown = str(text)
     if not (shown.isascii() and shown.isdecimal() and len(shown) < 16):
-        raise ImportFault(line, column, f"{what} must be a whole number, not {shown[:40]!r}")
+        raise ImportFault(line, 1, f"{what} must be a whole number, not {shown[:40]!r}")
     return int(shown)
 
 
@@ -55,7 +55,7 @@ def rate(value: float, unit: int, what: str, line: int) -> int | None:
     return bits or None
 
 
-def known(name: str, nodes: Iterable[str], line: int, column: int = 1) -> str:
+def known(name: str, nodes: Iterable[str], line: int) -> str:
     """The key of a node that must exist.
 
     Raises
@@ -68,7 +68,7 @@ def known(name: str, nodes: Iterable[str], line: int, column: int = 1) -> str:
         return name
     hint = nearest(name, keys)
     message = f"there is no node {name[:64]}" + (f"; {hint}" if hint else "")
-    raise ImportFault(line, column, message)
+    raise ImportFault(line, 1, message)
 
 
 def looks_geographic(places: Iterable[tuple[float, float] | None]) -> bool:

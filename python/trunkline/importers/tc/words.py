@@ -1,8 +1,6 @@
 """The words of one command, read from the left."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 from trunkline.importers.common.fault import ImportFault, Word, refuse
 from trunkline.importers.common.quantities import TC_RATES, TC_SIZES, TC_TIMES, quantity
@@ -39,23 +37,23 @@ class Reader:
             return True
         return False
 
-    def rate(self, units: Mapping[str, Fraction] = TC_RATES) -> int:
+    def rate(self) -> int:
         """A rate [bit/s]."""
         word = self.take("a rate")
-        value = quantity(word, units, "a rate")
+        value = quantity(word, TC_RATES, "a rate")
         if value < 1:
             refuse(word, f"{word.text} is no rate above zero")
         return value
 
-    def size(self, units: Mapping[str, Fraction] = TC_SIZES) -> int:
+    def size(self) -> int:
         """A size [B]; what follows a slash, a cell size, changes nothing here."""
         word = self.take("a size")
         bare = Word(word.text.partition("/")[0], word.line, word.column)
-        return quantity(bare, units, "a size")
+        return quantity(bare, TC_SIZES, "a size")
 
-    def time(self, units: Mapping[str, Fraction] = TC_TIMES) -> int:
+    def time(self) -> int:
         """A time [ns]."""
-        return quantity(self.take("a time"), units, "a time")
+        return quantity(self.take("a time"), TC_TIMES, "a time")
 
     def number(self, low: int, high: int) -> int:
         """A whole number, decimal, 0x hexadecimal or 0 octal as strtoul reads it."""

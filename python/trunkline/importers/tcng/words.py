@@ -20,10 +20,9 @@ class Cursor:
         """Whether a word is left."""
         return self.at < len(self.words)
 
-    def peek(self, ahead: int = 0) -> str:
-        """A word that follows; empty past the end."""
-        at = self.at + ahead
-        return self.words[at].text if at < len(self.words) else ""
+    def peek(self) -> str:
+        """The next word; empty past the end."""
+        return self.words[self.at].text if self.more() else ""
 
     def here(self) -> Word:
         """The next word itself."""

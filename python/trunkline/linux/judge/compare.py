@@ -1,7 +1,8 @@
 """Comparisons: one row a measure, with what both engines say, their margin, and the outcome."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from trunkline.linux.judge import margin, packetwise
 from trunkline.linux.judge.margin import MEASURES
@@ -65,6 +66,28 @@ def fixed(
     """A comparison in which nothing is by chance."""
     outcome: Outcome = "agrees" if abs(difference) <= allowed else "differs"
     return Row(subject, measure, unit, ours, theirs, difference, allowed, outcome)
+
+
+def at_end(
+    subject: str, measure: str, ours: Mapping[Any, object], theirs: Mapping[Any, object]
+) -> Row:
+    """How many entries tables of both have at the end, and how many of them are others."""
+    unlike = sum(ours.get(key) != theirs.get(key) for key in {*ours, *theirs})
+    return fixed(subject, measure, "", len(ours), len(theirs), float(unlike), 0.0)
+
+
+def moment(
+    subject: str,
+    measures: tuple[str, str],
+    both: tuple[float | None, float | None],
+    allowed: float,
+) -> Row:
+    """When something came [s]; where one has no such moment, which of them has."""
+    (when, whether), (ours, theirs) = measures, both
+    if ours is not None and theirs is not None:
+        return fixed(subject, when, "s", ours, theirs, theirs - ours, allowed)
+    counts = float(ours is not None), float(theirs is not None)
+    return fixed(subject, whether, "", *counts, counts[1] - counts[0], 0.0)
 
 
 def packets(pairs: Sequence[Pair], way: Way) -> Iterator[Row]:

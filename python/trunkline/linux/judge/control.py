@@ -9,7 +9,7 @@ from typing import Final
 from trunkline.linux import engine
 from trunkline.linux.guest.scratch import scratch
 from trunkline.linux.judge import observed
-from trunkline.linux.judge.compare import Row, fixed
+from trunkline.linux.judge.compare import Row, at_end, fixed, moment
 from trunkline.linux.judge.labels import compared
 from trunkline.linux.judge.verify import Progress, Verdict, probed
 from trunkline.linux.outcome import control, labels
@@ -114,9 +114,7 @@ def _routes(data: Network, rehearsal: Rehearsal, found: control.Routes) -> list[
             {target: link for (at, target), link in side.items() if at == node}
             for side in (ours, found.last)
         )
-        unlike = sum(mine.get(each) != other.get(each) for each in {*mine, *other})
-        name = str(its["name"])
-        rows.append(fixed(name, "routes at the end", "", len(mine), len(other), float(unlike), 0.0))
+        rows.append(at_end(str(its["name"]), "routes at the end", mine, other))
     return rows
 
 
@@ -136,17 +134,9 @@ def _convergence(data: Network, ours: Results, theirs: Results) -> list[Row]:
     first, second = _ended(ours), _ended(theirs)
     rows = []
     for change, name in dict.fromkeys([*first, *second]):
-        key = (change, name)
-        subject = f"{name}, {change}"
-        if key in first and key in second:
-            apart, allowed = second[key] - first[key], margin_s(data, change)
-            rows.append(
-                fixed(subject, "new routes after", "s", first[key], second[key], apart, allowed)
-            )
-        else:
-            counts = float(key in first), float(key in second)
-            apart = counts[1] - counts[0]
-            rows.append(fixed(subject, "changes of routes", "", *counts, apart, 0.0))
+        times = first.get((change, name)), second.get((change, name))
+        said = ("new routes after", "changes of routes")
+        rows.append(moment(f"{name}, {change}", said, times, margin_s(data, change)))
     return rows
 
 

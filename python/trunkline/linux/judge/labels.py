@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from trunkline.linux.judge.compare import Row, fixed
+from trunkline.linux.judge.compare import Row, at_end, moment
 from trunkline.linux.outcome.labels import Change, Key, Use, of_simulator
 from trunkline.linux.plan.rehearsal import Rehearsal
 from trunkline.network.types import Network
@@ -36,15 +36,7 @@ def compared(
         ours_here, theirs_here = (
             {fec: use for (at, fec), use in side.items() if at == node} for side in (ours, uses)
         )
-        unlike = sum(
-            ours_here.get(fec) != theirs_here.get(fec) for fec in {*ours_here, *theirs_here}
-        )
-        name = str(its["name"])
-        rows.append(
-            fixed(
-                name, "labels at the end", "", len(ours_here), len(theirs_here), float(unlike), 0.0
-            )
-        )
+        rows.append(at_end(str(its["name"]), "labels at the end", ours_here, theirs_here))
     failed = min((each.time_ns for each in rehearsal.moments if each.event == "failed"), default=-1)
     if failed < 0:
         return rows
@@ -56,19 +48,13 @@ def compared(
             for each in rehearsal.labels
             if each.node == node
         ]
-        last = [_last(side, failed, end) for side in (mine, changed[node])]
-        after = [None if time is None else (time - failed) / 1e9 for time in last]
-        first, second = after
-        name = str(its["name"])
-        if first is not None and second is not None:
-            apart = second - first
-            rows.append(
-                fixed(name, "new labels after the failure", "s", first, second, apart, margin_s)
-            )
-        elif first is not None or second is not None:
-            counts = float(first is not None), float(second is not None)
-            apart = counts[1] - counts[0]
-            rows.append(fixed(name, "changes of labels", "", *counts, apart, 0.0))
+        first, second = (
+            None if time is None else (time - failed) / 1e9
+            for time in (_last(side, failed, end) for side in (mine, changed[node]))
+        )
+        if first is not None or second is not None:
+            said = ("new labels after the failure", "changes of labels")
+            rows.append(moment(str(its["name"]), said, (first, second), margin_s))
     return rows
 
 

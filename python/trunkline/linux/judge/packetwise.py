@@ -93,13 +93,19 @@ def _late(
     """How much later the reference's packets are, in order of their numbers; and both delays."""
     ours, theirs = [], []
     for first, second, _, _ in seeds:
-        _, here, there = np.intersect1d(
-            first.number, second.number, assume_unique=True, return_indices=True
-        )
+        here, there = _both(first, second)
         ours.append(first.delay_ns[here])
         theirs.append(second.delay_ns[there])
     both = np.concatenate(ours), np.concatenate(theirs)
     return both[1] - both[0], both
+
+
+def _both(ours: Datagrams, theirs: Datagrams) -> tuple[Ints, Ints]:
+    """Where packets that both delivered stand in each."""
+    _, here, there = np.intersect1d(
+        ours.number, theirs.number, assume_unique=True, return_indices=True
+    )
+    return here, there
 
 
 def _delays(late: Ints, ours_s: float, theirs_s: float, its: Allowance) -> Iterator[Found]:
@@ -135,9 +141,7 @@ def _run(beyond: np.typing.NDArray[np.bool_]) -> int:
 
 def _marked(ours: Datagrams, theirs: Datagrams) -> int:
     """Packets that both delivered with another DSCP, ECN field or TTL."""
-    _, here, there = np.intersect1d(
-        ours.number, theirs.number, assume_unique=True, return_indices=True
-    )
+    here, there = _both(ours, theirs)
     unlike = (
         (ours.dscp[here] != theirs.dscp[there])
         | (ours.ecn[here] != theirs.ecn[there])

@@ -16,12 +16,13 @@ from trunkline.linux.outcome.arrivals import datagrams, lost, samples
 from trunkline.linux.outcome.flow import Flow
 from trunkline.linux.outcome.raw import Table, raw, raw_rows
 from trunkline.linux.outcome.statistics import (
+    Loss,
     Queue,
     Snapshot,
     at,
     cut,
     netstat,
-    police_drops,
+    policed,
     queues,
     refused,
     trapped,
@@ -73,21 +74,19 @@ def read(compiled: Compiled, folder: Path, provenance: Provenance) -> Results:
             of = transfers.flow if "transfers" in its else _tcp
             flows.append(_recoveries(of(compiled, folder, index), data, index, (first, last)))
     found = queues(compiled, first, last)
-    policed = police_drops(compiled, first, last)
     elsewhere = [
+        *policed(compiled, first, last),
         *refused(compiled, first, last),
         *cut(compiled, folder, warmup),
         *trapped(compiled, first, last),
     ]
     if not compiled.plan.tcp and not compiled.plan.transfers:
-        told = sum(each.dropped for each in found)
-        share_out(
-            flows, told + sum(each[-1] for each in policed) + sum(each[-1] for each in elsewhere)
-        )
+        told = sum(each.dropped for each in found) + sum(each[-1] for each in elsewhere)
+        share_out(flows, told)
     found_tables = {
         "flows": _raw_flows(flows),
         "ports": _raw_ports(found),
-        "drops": _raw_drops(found, policed, elsewhere),
+        "drops": _raw_drops(found, elsewhere),
         "timeline": control.timeline(compiled, folder)
         if controlled
         else compiled.rehearsal.timeline,
@@ -253,18 +252,13 @@ def _raw_ports(found: Sequence[Queue]) -> Table:
     )
 
 
-def _raw_drops(
-    found: Sequence[Queue],
-    policed: Sequence[tuple[int, int, int, int]],
-    elsewhere: Sequence[tuple[int, int, int | None, str, int]],
-) -> Table:
+def _raw_drops(found: Sequence[Queue], elsewhere: Sequence[Loss]) -> Table:
     rows = [
         (each.link, each.node, each.class_, cause, count)
         for each in found
         for cause, count in (("queue_full", each.full), ("early", each.early))
         if count
     ]
-    rows += [(link, node, _NO_CLASS, "policed", count) for link, node, _, count in policed]
     summed: dict[tuple[int, int, int, str], int] = {}
     for link, node, class_, cause, count in elsewhere:
         key = (link, node, _NO_CLASS if class_ is None else class_, cause)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trunkline.linux.plan.addresses import node_name
+from trunkline.linux.plan.addresses import Side, node_name
 from trunkline.linux.plan.compile import Compiled
 from trunkline.linux.plan.leaf import Leaf
 from trunkline.linux.plan.recovery import CHAINS
@@ -126,46 +127,41 @@ def _early(qdisc: Mapping[str, Any]) -> int:
     return 0
 
 
-def police_drops(
-    compiled: Compiled, first: Snapshot | None, last: Snapshot
-) -> list[tuple[int, int, int, int]]:
-    """Packets that conditioners dropped: link, node, number of filters, packets."""
-    made = []
+Loss = tuple[int, int, int | None, str, int]
+"""Packets lost: link (-1: a node), node, class if known, cause, packets."""
+
+
+def _between(first: Snapshot | None, last: Snapshot, count: Callable[[Snapshot], int]) -> int:
+    """What was counted from a snapshot, or from the start, to another."""
+    return count(last) - (count(first) if first else 0)
+
+
+def policed(compiled: Compiled, first: Snapshot | None, last: Snapshot) -> Iterator[Loss]:
+    """Packets that conditioners dropped."""
     for link, its in enumerate(compiled.network["links"]):
-        if its.get("ingress") is None:
-            continue
-        side = compiled.wiring.far[link]
-        now = _dropped(last, side.node, side.device)
-        then = _dropped(first, side.node, side.device) if first else 0
-        if now > then:
-            made.append((link, side.node, 0, now - then))
-    return made
+        if its.get("ingress") is not None:
+            dropped = partial(_dropped, compiled.wiring.far[link])
+            node = compiled.wiring.far[link].node
+            yield link, node, None, "policed", max(0, _between(first, last, dropped))
 
 
-def trapped(
-    compiled: Compiled, first: Snapshot | None, last: Snapshot
-) -> list[tuple[int, int, int | None, str, int]]:
-    """Packets lost to failures: link (-1: a node), node, class if known, cause, packets.
+def trapped(compiled: Compiled, first: Snapshot | None, last: Snapshot) -> Iterator[Loss]:
+    """Packets lost to failures.
 
     Parameters
     ----------
     first, last : mapping
         Snapshots; without a first one from the start.
     """
-    made: list[tuple[int, int, int | None, str, int]] = []
     for link, cause in compiled.course.trapped():
         side = compiled.wiring.near[link]
-        now = _taken(last, side.node, side.device, CHAINS[cause])
-        then = _taken(first, side.node, side.device, CHAINS[cause]) if first else 0
+        taken = partial(_taken, side, CHAINS[cause])
         where = -1 if cause == "switching" else link
-        made.append((where, side.node, None, cause, now - then))
-    return made
+        yield where, side.node, None, cause, _between(first, last, taken)
 
 
-def refused(
-    compiled: Compiled, first: Snapshot | None, last: Snapshot
-) -> list[tuple[int, int, int | None, str, int]]:
-    """Packets that routers refused: link (-1: a node), node, class if known, cause, packets.
+def refused(compiled: Compiled, first: Snapshot | None, last: Snapshot) -> Iterator[Loss]:
+    """Packets that routers refused.
 
     A node counts IP packets whose TTL ran out and those too large for the next link, of all its
     links together; labelled ones are counted by device.
@@ -177,39 +173,32 @@ def refused(
     """
 
     def count(node: int, protocol: str, name: str) -> int:
-        now, then = (
-            each["nodes"][node_name(node)]["netstat"].get(protocol, {}).get(name, 0) if each else 0
-            for each in (last, first)
-        )
-        return int(now) - int(then)
+        def of(each: Snapshot) -> int:
+            return int(each["nodes"][node_name(node)]["netstat"].get(protocol, {}).get(name, 0))
 
-    made: list[tuple[int, int, int | None, str, int]] = []
+        return _between(first, last, of)
+
     links = compiled.network["links"]
     for node in range(len(compiled.network["nodes"])):
-        made.append((-1, node, None, "ttl_expired", count(node, "Ip", "InHdrErrors")))
+        yield -1, node, None, "ttl_expired", count(node, "Ip", "InHdrErrors")
         out = [number for number, link in enumerate(links) if link["from"] == node]
         narrow = min(out, key=lambda number: links[number]["mtu_bytes"], default=-1)
-        made.append((narrow, node, None, "too_big", count(node, "Ip", "FragFails")))
+        yield narrow, node, None, "too_big", count(node, "Ip", "FragFails")
     for link, (near, far) in enumerate(zip(compiled.wiring.near, compiled.wiring.far, strict=True)):
-        made.append(
-            (link, near.node, None, "too_big", count(near.node, f"Mpls-{near.device}", "too_big"))
-        )
+        counted = count(near.node, f"Mpls-{near.device}", "too_big")
+        yield link, near.node, None, "too_big", counted
         for cause in ("ttl_expired", "no_label"):
-            made.append((-1, far.node, None, cause, count(far.node, f"Mpls-{far.device}", cause)))
-    return [each for each in made if each[-1]]
+            yield -1, far.node, None, cause, count(far.node, f"Mpls-{far.device}", cause)
 
 
-def cut(
-    compiled: Compiled, folder: Path, warmup_ns: int
-) -> list[tuple[int, int, int | None, str, int]]:
-    """Packets that links held when they failed: link, node, class if known, cause, packets.
+def cut(compiled: Compiled, folder: Path, warmup_ns: int) -> Iterator[Loss]:
+    """Packets that links held when they failed.
 
     Parameters
     ----------
     warmup_ns : int
         Only failures from then on.
     """
-    made: list[tuple[int, int, int | None, str, int]] = []
     for number, outage in enumerate(compiled.course.outages):
         if outage.failed_ns < warmup_ns:
             continue
@@ -220,25 +209,28 @@ def cut(
         )
         waiting = {each["handle"]: each["qlen"] for each in near if "qdisc" in each}
         for class_, leaf in compiled.leaves[link].items():
-            made.append((link, node, class_, "failed_queued", waiting[leaf.handle]))
+            yield link, node, class_, "failed_queued", waiting[leaf.handle]
         under_way = sum(each["qlen"] for each in far if "qdisc" in each)
-        made.append((link, node, None, "failed_in_flight", under_way))
-    return made
+        yield link, node, None, "failed_in_flight", under_way
 
 
-def _taken(snapshot: Snapshot, node: int, device: str, chain: int) -> int:
-    filters = snapshot["nodes"][node_name(node)]["filters"].get(device, {}).get("egress", [])
-    chosen = [each for each in filters if each.get("chain") == chain]
+def _taken(side: Side, chain: int, snapshot: Snapshot) -> int:
+    chosen = [each for each in _filters(side, "egress", snapshot) if each.get("chain") == chain]
     return sum(int(each.get("stats", {}).get("packets", 0)) for each in _actions(chosen))
 
 
-def _dropped(snapshot: Snapshot, node: int, device: str) -> int:
-    filters = snapshot["nodes"][node_name(node)]["filters"].get(device, {}).get("ingress", [])
+def _dropped(side: Side, snapshot: Snapshot) -> int:
     return sum(
         int(action.get("stats", {}).get("drops", 0))
-        for action in _actions(filters)
+        for action in _actions(_filters(side, "ingress", snapshot))
         if action.get("kind") == "gact" and action.get("control_action", {}).get("type") == "drop"
     )
+
+
+def _filters(side: Side, where: str, snapshot: Snapshot) -> Sequence[Mapping[str, Any]]:
+    its = snapshot["nodes"][node_name(side.node)]["filters"].get(side.device, {})
+    found: Sequence[Mapping[str, Any]] = its.get(where, [])
+    return found
 
 
 def _actions(filters: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

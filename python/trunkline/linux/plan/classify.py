@@ -85,15 +85,14 @@ class Egress:
             return True
         return any(leaf.kind == "gred" for leaf in self.leaves.values())
 
-    def target(self, cell: Cell) -> tuple[str, str]:
-        """What a filter says of class and precedence: class id, and actions."""
+    def target(self, cell: Cell, written: str = "") -> str:
+        """What a filter does: class id, what it writes into the packet, and class."""
         leaf = self.leaves.get(cell[0])
         if leaf is None:
-            return "", "action ok"
+            return f"{written}action ok"
         dp = f"classid :{cell[1]:x} " if leaf.kind == "gred" else ""
-        if not leaf.priority:
-            return dp, "action ok"
-        return dp, f"action skbedit priority {leaf.priority} action ok"
+        act = f"action skbedit priority {leaf.priority} " if leaf.priority else ""
+        return f"{dp}{written}{act}action ok"
 
     def marked(
         self,
@@ -106,26 +105,23 @@ class Egress:
         zero: bool = False,
     ) -> None:
         """A packet that came with a label: by its mark. `zero`: a TC of 0 is written too."""
-        dp, act = self.target(cell)
-        written = write(tcs, dscp, zero=zero)
+        act = self.target(cell, write(tcs, dscp, zero=zero))
         # Not the classifier fw: what tc prints of it is no JSON.
         match = f"u32 match mark {mark:#x} 0xffffffff match u32 0 0"
-        self.add(protocol, _BY_MARK, match, f"{dp}{written}{act}")
+        self.add(protocol, _BY_MARK, match, act)
 
     def shown(
         self, protocol: str, mark: tuple[int, int], match: str, cell: Cell, preference: int
     ) -> None:
         """A packet that came with a label and is classified by what it shows now."""
-        dp, act = self.target(cell)
         text = f"u32 match mark {mark[0]:#x} {mark[1]:#x} {match}"
-        self.add(protocol, preference, text, f"{dp}{act}")
+        self.add(protocol, preference, text, self.target(cell))
 
     def pushed(self, label: int, depth: int, dscp: int, cell: Cell, tcs: Sequence[int]) -> None:
         """A packet that has got its labels here: by its top label and its DSCP below them."""
-        dp, act = self.target(cell)
         match = f"match u32 {label << 12:#010x} 0xfffff000 at 0 "
         match += f"match u8 {dscp << 2:#04x} 0xfc at {4 * depth + 1}"
-        self.add("mpls_uc", _BY_LABEL, f"u32 {match}", f"{dp}{write(tcs, None)}{act}")
+        self.add("mpls_uc", _BY_LABEL, f"u32 {match}", self.target(cell, write(tcs, None)))
 
     def packets(self, flows: Sequence[tuple[int, str]]) -> None:
         """IP packets: by DSCP, and by flow where rows differ.
@@ -152,16 +148,14 @@ class Egress:
         cells = [(int(each[0]), int(each[1])) for each in row[:DSCPS]]
         if len(set(cells)) == 1:
             if keys or cells[0] != fallback:
-                dp, act = self.target(cells[0])
-                self.add("ip", _BY_PACKET, f"flower {keys}".rstrip(), f"{dp}{act}")
+                self.add("ip", _BY_PACKET, f"flower {keys}".rstrip(), self.target(cells[0]))
             return
         for dscp, cell in enumerate(cells):
             if cell == fallback and other is None:
                 continue
-            dp, act = self.target(cell)
             spaced = f" {keys}" if keys else ""
             match = f"flower{spaced} ip_tos {dscp << 2:#04x}/0xfc"
-            self.add("ip", _BY_PACKET, match, f"{dp}{act}")
+            self.add("ip", _BY_PACKET, match, self.target(cell))
 
     def add(self, protocol: str, preference: int, match: str, act: str) -> None:
         """Adds a filter once; refuses another that does something else with the same packets."""
@@ -183,8 +177,7 @@ class Egress:
     def finish(self) -> None:
         """Says them all, if there is any."""
         if self.sorts:
-            dp, act = self.target(self.fallback)
-            self.lines.append(("all", f"prio {_REST * 300} matchall {dp}{act}"))
+            self.lines.append(("all", f"prio {_REST * 300} matchall {self.target(self.fallback)}"))
         if not self.lines:
             return
         about = f"classes and traffic classes on {self.link['name']}"

@@ -48,18 +48,14 @@ def filters(
     for row, keys in dict.fromkeys(chosen):
         cells = [int(each[0]) for each in rows[row][:DSCPS]]
         spaced = f" {keys}" if keys else ""
-        if len(set(cells)) == 1:
-            if cells[0]:
-                said.append(
-                    f"protocol ip prio 10 flower{spaced} action goto chain {chains[cells[0]]}"
-                )
-            continue
-        for dscp, profile_number in enumerate(cells):
-            if profile_number:
-                said.append(
-                    f"protocol ip prio 10 flower{spaced} ip_tos {dscp << 2:#04x}/0xfc "
-                    f"action goto chain {chains[profile_number]}"
-                )
+        matches = [("", cells[0])]
+        if len(set(cells)) > 1:
+            matches = [(f" ip_tos {at << 2:#04x}/0xfc", cell) for at, cell in enumerate(cells)]
+        said += [
+            f"protocol ip prio 10 flower{spaced}{match} action goto chain {chains[cell]}"
+            for match, cell in matches
+            if cell
+        ]
     said.append(f"protocol all prio 90 matchall action goto chain {AFTER}")
     return said
 

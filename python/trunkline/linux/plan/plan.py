@@ -62,8 +62,6 @@ import struct
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
-from pydantic import TypeAdapter
-
 FORMAT: Final = 1
 
 SCHEDULED: Final = struct.Struct("<QI")
@@ -336,18 +334,3 @@ class Plan:
     def digest(self) -> str:
         """SHA-256 of the canonical JSON, hexadecimal."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
-
-    @classmethod
-    def from_json(cls, written: str) -> Plan:
-        """A plan from its JSON.
-
-        Raises
-        ------
-        ValueError
-            It is no plan of this format.
-        """
-        said = json.loads(written).get("format")
-        if said != FORMAT:
-            msg = f"a plan of format {said}; this version reads {FORMAT}"
-            raise ValueError(msg)
-        return TypeAdapter(cls).validate_json(written)
