@@ -114,7 +114,7 @@ def test_scenario_comes_from_standard_input_too(trunkline):
 
 def test_run_json_has_the_tables_and_base_units(trunkline, hello):
     about = json.loads(trunkline("run", hello, "--json").stdout)
-    agreed = ["schema", "hash", "flows", "classes", "ports", "paths", "drops"]
+    agreed = ["schema", "hash", "flows", "aggregates", "ports", "paths", "drops"]
     assert [key for key in about if key in agreed] == agreed
     assert about["schema"] == 1
     flow = about["flows"][0]

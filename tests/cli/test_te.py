@@ -70,7 +70,7 @@ def test_a_bandwidth_without_a_unit_it_has_is_one_error(trunkline, net):
     assert "Traceback" not in done.stderr
 
 
-SLAS = "slas: {data: {class: DF, at_most: {loss: 10 %}}}\n"
+SLAS = "slas: {data: {dscp: DF, at_most: {loss: 10 %}}}\n"
 
 
 def test_survive_json_ranks_failures_and_judges_the_worst_in_packets(trunkline, tmp_path):

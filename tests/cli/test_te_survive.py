@@ -19,7 +19,7 @@ demands:
   two: {from: B, to: D, rate: 7 Mbit/s, class: data}
   ip: {from: E, to: B, rate: 1 Mbit/s, class: data}
 rerouting: {}
-slas: {data: {class: DF, at_most: {loss: 5 %}}}
+slas: {data: {dscp: DF, at_most: {loss: 5 %}}}
 run: {duration: 400 ms, warm_up: 100 ms}
 """
 
@@ -71,8 +71,8 @@ def test_disconnecting_failures_are_named(trunkline, net):
     assert "Failures that disconnect" in trunkline("te", "survive", net).stdout
 
 
-def test_an_agreement_on_a_class_without_traffic_is_one_error(trunkline, tmp_path):
-    text = NETWORK.replace("{class: DF, at_most", "{class: EF, at_most")
+def test_an_agreement_on_a_dscp_without_traffic_is_one_error(trunkline, tmp_path):
+    text = NETWORK.replace("{dscp: DF, at_most", "{dscp: EF, at_most")
     (tmp_path / "ef.yaml").write_text(text, "utf-8")
     done = trunkline("te", "survive", "ef.yaml", "--packets", "1", "--out", "tried")
     assert done.returncode == 2

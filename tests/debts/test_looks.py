@@ -28,7 +28,7 @@ failures: {cut: {link: $cut, at: 500 ms}}
 rerouting: {detection: {kind: fixed, delay: 100 ms}, processing: 0 s, spf_delay: 0 s}
 slas:
   voice: {flow: voice, at_most: {loss: 5 %, delay_p99: 100 ms}}
-  data: {class: DF, at_most: {loss: 50 %}}
+  data: {dscp: DF, at_most: {loss: 50 %}}
 run: {duration: 2 s}
 """
 STUDY = """
@@ -63,7 +63,7 @@ def test_a_failure_study_says_which_class_breaks_under_which_failure(
     5 %: 102 % beyond; data 50 %: 79.8 % left. Nobody uses C-T. The failures come worst first.
     """
     found = pairs(frames.read(cuts[0]))
-    assert [(each.failure, each.of_class, each.outcome) for each in found] == [
+    assert [(each.failure, each.dscp, each.outcome) for each in found] == [
         ("A-B", "EF", "BROKEN"),
         ("A-B", "DF", "met"),
         ("C-T", "EF", "met"),
@@ -83,7 +83,7 @@ def test_a_failure_study_says_which_class_breaks_under_which_failure(
 def test_the_terminal_answers_first(cuts: tuple[Path, str]) -> None:
     """E2. It had 105 rows in long form, and no word of what failed."""
     said = cuts[1]
-    assert said.index("Which class breaks under which failure") < said.index("A diamond")
+    assert said.index("Which aggregate breaks under which failure") < said.index("A diamond")
     assert "102 % beyond" in said
     assert "EF breaks under 1 of 2 failures" in said
 
@@ -94,7 +94,7 @@ def test_the_page_answers_first(cuts: tuple[Path, str]) -> None:
     body = text[text.index('<section id="verdict"') :]
     assert body.index("failures keep every agreement") < body.index("runs done")
     assert body.index("EF breaks under 1 of 2 failures") < body.index("The study is complete")
-    assert body.index("Margin of each class") < body.index("Runs that keep agreement voice")
+    assert body.index("Margin of each aggregate") < body.index("Runs that keep agreement voice")
     assert not re.search(r"[Ss]la\.|\[1\]", re.sub(r"<script.*?</script>", "", body, flags=re.S))
 
 
@@ -102,7 +102,7 @@ def test_json_has_the_failures_too(cuts: tuple[Path, str]) -> None:
     """E2."""
     done = CliRunner().invoke(study_command, ["show", str(cuts[0]), "--json"])
     first = json.loads(done.stdout)["failures"][0]
-    assert (first["failure"], first["class"], first["sla"]) == ("A-B", "EF", "voice")
+    assert (first["failure"], first["dscp"], first["sla"]) == ("A-B", "EF", "voice")
     assert first["margin"] == pytest.approx(1 - 10 / 99 / 0.05)
 
 

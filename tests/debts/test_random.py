@@ -107,7 +107,7 @@ def test_a_random_scenario_runs_the_same_twice_and_adds_up(text: str) -> None:
     scenario = tl.load(text)
     run = tl.run(scenario)
     assert run.hash() == tl.run(tl.load(scenario.dump())).hash()
-    for table in ("flows", "classes", "ports"):
+    for table in ("flows", "aggregates", "ports"):
         for row in run.tables[table].rows():
             assert row["loss_ratio"] is None or 0 <= float(row["loss_ratio"]) <= 1, (table, row)
             if table != "ports" and row["delay_p99_s"] is not None:

@@ -21,7 +21,7 @@ flows:
   f: {agent: udp, from: a, to: c, rate: 600 kbit/s, size: 500 B, arrivals: poisson}
   g: {agent: udp, from: b, to: d, rate: 300 kbit/s, size: 500 B, arrivals: poisson}
 rerouting: {}
-slas: {all: {class: DF, at_most: {loss: 1 %}}}
+slas: {all: {dscp: DF, at_most: {loss: 1 %}}}
 run: {duration: 1000 s}
 """
 SURVIVE = ("te", "survive", "square.yaml", "--packets", "4", "--runs", "5", "--json")

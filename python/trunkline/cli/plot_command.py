@@ -29,7 +29,7 @@ KINDS = {
     "cdf": "distribution of one-way delays; needs nothing more",
     "histogram": "density of one-way delays with a fit; needs nothing more",
     "completions": "distribution of times of transfers and pages; needs flows that have them",
-    "scores": "opinion scores of calls by class; needs calls",
+    "scores": "opinion scores of calls by DSCP; needs calls",
     "bars": "a column of a table, with intervals over the runs; needs nothing more",
     "convergence": "what routers and heads did after each failure, and what was lost meanwhile",
     "red-curves": "drop probability against average queue of RED ports; a scenario file will do",

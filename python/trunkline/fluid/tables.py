@@ -57,7 +57,7 @@ def tables(parts: Sequence[tuple[float, Fluid]]) -> dict[str, Table]:
     ports["loss_ratio"] = _lost(ports["bytes_offered"], ports["bytes_sent"])
     made: dict[str, Mapping[str, Any]] = {
         "flows": flows,
-        "classes": _classes(flows),
+        "aggregates": _aggregates(flows),
         "ports": ports,
         "paths": {"path": [path["name"] for path in network["paths"]]},
         "summary": {"measured_s": np.array([sum(lasted)])},
@@ -151,7 +151,7 @@ def _flows(its: Fluid, measured_s: float) -> dict[str, Any]:
     }
 
 
-def _classes(flows: Mapping[str, Any]) -> dict[str, Any]:
+def _aggregates(flows: Mapping[str, Any]) -> dict[str, Any]:
     """Flows gathered by DSCP, in order of their first flow."""
     names = list(dict.fromkeys(flows["dscp"]))
     number = {name: at for at, name in enumerate(names)}
@@ -167,7 +167,7 @@ def _classes(flows: Mapping[str, Any]) -> dict[str, Any]:
     sent = total("packets_sent")
     with np.errstate(divide="ignore", invalid="ignore"):
         return {
-            "class": names,
+            "dscp": names,
             "flows": flows_of,
             **{name: total(name) for name in _SUMMED},
             "delay_mean_s": delay / arrived,

@@ -80,7 +80,7 @@ class Kept:
     sla : str
         Name of the agreement.
     row : str
-        Flow or class, that whose mean is farthest on the wrong side.
+        Flow or DSCP, that whose mean is farthest on the wrong side.
     unit : {"s", "1", "bit/s"}
         Unit of the bound and the values.
     at : {"most", "least"}
@@ -164,8 +164,8 @@ def _screened(network: Network, link: str) -> dict[str, dict[str, Any]]:
 
     found = {}
     for name in named:
-        found[SENT + name] = column("classes", "offered_bit_s", "bit/s", **{"class": name})
-        found[ARRIVED + name] = column("classes", "throughput_bit_s", "bit/s", **{"class": name})
+        found[SENT + name] = column("aggregates", "offered_bit_s", "bit/s", dscp=name)
+        found[ARRIVED + name] = column("aggregates", "throughput_bit_s", "bit/s", dscp=name)
     for name in classes:
         where = {"link": link, "class": name}
         found[USE + name] = column("ports", "utilisation", "1", **where)
@@ -237,7 +237,7 @@ def _columns(bounds: Iterable[Bound]) -> dict[str, dict[str, Any]]:
 
 
 def _key(bound: Bound) -> str:
-    return "flow" if bound.table == "flows" else "class"
+    return "flow" if bound.table == "flows" else "dscp"
 
 
 def _column(bound: Bound, row: str) -> str:

@@ -1,4 +1,4 @@
-"""A measure of each flow, class, port or path as bars, with intervals over the runs."""
+"""A measure of each flow, DSCP, port or path as bars, with intervals over the runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_BARS = 40
 """Names that can be read beside each other."""
-TABLES = ("flows", "classes", "ports", "paths", "calls", "completions")
+TABLES = ("flows", "aggregates", "ports", "paths", "calls", "completions")
 UNITS = {"bit/s": ("Mbit/s", 1e-6), "s": ("ms", 1e3), "%": ("%", 100.0)}
 """Units of the pictures, and the factors to them, by those of the tables."""
 

@@ -1,4 +1,4 @@
-"""Opinion scores of calls by class: the mean of a class, its best and its worst call."""
+"""Opinion scores of calls by DSCP: the mean of each, its best and its worst call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEAST, _MOST = 1.0, 4.5
 
 
 def scores(sources: Sequence[Source], choice: Choice) -> Figure:
-    """Draw the mean opinion score of the calls of each class.
+    """Draw the mean opinion score of the calls of each DSCP.
 
     Parameters
     ----------
@@ -30,22 +30,22 @@ def scores(sources: Sequence[Source], choice: Choice) -> Figure:
     Lacking
         No call has a score.
     """
-    found = [_by_class(source, choice) for source in sources]
-    classes = list(dict.fromkeys(name for each in found for name in each))
-    if not classes:
+    found = [_by_dscp(source, choice) for source in sources]
+    dscps = list(dict.fromkeys(name for each in found for name in each))
+    if not dscps:
         msg = "no call has a score in these results"
         raise Lacking(msg)
     with style():
         figure, axes = canvas(
             choice.title or "Mean opinion score of calls",
-            "bars: mean of the calls of a class; ends: worst and best call",
+            "bars: mean of the calls of a DSCP; ends: worst and best call",
             "MOS (ITU-T G.107)",
         )
         width = 0.8 / len(sources)
         for number, (source, its) in enumerate(zip(sources, found, strict=True)):
             offset = (number - (len(sources) - 1) / 2) * width
-            at = [place + offset for place, name in enumerate(classes) if name in its]
-            kept = [its[name] for name in classes if name in its]
+            at = [place + offset for place, name in enumerate(dscps) if name in its]
+            kept = [its[name] for name in dscps if name in its]
             means = [sum(each) / len(each) for each in kept]
             axes.bar(
                 at,
@@ -76,15 +76,15 @@ def scores(sources: Sequence[Source], choice: Choice) -> Figure:
                 color="#555555",
             )
         axes.set_ylim(_LEAST, _MOST)
-        axes.set_xticks(range(len(classes)), labels=[plain(name) for name in classes])
+        axes.set_xticks(range(len(dscps)), labels=[plain(name) for name in dscps])
         axes.grid(visible=False, axis="x")
         axes.margins(x=0.1)
         legend(axes)
     return figure
 
 
-def _by_class(source: Source, choice: Choice) -> dict[str, list[float]]:
-    """Scores of the calls of each class, of all runs."""
+def _by_dscp(source: Source, choice: Choice) -> dict[str, list[float]]:
+    """Scores of the calls of each DSCP, of all runs."""
     found: dict[str, list[float]] = {}
     for run in source.runs:
         dscp = dict(zip(run.flows["flow"], run.flows["dscp"], strict=True))

@@ -20,7 +20,7 @@ MOST_LINES = 8
 """Lines in one chart; where there are more, the largest are shown."""
 
 MOST_SINGLE = 6
-"""Flows that each have a line; where there are more, replicas share one, or classes."""
+"""Flows that each have a line; where there are more, replicas share one, or those of a DSCP."""
 
 RATE_POINTS = 75
 """Points of a line of rates: a rate over a few packets is mostly noise."""
@@ -138,7 +138,7 @@ def _probes(run: Results) -> list[tuple[int, tuple[str, str, str | None], Floats
 
 
 def groups(exhibit: Exhibit) -> dict[str, list[str]]:
-    """Flows to show as one line: each by itself, or replicas together, or those of one class."""
+    """Flows to show as one line: each by itself, or replicas together, or those of one DSCP."""
     flows = [str(flow["name"]) for flow in exhibit.network["flows"]]
     if len(flows) <= MOST_SINGLE:
         return {flow: [flow] for flow in flows}
@@ -147,11 +147,11 @@ def groups(exhibit: Exhibit) -> dict[str, list[str]]:
         by_base[re.sub(r"\[\d+\]$", "", flow)].append(flow)
     if len(by_base) <= MOST_LINES:
         return {f"{base} ({len(of)})" if len(of) > 1 else base: of for base, of in by_base.items()}
-    by_class: dict[str, list[str]] = defaultdict(list)
-    classes = exhibit.first.flows["dscp"]
-    for each, name in zip(exhibit.first.flows["flow"], classes, strict=True):
-        by_class[str(name)].append(str(each))
-    return {f"{name} ({len(of)})": of for name, of in by_class.items()}
+    by_dscp: dict[str, list[str]] = defaultdict(list)
+    dscps = exhibit.first.flows["dscp"]
+    for each, name in zip(exhibit.first.flows["flow"], dscps, strict=True):
+        by_dscp[str(name)].append(str(each))
+    return {f"{name} ({len(of)})": of for name, of in by_dscp.items()}
 
 
 def timed(exhibit: Exhibit) -> list[Chart]:

@@ -64,23 +64,23 @@ def _wanted(run: Results) -> dict[str, str]:
 
 
 def scores(exhibit: Exhibit) -> Chart | None:
-    """Mean opinion score of the calls of each class; calls without a score are left out."""
-    of_class: dict[str, list[float]] = defaultdict(list)
+    """Mean opinion score of the calls of each DSCP; calls without a score are left out."""
+    scores: dict[str, list[float]] = defaultdict(list)
     for run in exhibit.runs:
         dscp = dict(zip(run.flows["flow"], run.flows["dscp"], strict=True))
         for row in run.calls.rows():
             if row["mos"] is not None:
-                of_class[str(dscp[row["flow"]])].append(float(row["mos"]))
-    if not of_class:
+                scores[str(dscp[row["flow"]])].append(float(row["mos"]))
+    if not scores:
         return None
-    names = list(of_class)
-    lines = [Line("mean", [float(f"{np.mean(of_class[name]):.4g}") for name in names])]
+    names = list(scores)
+    lines = [Line("mean", [float(f"{np.mean(scores[name]):.4g}") for name in names])]
     parts = [
-        f"{name} {np.mean(of_class[name]):.2f} ({min(of_class[name]):.2f} to "
-        f"{max(of_class[name]):.2f}, {len(of_class[name])} calls)"
+        f"{name} {np.mean(scores[name]):.2f} ({min(scores[name]):.2f} to "
+        f"{max(scores[name]):.2f}, {len(scores[name])} calls)"
         for name in names
     ]
-    title = "Mean opinion score of calls, by class"
+    title = "Mean opinion score of calls, by DSCP"
     about = f"ITU-T G.107, 1 to 4.5; mean and range of the calls: {'; '.join(parts)}."
     return Chart(
         "mos", title, about, f"{title}: {', '.join(parts)}.", "bar", "", [], lines, categories=names

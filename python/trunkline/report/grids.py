@@ -46,7 +46,7 @@ class Grid:
 
 
 _COLUMNS = {
-    "classes": (
+    "aggregates": (
         "flows offered_bit_s throughput_bit_s goodput_bit_s loss_ratio delay_mean_s delay_p99_s "
         "delay_max_s jitter_s"
     ),
@@ -81,7 +81,7 @@ _PATHS_ASKED = " loss_ratio delay_mean_s delay_p99_s jitter_s reordered"
 def of(exhibit: Exhibit) -> list[Grid]:
     """The tables of an exhibit, those without rows left out."""
     grids = [
-        _measured(exhibit, "classes", "offered_bit_s"),
+        _measured(exhibit, "aggregates", "offered_bit_s"),
         _measured(exhibit, "flows", "offered_bit_s"),
         _measured(exhibit, "echoes", "requests"),
         _measured(exhibit, "calls", "loss_ratio"),

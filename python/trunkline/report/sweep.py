@@ -133,46 +133,48 @@ def _answer(pairs: list[Pair]) -> list[Fact]:
     judged = any(pair.bound is not None for pair in pairs)
     sign: Sign = "broken" if broken else "held" if judged else "known"
     facts = [Fact(sign, failing.headline(pairs))]
-    for of_class in dict.fromkeys(pair.of_class for pair in broken[1:]):
-        if of_class == pairs[0].of_class:
+    for dscp in dict.fromkeys(pair.dscp for pair in broken[1:]):
+        if dscp == pairs[0].dscp:
             continue
-        its = [pair for pair in broken if pair.of_class == of_class]
+        its = [pair for pair in broken if pair.dscp == dscp]
         worst, more = its[0], len(its) - 1
         detail = f"and under {more} more" if more else ""
-        says = f"{of_class} breaks under {worst.failure}: {worst.sentence()}"
+        says = f"{dscp} breaks under {worst.failure}: {worst.sentence()}"
         facts.append(Fact("broken", says, detail))
     return facts
 
 
 def failures(pairs: list[Pair]) -> list[Compared]:
-    """The tables of failures and classes, the worst first."""
+    """The tables of failures and aggregates, the worst first."""
     if not pairs:
         return []
-    classes, rows = failing.matrix(pairs)
+    dscps, rows = failing.matrix(pairs)
     made = []
     if any(pair.bound for pair in pairs):
         lines = [
-            [Cell(failure), *(_margin(of[name]) if name in of else Cell("–") for name in classes)]
+            [Cell(failure), *(_margin(of[name]) if name in of else Cell("–") for name in dscps)]
             for failure, of in rows
         ]
         note = "What the worst run leaves of the nearest bound, or how far it is beyond it."
-        heads = [("failure", ""), *((name, f"class {name}") for name in classes)]
+        heads = [("failure", ""), *((name, f"class {name}") for name in dscps)]
         grid = Grid("margins", "", heads, lines, note)
-        made.append(Compared("margins", "Margin of each class under each failure", "", grid, None))
+        made.append(
+            Compared("margins", "Margin of each aggregate under each failure", "", grid, None)
+        )
     lines = []
     for pair in pairs[:MOST_OPEN]:
         numbers = [(pair.loss, "1"), (pair.delay_p99, "s"), (pair.jitter, "s")]
         cells = [Cell("–" if isnan(v) else said(v, unit), v) for v, unit in numbers]
         promised = "" if pair.bound is None else f"{pair.bound.measure} of {pair.bound.sla}"
-        names = [Cell(pair.failure), Cell(pair.of_class), Cell(promised or "–")]
+        names = [Cell(pair.failure), Cell(pair.dscp), Cell(promised or "–")]
         lines.append([*names, *cells, _margin(pair)])
-    heads = [("failure", ""), ("class", ""), ("nearest bound", "measure of which agreement")]
+    heads = [("failure", ""), ("dscp", ""), ("nearest bound", "measure of which agreement")]
     heads += [("loss", ""), ("delay p99", ""), ("jitter", ""), ("margin", "")]
     note = "Loss, 99th percentile of delay and jitter: the greatest of the runs."
     if len(pairs) > MOST_OPEN:
         note = f"The worst {MOST_OPEN} of {len(pairs)}. {note}"
     grid = Grid("fared", "", heads, lines, note, names=3)
-    made.append(Compared("fared", "How each class fares under each failure", "", grid, None))
+    made.append(Compared("fared", "How each aggregate fares under each failure", "", grid, None))
     return made
 
 

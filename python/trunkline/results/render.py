@@ -67,9 +67,9 @@ def render(
     more = _more(results)
     if whole:
         shown += [draw_it() for draw_it in more.values()]
-    elif len(results.flows) > SHOWN_ROWS and "classes" in more:
-        # Where most flows are left out, their classes are the summary of all of them.
-        shown.insert(len(before) + 1, more.pop("classes")())
+    elif len(results.flows) > SHOWN_ROWS and "aggregates" in more:
+        # Where most flows are left out, their aggregates are the summary of all of them.
+        shown.insert(len(before) + 1, more.pop("aggregates")())
     summary = results.summary
     own = own_drops([results])
     last = f"{own}\n" if own else ""
@@ -95,8 +95,8 @@ def with_all(names: Iterable[str]) -> str:
 def _more(results: Results) -> dict[str, Callable[[], RichTable]]:
     """The tables beyond those of flows, by what they are called."""
     found: dict[str, Callable[[], RichTable]] = {}
-    if 1 < len(results.classes) < len(results.flows):
-        found["classes"] = lambda: _busy(results.classes, None)
+    if 1 < len(results.aggregates) < len(results.flows):
+        found["aggregates"] = lambda: _busy(results.aggregates, None)
     if any(flows != 1 for flows in results.fairness["flows"]):
         found["fairness"] = lambda: _fairness(results.fairness)
     found["ports"] = lambda: _ports(results.ports)

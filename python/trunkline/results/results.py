@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 JSON_SCHEMA = 1
 JSON_TABLES = (
     "flows",
-    "classes",
+    "aggregates",
     "ports",
     "paths",
     "drops",
@@ -128,9 +128,9 @@ class Results:
 
     flows = _Of("One row a flow.")
     delays = _Of("One row a flow and bucket of its histogram of delays.")
-    classes = _Of("One row a DSCP in use: the flows that send with it, together.")
+    aggregates = _Of("One row a DSCP in use: the flows that send with it, together.")
     ports = _Of("One row a link and class.")
-    fairness = _Of("One row a class and a path: how their flows share.")
+    fairness = _Of("One row a DSCP and a path: how their flows share.")
     paths = _Of("One row a label-switched path.")
     drops = _Of("One row a flow, direction, place, class, precedence and cause of loss.")
     series = _Of("One row a probe and step.")

@@ -9,11 +9,11 @@ SHOWN: Final[dict[str, tuple[str, str, str]]] = {
         "retransmissions",
         "delay: mean, one way, and its 99th percentile; jitter: RFC 3550; resent: TCP segments",
     ),
-    "classes": (
-        "class",
+    "aggregates": (
+        "dscp",
         "flows offered_bit_s throughput_bit_s goodput_bit_s loss_ratio delay_mean_s delay_p99_s "
         "jitter_s",
-        "class: the flows of one DSCP; delay and p99: of all their packets together",
+        "a row: the flows of one DSCP; delay and p99: of all their packets together",
     ),
     "fairness": (
         "of name",

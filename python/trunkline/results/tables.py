@@ -72,12 +72,12 @@ DELAYS: Final = (
     Field("packets", "i64", "derived", "packets delivered with a delay in the bucket, 1 or more"),
 )
 
-_CLASS_DELAYS = delays(
+_AGGREGATE_DELAYS = delays(
     _NONE_ARRIVED, "the flows' jitter, weighted by packets delivered", of="delay of all its packets"
 )
 
-CLASSES: Final = (
-    name("class", "DSCP of the flows it gathers, by its name in the RFCs"),
+AGGREGATES: Final = (
+    name("dscp", "DSCP of the flows it gathers, by its name in the RFCs"),
     count("flows", "flows gathered"),
     count("packets_sent", "sum over the flows"),
     count("bytes_sent", "sum over the flows"),
@@ -87,9 +87,9 @@ CLASSES: Final = (
     count("packets_dropped", "sum over the flows"),
     Field("packets_copied", "i64", "derived", "sum over the flows"),
     count("reordered", "sum over the flows"),
-    *(field for field in _CLASS_DELAYS if field.name in ("delay_min_ns", "delay_max_ns")),
+    *(field for field in _AGGREGATE_DELAYS if field.name in ("delay_min_ns", "delay_max_ns")),
     *_RATES,
-    *twins(*_CLASS_DELAYS),
+    *twins(*_AGGREGATE_DELAYS),
     derived(
         "jain_index",
         "Jain's fairness index of the goodput of its flows, 1 / n to 1; null where none arrived",
@@ -100,7 +100,7 @@ _WITH_DEMAND = "null where none has a demand"
 _WATCHED = "null where a probe is missing"
 
 FAIRNESS: Final = (
-    Field("of", "str", "derived", "`class` (DSCP of the flows) or `path` that flows are bound to"),
+    Field("of", "str", "derived", "`dscp` of the flows, or `path` that they are bound to"),
     Field("name", "str", "derived", "its name"),
     Field("flows", "i64", "derived", "flows gathered"),
     derived("jain_index", "Jain's fairness index of their goodput; null where none arrived"),
@@ -333,7 +333,7 @@ SUMMARY: Final = (
 SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
     "flows": FLOWS,
     "delays": DELAYS,
-    "classes": CLASSES,
+    "aggregates": AGGREGATES,
     "fairness": FAIRNESS,
     "ports": PORTS,
     "paths": PATHS,

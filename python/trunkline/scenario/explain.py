@@ -88,6 +88,7 @@ _SYNONYMS = {
     "bandwidth": "rate",
     "buffer": "limit",
     "capacity": "rate",
+    "class": "dscp",
     "cos": "tc",
     "cost": "metric",
     "destination": "to",

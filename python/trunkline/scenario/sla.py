@@ -1,4 +1,4 @@
-"""Service level agreements: what flows and classes are promised (RFC 2475 section 1.2).
+"""Service level agreements: what flows and aggregates are promised (RFC 2475 section 1.2).
 
 An SLA is the contract; what a scenario holds is its measurable part, the service level
 specification (SLS, RFC 3260 section 2.1). It is judged after the run and never changes it.
@@ -92,15 +92,13 @@ class AtLeast(Element):
 
 
 class Sla(Element):
-    """A service level agreement: bounds that flows, or a class of them, must keep."""
+    """A service level agreement: bounds that flows, or all of a DSCP together, must keep."""
 
     flow: Names | None = Field(
         default=None, description="Flows; each of them, and each replica, must keep every bound."
     )
-    class_: Dscp | None = Field(
-        default=None,
-        alias="class",
-        description="Instead of flows: all that send with this DSCP, together.",
+    dscp: Dscp | None = Field(
+        default=None, description="Instead of flows: all that send with this DSCP, together."
     )
     at_most: AtMost = Field(default=AtMost(), description="Upper bounds.")
     at_least: AtLeast = Field(default=AtLeast(), description="Lower bounds.")
@@ -114,7 +112,7 @@ class Bound:
     ----------
     sla : str
         The agreement's name.
-    table : {"flows", "classes", "calls", "echoes", "videos", "completions"}
+    table : {"flows", "aggregates", "calls", "echoes", "videos", "completions"}
         Where the measure stands.
     rows : tuple of str
         Rows there; each must keep the bound.
@@ -133,7 +131,7 @@ class Bound:
     """
 
     sla: str
-    table: Literal["flows", "classes", "calls", "echoes", "videos", "completions"]
+    table: Literal["flows", "aggregates", "calls", "echoes", "videos", "completions"]
     rows: tuple[str, ...]
     measure: str
     column: str
@@ -143,6 +141,6 @@ class Bound:
     sizes: Literal["", "all", "pages"] = ""
 
 
-def row_of_class(dscp: int) -> str:
-    """Name that the table of classes has for a code point."""
+def row_of_dscp(dscp: int) -> str:
+    """Name that the table of aggregates has for a code point."""
     return "VOICE-ADMIT" if dscp == VOICE_ADMIT else str(dscp_name(dscp))

@@ -17,7 +17,7 @@ INTERVALS: dict[str, Callable[[Sequence[float]], Interval]] = {
 
 KEYS = {
     "flows": ("flow",),
-    "classes": ("class",),
+    "aggregates": ("dscp",),
     "fairness": ("of", "name"),
     "ports": ("link", "class"),
     "paths": ("path",),
@@ -35,7 +35,7 @@ class Row:
     Parameters
     ----------
     key : dict of str to str
-        Names that say which flow, class, port or path it is.
+        Names that say which flow, DSCP, port or path it is.
     measures : dict of str to Interval
         Mean and interval of each measure; a measure that is null in every run is left out.
     """
@@ -91,7 +91,7 @@ def across(
             if known:
                 measures[name] = mean(known)
         rows.append(Row(key, measures))
-    if table in ("flows", "classes"):
+    if table in ("flows", "aggregates"):
         _pool_quantiles(rows, [delays_by(run, table) for run in runs], KEYS[table][0])
     if table == "completions":
         _pool_completions(rows, [completions_by(run) for run in runs])

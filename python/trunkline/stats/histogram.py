@@ -90,11 +90,11 @@ def delays(results: Results, flow: str) -> Histogram:
 
 
 def delays_by(results: Results, table: str = "flows") -> dict[str, Histogram]:
-    """One-way delays in one run [ns], of all flows or classes that had a packet delivered.
+    """One-way delays in one run [ns], of all flows or aggregates that had a packet delivered.
 
     Parameters
     ----------
-    table : {"flows", "classes"}
+    table : {"flows", "aggregates"}
         Whether each flow stands alone, or the flows of a DSCP together.
     """
     flows = results.flows

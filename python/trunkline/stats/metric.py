@@ -1,6 +1,6 @@
 """Metrics by name: ``delay_p99_s``, ``ports.wait_mean_s``, ``goodput_bit_s@tcp1``.
 
-A metric is a column of a table that has one row a flow, class, port or path, for all rows or for
+A metric is a column of a table that has one row a flow, DSCP, port or path, for all rows or for
 one of them. A port is named ``LINK/CLASS``.
 """
 
@@ -24,7 +24,7 @@ class Metric:
     table, column : str
         Where it stands.
     row : str
-        Name of the flow, class, path or port (``LINK/CLASS``); empty for all rows.
+        Name of the flow, DSCP, path or port (``LINK/CLASS``); empty for all rows.
     """
 
     table: str

@@ -23,7 +23,7 @@ _FLOWS = ("goodput_bit_s", "throughput_bit_s", "loss_ratio", "delay_mean_s", "de
 _CALLS = ("mouth_to_ear_s", "late_ratio", "loss_ratio", "r_factor", "mos")
 _ECHOES = ("loss_ratio", "rtt_min_s", "rtt_mean_s", "rtt_p99_s", "rtt_max_s")
 _COMPLETIONS = ("unfinished", "fct_mean_s", "fct_p95_s", "fct_p99_s", "slowdown_mean")
-_CLASSES = ("goodput_bit_s", "loss_ratio", "delay_mean_s", "delay_p99_s", "jitter_s")
+_AGGREGATES = ("goodput_bit_s", "loss_ratio", "delay_mean_s", "delay_p99_s", "jitter_s")
 _FAIRNESS = ("jain_index", "demand_share", "least_demand_share", "jain_of_demand", "starved_max_s")
 _PORTS = ("utilisation", "loss_ratio", "wait_mean_s", "queue_mean_packets")
 
@@ -83,10 +83,12 @@ def render_many(
             and (row.key["sizes"] in ("all", "pages") or started != totals[row.key["flow"]])
         ]
         tables.insert(1, _table("completions", begun, _COMPLETIONS, "started", most))
-    more = ["classes"] if 1 < len(runs[0].classes) < len(flows) else []
+    more = ["aggregates"] if 1 < len(runs[0].aggregates) < len(flows) else []
     if more and (whole or len(flows) > SHOWN_ROWS):
-        shown = across(runs, "classes", interval=interval, columns={*_CLASSES, "offered_bit_s"})
-        tables.insert(1, _table("classes", shown, _CLASSES, "offered_bit_s", most))
+        shown = across(
+            runs, "aggregates", interval=interval, columns={*_AGGREGATES, "offered_bit_s"}
+        )
+        tables.insert(1, _table("aggregates", shown, _AGGREGATES, "offered_bit_s", most))
         more = []
     if whole:
         ports = across(runs, "ports", interval=interval, columns={*_PORTS, "packets_offered"})

@@ -32,7 +32,7 @@ class Bound(Protocol):
 
     @property
     def table(self) -> str:
-        """Table of the results: flows, classes, calls or completions."""
+        """Table of the results: flows, aggregates, calls or completions."""
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ def _level(bound: Bound, runs: Sequence[Results]) -> Level:
 def _worst(bound: Bound, run: Results) -> tuple[float | None, str]:
     """The worst value of a run and whose it is; the first of several alike."""
     table = run.tables[bound.table]
-    names = table["class" if bound.table == "classes" else "flow"]
+    names = table["dscp" if bound.table == "aggregates" else "flow"]
     found = dict(zip(names, table[bound.column], strict=True))
     if bound.table == "completions":
         rows = zip(names, table["sizes"], table[bound.column], strict=True)
@@ -222,9 +222,9 @@ def promise(bound: Bound) -> str:
 
 
 def whom(bound: Bound) -> str:
-    """Whom the bound is for: a class, a flow, or how many flows."""
-    if bound.table == "classes":
-        return f"class {bound.rows[0]}"
+    """Whom the bound is for: a DSCP, a flow, or how many flows."""
+    if bound.table == "aggregates":
+        return f"DSCP {bound.rows[0]}"
     return bound.rows[0] if len(bound.rows) == 1 else f"{len(bound.rows)} flows"
 
 

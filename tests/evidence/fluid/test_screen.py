@@ -48,7 +48,7 @@ def test_ranking_is_that_of_packets_and_no_broken_agreement_is_missed(
             text + f"failures: {{cut: {{link: {each.failure}, at: 500 ms}}}}\n", "utf-8"
         )
         run = tl.run(tl.load(file))
-        loss = run.classes["loss_ratio"][0]
+        loss = run.aggregates["loss_ratio"][0]
         offered = zip(run.ports["bytes_offered"], run.ports["link"], strict=True)
         rates = {arc.name: arc.options.rate for arc in tl.load(file).resolved().arcs}
         theirs.append(max(octets * 8 / 8 / rates[link] for octets, link in offered))

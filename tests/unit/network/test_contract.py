@@ -310,7 +310,7 @@ def test_the_columns_of_the_results_are_those_of_the_engine() -> None:
     compiled = json.loads(network.compile(loaded).to_json())
     compiled["run"] |= {"trace": True}
     raw = _core.run(json.dumps(compiled), 1)
-    assert raw.keys() - {"routes", "labels"} == SCHEMAS.keys() - {"classes", "fairness", "lsps"}
+    assert raw.keys() - {"routes", "labels"} == SCHEMAS.keys() - {"aggregates", "fairness", "lsps"}
     for table, columns in raw.items():
         fields = {field.name: field for field in SCHEMAS.get(table, ())}
         if fields:

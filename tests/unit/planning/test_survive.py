@@ -29,7 +29,7 @@ trunks:
   one: {path: one, demands: one}
   two: {path: two, demands: two}
 slas:
-  voice: {class: EF, at_most: {loss: 5 %}, at_least: {throughput: 2.8 Mbit/s}}
+  voice: {dscp: EF, at_most: {loss: 5 %}, at_least: {throughput: 2.8 Mbit/s}}
 run: {duration: 2 s, warm_up: 400 ms}
 """
 REPAIRED = "protections: {p: {path: one, kind: facility-bypass, backup: auto}}\n"

@@ -30,7 +30,7 @@ def rows(probes: str = "") -> dict[tuple[str, str], dict[str, object]]:
     return {(str(row["of"]), str(row["name"])): dict(row) for row in run.fairness.rows()}
 
 
-def test_jain_1984_s3_shares_of_a_path_and_of_a_class_by_hand() -> None:
+def test_jain_1984_s3_shares_of_a_path_and_of_a_dscp_by_hand() -> None:
     """The cut takes 1 s of 10 from `one` and 1 s of 6 from `two`: 2.7 and 0.5 of 3 and 0.6 Mbit/s.
 
     Jain's index of them (2.7 + 0.5)^2 / (2 (2.7^2 + 0.5^2)) = 0.679; of 0.9 and 0.833 0.9985.
@@ -51,11 +51,11 @@ def test_starvation_is_the_steps_in_which_nothing_arrived_while_a_flow_asked() -
     """
     found = rows(PROBES)
     assert found["path", "p"]["starved_max_s"] == pytest.approx(0.9)
-    # `far`, which the cut does not touch, is the third of the class.
-    assert found["class", "EF"]["starved_mean_s"] == pytest.approx(0.6)
+    # `far`, which the cut does not touch, is the third of the DSCP.
+    assert found["dscp", "EF"]["starved_mean_s"] == pytest.approx(0.6)
 
 
 def test_tcp_has_no_demand_and_without_a_probe_no_starvation() -> None:
-    tcp = rows(PROBES)["class", "DF"]
+    tcp = rows(PROBES)["dscp", "DF"]
     assert [tcp[name] for name in ("demand_share", "jain_of_demand", "starved_max_s")] == [None] * 3
     assert tcp["jain_index"] == 1

@@ -63,10 +63,10 @@ def test_a_small_run_shows_its_flows_and_names_the_tables_that_all_adds():
     assert all(f"\n{title} " in whole for title in titles)
 
 
-def test_with_flows_left_out_their_classes_sum_them_up():
+def test_with_flows_left_out_their_aggregates_sum_them_up():
     many = OVERLOAD.replace("f: {", "f: {replicate: 14, ").replace("RATE", "10 kbit/s")
     other = "flows: {g: {agent: udp, from: a, to: c, rate: 8 kbit/s, size: 100 B, dscp: EF}, "
     run = tl.run(tl.loads(many.replace("flows: {", other)))
     short = run.render(width=120)
-    assert "\nClasses " in short
-    assert "classes" not in short[short.index("with --all also") :]
+    assert "\nAggregates " in short
+    assert "aggregates" not in short[short.index("with --all also") :]

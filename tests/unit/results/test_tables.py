@@ -54,8 +54,8 @@ def test_delays_of_a_flow_without_packets_are_null(results: Results) -> None:
     assert results.flows["finished_ns"] == [None, 7_500_000_000, None]
 
 
-def test_classes_gather_flows_by_dscp(results: Results) -> None:
-    best_effort = results.classes.where(**{"class": "DF"})
+def test_aggregates_gather_flows_by_dscp(results: Results) -> None:
+    best_effort = results.aggregates.where(dscp="DF")
     assert best_effort["flows"] == 2
     assert best_effort["packets_delivered"] == 49
     # Only `web` delivered, so the means are its own.
@@ -64,13 +64,13 @@ def test_classes_gather_flows_by_dscp(results: Results) -> None:
     assert best_effort["delay_max_ns"] == 9_000_000
 
 
-def test_mean_delay_of_a_class_weighs_packets(results: Results) -> None:
+def test_mean_delay_of_an_aggregate_weighs_packets(results: Results) -> None:
     raw = tables()
     raw["flows"]["packets_delivered"] = column("i64", 90, 30, 10)
     raw["flows"]["delay_mean_ns"] = column("f64", 2e6, 4e6, 8e6)
     made = Results.from_raw(raw, network(), results.provenance)
     # (30 * 4 ms + 10 * 8 ms) / 40 = 5 ms.
-    assert made.classes.where(**{"class": "DF"})["delay_mean_s"] == pytest.approx(0.005)
+    assert made.aggregates.where(dscp="DF")["delay_mean_s"] == pytest.approx(0.005)
 
 
 def _with_delays(results: Results, upper_ms: list[int], flows: list[int]) -> Results:
@@ -88,11 +88,11 @@ def _with_delays(results: Results, upper_ms: list[int], flows: list[int]) -> Res
     return Results.from_raw(raw, network(), results.provenance)
 
 
-def test_percentiles_of_a_class_are_those_of_all_its_packets(results: Results) -> None:
+def test_percentiles_of_an_aggregate_are_those_of_all_its_packets(results: Results) -> None:
     # web 1, 2, 3 ms and idle 3, 4, 9 ms, two packets each: 1 1 2 2 3 3 3 3 4 4 9 9.
     # Rank ceil(0.5 * 12) = 6: 3 ms; ceil(0.9 * 12) = 11: 9 ms. AF or EF flows do not count.
     made = _with_delays(results, [7, 1, 2, 3, 3, 4, 9], [0, 1, 1, 1, 2, 2, 2])
-    best_effort = made.classes.where(**{"class": "DF"})
+    best_effort = made.aggregates.where(dscp="DF")
     assert best_effort["delay_p50_s"] == 0.003
     assert best_effort["delay_p90_s"] == 0.009
     # Weighted by packets: (30 * 2 ms + 10 * 6 ms) / 40 = 3 ms. Sum: 3 + 4.
@@ -100,10 +100,12 @@ def test_percentiles_of_a_class_are_those_of_all_its_packets(results: Results) -
     assert best_effort["reordered"] == 7
 
 
-def test_percentiles_of_a_class_over_runs_are_of_the_merged_histograms(results: Results) -> None:
+def test_percentiles_of_an_aggregate_over_runs_are_of_the_merged_histograms(
+    results: Results,
+) -> None:
     # DF: 1 1 2 2 in one run, 5 5 6 6 in the other: median of all eight, rank 4, is 2 ms.
     runs = [_with_delays(results, ends, [1, 2]) for ends in ([1, 2], [5, 6])]
-    row = next(row for row in across(runs, "classes") if row.key == {"class": "DF"})
+    row = next(row for row in across(runs, "aggregates") if row.key == {"dscp": "DF"})
     assert row.measures["delay_p50_s"].mean == pytest.approx(0.002)
 
 
@@ -154,7 +156,7 @@ def test_json_has_base_units_and_no_nanoseconds(results: Results) -> None:
     written = json.loads(json.dumps(results.to_json(), allow_nan=False))
     assert written["schema"] == 1
     assert written["hash"] == results.hash()
-    tables = {"flows", "classes", "ports", "paths", "drops", "colours", "accounts", "timeline"}
+    tables = {"flows", "aggregates", "ports", "paths", "drops", "colours", "accounts", "timeline"}
     measured = {"calls", "echoes", "videos", "completions", "lsps", "control", "signalling"}
     assert set(written) == {"schema", "engine", "hash"} | measured | tables
     assert written["flows"][0]["goodput_bit_s"] == 15_480.0
@@ -203,7 +205,7 @@ def test_unknown_column_names_those_there_are(results: Results) -> None:
         results.flows.column("goodput")
 
 
-def test_jain_index_of_a_class_is_that_of_1984() -> None:
+def test_jain_index_of_an_aggregate_is_that_of_1984() -> None:
     from trunkline.results.decode.fairness import jain
 
     # Jain, Chiu and Hawe: k of n users with equal shares have k / n; 1, 2 and 3: 36 / (3 * 14).

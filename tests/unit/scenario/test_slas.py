@@ -6,7 +6,7 @@ from trunkline.network import compile
 from trunkline.results import SCHEMAS, dscp
 from trunkline.scenario import Scenario, load
 from trunkline.scenario.scenario import reread
-from trunkline.scenario.sla import AtLeast, AtMost, row_of_class
+from trunkline.scenario.sla import AtLeast, AtMost, row_of_dscp
 
 PLAIN = """\
 # Two calls
@@ -22,7 +22,7 @@ run: {duration: 1 s}
 SLAS = """\
 slas:
   voice: {flow: [call], at_most: {delay_p99: $late, loss: 0.1 %}, at_least: {goodput: 960 kbit/s}}
-  expedited: {class: EF, at_most: {jitter: 1 ms}}
+  expedited: {dscp: EF, at_most: {jitter: 1 ms}}
   everyone: {flow: all, at_least: {throughput: 500 kbit/s}}
 """
 
@@ -54,12 +54,12 @@ def test_every_measure_is_a_column_of_both_tables() -> None:
     completions = {field.name for field in SCHEMAS["completions"]}
     assert {name.replace("page_", "fct_") for name in of_transfers} <= completions
     columns |= {"loss_ratio"} | {f"{name}_bit_s" for name in AtLeast.model_fields if name != "mos"}
-    for table in ("flows", "classes"):
+    for table in ("flows", "aggregates"):
         assert columns <= {field.name for field in SCHEMAS[table]}
 
 
-def test_classes_bear_the_names_of_the_table_of_classes() -> None:
-    assert [row_of_class(each) for each in range(64)] == [dscp.name(each) for each in range(64)]
+def test_dscps_bear_the_names_of_the_table_of_aggregates() -> None:
+    assert [row_of_dscp(each) for each in range(64)] == [dscp.name(each) for each in range(64)]
 
 
 def test_agreements_are_no_part_of_the_network() -> None:

@@ -54,9 +54,9 @@ def test_rates_are_bounded_from_below() -> None:
     assert level.margin == 480
 
 
-def test_classes_are_judged_by_their_own_row() -> None:
+def test_aggregates_are_judged_by_their_own_row() -> None:
     # DF is web and idle: 1 of 50 lost, 2 %.
-    bound = Bound("s", "classes", ("DF",), "loss", "loss_ratio", "1", "most", 0.01)
+    bound = Bound("s", "aggregates", ("DF",), "loss", "loss_ratio", "1", "most", 0.01)
     (level,) = judge([bound], [run(1)])
     assert (level.met, level.worst) == (False, 0.02)
 

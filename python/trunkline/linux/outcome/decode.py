@@ -298,13 +298,13 @@ def _masked(
     }
     unknown["acks_dropped"] = [its["agent"]["protocol"] == "udp" for its in data["flows"]]
     named = {str(name) for name, its in zip(tables["flows"]["dscp"], timed, strict=True) if its}
-    known = [name in named for name in tables["classes"]["class"]]
+    known = [name in named for name in tables["aggregates"]["dscp"]]
     never = [False] * len(tables["ports"])
     return {
         **tables,
         "flows": _with(tables["flows"], unknown | _all(tables["flows"], _DELAYS, timed)),
         "ports": _with(tables["ports"], _all(tables["ports"], _WAITS, never)),
-        "classes": _with(tables["classes"], _all(tables["classes"], _DELAYS, known)),
+        "aggregates": _with(tables["aggregates"], _all(tables["aggregates"], _DELAYS, known)),
     }
 
 

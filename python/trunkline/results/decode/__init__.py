@@ -75,7 +75,11 @@ def decode(raw: Raw, network: Network) -> dict[str, Table]:
         name: whole(name, read[name], network, make(read[name])) if name in read else empty(name)
         for name, make in made.items()
     }
-    classes = flows.classes(columns["flows"], columns["delays"], measured_s)
+    aggregates = flows.aggregates(columns["flows"], columns["delays"], measured_s)
     shares = fairness.fairness(columns["flows"], read.get("series"), network)
-    every: dict[str, Mapping[str, Later]] = {**columns, "classes": classes, "fairness": shares}
+    every: dict[str, Mapping[str, Later]] = {
+        **columns,
+        "aggregates": aggregates,
+        "fairness": shares,
+    }
     return {name: Table(name, fields, every[name]) for name, fields in SCHEMAS.items()}

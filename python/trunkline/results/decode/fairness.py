@@ -1,4 +1,4 @@
-"""The table of fairness: how the flows of a class, or of a path, share."""
+"""The table of fairness: how the flows of a DSCP, or of a path, share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RECEIVED = ("goodput", "throughput")
 def fairness(
     flows: Mapping[str, Column], series: Rows | None, network: Network
 ) -> dict[str, Column]:
-    """One row a class of flows (their DSCP), then one a path that flows are bound to."""
+    """One row a DSCP of flows, then one a path that flows are bound to."""
     goodput = flows["goodput_bytes"].numbers()
     sent, got = flows["bytes_sent"].numbers(), flows["bytes_delivered"].numbers()
     # TCP asks for what it gets: only a source that does not listen has a demand.
@@ -65,10 +65,10 @@ def jain(groups: Sequence[Sequence[float]]) -> Column:
 
 def _groups(dscps: Sequence[Any], network: Network) -> Iterator[tuple[str, str, list[int]]]:
     """What each row is of, its name, and its flows by index; messages of routers are none's."""
-    classes: dict[str, list[int]] = {}
+    aggregates: dict[str, list[int]] = {}
     for index, name in enumerate(dscps):
-        classes.setdefault(str(name), []).append(index)
-    yield from (("class", name, group) for name, group in classes.items())
+        aggregates.setdefault(str(name), []).append(index)
+    yield from (("dscp", name, group) for name, group in aggregates.items())
     entries: dict[int, list[Ftn]] = {}
     for entry in network["ftn"]:
         entries.setdefault(entry["fec"], []).append(entry)

@@ -1,4 +1,4 @@
-"""Tables of flows, one by one and by class."""
+"""Tables of flows, one by one and by DSCP."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def _protocol(flow: Flow) -> str:
     return echo["over"] if echo else flow["agent"]["protocol"]
 
 
-def classes(
+def aggregates(
     flows: Mapping[str, Column], delays: Mapping[str, Column], measured_s: float
 ) -> dict[str, Later]:
-    """Flows gathered by DSCP, classes in order of their first flow."""
+    """Flows gathered by DSCP, in order of their first flow."""
     named = flows["dscp"].to_list()
     members: dict[Any, list[int]] = {}
     for index, name in enumerate(named):
@@ -86,12 +86,12 @@ def classes(
         totals = (max(1, _total(delivered, group)) for group in arrived)
         return seconds([part / n for part, n in zip(weighted, totals, strict=True)], valid)
 
-    class_of = dict(zip(flows["flow"].to_list(), named, strict=True))
+    dscp_of = dict(zip(flows["flow"].to_list(), named, strict=True))
     # To merge histograms takes longer than all other columns together.
-    merged = functools.cache(lambda: _percentiles(list(members), class_of, delays, flows))
+    merged = functools.cache(lambda: _percentiles(list(members), dscp_of, delays, flows))
 
     return {
-        "class": Column([str(name) for name in members]),
+        "dscp": Column([str(name) for name in members]),
         "flows": ints([len(group) for group in groups]),
         **{name: ints(values) for name, values in sums.items()},
         "delay_min_ns": ints(least_ns, valid),
@@ -112,18 +112,18 @@ def _one(merged: Callable[[], dict[str, Column]], which: str) -> Column:
 
 
 def _percentiles(
-    classes: Sequence[Any],
-    class_of: Mapping[Any, Any],
+    dscps: Sequence[Any],
+    dscp_of: Mapping[Any, Any],
     delays: Mapping[str, Column],
     greatest: Mapping[str, Column],
 ) -> dict[str, Column]:
-    """Percentiles of classes: of the histograms of their flows, which have the same buckets."""
-    gathered: dict[Any, dict[int, int]] = {name: {} for name in classes}
+    """Percentiles of aggregates: of the histograms of their flows, which have the same buckets."""
+    gathered: dict[Any, dict[int, int]] = {name: {} for name in dscps}
     flow_names, most = greatest["flow"].to_list(), greatest["delay_max_ns"].numbers()
     ends = dict(zip(flow_names, most, strict=True))
     flows, uppers = delays["flow"].to_list(), delays["upper_ns"].numbers()
     for flow, upper, packets in zip(flows, uppers, delays["packets"].numbers(), strict=True):
-        buckets = gathered[class_of[flow]]
+        buckets = gathered[dscp_of[flow]]
         # The last bucket ends where the delays do.
         end = min(upper, int(ends[flow]))
         buckets[end] = buckets.get(end, 0) + packets

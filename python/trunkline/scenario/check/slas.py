@@ -14,17 +14,17 @@ def check(scenario: Resolved, problems: Problems) -> None:
     sent = {scenario.flows[name].dscp for name in scenario.flows}
     for name, sla in scenario.slas.items():
         path = ("slas", name)
-        if (sla.flow is None) == (sla.class_ is None):
-            message = "an SLA is for `flow` or for `class`: one of them"
+        if (sla.flow is None) == (sla.dscp is None):
+            message = "an SLA is for `flow` or for `dscp`: one of them"
             problems.add("relation", path, message, at_key=True)
         for at, flow in enumerate(sla.flow or ()):
             if flow != "all" and not scenario.has_flow(flow):
                 problems.unknown((*path, "flow", at), "flow", flow, scenario.flows)
-        if sla.class_ is not None and sla.class_ not in sent:
+        if sla.dscp is not None and sla.dscp not in sent:
             problems.add(
                 "reference",
-                (*path, "class"),
-                f"no flow sends with DSCP {dscp_name(sla.class_)}",
+                (*path, "dscp"),
+                f"no flow sends with DSCP {dscp_name(sla.dscp)}",
                 allowed=listed([str(dscp_name(each)) for each in sorted(sent)]),
             )
         _completions(scenario, sla, path, problems)
@@ -47,8 +47,8 @@ def _completions(scenario: Resolved, sla: Sla, path: Path, problems: Problems) -
         if kind not in ("fct", "page", "rtt", "echo", "video"):
             continue
         at = (*path, "at_most", measure)
-        if sla.class_ is not None:
-            message = f"{measure} is measured of flows, not of a class"
+        if sla.dscp is not None:
+            message = f"{measure} is measured of flows, not of a DSCP"
             problems.add("relation", at, message, allowed="with `flow`", at_key=True)
             return
         wanted = scenario.flows if "all" in (sla.flow or ()) else (sla.flow or ())
@@ -81,8 +81,8 @@ def _completions(scenario: Resolved, sla: Sla, path: Path, problems: Problems) -
 
 def _calls(scenario: Resolved, sla: Sla, at: Path, problems: Problems) -> None:
     """A score is of calls whose codec has factors."""
-    if sla.class_ is not None:
-        message = "mos is measured of flows, not of a class"
+    if sla.dscp is not None:
+        message = "mos is measured of flows, not of a DSCP"
         problems.add("relation", at, message, allowed="with `flow`", at_key=True)
         return
     for name in scenario.flows if "all" in (sla.flow or ()) else (sla.flow or ()):

@@ -5,7 +5,7 @@ from typing import Literal
 
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Resolved
-from trunkline.scenario.sla import AtLeast, AtMost, Bound, Sla, row_of_class
+from trunkline.scenario.sla import AtLeast, AtMost, Bound, Sla, row_of_dscp
 
 
 def slas(scenario: Resolved, problems: Problems) -> None:
@@ -16,10 +16,10 @@ def slas(scenario: Resolved, problems: Problems) -> None:
 
 
 def _bounds(scenario: Resolved, name: str, sla: Sla) -> Iterator[Bound]:
-    table: Literal["flows", "classes"] = "flows"
+    table: Literal["flows", "aggregates"] = "flows"
     rows: tuple[str, ...]
-    if sla.class_ is not None:
-        table, rows = "classes", (row_of_class(sla.class_),)
+    if sla.dscp is not None:
+        table, rows = "aggregates", (row_of_dscp(sla.dscp),)
     else:
         rows = _flows(scenario, sla.flow or ())
     for measure in AtMost.model_fields:

@@ -1,7 +1,8 @@
-"""Which class breaks under which failure, and by how much: the answer of a failure study.
+"""Which aggregate breaks under which failure, and by how much: the answer of a failure study.
 
-A row is a failure and a class; its numbers are the worst of all runs, as agreements hold in every
-run. The margin is what the worst value leaves of its bound, over the bound; negative: broken.
+A row is a failure and an aggregate (the flows of one DSCP); its numbers are the worst of all runs,
+as agreements hold in every run. The margin is what the worst value leaves of its bound, over the
+bound; negative: broken.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.results.render import add, frame
 from trunkline.scenario.sla import Bound
 from trunkline.stats.sla import said
-from trunkline.study.run.measure import CLASS, CLASS_MEASURES, bound_value
+from trunkline.study.run.measure import DSCP, DSCP_MEASURES, bound_value
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -23,35 +24,35 @@ if TYPE_CHECKING:
     from trunkline.study.run.frames import Runs
 
 SHOWN = 12
-"""Pairs of failure and class that a terminal shows, and failures of its matrix."""
+"""Pairs of failure and aggregate that a terminal shows, and failures of its matrix."""
 NOTHING = "no failure"
 """A point in which nothing fails, beside those in which something does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A class under a failure.
+    """An aggregate under a failure.
 
     Parameters
     ----------
     failure : str
         What fails, and the other parameters of the point.
-    of_class : str
-        Class, by DSCP.
+    dscp : str
+        Of all its flows.
     loss, delay_p99, jitter : float
         Greatest of all runs [1, s, s]; nan where some run has none, as nothing arrived.
     bound : Bound or None
-        The bound with the least margin; None if no agreement is about the class.
+        The bound with the least margin; None if no agreement is about it.
     worst : float
         Its worst value, in its unit.
     margin : float
         Of that, over the bound; minus infinity where nothing arrived, nan without a bound.
     broken, runs : int
-        Runs in which the class breaks some bound, of how many.
+        Runs in which it breaks some bound, of how many.
     """
 
     failure: str
-    of_class: str
+    dscp: str
     loss: float
     delay_p99: float
     jitter: float
@@ -103,7 +104,7 @@ def _share(bound: Bound, value: float) -> float:
 
 
 def pairs(runs: Runs) -> list[Pair]:
-    """Failures and classes of a study, the worst first; empty if nothing fails in it."""
+    """Failures and aggregates of a study, the worst first; empty if nothing fails in it."""
     points = runs.manifest["points"]
     if not any(point.get("failing") for point in points):
         return []
@@ -114,9 +115,9 @@ def pairs(runs: Runs) -> list[Pair]:
         point = points[row["point"]]
         rows.setdefault((_name(point, several), point["measure"]), []).append(row)
     found = [
-        _pair(failure, of_class, slas, measures[index], its)
+        _pair(failure, dscp, slas, measures[index], its)
         for (failure, index), its in rows.items()
-        for of_class, slas in measures[index].get("classes", {}).items()
+        for dscp, slas in measures[index].get("dscps", {}).items()
     ]
     return sorted(found, key=_worst_first)
 
@@ -148,7 +149,7 @@ def _name(point: Mapping[str, Any], varying: set[str]) -> str:
 
 def _pair(
     failure: str,
-    of_class: str,
+    dscp: str,
     slas: Sequence[str],
     measure: Mapping[str, Any],
     rows: Sequence[Mapping[str, Any]],
@@ -174,10 +175,10 @@ def _pair(
             if share < 0:
                 broken.add(run)
     least, number, value = min(shares, default=(math.nan, -1, math.nan), key=lambda each: each[0])
-    loss, delay, jitter = (worst(f"{CLASS}{of_class}.{column}") for column in CLASS_MEASURES)
+    loss, delay, jitter = (worst(f"{DSCP}{dscp}.{column}") for column in DSCP_MEASURES)
     return Pair(
         failure,
-        of_class,
+        dscp,
         loss,
         delay,
         jitter,
@@ -194,46 +195,47 @@ def headline(found: Sequence[Pair]) -> str:
     judged = [pair for pair in found if pair.bound is not None]
     if not judged:
         worst = found[0]
-        return f"The greatest loss: {worst.of_class} under {worst.failure}, {worst.sentence()}"
+        return f"The greatest loss: {worst.dscp} under {worst.failure}, {worst.sentence()}"
     broken = [pair for pair in judged if pair.broken]
     worst = judged[0]
-    said_worst = f"{worst.of_class} under {worst.failure}: {worst.sentence()}"
+    said_worst = f"{worst.dscp} under {worst.failure}: {worst.sentence()}"
     if not broken:
-        return f"Every class keeps its agreements under every failure; nearest to one: {said_worst}"
+        says = "Every aggregate keeps its agreements under every failure"
+        return f"{says}; nearest to one: {said_worst}"
     failures = len({pair.failure for pair in judged})
     hit = len({pair.failure for pair in broken})
-    classes = list(dict.fromkeys(pair.of_class for pair in broken))
-    breaks = f"{' and '.join(classes)} {'break' if len(classes) > 1 else 'breaks'}"
+    dscps = list(dict.fromkeys(pair.dscp for pair in broken))
+    breaks = f"{' and '.join(dscps)} {'break' if len(dscps) > 1 else 'breaks'}"
     return f"{breaks} under {hit} of {failures} failures; the worst, {said_worst}"
 
 
 def matrix(found: Sequence[Pair]) -> tuple[list[str], list[tuple[str, dict[str, Pair]]]]:
-    """Classes, and of each failure, the worst first, its pairs by class."""
-    classes = list(dict.fromkeys(pair.of_class for pair in found))
+    """DSCPs, and of each failure, the worst first, its pairs by DSCP."""
+    dscps = list(dict.fromkeys(pair.dscp for pair in found))
     rows: dict[str, dict[str, Pair]] = {}
     for pair in found:
-        rows.setdefault(pair.failure, {})[pair.of_class] = pair
-    return classes, list(rows.items())
+        rows.setdefault(pair.failure, {})[pair.dscp] = pair
+    return dscps, list(rows.items())
 
 
 def tables(found: Sequence[Pair]) -> list[RichTable]:
     """The answer as tables for a terminal: the matrix of margins, and the worst pairs in full."""
-    classes, rows = matrix(found)
+    dscps, rows = matrix(found)
     cut = f" (the worst {SHOWN} of {len(rows)})" if len(rows) > SHOWN else ""
     made = []
-    if len(classes) > 1 and any(pair.bound for pair in found):
-        drawn = frame(f"Margin of each class under each failure{cut}", ["failure", *classes])
+    if len(dscps) > 1 and any(pair.bound for pair in found):
+        drawn = frame(f"Margin of each aggregate under each failure{cut}", ["failure", *dscps])
         for failure, of in rows[:SHOWN]:
-            add(drawn, [failure, *(margin(of[c]) if c in of else "–" for c in classes)])
+            add(drawn, [failure, *(margin(of[c]) if c in of else "–" for c in dscps)])
         drawn.caption = "what the worst run leaves of the nearest bound, or how far it is beyond"
         made.append(drawn)
     cut = f" (the worst {SHOWN} of {len(found)})" if len(found) > SHOWN else ""
-    heads = ["failure", "class", "loss", "p99", "jitter", "agreement", "margin"]
-    drawn = frame(f"Which class breaks under which failure{cut}", heads, names=2)
+    heads = ["failure", "dscp", "loss", "p99", "jitter", "agreement", "margin"]
+    drawn = frame(f"Which aggregate breaks under which failure{cut}", heads, names=2)
     for pair in found[:SHOWN]:
         cells = [said(_known(pair.loss), "1"), said(_known(pair.delay_p99), "s")]
         cells += [said(_known(pair.jitter), "s"), pair.outcome, margin(pair)]
-        add(drawn, [pair.failure, pair.of_class, *cells])
+        add(drawn, [pair.failure, pair.dscp, *cells])
     drawn.caption = "loss, 99th percentile of delay and jitter: the greatest of the runs"
     made.append(drawn)
     return made

@@ -100,7 +100,7 @@ def to_json(runs: Runs, values: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _said(pair: failing.Pair) -> dict[str, Any]:
-    """A class under a failure as JSON; null where nothing arrived or nothing is promised."""
+    """An aggregate under a failure as JSON; null where nothing arrived or nothing is promised."""
     numbers = {
         name: value if math.isfinite(value) else None
         for name in ("loss", "delay_p99", "jitter", "worst", "margin")
@@ -109,7 +109,7 @@ def _said(pair: failing.Pair) -> dict[str, Any]:
     its = pair.bound
     return {
         "failure": pair.failure,
-        "class": pair.of_class,
+        "dscp": pair.dscp,
         **numbers,
         "sla": its and its.sla,
         "measure": its and its.measure,

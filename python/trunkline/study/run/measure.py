@@ -27,16 +27,16 @@ MANY = "*"
 """What a name ends in that stands for all that begin so; so do those of replicas."""
 SLA = "sla."
 """What the names of values begin with that tell whether a run keeps an agreement."""
-CLASS = "class."
-"""What the names of values begin with that tell how a class fared under a failure."""
-CLASS_MEASURES = ("loss_ratio", "delay_p99_s", "jitter_s")
-"""What is measured of each class in a study of failures."""
+DSCP = "dscp."
+"""What the names of values begin with that tell how a DSCP fared under a failure."""
+DSCP_MEASURES = ("loss_ratio", "delay_p99_s", "jitter_s")
+"""What is measured of each DSCP in a study of failures."""
 
 
 def of_columns(
     columns: Mapping[str, Mapping[str, Any]],
     bounds: Iterable[Bound] = (),
-    classes: Mapping[str, Sequence[str]] | None = None,
+    dscps: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """Measure that reads columns of result tables, and holds runs to service levels.
 
@@ -48,8 +48,8 @@ def of_columns(
     bounds : iterable of Bound
         Of the scenario; each agreement becomes a value ``sla.NAME``, 1 in a run that keeps all its
         bounds and 0 in others.
-    classes : mapping of str to sequence of str, optional
-        In a study of failures, each class and the agreements about it: how the class fared and the
+    dscps : mapping of str to sequence of str, optional
+        In a study of failures, each DSCP and the agreements about it: how it fared and the
         worst value of each bound become values too.
     """
     slas: dict[str, list[dict[str, Any]]] = {}
@@ -57,7 +57,7 @@ def of_columns(
         if SLA + bound.sla in columns:
             raise Refused(f"column {SLA + bound.sla} has the name of what an agreement gives")
         slas.setdefault(bound.sla, []).append(asdict(bound))
-    more = ({"slas": slas} if slas else {}) | ({"classes": dict(classes)} if classes else {})
+    more = ({"slas": slas} if slas else {}) | ({"dscps": dict(dscps)} if dscps else {})
     return json.dumps({"columns": columns} | more, sort_keys=False)
 
 
@@ -71,7 +71,7 @@ def measure(text: str) -> Measure:
         It is no such text.
     """
     said = json.loads(text)
-    if not {"columns"} <= set(said) <= {"columns", "slas", "classes"}:
+    if not {"columns"} <= set(said) <= {"columns", "slas", "dscps"}:
         raise Refused(f"{text} is no measure of a study")
 
     slas = {
@@ -88,7 +88,7 @@ def measure(text: str) -> Measure:
             for name, column in said["columns"].items()
         }
         values |= {name: _kept(bounds, results) for name, bounds in slas.items()}
-        return values | _fared(said.get("classes", {}), slas.values(), results)
+        return values | _fared(said.get("dscps", {}), slas.values(), results)
 
     return measured
 
@@ -123,28 +123,28 @@ def bound_value(bound: Bound) -> str:
 
 
 def answers(texts: Iterable[str]) -> list[str]:
-    """Names of the values that tell how classes and bounds fared under failures."""
+    """Names of the values that tell how DSCPs and bounds fared under failures."""
     found = []
     for said in map(json.loads, texts):
-        classes = said.get("classes", {})
-        found += [f"{CLASS}{name}.{column}" for name in classes for column in CLASS_MEASURES]
-        if classes:
+        dscps = said.get("dscps", {})
+        found += [f"{DSCP}{name}.{column}" for name in dscps for column in DSCP_MEASURES]
+        if dscps:
             bounds = (its for listed in said.get("slas", {}).values() for its in listed)
             found += [f"{SLA}{its['sla']}.{its['measure']}" for its in bounds]
     return list(dict.fromkeys(found))
 
 
 def _fared(
-    classes: Mapping[str, Sequence[str]], slas: Iterable[list[Bound]], results: Results
+    dscps: Mapping[str, Sequence[str]], slas: Iterable[list[Bound]], results: Results
 ) -> Values:
-    """Of each class its measures, of each bound the worst value; nan where nothing arrived."""
-    if not classes:
+    """Of each DSCP its measures, of each bound the worst value; nan where nothing arrived."""
+    if not dscps:
         return {}
     values: Values = {}
-    for name in classes:
-        row = results.classes.where(**{"class": name})
-        for column in CLASS_MEASURES:
-            values[f"{CLASS}{name}.{column}"] = _number(row[column])
+    for name in dscps:
+        row = results.aggregates.where(dscp=name)
+        for column in DSCP_MEASURES:
+            values[f"{DSCP}{name}.{column}"] = _number(row[column])
     for bounds in slas:
         for bound, level in zip(bounds, judge(bounds, [results]), strict=True):
             values[bound_value(bound)] = _number(level.values[0])

@@ -11,7 +11,7 @@ import numpy as np
 
 from trunkline import network as networks
 from trunkline.scenario import Scenario
-from trunkline.scenario.sla import Bound, row_of_class
+from trunkline.scenario.sla import Bound, row_of_dscp
 from trunkline.study.language import formula
 from trunkline.study.language.claims import Tables
 from trunkline.study.language.draws import written
@@ -90,12 +90,12 @@ def plan(study: Study, seeds: Sequence[int]) -> Plan:
                 labels = {"table": table.name, **labels}
             network, failing = networks.compile(scenario), _failing(scenario)
             bounds = scenario.bounds()
-            classes = _classes(network, bounds) if scenario.failures else None
+            dscps = _dscps(network, bounds) if scenario.failures else None
             points.append(
                 Point(
                     network.to_json(),
                     tuple(own),
-                    sys.intern(of_columns(columns, bounds, classes)),
+                    sys.intern(of_columns(columns, bounds, dscps)),
                     labels=labels,
                     scenario=functools.partial(text_of, study, table, values),
                     keep=table.case.keep if table.variant is None else 0,
@@ -116,20 +116,20 @@ def _failing(scenario: Scenario) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _classes(network: networks.Network, bounds: Sequence[Bound]) -> dict[str, list[str]]:
-    """Each class of a scenario, by DSCP, and the agreements about it or about its flows."""
-    classes: dict[str, set[str]] = {}
+def _dscps(network: networks.Network, bounds: Sequence[Bound]) -> dict[str, list[str]]:
+    """Each DSCP of a scenario, and the agreements about it or about its flows."""
+    dscps: dict[str, set[str]] = {}
     for flow in network.flows:
-        classes.setdefault(row_of_class(flow["dscp"]), set()).add(str(flow["name"]))
+        dscps.setdefault(row_of_dscp(flow["dscp"]), set()).add(str(flow["name"]))
     return {
         name: list(
             dict.fromkeys(
                 bound.sla
                 for bound in bounds
-                if (name in bound.rows if bound.table == "classes" else flows & set(bound.rows))
+                if (name in bound.rows if bound.table == "aggregates" else flows & set(bound.rows))
             )
         )
-        for name, flows in classes.items()
+        for name, flows in dscps.items()
     }
 
 
