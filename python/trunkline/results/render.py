@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import io
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
@@ -174,11 +175,12 @@ def _blocks(table: RichTable, console: Console) -> list[RichTable]:
         each.min_width = min(each.min_width or share, share)
     blocks: list[RichTable] = []
     while numbers:
-        taken = len(numbers)
-        while taken > 1 and (
-            needs(names + numbers[:taken]) > console.width
-            or (taken < len(numbers) and str(numbers[taken].header) in BESIDE)
-        ):
+        widths = range(1, len(numbers) + 1)
+        taken = bisect_right(
+            widths, console.width, key=lambda count: needs(names + numbers[:count])
+        )
+        taken = max(1, taken)
+        while 1 < taken < len(numbers) and str(numbers[taken].header) in BESIDE:
             taken -= 1
         blocks.append(part(names + numbers[:taken]))
         numbers = numbers[taken:]

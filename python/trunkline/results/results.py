@@ -115,6 +115,14 @@ class _Of(property):
         return cast("Table", self if run is None else run.tables[self._name])
 
 
+def _ended(names: list[str | None]) -> str:
+    """Names, each followed by a zero byte; null is an empty name."""
+    try:
+        return "\0".join([*names, ""])  # type: ignore[list-item]
+    except TypeError:
+        return "\0".join([name or "" for name in names] + [""])
+
+
 class Results:
     """The tables of one run and how to get them again.
 
@@ -192,7 +200,7 @@ class Results:
                 column = table.column(field.name)
                 digest.update(f"{name}.{field.name}:{len(column)}\n".encode())
                 if isinstance(column.values, list):
-                    digest.update("".join([f"{item or ''}\0" for item in column.values]).encode())
+                    digest.update(_ended(column.values).encode())
                 elif column.valid is None and sys.byteorder == "little":
                     digest.update(column.values)
                 else:

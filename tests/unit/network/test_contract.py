@@ -8,6 +8,7 @@ compared with the types, so neither side can have a key, a kind or a word that t
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import re
 import types
@@ -41,6 +42,7 @@ TAGS = ("kind", "protocol")
 Place = tuple[str | int, ...]
 
 
+@functools.cache
 def hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
 
@@ -49,6 +51,7 @@ def is_dict(kind: Any) -> bool:
     return hasattr(kind, "__required_keys__")
 
 
+@functools.cache
 def alternatives(kind: Any) -> list[Any]:
     """The members of a union, those of its members too; a kind alone is its own."""
     if get_origin(kind) is NotRequired:
@@ -123,14 +126,14 @@ def misfits(value: Any) -> list[tuple[Place, Any]]:
 
 
 def changed(value: Any, at: Place, to: Any) -> Any:
-    made = copy.deepcopy(value)
-    inner = made
-    for step in at[:-1]:
-        inner = inner[step]
-    if to is ...:
-        del inner[at[-1]]
+    """The value with something else at one place; what is not on the way there is shared."""
+    made = copy.copy(value)
+    if at[1:]:
+        made[at[0]] = changed(value[at[0]], at[1:], to)
+    elif to is ...:
+        del made[at[0]]
     else:
-        inner[at[-1]] = to
+        made[at[0]] = to
     return made
 
 

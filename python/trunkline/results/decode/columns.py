@@ -97,6 +97,23 @@ def mask(valid: Iterable[bool]) -> Valid:
     return None if all(listed) else listed
 
 
+class _Known(dict[Any, Any]):
+    """What a function gives, by what it is given: many rows, few of which differ."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def __missing__(self, given: Any) -> Any:
+        self[given] = self._function(given)
+        return self[given]
+
+
+def texts(given: Iterable[Any], text: Callable[[Any], str | None]) -> Column:
+    """Texts of rows, few of which differ."""
+    known = _Known(text)
+    return Column([known[each] for each in given])
+
+
 def names(items: Sequence[str], indices: Iterable[int]) -> Column:
     """Names at these indices; null where the index is outside the list."""
     count = len(items)
@@ -127,8 +144,7 @@ def class_names(network: Network) -> Callable[[int, int], str | None]:
 def classes_of(network: Network, rows: Rows) -> Column:
     """Names of the classes of a table's ``link`` and ``class`` columns."""
     class_name = class_names(network)
-    pairs = zip(rows["link"], rows["class"], strict=True)
-    return Column([class_name(link, index) for link, index in pairs])
+    return texts(zip(rows["link"], rows["class"], strict=True), lambda pair: class_name(*pair))
 
 
 _NAMED: dict[str, Callable[[Rows, Network], Column]] = {

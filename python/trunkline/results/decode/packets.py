@@ -11,6 +11,7 @@ from trunkline.results.decode.columns import (
     ints,
     mask,
     names,
+    texts,
 )
 from trunkline.results.table import Column
 
@@ -26,17 +27,17 @@ def packets(rows: Rows, network: Network) -> dict[str, Column]:
     """Decode the trace of a run that was traced."""
     labelled, reported = _any(rows["stack_1"]), _any(rows["sack_1"])
     top = rows["stack_1"]
-    started = mask(wait >= 0 for wait in rows["wait_ns"])
+    started = mask([wait >= 0 for wait in rows["wait_ns"]])
     return {
         "event": names(_core.PACKET_EVENTS, rows["event"]),
         **_bytes(rows, network),
         "sack": _texts(rows, _SACK, _blocks) if reported else Column([None] * len(top)),
         "tcp_flags": _flags(rows, network),
-        "echo_ns": rows.column("echo_ns", mask(back == 1 for back in rows["reverse"])),
-        "precedence": rows.column("precedence", mask(it >= 0 for it in rows["precedence"])),
+        "echo_ns": rows.column("echo_ns", mask([back == 1 for back in rows["reverse"]])),
+        "precedence": rows.column("precedence", mask([it >= 0 for it in rows["precedence"]])),
         "wait_ns": rows.column("wait_ns", started),
         "labels": _depths(rows) if labelled else ints([0] * len(top)),
-        "label": ints((entry >> 12 for entry in top), mask(entry >= 0 for entry in top)),
+        "label": ints([entry >> 12 for entry in top], mask([entry >= 0 for entry in top])),
         "stack": _texts(rows, _STACK, _entries) if labelled else Column([None] * len(top)),
     }
 
@@ -52,18 +53,7 @@ def _depths(rows: Rows) -> Column:
 
 
 def _texts(rows: Rows, names: Sequence[str], text: Any) -> Column:
-    return _cached(zip(*(rows[name] for name in names), strict=True), text)
-
-
-def _cached(items: Any, text: Any) -> Column:
-    """Texts of tuples, few of which differ."""
-    known: dict[tuple[int, ...], str | None] = {}
-    listed = []
-    for item in items:
-        if item not in known:
-            known[item] = text(item)
-        listed.append(known[item])
-    return Column(listed)
+    return texts(zip(*(rows[name] for name in names), strict=True), text)
 
 
 def _blocks(blocks: tuple[int, ...]) -> str | None:
@@ -78,25 +68,24 @@ def _entries(stack: tuple[int, ...]) -> str | None:
 
 def _bytes(rows: Rows, network: Network) -> dict[str, Column]:
     """Sequence and acknowledgement numbers of TCP in bytes of the stream, from 0."""
-    sizes: list[tuple[int, int]] = []  # bytes of a segment and of the transfer; 0 without TCP
-    for flow in network["flows"]:
-        agent = flow["agent"]
-        if agent["protocol"] == "tcp":
-            sizes.append((agent["mss_bytes"], agent.get("size_bytes") or _ENDLESS))
-        else:
-            sizes.append((0, 0))
+    agents = [flow["agent"] for flow in network["flows"]]
+    mss = [agent["mss_bytes"] if agent["protocol"] == "tcp" else 0 for agent in agents]
+    whole = [agent.get("size_bytes") or _ENDLESS for agent in agents]
     of_flow, reverse = rows["flow"], rows["reverse"]
-    at = zip(of_flow, reverse, rows["seq"], strict=True)
+    sent = zip(of_flow, reverse, rows["seq"], strict=True)
     answered = zip(of_flow, rows["ack"], strict=True)
-    valid = mask(sizes[flow][0] > 0 for flow in of_flow)
+    valid = mask([mss[flow] > 0 for flow in of_flow])
     return {
+        # A SYN comes before the first byte (RFC 9293 section 3.4).
         "seq_bytes": ints(
-            # A SYN comes before the first byte (RFC 9293 section 3.4).
-            (max(-1, 0 if back and seq >= 0 else sizes[flow][0] * seq) for flow, back, seq in at),
-            valid,
+            [-1 if seq < 0 else 0 if back else mss[flow] * seq for flow, back, seq in sent], valid
         ),
         "ack_bytes": ints(
-            (min(sizes[flow][0] * ack, sizes[flow][1]) for flow, ack in answered), valid
+            [
+                in_bytes if (in_bytes := mss[flow] * ack) < whole[flow] else whole[flow]
+                for flow, ack in answered
+            ],
+            valid,
         ),
     }
 
@@ -105,8 +94,8 @@ def _flags(rows: Rows, network: Network) -> Column:
     tcp = [flow["agent"]["protocol"] == "tcp" for flow in network["flows"]]
     columns = (rows[name] for name in ("flow", "reverse", "seq", "ece", "cwr"))
     bits = zip(*columns, strict=True)
-    return _cached(
-        ((int(tcp[flow]), back, int(seq < 0), ece, cwr) for flow, back, seq, ece, cwr in bits),
+    return texts(
+        [(tcp[flow], back, seq < 0, ece, cwr) for flow, back, seq, ece, cwr in bits],
         lambda it: _flag_names(*it[1:]) if it[0] else None,
     )
 

@@ -59,6 +59,8 @@ def fill(done: Reproduction, folder: Path) -> None:
     for name, figure in figures.items():
         for kind in FORMATS:
             save(figure, folder / f"{name}.{kind}")
+            # Laid out once, it is the same in every format, and takes half the time.
+            figure.set_layout_engine("none")
 
 
 def picture(done: Reproduction, name: str) -> Figure:
