@@ -93,6 +93,24 @@ def blocks(page: Path) -> list[Block]:
     ]
 
 
+def run(
+    command: list[str], folder: str, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command; one that takes too long ends as `timeout` ends it, with 124 and a word."""
+    try:
+        return subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, "", f"not over after {LONGEST_S} s\n")
+
+
 def run_console(block: Block, folder: str) -> str | None:
     """Run the commands of a block.
 
@@ -118,15 +136,7 @@ def run_console(block: Block, folder: str) -> str | None:
             steps[-1][1].append(line)
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
     for command, expected in steps:
-        done = subprocess.run(
-            ["sh", "-c", command],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=LONGEST_S,
-            check=False,
-        )
+        done = run(["sh", "-c", command], folder, environment)
         printed = done.stdout + done.stderr
         if expected:
             wanted = ".*".join(map(re.escape, "\n".join(expected).strip().split("...")))
@@ -158,9 +168,7 @@ def run_python(block: Block, folder: str, before: list[str]) -> str | None:
     """
     before.append(block.body)
     command = [sys.executable, "-c", "\n".join(before)]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=LONGEST_S, check=False
-    )
+    done = run(command, folder)
     return done.stderr if done.returncode else None
 
 

@@ -85,6 +85,7 @@ def gates() -> list[tuple[str, list[str], dict[str, str]]]:
     python = steps.VENV_PYTHON
     cargo = steps.CARGO_ENVIRONMENT
     lint = ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--quiet"]
+    lint += ["--features", "trunkline-engine/program"]
     document = ["cargo", "doc", "--workspace", "--no-deps", "--locked", "--quiet"]
     return [
         ("python format", [python, "-m", "ruff", "format", "--check", "--quiet", "."], {}),
@@ -156,7 +157,8 @@ def bench(arguments: list[str]) -> int:
     """Build the plain engine program and run the benchmarks."""
     steps.prepare("run")
     say("compiling the benchmark program")
-    command = ["cargo", "build", "--release", "--locked", "-p", "trunkline-engine", "--bins"]
+    command = ["cargo", "build", "--release", "--locked", "--bins"]
+    command += ["-p", "trunkline-engine", "--features", "program"]
     log = steps.stamp_path("bench.log")
     run(command, cwd=steps.ROOT, log=log, environment=steps.CARGO_ENVIRONMENT)
     program = os.path.join(steps.TARGET, "release", "trunkline-sim")

@@ -15,6 +15,7 @@ mod probes;
 mod processing;
 mod queueing;
 mod random;
+mod recovery;
 mod refusals;
 mod sched;
 mod storm;

@@ -3,7 +3,7 @@
 //! Little's law holds exactly, which a wrong account of a queue cut short would break.
 
 use super::bench::Bench;
-use super::support::{drr, fifo, priority, queue, tcp, wfq, Outcome, MBIT, MS, SECOND};
+use crate::support::{drr, fifo, priority, queue, tcp, wfq, Outcome, MBIT, MS, SECOND};
 use proptest::prelude::*;
 use trunkline_agent::tcp::Variant;
 use trunkline_engine::network::recovery::{Detection, Outages, ProtectionKind, Rerouting, Switch};
@@ -35,7 +35,7 @@ fn any_port() -> impl Strategy<Value = PortConfig> {
                 2 => drr(&[600, 1500, 3000], &its),
                 _ => wfq(&[1, 2, 5], &its),
             };
-            port.classifier = super::support::by_flow(3);
+            port.classifier = crate::support::by_flow(3);
             port
         },
     )
@@ -88,7 +88,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
 fn build(plan: &Plan) -> Bench {
     let mut bench = Bench::new();
     bench.lab.flow("tcp", "S", "T", Agent::Tcp(tcp(Variant::Sack)));
-    bench.lab.flow("back", "T", "A", super::support::cbr(3 * MBIT, 700));
+    bench.lab.flow("back", "T", "A", crate::support::cbr(3 * MBIT, 700));
     bench.lab.network.flows[1].fec = 1;
     for (link, port) in plan.ports.iter().enumerate() {
         bench.lab.feed(link as u32, port.clone());

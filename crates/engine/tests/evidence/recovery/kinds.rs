@@ -1,7 +1,7 @@
 //! 1+1, facility bypass, detour and restoration.
 
 use super::bench::{times, Bench};
-use super::support::{MS, SECOND};
+use crate::support::{MS, SECOND};
 use trunkline_engine::network::recovery::{Detection, ProtectionKind, Switch};
 use trunkline_engine::network::{Ilm, Nhlfe, Path};
 use trunkline_engine::observer::Event;

@@ -1,7 +1,7 @@
 //! What a failure costs a constant bit rate.
 
 use super::bench::{times, Bench};
-use super::support::{Outcome, MS, SECOND};
+use crate::support::{Outcome, MS, SECOND};
 use trunkline_engine::network::recovery::{Detection, Outages};
 use trunkline_packet::Cause;
 
@@ -62,7 +62,7 @@ fn a_switch_after_zero_loses_the_packets_in_flight_alone() {
 #[test]
 fn packets_waiting_and_packets_under_way_are_counted_by_cause() {
     let mut bench = Bench::new();
-    let agent = super::support::cbr(2 * super::bench::RATE, 1000);
+    let agent = crate::support::cbr(2 * super::bench::RATE, 1000);
     bench.lab.network.flows[bench.flow].agent = agent.into();
     bench.lab.lasting(0, 100 * MS);
     let cut = bench.both("S", "A");

@@ -1,7 +1,7 @@
 //! Going back to a repaired path.
 
 use super::bench::{times, Bench};
-use super::support::{Outcome, MS, SECOND};
+use crate::support::{Outcome, MS, SECOND};
 use trunkline_engine::network::recovery::Detection;
 use trunkline_packet::Cause;
 

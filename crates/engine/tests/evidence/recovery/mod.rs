@@ -1,9 +1,5 @@
 //! Failures and recovery against arithmetic by hand.
 
-#[path = "../support/mod.rs"]
-#[allow(unused_imports)]
-mod support;
-
 mod bench;
 mod cut;
 mod kinds;

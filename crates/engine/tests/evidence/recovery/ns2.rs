@@ -1,12 +1,12 @@
 //! A failing link side by side with ns-2 2.35. `ns2/README.md` says how the file was made.
 
-use super::support::{schedule, Lab, MBIT, MS, SECOND, US};
+use crate::support::{schedule, Lab, MBIT, MS, SECOND, US};
 use trunkline_engine::network::recovery::{Failure, Outage, Outages};
 use trunkline_engine::observer::Event;
 use trunkline_packet::Cause;
 
 fn theirs(event: &str) -> Vec<(u64, u32)> {
-    let rows = include_str!("../ns2/cut.csv").lines().skip(1);
+    let rows = include_str!("../../ns2/cut.csv").lines().skip(1);
     rows.map(|line| line.split(',').collect::<Vec<_>>())
         .filter(|fields| fields[0] == event)
         .map(|fields| {

@@ -1,6 +1,6 @@
 //! The network of these tests: a working path S-A-B-T and a backup S-C-D-E-T, all links alike.
 
-use super::support::{cbr, Lab, Outcome, Removal, Tunnel, MBIT, MS, SECOND};
+use crate::support::{cbr, Lab, Outcome, Removal, Tunnel, MBIT, MS, SECOND};
 use trunkline_engine::network::recovery::{
     Detection, Failure, Outage, Outages, Protection, ProtectionKind, Switch,
 };

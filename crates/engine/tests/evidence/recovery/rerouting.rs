@@ -1,6 +1,6 @@
 //! IP routing that follows failures.
 
-use super::support::{cbr, Lab, MBIT, MS, SECOND};
+use crate::support::{cbr, Lab, MBIT, MS, SECOND};
 use trunkline_engine::network::recovery::{Detection, Failure, Outage, Outages, Rerouting};
 use trunkline_packet::Cause;
 
