@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.options import together
+from trunkline.cli.options import gathered
 
 if TYPE_CHECKING:
     from trunkline.network import Network
@@ -19,7 +19,106 @@ LONGEST = 262_144
 TRACE = "run.trace"
 
 
-capture_options = together(
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """Where to capture, if anywhere.
+
+    Parameters
+    ----------
+    pcap : str or None
+        File; none for no capture.
+    pcap_at : tuple of str
+        Nodes and links; empty for every link.
+    pcap_snaplen : int or None
+        Bytes of a packet that are kept [B]; none for all.
+    """
+
+    pcap: str | None
+    pcap_at: tuple[str, ...]
+    pcap_snaplen: int | None
+
+    def possible(self, *, runs: int) -> None:
+        """Find out before all else whether the options go together.
+
+        Raises
+        ------
+        click.UsageError
+            They do not, or the file cannot be written.
+        """
+        if self.pcap is None:
+            if self.pcap_at or self.pcap_snaplen is not None:
+                raise click.UsageError("--pcap-at and --pcap-snaplen need --pcap FILE.")
+            return
+        import os
+        from pathlib import Path
+
+        if runs > 1:
+            raise click.UsageError("--pcap captures one run: leave out --runs.")
+        folder = Path(self.pcap).absolute().parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+            raise click.UsageError(f"--pcap {self.pcap}: {folder} is no folder one may write to.")
+
+    def overrides(self, given: tuple[str, ...]) -> tuple[str, ...]:
+        """Add what a capture needs to the values that the user sets.
+
+        Parameters
+        ----------
+        given : tuple of str
+            ``PATH=VALUE`` each.
+        """
+        if self.pcap is None or any(item.partition("=")[0].strip() == TRACE for item in given):
+            return given
+        return (*given, f"{TRACE}=on")
+
+    def check(self, network: Network) -> None:
+        """Find out before the run whether the places to capture at exist.
+
+        Raises
+        ------
+        click.UsageError
+            One does not.
+        """
+        many = [flow["name"] for flow in network.flows if "transfers" in flow]
+        if self.pcap is not None and many:
+            raise click.UsageError(
+                f"--pcap: flow {many[0]} has many connections, which a capture would show as one."
+            )
+        if self.pcap_at:
+            import json
+
+            from trunkline.trace import UnknownPlace, points
+
+            try:
+                points(json.loads(network.to_json()), self.pcap_at)
+            except UnknownPlace as error:
+                raise click.UsageError(f"--pcap-at: {error}.") from error
+
+    def write(self, results: Results, network: Network) -> None:
+        """Write the file, if one is wanted, and say so.
+
+        Raises
+        ------
+        click.UsageError
+            The run has no trace.
+        """
+        if self.pcap is None:
+            return
+        import json
+
+        from trunkline.trace import Untraced, write_capture
+
+        compiled = json.loads(network.to_json())
+        try:
+            most = LONGEST if self.pcap_snaplen is None else self.pcap_snaplen
+            count = write_capture(results, compiled, self.pcap, at=self.pcap_at, snaplen=most)
+        except Untraced as error:
+            raise click.UsageError(f"--pcap: {error}.") from error
+        click.echo(f"{count} packets written to {self.pcap}", err=True)
+
+
+capture_options = gathered(
+    "capture",
+    Capture,
     click.option(
         "--pcap",
         type=click.Path(dir_okay=False),
@@ -39,104 +138,3 @@ capture_options = together(
         help="Keep so much of each packet; default: all of it. Headers take at most 110 B.",
     ),
 )
-"""For commands that take ``pcap``, ``pcap_at`` and ``pcap_snaplen``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Capture:
-    """Where to capture, if anywhere.
-
-    Parameters
-    ----------
-    path : str or None
-        File; none for no capture.
-    at : tuple of str
-        Nodes and links; empty for every link.
-    snaplen : int
-        Bytes of a packet that are kept [B].
-    """
-
-    path: str | None
-    at: tuple[str, ...]
-    snaplen: int
-
-    @classmethod
-    def of(
-        cls, path: str | None, at: tuple[str, ...], snaplen: int | None, *, runs: int
-    ) -> Capture:
-        """Take the options.
-
-        Raises
-        ------
-        click.UsageError
-            They do not go together, or the file cannot be written.
-        """
-        if path is None:
-            if at or snaplen is not None:
-                raise click.UsageError("--pcap-at and --pcap-snaplen need --pcap FILE.")
-        else:
-            import os
-            from pathlib import Path
-
-            if runs > 1:
-                raise click.UsageError("--pcap captures one run: leave out --runs.")
-            folder = Path(path).absolute().parent
-            if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-                raise click.UsageError(f"--pcap {path}: {folder} is no folder one may write to.")
-        return cls(path, at, LONGEST if snaplen is None else snaplen)
-
-    def overrides(self, given: tuple[str, ...]) -> tuple[str, ...]:
-        """Add what a capture needs to the values that the user sets.
-
-        Parameters
-        ----------
-        given : tuple of str
-            ``PATH=VALUE`` each.
-        """
-        if self.path is None or any(item.partition("=")[0].strip() == TRACE for item in given):
-            return given
-        return (*given, f"{TRACE}=on")
-
-    def check(self, network: Network) -> None:
-        """Find out before the run whether the places to capture at exist.
-
-        Raises
-        ------
-        click.UsageError
-            One does not.
-        """
-        many = [flow["name"] for flow in network.flows if "transfers" in flow]
-        if self.path is not None and many:
-            raise click.UsageError(
-                f"--pcap: flow {many[0]} has many connections, which a capture would show as one."
-            )
-        if self.at:
-            import json
-
-            from trunkline.trace import UnknownPlace, points
-
-            try:
-                points(json.loads(network.to_json()), self.at)
-            except UnknownPlace as error:
-                raise click.UsageError(f"--pcap-at: {error}.") from error
-
-    def write(self, results: Results, network: Network) -> None:
-        """Write the file, if one is wanted, and say so.
-
-        Raises
-        ------
-        click.UsageError
-            The run has no trace.
-        """
-        if self.path is None:
-            return
-        import json
-
-        from trunkline.trace import Untraced, write_capture
-
-        compiled = json.loads(network.to_json())
-        try:
-            count = write_capture(results, compiled, self.path, at=self.at, snaplen=self.snaplen)
-        except Untraced as error:
-            raise click.UsageError(f"--pcap: {error}.") from error
-        click.echo(f"{count} packets written to {self.path}", err=True)

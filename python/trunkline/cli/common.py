@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from trunkline.cli.options import gathered, together
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
@@ -20,36 +22,39 @@ F = TypeVar("F", bound="Callable[..., Any]")
 SEED = click.IntRange(0, 2**64 - 1)
 
 
-def scenario_options(function: F) -> F:
-    """Add the FILE argument and the options that change what is loaded.
-
-    Parameters
-    ----------
-    function : callable
-        Command that takes ``file``, ``overrides`` and ``strict``.
-    """
-    return click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True))(
-        override_options(function)
-    )
-
-
-def override_options(function: F) -> F:
-    """Add the options that change what is loaded.
-
-    Parameters
-    ----------
-    function : callable
-        Command that takes ``overrides`` and ``strict``.
-    """
-    function = click.option("--strict", is_flag=True, help="Treat warnings as errors.")(function)
-    return click.option(
+override_options = together(
+    click.option(
         "--set",
         "overrides",
         multiple=True,
         metavar="PATH=VALUE",
         help="Set a parameter or any value, e.g. udp_rate='8 Mbit/s' or run.duration='20 s'; "
         "repeatable.",
-    )(function)
+    ),
+    click.option("--strict", is_flag=True, help="Treat warnings as errors."),
+)
+"""What changes what is loaded: ``overrides`` and ``strict``."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A scenario's file, and what the options change in it."""
+
+    file: str
+    overrides: tuple[str, ...]
+    strict: bool
+
+    def load(self) -> Scenario:
+        """Load it; see :func:`load_scenario`."""
+        return load_scenario(self.file, self.overrides, self.strict)
+
+
+scenario_options = gathered(
+    "source",
+    Source,
+    click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True)),
+    override_options,
+)
 
 
 def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenario:
@@ -191,7 +196,8 @@ def progress_wanted() -> bool:
     return sys.stderr.isatty()
 
 
-def part_shown(what: str, *, plain: bool = False) -> Callable[[float], None]:
+@contextmanager
+def part_shown(what: str, *, plain: bool = False) -> Iterator[Callable[[float], None]]:
     """Show how much of something is done, in per cent, where somebody looks on.
 
     Parameters
@@ -199,10 +205,10 @@ def part_shown(what: str, *, plain: bool = False) -> Callable[[float], None]:
     plain : bool, default False
         Say every tenth part where nobody looks on, as in a log.
 
-    Returns
-    -------
+    Yields
+    ------
     callable
-        Takes the part, 0 to 1; with 1 the line is removed.
+        Takes the part, 0 to 1; with 1, and at the end, the line is removed.
     """
     watched = progress_wanted()
     last = -1
@@ -219,7 +225,11 @@ def part_shown(what: str, *, plain: bool = False) -> Callable[[float], None]:
         else:
             click.echo(f"\r{' ' * len(text)}\r" if part >= 1 else f"\r{text}", err=True, nl=False)
 
-    return show
+    try:
+        yield show
+    finally:
+        if watched:
+            show(1)
 
 
 class Refused(click.ClickException):

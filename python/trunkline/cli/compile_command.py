@@ -2,20 +2,18 @@
 
 import click
 
-from trunkline.cli.common import SEED, echo_json, load_scenario, scenario_options
+from trunkline.cli.common import SEED, Source, echo_json, scenario_options
 
 
 @click.command("compile", short_help="Print the compiled network as JSON.")
 @scenario_options
 @click.option("--seed", type=SEED, help="Seed to write into it.")
 @click.option("--pretty", is_flag=True, help="Indent it; the network's hash is of the other form.")
-def command(
-    file: str, overrides: tuple[str, ...], strict: bool, seed: int | None, pretty: bool
-) -> None:
+def command(source: Source, seed: int | None, pretty: bool) -> None:
     """Print the compiled network of FILE: canonical JSON, every default written out."""
     from trunkline.network import compile
 
-    written = compile(load_scenario(file, overrides, strict), seed=seed).to_json()
+    written = compile(source.load(), seed=seed).to_json()
     if pretty:
         import json
 

@@ -141,21 +141,16 @@ def run_linux(
     from trunkline.linux.engine import simulate
     from trunkline.results.render import printable
 
-    show = part_shown("kernel")
-
     def noted(note: str) -> None:
         click.echo(f"note: {printable(note)}", err=True)
 
-    try:
-        with placed(scenario):
-            return simulate(
-                network.to_json(),
-                seeds=seeds,
-                runner=runner,
-                control=control,
-                scenario=scenario.text,
-                noted=noted,
-                on_progress=show,
-            )
-    finally:
-        show(1)
+    with part_shown("kernel") as show, placed(scenario):
+        return simulate(
+            network.to_json(),
+            seeds=seeds,
+            runner=runner,
+            control=control,
+            scenario=scenario.text,
+            noted=noted,
+            on_progress=show,
+        )

@@ -2,7 +2,7 @@
 
 import click
 
-from trunkline.cli.common import engine_faults, load_scenario, scenario_options
+from trunkline.cli.common import Source, engine_faults, scenario_options
 from trunkline.cli.engine_option import placed
 
 
@@ -35,9 +35,7 @@ from trunkline.cli.engine_option import placed
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: text by file name.")
 def command(
-    file: str,
-    overrides: tuple[str, ...],
-    strict: bool,
+    source: Source,
     target: str,
     output: str | None,
     overwrite: bool,
@@ -57,7 +55,7 @@ def command(
         raise click.UsageError(f"--out {output} exists; --overwrite replaces its scripts.")
     if addresses is not None and test_bed:
         raise click.UsageError("--test-bed has generated addresses; leave out --addresses.")
-    scenario = load_scenario(file, overrides, strict)
+    scenario = source.load()
 
     from trunkline.cli.common import echo_json
     from trunkline.linux.plan.compile import compile as plan

@@ -7,6 +7,15 @@ from trunkline.cli.status import Status
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EFBIG}
 
+# Of modules that may not be there yet: the error, its sign or none where it renders itself, status.
+_OURS = (
+    ("results.store", "Unreadable", "results", Status.USAGE),
+    ("scenario.diagnostic", "ScenarioError", "", Status.USAGE),
+    ("linux.plan.script", "UnsupportedError", "", Status.USAGE),
+    ("linux.guest.readiness", "Unready", "linux", Status.UNABLE),
+    ("linux.guest.process", "GuestFailed", "guest", Status.FAILED),
+)
+
 
 def known(error: Exception) -> tuple[str, int] | None:
     """Text and exit status of a foreseen fault.
@@ -28,20 +37,8 @@ def known(error: Exception) -> tuple[str, int] | None:
     if isinstance(error, MemoryError):
         said = str(error) or "this machine has not enough memory for the run"
         return f"error[memory]: {said}", Status.UNABLE
-    store = sys.modules.get("trunkline.results.store")
-    if store is not None and isinstance(error, store.Unreadable):
-        return f"error[results]: {error}", Status.USAGE
-    # Whoever raised it has imported the module; if importing it failed, the error is another.
-    diagnostic = sys.modules.get("trunkline.scenario.diagnostic")
-    if diagnostic is not None and isinstance(error, diagnostic.ScenarioError):
-        return error.render(), Status.USAGE
-    script = sys.modules.get("trunkline.linux.plan.script")
-    if script is not None and isinstance(error, script.UnsupportedError):
-        return error.render(), Status.USAGE
-    readiness = sys.modules.get("trunkline.linux.guest.readiness")
-    if readiness is not None and isinstance(error, readiness.Unready):
-        return f"error[linux]: {error}", Status.UNABLE
-    process = sys.modules.get("trunkline.linux.guest.process")
-    if process is not None and isinstance(error, process.GuestFailed):
-        return f"error[guest]: {error}", Status.FAILED
+    for module, kind, sign, status in _OURS:
+        its = getattr(sys.modules.get(f"trunkline.{module}"), kind, None)
+        if its is not None and isinstance(error, its):
+            return f"error[{sign}]: {error}" if sign else its.render(error), status
     return None

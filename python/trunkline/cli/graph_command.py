@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.common import load_scenario, scenario_options
+from trunkline.cli.common import Source, scenario_options
 
 if TYPE_CHECKING:
     from trunkline.plot.layout import Place
@@ -28,9 +28,7 @@ ENDINGS = {"svg": "svg", "html": "html", "htm": "html", "dot": "dot", "gv": "dot
     type=click.Path(dir_okay=False, allow_dash=True),
     help="File to write; default: standard output.",
 )
-def command(
-    file: str, overrides: tuple[str, ...], strict: bool, kind: str | None, output: str | None
-) -> None:
+def command(source: Source, kind: str | None, output: str | None) -> None:
     """Draw nodes, links with capacity and delay, and paths of the scenario in FILE.
 
     Backups are dashed. Nodes stand where the scenario's `position` puts them, or where a layout
@@ -43,7 +41,7 @@ def command(
     from trunkline.plot import graph, graph_text
     from trunkline.plot.sketch import Sketch
 
-    scenario = load_scenario(file, overrides, strict)
+    scenario = source.load()
     network = json.loads(compile(scenario).to_json())
     chosen = kind or chosen_by(output)
     sketch = Sketch.of(network)

@@ -9,8 +9,6 @@ import click
 from trunkline.cli.common import SEED, echo_json, load_scenario, override_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from trunkline.cli import inspect_tables as tables
 
 SECTIONS = (
@@ -135,12 +133,7 @@ def tell(folder: str, seed: int | None, kind: str, what: Any, *, as_json: bool) 
         seeds = ", ".join(str(run.seed) for run in runs)
         raise click.UsageError(f"no run has seed {seed}; there are {seeds}.")
     try:
-        if kind == "packet":
-            lines = trace.packet_story(chosen[0], network, int(what))
-        elif kind == "flow":
-            lines = trace.flow_story(chosen[0], network, what)
-        else:
-            lines = trace.path_story(chosen[0], network, what)
+        lines = getattr(trace, f"{kind}_story")(chosen[0], network, what)
     except (LookupError, trace.Untraced) as error:
         raise click.UsageError(f"{error.args[0]}.") from error
     if as_json:
@@ -161,28 +154,13 @@ def show(written: str, sections: tuple[str, ...], *, as_json: bool) -> None:
     """
     import json
 
-    from trunkline import _core
     from trunkline.cli import inspect_tables as tables
 
     network = json.loads(written)
-    wanted = sections or SECTIONS
-    routes = _core.routes(written) if as_json or "routes" in wanted else []
     if as_json:
-        echo_json({"schema": 1, "network": network, "routes": tables.named_routes(network, routes)})
+        echo_json({"schema": 1, "network": network, "routes": tables.named_routes(network)})
         return
-    made: dict[str, Callable[[], tables.Table]] = {
-        "run": lambda: tables.run(network),
-        "links": lambda: tables.links(network),
-        "ports": lambda: tables.ports(network),
-        "conditioners": lambda: tables.conditioners(network),
-        "flows": lambda: tables.flows(network),
-        "routes": lambda: tables.routes(network, routes),
-        "labels": lambda: tables.labels(network),
-        "failures": lambda: tables.failures(network),
-        "protections": lambda: tables.protections(network),
-        "probes": lambda: tables.probes(network),
-    }
-    shown = [made[section]() for section in SECTIONS if section in wanted]
+    shown = [getattr(tables, name)(network) for name in SECTIONS if name in (sections or SECTIONS)]
     click.echo("\n\n".join(drawn(*table) for table in shown if table[2]))
 
 

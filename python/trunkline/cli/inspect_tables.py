@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -115,27 +116,19 @@ def flows(network: Network) -> Table:
     return "Flows", heads, rows
 
 
-def routes(network: Network, found: list[tuple[int, int, int]]) -> Table:
+def routes(network: Network) -> Table:
     """Next hops towards every end of a flow."""
     rows = [
         [str(row["node"]), str(row["destination"]), row["link"] or "no route"]
-        for row in named_routes(network, found)
+        for row in named_routes(network)
     ]
     among = "all share" if network.get("routing", {}).get("ecmp") else "the one listed first"
     title = f"Routes, shortest paths by metric; among equal next hops {among}"
     return title, ["at", "to", "link"], rows
 
 
-def named_routes(
-    network: Network, found: list[tuple[int, int, int]]
-) -> list[dict[str, str | None]]:
-    """Routes with names instead of indices.
-
-    Parameters
-    ----------
-    found : list of (int, int, int)
-        Node, destination, link; link -1 where there is no route.
-    """
+def named_routes(network: Network) -> list[dict[str, str | None]]:
+    """Routes with names instead of indices."""
     nodes, ways = network["nodes"], network["links"]
     return [
         {
@@ -143,7 +136,7 @@ def named_routes(
             "destination": nodes[destination]["name"],
             "link": ways[link]["name"] if link >= 0 else None,
         }
-        for node, destination, link in found
+        for node, destination, link in _core.routes(json.dumps(network))
     ]
 
 

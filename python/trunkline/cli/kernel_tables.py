@@ -70,16 +70,14 @@ def run_in_both(
     for name, runs in tables.items():
         verdict = kept.get(name, runs, runner)
         if verdict is None:
-            show = part_shown(f"reproduce: {name}, kernel of {runner}")
             try:
-                verdict = verify_runs(runs, runner=runner, on_progress=show)
+                with part_shown(f"reproduce: {name}, kernel of {runner}") as show:
+                    verdict = verify_runs(runs, runner=runner, on_progress=show)
             except KeyboardInterrupt:
                 click.echo(
                     f"interrupted: {len(listed)} of {len(tables)} tables {kept.said}", err=True
                 )
                 return Status.INTERRUPTED
-            finally:
-                show(1)
             kept.add(name, runs, runner, verdict)
         published = [_published(subject.study, name, row) for row in verdict.rows]
         about = verdict.to_json()

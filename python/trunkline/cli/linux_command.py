@@ -61,7 +61,8 @@ def setup_command(runner: str, control: str | None, dry_run: bool, as_json: bool
                 for package in packages:
                     click.echo(f"{package['name']} {package['version']} {package['bytes']}")
             return Status.DONE
-        state = perform(setup, say, part_shown("linux: compiling", plain=True))
+        with part_shown("linux: compiling", plain=True) as show:
+            state = perform(setup, say, show)
     except SetupFailed as error:
         click.echo(f"error[linux]: {error}", err=True)
         return Status.UNABLE

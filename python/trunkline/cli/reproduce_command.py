@@ -1,12 +1,19 @@
 """``trunkline reproduce``: a published study as one command."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import click
 
 from trunkline.cli.common import echo_json, echo_tables, engine_faults
 from trunkline.cli.engine_option import check_engine, engine_options
 from trunkline.cli.report_command import report_option, write_report
 from trunkline.cli.status import Status
-from trunkline.cli.study_command import execution_options, how_of, interrupted, study_faults
+from trunkline.cli.study_command import Execution, execution_options, study_faults
+
+if TYPE_CHECKING:
+    from trunkline.study import Reproduction, Runs
 
 # What `--help` lists without importing the studies; a test holds it against them.
 STUDIES = (
@@ -48,11 +55,7 @@ def command(
     report: bool,
     engine: str,
     runner: str | None,
-    resume: bool,
-    overwrite: bool,
-    threads: int | None,
-    cluster: str | None,
-    progress: str | None,
+    execution: Execution,
     as_json: bool,
     judge: bool,
 ) -> int:
@@ -63,39 +66,31 @@ def command(
     tables that a Linux kernel can run are compared with what it gives; --out keeps each verdict as
     it is known, and --resume goes on.
     """
-    given = {"threads": threads, "cluster": cluster}
-    check_engine(engine, runner, **{name: value is not None for name, value in given.items()})
+    threads, cluster = execution.threads, execution.cluster
+    check_engine(engine, runner, threads=threads is not None, cluster=cluster is not None)
     if engine == "fluid":
         raise click.UsageError("--engine fluid is no reproduction: publications count packets.")
-    from trunkline.engine.sim import cores
     from trunkline.study.outcome.reproduction import Subject
-    from trunkline.study.run.perform import Incomplete, performed
-    from trunkline.study.run.progress import progress as progress_of
 
-    if resume and out is None:
+    if execution.resume and out is None:
         raise click.UsageError("--resume needs --out: the folder to go on with.")
-    how = how_of(threads, cluster)
-    kept = {"resume": resume, "overwrite": overwrite}
     with study_faults(out):
         subject = Subject(name, runs=runs, kernel=engine == "linux")
         if engine == "linux":
             from trunkline.cli.kernel_tables import Kept, run_in_both
 
-            return run_in_both(subject, runner, Kept(out, **kept), as_json=as_json, judge=judge)
-        watch = progress_of(progress, subject.plan.name, running=threads or cores())
-        try:
-            with performed(subject.plan, out=out, how=how, progress=watch, **kept) as ended:
-                done = subject.outcome(ended)
-                if out is not None:
-                    done.add_to(out)
-        except Incomplete as error:
-            click.echo(f"error: {error}", err=True)
-            return Status.PARTIAL
-        except KeyboardInterrupt:
-            count = watch.before + watch.done
-            told = interrupted(count, watch.total, out) if out else "interrupted; nothing was kept"
-            click.echo(told, err=True)
-            return Status.INTERRUPTED
+            kept = Kept(out, **execution.kept)
+            return run_in_both(subject, runner, kept, as_json=as_json, judge=judge)
+
+        def compared(runs: Runs) -> Reproduction:
+            done = subject.outcome(runs)
+            if out is not None:
+                done.add_to(out)
+            return done
+
+        done = execution.perform(subject.plan, out, compared)
+    if isinstance(done, Status):
+        return done
     if as_json:
         echo_json(done.to_json())
     else:

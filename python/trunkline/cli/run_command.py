@@ -11,6 +11,7 @@ import click
 from trunkline.cli.capture import Capture, capture_options
 from trunkline.cli.common import (
     SEED,
+    Source,
     echo_json,
     echo_tables,
     engine_faults,
@@ -111,9 +112,7 @@ if TYPE_CHECKING:
 @limit_options
 @capture_options
 def command(
-    file: str,
-    overrides: tuple[str, ...],
-    strict: bool,
+    source: Source,
     seed: int | None,
     runs: int,
     engine: str,
@@ -134,16 +133,14 @@ def command(
     whole: bool,
     judge: bool,
     dry_run: bool,
-    pcap: str | None,
-    pcap_at: tuple[str, ...],
-    pcap_snaplen: int | None,
+    capture: Capture,
 ) -> None:
     """Run the scenario in FILE (- is standard input)."""
     check_control(control, engine, runner)
     check_engine(
-        engine, runner, pcap=pcap is not None, batches=batches, warm_up=warm_up is not None
+        engine, runner, pcap=capture.pcap is not None, batches=batches, warm_up=warm_up is not None
     )
-    capture = Capture.of(pcap, pcap_at, pcap_snaplen, runs=max_runs if until_ci else runs)
+    capture.possible(runs=max_runs if until_ci else runs)
     several = runs > 1 or until_ci is not None
     if runs > 1 and until_ci is not None:
         raise click.UsageError("--runs and --until-ci: say how many runs, or how sure, not both.")
@@ -156,7 +153,11 @@ def command(
     if metrics and until_ci is None:
         raise click.UsageError("--metric says what --until-ci looks at; without it, all is shown.")
     wanted = chosen(metrics) if until_ci is not None else []
-    scenario = load_scenario(file, warm_up_overrides(capture.overrides(overrides), warm_up), strict)
+    scenario = load_scenario(
+        source.file,
+        warm_up_overrides(capture.overrides(source.overrides), warm_up),
+        source.strict,
+    )
     if judge and not scenario.slas:
         raise click.UsageError("--judge: the scenario has no slas to hold the run to.")
     if out is not None:

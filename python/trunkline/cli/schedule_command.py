@@ -2,7 +2,7 @@
 
 import click
 
-from trunkline.cli.common import SEED, engine_faults, free, load_scenario, scenario_options
+from trunkline.cli.common import SEED, Source, engine_faults, free, scenario_options
 
 
 @click.command("schedule", short_help="Save the packet schedule of a UDP flow as CSV.")
@@ -13,21 +13,13 @@ from trunkline.cli.common import SEED, engine_faults, free, load_scenario, scena
     "--out", type=click.Path(dir_okay=False), help="New file; standard output if not given."
 )
 @click.option("--overwrite", is_flag=True, help="Replace an earlier file in --out.")
-def command(
-    file: str,
-    overrides: tuple[str, ...],
-    strict: bool,
-    flow: str,
-    seed: int | None,
-    out: str | None,
-    overwrite: bool,
-) -> None:
+def command(source: Source, flow: str, seed: int | None, out: str | None, overwrite: bool) -> None:
     """Print when each datagram of a UDP flow of FILE leaves, and how large it is.
 
     A flow with `arrivals: schedule` and `schedule: FILE.csv` replays it.
     """
     free((out,), overwrite)
-    scenario = load_scenario(file, overrides, strict)
+    scenario = source.load()
 
     from trunkline.engine.schedule import schedule, to_csv
 

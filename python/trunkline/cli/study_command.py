@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from trunkline.cli.common import echo_json, echo_tables, engine_faults, free
 from trunkline.cli.limits import dry_run_option, limit_options, look_ahead
-from trunkline.cli.options import together
+from trunkline.cli.options import gathered
 from trunkline.cli.replication import until_options
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from trunkline.study.run.execute import How
+    from trunkline.study.run.frames import Runs
     from trunkline.study.run.plan import Plan
+    from trunkline.study.run.progress import Progress
+
+Outcome = TypeVar("Outcome")
 
 
 @click.group("study", short_help="Run studies: many points, many seeds, one data set.")
@@ -35,7 +40,67 @@ class Resources(click.ClickException):
     exit_code = Status.UNABLE
 
 
-execution_options = together(
+@dataclass(frozen=True)
+class Execution:
+    """Where and within what limits a study runs, and how its progress is shown."""
+
+    resume: bool
+    overwrite: bool
+    threads: int | None
+    cluster: str | None
+    progress: str | None
+
+    @property
+    def kept(self) -> dict[str, bool]:
+        """What is done with an earlier study in the folder."""
+        return {"resume": self.resume, "overwrite": self.overwrite}
+
+    def how(self) -> How:
+        """As a study takes it.
+
+        Raises
+        ------
+        click.UsageError
+            They contradict each other.
+        """
+        from trunkline.engine.sim import LIMITS
+        from trunkline.study.run.execute import How
+
+        if self.cluster is not None and self.threads is not None:
+            raise click.UsageError("--threads is of this machine, --cluster of others: give one.")
+        limits = LIMITS.get()
+        return How(self.threads, self.cluster, limits.time_s, limits.memory)
+
+    def watch(self, plan: Plan) -> Progress:
+        """What shows the progress of a plan."""
+        from trunkline.engine.sim import cores
+        from trunkline.study.run.progress import progress
+
+        return progress(self.progress, plan.name, running=self.threads or cores())
+
+    def perform(
+        self, plan: Plan, out: str | None, use: Callable[[Runs], Outcome]
+    ) -> Outcome | Status:
+        """Run a plan to its end; what `use` makes of the runs, or how it ended before."""
+        from trunkline.study.run.perform import Incomplete, performed
+
+        how, watch = self.how(), self.watch(plan)
+        try:
+            with performed(plan, out=out, how=how, progress=watch, **self.kept) as runs:
+                return use(runs)
+        except Incomplete as error:
+            click.echo(f"error: {error}", err=True)
+            return Status.PARTIAL
+        except KeyboardInterrupt:
+            ended = watch.before + watch.done
+            said = interrupted(ended, watch.total, out) if out else "interrupted; nothing was kept"
+            click.echo(said, err=True)
+            return Status.INTERRUPTED
+
+
+execution_options = gathered(
+    "execution",
+    Execution,
     limit_options,
     click.option("--resume", is_flag=True, help="Go on with the study in the folder."),
     click.option("--overwrite", is_flag=True, help="Replace an earlier study in the folder."),
@@ -58,24 +123,6 @@ execution_options = together(
         help="How to show progress; default: a bar on a terminal, lines elsewhere.",
     ),
 )
-"""Where and within what limits a study runs: see :func:`how_of`; and ``progress``."""
-
-
-def how_of(threads: int | None, cluster: str | None) -> How:
-    """Read the options of :func:`execution_options`.
-
-    Raises
-    ------
-    click.UsageError
-        They contradict each other.
-    """
-    from trunkline.engine.sim import LIMITS
-    from trunkline.study.run.execute import How
-
-    if cluster is not None and threads is not None:
-        raise click.UsageError("--threads is of this machine, --cluster of others: give one.")
-    limits = LIMITS.get()
-    return How(threads, cluster, limits.time_s, limits.memory)
 
 
 @contextmanager
@@ -139,11 +186,7 @@ def run(
     max_runs: int,
     shard: str | None,
     dry_run: bool,
-    resume: bool,
-    overwrite: bool,
-    threads: int | None,
-    cluster: str | None,
-    progress: str | None,
+    execution: Execution,
     judge: bool,
     as_json: bool,
 ) -> int:
@@ -155,16 +198,14 @@ def run(
     """
     import os
 
-    from trunkline.engine.sim import cores
     from trunkline.study.outcome.reproduction import Subject
     from trunkline.study.outcome.show import judged
     from trunkline.study.run.execute import shard_of
     from trunkline.study.run.merge import shard_folder
     from trunkline.study.run.perform import working
-    from trunkline.study.run.progress import progress as progress_of
     from trunkline.study.run.store import Store
 
-    how = how_of(threads, cluster)
+    how = execution.how()
     with study_faults():
         which = None if shard is None else shard_of(shard, dict(os.environ))
         plan = Subject(name, runs=runs).plan
@@ -172,7 +213,7 @@ def run(
             judged(plan.measures)
     samples = {0, len(plan.points) // 2, len(plan.points) - 1}
     sampled = [plan.points[place].network_json for place in sorted(samples)]
-    say = progress_of(progress, plan.name).foresee
+    say = execution.watch(plan).foresee
     look_ahead(sampled, len(plan), dry_run=dry_run, as_json=as_json, say=say)
     if until_ci is not None:
         if runs is not None:
@@ -185,18 +226,19 @@ def run(
             until_ci,
             most=max_runs,
             how=how,
-            progress=lambda: progress_of(progress, plan.name, running=threads or cores()),
-            resume=resume,
-            overwrite=overwrite,
+            progress=lambda: execution.watch(plan),
             judge=judge,
             as_json=as_json,
+            **execution.kept,
         )
     with study_faults():
         folder = shard_folder(Path(out or f"{plan.name}-study"), which)
-        store = Store(folder, plan, resume=resume, overwrite=overwrite, shard=which)
-    watch = progress_of(progress, plan.name, running=threads or cores())
+        store = Store(folder, plan, shard=which, **execution.kept)
     try:
-        with study_faults(str(out or folder)), working(store, how, watch) as failed:
+        with (
+            study_faults(str(out or folder)),
+            working(store, how, execution.watch(plan)) as failed,
+        ):
             pass
     except KeyboardInterrupt:
         click.echo(interrupted(len(store.records), len(store.mine), str(folder)), err=True)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from trunkline.cli.common import echo_tables, load_scenario
-from trunkline.cli.options import together
+from trunkline.cli.common import Source, echo_json, echo_tables, free
+from trunkline.cli.options import gathered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
+    from types import ModuleType
 
-    from trunkline.planning import Plan
     from trunkline.planning.sheets import Sheet
     from trunkline.scenario import Scenario
 
@@ -22,10 +23,41 @@ JSON_SCHEMA = 1
 SHOWN = 20
 
 
+@dataclass(frozen=True)
+class Outputs:
+    """What a command writes."""
+
+    out: str | None
+    picture: str | None
+    report: str | None
+    overwrite: bool
+    as_json: bool
+
+    def free(self) -> None:
+        """Refuse to replace earlier files unless told to."""
+        free((self.out, self.picture, self.report), self.overwrite)
+
+    def draw(self, pages: ModuleType, scenario: Scenario, plan: Any) -> None:
+        """Write the picture and the page that were asked for."""
+        drawn(
+            (self.picture, lambda: pages.svg(scenario, plan)),
+            (self.report, lambda: pages.html(scenario, plan)),
+        )
+
+    def show(self, plan: Any, sheets: Callable[[], Sequence[Sheet]], last: str) -> None:
+        """Print a plan, as JSON or as tables with a closing line."""
+        if self.as_json:
+            echo_json({"schema": JSON_SCHEMA} | plan.to_dict())
+        else:
+            print_sheets(sheets(), last, plan.scale)
+
+
 def outputs(scenario: str, picture: str) -> Callable[[F], F]:
     """Options for what a command writes, with what they say of the scenario and the picture."""
     file = click.Path(dir_okay=False)
-    return together(
+    return gathered(
+        "outputs",
+        Outputs,
         click.option("-o", "--out", type=file, help=scenario),
         click.option("--picture", type=file, help=picture),
         click.option("--report", type=file, help="Page with map and tables, .html."),
@@ -34,28 +66,15 @@ def outputs(scenario: str, picture: str) -> Callable[[F], F]:
     )
 
 
-def leniently(file: str, overrides: tuple[str, ...], strict: bool) -> Scenario:
+def leniently(source: Source) -> Scenario:
     """Load a scenario; a path that cannot be placed is listed later, not an error."""
     from trunkline.scenario.resolved.placement import LENIENT
 
     token = LENIENT.set(True)
     try:
-        return load_scenario(file, overrides, strict)
+        return source.load()
     finally:
         LENIENT.reset(token)
-
-
-def write_scenario(
-    scenario: Scenario,
-    file: str,
-    out: str,
-    remarks: list[str],
-    routes: Mapping[str, Sequence[str]] | None = None,
-) -> None:
-    """Write a scenario with all written out, and the tables it names beside it."""
-    from trunkline.planning import explicit
-
-    write_text(scenario, file, out, explicit(scenario, remarks=remarks, routes=routes))
 
 
 def write_text(scenario: Scenario, file: str, out: str, text: str) -> None:
@@ -72,16 +91,6 @@ def write_text(scenario: Scenario, file: str, out: str, text: str) -> None:
                 shutil.copyfile(here / demand.file, target)
     Path(out).write_text(text, encoding="utf-8", newline="\n")
     click.echo(f"scenario written to {out}", err=True)
-
-
-def draw_plan(scenario: Scenario, plan: Plan, picture: str | None, report: str | None) -> None:
-    """Draw what was asked for."""
-    from trunkline.planning import pictures
-
-    drawn(
-        (picture, lambda: pictures.svg(scenario, plan)),
-        (report, lambda: pictures.html(scenario, plan)),
-    )
 
 
 def drawn(*wanted: tuple[str | None, Callable[[], str]]) -> None:

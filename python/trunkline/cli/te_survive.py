@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.common import echo_json, scenario_options
+from trunkline.cli.common import Source, echo_json, scenario_options
 from trunkline.cli.limits import look_ahead
 from trunkline.cli.status import Status
-from trunkline.cli.study_command import execution_options, how_of, interrupted, study_faults
+from trunkline.cli.study_command import Execution, execution_options, study_faults
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trunkline.planning.survive import Failed, Survival
     from trunkline.planning.trial import Gap, Kept
     from trunkline.scenario import Scenario
+    from trunkline.study import Runs
 
 JSON_SCHEMA = 1
 
@@ -63,20 +64,14 @@ JSON_SCHEMA = 1
 @click.option("--judge", is_flag=True, help="End with 3 if an agreement is broken.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def survive(
-    file: str,
-    overrides: tuple[str, ...],
-    strict: bool,
+    source: Source,
     kinds: str,
     ecmp: bool,
     packets: int,
     runs: int,
     at: str | None,
     out: str | None,
-    resume: bool,
-    overwrite: bool,
-    threads: int | None,
-    cluster: str | None,
-    progress: str | None,
+    execution: Execution,
     picture: str | None,
     report: str | None,
     replays: str | None,
@@ -105,19 +100,18 @@ def survive(
         raise click.UsageError("--judge needs --packets: agreements are judged in packets.")
     if replays is not None and not packets:
         raise click.UsageError("--replays needs --packets: they replay what ran in packets.")
-    free((picture, report, replays), overwrite)
-    scenario = leniently(file, overrides, strict)
-    if resume and out is None:
+    free((picture, report, replays), execution.overwrite)
+    scenario = leniently(source)
+    if execution.resume and out is None:
         raise click.UsageError("--resume needs --out: the folder to go on with.")
     if packets and not scenario.bounds():
-        raise click.UsageError(f"{file} has no `slas` to judge packets by.")
+        raise click.UsageError(f"{source.file} has no `slas` to judge packets by.")
     found = screened(scenario, kinds=wanted, ecmp=ecmp)
     slas: tuple[Kept, ...] = ()
     gaps: tuple[Gap, ...] = ()
     status = Status.DONE
     if packets:
-        how = {"how": how_of(threads, cluster), "resume": resume, "overwrite": overwrite}
-        tried = _tried(scenario, found.failures[:packets], runs, at, out, progress, how)
+        tried = _tried(scenario, found.failures[:packets], runs, at, out, execution)
         if isinstance(tried, Status):
             return tried
         slas, gaps = tried
@@ -149,36 +143,25 @@ def _tried(
     runs: int,
     at: str | None,
     out: str | None,
-    progress: str | None,
-    how: dict[str, Any],
+    execution: Execution,
 ) -> tuple[tuple[Kept, ...], tuple[Gap, ...]] | Status:
     """Run the worst failures in packets."""
-    from trunkline.engine.sim import cores
     from trunkline.planning.trial import gaps, kept, plan_of
     from trunkline.scenario.units import parse_time
-    from trunkline.study.run.perform import Incomplete, performed
-    from trunkline.study.run.progress import progress as progress_of
 
     try:
         begins = None if at is None else parse_time(at)
         plan = plan_of(scenario, worst, at=begins, runs=runs)
     except ValueError as error:
         raise click.UsageError(f"--at {at}: {error}.") from None
-    say = progress_of(progress, plan.name).foresee
+    say = execution.watch(plan).foresee
     look_ahead([plan.points[0].network_json], len(plan), dry_run=False, as_json=False, say=say)
-    watch = progress_of(progress, plan.name, running=how["how"].threads or cores())
+
+    def judged(runs: Runs) -> tuple[tuple[Kept, ...], tuple[Gap, ...]]:
+        return kept(scenario.bounds(), runs), gaps(scenario, worst, runs, at=begins)
+
     with study_faults(out):
-        try:
-            with performed(plan, out=out, progress=watch, **how) as done:
-                return kept(scenario.bounds(), done), gaps(scenario, worst, done, at=begins)
-        except Incomplete as error:
-            click.echo(f"error: {error}", err=True)
-            return Status.PARTIAL
-        except KeyboardInterrupt:
-            ended = watch.before + watch.done
-            told = interrupted(ended, watch.total, out) if out else "interrupted; nothing was kept"
-            click.echo(told, err=True)
-            return Status.INTERRUPTED
+        return execution.perform(plan, out, judged)
 
 
 def _replays(

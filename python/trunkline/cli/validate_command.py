@@ -4,20 +4,20 @@ from typing import Any
 
 import click
 
-from trunkline.cli.common import echo_json, load_scenario, scenario_options
+from trunkline.cli.common import Source, echo_json, scenario_options
 from trunkline.cli.status import Status
 
 
 @click.command("validate", short_help="Check a scenario without running it.")
 @scenario_options
 @click.option("--json", "as_json", is_flag=True, help="Print the diagnostics as JSON.")
-def command(file: str, overrides: tuple[str, ...], strict: bool, as_json: bool) -> int:
+def command(source: Source, as_json: bool) -> int:
     """Check the scenario in FILE; all errors are listed at once."""
     from trunkline.network import compile
     from trunkline.scenario import ScenarioError
 
     try:
-        scenario = load_scenario(file, overrides, strict)
+        scenario = source.load()
         network = compile(scenario)
     except ScenarioError as error:
         if not as_json:

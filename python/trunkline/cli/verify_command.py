@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,8 +22,6 @@ from trunkline.cli.verdict_tables import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from trunkline.linux.judge.verify import Verdict
     from trunkline.scenario import Scenario
@@ -131,25 +128,25 @@ def command(
     if focused and engine != "fluid":
         raise click.UsageError("--focus is for --engine fluid.")
     most = max(max_runs, runs) if until_decided else None
-    with _scenarios(files, overrides, strict) as scenarios:
-        first = [scenario.run.seed if seed is None else seed for scenario in scenarios]
-        for each in first:
-            if each + (most or runs) > 2**64:
-                raise click.UsageError(
-                    f"--seed {each} with --runs {most or runs} goes beyond 2^64 - 1."
-                )
-        from trunkline.linux.judge.verify import overall
+    scenarios = _scenarios(files, overrides, strict)
+    first = [scenario.run.seed if seed is None else seed for scenario in scenarios]
+    for each in first:
+        if each + (most or runs) > 2**64:
+            raise click.UsageError(
+                f"--seed {each} with --runs {most or runs} goes beyond 2^64 - 1."
+            )
+    from trunkline.linux.judge.verify import overall
 
-        verdicts = []
-        found = (
-            _by_formulas(scenarios, first, runs, most, focused)
-            if engine == "fluid"
-            else _verdicts(scenarios, first, runs, most, runner, against, strict, control, as_json)
-        )
-        for name, verdict in found:
-            verdicts.append((name, verdict))
-            if not as_json:
-                echo_tables(partial(render, name, verdict, every=every))
+    verdicts = []
+    found = (
+        _by_formulas(scenarios, first, runs, most, focused)
+        if engine == "fluid"
+        else _verdicts(scenarios, first, runs, most, runner, against, strict, control, as_json)
+    )
+    for name, verdict in found:
+        verdicts.append((name, verdict))
+        if not as_json:
+            echo_tables(partial(render, name, verdict, every=every))
     outcome = overall(verdict.outcome for _, verdict in verdicts)
     if as_json:
         listed = [{"scenario": name, **verdict.to_json()} for name, verdict in verdicts]
@@ -158,18 +155,16 @@ def command(
     return STATUS[outcome]
 
 
-@contextmanager
-def _scenarios(
-    files: tuple[str, ...], overrides: tuple[str, ...], strict: bool
-) -> Iterator[list[Scenario]]:
+def _scenarios(files: tuple[str, ...], overrides: tuple[str, ...], strict: bool) -> list[Scenario]:
     """The scenarios of the files; of two of the examples if there are none."""
+    from importlib.resources import as_file, files as package
+
     if files:
-        yield [load_scenario(file, overrides, strict) for file in files]
-        return
+        return [load_scenario(file, overrides, strict) for file in files]
     click.echo(f"verify: the examples {' and '.join(SHIPPED)}", err=True)
-    with _examples() as folder:
+    with as_file(package("trunkline").joinpath("examples")) as folder:
         listed = [str(folder / f"{name}.yaml") for name in SHIPPED]
-        yield [load_scenario(file, overrides, strict) for file in listed]
+        return [load_scenario(file, overrides, strict) for file in listed]
 
 
 def _verdicts(
@@ -210,8 +205,7 @@ def _verdicts(
         for scenario, network, each in zip(scenarios, networks, first, strict=True):
             name = scenario.name or "scenario"
             listed = list(range(each, each + runs))
-            show = part_shown(f"verify: {name}, {against or f'kernel of {runner}'}")
-            try:
+            with part_shown(f"verify: {name}, {against or f'kernel of {runner}'}") as show:
                 if control is not None:
                     verdict = routing.verify(
                         network, listed, daemons=control, runner=runner, on_progress=show
@@ -222,8 +216,6 @@ def _verdicts(
                     )
                 else:
                     verdict = _simulated(network, other, str(against), listed, show, most)
-            finally:
-                show(1)
             yield name, verdict
 
 
@@ -263,16 +255,14 @@ def _by_formulas(
         for scenario, each in zip(scenarios, first, strict=True):
             name = scenario.name or "scenario"
             network = compile(scenario, seed=each).to_json()
-            show = part_shown(f"verify: {name}, fluid engine")
+            seeds = range(each, each + runs)
             try:
-                seeds = range(each, each + runs)
-                about = of_trunks(scenario, focused)
-                verdict = verify(network, seeds, until=most, on_progress=show, focused=about)
+                with part_shown(f"verify: {name}, fluid engine") as show:
+                    about = of_trunks(scenario, focused)
+                    verdict = verify(network, seeds, until=most, on_progress=show, focused=about)
             except ValueError as error:
                 option = "--focus" if focused else "--engine fluid"
                 raise click.UsageError(f"{option}: {error}.") from None
-            finally:
-                show(1)
             yield name, verdict
 
 
@@ -293,10 +283,3 @@ def _simulated(
         raise click.UsageError(f"--against {name}: {error}.") from None
     runs = [(network, seed) for seed in seeds]
     return verify.decide(runs, one, on_progress=show, until=most)
-
-
-def _examples() -> AbstractContextManager[Path]:
-    """The folder of the examples."""
-    from importlib.resources import as_file, files
-
-    return as_file(files("trunkline").joinpath("examples"))
