@@ -278,10 +278,8 @@ def trees(
     """
     count = len(topology.nodes)
     values = np.asarray(metric, dtype=np.float64)
-    order, starts = topology.by_tail, topology.tail_start
-    forward: Any = csr_array((values[order], topology.head[order], starts), shape=(count, count))
     origins = np.arange(count) if sources is None else sources
-    away, before = dijkstra(forward, indices=origins, return_predecessors=True)
+    away, before = _dijkstra(topology, values, origins)
     last = np.full(away.shape, -1, dtype=np.int64)
     best = _best(topology, values)
     row, node = np.nonzero(before >= 0)
@@ -309,13 +307,7 @@ def cheapest(
         Arcs; none if there is no path.
     """
     values = price if usable is None else np.where(usable, price, np.inf)
-    order = topology.by_tail
-    count = len(topology.nodes)
-    forward: Any = csr_array(
-        (values[order], topology.head[order], topology.tail_start), shape=(count, count)
-    )
-    origin: Any = source
-    away, before = dijkstra(forward, indices=origin, return_predecessors=True)
+    away, before = _dijkstra(topology, values, source)
     if not np.isfinite(away[target]):
         return None
     path: list[int] = []
@@ -326,6 +318,14 @@ def cheapest(
         path.append(min(ways, key=lambda arc: values[arc]) if len(ways) > 1 else ways[0])
         node = last
     return tuple(reversed(path))
+
+
+def _dijkstra(topology: Topology, cost: Floats, origins: Any) -> tuple[Any, Any]:
+    """Cost to each node from some, and the node before it on the way."""
+    order, shape = topology.by_tail, (len(topology.nodes),) * 2
+    forward: Any = csr_array((cost[order], topology.head[order], topology.tail_start), shape=shape)
+    found: Any = dijkstra(forward, indices=origins, return_predecessors=True)
+    return found[0], found[1]
 
 
 def _best(topology: Topology, metric: Floats) -> Ints:

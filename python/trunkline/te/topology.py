@@ -183,22 +183,6 @@ class Topology:
         numbers = [self.node[name] for name in nodes]
         return tuple(self.index[pair][0] for pair in pairwise(numbers))
 
-    def arcs_of(self, link: int | str) -> tuple[int, ...]:
-        """Both directions of a link.
-
-        Parameters
-        ----------
-        link : int or str
-            Number or name.
-
-        Returns
-        -------
-        tuple of int
-            Arcs.
-        """
-        number = self.links.index(link) if isinstance(link, str) else link
-        return tuple(int(a) for a in np.flatnonzero(self.link == number))
-
     def back(self, into: Mapping[int, int] | Ints, source: int, target: int) -> Path:
         """The path that the arc into each of its nodes tells.
 

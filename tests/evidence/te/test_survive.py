@@ -28,7 +28,7 @@ def test_worst_single_link_failure_of_an_sndlib_network(name, capacity, most, en
         for number, link in enumerate(graph.links)
     }
     worst = max(found, key=found.get)
-    arc = graph.arcs[graph.arcs_of(worst)[0]]
+    arc = next(arc for arc in graph.arcs if arc.name == worst)
     assert found[worst] == pytest.approx(most, abs=5e-7)
     assert {arc.tail, arc.head} == ends
 

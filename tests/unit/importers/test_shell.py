@@ -68,6 +68,12 @@ def test_words_know_their_place_through_continuations() -> None:
     ]
 
 
+def test_words_know_their_place_behind_arithmetic_and_quotes_of_several_lines() -> None:
+    (words,) = commands("tc $((\n1 + 2)) 'a\nb' \"c\nd\" e")
+    places = [(word.text, word.line, word.column) for word in words]
+    assert places == [("tc", 1, 1), ("3", 1, 4), ("a\nb", 2, 9), ("c\nd", 3, 4), ("e", 4, 4)]
+
+
 @pytest.mark.parametrize(
     ("script", "message"),
     [

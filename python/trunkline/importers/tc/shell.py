@@ -6,6 +6,7 @@ Source: POSIX.1-2017, Shell Command Language, sections 2.2 (quoting), 2.3 (token
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -77,8 +78,7 @@ class _Reader:
         self.lenient = lenient
         self.text = content.replace("\r\n", "\n")
         self.at = 0
-        self.line = 1
-        self.start = 0
+        self.ends = [found.start() for found in re.finditer("\n", self.text)]
         self.variables: dict[str, str] = {"TC": "tc", "IP": "ip", "IPTABLES": "iptables"}
         self.found: list[Word] = []
         self.expanded = 0
@@ -122,12 +122,10 @@ class _Reader:
                 known = ", ".join(sorted(self.variables))
                 refuse(word, f"variable {name} is not set in this file", known)
 
-    def column(self, at: int) -> int:
-        return at - self.start + 1
-
-    def newline(self, after: int) -> None:
-        self.line += 1
-        self.start = after
+    def place(self, at: int) -> tuple[int, int]:
+        """Line and column of a character, both from 1."""
+        line = bisect_left(self.ends, at)
+        return line + 1, at - (self.ends[line - 1] if line else -1)
 
     def step(self) -> bool:
         """Read on; true at the end of a command."""
@@ -137,25 +135,16 @@ class _Reader:
         elif here == "#":
             end = self.text.find("\n", self.at)
             self.at = len(self.text) if end < 0 else end
-        elif here == "\n":
-            self.at += 1
-            self.newline(self.at)
-            return True
         elif self.text.startswith("\\\n", self.at):
             self.at += 2
-            self.newline(self.at)
-        elif here == ";" or self.text.startswith(("&&", "||"), self.at):
-            self.at += 1 if here == ";" else 2
+        elif here in "\n;" or self.text.startswith(("&&", "||"), self.at):
+            self.at += 1 if here in "\n;" else 2
             return True
         elif (redirected := _REDIRECTION.match(self.text, self.at)) is not None:
             self.redirect(redirected)
         elif here in "|&()<":
-            raise ImportFault(
-                self.line,
-                self.column(self.at),
-                f"{here} is not read",
-                "simple commands, one after another",
-            )
+            known = "simple commands, one after another"
+            raise ImportFault(*self.place(self.at), f"{here} is not read", known)
         else:
             self.found += self.word()
         return False
@@ -169,14 +158,13 @@ class _Reader:
                 self.word()
 
     def word(self) -> list[Word]:
-        built = _Building(self.line, self.column(self.at))
+        built = _Building(*self.place(self.at))
         while self.at < len(self.text):
             here = self.text[self.at]
             if here in " \t\n;|<>" or self.text.startswith("&&", self.at):
                 break
             if self.text.startswith("\\\n", self.at):
                 self.at += 2
-                self.newline(self.at)
             elif here == "\\":
                 built.add(self.text[self.at + 1 : self.at + 2])
                 self.at += 2
@@ -197,21 +185,13 @@ class _Reader:
     def single(self, built: _Building) -> None:
         end = self.text.find("'", self.at + 1)
         if end < 0:
-            raise ImportFault(self.line, self.column(self.at), "this quote has no end")
-        text = self.text[self.at + 1 : end]
-        built.add(text)
+            raise ImportFault(*self.place(self.at), "this quote has no end")
+        built.add(self.text[self.at + 1 : end])
         built.quoted = True
         self.at = end + 1
-        self.count(text, end + 1)
-
-    def count(self, text: str, end: int) -> None:
-        """Keep lines and columns right after text that may hold ends of lines."""
-        if "\n" in text:
-            self.line += text.count("\n")
-            self.start = end - (len(text) - text.rindex("\n")) - 0
 
     def double(self, built: _Building) -> None:
-        opened = (self.line, self.column(self.at))
+        opened = self.place(self.at)
         built.quoted = True
         self.at += 1
         while self.at < len(self.text):
@@ -225,21 +205,16 @@ class _Reader:
                 raise self.unread("`")
             elif self.text.startswith("\\\n", self.at):
                 self.at += 2
-                self.newline(self.at)
             elif here == "\\" and self.text[self.at + 1 : self.at + 2] in ("$", "`", '"', "\\"):
                 built.add(self.text[self.at + 1])
                 self.at += 2
             else:
                 built.add(here)
                 self.at += 1
-                if here == "\n":
-                    self.newline(self.at)
         raise ImportFault(*opened, "this quote has no end")
 
     def unread(self, what: str) -> ImportFault:
-        return ImportFault(
-            self.line, self.column(self.at), f"{what} is not read", "$NAME and ${NAME}"
-        )
+        return ImportFault(*self.place(self.at), f"{what} is not read", "$NAME and ${NAME}")
 
     def value(self) -> str:
         """The value of the variable that stands here."""
@@ -265,8 +240,8 @@ class _Reader:
         value = self.variables[found[0]]
         self.expanded += len(value)
         if self.expanded > MAX_EXPANDED:
-            at = (self.line, self.column(begin))
-            raise ImportFault(*at, f"variables expand to more than {MAX_EXPANDED} characters")
+            message = f"variables expand to more than {MAX_EXPANDED} characters"
+            raise ImportFault(*self.place(begin), message)
         return value
 
     def arithmetic(self) -> str:
@@ -277,8 +252,7 @@ class _Reader:
         value = worked_out(whole[len(opened) : -len(closed)], self.variables)
         if value is None:
             known = "whole numbers, variables set in this file, + - * / % << >> and brackets"
-            raise ImportFault(
-                self.line, self.column(self.at), f"{whole.splitlines()[0]} is not read", known
-            )
+            message = f"{whole.splitlines()[0]} is not read"
+            raise ImportFault(*self.place(self.at), message, known)
         self.at = end + len(closed)
         return str(value)

@@ -74,17 +74,16 @@ def _joined(content: str) -> str:
 
 
 def _words(content: str, line: int) -> Iterator[Word]:
-    at, start = 0, 0
+    at = 0
     while at < len(content):
         found = _TOKEN.match(content, at)
+        column = at - content.rfind("\n", 0, at)
         if found is None:
             given = content[at : at + 20].split()[0]
-            raise ImportFault(line, at - start + 1, f"{given} is not read")
+            raise ImportFault(line, column, f"{given} is not read")
         if found.lastgroup not in ("space", "line"):
-            yield Word(found[0], line, at - start + 1)
-        if "\n" in found[0]:
-            line += found[0].count("\n")
-            start = found.start() + found[0].rindex("\n") + 1
+            yield Word(found[0], line, column)
+        line += found[0].count("\n")
         at = found.end()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +42,9 @@ def _steps(compiled: Compiled, step: int) -> range:
 
 
 def _of_flow(compiled: Compiled, folder: Path, probe: Probe) -> list[tuple[int, float]]:
-    index, step, measure = probe["target"], probe["step_ns"], probe["measure"]
+    index, measure = probe["target"], probe["measure"]
     flow = compiled.network["flows"][index]
-    times = _steps(compiled, step)
+    times = _steps(compiled, probe["step_ns"])
     if flow["agent"]["protocol"] != "tcp":
         return _of_udp(compiled, folder, probe)
     if "transfers" in flow:
@@ -53,18 +54,15 @@ def _of_flow(compiled: Compiled, folder: Path, probe: Probe) -> list[tuple[int, 
         # A segment's headers go with its data.
         mss = flow["agent"]["mss_bytes"]
         scale = 1.0 if measure == "goodput" else (mss + TCP_HEADERS) / mss
-        counts = [_last(read, time) for time in (0, *times)]
-        return [
-            (time, (counts[k + 1] - counts[k]) * 8e9 / step * scale) for k, time in enumerate(times)
-        ]
+        return _rates(read, times, scale)
     return [(time, _of_sample(_sample(sampled, time), measure)) for time in times if sampled]
 
 
 def _of_transfers(compiled: Compiled, folder: Path, probe: Probe) -> list[tuple[int, float]]:
-    index, step, measure = probe["target"], probe["step_ns"], probe["measure"]
+    index, measure = probe["target"], probe["measure"]
     agent = compiled.network["flows"][index]["agent"]
     assert agent["protocol"] == "tcp"
-    times = _steps(compiled, step)
+    times = _steps(compiled, probe["step_ns"])
     if measure == "transfers":
         found = fates(compiled, folder, index)
         began = sorted(fate.asked.start_ns for fate in found)
@@ -76,8 +74,16 @@ def _of_transfers(compiled: Compiled, folder: Path, probe: Probe) -> list[tuple[
     summed = [
         (tally.time_ns, tally.read + header * tally.received) for tally in tallies(folder, index)
     ]
-    counts = [_last(summed, time) for time in (0, *times)]
-    return [(time, (counts[k + 1] - counts[k]) * 8e9 / step) for k, time in enumerate(times)]
+    return _rates(summed, times)
+
+
+def _rates(
+    read: Sequence[tuple[int, int]], times: range, scale: float = 1.0
+) -> list[tuple[int, float]]:
+    """Bytes that came in each step, in bit/s."""
+    counts = [_last(read, time) for time in (0, *times)]
+    steps = zip(times, pairwise(counts), strict=True)
+    return [(time, (now - then) * 8e9 / times.step * scale) for time, (then, now) in steps]
 
 
 def _last(read: Sequence[tuple[int, int]], time: int) -> int:

@@ -216,15 +216,13 @@ def _takes_null(data: Network, node: int) -> bool:
 
 
 def _links(script: Script, data: Network, wiring: Wiring) -> None:
-    names = {id(side): link["name"] for side, link in zip(wiring.near, data["links"], strict=True)}
-    mtus = {
-        id(side): link["mtu_bytes"] for side, link in zip(wiring.near, data["links"], strict=True)
-    }
+    sent = {id(side): link for side, link in zip(wiring.near, data["links"], strict=True)}
     stack = _deepest(data)
     for pair in wiring.pairs:
         for side, other in ((pair.a, pair.b), (pair.b, pair.a)):
-            about = f"link {names.get(id(side), 'that nothing is sent on')}"
-            mtu = min(_DEVICE_MTU, mtus.get(id(side), _DEVICE_MTU))
+            link = sent.get(id(side))
+            about = f"link {link['name'] if link else 'that nothing is sent on'}"
+            mtu = min(_DEVICE_MTU, link["mtu_bytes"]) if link else _DEVICE_MTU
             lines = [
                 f"link set {side.device} mtu {mtu} txqueuelen 1000 gso_max_segs 1",
                 f"addr add {side.address}/{side.prefix} dev {side.device}",
