@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trunkline.network import conditioners, flows, ldp, mpls, ospf, ports, recovery, signalling
+from trunkline.network import conditioners, fec, flows, ldp, mpls, ospf, ports, recovery, signalling
 from trunkline.network.network import Network
 from trunkline.scenario import Scenario
 from trunkline.scenario.collection import no_collection
@@ -43,13 +43,13 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     conditioned = conditioners.compile(its)
     tables = mpls.compile(its, nodes, links, built)
     saved = recovery.compile(its, tables, (nodes, links))
-    listed = flows.compile(its, nodes, mpls.fecs(its))
+    listed = flows.compile(its, nodes, fec.of_flows(its))
     messages = signalling.flow(its)
     signalled = signalling.compile(its, tables, (nodes, links), len(listed))
     messages += ospf.flow(its)
     routed = ospf.compile(its, len(listed) + len(messages) - 1)
     messages += ldp.flow(its)
-    labelled = ldp.compile(its, len(listed) + len(messages) - 1, mpls.first_ldp_fec(its))
+    labelled = ldp.compile(its, len(listed) + len(messages) - 1, fec.first_of_ldp(its))
     data: Any = {
         "format": FORMAT,
         "name": scenario.name or "scenario",

@@ -2,23 +2,20 @@
 
 A path's first node pushes its label, the nodes between swap it, and the last but one pops it
 (penultimate-hop popping, RFC 3031 section 3.16), or sends explicit null (RFC 3032 section 2.1),
-or leaves it to the last. Where a hop is a tunnel, the tunnel's label is pushed on top. Labels are
-the tables' own: each node hands out its lowest free ones from 16 upward, in the order of paths.
+or leaves it to the last. Where a hop is a tunnel, the tunnel's label is pushed on top.
 """
 
-import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from trunkline.network import segments
+from trunkline.network import fec, segments
+from trunkline.network.labels import EXPLICIT_NULL, labels
+from trunkline.network.markings import Markings
 from trunkline.network.ports import Ports
-from trunkline.scenario.diffserv import DSCPS, TCS, DiffServ
-from trunkline.scenario.path import FIRST_LABEL, Path, Trunk
+from trunkline.scenario.diffserv import DSCPS
+from trunkline.scenario.path import Path
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.resolved.segments import first_arcs
-
-EXPLICIT_NULL = 0
 
 
 @dataclass
@@ -36,68 +33,6 @@ class Tables:
     """Incoming label of each path at each node of its route."""
     followers: list[dict[str, Any]] = field(default_factory=list)
     """Entries of node segments that follow OSPF's routes."""
-
-
-Class = tuple[tuple[str, frozenset[int] | None], ...]
-"""Paths of a forwarding equivalence class, each with its DSCPs; None = all that are left."""
-
-
-def fecs(scenario: Resolved) -> dict[str, tuple[int, int]]:
-    """Forwarding equivalence class of data and acknowledgements, by name of flow; 0 = none.
-
-    Each path that a trunk rides is a class, its number in the scenario from 1; so is each choice
-    of paths by DSCP, numbered after them. With LDP each node is a class, of packets to it that ride
-    no trunk.
-    """
-    number = _class_numbers(scenario)
-    result = {
-        name: (number.get(data, 0), number.get(acks, 0))
-        for name, (data, acks) in _classes(scenario).items()
-    }
-    if scenario.routing.ldp is not None:
-        first = first_ldp_fec(scenario)
-        of_node = {node: first + index for index, node in enumerate(scenario.nodes)}
-        for name, base in scenario.names:
-            flow = scenario.flows[base]
-            data, acks = result.get(name) or result.get(base) or (0, 0)
-            result[name] = (data or of_node[flow.to], acks or of_node[flow.from_])
-    return result
-
-
-def first_ldp_fec(scenario: Resolved) -> int:
-    """Number of the first class that LDP labels."""
-    return max(_class_numbers(scenario).values(), default=0) + 1
-
-
-def _classes(scenario: Resolved) -> dict[str, tuple[Class, Class]]:
-    """Class of data and of acknowledgements, by name of flow."""
-    rides: dict[str, list[Trunk]] = {}
-    for trunk in scenario.trunks.values():
-        for flow in trunk.flows:
-            rides.setdefault(flow, []).append(trunk)
-
-    def of(pairs: Iterable[tuple[str | None, Trunk]]) -> Class:
-        return tuple(
-            (path, None if trunk.dscp is None else frozenset(trunk.dscp))
-            for path, trunk in pairs
-            if path is not None
-        )
-
-    return {
-        name: (of((its.path, its) for its in trunks), of((its.reverse, its) for its in trunks))
-        for name, trunks in rides.items()
-    }
-
-
-def _class_numbers(scenario: Resolved) -> dict[Class, int]:
-    numbers: dict[Class, int] = {
-        ((name, None),): index + 1 for index, name in enumerate(scenario.paths)
-    }
-    for pair in _classes(scenario).values():
-        for each in pair:
-            if each:
-                numbers.setdefault(each, len(numbers) + 1)
-    return numbers
 
 
 def compile(
@@ -139,13 +74,12 @@ class _Builder:
         self.links = links
         self.built = built
         self.number = {name: index for index, name in enumerate(scenario.paths)}
-        self.labels = _labels(scenario)
+        self.labels = labels(scenario)
+        self.markings = Markings(scenario)
         self.shared: dict[tuple[int, int], int] = {}
-        self.tables = Tables(labels=self.labels)
-        self.maps: dict[str, int] = {}
-        in_use = {each for pair in _classes(scenario).values() for each in pair if each}
-        numbers = _class_numbers(scenario)
-        self.classes = {its: fec for its, fec in numbers.items() if its in in_use}
+        self.tables = Tables(labels=self.labels, diffserv=self.markings.maps)
+        in_use = {each for pair in fec.classes(scenario).values() for each in pair if each}
+        self.classes = {its: n for its, n in fec.numbers(scenario).items() if its in in_use}
         self.follows = scenario.routing.ospf is not None
 
     def build(self) -> Tables:
@@ -192,7 +126,7 @@ class _Builder:
 
     def bind(self, name: str, entry: int) -> None:
         """Binds the class of a path to an entry of its first node."""
-        for its, fec in self.classes.items():
+        for its, number in self.classes.items():
             taken = {dscp for _, dscps in its for dscp in dscps or ()}
             for path, dscps in its:
                 if path != name:
@@ -203,7 +137,7 @@ class _Builder:
                 elif taken:
                     wanted = {"dscps": sorted(set(range(DSCPS)) - taken)}
                 node = self.nodes[self.scenario.routes[name].nodes[0]]
-                self.tables.ftn.append({"node": node, "fec": fec, "nhlfe": entry} | wanted)
+                self.tables.ftn.append({"node": node, "fec": number, "nhlfe": entry} | wanted)
 
     def steer(self, name: str) -> None:
         """Adds what routers along a policy do with the outermost label, once for all policies."""
@@ -293,7 +227,7 @@ class _Builder:
             if (path.ttl == "uniform" and plain) or taken:
                 return
         entry = self.add(name, None, True, [], path, None)
-        self.mark(entry, pops=name, pushes=[])
+        self.markings.mark(self.tables.nhlfe[entry], pops=name, pushes=[])
         self.map(name, last, label, entry)
 
     def map(self, name: str, index: int, label: int | None, entry: int) -> None:
@@ -313,7 +247,8 @@ class _Builder:
         pairs: list[tuple[str, str | None] | None] = list(zip(riders[1:], below, strict=False))
         if own:
             pairs.insert(0, None if pop else (name, None))
-        self.mark(entry, pops=None if own or not pop else name, pushes=pairs)
+        into = self.tables.nhlfe[entry]
+        self.markings.mark(into, pops=None if own or not pop else name, pushes=pairs)
         ridden, begins = riders[-1], len(riders) > 1 or index == 0
         if self.follows and begins and ridden in self.scenario.segmented:
             first = self.scenario.segmented[ridden][0]
@@ -321,7 +256,7 @@ class _Builder:
                 self.follow(ridden, self.scenario.arc[arc].source, first.node, entry)
         its = self.scenario.paths[name].diffserv
         if own and pop and its is not None and its.linux_tc_zero:
-            self.tables.nhlfe[entry]["zero_tc"] = True
+            into["zero_tc"] = True
         return entry
 
     def onto(self, name: str, index: int) -> tuple[str, list[int], list[str]]:
@@ -356,88 +291,3 @@ class _Builder:
             }
         )
         return len(self.tables.nhlfe) - 1
-
-    def mark(
-        self, entry: int, *, pops: str | None, pushes: list[tuple[str, str | None] | None]
-    ) -> None:
-        """Says what an entry does to traffic classes.
-
-        Parameters
-        ----------
-        pushes : list
-            For each label put on its path and the path of the label below, None for an IP
-            packet; None for a label that is swapped.
-        """
-        paths = self.scenario.paths
-        written = [
-            self.maps_of(*pair) if pair is not None and paths[pair[0]].diffserv else None
-            for pair in pushes
-        ]
-        into = self.tables.nhlfe[entry]
-        if any(each is not None for each in written):
-            into["push_diffserv"] = written
-        if pops is not None and (paths[pops].diffserv is not None or "push_diffserv" in into):
-            rider = next((name for name, its in paths.items() if pops in its.through), None)
-            into["pop_diffserv"] = self.maps_of(pops, rider)
-
-    def maps_of(self, name: str, below: str | None) -> int:
-        """Number of the maps of a path whose label lies on that of another, or on IP packets."""
-        its = self.scenario.paths[name].diffserv or DiffServ()
-        under = None if below is None else self.scenario.paths[below].diffserv
-        phbs = [None] * TCS if under is None else under.dscp_of_tc()
-        told = its.tc_of_dscp() is not None and under is not None
-        tcs, written = its.tcs(), its.dscp_of_tc()
-        lower = None if under is None else under.tcs()
-        maps = {
-            "tc_of_dscp": tcs,
-            "tc_of_tc": [
-                tcs[dscp] if told and dscp is not None else tc for tc, dscp in enumerate(phbs)
-            ],
-            "dscp_of_tc": written,
-            "tc_below": [
-                tc if lower is None or dscp is None else lower[dscp]
-                for tc, dscp in enumerate(written)
-            ],
-            "tunnel": its.model,
-        }
-        if its.linux_tc_zero:
-            maps |= {"tc_of_dscp": [0] * DSCPS, "tc_of_tc": [0] * TCS}
-        key = json.dumps(maps)
-        if key not in self.maps:
-            self.maps[key] = len(self.tables.diffserv)
-            self.tables.diffserv.append(maps)
-        return self.maps[key]
-
-
-def _labels(scenario: Resolved) -> dict[str, list[int | None]]:
-    """Incoming label of each path at each node of its route.
-
-    None at the first node, and at the last after penultimate-hop popping.
-    """
-    taken: dict[str, set[int]] = {}
-    for name, path in scenario.paths.items():
-        for node, label in zip(scenario.routes[name].nodes[1:], path.labels or (), strict=False):
-            taken.setdefault(node, set()).add(label)
-    following: dict[str, int] = {}
-    result: dict[str, list[int | None]] = {}
-    for name, path in scenario.paths.items():
-        nodes = scenario.routes[name].nodes
-        labels: list[int | None] = [None]
-        if name in scenario.segmented:
-            behind = segments.stacks(scenario, name)
-            result[name] = labels + [stack[-1] if stack else None for stack in behind]
-            continue
-        needed = path.label_count(len(nodes))
-        if path.labels is not None:
-            labels += path.labels
-        else:
-            for node in nodes[1 : needed + 1]:
-                label = following.get(node, FIRST_LABEL)
-                while label in taken.get(node, ()):
-                    label += 1
-                following[node] = label + 1
-                labels.append(label)
-        if len(labels) < len(nodes):
-            labels.append(EXPLICIT_NULL if path.explicit_null else None)
-        result[name] = labels
-    return result

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trunkline.network import segments
+from trunkline.network.labels import EXPLICIT_NULL
 from trunkline.network.mpls import Tables
 from trunkline.scenario.base import Compiled
 from trunkline.scenario.recovery import LOCAL, Failure, Protection
@@ -11,8 +12,6 @@ from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.resolved.protections import covers, guarded, span
 from trunkline.scenario.resolved.resolved import breaks
 from trunkline.scenario.resolved.signalled import repaired
-
-EXPLICIT_NULL = 0
 
 
 def compile(

@@ -1,6 +1,7 @@
 """Signalling as the engine reads it: sessions with their first routes, orders, requests."""
 
 from trunkline.network import messages, mpls, ospf
+from trunkline.network.labels import EXPLICIT_NULL
 from trunkline.scenario.base import Compiled
 from trunkline.scenario.path import AUTO
 from trunkline.scenario.recovery import LOCAL
@@ -103,7 +104,7 @@ def _session(
     entries[1:] = [bound.get(place) for place in places[1:]]
     classes = [each for each in tables.ftn if each["nhlfe"] == entries[0]]
     tables.ftn = [each for each in tables.ftn if each["nhlfe"] != entries[0]]
-    given = {(node, label) for node, label in places if label != mpls.EXPLICIT_NULL}
+    given = {(node, label) for node, label in places if label != EXPLICIT_NULL}
     tables.ilm = [each for each in tables.ilm if (each["node"], each["label"]) not in given]
     head = tables.nhlfe[entries[0]] if entries[0] is not None else {}
     last = next((entry for entry in reversed(entries) if entry is not None), None)

@@ -1,0 +1,132 @@
+"""What ``trunkline run`` prints, and the folder it writes."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trunkline.cli.common import echo_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table as RichTable
+
+    from trunkline.results import Results
+    from trunkline.scenario import Scenario
+    from trunkline.stats import Level
+    from trunkline.study.outcome.pilot import Course
+
+
+def check_folder(out: str, *, overwrite: bool) -> None:
+    """Find out before the run whether its results can be written.
+
+    Parameters
+    ----------
+    out : str
+        Folder to be made.
+    overwrite : bool
+        It may hold earlier results.
+
+    Raises
+    ------
+    click.UsageError
+        It exists, or its nearest existing parent is not a folder one may write to.
+    """
+    folder = Path(out)
+    if folder.exists() and not overwrite:
+        raise click.UsageError(f"--out {out} exists; --overwrite replaces earlier results.")
+    parent = folder.absolute().parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise click.UsageError(f"--out {out}: {parent} is not a folder.")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise click.UsageError(f"--out {out}: {parent} is not writable.")
+
+
+def plan_json(scenario: Scenario) -> str | None:
+    """The plan that the report shows; None where nothing is planned."""
+    from trunkline.planning import engineered, place
+
+    if not engineered(scenario):
+        return None
+    return json.dumps(place(scenario, thorough=False).to_dict())
+
+
+def to_json(results: list[Results], *, interval: str = "t") -> dict[str, Any]:
+    """The object of ``--json``: that of the run, or of all runs with their seeds and intervals.
+
+    Parameters
+    ----------
+    results : list of Results
+        One or more.
+    interval : {"t", "bca"}
+        Kind of the intervals over several runs.
+
+    Returns
+    -------
+    dict
+    """
+    if len(results) == 1:
+        return results[0].to_json()
+    from trunkline.stats.render import intervals
+
+    return {
+        "schema": 1,
+        "runs": [{"seed": r.seed, **r.to_json()} for r in results],
+        "intervals": intervals(results, interval=interval),
+    }
+
+
+def show(
+    results: list[Results],
+    *,
+    levels: Sequence[Level] = (),
+    interval: str = "t",
+    courses: list[Course] | None = None,
+    whole: bool = False,
+) -> None:
+    """Print the tables of one run, or means with intervals over several.
+
+    Parameters
+    ----------
+    results : list of Results
+        One or more.
+    levels : sequence of Level, optional
+        How the scenario's agreements came out.
+    interval : {"t", "bca"}
+        Kind of the intervals over several runs.
+    courses : list of Course, optional
+        Batch means of the one run.
+    whole : bool, default False
+        Whether all tables are shown, with all their rows.
+    """
+    before: list[RichTable] = []
+    if levels:
+        from trunkline.stats.sla import levels_table
+
+        before = [levels_table(levels)]
+    if len(results) > 1:
+        from trunkline.stats.render import render_many
+
+        shown = partial(render_many, results, interval=interval)
+        echo_tables(partial(shown, before=before, whole=whole))
+        return
+    echo_tables(partial(results[0].render, before=before, whole=whole))
+    if results[0].provenance.engine == "fluid":
+        return
+    if courses is None:
+        click.echo(
+            "one run shows no spread: --runs 10 gives intervals, --batches those within this run",
+            err=True,
+        )
+        return
+    from trunkline.study.outcome.pilot import render_courses
+
+    echo_tables(lambda **how: render_courses(courses, **how))
