@@ -122,7 +122,7 @@ def survive(
         _replays(scenario, found.failures[:packets], at, replays, report),
     )
     drawn(
-        (picture, lambda: pages.svg(scenario, found, slas, gaps, more)),
+        (picture, lambda: pages.svg(scenario, found)),
         (report, lambda: pages.html(scenario, found, slas, gaps, more)),
     )
     if as_json:

@@ -79,14 +79,12 @@ class Methods:
     @cached_property
     def optimum(self) -> Optimum:
         """The least maximum utilisation with splitting."""
-        found: Optimum = te.optimum.minimum_utilisation(self.graph, self.traffic, self.form)
-        return found
+        return te.optimum.minimum_utilisation(self.graph, self.traffic, self.form)
 
     @cached_property
     def single(self) -> float:
         """Bound of the maximum utilisation on single paths [1]."""
-        least: float = te.unsplit.bound(self.graph, self.commodities, self.optimum.bound)
-        return least
+        return te.unsplit.bound(self.graph, self.commodities, self.optimum.bound)
 
     @cached_property
     def commodities(self) -> list[Commodity]:
@@ -115,13 +113,11 @@ class Methods:
         """The least Fortz-Thorup cost; None where the linear program is too large."""
         if te.optimum.by_size(self.graph, self.traffic) != "arcs":
             return None
-        found: Cheapest = te.arc_form.minimum_congestion(self.graph, self.traffic)
-        return found
+        return te.arc_form.minimum_congestion(self.graph, self.traffic)
 
     def weights(self, evaluations: int) -> Weights:
         """IGP weights by local search."""
-        found: Weights = te.weights.search(self.graph, self.traffic, evaluations)
-        return found
+        return te.weights.search(self.graph, self.traffic, evaluations)
 
     def row(
         self, method: str, loads: Floats, bound: float | None, *, costs: bool = False

@@ -43,13 +43,7 @@ class More:
 NOTHING = More()
 
 
-def svg(
-    scenario: Scenario,
-    found: Survival,
-    slas: Sequence[Kept] = (),
-    gaps: Sequence[Gap] = (),
-    more: More = NOTHING,
-) -> str:
+def svg(scenario: Scenario, found: Survival) -> str:
     """The network, every direction of a link in the colour of its use after its worst failure."""
     use = [each.needed_bit_s / each.capacity_bit_s for each in found.links]
     said = [

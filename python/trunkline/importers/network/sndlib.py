@@ -34,14 +34,12 @@ def read_xml(content: str, title: str) -> Topology:
     unit = found.unit or 1
     places = structure.one("nodes")
     kind = "" if places is None else places.attributes.get("coordinatesType", "geographical")
-    for node in [] if places is None else places.all("node"):
+    for node in structure.all("nodes", "node"):
         _node(found, node)
     found.geographic = kind == "geographical"
-    wires = structure.one("links")
-    for link in [] if wires is None else wires.all("link"):
+    for link in structure.all("links", "link"):
         _xml_link(found, link, unit)
-    demands = root.one("demands")
-    for each in [] if demands is None else demands.all("demand"):
+    for each in root.all("demands", "demand"):
         ends = [known(each.said(end), found.nodes, each.line) for end in ("source", "target")]
         value = number(each.said("demandValue"), "demandValue", each.line)
         value *= number(each.said("routingUnit") or 1, "routingUnit", each.line)
@@ -63,10 +61,9 @@ def _xml_link(found: Topology, link: Element, unit: int) -> None:
     installed = number(
         link.said("preInstalledModule", "capacity") or 0, "installed capacity", link.line
     )
-    additional = link.one("additionalModules")
     modules = [
         number(each.said("capacity"), "a module's capacity", each.line)
-        for each in ([] if additional is None else additional.all("addModule"))
+        for each in link.all("additionalModules", "addModule")
     ]
     found.links.append(_link(ends, installed, modules, unit, link.line))
 

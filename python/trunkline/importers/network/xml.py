@@ -30,9 +30,10 @@ class Element:
     children: list[Element] = field(default_factory=list)
     text: str = ""
 
-    def all(self, tag: str) -> list[Element]:
-        """Elements inside of one name."""
-        return [child for child in self.children if child.tag == tag]
+    def all(self, *path: str) -> list[Element]:
+        """Elements of one name along a path of names: those inside the first of each before."""
+        inside = self.one(*path[:-1])
+        return [child for child in inside.children if child.tag == path[-1]] if inside else []
 
     def one(self, *path: str) -> Element | None:
         """The first element along a path of names; None: there is none."""

@@ -6,12 +6,13 @@ with a space or a line feed in the wrong place is refused here.
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from trunkline.linux.plan.plan import End, Plan, TcpFlow, UdpFlow
+    from trunkline.linux.plan.plan import Plan
 
 FORMAT: Final = 1
 """Version of the text; the agent refuses any other."""
@@ -40,60 +41,39 @@ def write_orders(plan: Plan) -> bytes:
 
 
 def _orders(plan: Plan) -> Iterator[str]:
-    yield f"trunkline {FORMAT}"
-    yield f"seed {plan.seed}"
-    yield f"duration {plan.duration_ns}"
+    yield _order("trunkline", FORMAT)
+    yield _order("seed", plan.seed)
+    yield _order("duration", plan.duration_ns)
     for node in plan.nodes:
-        yield f"node {_word(node.name)}"
-        yield from (f"sysctl {_word(key)} {value}" for key, value in node.sysctls)
+        yield _order("node", node.name)
+        yield from (f"{_order('sysctl', key)} {value}" for key, value in node.sysctls)
         yield from (f"ip {line}" for line in node.ip)
         yield from (f"mpls {line}" for line in node.mpls)
         yield from (f"tc {line}" for line in node.tc)
-    for wire in plan.links:
-        yield f"link {_end(wire.a)} {_end(wire.b)}"
-    for udp in plan.udp:
-        yield f"udp {_path(udp)} {_word(udp.schedule)}"
-    yield from (f"tcp {_tcp(tcp)}" for tcp in plan.tcp)
-    yield from (f"transfers {_word(each.schedule)} {_tcp(each.tcp)}" for each in plan.transfers)
-    for sample in plan.samples:
-        yield f"sample {_word(sample.node)} {_word(sample.device)} {sample.step_ns}"
-    for count in plan.counts:
-        yield f"count {count.at_ns} {_word(count.node)} {_word(count.device)}"
-    for each in plan.changes:
-        yield f"change {each.at_ns} {_word(each.node)} {_word(each.program)} {each.line}"
-    yield from (f"snapshot {time}" for time in plan.snapshots_ns)
+    yield from (_order("link", *astuple(wire.a), *astuple(wire.b)) for wire in plan.links)
+    yield from (_order("udp", *astuple(each)) for each in plan.udp)
+    yield from (_order("tcp", *astuple(each)) for each in plan.tcp)
+    yield from (_order("transfers", its.schedule, *astuple(its.tcp)) for its in plan.transfers)
+    yield from (_order("sample", *astuple(each)) for each in plan.samples)
+    yield from (_order("count", *astuple(each)) for each in plan.counts)
+    for change in plan.changes:
+        yield f"{_order('change', change.at_ns, change.node, change.program)} {change.line}"
+    yield from (_order("snapshot", time) for time in plan.snapshots_ns)
     if plan.settle_ns:
-        yield f"settle {plan.settle_ns}"
-    for daemon in plan.daemons:
-        command = " ".join(map(_word, daemon.command))
-        yield f"daemon {_word(daemon.node)} {_word(daemon.log)} {command}"
+        yield _order("settle", plan.settle_ns)
+    yield from (_order("daemon", its.node, its.log, *its.command) for its in plan.daemons)
 
 
-def _end(end: End) -> str:
-    return f"{_word(end.node)} {_word(end.device)} {_word(end.mac)}"
+def _order(*values: str | int | None) -> str:
+    """Words of an order: what the plan holds, in the order of its fields; ``-`` stands for None."""
+    return " ".join(map(_word, values))
 
 
-def _path(flow: UdpFlow | TcpFlow) -> str:
-    return (
-        f"{flow.id} {_word(flow.source)} {_word(flow.destination)} {_word(flow.source_address)} "
-        f"{_word(flow.destination_address)} {flow.port} {flow.tos} {flow.ttl}"
-    )
-
-
-def _tcp(tcp: TcpFlow) -> str:
-    return (
-        f"{_path(tcp)} {tcp.start_ns} {_option(tcp.stop_ns)} {_option(tcp.bytes)} "
-        f"{_word(tcp.congestion_control)} {tcp.mss} {_option(tcp.send_buffer_bytes)} "
-        f"{_option(tcp.receive_buffer_bytes)} {str(tcp.nodelay).lower()} {tcp.sample_ns}"
-    )
-
-
-def _word(text: str) -> str:
+def _word(value: str | int | None) -> str:
+    if value is None:
+        return "-"
+    text = str(value).lower() if isinstance(value, bool) else str(value)
     if not text or " " in text:
         msg = f"not one word: {text!r}"
         raise ValueError(msg)
     return text
-
-
-def _option(number: int | None) -> str:
-    return "-" if number is None else str(number)
