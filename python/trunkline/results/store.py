@@ -5,7 +5,6 @@ Nothing in the files tells the time: the same runs give the same bytes.
 
 import io
 import json
-from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -186,9 +185,12 @@ def _frame(folder: Path, name: str) -> Any:
 
 
 def _column(frame: Any, field: Field) -> Column:
+    import polars as pl
+
     series = frame[field.name]
     if field.kind == "str":
         return Column(series.to_list())
     valid = None if series.null_count() == 0 else series.is_not_null().to_list()
-    values = array("q" if field.kind == "i64" else "d", series.fill_null(-1).to_list())
-    return Column(memoryview(values), valid)
+    kind = pl.Int64 if field.kind == "i64" else pl.Float64
+    filled = memoryview(series.cast(kind).fill_null(-1).to_numpy().tobytes())
+    return Column(filled.cast("q") if field.kind == "i64" else filled.cast("d"), valid)
