@@ -3,7 +3,8 @@
 //! An entry keeps its first content; overlays are laid on it and taken off again, the last one
 //! counts. Forwarding reads the entry alone, so a switch costs the packets nothing.
 
-use super::{Entry, Tables, BRIDGED, DISCARDED, OPEN};
+use super::nhlfe::{Entry, BRIDGED, DISCARDED, OPEN};
+use super::Tables;
 use std::collections::BTreeMap;
 use trunkline_packet::{Cause, Packet};
 

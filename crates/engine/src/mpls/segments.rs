@@ -5,7 +5,8 @@
 //! label off, so that it depends on the next hop whether it stays on. With ECMP the next hops of
 //! equal cost share its packets: one entry each, in a set.
 
-use super::{Entry, Tables, UNREACHABLE};
+use super::nhlfe::{Entry, UNREACHABLE};
+use super::Tables;
 use crate::classifier::NO_ROW;
 use crate::network::routing::NodeSegment;
 use crate::network::Network;

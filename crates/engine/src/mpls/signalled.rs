@@ -1,6 +1,8 @@
 //! Forwarding entries and bindings that signalling makes and takes away.
 
-use super::{Entry, Tables, NONE, OPEN, SET};
+use super::build::bind;
+use super::nhlfe::{Entry, BRIDGED, OPEN};
+use super::{Tables, NONE, SET};
 use crate::network::{Ftn, Nhlfe, Ttl};
 use trunkline_control as control;
 
@@ -56,7 +58,7 @@ impl Tables {
     /// Link that an entry sends on, if it sends at all.
     #[must_use]
     pub fn link_of(&self, entry: u32) -> Option<u32> {
-        Some(self.nhlfe.get(entry as usize)?.link).filter(|link| *link < super::BRIDGED)
+        Some(self.nhlfe.get(entry as usize)?.link).filter(|link| *link < BRIDGED)
     }
 
     /// Gives an entry or a set back.
@@ -81,7 +83,7 @@ impl Tables {
         }
         let nhlfe = entry.unwrap_or(NONE);
         let config = Ftn { node, fec, nhlfe, dscps: dscps.to_vec() };
-        super::bind(&mut row[usize::from(fec)], &config, &mut self.by_dscp, |_| nhlfe);
+        bind(&mut row[usize::from(fec)], &config, &mut self.by_dscp, |_| nhlfe);
     }
 
     /// Bytes that have entered a path since the counters started.

@@ -1,0 +1,135 @@
+//! An NHLFE: the labels it takes off and puts on, and where it sends a packet.
+//!
+//! Source: RFC 3031 section 3.10, RFC 3443 (TTL of uniform and pipe tunnels).
+
+use super::diffserv::Marking;
+use super::NONE;
+use crate::classifier::{NO_ROW, OWN_COLUMN};
+use crate::network;
+use trunkline_packet::{Cause, Packet, StackEntry};
+
+/// Out-links of entries that recovery or routing has changed; every real link is below.
+pub(super) const OPEN: u32 = u32::MAX - 1;
+pub(super) const DISCARDED: u32 = u32::MAX - 2;
+pub(super) const UNREACHABLE: u32 = u32::MAX - 3;
+pub(super) const BRIDGED: u32 = u32::MAX - 4;
+
+/// TTL of a fresh label in the pipe model: the tunnel's length does not show in it.
+const PIPE_TTL: u8 = 255;
+
+/// Where an NHLFE sends a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hop {
+    /// Out on this link, to be classified there by this row.
+    Link(u32, u16),
+    /// The label is off: look at the packet again here. `true`: its TTL has been counted down.
+    /// Then the column to classify it by, [`OWN_COLUMN`] but at the end of a pipe.
+    Again(bool, u8),
+    /// One copy each on the two legs of this bridge.
+    Bridge(u32),
+}
+
+/// A cache line, so that no entry lies on two.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(super) struct Entry {
+    pub(super) link: u32,
+    pub(super) pop: bool,
+    pub(super) pushes: u8,
+    pub(super) ttl: network::Ttl,
+    /// Bits of the TC that a swap keeps.
+    pub(super) keep: u8,
+    pub(super) entropy: bool,
+    pub(super) row: u16,
+    pub(super) path: u32,
+    pub(super) push: [u32; trunkline_packet::MAX_DEPTH],
+    /// Marking of each pushed label, and of the popped one: index + 1; 0 = none.
+    pub(super) mark: [u16; trunkline_packet::MAX_DEPTH],
+    pub(super) unmark: u16,
+}
+
+impl Entry {
+    /// `plain`: the marking of labels that have none of their own.
+    pub(super) fn new(config: &network::Nhlfe, plain: u16) -> Self {
+        let mut push = [0; trunkline_packet::MAX_DEPTH];
+        push[..config.push.len()].copy_from_slice(&config.push);
+        let index = |diffserv: Option<u32>| diffserv.map_or(plain, |index| index as u16 + 1);
+        let mut mark = [plain; trunkline_packet::MAX_DEPTH];
+        for (mark, &diffserv) in mark.iter_mut().zip(&config.push_diffserv) {
+            *mark = index(diffserv);
+        }
+        Self {
+            link: config.link.unwrap_or(NONE),
+            pop: config.pop,
+            pushes: config.push.len() as u8,
+            ttl: config.ttl,
+            keep: if config.zero_tc { 0 } else { 7 },
+            entropy: config.entropy,
+            row: config.row.unwrap_or(NO_ROW),
+            path: config.path,
+            push,
+            mark,
+            unmark: if config.push.is_empty() || config.pop_diffserv.is_some() {
+                index(config.pop_diffserv)
+            } else {
+                0 // a swap
+            },
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn hop(&self, counted: bool) -> Result<Hop, Cause> {
+        if self.link < BRIDGED {
+            Ok(Hop::Link(self.link, self.row))
+        } else {
+            self.hop_nowhere(counted)
+        }
+    }
+
+    fn hop_nowhere(&self, counted: bool) -> Result<Hop, Cause> {
+        match self.link {
+            BRIDGED => Ok(Hop::Bridge(self.path)),
+            DISCARDED => Err(Cause::Unselected),
+            OPEN => Err(Cause::Switching),
+            UNREACHABLE => Err(Cause::NoRoute),
+            _ => Ok(Hop::Again(counted, OWN_COLUMN)),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn push_all(
+        &self,
+        packet: &mut Packet,
+        dscp: u8,
+        markings: &[Marking],
+    ) -> Result<(), Cause> {
+        self.push_more(packet, 0, dscp, markings)
+    }
+
+    /// Pushes labels from the `from`th on. TC: by the label's marking; without one that of the
+    /// label below, or the DSCP's class selector bits on the first label. TTL by the model.
+    #[inline(always)]
+    pub(super) fn push_more(
+        &self,
+        packet: &mut Packet,
+        from: usize,
+        dscp: u8,
+        markings: &[Marking],
+    ) -> Result<(), Cause> {
+        let pushed = from..usize::from(self.pushes);
+        for (&label, &mark) in self.push[pushed.clone()].iter().zip(&self.mark[pushed]) {
+            let (mut tc, below) = match packet.labels.top() {
+                Some(inner) => (inner.tc(), inner.ttl()),
+                None => (dscp >> 3, packet.ttl),
+            };
+            if mark != 0 {
+                tc = markings[usize::from(mark) - 1].tc(packet, dscp);
+            }
+            let ttl = if self.ttl == network::Ttl::Uniform { below } else { PIPE_TTL };
+            if !packet.labels.push(StackEntry::new(label, tc, ttl)) {
+                return Err(Cause::TooBig);
+            }
+        }
+        Ok(())
+    }
+}
