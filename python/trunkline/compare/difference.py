@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from trunkline import rich_form
@@ -325,8 +325,7 @@ def _judged(found: list[Difference], within: float | None) -> list[Difference]:
     for each in found:
         p_holm = None if each.p is None else next(adjusted)
         verdict = _verdict(each, p_holm, within)
-        fields = {name: getattr(each, name) for name in Difference.__slots__}
-        judged.append(Difference(**{**fields, "p_holm": p_holm, "verdict": verdict}))
+        judged.append(replace(each, p_holm=p_holm, verdict=verdict))
     return judged
 
 

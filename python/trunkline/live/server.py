@@ -55,7 +55,7 @@ class _Handler(Handler):
         """The page, its events, the state, or a report."""
         watcher = self.server.watcher
         if rest == "":
-            self.send(200, HTML, *_index(watcher))
+            self.send(200, HTML, *page.served("watch.html.j2", SCRIPTS, name=watcher.name))
         elif rest == "events":
             self.events(lambda: _sign(watcher), watcher.wait)
         elif rest == "state":
@@ -163,21 +163,3 @@ def _picture(made: Attempt) -> dict[str, Any]:
 
 def _sign(watcher: Watcher) -> str:
     return json.dumps({"version": watcher.version, "busy": watcher.busy})
-
-
-def _index(watcher: Watcher) -> tuple[bytes, str]:
-    """The page and its policy."""
-    from markupsafe import Markup
-
-    around = page.frame(SCRIPTS, "connect-src 'self'; ")
-    written = (
-        page.environment()
-        .get_template("watch.html.j2")
-        .render(
-            script=Markup(around.script),  # noqa: S704
-            style=Markup(around.style),  # noqa: S704
-            library=around.library,
-            name=watcher.name,
-        )
-    )
-    return written.encode(), around.policy

@@ -18,6 +18,8 @@ MOST = 500
 MANIFEST, JOURNAL = "manifest.json", "journal.jsonl"
 """Files of a study on disk, as ``trunkline.study.run.store`` writes them."""
 
+_FILES = {"reproduction": study.RECORD, "run": store.RUN, "study": MANIFEST}
+
 
 def listing(root: Path) -> list[dict[str, Any]]:
     """Find results, the last written first.
@@ -52,20 +54,17 @@ def _folders(root: Path, depth: int) -> Iterator[Path]:
 
 
 def _kind(folder: Path) -> str | None:
-    for file, kind in ((study.RECORD, "reproduction"), (store.RUN, "run"), (MANIFEST, "study")):
-        if (folder / file).is_file():
-            return kind
-    return None
+    return next((kind for kind, file in _FILES.items() if (folder / file).is_file()), None)
 
 
 def _entry(root: Path, folder: Path) -> dict[str, Any] | None:
     kind = _kind(folder)
     if kind is None:
         return None
-    file = {"reproduction": study.RECORD, "run": store.RUN, "study": MANIFEST}[kind]
+    file = folder / _FILES[kind]
     try:
-        said = json.loads((folder / file).read_text("utf-8"))
-        changed = (folder / file).stat().st_mtime
+        said = json.loads(file.read_text("utf-8"))
+        changed = file.stat().st_mtime
         done, of, state = _progress(folder, kind, said)
         name = _name(folder, kind, said)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -290,16 +290,15 @@ def environment() -> Environment:
     return made
 
 
-def _render(**what: Any) -> str:
+def rendered(template: str, around: Frame, **what: Any) -> str:
+    """Write a page by its template."""
     from markupsafe import Markup
 
-    around = frame(SCRIPTS)
     return (
         environment()
-        .get_template("page.html.j2")
+        .get_template(template)
         .render(
             policy=around.policy,
-            # Our own files and data that `embedded` made safe; all else is escaped.
             script=Markup(around.script),  # noqa: S704
             style=Markup(around.style),  # noqa: S704
             library=around.library,
@@ -307,6 +306,16 @@ def _render(**what: Any) -> str:
             **what,
         )
     )
+
+
+def served(template: str, scripts: Sequence[str], **what: Any) -> tuple[bytes, str]:
+    """A page that asks the server it comes from, and its policy."""
+    around = frame(scripts, "connect-src 'self'; ")
+    return rendered(template, around, **what).encode(), around.policy
+
+
+def _render(**what: Any) -> str:
+    return rendered("page.html.j2", frame(SCRIPTS), **what)
 
 
 _MARKED = re.compile(r"`([^`\n]+)`|\S{1,24}->\S{1,24}")

@@ -60,7 +60,7 @@ class _Handler(Handler):
     def get(self, rest: str) -> None:
         """The page of the folder, its events, or a file of it."""
         if rest == "":
-            self.send(200, "text/html; charset=utf-8", *_index())
+            self.send(200, "text/html; charset=utf-8", *pages.served("serve.html.j2", ["serve.js"]))
         elif rest == "events":
             self.events(lambda: json.dumps(listing(self.server.root)), self.server.stopping.wait)
         elif rest.startswith("files/"):
@@ -114,19 +114,3 @@ def inside(root: Path, name: str) -> Path | None:
     except (OSError, RuntimeError):
         return None
     return target if target.is_relative_to(root) and target != root else None
-
-
-def _index() -> tuple[bytes, str]:
-    """The page of the folder and its policy."""
-    from markupsafe import Markup
-
-    around = pages.frame(["serve.js"], "connect-src 'self'; ")
-    written = (
-        pages.environment()
-        .get_template("serve.html.j2")
-        .render(
-            script=Markup(around.script),  # noqa: S704
-            style=Markup(around.style),  # noqa: S704
-        )
-    )
-    return written.encode(), around.policy

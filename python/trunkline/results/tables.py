@@ -8,6 +8,7 @@ each time in ``_ns`` that is a measure has a twin in ``_s``.
 How each measure is counted is in ``docs/reference/measures.md``.
 """
 
+from dataclasses import replace
 from typing import Final
 
 from trunkline.results.fields import Field, count, delays, derived, mean, name, twins
@@ -76,17 +77,16 @@ _AGGREGATE_DELAYS = delays(
     _NONE_ARRIVED, "the flows' jitter, weighted by packets delivered", of="delay of all its packets"
 )
 
+SUMMED: Final = (
+    *("packets_sent", "bytes_sent", "packets_delivered", "bytes_delivered", "goodput_bytes"),
+    *("packets_dropped", "packets_copied", "reordered"),
+)
+"""What flows that are gathered have together."""
+
 AGGREGATES: Final = (
     name("dscp", "DSCP of the flows it gathers, by its name in the RFCs"),
     count("flows", "flows gathered"),
-    count("packets_sent", "sum over the flows"),
-    count("bytes_sent", "sum over the flows"),
-    count("packets_delivered", "sum over the flows"),
-    count("bytes_delivered", "sum over the flows"),
-    count("goodput_bytes", "sum over the flows"),
-    count("packets_dropped", "sum over the flows"),
-    Field("packets_copied", "i64", "derived", "sum over the flows"),
-    count("reordered", "sum over the flows"),
+    *(replace(field, about="sum over the flows") for field in FLOWS if field.name in SUMMED),
     *(field for field in _AGGREGATE_DELAYS if field.name in ("delay_min_ns", "delay_max_ns")),
     *_RATES,
     *twins(*_AGGREGATE_DELAYS),

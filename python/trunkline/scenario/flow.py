@@ -248,15 +248,18 @@ class UdpOptions(FlowOptions):
     )
 
 
+_REPLICATE = Field(
+    default=None, description="This many such flows, named name[0], name[1] and so on."
+)
+
+
 class Tcp(TcpOptions):
     """A TCP sender and its receiver."""
 
     agent: Literal["tcp"] = Field(default="tcp", description="Kind of agent.")
     from_: Word = Field(alias="from", description="Node of the sender.")
     to: Word = Field(description="Node of the receiver.")
-    replicate: Replicas | None = Field(
-        default=None, description="This many such flows, named name[0], name[1] and so on."
-    )
+    replicate: Replicas | None = _REPLICATE
     transfers: Transfers | None = Field(
         default=None,
         description="Transfers that come and go, each a connection with the flow's other keys; "
@@ -292,9 +295,7 @@ class Udp(UdpOptions):
     agent: Literal["udp"] = Field(default="udp", description="Kind of agent.")
     from_: Word = Field(alias="from", description="Node of the source.")
     to: Word = Field(description="Node of the sink.")
-    replicate: Replicas | None = Field(
-        default=None, description="This many such flows, named name[0], name[1] and so on."
-    )
+    replicate: Replicas | None = _REPLICATE
     call: Call | None = Field(
         default=None, description="The flow is a call, whose codec says rate, size and arrivals."
     )
@@ -342,9 +343,7 @@ class Echo(EchoOptions):
     agent: Literal["echo"] = Field(description="Kind of agent.")
     from_: Word = Field(alias="from", description="Node that sends requests and measures.")
     to: Word = Field(description="Node that answers.")
-    replicate: Replicas | None = Field(
-        default=None, description="This many such flows, named name[0], name[1] and so on."
-    )
+    replicate: Replicas | None = _REPLICATE
 
     def source(self) -> Udp:
         """The flow of its requests, as a source of datagrams."""

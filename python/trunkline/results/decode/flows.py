@@ -21,20 +21,10 @@ from trunkline.results.decode.columns import (
 )
 from trunkline.results.decode.fairness import jain
 from trunkline.results.table import Column, Later
+from trunkline.results.tables import SUMMED
 
 if TYPE_CHECKING:
     from trunkline.network.types import Flow, Network
-
-_SUMMED = (
-    "packets_sent",
-    "bytes_sent",
-    "packets_delivered",
-    "bytes_delivered",
-    "goodput_bytes",
-    "packets_dropped",
-    "packets_copied",
-    "reordered",
-)
 
 
 def flows(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
@@ -70,7 +60,7 @@ def aggregates(
     for index, name in enumerate(named):
         members.setdefault(name, []).append(index)
     groups = list(members.values())
-    counts = {name: flows[name].numbers() for name in _SUMMED}
+    counts = {name: flows[name].numbers() for name in SUMMED}
     sums = {name: [_total(values, group) for group in groups] for name, values in counts.items()}
     delivered = counts["packets_delivered"]
     arrived = [[i for i in group if delivered[i] > 0] for group in groups]
