@@ -274,6 +274,16 @@ def test_progress_json_counts_and_foresees(capsys: pytest.CaptureFixture[str]) -
     assert last["left_s"] == 2.0
 
 
+def test_a_bar_says_what_is_foreseen_before_it_is_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from trunkline.study.run.progress import Bar
+
+    watch = Bar("large", 2, out=sys.stderr)
+    watch.say("foreseen: ten minutes")
+    assert capsys.readouterr().err == "foreseen: ten minutes\n"
+
+
 def test_f09_a_look_at_who_holds_a_folder_keeps_nobody_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

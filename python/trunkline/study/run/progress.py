@@ -175,9 +175,11 @@ class Bar(Plain):
         self._bar.refresh()
 
     def say(self, text: str) -> None:
-        """Print above the bar."""
-        assert self._bar is not None
-        self._bar.console.print(printable(text), markup=False, highlight=False)
+        """Print above the bar, or where it will be."""
+        if self._bar is None:
+            super().say(text)
+        else:
+            self._bar.console.print(printable(text), markup=False, highlight=False)
 
     def end(self) -> None:
         """Take the bar away."""
