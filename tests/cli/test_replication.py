@@ -97,6 +97,26 @@ def test_one_run_is_said_to_show_no_spread(trunkline: Command, file: str) -> Non
     assert "one run" not in trunkline("run", file, "--runs", "2").stderr
 
 
+def test_several_runs_show_completions_of_transfers_with_intervals(
+    trunkline: Command, tmp_path: Path
+) -> None:
+    # One segment of 1040 B arrives after 20 ms and 83.2 us of transmission, whatever the seed.
+    (tmp_path / "files.yaml").write_text(
+        """
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 100 Mbit/s, delay: 20 ms}}
+flows: {files: {agent: tcp, from: A, to: B, transfers: {every: 100 ms, size: 1 kB}}}
+run: {duration: 5 s}
+""",
+        "utf-8",
+    )
+    done = trunkline("run", "files.yaml", "--runs", "3")
+    table = done.stdout.partition("Completions")[2]
+    row = next(line for line in table.splitlines() if line.split()[:2] == ["files", "all"])
+    assert "20.08 ± 0 ms" in row
+
+
 def test_too_few_runs_are_said_to_be_too_few(trunkline: Command, file: str) -> None:
     # Two runs of 0.2 s: t(0.975, 1) = 12.7 makes any interval far wider than a tenth.
     done = trunkline("run", file, "--runs", "2", "--set", "run.duration='200 ms'")

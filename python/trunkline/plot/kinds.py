@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from trunkline.plot.sources import Choice, Source
 
@@ -24,18 +25,21 @@ OVER_TIME = (
 )
 """Kinds that show the series of a probe."""
 
-KINDS = (
-    "time-sequence",
-    *OVER_TIME,
-    "cdf",
-    "histogram",
-    "completions",
-    "scores",
-    "bars",
-    "convergence",
-    "red-curves",
-    "published",
-)
+_MODULES = {
+    "time-sequence": "sequence",
+    **dict.fromkeys(OVER_TIME, "over_time"),
+    "cdf": "distribution",
+    "histogram": "distribution",
+    "completions": "completions",
+    "scores": "scores",
+    "bars": "bars",
+    "convergence": "convergence",
+    "red-curves": "red_curves",
+    "published": "published",
+}
+"""Modules of the named plots; each has a function of the plot's name."""
+
+KINDS = tuple(_MODULES)
 """Every named plot."""
 
 
@@ -52,38 +56,7 @@ def draw(kind: str, sources: Sequence[Source], choice: Choice) -> Figure:
     Lacking
         The results do not hold what the plot needs.
     """
+    module: Any = importlib.import_module(f"trunkline.plot.{_MODULES[kind]}")
     if kind in OVER_TIME:
-        from trunkline.plot.over_time import over_time
-
-        return over_time(kind, sources, choice)
-    if kind == "time-sequence":
-        from trunkline.plot.sequence import time_sequence
-
-        return time_sequence(sources, choice)
-    if kind == "completions":
-        from trunkline.plot.completions import completions
-
-        return completions(sources, choice)
-    if kind == "scores":
-        from trunkline.plot.scores import scores
-
-        return scores(sources, choice)
-    if kind == "bars":
-        from trunkline.plot.bars import bars
-
-        return bars(sources, choice)
-    if kind == "convergence":
-        from trunkline.plot.convergence import convergence
-
-        return convergence(sources, choice)
-    if kind == "red-curves":
-        from trunkline.plot.red_curves import red_curves
-
-        return red_curves(sources, choice)
-    if kind == "published":
-        from trunkline.plot.published import published
-
-        return published(sources, choice)
-    from trunkline.plot import distribution
-
-    return (distribution.cdf if kind == "cdf" else distribution.histogram)(sources, choice)
+        return cast("Figure", module.over_time(kind, sources, choice))
+    return cast("Figure", getattr(module, kind.replace("-", "_"))(sources, choice))

@@ -6,7 +6,7 @@ import numpy as np
 
 from trunkline.report.charts import MOST_LINES, Chart, Line, rounded, said
 from trunkline.report.exhibit import Exhibit
-from trunkline.report.spread import SHARES
+from trunkline.report.spread import SHARES, shown_of, times
 from trunkline.results import Results
 
 
@@ -31,23 +31,15 @@ def completions(exhibit: Exhibit) -> Chart | None:
                 counted[flow][int(row["upper_ns"] or 0)] += int(row["count"] or 0)
     lines, parts = [], []
     for number, (flow, total) in enumerate(list(counted.items())[:MOST_LINES]):
-        uppers = np.array(sorted(total))
-        reached = np.cumsum([total[upper] for upper in uppers.tolist()])
-        complete = int(reached[-1])
-        at = np.searchsorted(reached, np.array(SHARES) * complete, side="left")
-        # Upper ends of buckets, but none above the greatest time there was.
-        times = np.minimum(uppers[np.minimum(at, len(uppers) - 1)] / 1e9, greatest[flow])
+        complete, at = sum(total.values()), times(total, greatest[flow])
         shares = np.array(SHARES) * complete / max(begun[flow], complete)
-        lines.append(Line(flow, rounded(shares), x=rounded(times, 5), colour=number))
-        parts.append(f"{flow} median {said(float(times[SHARES.index(0.5)]), 's')} of the complete")
+        lines.append(Line(flow, rounded(shares), x=rounded(at, 5), colour=number))
+        parts.append(f"{flow} median {said(float(at[SHARES.index(0.5)]), 's')} of the complete")
     if not lines:
         return None
     about = "Transfers begun in the measured time; pages where a flow has them. What was not "
     about += "complete at the end keeps its line below 100 %."
-    if len(exhibit.runs) > 1:
-        about += f" {len(exhibit.runs)} runs together."
-    if len(counted) > MOST_LINES:
-        about += f" The first {MOST_LINES}; {len(counted) - MOST_LINES} more are not shown."
+    about += shown_of(exhibit, len(counted))
     title = "Completion time: share of transfers or pages that took at most so long"
     alt = f"Distribution of completion times: {', '.join(parts)}."
     return Chart("completions", title, about, alt, "quantile", "s", [], lines)

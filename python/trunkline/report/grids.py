@@ -10,6 +10,7 @@ from trunkline.report.stress import stressed
 from trunkline.results.convergence import changes
 from trunkline.results.numbers import count, interval, number, percent, quantity, span
 from trunkline.results.phases import phases
+from trunkline.results.shown import SHOWN
 from trunkline.results.table import Scalar
 from trunkline.results.tables import Field, column
 from trunkline.stats import Interval, across
@@ -50,20 +51,6 @@ _COLUMNS = {
         "flows offered_bit_s throughput_bit_s goodput_bit_s loss_ratio delay_mean_s delay_p99_s "
         "delay_max_s jitter_s"
     ),
-    "flows": (
-        "goodput_bit_s throughput_bit_s loss_ratio delay_mean_s delay_p99_s jitter_s "
-        "retransmissions"
-    ),
-    "ports": (
-        "utilisation packets_offered packets_dropped loss_ratio wait_mean_s queue_mean_packets "
-        "queue_max_packets"
-    ),
-    "paths": "packets throughput_bit_s",
-    "fairness": (
-        "flows jain_index demand_share least_demand_share jain_of_demand "
-        "starved_max_s starved_mean_s"
-    ),
-    "calls": "mouth_to_ear_s late_ratio loss_ratio r_factor mos",
     "echoes": (
         "requests replies loss_ratio reordered rtt_min_s rtt_mean_s rtt_p99_s rtt_max_s "
         "there_mean_s loss_there_ratio reordered_there back_mean_s loss_back_ratio reordered_back"
@@ -102,7 +89,7 @@ def of(exhibit: Exhibit) -> list[Grid]:
 
 
 def _columns(exhibit: Exhibit, table: str) -> list[Field]:
-    names = _COLUMNS[table]
+    names = _COLUMNS.get(table, SHOWN[table][1])
     if table == "paths" and any(value is not None for value in exhibit.first.paths["delay_mean_s"]):
         names += _PATHS_ASKED
     return [column(table, name) for name in names.split()]

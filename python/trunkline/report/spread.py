@@ -1,8 +1,10 @@
 """How delays and losses spread: a distribution for each flow, packets lost by place and cause."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trunkline.report.charts import MOST_LINES, Chart, Line, groups, rounded, said
 from trunkline.report.exhibit import Exhibit
@@ -53,22 +55,35 @@ def delays(exhibit: Exhibit) -> Chart | None:
     lines, parts = [], []
     colours = {name: number for number, name in enumerate(groups(exhibit))}
     for name, total in list(together.items())[:MOST_LINES]:
-        uppers = np.array(sorted(total))
-        reached = np.cumsum([total[upper] for upper in uppers.tolist()])
-        at = np.searchsorted(reached, np.array(SHARES) * reached[-1], side="left")
-        # Upper ends of buckets, but none above the greatest delay there was.
-        values = np.minimum(uppers[np.minimum(at, len(uppers) - 1)] / 1e9, greatest[name])
+        values = times(total, greatest[name])
         colour = colours[name] % MOST_LINES
         lines.append(Line(name, list(SHARES), x=rounded(values, 5), colour=colour))
         parts.append(f"{name} median {said(float(values[SHARES.index(0.5)]), 's')}")
     about = "Every packet delivered in the measured time, to 1.6 % of its delay."
-    if len(exhibit.runs) > 1:
-        about += f" {len(exhibit.runs)} runs together."
-    if len(together) > MOST_LINES:
-        about += f" The first {MOST_LINES}; {len(together) - MOST_LINES} more are not shown."
+    about += shown_of(exhibit, len(together))
     alt = f"Distribution of one-way delay: {', '.join(parts)}."
     title = "Delay: share of packets that took at most so long"
     return Chart("quantiles", title, about, alt, "quantile", "s", [], lines)
+
+
+def times(counted: Mapping[int, int], greatest_s: float) -> NDArray[np.float64]:
+    """Times [s] that ``SHARES`` of what is counted by upper ends of buckets [ns] take at most.
+
+    None is above the greatest time there was.
+    """
+    uppers = np.array(sorted(counted))
+    reached = np.cumsum([counted[upper] for upper in uppers.tolist()])
+    at = np.searchsorted(reached, np.array(SHARES) * reached[-1], side="left")
+    found: NDArray[np.float64] = uppers[np.minimum(at, len(uppers) - 1)] / 1e9
+    return np.minimum(found, greatest_s)
+
+
+def shown_of(exhibit: Exhibit, lines: int) -> str:
+    """What is to be said of the runs and of the lines that have no room."""
+    said = f" {len(exhibit.runs)} runs together." if len(exhibit.runs) > 1 else ""
+    if lines > MOST_LINES:
+        said += f" The first {MOST_LINES}; {lines - MOST_LINES} more are not shown."
+    return said
 
 
 def drops(exhibit: Exhibit) -> Chart | None:

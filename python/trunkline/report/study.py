@@ -207,12 +207,10 @@ def _chart(key: str, title: str, cells: list[Mapping[str, Any]], across: str) ->
     parts = []
     for name in columns:
         found = [at.get((row, name)) for row in rows]
-        own = [None if c is None else float(c["ours"]) for c in found]
-        low = [None if c is None or c["low"] is None else float(c["low"]) for c in found]
-        high = [None if c is None or c["high"] is None else float(c["high"]) for c in found]
-        said = [
-            None if c is None or c["published"] is None else float(c["published"]) for c in found
-        ]
+        own, low, high, said = (
+            [None if c is None or c[key] is None else float(c[key]) for c in found]
+            for key in ("ours", "low", "high", "published")
+        )
         published = said if any(value is not None for value in said) else None
         lines.append(Line(name, own, low, high, published, colour=len(lines) % MOST_LINES))
         known = [value for value in own if value is not None]

@@ -1,10 +1,17 @@
 """A folder that is there whole or not at all."""
 
+from __future__ import annotations
+
+import io
 import os
 import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def replace(
@@ -63,6 +70,13 @@ def _swap(made: Path, target: Path) -> None:
         raise
     finally:
         shutil.rmtree(aside)
+
+
+def parquet(frame: pl.DataFrame) -> bytes:
+    """A table as the bytes of its file, the same for the same table."""
+    written = io.BytesIO()
+    frame.write_parquet(written, compression="zstd", compression_level=3, statistics=True)
+    return written.getvalue()
 
 
 def write_text(path: Path, content: str) -> None:

@@ -3,7 +3,6 @@
 Nothing in the files tells the time: the same runs give the same bytes.
 """
 
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -145,11 +144,8 @@ def _fill(
             for number, run in enumerate(runs)
         ]
         # Through memory, so that a full disk is the operating system's error and says so.
-        written = io.BytesIO()
-        pl.concat(frames, rechunk=True).write_parquet(
-            written, compression="zstd", compression_level=3, statistics=True
-        )
-        (folder / f"{name}.parquet").write_bytes(written.getvalue())
+        written = folders.parquet(pl.concat(frames, rechunk=True))
+        (folder / f"{name}.parquet").write_bytes(written)
     provenance = runs[0].provenance.to_dict()
     del provenance["seed"]
     about: dict[str, Any] = {

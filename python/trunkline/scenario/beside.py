@@ -3,10 +3,14 @@
 import csv
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from trunkline.scenario.units import UnitError
+
 Value = TypeVar("Value")
+First = TypeVar("First")
+Second = TypeVar("Second")
 
 
 class BesideError(ValueError):
@@ -80,3 +84,33 @@ def read(
         if isinstance(error, BesideError):
             raise
         raise BesideError("not a file name") from None
+
+
+def pairs(
+    lines: Iterable[str],
+    names: tuple[str, str],
+    parse: tuple[Callable[[str], First], Callable[[str], Second]],
+) -> Iterator[tuple[int, First, Second]]:
+    """Line and values of each row of a CSV file of two columns, in whatever order these stand.
+
+    Raises
+    ------
+    BesideError
+        The first line has other names, or a row is not of two values with their units.
+    """
+    rows = csv.reader(lines)
+    header = [each.strip() for each in next(rows, [])]
+    if sorted(header) != sorted(names):
+        raise BesideError(f"the first line must name the columns {' and '.join(names)}", 1)
+    at, of = map(header.index, names)
+    for row in rows:
+        if not row:
+            continue
+        if len(row) != 2:
+            raise BesideError("two values are expected", rows.line_num)
+        try:
+            values = parse[0](row[at].strip()), parse[1](row[of].strip())
+        except UnitError as error:
+            hint = f"; {error.hint}" if error.hint else ""
+            raise BesideError(f"{error}{hint}", rows.line_num) from None
+        yield rows.line_num, *values

@@ -1,11 +1,10 @@
 """Distribution functions of sizes, read from files beside a scenario."""
 
-import csv
+import functools
 from collections.abc import Iterable
 
 from trunkline.scenario import beside, units
 from trunkline.scenario.beside import BesideError
-from trunkline.scenario.units import UnitError
 
 MAX_FILE = 10_000_000
 _HIGHEST = 2**50
@@ -38,25 +37,12 @@ def read(name: str, folder: str | None) -> Points:
 
 
 def _rows(lines: Iterable[str]) -> Points:
-    rows = csv.reader(lines)
-    header = [each.strip() for each in next(rows, [])]
-    if sorted(header) != ["share", "size"]:
-        raise BesideError("the first line must name the columns size and share", 1)
-    at, of = header.index("size"), header.index("share")
+    sizes = functools.partial(units.parse_bytes, lowest=0, highest=_HIGHEST)
     points: list[tuple[int, float]] = []
-    for row in rows:
-        if not row:
-            continue
-        if len(row) != 2:
-            raise BesideError("two values are expected", rows.line_num)
-        try:
-            size = units.parse_bytes(row[at].strip(), lowest=0, highest=_HIGHEST)
-            share = units.parse_ratio(row[of].strip())
-        except UnitError as error:
-            hint = f"; {error.hint}" if error.hint else ""
-            raise BesideError(f"{error}{hint}", rows.line_num) from None
+    both = sizes, units.parse_ratio
+    for line, size, share in beside.pairs(lines, ("size", "share"), both):
         if points and (size < points[-1][0] or share < points[-1][1]):
-            raise BesideError("sizes and shares must not fall", rows.line_num)
+            raise BesideError("sizes and shares must not fall", line)
         points.append((size, share))
     if not points or points[-1][1] != 1:
         raise BesideError("the last share must be 100 %")

@@ -1,12 +1,11 @@
 """Schedules: when each datagram of a flow is sent, or each transfer begins, and how large it is."""
 
-import csv
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trunkline.scenario import beside, units
 from trunkline.scenario.beside import BesideError
-from trunkline.scenario.units import UnitError
 
 MAX_FILE = 200_000_000
 _LOWEST, _HIGHEST = 28, 65_535
@@ -56,26 +55,12 @@ def read(
 
 
 def _rows(lines: Iterable[str], lowest: int, highest: int) -> Schedule:
-    rows = csv.reader(lines)
     times: list[int] = []
     sizes: list[int] = []
-    header = [each.strip() for each in next(rows, [])]
-    if sorted(header) != ["size", "time"]:
-        raise BesideError("the first line must name the columns time and size", 1)
-    at, of = header.index("time"), header.index("size")
-    for row in rows:
-        if not row:
-            continue
-        if len(row) != 2:
-            raise BesideError("two values are expected", rows.line_num)
-        try:
-            time = units.parse_time(row[at].strip())
-            size = units.parse_bytes(row[of].strip(), lowest=lowest, highest=highest)
-        except UnitError as error:
-            hint = f"; {error.hint}" if error.hint else ""
-            raise BesideError(f"{error}{hint}", rows.line_num) from None
+    both = units.parse_time, functools.partial(units.parse_bytes, lowest=lowest, highest=highest)
+    for line, time, size in beside.pairs(lines, ("time", "size"), both):
         if times and time < times[-1]:
-            raise BesideError("times must not fall", rows.line_num)
+            raise BesideError("times must not fall", line)
         times.append(time)
         sizes.append(size)
     if not times:

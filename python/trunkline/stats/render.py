@@ -19,13 +19,22 @@ from trunkline.stats.interval import Interval
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-_FLOWS = ("goodput_bit_s", "throughput_bit_s", "loss_ratio", "delay_mean_s", "delay_p99_s")
-_CALLS = ("mouth_to_ear_s", "late_ratio", "loss_ratio", "r_factor", "mos")
-_ECHOES = ("loss_ratio", "rtt_min_s", "rtt_mean_s", "rtt_p99_s", "rtt_max_s")
-_COMPLETIONS = ("unfinished", "fct_mean_s", "fct_p95_s", "fct_p99_s", "slowdown_mean")
-_AGGREGATES = ("goodput_bit_s", "loss_ratio", "delay_mean_s", "delay_p99_s", "jitter_s")
-_FAIRNESS = ("jain_index", "demand_share", "least_demand_share", "jain_of_demand", "starved_max_s")
-_PORTS = ("utilisation", "loss_ratio", "wait_mean_s", "queue_mean_packets")
+_SHOWN = {
+    "flows": (
+        "goodput_bit_s throughput_bit_s loss_ratio delay_mean_s delay_p99_s",
+        "offered_bit_s",
+    ),
+    "aggregates": ("goodput_bit_s loss_ratio delay_mean_s delay_p99_s jitter_s", "offered_bit_s"),
+    "completions": ("unfinished fct_mean_s fct_p95_s fct_p99_s slowdown_mean", "started"),
+    "echoes": ("loss_ratio rtt_min_s rtt_mean_s rtt_p99_s rtt_max_s", "requests"),
+    "calls": ("mouth_to_ear_s late_ratio loss_ratio r_factor mos", "loss_ratio"),
+    "ports": ("utilisation loss_ratio wait_mean_s queue_mean_packets", "utilisation"),
+    "fairness": (
+        "jain_index demand_share least_demand_share jain_of_demand starved_max_s",
+        "flows",
+    ),
+}
+"""Columns of each table, and the one by which its rows are ranked."""
 
 ENOUGH = 0.1
 """Half width over the mean beyond which an interval says too little."""
@@ -64,17 +73,19 @@ def render_many(
         Whether all tables are shown, with all their rows.
     """
     most = None if whole else SHOWN_ROWS
-    flows = across(runs, "flows", interval=interval, columns={*_FLOWS, "offered_bit_s"})
-    tables = [_table("flows", flows, _FLOWS, "offered_bit_s", most)]
-    if len(runs[0].calls):
-        heard = across(runs, "calls", interval=interval, columns=set(_CALLS))
-        tables.insert(1, _table("calls", heard, _CALLS, "loss_ratio", most))
-    if len(runs[0].echoes):
-        back = across(runs, "echoes", interval=interval, columns={*_ECHOES, "requests"})
-        tables.insert(1, _table("echoes", back, _ECHOES, "requests", most))
+
+    def rows(table: str, *also: str) -> list[Row]:
+        shown, by = _SHOWN[table]
+        return across(runs, table, interval=interval, columns={*shown.split(), by, *also})
+
+    flows = rows("flows")
+    tables = [_table("flows", flows, most)]
+    more = ["aggregates"] if 1 < len(runs[0].aggregates) < len(flows) else []
+    if more and (whole or len(flows) > SHOWN_ROWS):
+        tables.append(_table("aggregates", rows("aggregates"), most))
+        more = []
     if len(runs[0].completions):
-        wanted = {*_COMPLETIONS, "finished"}
-        times = across(runs, "completions", interval=interval, columns=wanted)
+        times = rows("completions")
         totals = {row.key["flow"]: row.measures["started"].mean for row in times[::-1]}
         begun = [
             row
@@ -82,21 +93,16 @@ def render_many(
             if (started := row.measures["started"].mean) > 0
             and (row.key["sizes"] in ("all", "pages") or started != totals[row.key["flow"]])
         ]
-        tables.insert(1, _table("completions", begun, _COMPLETIONS, "started", most))
-    more = ["aggregates"] if 1 < len(runs[0].aggregates) < len(flows) else []
-    if more and (whole or len(flows) > SHOWN_ROWS):
-        shown = across(
-            runs, "aggregates", interval=interval, columns={*_AGGREGATES, "offered_bit_s"}
-        )
-        tables.insert(1, _table("aggregates", shown, _AGGREGATES, "offered_bit_s", most))
-        more = []
+        tables.append(_table("completions", begun, most))
+    tables += [
+        _table(name, rows(name), most) for name in ("echoes", "calls") if runs[0].tables[name]
+    ]
     if whole:
-        ports = across(runs, "ports", interval=interval, columns={*_PORTS, "packets_offered"})
+        ports = rows("ports", "packets_offered")
         busy = [row for row in ports if row.measures["packets_offered"].mean > 0]
-        tables.append(_table("ports", busy, _PORTS, "utilisation", most))
-        shares = across(runs, "fairness", interval=interval, columns={"flows", *_FAIRNESS})
-        shares = [row for row in shares if row.measures["flows"].mean > 1]
-        tables += [_table("fairness", shares, _FAIRNESS, "flows", most)] if shares else []
+        tables.append(_table("ports", busy, most))
+        shares = [row for row in rows("fairness") if row.measures["flows"].mean > 1]
+        tables += [_table("fairness", shares, most)] if shares else []
     else:
         more += ["ports", *(["fairness"] if len(flows) > 1 else [])]
     last = f"mean ± half of the 95 % interval over {len(runs)} runs ({_KINDS[interval]})"
@@ -160,10 +166,9 @@ def intervals(runs: Sequence[Results], *, interval: str = "t") -> dict[str, list
     }
 
 
-def _table(
-    table: str, rows: list[Row], shown: Sequence[str], by: str, most: int | None
-) -> RichTable:
-    columns = [column(table, name) for name in shown]
+def _table(table: str, rows: list[Row], most: int | None) -> RichTable:
+    shown, by = _SHOWN[table]
+    columns = [column(table, name) for name in shown.split()]
     title = table.capitalize()
     ranked = sorted(range(len(rows)), key=lambda i: -rows[i].measures[by].mean)
     kept = sorted(ranked[:most])

@@ -115,7 +115,7 @@ class TableError:
         The same with the doubtful ones.
     mean_log_ratio : float or None
         Mean ``|ln(ours / published)|`` of the cells that are judged.
-    inside : int
+    published_inside_prediction : int
         Judged cells whose published value lies in the 95 % prediction interval of as many runs, its
         half `WIDEST` at most.
     """
@@ -126,4 +126,4 @@ class TableError:
     mape_percent: float | None
     mape_percent_all: float | None
     mean_log_ratio: float | None
-    inside: int
+    published_inside_prediction: int

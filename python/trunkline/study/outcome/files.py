@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import tempfile
 from pathlib import Path
@@ -112,6 +111,4 @@ def _values(done: Reproduction, path: Path) -> None:
     ]
     names = ["table", "row", "column", "seed", "value"]
     frame = pl.DataFrame(rows, schema=names, orient="row")
-    written = io.BytesIO()
-    frame.write_parquet(written, compression="zstd", compression_level=3, statistics=True)
-    path.write_bytes(written.getvalue())
+    path.write_bytes(folders.parquet(frame))

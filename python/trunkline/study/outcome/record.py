@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from trunkline.study.language.claims import overall
-from trunkline.study.outcome.cells import Cell, TableError, number
+from trunkline.study.outcome.cells import Cell, number
 
 if TYPE_CHECKING:
     from trunkline.study.outcome.reproduction import Reproduction
@@ -61,11 +62,11 @@ def error_unit(done: Reproduction) -> str:
 def to_json(done: Reproduction) -> dict[str, Any]:
     """As the object ``trunkline reproduce --json`` prints."""
     errors = {
-        table: _error(error) | {"unit": _units(done.judged(table))}
+        table: asdict(error) | {"unit": _units(done.judged(table))}
         for table, error in done.errors().items()
     }
     for (table, row), error in done.errors_by_row().items():
-        errors[table].setdefault("rows", {})[row] = _error(error)
+        errors[table].setdefault("rows", {})[row] = asdict(error)
     cases = done.study.cases
     return {
         "schema": JSON_SCHEMA,
@@ -98,18 +99,6 @@ def to_json(done: Reproduction) -> dict[str, Any]:
             "packet_hops": done.measured.packet_hops,
             "hash": done.measured.hash,
         },
-    }
-
-
-def _error(error: TableError) -> dict[str, Any]:
-    return {
-        "cells": error.cells,
-        "doubtful": error.doubtful,
-        "mean_absolute": error.mean_absolute,
-        "mape_percent": error.mape_percent,
-        "mape_percent_all": error.mape_percent_all,
-        "mean_log_ratio": error.mean_log_ratio,
-        "published_inside_prediction": error.inside,
     }
 
 

@@ -147,7 +147,7 @@ def _errors(done: Reproduction) -> RichTable:
                 f"{error.mape_percent_all:.1f} %",
                 f"{error.mean_log_ratio:.3f}",
             ]
-        add(drawn, [*cells, f"{error.inside} of {error.cells}"])
+        add(drawn, [*cells, f"{error.published_inside_prediction} of {error.cells}"])
     return drawn
 
 

@@ -8,7 +8,6 @@ same, byte for byte, however the study was run.
 """
 
 import hashlib
-import io
 import json
 import os
 import platform
@@ -243,12 +242,9 @@ def publish(folder: Path, plan: Mapping[str, Any], records: Mapping[int, Record]
     runs = sorted(records)
     for first in range(0, len(runs), RUNS_PER_FILE):
         name = f"{DATA}/{first // RUNS_PER_FILE:05}.parquet"
-        written = io.BytesIO()
         part = {run: records[run] for run in runs[first : first + RUNS_PER_FILE]}
-        frame(plan, part, places, labels).write_parquet(
-            written, compression="zstd", compression_level=3, statistics=True
-        )
-        files[name] = write_bytes(folder / name, written.getvalue())
+        written = folders.parquet(frame(plan, part, places, labels))
+        files[name] = write_bytes(folder / name, written)
     for run in sorted(keeps(plan) & set(runs)):
         name = f"{RUNS}/{run}/run.json"
         files[name] = digest_of(folder / name)
