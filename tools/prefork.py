@@ -17,9 +17,17 @@ import os
 import signal
 import socket
 import sys
+import warnings
 
 STREAMS = (0, 1, 2)
 LONGEST = 1 << 20
+IMPORTED = (
+    *("jinja2", "matplotlib.pyplot", "networkx", "polars"),
+    *("rich.console", "rich.table", "scipy.stats"),
+)
+"""Modules of others that the command line imports where it needs them."""
+WAITING = ("polars-ooc", "jemalloc")
+"""How threads of polars begin that may be missing: they only clean up what runs leave behind."""
 
 
 class Prefork:
@@ -88,11 +96,11 @@ def serve(place: str) -> None:
     for module in pkgutil.walk_packages(trunkline.__path__, "trunkline."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    for name in ("jinja2", "matplotlib.pyplot", "networkx", "rich.table", "scipy.stats"):
+    for name in IMPORTED:
         importlib.import_module(name)
-    threads = len(os.listdir("/proc/self/task"))
-    if threads != 1:
-        raise RuntimeError(f"{threads} threads cannot be forked")
+    others = [name for name in threads() if not name.startswith(WAITING)]
+    if others:
+        raise RuntimeError(f"threads cannot be forked: {', '.join(others)}")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(place)
@@ -102,11 +110,25 @@ def serve(place: str) -> None:
             if 0 in select.select([server.fileno(), 0], [], [])[0]:
                 return
             client, _ = server.accept()
-            if os.fork() == 0:
+            with warnings.catch_warnings():
+                # Python warns of every thread there is, from 3.12 on.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                child = os.fork()
+            if child == 0:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 server.close()
                 os._exit(handle(client))
             client.close()
+
+
+def threads() -> list[str]:
+    """Names of the threads of this process but the one that runs it."""
+    numbers = [each for each in os.listdir("/proc/self/task") if int(each) != os.getpid()]
+    names = []
+    for number in numbers:
+        with open(f"/proc/self/task/{number}/comm", encoding="utf-8") as stream:
+            names.append(stream.read().strip())
+    return names
 
 
 def handle(client: socket.socket) -> int:
