@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from trunkline.network import compile
+from trunkline.scenario import load
 from workloads import Link, Red, Workload, next_hops
 
 
@@ -192,9 +194,6 @@ def compiled(workload: Workload, seconds: float) -> str:
     str
         Canonical JSON.
     """
-    from trunkline.network import compile
-    from trunkline.scenario import load
-
     return compile(load(scenario(workload, seconds))).to_json()
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from trunkline.importers.network import topohub
+
 MBIT = 1_000_000
 MS = 1_000_000
 """Nanoseconds."""
@@ -191,8 +193,6 @@ def w4() -> Workload:
     Windows hold the transfers and no queue fills, so that one queue a port, which is what ns-2 has,
     carries the same packets as four.
     """
-    from trunkline.importers.network import topohub
-
     found = topohub.read("sndlib/germany50")
     names = tuple(f"g{key}" for key in found.nodes)
     links = []
