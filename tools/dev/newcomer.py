@@ -34,6 +34,9 @@ def try_page(program: str, folder: str) -> None:
         The page or a picture is missing, or the change is not shown.
     """
     clock = Clock()
+    # What is started in the background of a shell ignores Ctrl-C, and so would the page.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     page = subprocess.Popen(
         [program, "watch", "--no-open", "--json"],
         cwd=folder,
