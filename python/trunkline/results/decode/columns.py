@@ -5,6 +5,7 @@ Plain Python on purpose: importing an array library takes longer than a small ru
 
 from __future__ import annotations
 
+import functools
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -97,21 +98,9 @@ def mask(valid: Iterable[bool]) -> Valid:
     return None if all(listed) else listed
 
 
-class _Known(dict[Any, Any]):
-    """What a function gives, by what it is given: many rows, few of which differ."""
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self._function = function
-
-    def __missing__(self, given: Any) -> Any:
-        self[given] = self._function(given)
-        return self[given]
-
-
 def texts(given: Iterable[Any], text: Callable[[Any], str | None]) -> Column:
     """Texts of rows, few of which differ."""
-    known = _Known(text)
-    return Column([known[each] for each in given])
+    return Column(list(map(functools.cache(text), given)))
 
 
 def names(items: Sequence[str], indices: Iterable[int]) -> Column:
@@ -154,7 +143,7 @@ _NAMED: dict[str, Callable[[Rows, Network], Column]] = {
     "path": lambda rows, network: names_of(network, "paths", rows["path"]),
     "class": lambda rows, network: classes_of(network, rows),
     "direction": lambda rows, _: names(("forward", "reverse"), rows["reverse"]),
-    "dscp": lambda rows, _: names([dscp.name(value) for value in range(64)], rows["dscp"]),
+    "dscp": lambda rows, _: texts(rows["dscp"], dscp.name),
     "cause": lambda rows, _: names(_core.CAUSES, rows["cause"]),
     "colour": lambda rows, _: names(_core.COLOURS, rows["colour"]),
     "ecn": lambda rows, _: names(_core.ECN, rows["ecn"]),
