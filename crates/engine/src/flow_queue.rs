@@ -18,6 +18,7 @@
 use crate::network::{Flow, FlowKey, Flows, Hosts, Overflow};
 use crate::queue::{Gate, Offer, Waiting};
 use crate::ring::Ring;
+use std::cmp::Reverse;
 use trunkline_packet::Packet;
 use trunkline_port::aqm::{AqmConfig, Arrival, Backlog, Head};
 use trunkline_port::sched::FlowRounds;
@@ -231,12 +232,10 @@ impl FlowQueues {
     pub fn shed(&mut self, now: Time, mut dropped: impl FnMut(Waiting)) {
         let by_packets = self.config.overflow == Overflow::Tail;
         let length = |its: &FlowQueue| if by_packets { its.queue.len().into() } else { its.bytes };
-        // The first of the longest, as Linux's search finds it.
-        let Some(longest) = (0..self.queues.len())
-            .max_by_key(|&queue| (length(&self.queues[queue]), std::cmp::Reverse(queue)))
-        else {
-            return;
-        };
+        // The first of the longest, as Linux's search finds it; a queue in no round is empty.
+        let lengths = |&queue: &u16| (length(&self.queues[usize::from(queue)]), Reverse(queue));
+        let Some(longest) = self.rounds.members().max_by_key(lengths) else { return };
+        let longest = usize::from(longest);
         let most = if by_packets { 1 } else { self.config.batch };
         let half = self.queues[longest].bytes / 2;
         let mut bytes = 0;

@@ -35,6 +35,11 @@ impl FlowRounds {
         }
     }
 
+    /// The flows that take part: those that hold packets, and some that are empty since their last turn.
+    pub fn members(&self) -> impl Iterator<Item = u16> + '_ {
+        self.new.iter().chain(&self.old).copied()
+    }
+
     /// A packet joined `flow`.
     pub fn on_enqueue(&mut self, flow: u16) {
         let index = usize::from(flow);
