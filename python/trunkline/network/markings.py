@@ -14,6 +14,10 @@ class Markings:
         self.paths = scenario.paths
         self.maps: list[dict[str, Any]] = []
         self.numbers: dict[str, int] = {}
+        self.riders: dict[str, str] = {}
+        for name, path in self.paths.items():
+            for tunnel in path.through:
+                self.riders.setdefault(tunnel, name)
 
     def mark(
         self,
@@ -40,8 +44,7 @@ class Markings:
         if any(each is not None for each in written):
             into["push_diffserv"] = written
         if pops is not None and (paths[pops].diffserv is not None or "push_diffserv" in into):
-            rider = next((name for name, its in paths.items() if pops in its.through), None)
-            into["pop_diffserv"] = self._number(pops, rider)
+            into["pop_diffserv"] = self._number(pops, self.riders.get(pops))
 
     def _number(self, name: str, below: str | None) -> int:
         """Number of the maps of a path whose label lies on that of another, or on IP packets."""

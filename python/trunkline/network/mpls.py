@@ -61,6 +61,21 @@ def compile(
     return builder.build()
 
 
+def _bound(classes: dict[fec.Class, int]) -> dict[str, list[tuple[int, dict[str, Any]]]]:
+    """The classes that each path carries, by number, and which DSCPs of them."""
+    found: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+    for its, number in classes.items():
+        taken = {dscp for _, dscps in its for dscp in dscps or ()}
+        for path, dscps in its:
+            wanted: dict[str, Any] = {}
+            if dscps is not None:
+                wanted = {"dscps": sorted(dscps)}
+            elif taken:
+                wanted = {"dscps": sorted(set(range(DSCPS)) - taken)}
+            found.setdefault(path, []).append((number, wanted))
+    return found
+
+
 class _Builder:
     def __init__(
         self,
@@ -79,7 +94,8 @@ class _Builder:
         self.shared: dict[tuple[int, int], int] = {}
         self.tables = Tables(labels=self.labels, diffserv=self.markings.maps)
         in_use = {each for pair in fec.classes(scenario).values() for each in pair if each}
-        self.classes = {its: n for its, n in fec.numbers(scenario).items() if its in in_use}
+        numbers = fec.numbers(scenario)
+        self.bound = _bound({its: n for its, n in numbers.items() if its in in_use})
         self.follows = scenario.routing.ospf is not None
 
     def build(self) -> Tables:
@@ -126,18 +142,9 @@ class _Builder:
 
     def bind(self, name: str, entry: int) -> None:
         """Binds the class of a path to an entry of its first node."""
-        for its, number in self.classes.items():
-            taken = {dscp for _, dscps in its for dscp in dscps or ()}
-            for path, dscps in its:
-                if path != name:
-                    continue
-                wanted: dict[str, Any] = {}
-                if dscps is not None:
-                    wanted = {"dscps": sorted(dscps)}
-                elif taken:
-                    wanted = {"dscps": sorted(set(range(DSCPS)) - taken)}
-                node = self.nodes[self.scenario.routes[name].nodes[0]]
-                self.tables.ftn.append({"node": node, "fec": number, "nhlfe": entry} | wanted)
+        node = self.nodes[self.scenario.routes[name].nodes[0]]
+        for number, wanted in self.bound.get(name, ()):
+            self.tables.ftn.append({"node": node, "fec": number, "nhlfe": entry} | wanted)
 
     def steer(self, name: str) -> None:
         """Adds what routers along a policy do with the outermost label, once for all policies."""

@@ -3,6 +3,7 @@
 from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.diffserv import TCS, DiffServ
 from trunkline.scenario.dscp import dscp_name
+from trunkline.scenario.path import Trunk
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
 
@@ -31,10 +32,10 @@ def check(scenario: Resolved, problems: Problems) -> None:
         return
     _explicit_nulls(scenario, problems)
     _riders(scenario, problems)
-    marked = _marked(scenario)
+    marked, carried = _marked(scenario), _Carried(scenario)
     for name in scenario.paths:
         if name in scenario.routes:
-            _complete(scenario, name, marked, problems)
+            _complete(carried, name, marked, problems)
 
 
 def _one(its: DiffServ, at: Path, problems: Problems) -> None:
@@ -166,26 +167,37 @@ def _tcs(scenario: Resolved, name: str) -> object:
     return None if its is None else (its.tcs(), its.dscp_of_tc())
 
 
-def _carried(scenario: Resolved, name: str) -> dict[int, str]:
-    """DSCPs that a path carries by what the scenario says, each with a flow that has it."""
-    result: dict[int, str] = {}
-    for trunk in scenario.trunks.values():
-        if name not in (trunk.path, trunk.reverse):
-            continue
-        for each in trunk.flows:
-            base = scenario.declared(each)
-            if base not in scenario.flows:
-                continue
-            dscp = scenario.flows[base].dscp
-            others = {
-                its
-                for other in scenario.trunks.values()
-                if each in other.flows
-                for its in other.dscp or ()
-            }
-            if dscp not in others if trunk.dscp is None else dscp in trunk.dscp:
-                result.setdefault(dscp, each)
-    return result
+class _Carried:
+    """What the scenario says that paths carry."""
+
+    def __init__(self, scenario: Resolved) -> None:
+        self.scenario = scenario
+        self.trunks: dict[str | None, list[Trunk]] = {}
+        self.chosen: dict[str, set[int]] = {}
+        """Of each flow the DSCPs that some trunk carries by name."""
+        for trunk in scenario.trunks.values():
+            for path in {trunk.path, trunk.reverse}:
+                self.trunks.setdefault(path, []).append(trunk)
+            for flow in trunk.flows:
+                self.chosen.setdefault(flow, set()).update(trunk.dscp or ())
+
+    def by_flows(self, path: str) -> dict[int, str]:
+        """DSCPs of the flows that a path carries, each with a flow that has it."""
+        result: dict[int, str] = {}
+        for trunk in self.trunks.get(path, ()):
+            for each in trunk.flows:
+                base = self.scenario.declared(each)
+                if base not in self.scenario.flows:
+                    continue
+                dscp = self.scenario.flows[base].dscp
+                left = dscp not in self.chosen.get(each, ())
+                if left if trunk.dscp is None else dscp in trunk.dscp:
+                    result.setdefault(dscp, each)
+        return result
+
+    def by_name(self, path: str) -> set[int]:
+        """DSCPs for which trunks choose a path."""
+        return {dscp for trunk in self.trunks.get(path, ()) for dscp in trunk.dscp or ()}
 
 
 def _marked(scenario: Resolved) -> dict[int, str]:
@@ -201,19 +213,13 @@ def _marked(scenario: Resolved) -> dict[int, str]:
     return result
 
 
-def _complete(scenario: Resolved, name: str, marked: dict[int, str], problems: Problems) -> None:
+def _complete(carried: _Carried, name: str, marked: dict[int, str], problems: Problems) -> None:
     """Every DSCP that a path carries must be one of its own."""
-    its = scenario.paths[name].diffserv
+    its = carried.scenario.paths[name].diffserv
     if its is None or (known := its.tc_of_dscp()) is None:
         return
-    needed = {dscp: f"flow {flow}" for dscp, flow in _carried(scenario, name).items()}
-    chosen = {
-        dscp
-        for trunk in scenario.trunks.values()
-        if name in (trunk.path, trunk.reverse)
-        for dscp in trunk.dscp or ()
-    }
-    for dscp in chosen:
+    needed = {dscp: f"flow {flow}" for dscp, flow in carried.by_flows(name).items()}
+    for dscp in carried.by_name(name):
         if dscp in marked:
             needed.setdefault(dscp, f"conditioner {marked[dscp]}")
     at: Path = ("paths", name, "diffserv")
