@@ -271,7 +271,8 @@ impl Flow {
         let totals = format!(
             "{{\"acked_bytes\":{},\"data_segments_received\":{},\"data_segments_sent\":{},\
              \"established_ns\":{},\"finished_ns\":{},\"received_bytes\":{},\
-             \"receiver_segments_sent\":{},\"retransmitted_segments\":{}}}\n",
+             \"receiver_segments_sent\":{},\"retransmitted_segments\":{},\
+             \"unacked_segments\":{}}}\n",
             sender.acknowledged(),
             receiver.word(152),
             sender.word(156),
@@ -280,6 +281,7 @@ impl Flow {
             self.read,
             receiver.word(136),
             sender.word(100),
+            sender.word(24),
         );
         let id = self.orders.path.id;
         archive.put(format!("tcp-{id}.json"), totals);

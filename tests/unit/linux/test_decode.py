@@ -10,7 +10,7 @@ import pytest
 from trunkline.linux.outcome import decode
 from trunkline.linux.outcome.arrivals import Arrival, BrokenRecordsError, datagrams, lost
 from trunkline.linux.plan.compile import Compiled, compile as plan_of
-from trunkline.linux.plan.plan import RECEIVED
+from trunkline.linux.plan.plan import GOODPUT, RECEIVED, SAMPLE
 from trunkline.network import compile
 from trunkline.results import Provenance, Results
 from trunkline.scenario import load
@@ -110,6 +110,40 @@ def test_what_is_under_way_at_the_end_is_not_lost() -> None:
     assert lost(sent, arrived, 0, 100) == [4]
     # With the end at 110, number 8 is lost too.
     assert lost(sent, arrived, 0, 110) == [4, 8]
+
+
+@pytest.mark.parametrize("lost_segments", [0, 3])
+@pytest.mark.parametrize("warm_up", ["0 s", "40 ms"])
+def test_segments_between_sender_and_receiver_are_not_lost(
+    warm_up: str, lost_segments: int, tmp_path: Path
+) -> None:
+    """At each moment: sent = arrived + lost + under way."""
+    text = SCENARIO.partition("flows:")[0] + (
+        "flows: {bulk: {agent: tcp, from: A, to: B, preset: linux}}\n"
+        f"run: {{duration: 100 ms, warm_up: {warm_up}}}\n"
+    )
+    written = compile(load(text)).to_json()
+    compiled, mss = plan_of(written), json.loads(written)["flows"][0]["agent"]["mss_bytes"]
+    guest(tmp_path, compiled, [])
+    # At the end of the warm-up 40 are sent, of the last 10 3 have arrived; at the end 100 are sent
+    # and of the last 12 2 have arrived.
+    sample = (40 * MS, 10, 7, 0, 0, 10, 0, 0, 0, 30 * mss, 40)
+    (tmp_path / "tcp-0.bin").write_bytes(SAMPLE.pack(*sample))
+    (tmp_path / "tcp-0.goodput").write_bytes(GOODPUT.pack(40 * MS, 33 * mss))
+    arrived = 90 - lost_segments
+    totals = {
+        "established_ns": 0,
+        "finished_ns": None,
+        "received_bytes": arrived * mss,
+        "acked_bytes": (arrived - 2) * mss,
+        "data_segments_sent": 100,
+        "data_segments_received": arrived,
+        "retransmitted_segments": lost_segments,
+        "receiver_segments_sent": 50,
+        "unacked_segments": 12,
+    }
+    (tmp_path / "tcp-0.json").write_text(json.dumps(totals))
+    assert read(tmp_path, compiled).flows.where(flow="bulk")["packets_dropped"] == lost_segments
 
 
 def test_drops_behind_the_last_arrival_are_those_that_the_queues_tell() -> None:

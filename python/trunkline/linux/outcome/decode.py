@@ -198,12 +198,21 @@ def _tcp(compiled: Compiled, folder: Path, index: int) -> Flow:
         made.packets_delivered = round(made.goodput_bytes / mss)
     made.bytes_delivered = made.goodput_bytes + made.packets_delivered * header
     made.acks_sent = totals["receiver_segments_sent"]
-    last = sampled[-1] if sampled else None
-    inside = last.unacked if last and totals["finished_ns"] is None else 0
-    made.packets_dropped = max(0, made.packets_sent - made.packets_delivered - inside)
+    gone = made.packets_sent - made.packets_delivered
+    if totals["finished_ns"] is None:
+        unacked, acked = totals["unacked_segments"], totals["acked_bytes"]
+        gone -= _under_way(unacked, totals["received_bytes"] - acked, mss)
+    if base:
+        gone += _under_way(base.unacked, goodput_before[-1] - base.acked_bytes, mss)
+    made.packets_dropped = max(0, gone)
     made.reordered = made.timeouts = made.fast_retransmits = None
     made.finished_ns = -1 if totals["finished_ns"] is None else totals["finished_ns"]
     return made
+
+
+def _under_way(unacked: int, arrived_bytes: int, mss: int) -> int:
+    """Segments between sender and receiver: the unacknowledged that have not arrived."""
+    return max(0, unacked - max(0, arrived_bytes) // mss)
 
 
 def _raw_flows(flows: Sequence[Flow]) -> Table:

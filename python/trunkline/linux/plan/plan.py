@@ -30,7 +30,7 @@ The folder that a run leaves:
 ``tcp-ID.json``
     Totals at the end, integers: ``established_ns``, ``finished_ns`` (last byte acknowledged; may be
     null), ``received_bytes``, ``acked_bytes``, ``data_segments_sent``, ``data_segments_received``,
-    ``retransmitted_segments``, ``receiver_segments_sent``.
+    ``retransmitted_segments``, ``receiver_segments_sent``, ``unacked_segments``.
 ``transfers-ID.bin``
     `FATE` for each transfer that began, in the order of its schedule.
 ``transfers-ID.tally``
