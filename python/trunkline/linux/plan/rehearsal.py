@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trunkline import _core
-from trunkline.engine.sim import Decoder, Job, error_of, stream
+from trunkline.engine.sim import Job, error_of, stream
 from trunkline.results.decode.columns import Rows
 
 if TYPE_CHECKING:
     from trunkline.network.types import Network
+
+_SENT = _core.PACKET_EVENTS.index("sent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,26 +141,18 @@ def rehearse(data: Network, seed: int) -> Rehearsal:
     longer = max((each["switch_ns"] for each in protections), default=0)
     alone["run"] |= {"trace": True, "warmup_ns": 0, "duration_ns": end + longer}
     alone["probes"] = []
-    job = Job(json.dumps(alone), seed)
-    raw = raw_tables(job)
-    run = Decoder().results(job, raw)
-    numbers = {flow["name"]: index for index, flow in enumerate(data["flows"])}
+    raw = raw_tables(Job(json.dumps(alone), seed))
     sent: dict[int, list[tuple[int, int]]] = {
         index: [] for index, flow in enumerate(data["flows"]) if flow["agent"]["protocol"] == "udp"
     }
-    packets = run.packets
-    rows = zip(
-        packets["event"], packets["flow"], packets["time_ns"], packets["ip_bytes"], strict=True
-    )
-    for event, name, time, size in rows:
-        if event == "sent":
-            index = numbers[str(name)]
-            if index in sent and int(time or 0) < end:
-                sent[index].append((int(time or 0), int(size or 0)))
+    columns = ("event", "flow", "time_ns", "ip_bytes")
+    for event, number, time, size in _rows(raw["packets"], *columns):
+        if event == _SENT and number in sent and time < end:
+            sent[number].append((time, size))
     return Rehearsal(
         sent=sent,
         transfers=_transfers(raw, data, end),
-        starts=[int(start or 0) for start in run.flows["start_ns"]],
+        starts=[max(0, start) for (start,) in _rows(raw["flows"], "start_ns")],
         moments=[
             Moment(time, _core.TIMELINE_EVENTS[event], protection, link, node)
             for time, event, protection, link, node in _rows(
