@@ -31,6 +31,7 @@ FENCE = re.compile(
 )
 SKIP = re.compile(r"<!--\s*not run: \S(?:(?!-->).)*-->\s*$", re.S)
 FILE = re.compile(r"<!--\s*file: (?P<name>[\w-]+\.yaml)\s*-->\s*$")
+PROGRAM = re.compile(r"^(\$ trunkline|`{3,}python)", re.M)
 LONGEST_S = 120
 
 
@@ -167,8 +168,7 @@ def run_python(block: Block, folder: str, before: list[str]) -> str | None:
         What is wrong.
     """
     before.append(block.body)
-    command = [sys.executable, "-c", "\n".join(before)]
-    done = run(command, folder)
+    done = run(["trunkline", "-c", "\n".join(before)], folder)
     return done.stderr if done.returncode else None
 
 
@@ -247,7 +247,7 @@ def main(names: list[str]) -> int:
     chosen = pages(names)
     with ExitStack() as stack:
         places = [os.path.dirname(sys.executable), os.environ["PATH"]]
-        if any("$ trunkline" in page.read_text("utf-8") for page in chosen):
+        if any(PROGRAM.search(page.read_text("utf-8")) for page in chosen):
             places.insert(0, stack.enter_context(tempfile.TemporaryDirectory()))
             stack.enter_context(Prefork(places[0]))
         os.environ["PATH"] = os.pathsep.join(places)

@@ -155,7 +155,10 @@ def handle(client: socket.socket) -> int:
 
 
 def perform(request: dict[str, object], streams: list[int]) -> int:
-    """Run the command line in this process, as ``python -m trunkline`` does; its exit status."""
+    """Run the command line in this process, as ``python -m trunkline`` does; its exit status.
+
+    After ``-c`` it is Python, as ``python -c`` runs it.
+    """
     import atexit
     import gc
 
@@ -180,7 +183,10 @@ def perform(request: dict[str, object], streams: list[int]) -> int:
     import trunkline.cli
 
     try:
-        trunkline.cli.main()
+        if words[:1] == ["-c"]:
+            exec(compile(words[1], "<string>", "exec"), {"__name__": "__main__"})
+        else:
+            trunkline.cli.main()
         status: object = 0
     except SystemExit as end:
         status = end.code

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 
@@ -171,9 +172,13 @@ def test_words_finds_a_forbidden_word(monkeypatch, tmp_path, capsys, name, line)
         ("no block at all\n", False),
     ],
 )  # fmt: skip
-def test_docs_runs_what_a_page_shows(monkeypatch, tmp_path, page, right):
+def test_docs_runs_what_a_page_shows(monkeypatch, tmp_path, prefork, page, right):
     docs = tool("docs")
     monkeypatch.setattr(docs, "ROOT", tmp_path)
+    # The tests' own server in place of another.
+    monkeypatch.setattr(
+        docs, "Prefork", lambda folder: nullcontext(shutil.copy(prefork[0], folder))
+    )
     (tmp_path / "page.md").write_text(page, "utf-8")
     assert docs.main([str(tmp_path / "page.md")]) == (0 if right else 1)
 
