@@ -50,16 +50,16 @@ def pytest_configure(config: pytest.Config) -> None:
 # Files that take longest, the longest first: a worker that began one of them last would work on it
 # alone while the others have nothing left to do.
 LONGEST = (
-    "report/test_browser.py",
+    "report/test_studies.py",
     "faults/test_cluster.py",
     "linux/test_runners.py",
     "faults/test_interruption.py",
     "cli/test_kernel_commands.py",
     "linux/test_queues.py",
     "linux/test_debts.py",
+    "report/test_browser.py",
     "report/test_page.py",
     "unit/study/test_develder2003.py",
-    "unit/study/test_negations.py",
     "unit/network/test_contract.py",
     "bench/test_workloads.py",
     "unit/study/test_bhani1999.py",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import time
 from pathlib import Path
 
 import pytest
 
-from trunkline.report import add_exhibits, write
-from trunkline.study import reproduce
+from trunkline.report import write
 
-LARGEST = 3_000_000
 LEAST_PIXELS = 1500
 
 HOSTILE = {
@@ -24,55 +20,6 @@ HOSTILE = {
     "8->9": "x" * 4096,
     "backup": "{{ 7 * 7 }} ${7*7} &lt;b&gt;",
 }
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "andreozzi2001",
-        "avallone2003",
-        "bhani1999",
-        "develder2003",
-        "seddigh1999",
-        "today2026",
-        "ye2003",
-    ],
-)
-def test_every_studys_report_is_drawn_in_full(name, tmp_path, look, capsys):
-    done = reproduce(name, runs=2, progress=False)
-    published = {(each.table, each.row, each.column) for each in done.study.published}
-    assert published <= {(cell.table, cell.row, cell.column) for cell in done.cells}
-    if done.study.pictures:
-        done.write(tmp_path / name)
-        drawings = {path.stem for path in (tmp_path / name).glob("*.png")}
-        assert drawings == set(done.study.pictures)
-    else:
-        # The page draws the tables of these itself, and they have no other pictures.
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "study.json").write_text(json.dumps(done.to_json()))
-    add_exhibits(name, tmp_path / name)
-    page = write(tmp_path / name)
-    size = page.stat().st_size
-    looker = look()
-    start = time.monotonic()
-    took = looker.open(page)
-    pixels = looker.drawn()
-    drawn = time.monotonic() - start
-    with capsys.disabled():
-        print(
-            f"\n{name}: {size / 1e6:.2f} MB, ready after {took:.2f} s, "
-            f"{len(pixels)} charts drawn after {drawn:.1f} s"
-        )
-    assert size < LARGEST
-    assert min(pixels.values()) > LEAST_PIXELS, pixels
-    # A picture that the policy or the browser refuses has no width.
-    assert all(
-        image.evaluate("(it) => it.decode().then(() => it.naturalWidth)") > 100
-        for image in looker.page.locator(".picture img").all()
-    )
-    claims = looker.page.locator("#verdict .verdict").locator("li.held, li.broken, li.undecided")
-    assert claims.count() == len(done.to_json()["claims"])
-    assert "2 runs" in looker.page.locator("#verdict .verdict li.doubt").inner_text()
 
 
 # Boxes of the words beside links, and of the nodes' circles; a row of a caption below the other may

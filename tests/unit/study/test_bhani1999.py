@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from trunkline import scenario as scenarios
+from trunkline.plot.figure import FORMATS
 from trunkline.study import Reproduction, Study, find
 from trunkline.study.run.runner import Measured, derive, run
 
@@ -144,19 +145,27 @@ def test_terminal_tables_show_ours_published_and_error(short: Reproduction) -> N
     assert "mean abs. error" in shown
 
 
-def test_folder_is_the_same_to_the_byte(short: Reproduction, tmp_path: Path) -> None:
-    first, second = short.write(tmp_path / "a"), short.write(tmp_path / "b")
+@pytest.fixture(scope="module")
+def third(study: Study) -> Study:
+    """The study cut to table 3."""
+    nothing: dict[str, list[object]] = {"claims": [], "sentences": [], "published": []}
+    return study.model_copy(update={"cases": {"3": study.cases["3"]}, **nothing})
+
+
+def test_folder_is_the_same_to_the_byte(third: Study, tmp_path: Path) -> None:
+    done = Reproduction(third, [1], run(third, [1]))
+    first, second = done.write(tmp_path / "a"), done.write(tmp_path / "b")
     names = sorted(path.name for path in first.iterdir())
-    assert len(names) == 4 * 3 + 2
+    drawn = [f"table-3.{kind}" for kind in sorted(FORMATS)]
+    assert names == ["study.json", *drawn, "values.parquet"]
     for name in names:
         assert (first / name).read_bytes() == (second / name).read_bytes(), name
     with pytest.raises(FileExistsError):
-        short.write(tmp_path / "a")
+        done.write(tmp_path / "a")
 
 
-def test_threads_do_not_change_results(study: Study) -> None:
-    one = study.model_copy(update={"cases": {"3": study.cases["3"]}, "claims": [], "published": []})
-    assert run(one, [1], threads=1).hash == run(one, [1], threads=2).hash
+def test_threads_do_not_change_results(third: Study) -> None:
+    assert run(third, [1], threads=1).hash == run(third, [1], threads=2).hash
 
 
 def test_an_unknown_study_is_answered_with_the_nearest_name() -> None:

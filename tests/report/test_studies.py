@@ -1,51 +1,83 @@
-"""Every claim of every study can break: where it holds its negation fails, other values break it.
+"""Each published study, run whole with two seeds: its page in a browser, and claims that can break.
 
-A claim that no outcome could break says nothing. Each is judged on the values of one or two runs,
-with its comparisons turned round, and on values that are made other at random until it comes out
-otherwise.
+A claim that no outcome could break says nothing. Each is judged on the values of two runs, with its
+comparisons turned round, and on values that are made other at random until it comes out otherwise.
 """
 
 from __future__ import annotations
 
 import ast
+import json
+import time
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from browser import Looker
 
-from trunkline.study import Reproduction, find, names
+from trunkline.plot.figure import save
+from trunkline.report import add_exhibits, write
+from trunkline.study import Reproduction, names, reproduce
 from trunkline.study.language import formula
 from trunkline.study.language.claims import Claim, Tables
-from trunkline.study.run.runner import derive, run
+from trunkline.study.language.pictures import pictures
+from trunkline.study.run.runner import derive
 
+LARGEST = 3_000_000
+LEAST_PIXELS = 1500
 TURNED = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt}
 TRIALS = 400
 
 
 @pytest.fixture(scope="module", params=names())
 def done(request: pytest.FixtureRequest) -> Reproduction:
-    # Of a study only the tables that claims speak of are run.
-    study = find(request.param)
-    spoken = {claim.table or next(iter(study.cases)) for claim in study.claims}
-    for claim in study.claims:
-        tree = formula.parse(claim.that, claim=True)
-        spoken |= {table for table, _, _ in formula.references(tree) if table}
-    bases = {name.partition(", ")[0] for name in spoken}
-    update = {
-        "cases": {name: case for name, case in study.cases.items() if name in bases},
-        "variants": [v for v in study.variants if any(v.name in name for name in spoken)],
-        "published": [cell for cell in study.published if cell.table in bases],
-        "readings": [],
-        "draws": [
-            draw.model_copy(update={"cases": [c for c in draw.cases or [] if c in bases] or None})
-            for draw in study.draws
-            if draw.cases is None or bases & set(draw.cases)
-        ],
-    }
-    some = study.model_copy(update=update)
     # How far one run may be from the next is known from two on.
-    seeds = [1, 2] if any("chance(" in claim.that for claim in study.claims) else [1]
-    return Reproduction(some, seeds, run(some, seeds))
+    return reproduce(request.param, runs=2, progress=False)
+
+
+def test_every_published_value_stands_beside_ours(done: Reproduction) -> None:
+    published = {(each.table, each.row, each.column) for each in done.study.published}
+    assert published <= {(cell.table, cell.row, cell.column) for cell in done.cells}
+
+
+def test_its_report_is_drawn_in_full(
+    done: Reproduction,
+    tmp_path: Path,
+    look: Callable[..., Looker],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    name = done.study.name
+    (tmp_path / "study.json").write_text(json.dumps(done.to_json()))
+    # Where a study has no pictures the page draws its tables itself.
+    for picture, figure in pictures(done).items():
+        for kind in ("png", "svg"):
+            save(figure, tmp_path / f"{picture}.{kind}")
+            figure.set_layout_engine("none")
+    add_exhibits(name, tmp_path)
+    page = write(tmp_path)
+    size = page.stat().st_size
+    looker = look()
+    start = time.monotonic()
+    took = looker.open(page)
+    pixels = looker.drawn()
+    drawn = time.monotonic() - start
+    with capsys.disabled():
+        print(
+            f"\n{name}: {size / 1e6:.2f} MB, ready after {took:.2f} s, "
+            f"{len(pixels)} charts drawn after {drawn:.1f} s"
+        )
+    assert size < LARGEST
+    assert min(pixels.values()) > LEAST_PIXELS, pixels
+    # A picture that the policy or the browser refuses has no width.
+    assert all(
+        image.evaluate("(it) => it.decode().then(() => it.naturalWidth)") > 100
+        for image in looker.page.locator(".picture img").all()
+    )
+    claims = looker.page.locator("#verdict .verdict").locator("li.held, li.broken, li.undecided")
+    assert claims.count() == len(done.to_json()["claims"])
+    assert "2 runs" in looker.page.locator("#verdict .verdict li.doubt").inner_text()
 
 
 def scope(done: Reproduction, factor: np.random.Generator | None = None) -> Tables:
