@@ -5,8 +5,8 @@ use trunkline_units::Time;
 /// An integral that is brought up to date before its number changes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Area {
-    /// Up to `until` [packet ns]; wraps, as differences of two do.
-    pub sum: u64,
+    /// Up to `until` [packet ns].
+    pub sum: i128,
     until: Time,
 }
 
@@ -15,7 +15,7 @@ impl Area {
     #[inline(always)]
     pub fn add(&mut self, waiting: u32, now: Time) {
         // Without a branch on whether any waited, which is hard to predict.
-        self.sum = self.sum.wrapping_add(u64::from(waiting) * (now - self.until));
+        self.sum += i128::from(u64::from(waiting) * (now - self.until));
         self.until = now;
     }
 }

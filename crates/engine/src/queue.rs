@@ -24,8 +24,9 @@ pub struct QueueCounters {
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: u64,
-    /// Sum of the times from joining to first bit sent [ns].
-    pub wait: u64,
+    /// Sum of the times from joining to first bit sent [ns]. Waits of a FIFO are counted in advance:
+    /// those of a few million packets at a slow link do not fit 64 bits.
+    pub wait: i128,
     /// Longest such time [ns].
     pub wait_max: Span,
     /// Maximum number of packets waiting at once.
@@ -41,7 +42,7 @@ pub struct QueueCounters {
     /// Their bytes.
     pub discarded_bytes: u64,
     /// Sum of the times they waited [ns].
-    pub discarded_wait: u64,
+    pub discarded_wait: i128,
     /// Packets let in but lost with the link before they were sent.
     pub lost_packets: u64,
     /// Their bytes.
@@ -66,7 +67,7 @@ impl QueueCounters {
     /// A packet's time in the queue.
     #[inline(always)]
     pub fn wait(&mut self, wait: Span) {
-        self.wait += wait;
+        self.wait += i128::from(wait);
         self.wait_max = self.wait_max.max(wait);
     }
 
@@ -75,7 +76,7 @@ impl QueueCounters {
     pub fn discard(&mut self, bytes: u32, wait: Span) {
         self.discarded_packets += 1;
         self.discarded_bytes += u64::from(bytes);
-        self.discarded_wait += wait;
+        self.discarded_wait += i128::from(wait);
     }
 
     /// A packet was lost with the link.

@@ -187,10 +187,11 @@ impl<O: Observer> Simulation<O> {
             let now = debts(link, self.now);
             for (class, (counters, area)) in counters_of(link).zip(areas_of(link)).enumerate() {
                 // What a failure cut short was counted in a FIFO, which has one class.
-                let forgone = i128::from(self.recovery.lines[index].forgone);
-                let waits = i128::from(counters.wait) + i128::from(counters.discarded_wait);
-                let waits = waits - forgone + now[class] - before[class];
-                if waits != i128::from(area) {
+                let waits = counters.wait + counters.discarded_wait
+                    - self.recovery.lines[index].forgone
+                    + now[class]
+                    - before[class];
+                if waits != area {
                     return Err(RunError::Conservation(format!(
                         "link {index}, class {class}: waits of {waits} ns, a queue of {area} packet ns"
                     )));
@@ -240,7 +241,7 @@ fn counters_of(link: &Link) -> Box<dyn Iterator<Item = &QueueCounters> + '_> {
     }
 }
 
-fn areas_of(link: &Link) -> Vec<u64> {
+fn areas_of(link: &Link) -> Vec<i128> {
     match &link.port {
         Port::Fifo(_) => vec![link.area.sum],
         Port::Classful(port) => port.classes.iter().map(|class| class.area.sum).collect(),
@@ -276,7 +277,7 @@ fn in_classes(link: &Link) -> Vec<(u64, u64)> {
 /// when the packet goes, behind it.
 fn debts(link: &Link, now: Time) -> Vec<i128> {
     match &link.port {
-        Port::Fifo(_) => vec![-i128::from(link.waits_to_come(now))],
+        Port::Fifo(_) => vec![-link.waits_to_come(now)],
         Port::Classful(port) => port
             .classes
             .iter()

@@ -106,6 +106,25 @@ def test_packets_of_the_summary_add_up() -> None:
     assert before + int(total["packets_sent"] or 0) == gone + after
 
 
+def test_waits_whose_sum_does_not_fit_64_bits_have_their_mean() -> None:
+    """8000 packets come at steps of 0.1 ms and take 1000 s each: the sum is 3.2e19 ns."""
+    ports = run(
+        """
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 8 bit/s, port: endless}}
+ports: {endless: {queue: {limit: none}}}
+flows: {f: {agent: udp, from: A, to: B, rate: 80 Mbit/s, size: 1000 B}}
+run: {duration: 800 ms}
+""",
+        seeds=[1],
+    )[0].ports
+    row = ports.where(link="A->B", **{"class": "default"})
+    assert row["packets_offered"] == 8000
+    assert row["wait_mean_s"] == pytest.approx(7999 / 2 * (1000 - 1e-4), rel=1e-12)
+    assert row["wait_max_s"] == pytest.approx(7999 * (1000 - 1e-4), rel=1e-12)
+
+
 def test_a_network_the_engine_does_not_know_is_refused() -> None:
     broken = json.loads(network.compile(scenario.load(OVERLOAD)).to_json())
     broken["links"][0]["colour"] = "red"

@@ -3,7 +3,7 @@
 use super::{Link, Port};
 use trunkline_packet::PacketId;
 use trunkline_port::aqm::Backlog;
-use trunkline_units::{Span, Time};
+use trunkline_units::Time;
 
 /// A packet that was in a link when it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Lost {
 impl Link {
     /// Empties port and wire at `now`. Returns what is lost, in the order in which it would have
     /// arrived, and the waiting time that a FIFO had counted in advance and that is not to come.
-    pub fn cut(&mut self, now: Time) -> (Vec<Lost>, Span) {
+    pub fn cut(&mut self, now: Time) -> (Vec<Lost>, i128) {
         self.drain(now);
         self.close_area(now);
         let (mut lost, mut forgone) = (Vec::new(), 0);
@@ -37,7 +37,7 @@ impl Link {
             }
             if queued {
                 // It would have waited until the packet before it had left.
-                forgone += before - now;
+                forgone += i128::from(before - now);
             }
             let precedence = departure.precedence();
             lost.push(Lost { packet: departure.packet, queued, class: 0, precedence });
@@ -48,7 +48,7 @@ impl Link {
             number = number.wrapping_add(1);
         }
         if self.plain {
-            self.area.sum = self.area.sum.wrapping_sub(forgone);
+            self.area.sum -= forgone;
         }
         match &mut self.port {
             Port::Fifo(_) => {

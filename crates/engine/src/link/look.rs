@@ -66,8 +66,7 @@ impl Link {
     pub fn end_area(&mut self, now: Time) {
         self.close_area(now);
         if self.plain {
-            let waited = self.counters.wait.wrapping_sub(self.waits_to_come(now));
-            self.area.sum = self.area.sum.wrapping_add(waited);
+            self.area.sum += self.counters.wait - self.waits_to_come(now);
         }
     }
 

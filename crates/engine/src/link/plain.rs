@@ -8,7 +8,7 @@
 use super::{Departure, Link};
 use crate::queue::Offer;
 use trunkline_packet::{Cause, PacketId};
-use trunkline_units::{Span, Time};
+use trunkline_units::Time;
 
 impl Link {
     /// Whether there is nothing else at the near end than a plain port.
@@ -88,13 +88,13 @@ impl Link {
 
     /// Waits of a FIFO, from `now` on, that are counted already, after `drain(now)` [ns].
     #[must_use]
-    pub fn waits_to_come(&self, now: Time) -> Span {
+    pub fn waits_to_come(&self, now: Time) -> i128 {
         let mut starts = self.undeparted().peekable();
         let mut sum = 0;
         while let Some(before) = starts.next() {
             // Each but the first is sent when the one before it has left.
             if starts.peek().is_some() {
-                sum += before.at - now;
+                sum += i128::from(before.at - now);
             }
         }
         sum

@@ -45,7 +45,7 @@ pub(crate) struct Line {
     /// Those of them that are failures of a node.
     node_failures: u32,
     /// Waiting times that a FIFO counted and that failures cut short, since the warm-up [ns].
-    pub forgone: u64,
+    pub forgone: i128,
 }
 
 impl Line {

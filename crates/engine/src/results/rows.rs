@@ -14,7 +14,7 @@ use trunkline_agent::tcp::Counters;
 use trunkline_units::{Time, NEVER};
 
 /// Link, class, counters, area under its queue, packets and bytes it sent.
-type PortRow = (usize, usize, QueueCounters, u64, (u64, u64));
+type PortRow = (usize, usize, QueueCounters, i128, (u64, u64));
 
 impl<O: Observer> Simulation<O> {
     pub(super) fn flow_table(&self) -> Table {
