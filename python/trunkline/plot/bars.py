@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trunkline.plot.canvas import canvas, legend, look, plain
+from trunkline.plot.canvas import Bar, bars_beside, canvas, legend, plain
 from trunkline.plot.figure import style
 from trunkline.plot.sources import Choice, Lacking, Source
 from trunkline.results.tables import Field, column
@@ -65,31 +65,11 @@ def bars(sources: Sequence[Source], choice: Choice) -> Figure:
             "ends: 95 % interval of the mean of the runs" if ended else "",
             f"{label} [{unit}]",
         )
-        width = 0.8 / len(sources)
-        for number, (source, found) in enumerate(zip(sources, values, strict=True)):
-            offset = (number - (len(sources) - 1) / 2) * width
-            at = [place + offset for place, name in enumerate(listed) if name in found]
-            kept = [found[name] for name in listed if name in found]
-            colour = look(number)["color"]
-            axes.bar(
-                at,
-                [each.mean * scale for each in kept],
-                0.9 * width,
-                color=colour,
-                alpha=0.65,
-                label=plain(source.label) if len(sources) > 1 else None,
-            )
-            for place, each in zip(at, kept, strict=True):
-                if each.low is not None and each.high is not None:
-                    ends = ([each.mean - each.low], [each.high - each.mean])
-                    axes.errorbar(
-                        [place],
-                        [each.mean * scale],
-                        yerr=[[end * scale for end in side] for side in ends],
-                        color="#222222",
-                        capsize=3,
-                        linewidth=1.2,
-                    )
+        drawn = [
+            (source.label, {name: _bar(its, scale) for name, its in found.items()})
+            for source, found in zip(sources, values, strict=True)
+        ]
+        bars_beside(axes, listed, drawn)
         many = len(listed) > 8 or max(map(len, listed)) > 12
         axes.set_xticks(
             range(len(listed)),
@@ -97,10 +77,14 @@ def bars(sources: Sequence[Source], choice: Choice) -> Figure:
             rotation=45 if many else 0,
             ha="right" if many else "center",
         )
-        axes.grid(visible=False, axis="x")
         axes.margins(x=0.02)
         legend(axes)
     return figure
+
+
+def _bar(its: Interval, scale: float) -> Bar:
+    low, high = (None if end is None else end * scale for end in (its.low, its.high))
+    return Bar(its.mean * scale, low, high)
 
 
 def _largest(names: list[str], values: Sequence[dict[str, Interval]]) -> tuple[list[str], str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trunkline.plot.canvas import canvas, legend, look, plain
+from trunkline.plot.canvas import Bar, bars_beside, canvas, legend, plain
 from trunkline.plot.figure import style
 from trunkline.plot.sources import Choice, Lacking, Source
 
@@ -41,28 +41,14 @@ def scores(sources: Sequence[Source], choice: Choice) -> Figure:
             "bars: mean of the calls of a DSCP; ends: worst and best call",
             "MOS (ITU-T G.107)",
         )
-        width = 0.8 / len(sources)
-        for number, (source, its) in enumerate(zip(sources, found, strict=True)):
-            offset = (number - (len(sources) - 1) / 2) * width
-            at = [place + offset for place, name in enumerate(dscps) if name in its]
-            kept = [its[name] for name in dscps if name in its]
-            means = [sum(each) / len(each) for each in kept]
-            axes.bar(
-                at,
-                [mean - _LEAST for mean in means],
-                0.9 * width,
-                bottom=_LEAST,
-                color=look(number)["color"],
-                alpha=0.65,
-                label=plain(source.label) if len(sources) > 1 else None,
+        drawn = [
+            (
+                source.label,
+                {name: Bar(sum(its) / len(its), min(its), max(its)) for name, its in each.items()},
             )
-            ends = [
-                [mean - min(each) for mean, each in zip(means, kept, strict=True)],
-                [max(each) - mean for mean, each in zip(means, kept, strict=True)],
-            ]
-            axes.errorbar(
-                at, means, yerr=ends, fmt="none", color="#222222", capsize=3, linewidth=1.2
-            )
+            for source, each in zip(sources, found, strict=True)
+        ]
+        bars_beside(axes, dscps, drawn, bottom=_LEAST)
         for score, words in SATISFIED:
             axes.axhline(score, color="#888888", linewidth=0.8, linestyle=":")
             axes.annotate(
@@ -77,7 +63,6 @@ def scores(sources: Sequence[Source], choice: Choice) -> Figure:
             )
         axes.set_ylim(_LEAST, _MOST)
         axes.set_xticks(range(len(dscps)), labels=[plain(name) for name in dscps])
-        axes.grid(visible=False, axis="x")
         axes.margins(x=0.1)
         legend(axes)
     return figure

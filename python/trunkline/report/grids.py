@@ -220,9 +220,8 @@ def _convergence(exhibit: Exhibit) -> Grid:
     """When each router and head knew of a change, and had put something else into use."""
     rows = []
     for change in changes(exhibit.first):
-        about = f"{change.what} of {change.links[0]}, {change.at_ns / 1e9:g} s"
         for step in change.steps:
-            cells = [Cell(about), Cell(step.name)]
+            cells = [Cell(change.about), Cell(step.name)]
             for at in (step.heard_ns, step.computed_ns, step.ended_ns):
                 since = None if at is None else (at - change.at_ns) / 1e9
                 cells.append(Cell("–" if since is None else quantity(since, "s"), since or 0.0))

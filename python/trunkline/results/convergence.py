@@ -59,6 +59,11 @@ class Change:
     links: list[str] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
 
+    @property
+    def about(self) -> str:
+        """What happened to what, and when."""
+        return f"{self.what} of {self.links[0]}, {self.at_ns / 1e9:g} s"
+
 
 def changes(results: Results) -> list[Change]:
     """Failures and repairs that routing or signalling answered to, in order of time."""

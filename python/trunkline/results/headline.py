@@ -107,7 +107,8 @@ def _full(runs: Sequence[Results]) -> str:
         more = len(full) - MOST_NAMED
         return named + (f" and {more} more links" if more > 0 else "") + " used"
     if not ranked or not use[ranked[0]]:
-        return "no link, nothing was sent"
+        offered = any(any(run.ports["packets_offered"]) for run in runs)
+        return "not known, no packet has left a port" if offered else "no link, nothing was sent"
     busiest = f"{ranked[0]} is the busiest, {percent(use[ranked[0]])} used"
     # A port may be shaped below its link, and a burst fills a queue of an idle one.
     queues = _overflowing(runs)

@@ -79,13 +79,12 @@ def phases(results: Results) -> list[Phase]:
     _follow(found, [("set-up", max(up, default=None))], None, (0, first))
     for number, change in enumerate(changes):
         last = changes[number + 1].at_ns if number + 1 < len(changes) else end
-        about = f"{change.what} of {change.links[0]}, {change.at_ns / 1e9:g} s"
         span = (change.at_ns, last)
         marks = [
             (name, max((*_at(timeline, ours, span), *_at(signalling, theirs, span)), default=None))
             for name, ours, theirs in AFTER
         ]
-        _follow(found, marks, about, span)
+        _follow(found, marks, change.about, span)
     if not changes and not signalling:
         return []
     _count(found, results)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import islice
+from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
 from trunkline.results.convergence import Change, changes
@@ -84,8 +85,7 @@ def render(
             f"seed {results.seed}, {measured}, "
             f"{count(summary['packet_hops'])} packet-hops, results hash {results.hash()[:16]}"
         )
-    first = "\n".join(printable(line) for line in headline([results]))
-    return f"{first}\n\n{draw(shown, last, width=width, colour=colour)}"
+    return draw(shown, last, first=headline([results]), width=width, colour=colour)
 
 
 def with_all(names: Iterable[str]) -> str:
@@ -120,9 +120,17 @@ def _more(results: Results) -> dict[str, Callable[[], RichTable]]:
 
 
 def draw(
-    tables: Sequence[RichTable], last: str = "", *, width: int | None = None, colour: bool = False
+    tables: Sequence[RichTable],
+    last: str = "",
+    *,
+    first: Sequence[str] = (),
+    width: int | None = None,
+    colour: bool = False,
 ) -> str:
-    """Write rich tables and a closing line as text; a table that is too wide becomes several."""
+    """Write first lines, rich tables and a closing line as text.
+
+    A line that is too wide goes on below the end of its first word, a table becomes several.
+    """
     from rich.console import Console
 
     out = io.StringIO()
@@ -135,6 +143,13 @@ def draw(
         markup=False,
         emoji=False,
     )
+    for line in first:
+        folded = fill(
+            printable(line), console.width, subsequent_indent=" " * 7, break_long_words=False
+        )
+        console.print(folded, soft_wrap=True)
+    if first:
+        console.print()
     for table in tables:
         for block in _blocks(table, console):
             console.print(block)
@@ -364,11 +379,10 @@ def _convergence(found: Sequence[Change]) -> RichTable:
         "Convergence", ["after", "router or path", "knows", "computed", "in use"], names=2
     )
     for change in found:
-        about = f"{change.what} of {change.links[0]}, {change.at_ns / 1e9:g} s"
         for step in change.steps:
             times = (step.heard_ns, step.computed_ns, step.ended_ns)
             since = ("–" if at is None else span(at - change.at_ns) for at in times)
-            add(drawn, [about, step.name, *since])
+            add(drawn, [change.about, step.name, *since])
     drawn.caption = "since the change; in use: other routes or labels, or the path moved"
     return drawn
 

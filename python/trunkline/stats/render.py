@@ -11,7 +11,7 @@ from trunkline.results import Results
 from trunkline.results.headline import headline
 from trunkline.results.numbers import mean_and_half
 from trunkline.results.own_drops import own_drops
-from trunkline.results.render import SHOWN_ROWS, add, draw, frame, printable, with_all
+from trunkline.results.render import SHOWN_ROWS, add, draw, frame, with_all
 from trunkline.results.tables import column
 from trunkline.stats.across import KEYS, Row, across
 from trunkline.stats.interval import Interval
@@ -110,8 +110,8 @@ def render_many(
     lines = [own_drops(runs), "" if whole else with_all(more), last, not_enough(flows)]
     if interval == "bca" and len(runs) < BCA_RUNS:
         lines.append(f"BCa of fewer than {BCA_RUNS} runs is too narrow: see --interval t")
-    drawn = draw([*before, *tables], "\n".join(filter(None, lines)), width=width, colour=colour)
-    return "\n".join([*map(printable, headline(runs)), "", drawn])
+    last, first = "\n".join(filter(None, lines)), headline(runs)
+    return draw([*before, *tables], last, first=first, width=width, colour=colour)
 
 
 def not_enough(flows: Sequence[Row], bound: float = ENOUGH) -> str:

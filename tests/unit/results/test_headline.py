@@ -43,6 +43,21 @@ def test_without_load_nothing_is_lost_nobody_waits_and_no_link_is_full():
     ]
 
 
+def test_in_a_run_too_short_for_a_packet_no_link_is_said_to_be_full_or_idle():
+    slow = OVERLOAD.replace("1 Mbit/s, delay", "8 bit/s, delay").replace("RATE", "2 Mbit/s")
+    slow = slow.replace("rate: 100 Mbit/s", "rate: 9 bit/s")
+    run = tl.run(tl.loads(slow.replace("duration: 12 s, warm_up: 2 s", "duration: 20 ms")))
+    assert run.render(width=100).splitlines()[2] == "Full:  not known, no packet has left a port"
+
+
+def test_a_line_that_is_too_wide_goes_on_below_its_first_word():
+    shown = tl.run(tl.loads(OVERLOAD.replace("RATE", "2 Mbit/s"))).render(width=80).splitlines()
+    at = next(number for number, line in enumerate(shown) if line.startswith("Waits: "))
+    assert max(map(len, shown[: at + 3])) <= 80
+    assert shown[at + 1].startswith(" " * 7 + "is f, 99th percentile")
+    assert shown[at + 2].startswith("Full:  ")
+
+
 def test_long_tables_are_cut_and_all_shows_them():
     many = OVERLOAD.replace("f: {", "f: {replicate: 14, ").replace("RATE", "10 kbit/s")
     run = tl.run(tl.loads(many))

@@ -40,7 +40,7 @@ BUILD_TOOLS: Final = {"flex": "flex", "bison": "bison", "m4": "m4", "bc": "bc", 
 BUILD_ROOM: Final = 1_900_000_000
 """Space that the kernel's source and its build take while they are there [B]."""
 TRIAL_PATIENCE_S: Final = 180
-"""An emulated machine says nothing until its kernel is up: 7 s on an idle host."""
+"""An emulated machine says nothing until its kernel is up: some seconds on an idle host."""
 UNPACKED: Final = {"qemu": 190_000_000, "uml": 6_100_000}
 """What stays on disk, about [B]."""
 
