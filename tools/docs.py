@@ -168,7 +168,9 @@ def run_python(block: Block, folder: str, before: list[str]) -> str | None:
         What is wrong.
     """
     before.append(block.body)
-    done = run(["trunkline", "-c", "\n".join(before)], folder)
+    program = Path(folder) / ".page.py"
+    program.write_text("\n".join(before), encoding="utf-8")
+    done = run(["trunkline", program.name], folder)
     return done.stderr if done.returncode else None
 
 

@@ -87,6 +87,7 @@ def ask(place: str, words: list[str]) -> int:
 
 def serve(place: str) -> None:
     """Import everything, then answer until standard input ends."""
+    import gc
     import importlib
     import pkgutil
     import select
@@ -102,6 +103,9 @@ def serve(place: str) -> None:
     if others:
         raise RuntimeError(f"threads cannot be forked: {', '.join(others)}")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    # What is imported stays: no child looks through it for what it may free, nor copies it so.
+    gc.collect()
+    gc.freeze()
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(place)
         server.listen(64)
@@ -157,10 +161,11 @@ def handle(client: socket.socket) -> int:
 def perform(request: dict[str, object], streams: list[int]) -> int:
     """Run the command line in this process, as ``python -m trunkline`` does; its exit status.
 
-    After ``-c`` it is Python, as ``python -c`` runs it.
+    What ends in ``.py`` is run as Python does.
     """
     import atexit
     import gc
+    import runpy
 
     words, folder, environment = (request[key] for key in ("words", "folder", "environment"))
     assert isinstance(words, list)
@@ -183,8 +188,8 @@ def perform(request: dict[str, object], streams: list[int]) -> int:
     import trunkline.cli
 
     try:
-        if words[:1] == ["-c"]:
-            exec(compile(words[1], "<string>", "exec"), {"__name__": "__main__"})
+        if words and words[0].endswith(".py"):
+            runpy.run_path(words[0], run_name="__main__")
         else:
             trunkline.cli.main()
         status: object = 0

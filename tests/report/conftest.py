@@ -10,6 +10,7 @@ import pytest
 
 from trunkline.engine import simulate
 from trunkline.network import compile
+from trunkline.report import write
 from trunkline.results import store
 from trunkline.scenario import load
 
@@ -37,6 +38,12 @@ def _run(
 def protected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs of a path that fails and is switched."""
     return _run(tmp_path_factory.mktemp("protected") / "results", "does-50-ms-matter", range(1, 3))
+
+
+@pytest.fixture(scope="session")
+def page_of_protected(protected: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Their page."""
+    return write(protected, tmp_path_factory.mktemp("page") / "page.html")
 
 
 @pytest.fixture(autouse=True)

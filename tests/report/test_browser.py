@@ -51,9 +51,9 @@ def test_words_beside_links_cover_neither_each_other_nor_nodes(
     assert covered == []
 
 
-def test_the_slider_moves_by_the_keyboard_and_tells_states(protected, tmp_path, look):
+def test_the_slider_moves_by_the_keyboard_and_tells_states(page_of_protected, look):
     looker = look()
-    looker.open(write(protected, tmp_path / "page.html"))
+    looker.open(page_of_protected)
     page = looker.page
     slider = page.locator(".time")
     lanes = (
@@ -86,9 +86,9 @@ def test_the_slider_moves_by_the_keyboard_and_tells_states(protected, tmp_path, 
     assert losses.first.is_visible()
 
 
-def test_play_runs_and_stops(protected, tmp_path, look):
+def test_play_runs_and_stops(page_of_protected, look):
     looker = look()
-    looker.open(write(protected, tmp_path / "page.html"))
+    looker.open(page_of_protected)
     button = looker.page.locator(".play")
     looker.page.locator(".speed").select_option("4")
     button.click()
@@ -97,9 +97,9 @@ def test_play_runs_and_stops(protected, tmp_path, look):
     assert button.get_attribute("aria-pressed") == "false"
 
 
-def test_a_click_on_a_packet_tells_its_story(protected, tmp_path, look):
+def test_a_click_on_a_packet_tells_its_story(page_of_protected, look):
     looker = look()
-    looker.open(write(protected, tmp_path / "page.html"))
+    looker.open(page_of_protected)
     page = looker.page
     page.locator(".closely").check()
     slider = page.locator(".time")
@@ -133,9 +133,9 @@ def test_a_click_on_a_packet_tells_its_story(protected, tmp_path, look):
     assert lost["fate"][3] in told
 
 
-def test_paths_light_up_by_focus_and_stay_by_a_press(protected, tmp_path, look):
+def test_paths_light_up_by_focus_and_stay_by_a_press(page_of_protected, look):
     looker = look()
-    looker.open(write(protected, tmp_path / "page.html"))
+    looker.open(page_of_protected)
     page = looker.page
     chip, route = page.locator(".chip").first, page.locator("#x0-path-0")
     shown = "(it) => getComputedStyle(it).visibility"
@@ -151,9 +151,9 @@ def test_paths_light_up_by_focus_and_stay_by_a_press(protected, tmp_path, look):
     )
 
 
-def test_tables_are_sorted_by_their_numbers(protected, tmp_path, look):
+def test_tables_are_sorted_by_their_numbers(page_of_protected, look):
     looker = look()
-    looker.open(write(protected, tmp_path / "page.html"))
+    looker.open(page_of_protected)
     table = looker.page.locator("#x0-flows table")
     table.get_by_role("button", name="goodput").focus()
     looker.page.keyboard.press("Enter")
@@ -164,9 +164,9 @@ def test_tables_are_sorted_by_their_numbers(protected, tmp_path, look):
     assert table.locator("th[aria-sort=ascending]").inner_text() == "goodput"
 
 
-def test_lines_of_a_chart_are_hidden_and_shown_by_the_keyboard(protected, tmp_path, look):
+def test_lines_of_a_chart_are_hidden_and_shown_by_the_keyboard(page_of_protected, look):
     looker = look()
-    looker.open(write(protected, tmp_path / "page.html"))
+    looker.open(page_of_protected)
     page = looker.page
     plot = page.locator("#x0-rate .plot")
     plot.scroll_into_view_if_needed()
@@ -200,15 +200,14 @@ def test_lines_of_a_chart_are_hidden_and_shown_by_the_keyboard(protected, tmp_pa
     ],
     ids=["dark", "phone", "without-scripts"],
 )
-def test_it_reads_well_elsewhere(options, protected, tmp_path, look):
-    page = write(protected, tmp_path / "page.html")
+def test_it_reads_well_elsewhere(options, page_of_protected, look):
     looker = look(**options)
     if options.get("java_script_enabled") is False:
-        looker.page.goto(page.as_uri())
+        looker.page.goto(page_of_protected.as_uri())
         assert looker.page.locator(".lane").count() == 24
         assert looker.page.locator("#x0-flows tbody tr").count() == 8
         return
-    looker.open(page)
+    looker.open(page_of_protected)
     assert min(looker.drawn().values()) > LEAST_PIXELS
     assert looker.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     # What stands outside the boxes that scroll is never cut off by the window.
@@ -219,9 +218,9 @@ def test_it_reads_well_elsewhere(options, protected, tmp_path, look):
     assert looker.page.locator(".scroll .caption").count() == 0
 
 
-def test_on_paper_the_charts_are_there_and_the_tools_are_not(protected, tmp_path, look):
+def test_on_paper_the_charts_are_there_and_the_tools_are_not(page_of_protected, look):
     looker = look()
-    looker.open(write(protected, tmp_path / "page.html"))
+    looker.open(page_of_protected)
     looker.page.emulate_media(media="print")
     assert not looker.page.locator(".player").is_visible()
     paper = looker.page.pdf(format="A4")

@@ -23,9 +23,9 @@ def data_of(text: str) -> dict[str, object]:
     return dict(json.loads(found[1]))
 
 
-def test_the_same_results_give_the_same_bytes(protected, tmp_path):
-    first = write(protected, tmp_path / "a.html").read_bytes()
-    assert write(protected, tmp_path / "b.html").read_bytes() == first
+def test_the_same_results_give_the_same_bytes(protected, page_of_protected, tmp_path):
+    again = write(protected, tmp_path / "page.html")
+    assert again.read_bytes() == page_of_protected.read_bytes()
 
 
 def test_drops_of_the_series_add_up_to_those_of_the_table(protected):
@@ -175,8 +175,8 @@ def test_marks_of_a_text_are_set_and_nothing_else():
     assert page.prose("`<b>` ` \u202e") == "<code>&lt;b&gt;</code> ` \\u202e"
 
 
-def test_only_our_own_scripts_may_run(protected, tmp_path):
-    text = write(protected, tmp_path / "page.html").read_text()
+def test_only_our_own_scripts_may_run(page_of_protected):
+    text = page_of_protected.read_text()
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
     assert policy is not None
     assert "unsafe" not in policy[1]

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 
 MANY = 100_000
 """Objects to be searched from which it is worth leaving them out."""
+_FROZEN: list[bool] = []
+"""Whether we have frozen what there is."""
 
 
 @contextmanager
@@ -14,15 +16,18 @@ def no_collection() -> Iterator[None]:
 
     It does so again and again while many are made: with 100,000 flows that is a third of the time
     of loading and compiling. What is not in a cycle is freed as ever; what is in one is looked for
-    again after the next use.
+    again after the next use. What others have frozen stays so, unless we froze too.
     """
     was_on = gc.isenabled()
     gc.disable()
-    gc.unfreeze()
+    if _FROZEN:
+        gc.unfreeze()
+        _FROZEN.clear()
     try:
         yield
     finally:
         if was_on:
             if gc.get_count()[0] > MANY:
                 gc.freeze()
+                _FROZEN.append(True)
             gc.enable()

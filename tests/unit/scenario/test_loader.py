@@ -1,5 +1,6 @@
 """Files and Python values to scenarios."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -234,3 +235,14 @@ run: {duration: 1 s}
     with pytest.raises(ScenarioError) as caught:
         load(text)
     assert [each.path for each in caught.value.diagnostics] == ["flows[x].start"]
+
+
+def test_what_others_have_frozen_stays_frozen() -> None:
+    """Programs that fork freeze what they have imported, as the documents of Python advise."""
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        load(MINIMAL)
+        assert gc.get_freeze_count() == frozen
+    finally:
+        gc.unfreeze()

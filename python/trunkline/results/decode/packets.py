@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +49,13 @@ def _any(values: Sequence[int]) -> bool:
 
 
 def _depths(rows: Rows) -> Column:
-    columns = (rows[name] for name in _STACK)
-    return ints(sum(entry >= 0 for entry in stack) for stack in zip(*columns, strict=True))
+    stacks = zip(*(rows[name] for name in _STACK), strict=True)
+    # Few differ.
+    return ints(map(functools.cache(_depth), stacks))
+
+
+def _depth(stack: tuple[int, ...]) -> int:
+    return sum(entry >= 0 for entry in stack)
 
 
 def _texts(rows: Rows, names: Sequence[str], text: Any) -> Column:
