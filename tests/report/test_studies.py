@@ -19,6 +19,7 @@ from browser import Looker
 
 from trunkline.plot.figure import save
 from trunkline.report import add_exhibits, write
+from trunkline.report.study import LARGEST_PICTURE
 from trunkline.study import Reproduction, names, reproduce
 from trunkline.study.language import formula
 from trunkline.study.language.claims import Claim, Tables
@@ -52,9 +53,9 @@ def test_its_report_is_drawn_in_full(
     (tmp_path / "study.json").write_text(json.dumps(done.to_json()))
     # Where a study has no pictures the page draws its tables itself.
     for picture, figure in pictures(done).items():
-        for kind in ("png", "svg"):
-            save(figure, tmp_path / f"{picture}.{kind}")
-            figure.set_layout_engine("none")
+        vector = save(figure, tmp_path / f"{picture}.svg")
+        if vector.stat().st_size > LARGEST_PICTURE:
+            save(figure, vector.with_suffix(".png"))
     add_exhibits(name, tmp_path)
     page = write(tmp_path)
     size = page.stat().st_size

@@ -89,9 +89,12 @@ def gates() -> list[Gate]:
     """
     python = steps.VENV_PYTHON
     cargo = steps.CARGO_ENVIRONMENT
-    lint = ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--quiet"]
+    # In the profile of the engine, whose dependencies are there.
+    lint = ["cargo", "clippy", "--release", *steps.QUICK]
+    lint += ["--workspace", "--all-targets", "--locked", "--quiet"]
     lint += ["--features", "trunkline-engine/program"]
-    document = ["cargo", "doc", "--workspace", "--no-deps", "--locked", "--quiet"]
+    document = ["cargo", "doc", "--release", *steps.QUICK]
+    document += ["--workspace", "--no-deps", "--locked", "--quiet"]
     return [
         ("python format", [python, "-m", "ruff", "format", "--check", "--quiet", "."], {}),
         ("python lint", [python, "-m", "ruff", "check", "--output-format", "concise", "."], {}),
