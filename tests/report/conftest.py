@@ -42,7 +42,7 @@ def protected(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def page_of_protected(protected: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Their page."""
+    """The page of those two runs."""
     return write(protected, tmp_path_factory.mktemp("page") / "page.html")
 
 

@@ -56,6 +56,7 @@ def test_its_report_is_drawn_in_full(
         vector = save(figure, tmp_path / f"{picture}.svg")
         if vector.stat().st_size > LARGEST_PICTURE:
             save(figure, vector.with_suffix(".png"))
+    assert {path.stem for path in tmp_path.glob("*.svg")} == set(done.study.pictures or ())
     add_exhibits(name, tmp_path)
     page = write(tmp_path)
     size = page.stat().st_size
