@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from prefork import Prefork
+from prefork import STARTS_PYTHON, Prefork
 
 pytest_plugins = ["browser"]
 
@@ -112,35 +112,49 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def prefork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    """A program that is the command line, with its imports done."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prefork | None]:
+    """The command line with its imports done; none where it cannot be had."""
     if not hasattr(os, "pidfd_open"):
-        yield [sys.executable, "-m", "trunkline"]
+        yield None
         return
-    with Prefork(str(tmp_path_factory.mktemp("prefork"))) as command:
-        yield [command.program]
+    with Prefork(str(tmp_path_factory.mktemp("prefork"))) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def prefork(server: Prefork | None) -> list[str]:
+    """A program that is the command line, with its imports done."""
+    return [server.program] if server else [sys.executable, "-m", "trunkline"]
 
 
 @pytest.fixture
-def trunkline(tmp_path: Path, prefork: list[str]) -> Command:
+def trunkline(tmp_path: Path, server: Prefork | None) -> Command:
     """Runs the command line in a process of its own, in an empty folder.
 
-    With variables of its own the process is a new one, as Python reads some when it starts.
+    With variables that Python reads when it starts the process is a new one.
     """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TRUNKLINE_")}
     environment |= {"COLUMNS": "100", "NO_COLOR": "1"}
 
-    def call(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
-        extra = options.pop("env", {})
+    def call(
+        *words: str,
+        cwd: Path = tmp_path,
+        env: Mapping[str, str | None] | None = None,
+        input: str = "",
+    ) -> subprocess.CompletedProcess[str]:
+        extra = env or {}
+        its = {k: v for k, v in {**environment, **extra}.items() if v is not None}
+        if server is not None and not any(name.startswith(STARTS_PYTHON) for name in extra):
+            return server.run(words, folder=str(cwd), environment=its, given=input, longest_s=120)
         return subprocess.run(
-            [*([sys.executable, "-m", "trunkline"] if extra else prefork), *words],
-            cwd=options.pop("cwd", tmp_path),
-            env={k: v for k, v in {**environment, **extra}.items() if v is not None},
+            [sys.executable, "-m", "trunkline", *words],
+            cwd=cwd,
+            env=its,
+            input=input,
             capture_output=True,
             text=True,
             timeout=120,
             check=False,
-            **options,
         )
 
     return call

@@ -4,7 +4,7 @@ Most of the processor time of a short command goes into imports: 0.35 s of 0.4 s
 a server and gives a program in place of ``trunkline``: it passes its arguments, folder, variables
 and standard streams to the server, which forks. So each call still is a process of its own, with
 its own memory, threads, streams and exit status. Only what Python itself reads when it starts
-(``PYTHON*``, ``LC_*``) is the server's.
+(``STARTS_PYTHON``) is the server's. A Python program need not start another to ask: ``run``.
 
 Source: prefork servers, as Python's own ``multiprocessing.forkserver``.
 """
@@ -19,8 +19,17 @@ import socket
 import sys
 import warnings
 
+TYPE_CHECKING = False  # Without ``typing``, which takes longer to import than the rest.
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Mapping, Sequence
+
+    Request = dict[str, object]
+
 STREAMS = (0, 1, 2)
 LONGEST = 1 << 20
+STARTS_PYTHON = ("PYTHON", "LC_", "LANG", "TZ")
+"""How variables begin that Python reads when it starts: they are the server's."""
 IMPORTED = (
     *("jinja2", "matplotlib.pyplot", "networkx", "polars"),
     *("rich.console", "rich.table", "scipy.stats"),
@@ -43,7 +52,7 @@ class Prefork:
         import subprocess
 
         self.program = os.path.join(folder, "trunkline")
-        place = os.path.join(folder, "socket")
+        place = self._place = os.path.join(folder, "socket")
         with open(self.program, "w", encoding="utf-8") as stream:
             words = f'"{sys.executable}" -ISE "{os.path.abspath(__file__)}" "{place}"'
             stream.write(f'#!/bin/sh\nexec {words} "$@"\n')
@@ -67,17 +76,60 @@ class Prefork:
         # The server ends when nobody holds the other end of its standard input.
         self._server.communicate()
 
+    def run(
+        self,
+        words: Sequence[str],
+        *,
+        folder: str,
+        environment: Mapping[str, str],
+        given: str = "",
+        longest_s: float | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, as ``subprocess.run`` does with ``capture_output``.
 
-def ask(place: str, words: list[str]) -> int:
-    """Let the server run a command with the streams of this process; its exit status."""
-    request = {"words": words, "folder": os.getcwd(), "environment": dict(os.environ)}
+        Raises
+        ------
+        TimeoutError
+            It took longer than ``longest_s``, and was ended.
+        """
+        import subprocess
+        import tempfile
+
+        with contextlib.ExitStack() as stack:
+            files = [stack.enter_context(tempfile.TemporaryFile()) for _ in STREAMS]
+            files[0].write(given.encode())
+            files[0].seek(0)
+            request: Request = {"words": words, "folder": folder, "environment": dict(environment)}
+            numbers = [each.fileno() for each in files]
+            status = ask(self._place, request, numbers, longest_s)
+            said = []
+            for each in files[1:]:
+                each.seek(0)
+                said.append(each.read().decode())
+        return subprocess.CompletedProcess([self.program, *words], status, *said)
+
+
+def ask(
+    place: str,
+    request: Request,
+    streams: Sequence[int] = STREAMS,
+    longest_s: float | None = None,
+) -> int:
+    """Let the server run a command with these streams; its exit status, negative for a signal."""
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(place)
         text = json.dumps(request).encode()
-        socket.send_fds(server, [len(text).to_bytes(4, "big")], STREAMS)
+        socket.send_fds(server, [len(text).to_bytes(4, "big")], streams)
         server.sendall(text)
+        server.settimeout(longest_s)
         answer = server.recv(16)
-    status = int(answer) if answer else 255
+    return int(answer) if answer else 255
+
+
+def pass_on(place: str, words: list[str]) -> int:
+    """Let the server run a command as if this process were the command; its exit status."""
+    request: Request = {"words": words, "folder": os.getcwd(), "environment": dict(os.environ)}
+    status = ask(place, request)
     if status < 0:
         # Ended by a signal: so does this one.
         signal.signal(-status, signal.SIG_DFL)
@@ -102,7 +154,6 @@ def serve(place: str) -> None:
     others = [name for name in threads() if not name.startswith(WAITING)]
     if others:
         raise RuntimeError(f"threads cannot be forked: {', '.join(others)}")
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     # What is imported stays: no child looks through it for what it may free, nor copies it so.
     gc.collect()
     gc.freeze()
@@ -110,19 +161,19 @@ def serve(place: str) -> None:
         server.bind(place)
         server.listen(64)
         print("ready", flush=True)
+        running: dict[int, Running] = {}
         while True:
-            if 0 in select.select([server.fileno(), 0], [], [])[0]:
+            ends = [number for each in running.values() for number in each.ends()]
+            ready = set(select.select([0, server.fileno(), *ends], [], [])[0])
+            if 0 in ready:
                 return
-            client, _ = server.accept()
-            with warnings.catch_warnings():
-                # Python warns of every thread there is, from 3.12 on.
-                warnings.simplefilter("ignore", DeprecationWarning)
-                child = os.fork()
-            if child == 0:
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                server.close()
-                os._exit(handle(client))
-            client.close()
+            for number, each in list(running.items()):
+                if ready.intersection(each.ends()):
+                    each.end()
+                    del running[number]
+            if server.fileno() in ready:
+                begun = begin(server)
+                running[begun.child] = begun
 
 
 def threads() -> list[str]:
@@ -135,30 +186,60 @@ def threads() -> list[str]:
     return names
 
 
-def handle(client: socket.socket) -> int:
-    """Run one command in a child and send its status; end it when the client is gone."""
-    import select
+class Running:
+    """A command that runs for a client, which waits for its exit status.
 
+    Parameters
+    ----------
+    child : int
+        Number of its process.
+    client : socket
+        Whoever asked for it.
+    """
+
+    def __init__(self, child: int, client: socket.socket) -> None:
+        self.child = child
+        self._client = client
+        self._ended = os.pidfd_open(child)
+
+    def ends(self) -> tuple[int, int]:
+        """What is ready to be read once the command has ended, or its client has gone."""
+        return self._client.fileno(), self._ended
+
+    def end(self) -> None:
+        """Tell the client the exit status; a command whose client has gone is killed."""
+        import select
+
+        if self._ended not in select.select([self._ended], [], [], 0)[0]:
+            os.kill(self.child, signal.SIGKILL)
+        _, status = os.waitpid(self.child, 0)
+        with contextlib.suppress(BrokenPipeError):
+            self._client.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+        self._client.close()
+        os.close(self._ended)
+
+
+def begin(server: socket.socket) -> Running:
+    """Take a request and run its command in a child."""
+    client, _ = server.accept()
     head, streams, _, _ = socket.recv_fds(client, 4, len(STREAMS))
     size, text = int.from_bytes(head, "big"), b""
     while len(text) < size:
         text += client.recv(LONGEST)
-    child = os.fork()
+    with warnings.catch_warnings():
+        # Python warns of every thread there is, from 3.12 on.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child == 0:
         client.close()
+        server.close()
         os._exit(perform(json.loads(text), streams))
     for number in streams:
         os.close(number)
-    ended = os.pidfd_open(child)
-    if ended not in select.select([client.fileno(), ended], [], [])[0]:
-        os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    with contextlib.suppress(BrokenPipeError):
-        client.sendall(str(os.waitstatus_to_exitcode(status)).encode())
-    return 0
+    return Running(child, client)
 
 
-def perform(request: dict[str, object], streams: list[int]) -> int:
+def perform(request: Request, streams: list[int]) -> int:
     """Run the command line in this process, as ``python -m trunkline`` does; its exit status.
 
     What ends in ``.py`` is run as Python does.
@@ -214,4 +295,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--serve":
         serve(sys.argv[2])
     else:
-        sys.exit(ask(sys.argv[1], sys.argv[2:]))
+        sys.exit(pass_on(sys.argv[1], sys.argv[2:]))

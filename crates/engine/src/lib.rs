@@ -39,17 +39,18 @@ mod recovery;
 pub mod results;
 pub mod ring;
 pub mod route;
-pub mod simulation;
+mod simulation;
 pub mod tables;
 mod trace;
 mod transfers;
 mod transmission;
 
 pub use network::Network;
-use observer::Observer;
+use observer::{Line, Observer};
 pub use partition::{run_cut, run_on};
 pub use recovery::{Moment, MOMENTS};
-pub use simulation::{RunError, Simulation};
+pub use simulation::RunError;
+use simulation::Simulation;
 pub use tables::{Column, Table};
 pub use trace::EVENTS as PACKET_EVENTS;
 pub use trunkline_control::ldp::KINDS as LDP_KINDS;
@@ -67,21 +68,30 @@ pub fn run(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Vec<Table>, RunError> {
     if network.run.trace {
-        return run_observed::<observer::Trace>(network, seed, interrupted);
+        let (mut tables, trace) = observed::<observer::Trace>(network, seed, interrupted)?;
+        tables.extend(trace.table(network.run.duration_ns, 1));
+        return Ok(tables);
     }
-    run_observed::<observer::Blind>(network, seed, interrupted)
+    observed::<observer::Blind>(network, seed, interrupted).map(|(tables, _)| tables)
 }
 
-fn run_observed<O: Observer>(
+/// Runs as [`run`] does and gives every packet's events, in the order they happened, beside the tables.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run_traced(network: &Network, seed: u64) -> Result<(Vec<Table>, Vec<Line>), RunError> {
+    let (tables, trace) = observed::<observer::Trace>(network, seed, &|| false)?;
+    Ok((tables, trace.lines))
+}
+
+fn observed<O: Observer>(
     network: &Network,
     seed: u64,
     interrupted: &dyn Fn() -> bool,
-) -> Result<Vec<Table>, RunError> {
+) -> Result<(Vec<Table>, O), RunError> {
     let mut simulation = Simulation::new(network, seed, O::default())?;
     simulation.run(interrupted)?;
-    let (mut tables, observer) = simulation.finish()?;
-    tables.extend(observer.table(network.run.duration_ns, 1));
-    Ok(tables)
+    simulation.finish()
 }
 
 /// Next hops of a network: (node, destination, link) for every node and every end of a flow, a row

@@ -1,6 +1,6 @@
 //! Where to cut: regions of like weight, as far apart as they can be.
 
-use crate::network::Network;
+use crate::network::Link;
 use trunkline_units::Span;
 
 /// Packet-hops a window of loaded links must hold for each thread to be worth its waits.
@@ -12,31 +12,31 @@ const UNEVEN: u128 = 1;
 /// Distances tried between regions.
 const TRIES: usize = 24;
 
-/// Region of each node in a cut into at most `most` regions, if one is worth it.
-pub(super) fn cut(network: &Network, most: usize) -> Option<Vec<u8>> {
-    (2..=most).rev().find_map(|regions| into(network, regions))
+/// Region of each node in a cut of a run of `lasts` into at most `most` regions, if one is worth it.
+pub(super) fn cut(nodes: usize, links: &[Link], lasts: Span, most: usize) -> Option<Vec<u8>> {
+    (2..=most).rev().find_map(|regions| into(nodes, links, lasts, regions))
 }
 
 /// The cut into `regions` whose regions are farthest apart.
-fn into(network: &Network, regions: usize) -> Option<Vec<u8>> {
-    let mut weight = vec![0u128; network.nodes.len()];
-    for link in &network.links {
+fn into(nodes: usize, links: &[Link], lasts: Span, regions: usize) -> Option<Vec<u8>> {
+    let mut weight = vec![0u128; nodes];
+    for link in links {
         weight[link.to as usize] += u128::from(link.rate_bit_s);
     }
     let total: u128 = weight.iter().sum();
-    let order = by_neighbourhood(network);
-    let mut delays: Vec<Span> = network.links.iter().map(|link| link.delay_ns).collect();
+    let order = by_neighbourhood(nodes, links);
+    let mut delays: Vec<Span> = links.iter().map(|link| link.delay_ns).collect();
     delays.sort_unstable();
     delays.dedup();
     let step = delays.len().div_ceil(TRIES).max(1);
     delays.into_iter().rev().step_by(step).find_map(|window| {
         // A run may be shorter than a link.
-        let worked = window.min(network.run.duration_ns);
+        let worked = window.min(lasts);
         let hops = total * u128::from(worked) / TYPICAL_BITS / 1_000_000_000;
         if hops < WORTHWHILE * regions as u128 {
             return None;
         }
-        let of_node = pack(network, window, &order, &weight, regions);
+        let of_node = pack(links, window, &order, &weight, regions);
         let mut held = vec![0u128; regions];
         for (node, region) in of_node.iter().enumerate() {
             held[usize::from(*region)] += weight[node];
@@ -48,15 +48,15 @@ fn into(network: &Network, regions: usize) -> Option<Vec<u8>> {
 }
 
 /// Nodes in the order of a walk that goes to near nodes first.
-fn by_neighbourhood(network: &Network) -> Vec<u32> {
-    let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); network.nodes.len()];
-    for link in &network.links {
+fn by_neighbourhood(nodes: usize, links: &[Link]) -> Vec<u32> {
+    let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); nodes];
+    for link in links {
         neighbours[link.from as usize].push(link.to);
         neighbours[link.to as usize].push(link.from);
     }
-    let mut order = Vec::with_capacity(network.nodes.len());
-    let mut seen = vec![false; network.nodes.len()];
-    for first in 0..network.nodes.len() as u32 {
+    let mut order = Vec::with_capacity(nodes);
+    let mut seen = vec![false; nodes];
+    for first in 0..nodes as u32 {
         if !std::mem::replace(&mut seen[first as usize], true) {
             order.push(first);
         }
@@ -74,15 +74,9 @@ fn by_neighbourhood(network: &Network) -> Vec<u32> {
 }
 
 /// Fills region after region; nodes nearer to each other than `window` stay together.
-fn pack(
-    network: &Network,
-    window: Span,
-    order: &[u32],
-    weight: &[u128],
-    regions: usize,
-) -> Vec<u8> {
+fn pack(links: &[Link], window: Span, order: &[u32], weight: &[u128], regions: usize) -> Vec<u8> {
     let mut group: Vec<u32> = (0..weight.len() as u32).collect();
-    for link in network.links.iter().filter(|link| link.delay_ns < window) {
+    for link in links.iter().filter(|link| link.delay_ns < window) {
         let (a, b) = (find(&mut group, link.from), find(&mut group, link.to));
         group[a.max(b) as usize] = a.min(b);
     }
@@ -121,40 +115,46 @@ fn find(group: &mut [u32], node: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Two rings of `ring` nodes with links of 0.1 ms, joined by two links of 5 ms, at a rate.
-    fn two_rings(ring: u32, rate_bit_s: u64) -> Network {
-        let mut links = Vec::new();
-        let mut join = |from: u32, to: u32, delay_ns: u64| {
-            for (from, to) in [(from, to), (to, from)] {
-                links.push(serde_json::json!({
-                    "name": format!("{from}-{to}"), "from": from, "to": to,
-                    "rate_bit_s": rate_bit_s, "delay_ns": delay_ns, "header_bytes": 0,
-                    "mtu_bytes": 1500, "metric": 1, "loss": 0.0, "port": 0,
-                    "conditioner": null, "ingress": null,
-                }));
-            }
-        };
-        for node in 0..ring {
-            join(node, (node + 1) % ring, 100_000);
-            join(ring + node, ring + (node + 1) % ring, 100_000);
+    const GBIT: u64 = 1_000_000_000;
+    const SECOND: Span = 1_000_000_000;
+
+    fn link(from: u32, to: u32, rate_bit_s: u64, delay_ns: Span) -> Link {
+        Link {
+            name: format!("{from}->{to}"),
+            from,
+            to,
+            rate_bit_s,
+            delay_ns,
+            header_bytes: 0,
+            mtu_bytes: 1500,
+            metric: 1,
+            loss: 0.0,
+            scripted: Vec::new(),
+            port: 0,
+            conditioner: None,
+            ingress: None,
+            account: false,
         }
-        join(0, ring, 5_000_000);
-        join(ring / 2, ring + ring / 2, 5_000_000);
-        let nodes: Vec<_> =
-            (0..2 * ring).map(|node| serde_json::json!({ "name": format!("n{node}") })).collect();
-        let network = serde_json::json!({
-            "format": 2, "name": "rings", "nodes": nodes, "links": links,
-            "ports": [], "conditioners": [], "flows": [], "paths": [], "ftn": [], "ilm": [],
-            "nhlfe": [], "probes": [],
-            "run": { "duration_ns": 1_000_000_000, "warmup_ns": 0, "seed": 1, "trace": false,
-                     "events_per_instant": 1000 },
-        });
-        serde_json::from_value(network).expect("a network")
+    }
+
+    /// Two rings of six nodes with links of 0.1 ms, joined by two links of 5 ms, at a rate.
+    fn two_rings(rate_bit_s: u64) -> Vec<Link> {
+        let mut links = Vec::new();
+        let mut join = |a: u32, b: u32, delay_ns: Span| {
+            links.extend([(a, b), (b, a)].map(|(from, to)| link(from, to, rate_bit_s, delay_ns)));
+        };
+        for node in 0..6 {
+            join(node, (node + 1) % 6, 100_000);
+            join(6 + node, 6 + (node + 1) % 6, 100_000);
+        }
+        join(0, 6, 5_000_000);
+        join(3, 9, 5_000_000);
+        links
     }
 
     #[test]
     fn regions_are_cut_where_links_are_long() {
-        let regions = cut(&two_rings(6, 1_000_000_000), 2).expect("worth it");
+        let regions = cut(12, &two_rings(GBIT), SECOND, 2).expect("worth it");
         assert!(regions[..6].iter().all(|region| *region == regions[0]));
         assert!(regions[6..].iter().all(|region| *region == 1 - regions[0]));
     }
@@ -162,21 +162,19 @@ mod tests {
     /// 28 links of 1 Gbit/s and 5 ms: 29,000 packets of 600 B; of 100 Mbit/s: 2,900.
     #[test]
     fn a_window_with_little_work_is_not_worth_a_cut() {
-        assert_eq!(cut(&two_rings(6, 100_000_000), 2), None);
+        assert_eq!(cut(12, &two_rings(GBIT / 10), SECOND, 2), None);
     }
 
     /// The same links for a tenth of their delay: 2,900 packets again.
     #[test]
     fn a_run_shorter_than_a_link_is_not_worth_a_cut() {
-        let mut network = two_rings(6, 1_000_000_000);
-        network.run.duration_ns = 500_000;
-        assert_eq!(cut(&network, 2), None);
+        assert_eq!(cut(12, &two_rings(GBIT), 500_000, 2), None);
     }
 
     /// Three regions of four nodes must cut rings, whose links allow windows of 0.1 ms alone.
     #[test]
     fn more_regions_than_islands_need_shorter_windows() {
-        let regions = cut(&two_rings(6, 100_000_000_000), 3).expect("worth it");
+        let regions = cut(12, &two_rings(100 * GBIT), SECOND, 3).expect("worth it");
         for region in 0..3 {
             let nodes = regions.iter().filter(|its| **its == region).count();
             assert!((3..=5).contains(&nodes), "{regions:?}");

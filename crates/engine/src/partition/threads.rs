@@ -33,7 +33,8 @@ pub fn run_on(
 ) -> Result<Vec<Table>, RunError> {
     crate::build::check_indices(network)?;
     if threads > 1 && can_be_cut(network) {
-        if let Some(of_node) = choose::cut(network, threads.min(MOST)) {
+        let (nodes, lasts) = (network.nodes.len(), network.run.duration_ns);
+        if let Some(of_node) = choose::cut(nodes, &network.links, lasts, threads.min(MOST)) {
             return run_cut(network, seed, &of_node, interrupted);
         }
     }

@@ -1,8 +1,8 @@
 //! Runs, and their results by table and column.
 
 use super::{Interval, Lab};
-use trunkline_engine::observer::{Blind, Event, Line, Trace};
-use trunkline_engine::{Column, RunError, Simulation, Table};
+use trunkline_engine::observer::{Event, Line};
+use trunkline_engine::{Column, RunError, Table};
 use trunkline_packet::{Cause, Packet};
 
 /// The tables of a run. Getting one means that the run's own checks (conservation, exact Little's
@@ -22,19 +22,15 @@ impl Lab {
 
     /// Runs with a seed; failures are returned.
     pub fn try_run(&self, seed: u64) -> Result<Outcome, RunError> {
-        let mut simulation = Simulation::new(&self.network, seed, Blind)?;
-        simulation.run(&|| false)?;
-        let (tables, _) = simulation.finish()?;
+        let tables = trunkline_engine::run(&self.network, seed, &|| false)?;
         Ok(Outcome { tables, lines: vec![] })
     }
 
     /// Runs with a seed and keeps every packet's events.
     pub fn trace(&self, seed: u64) -> Outcome {
-        let mut simulation =
-            Simulation::new(&self.network, seed, Trace::default()).expect("a valid network");
-        simulation.run(&|| false).expect("the run ends");
-        let (tables, trace) = simulation.finish().expect("the checks pass");
-        Outcome { tables, lines: trace.lines }
+        let (tables, lines) =
+            trunkline_engine::run_traced(&self.network, seed).expect("the run ends");
+        Outcome { tables, lines }
     }
 }
 
