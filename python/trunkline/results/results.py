@@ -117,10 +117,11 @@ class _Of(property):
 
 def _ended(names: list[str | None]) -> str:
     """Names, each followed by a zero byte; null is an empty name."""
-    try:
-        return "\0".join([*names, ""])  # type: ignore[list-item]
-    except TypeError:
-        return "\0".join([name or "" for name in names] + [""])
+    nulls = names.count(None)
+    if nulls == len(names):
+        return "\0" * nulls
+    filled = names if not nulls else [name or "" for name in names]
+    return "\0".join([*filled, ""])
 
 
 class Results:
@@ -204,8 +205,11 @@ class Results:
                 elif column.valid is None and sys.byteorder == "little":
                     digest.update(column.values)
                 else:
-                    values: list[Any] = column.to_list()
-                    filled = array("q", [-1 if value is None else value for value in values])
+                    values: Any = column.values.tolist()
+                    if column.valid is not None:
+                        pairs = zip(values, column.valid, strict=True)
+                        values = [value if known else -1 for value, known in pairs]
+                    filled = array("q", values)
                     if sys.byteorder == "big":
                         filled.byteswap()
                     digest.update(filled)

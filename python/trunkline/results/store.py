@@ -3,20 +3,30 @@
 Nothing in the files tells the time: the same runs give the same bytes.
 """
 
+from __future__ import annotations
+
+import functools
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trunkline.results import folder as folders
+from trunkline.results.decode.columns import empty
 from trunkline.results.results import Provenance, Results
 from trunkline.results.table import Column, Table
 from trunkline.results.tables import SCHEMAS, Field
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
 
 FORMAT = 1
 RUN = "run.json"
 NETWORK = "network.json"
 PLAN = "plan.json"
+TYPES = {"str": "String", "i64": "Int64", "f64": "Float64"}
+"""What polars calls the kinds of columns."""
 
 
 class Unreadable(ValueError):
@@ -117,8 +127,11 @@ def _runs(folder: Path, about: dict[str, Any], frames: dict[str, Any]) -> list[R
     for number, run in enumerate(about["runs"]):
         tables = {}
         for name, fields in SCHEMAS.items():
-            frame = frames[name].filter(pl.col("run") == number)
-            tables[name] = Table(name, fields, {f.name: _column(frame, f) for f in fields})
+            frame = frames[name]
+            if len(about["runs"]) > 1 and len(frame):
+                frame = frame.filter(pl.col("run") == number)
+            columns = {f.name: _column(frame, f) for f in fields} if len(frame) else empty(name)
+            tables[name] = Table(name, fields, columns)
         results = Results(tables, Provenance(**scenario, seed=run["seed"]))
         if results.hash() != run["hash"]:
             msg = f"{folder}: run {number} (seed {run['seed']}) is not as it was written"
@@ -134,17 +147,12 @@ def _fill(
 
     for name in SCHEMAS:
         frames = [
-            run.tables[name]
-            .to_polars()
-            .select(
-                pl.lit(number, dtype=pl.Int64).alias("run"),
-                pl.lit(run.seed, dtype=pl.UInt64).alias("seed"),
-                pl.all(),
-            )
+            _numbered(number, run.seed, run.tables[name])
             for number, run in enumerate(runs)
+            if len(run.tables[name])
         ]
         # Through memory, so that a full disk is the operating system's error and says so.
-        written = folders.parquet(pl.concat(frames, rechunk=True))
+        written = folders.parquet(pl.concat(frames, rechunk=True)) if frames else _no_rows(name)
         (folder / f"{name}.parquet").write_bytes(written)
     provenance = runs[0].provenance.to_dict()
     del provenance["seed"]
@@ -158,6 +166,21 @@ def _fill(
         folders.write_text(folder / NETWORK, network_json + "\n")
     if plan_json is not None:
         folders.write_text(folder / PLAN, plan_json + "\n")
+
+
+def _numbered(number: int, seed: int, table: Table) -> pl.DataFrame:
+    """A table with the number and the seed of its run."""
+    import polars as pl
+
+    run = pl.Series("run", [number], dtype=pl.Int64).new_from_index(0, len(table))
+    seeds = pl.Series("seed", [seed], dtype=pl.UInt64).new_from_index(0, len(table))
+    return pl.DataFrame([run, seeds, *table.to_polars().get_columns()])
+
+
+@functools.cache
+def _no_rows(name: str) -> bytes:
+    """The file of a table without rows, as most are in most runs."""
+    return folders.parquet(_numbered(0, 0, Table(name, SCHEMAS[name], empty(name))))
 
 
 def _frame(folder: Path, name: str) -> Any:
@@ -177,16 +200,19 @@ def _frame(folder: Path, name: str) -> Any:
     if lacking:
         msg = f"{path} has no column {lacking[0]}; another version wrote it: run it again"
         raise Unreadable(msg)
+    kinds = {field.name: TYPES[field.kind] for field in SCHEMAS[name]} | {"run": "Int64"}
+    if any(str(frame.schema.get(column)) != kind for column, kind in kinds.items()):
+        msg = f"{path} is damaged, or comes from another program"
+        raise Unreadable(msg)
     return frame
 
 
 def _column(frame: Any, field: Field) -> Column:
-    import polars as pl
-
     series = frame[field.name]
     if field.kind == "str":
         return Column(series.to_list())
     valid = None if series.null_count() == 0 else series.is_not_null().to_list()
-    kind = pl.Int64 if field.kind == "i64" else pl.Float64
-    filled = memoryview(series.cast(kind).fill_null(-1).to_numpy().tobytes())
+    if valid is not None:
+        series = series.fill_null(-1)
+    filled = memoryview(series.to_numpy().tobytes())
     return Column(filled.cast("q") if field.kind == "i64" else filled.cast("d"), valid)

@@ -76,6 +76,12 @@ class Column:
 
 
 Later = Column | Callable[[], Column]
+"""A column, or what makes it."""
+
+
+def present(column: Later) -> Column:
+    """The column, made if it is not there yet."""
+    return column if isinstance(column, Column) else column()
 
 
 class Table:
@@ -126,9 +132,7 @@ class Table:
         if name not in self._columns:
             msg = f"{self.name} has no column {name!r}; it has {', '.join(self._columns)}"
             raise KeyError(msg)
-        column = self._columns[name]
-        if not isinstance(column, Column):
-            column = self._columns[name] = column()
+        column = self._columns[name] = present(self._columns[name])
         return column
 
     def __getitem__(self, name: str) -> list[Scalar]:
@@ -179,8 +183,8 @@ class Table:
                 made = pl.Series(field.name, values, dtype=dtype)
                 if column.valid is not None:
                     mask = pl.Series(column.valid, dtype=pl.Boolean)
-                    kept = pl.when(mask).then(pl.col(field.name))
-                    made = made.to_frame().select(kept).to_series()
+                    nulls = pl.Series([None], dtype=dtype).new_from_index(0, len(made))
+                    made = made.zip_with(mask, nulls)
                 series.append(made)
             self._frame = pl.DataFrame(series)
         return self._frame

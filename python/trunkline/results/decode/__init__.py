@@ -71,15 +71,17 @@ def decode(raw: Raw, network: Network) -> dict[str, Table]:
     # Paths are worked out from the events.
     raw = {**raw, "lsps": raw["signalling"]} if "signalling" in raw else raw
     read = {name: Rows(columns) for name, columns in raw.items()}
-    columns = {
-        name: whole(name, read[name], network, make(read[name])) if name in read else empty(name)
+    tables = {
+        name: Table(
+            name,
+            SCHEMAS[name],
+            whole(name, read[name], network, make(read[name])) if name in read else empty(name),
+        )
         for name, make in made.items()
     }
-    aggregates = flows.aggregates(columns["flows"], columns["delays"], measured_s)
-    shares = fairness.fairness(columns["flows"], read.get("series"), network)
-    every: dict[str, Mapping[str, Later]] = {
-        **columns,
-        "aggregates": aggregates,
-        "fairness": shares,
+    gathered: dict[str, Mapping[str, Later]] = {
+        "aggregates": flows.aggregates(tables["flows"], tables["delays"], measured_s),
+        "fairness": fairness.fairness(tables["flows"], read.get("series"), network),
     }
-    return {name: Table(name, fields, every[name]) for name, fields in SCHEMAS.items()}
+    tables |= {name: Table(name, SCHEMAS[name], columns) for name, columns in gathered.items()}
+    return {name: tables[name] for name in SCHEMAS}

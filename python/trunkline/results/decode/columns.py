@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from trunkline import _core
 from trunkline.results import dscp
-from trunkline.results.table import Column
+from trunkline.results.table import Column, Later, present
 from trunkline.results.tables import SCHEMAS
 
 if TYPE_CHECKING:
@@ -105,8 +105,7 @@ def texts(given: Iterable[Any], text: Callable[[Any], str | None]) -> Column:
 
 def names(items: Sequence[str], indices: Iterable[int]) -> Column:
     """Names at these indices; null where the index is outside the list."""
-    count = len(items)
-    return Column([items[index] if 0 <= index < count else None for index in indices])
+    return Column(list(map(dict(enumerate(items)).get, indices)))
 
 
 def names_of(
@@ -153,17 +152,18 @@ _NAMED: dict[str, Callable[[Rows, Network], Column]] = {
 
 def whole(
     table: str, rows: Rows, network: Network, own: Mapping[str, Column] | None = None
-) -> dict[str, Column]:
+) -> dict[str, Later]:
     """The columns of a table by its schema: what is its own, the rest as the engine gave it.
 
-    What the engine numbers is named; times in nanoseconds are given in seconds too.
+    What the engine numbers is named; times in nanoseconds are given in seconds too, by whoever
+    asks for them first.
 
     Parameters
     ----------
     own : mapping of str to Column, optional
         Columns that are worked out.
     """
-    made = dict(own or {})
+    made: dict[str, Later] = dict(own or {})
     for field in SCHEMAS[table]:
         name = field.name
         if name in made:
@@ -173,16 +173,27 @@ def whole(
         elif name in rows.names:
             made[name] = rows.column(name)
         elif name == "delay_range_s":
-            most, least = made["delay_max_ns"], made["delay_min_ns"]
-            pairs = zip(most.numbers(), least.numbers(), strict=True)
-            made[name] = seconds([high - low for high, low in pairs], most.valid)
+            ends = made["delay_max_ns"], made["delay_min_ns"]
+            made[name] = functools.partial(_range, *ends)
         else:
             twin = made[name.removesuffix("_s") + "_ns"]
-            made[name] = seconds(twin.numbers(), twin.valid)
+            made[name] = functools.partial(_in_seconds, twin)
     return made
 
 
-def empty(table: str) -> dict[str, Column]:
+def _range(most: Later, least: Later) -> Column:
+    high, low = present(most), present(least)
+    pairs = zip(high.numbers(), low.numbers(), strict=True)
+    return seconds([high - low for high, low in pairs], high.valid)
+
+
+def _in_seconds(twin: Later) -> Column:
+    column = present(twin)
+    return seconds(column.numbers(), column.valid)
+
+
+@functools.cache
+def empty(table: str) -> Mapping[str, Column]:
     """The columns of a table without rows."""
     made: dict[str, Callable[[], Column]] = {
         "str": lambda: Column([]),

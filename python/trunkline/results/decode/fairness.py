@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trunkline.results.decode.columns import Rows, floats, ints, mask
-from trunkline.results.table import Column
+from trunkline.results.table import Column, Table
 
 if TYPE_CHECKING:
     from trunkline.network.types import Flow, Ftn, Network
@@ -15,20 +15,18 @@ if TYPE_CHECKING:
 _RECEIVED = ("goodput", "throughput")
 
 
-def fairness(
-    flows: Mapping[str, Column], series: Rows | None, network: Network
-) -> dict[str, Column]:
+def fairness(flows: Table, series: Rows | None, network: Network) -> dict[str, Column]:
     """One row a DSCP of flows, then one a path that flows are bound to."""
-    goodput = flows["goodput_bytes"].numbers()
-    sent, got = flows["bytes_sent"].numbers(), flows["bytes_delivered"].numbers()
+    counted = ("goodput_bytes", "bytes_sent", "bytes_delivered")
+    goodput, sent, got = (flows.column(name).numbers() for name in counted)
     # TCP asks for what it gets: only a source that does not listen has a demand.
     shares = [
         # What was under way when the warm-up ended is delivered, and was not sent.
         min(1.0, got[index] / sent[index]) if protocol != "tcp" and sent[index] else None
-        for index, protocol in enumerate(flows["protocol"].to_list())
+        for index, protocol in enumerate(flows["protocol"])
     ]
     starved = _starved(series, flows, network)
-    groups = list(_groups(flows["dscp"].to_list(), network))
+    groups = list(_groups(flows["dscp"], network))
     known = [[share for i in group if (share := shares[i]) is not None] for _, _, group in groups]
     wanting = [[i for i in group if shares[i] is not None] for _, _, group in groups]
     waits = [[starved.get(i) for i in group] for _, _, group in groups]
@@ -89,9 +87,7 @@ def _path(flow: Flow, entries: Sequence[Ftn], network: Network) -> str | None:
     return None
 
 
-def _starved(
-    series: Rows | None, flows: Mapping[str, Column], network: Network
-) -> dict[int, float]:
+def _starved(series: Rows | None, flows: Table, network: Network) -> dict[int, float]:
     """Time in which nothing arrived of each flow that a probe watches [s].
 
     A step counts if the flow had begun before it and had not stopped in it.
@@ -104,8 +100,8 @@ def _starved(
     if series is None or not watching:
         return {}
     warmup = network["run"]["warmup_ns"]
-    starts = flows["start_ns"].numbers()
-    ends = flows["finished_ns"].to_list()
+    starts = flows.column("start_ns").numbers()
+    ends = flows["finished_ns"]
     found: dict[int, dict[int, float]] = {}
     rows = zip(series["probe"], series["time_ns"], series["value"], strict=True)
     for number, time, value in rows:

@@ -20,7 +20,7 @@ from trunkline.results.decode.columns import (
     seconds,
 )
 from trunkline.results.decode.fairness import jain
-from trunkline.results.table import Column, Later
+from trunkline.results.table import Column, Later, Table
 from trunkline.results.tables import SUMMED
 
 if TYPE_CHECKING:
@@ -51,32 +51,30 @@ def _protocol(flow: Flow) -> str:
     return echo["over"] if echo else flow["agent"]["protocol"]
 
 
-def aggregates(
-    flows: Mapping[str, Column], delays: Mapping[str, Column], measured_s: float
-) -> dict[str, Later]:
+def aggregates(flows: Table, delays: Table, measured_s: float) -> dict[str, Later]:
     """Flows gathered by DSCP, in order of their first flow."""
-    named = flows["dscp"].to_list()
+    named = flows["dscp"]
     members: dict[Any, list[int]] = {}
     for index, name in enumerate(named):
         members.setdefault(name, []).append(index)
     groups = list(members.values())
-    counts = {name: flows[name].numbers() for name in SUMMED}
+    counts = {name: flows.column(name).numbers() for name in SUMMED}
     sums = {name: [_total(values, group) for group in groups] for name, values in counts.items()}
     delivered = counts["packets_delivered"]
     arrived = [[i for i in group if delivered[i] > 0] for group in groups]
-    least, most = flows["delay_min_ns"].numbers(), flows["delay_max_ns"].numbers()
+    least, most = (flows.column(f"delay_{end}_ns").numbers() for end in ("min", "max"))
     valid = mask(bool(group) for group in arrived)
     least_ns = [min((int(least[i]) for i in group), default=-1) for group in arrived]
     most_ns = [max((int(most[i]) for i in group), default=-1) for group in arrived]
     range_ns = [high - low for low, high in zip(least_ns, most_ns, strict=True)]
 
     def averaged(name: str) -> Column:
-        values = flows[name].numbers()
+        values = flows.column(name).numbers()
         weighted = (sum(values[i] * delivered[i] for i in group) for group in arrived)
         totals = (max(1, _total(delivered, group)) for group in arrived)
         return seconds([part / n for part, n in zip(weighted, totals, strict=True)], valid)
 
-    dscp_of = dict(zip(flows["flow"].to_list(), named, strict=True))
+    dscp_of = dict(zip(flows["flow"], named, strict=True))
     # To merge histograms takes longer than all other columns together.
     merged = functools.cache(lambda: _percentiles(list(members), dscp_of, delays, flows))
 
@@ -104,15 +102,14 @@ def _one(merged: Callable[[], dict[str, Column]], which: str) -> Column:
 def _percentiles(
     dscps: Sequence[Any],
     dscp_of: Mapping[Any, Any],
-    delays: Mapping[str, Column],
-    greatest: Mapping[str, Column],
+    delays: Table,
+    greatest: Table,
 ) -> dict[str, Column]:
     """Percentiles of aggregates: of the histograms of their flows, which have the same buckets."""
     gathered: dict[Any, dict[int, int]] = {name: {} for name in dscps}
-    flow_names, most = greatest["flow"].to_list(), greatest["delay_max_ns"].numbers()
-    ends = dict(zip(flow_names, most, strict=True))
-    flows, uppers = delays["flow"].to_list(), delays["upper_ns"].numbers()
-    for flow, upper, packets in zip(flows, uppers, delays["packets"].numbers(), strict=True):
+    ends = dict(zip(greatest["flow"], greatest.column("delay_max_ns").numbers(), strict=True))
+    uppers, packets_of = (delays.column(name).numbers() for name in ("upper_ns", "packets"))
+    for flow, upper, packets in zip(delays["flow"], uppers, packets_of, strict=True):
         buckets = gathered[dscp_of[flow]]
         # The last bucket ends where the delays do.
         end = min(upper, int(ends[flow]))

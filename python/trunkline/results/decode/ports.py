@@ -84,8 +84,8 @@ def series(rows: Rows, network: Network) -> dict[str, Column]:
     probes = rows["probe"]
     return {
         "target": names(targets, probes),
-        "class": Column([classes[index] for index in probes]),
-        "precedence": ints(precedences[index] for index in probes),
+        "class": Column(list(map(classes.__getitem__, probes))),
+        "precedence": ints(map(precedences.__getitem__, probes)),
         "measure": names([probe["measure"] for probe in network["probes"]], probes),
     }
 

@@ -167,7 +167,7 @@ def _column(name: str, column: Mapping[str, Any], results: Results) -> float:
     ):
         values = [
             row[column["measure"]]
-            for row in table.rows()
+            for row in table.rows(*where, column["measure"])
             if all(_is(str(row[key]), wanted) for key, wanted in where.items())
         ]
     else:
