@@ -18,7 +18,7 @@ from trunkline.results.decode import (
     videos,
 )
 from trunkline.results.decode.columns import RawTable, Rows, empty, floats, whole
-from trunkline.results.table import Column, Later, Table
+from trunkline.results.table import Later, Table
 from trunkline.results.tables import SCHEMAS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def decode(raw: Raw, network: Network) -> dict[str, Table]:
         A table for each entry of ``SCHEMAS``; one that the engine has no rows for is empty.
     """
     measured_s = (network["run"]["duration_ns"] - network["run"]["warmup_ns"]) / 1e9
-    made: dict[str, Callable[[Rows], dict[str, Column]]] = {
+    made: dict[str, Callable[[Rows], Mapping[str, Later]]] = {
         "flows": lambda rows: flows.flows(rows, network, measured_s),
         "delays": lambda _: {},
         "ports": lambda rows: ports.ports(rows, network, measured_s),

@@ -151,16 +151,16 @@ _NAMED: dict[str, Callable[[Rows, Network], Column]] = {
 
 
 def whole(
-    table: str, rows: Rows, network: Network, own: Mapping[str, Column] | None = None
+    table: str, rows: Rows, network: Network, own: Mapping[str, Later] | None = None
 ) -> dict[str, Later]:
     """The columns of a table by its schema: what is its own, the rest as the engine gave it.
 
-    What the engine numbers is named; times in nanoseconds are given in seconds too, by whoever
-    asks for them first.
+    What the engine numbers is named, and times in nanoseconds are given in seconds too, once
+    somebody asks for them.
 
     Parameters
     ----------
-    own : mapping of str to Column, optional
+    own : mapping of str to Column, or to what makes one, optional
         Columns that are worked out.
     """
     made: dict[str, Later] = dict(own or {})
@@ -169,7 +169,7 @@ def whole(
         if name in made:
             continue
         if name in _NAMED:
-            made[name] = _NAMED[name](rows, network)
+            made[name] = functools.partial(_NAMED[name], rows, network)
         elif name in rows.names:
             made[name] = rows.column(name)
         elif name == "delay_range_s":

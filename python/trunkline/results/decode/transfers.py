@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 from trunkline.results.decode.columns import Rows, floats, ints, mask, seconds
-from trunkline.results.table import Column
+from trunkline.results.table import Column, Later
 
 ALL, BIN, PAGES = range(3)
 """Kinds of rows, as engines number them."""
@@ -47,9 +48,9 @@ def completions(rows: Rows) -> dict[str, Column]:
     return columns
 
 
-def times(rows: Rows) -> dict[str, Column]:
+def times(rows: Rows) -> dict[str, Later]:
     """One row a flow, bin of sizes, and bucket of completion times that holds one."""
-    return {"sizes": _sizes(rows)}
+    return {"sizes": functools.partial(_sizes, rows)}
 
 
 def _sizes(rows: Rows) -> Column:
@@ -67,6 +68,7 @@ def _sizes(rows: Rows) -> Column:
     return Column(names)
 
 
+@functools.cache
 def _bytes(size: int) -> str:
     for factor, prefix in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
         if size % factor == 0:
