@@ -244,6 +244,8 @@ def printable(text: str, *, keep: str = "") -> str:
     keep : str, default ""
         Characters left as they are, such as line ends.
     """
+    if text.isprintable():
+        return text
     return "".join(
         c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text
     )

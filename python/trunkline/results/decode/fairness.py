@@ -102,20 +102,19 @@ def _starved(series: Rows | None, flows: Table, network: Network) -> dict[int, f
     warmup = network["run"]["warmup_ns"]
     starts = flows.column("start_ns").numbers()
     ends = flows["finished_ns"]
-    found: dict[int, dict[int, float]] = {}
+    # Of several probes of a flow the one that comes first.
+    chosen: dict[int, int] = {}
+    for number in dict.fromkeys(series["probe"]):
+        if number in watching:
+            chosen.setdefault(watching[number][0], number)
+    found = dict.fromkeys(chosen, 0.0)
     rows = zip(series["probe"], series["time_ns"], series["value"], strict=True)
-    for number, time, value in rows:
-        if number not in watching:
+    for number, time in [(number, time) for number, time, value in rows if value == 0]:
+        flow, step = watching.get(number, (-1, 0))
+        if chosen.get(flow) != number:
             continue
-        flow, step = watching[number]
-        mine = found.setdefault(flow, {number: 0.0})
         stop, end = network["flows"][flow]["stop_ns"], ends[flow]
         over = min(each for each in (stop, end, network["run"]["duration_ns"]) if each is not None)
-        if (
-            number in mine
-            and value == 0
-            and max(starts[flow], warmup) <= time - step
-            and time <= over
-        ):
-            mine[number] += step / 1e9
-    return {flow: next(iter(its.values())) for flow, its in found.items()}
+        if max(starts[flow], warmup) <= time - step and time <= over:
+            found[flow] += step / 1e9
+    return found
