@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import platform
 import sys
@@ -191,6 +192,10 @@ class Results:
         each is an average of, or derived from, something the integers hold. The number of events
         and the peak of packets are left out too: they are the engine's business.
         """
+        return self._hash
+
+    @functools.cached_property
+    def _hash(self) -> str:
         digest = hashlib.sha256()
         for name, table in self.tables.items():
             if name in HASHED_IF_FILLED and not len(table):
