@@ -35,9 +35,7 @@ def test(arguments: list[str]) -> int:
     python = steps.VENV_PYTHON
     # Files are kept whole, as fixtures of a module take long; tests/conftest.py has the long ones
     # come first. Single tests run at once.
-    # One more worker than processors: some wait for what they have started.
-    workers = str((os.cpu_count() or 1) + 1)
-    spread = ["-n", workers, "--dist", "loadfile", "--no-loadscope-reorder"]
+    spread = ["-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
     if arguments[:1] and arguments[0] in resolutions.RESOLUTIONS:
         python = resolutions.make(arguments[0])
         # What a package says of those that came after it, or before it, is no fault of ours.
