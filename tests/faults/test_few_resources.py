@@ -49,12 +49,11 @@ def test_f24_where_threads_cannot_be_started_the_study_goes_on_with_fewer_and_sa
     words = ("study", "run", str(study), "--out", "out", "--threads", "64", "--progress", "plain")
     done = limited(24, *words, where=tmp_path)
     assert done.returncode == 0, done.stderr
-    # 24 with the thread that waits for the others. A study needs 16, which are started before it to
-    # see whether they can be: on a busy machine some of those are still ending.
+    # 24 with the thread that waits for the others; one more may still be ending.
     told = "warning: only (\\d+) of 64 threads could be started: Resource temporarily unavailable"
     found = re.search(told, done.stderr)
     assert found is not None
-    assert 16 <= int(found[1]) <= 23
+    assert 21 <= int(found[1]) <= 23
     assert files(tmp_path / "out") == clean
 
 

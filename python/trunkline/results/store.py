@@ -128,7 +128,7 @@ def _runs(folder: Path, about: dict[str, Any], frames: dict[str, Any]) -> list[R
         tables = {}
         for name, fields in SCHEMAS.items():
             frame = frames[name]
-            if len(about["runs"]) > 1 and len(frame):
+            if len(frame):
                 frame = frame.filter(pl.col("run") == number)
             columns = {f.name: _column(frame, f) for f in fields} if len(frame) else empty(name)
             tables[name] = Table(name, fields, columns)

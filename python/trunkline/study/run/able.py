@@ -1,6 +1,8 @@
 """What the system must allow this process before a study begins, so that its end does not fail."""
 
+import os
 import threading
+import time
 
 from trunkline.study.errors import Unable
 
@@ -8,6 +10,8 @@ FILES = 32
 """Files open at a time."""
 THREADS = 16
 """Threads: those of the table library, which breaks or hangs without, and one that runs."""
+ENDING_S = 1.0
+"""How long a thread that was joined may still count against the limit of threads."""
 
 
 def require() -> None:
@@ -45,6 +49,7 @@ def _startable(wanted: int) -> int:
     """Threads that start when so many are to be there together."""
     over = threading.Event()
     started: list[threading.Thread] = []
+    before = _threads()
     try:
         for _ in range(wanted):
             thread = threading.Thread(target=over.wait, daemon=True)
@@ -56,4 +61,16 @@ def _startable(wanted: int) -> int:
         over.set()
         for thread in started:
             thread.join()
+    # Otherwise the study that follows could start fewer.
+    end = time.monotonic() + ENDING_S
+    while _threads() > before and time.monotonic() < end:
+        time.sleep(0.001)
     return len(started)
+
+
+def _threads() -> int:
+    """Threads of this process that the system counts; 0 where it does not say."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 0
