@@ -17,9 +17,10 @@ ROOT = Path(__file__).resolve().parent.parent
 # Package or module below trunkline: which others it may import.
 PYTHON: dict[str, set[str]] = {
     "_core": set(),
+    "lazy": set(),
     "rich_form": set(),
     "te": set(),
-    "scenario": {"rich_form", "te"},
+    "scenario": {"lazy", "rich_form", "te"},
     "importers": {"scenario"},
     "network": {"scenario"},
     "results": {"rich_form", "_core"},
@@ -32,6 +33,7 @@ PYTHON: dict[str, set[str]] = {
     "plot": {"results", "stats"},
     "trace": {"_core", "results"},
     "study": {
+        "lazy",
         "rich_form",
         "scenario",
         "importers",

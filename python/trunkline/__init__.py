@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from trunkline.lazy import attributes
+
 if TYPE_CHECKING:
     from trunkline.api import judge, run, run_many
     from trunkline.engine import simulate
@@ -72,18 +74,20 @@ __all__ = [
     "verify",
 ]
 
-_NAMES = {
-    "api": "judge run run_many",
-    "engine": "simulate",
-    "network": "Network compile",
-    "notebook": "graph report_of",
-    "planning": "place protect solve survive",
-    "results": "Results Table",
-    "scenario": "Diagnostic Scenario ScenarioError load loads schema",
-    "study": "Reproduction reproduce",
-    "workbench": "compare_runs draw first_difference read run_study save verify",
-}
-_HOMES = {name: f"trunkline.{home}" for home, names in _NAMES.items() for name in names.split()}
+_attribute = attributes(
+    __name__,
+    {
+        "trunkline.api": "judge run run_many",
+        "trunkline.engine": "simulate",
+        "trunkline.network": "Network compile",
+        "trunkline.notebook": "graph report_of",
+        "trunkline.planning": "place protect solve survive",
+        "trunkline.results": "Results Table",
+        "trunkline.scenario": "Diagnostic Scenario ScenarioError load loads schema",
+        "trunkline.study": "Reproduction reproduce",
+        "trunkline.workbench": "compare_runs draw first_difference read run_study save verify",
+    },
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -91,14 +95,7 @@ def __getattr__(name: str) -> Any:
         from trunkline import _core
 
         return _core.version()
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'trunkline' has no attribute {name!r}")
-    import importlib
-
-    value = getattr(importlib.import_module(home), name)
-    globals()[name] = value
-    return value
+    return _attribute(name)
 
 
 def __dir__() -> list[str]:

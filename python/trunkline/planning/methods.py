@@ -115,9 +115,9 @@ class Methods:
             return None
         return te.arc_form.minimum_congestion(self.graph, self.traffic)
 
-    def weights(self, evaluations: int) -> Weights:
+    def weights(self, evaluations: int | None = None) -> Weights:
         """IGP weights by local search."""
-        return te.weights.search(self.graph, self.traffic, evaluations)
+        return te.weights.search(self.graph, self.traffic, evaluations or te.weights.EVALUATIONS)
 
     def row(
         self, method: str, loads: Floats, bound: float | None, *, costs: bool = False

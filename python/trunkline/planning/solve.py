@@ -10,7 +10,6 @@ from trunkline.planning.methods import Methods
 from trunkline.planning.place import PlacedPath, Plan, links
 from trunkline.scenario.resolved.placement import route_of, topology
 from trunkline.scenario.te import CLASS_TYPES
-from trunkline.te.weights import EVALUATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +46,7 @@ def solve(
     *,
     method: Solved = "unsplit",
     form: Form | None = None,
-    evaluations: int = EVALUATIONS,
+    evaluations: int | None = None,
 ) -> Solution:
     """Compare ways of routing the demands of a scenario with the best possible.
 
@@ -59,8 +58,8 @@ def solve(
         Whose paths and loads to give.
     form : {"arcs", "paths", "frank-wolfe"}, optional
         How the optimum is found; by size if left out.
-    evaluations : int
-        Weight vectors that the search for IGP weights looks at.
+    evaluations : int, optional
+        Weight vectors that the search for IGP weights looks at; 2000 if left out.
 
     Returns
     -------

@@ -4,15 +4,37 @@
 study and compares it with what was published.
 """
 
-from trunkline.study.language.catalogue import find, names
-from trunkline.study.language.model import Study
-from trunkline.study.outcome.reproduction import Reproduction, Subject, reproduce
-from trunkline.study.outcome.sensitivity import sensitivity
-from trunkline.study.run.execute import How
-from trunkline.study.run.frames import Runs, read
-from trunkline.study.run.merge import merge
-from trunkline.study.run.perform import Incomplete, performed
-from trunkline.study.run.plan import Plan, Point
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trunkline.lazy import attributes
+
+if TYPE_CHECKING:
+    from trunkline.study.language.catalogue import find, names
+    from trunkline.study.language.model import Study
+    from trunkline.study.outcome.reproduction import Reproduction, Subject, reproduce
+    from trunkline.study.outcome.sensitivity import sensitivity
+    from trunkline.study.run.execute import How
+    from trunkline.study.run.frames import Runs, read
+    from trunkline.study.run.merge import merge
+    from trunkline.study.run.perform import Incomplete, performed
+    from trunkline.study.run.plan import Plan, Point
+else:
+    __getattr__ = attributes(
+        __name__,
+        {
+            "trunkline.study.language.catalogue": "find names",
+            "trunkline.study.language.model": "Study",
+            "trunkline.study.outcome.reproduction": "Reproduction Subject reproduce",
+            "trunkline.study.outcome.sensitivity": "sensitivity",
+            "trunkline.study.run.execute": "How",
+            "trunkline.study.run.frames": "Runs read",
+            "trunkline.study.run.merge": "merge",
+            "trunkline.study.run.perform": "Incomplete performed",
+            "trunkline.study.run.plan": "Plan Point",
+        },
+    )
 
 __all__ = [
     "How",

@@ -3,19 +3,23 @@
 A measure is written as text, so that it can stand in a manifest and go to another machine.
 """
 
+from __future__ import annotations
+
 import functools
 import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trunkline.results import Results
-from trunkline.scenario.sla import Bound
 from trunkline.stats import judge
 from trunkline.study.errors import Refused
 from trunkline.study.run.samples import Samples
+
+if TYPE_CHECKING:
+    from trunkline.scenario.sla import Bound
 
 Value = float | int | str | list[float]
 Values = dict[str, Value]
@@ -74,10 +78,7 @@ def measure(text: str) -> Measure:
     if not {"columns"} <= set(said) <= {"columns", "slas", "dscps"}:
         raise Refused(f"{text} is no measure of a study")
 
-    slas = {
-        SLA + name: [Bound(**{**its, "rows": tuple(its["rows"])}) for its in bounds]
-        for name, bounds in said.get("slas", {}).items()
-    }
+    slas = {SLA + name: list(map(_bound, bounds)) for name, bounds in said.get("slas", {}).items()}
 
     def measured(results: Results) -> Values:
         samples = Samples(results)
@@ -91,6 +92,13 @@ def measure(text: str) -> Measure:
         return values | _fared(said.get("dscps", {}), slas.values(), results)
 
     return measured
+
+
+def _bound(its: dict[str, Any]) -> Bound:
+    # Few measures have any, and workers need nothing else of a scenario.
+    from trunkline.scenario.sla import Bound
+
+    return Bound(**{**its, "rows": tuple(its["rows"])})
 
 
 def units(texts: Iterable[str]) -> dict[str, str]:

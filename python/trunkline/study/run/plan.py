@@ -11,7 +11,6 @@ from typing import Any
 from trunkline.engine.sim import binary, version
 from trunkline.results.results import sha256
 from trunkline.study.errors import Refused
-from trunkline.study.language.draws import drawn
 
 FIXED = ("run", "point", "part", "seed", "hash", "events", "packet_hops")
 """Columns that every study has."""
@@ -53,7 +52,11 @@ class Point:
 
     def network(self, seed: int) -> str:
         """The compiled network with the draws of a seed in it."""
-        return drawn(self.network_json, self.draws, seed) if self.draws else self.network_json
+        if not self.draws:
+            return self.network_json
+        from trunkline.study.language.draws import drawn
+
+        return drawn(self.network_json, self.draws, seed)
 
     def to_json(self, measures: Sequence[str]) -> dict[str, Any]:
         """As an entry of the manifest."""
