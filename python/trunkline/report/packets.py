@@ -81,7 +81,7 @@ def _trips(exhibit: Exhibit, traced: Any, start: int, end: int) -> tuple[list[di
     numbers = table.column("packet").array()
     seen = np.unique(numbers[inside])
     rows = np.flatnonzero(np.isin(numbers, seen) & (times < end))
-    columns = {name: table.column(name) for name in COLUMNS}
+    columns = {name: table[name] for name in COLUMNS}
     trips: dict[int, dict[str, Any]] = {}
     hops = 0
     last = start
@@ -90,7 +90,7 @@ def _trips(exhibit: Exhibit, traced: Any, start: int, end: int) -> tuple[list[di
         if hops >= MOST_HOPS * 3 // 2 and at >= start:
             break
         last = max(last, at)
-        of = {name: column.item(row) for name, column in columns.items()}
+        of: Any = {name: column[row] for name, column in columns.items()}
         number = int(numbers[row])
         trip = trips.get(number)
         if trip is None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import platform
-import sys
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -116,15 +114,6 @@ class _Of(property):
         return cast("Table", self if run is None else run.tables[self._name])
 
 
-def _ended(names: list[str | None]) -> str:
-    """Names, each followed by a zero byte; null is an empty name."""
-    nulls = names.count(None)
-    if nulls == len(names):
-        return "\0" * nulls
-    filled = names if not nulls else [name or "" for name in names]
-    return "\0".join([*filled, ""])
-
-
 class Results:
     """The tables of one run and how to get them again.
 
@@ -205,19 +194,7 @@ class Results:
                     continue
                 column = table.column(field.name)
                 digest.update(f"{name}.{field.name}:{len(column)}\n".encode())
-                if isinstance(column.values, list):
-                    digest.update(_ended(column.values).encode())
-                elif column.valid is None and sys.byteorder == "little":
-                    digest.update(column.values)
-                else:
-                    values: Any = column.values.tolist()
-                    if column.valid is not None:
-                        pairs = zip(values, column.valid, strict=True)
-                        values = [value if known else -1 for value, known in pairs]
-                    filled = array("q", values)
-                    if sys.byteorder == "big":
-                        filled.byteswap()
-                    digest.update(filled)
+                digest.update(column.hashed(field.kind))
         return digest.hexdigest()
 
     def to_json(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from trunkline.results import folder as folders
 from trunkline.results.decode.columns import empty
 from trunkline.results.results import Provenance, Results
 from trunkline.results.table import Column, Table
-from trunkline.results.tables import SCHEMAS, Field
+from trunkline.results.tables import SCHEMAS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,7 +130,7 @@ def _runs(folder: Path, about: dict[str, Any], frames: dict[str, Any]) -> list[R
             frame = frames[name]
             if len(frame):
                 frame = frame.filter(pl.col("run") == number)
-            columns = {f.name: _column(frame, f) for f in fields} if len(frame) else empty(name)
+            columns = {f.name: Column(frame[f.name]) for f in fields} if len(frame) else empty(name)
             tables[name] = Table(name, fields, columns)
         results = Results(tables, Provenance(**scenario, seed=run["seed"]))
         if results.hash() != run["hash"]:
@@ -205,14 +205,3 @@ def _frame(folder: Path, name: str) -> Any:
         msg = f"{path} is damaged, or comes from another program"
         raise Unreadable(msg)
     return frame
-
-
-def _column(frame: Any, field: Field) -> Column:
-    series = frame[field.name]
-    if field.kind == "str":
-        return Column(series.to_list())
-    valid = None if series.null_count() == 0 else series.is_not_null().to_list()
-    if valid is not None:
-        series = series.fill_null(-1)
-    filled = memoryview(series.to_numpy().tobytes())
-    return Column(filled.cast("q") if field.kind == "i64" else filled.cast("d"), valid)

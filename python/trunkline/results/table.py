@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import html
+import sys
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from trunkline.results.fields import Kind
 from trunkline.results.tables import Field
 
 if TYPE_CHECKING:
@@ -26,13 +29,13 @@ class Column:
 
     Parameters
     ----------
-    values : memoryview of int64 or float64, or list of str or None
-        One value a row.
+    values : memoryview of int64 or float64, list of str or None, or polars series
+        One value a row. A series carries its nulls, as a list of strings does.
     valid : list of bool, or None
-        Which numbers are not null; None = all. Strings carry their own None.
+        Which numbers of a memoryview are not null; None = all.
     """
 
-    values: memoryview[Any] | list[str | None]
+    values: memoryview[Any] | list[str | None] | pl.Series
     valid: list[bool] | None = None
 
     def __len__(self) -> int:
@@ -49,6 +52,8 @@ class Column:
         """Values as Python objects, None where null."""
         if isinstance(self.values, list):
             return list(self.values)
+        if not isinstance(self.values, memoryview):
+            return self.values.to_list()
         items: list[Any] = self.values.tolist()
         if self.valid is None:
             return items
@@ -57,22 +62,68 @@ class Column:
     def numbers(self) -> memoryview[Any]:
         """The numbers, with anything where null."""
         assert not isinstance(self.values, list)
-        return self.values
+        return self.values if isinstance(self.values, memoryview) else self.array().data
 
     def array(self) -> NDArray[Any]:
         """The numbers as a numpy array that shares their memory, with anything where null."""
         import numpy as np
 
-        values = self.numbers()
-        if len(values) == 0:
-            return np.zeros(0, dtype=values.format)
-        return np.frombuffer(values, dtype=values.format)
+        assert not isinstance(self.values, list)
+        if not isinstance(self.values, memoryview):
+            return self.values.fill_null(-1).to_numpy()
+        if len(self.values) == 0:
+            return np.zeros(0, dtype=self.values.format)
+        return np.frombuffer(self.values, dtype=self.values.format)
 
     def mask(self) -> NDArray[np.bool_] | None:
         """Which numbers are not null; None if all are."""
         import numpy as np
 
-        return None if self.valid is None else np.array(self.valid, dtype=np.bool_)
+        if isinstance(self.values, memoryview):
+            return None if self.valid is None else np.array(self.valid, dtype=np.bool_)
+        assert not isinstance(self.values, list)
+        return self.values.is_not_null().to_numpy() if self.values.null_count() else None
+
+    def series(self, name: str, kind: Kind) -> pl.Series:
+        """As a polars series; numbers without nulls are not copied."""
+        import polars as pl
+
+        if not isinstance(self.values, memoryview | list):
+            return self.values.alias(name)
+        types: dict[Kind, Any] = {"str": pl.String, "i64": pl.Int64, "f64": pl.Float64}
+        values = self.values if isinstance(self.values, list) else self.array()
+        made = pl.Series(name, values, dtype=types[kind])
+        if self.valid is not None:
+            mask = pl.Series(self.valid, dtype=pl.Boolean)
+            nulls = pl.Series([None], dtype=types[kind]).new_from_index(0, len(made))
+            made = made.zip_with(mask, nulls)
+        return made
+
+    def hashed(self, kind: Kind) -> bytes | memoryview[Any]:
+        """What the results hash takes of it: see `Results.hash`."""
+        if kind == "str":
+            return _ended(self.values).encode()
+        if not isinstance(self.values, memoryview):
+            return self.array().astype("<i8").tobytes()
+        if self.valid is None and sys.byteorder == "little":
+            return self.values
+        # Few rows, mostly: numpy takes longer to import.
+        listed: list[Any] = self.to_list()
+        numbers = array("q", [-1 if value is None else value for value in listed])
+        if sys.byteorder == "big":
+            numbers.byteswap()
+        return numbers.tobytes()
+
+
+def _ended(names: Any) -> str:
+    """Names, each followed by a zero byte; null is an empty name."""
+    if not isinstance(names, list):
+        return f"{names.fill_null('').str.join(chr(0)).item()}\0" if len(names) else ""
+    nulls = names.count(None)
+    if nulls == len(names):
+        return "\0" * nulls
+    filled = names if not nulls else [name or "" for name in names]
+    return "\0".join([*filled, ""])
 
 
 Later = Column | Callable[[], Column]
@@ -173,20 +224,9 @@ class Table:
         if self._frame is None:
             import polars as pl
 
-            types: dict[str, Any] = {"str": pl.String, "i64": pl.Int64, "f64": pl.Float64}
-            series = []
-            for field in self.fields:
-                column = self.column(field.name)
-                dtype = types[field.kind]
-                text = isinstance(column.values, list)
-                values = column.values if text else column.array()
-                made = pl.Series(field.name, values, dtype=dtype)
-                if column.valid is not None:
-                    mask = pl.Series(column.valid, dtype=pl.Boolean)
-                    nulls = pl.Series([None], dtype=dtype).new_from_index(0, len(made))
-                    made = made.zip_with(mask, nulls)
-                series.append(made)
-            self._frame = pl.DataFrame(series)
+            self._frame = pl.DataFrame(
+                [self.column(each.name).series(each.name, each.kind) for each in self.fields]
+            )
         return self._frame
 
     def to_pandas(self) -> pd.DataFrame:
@@ -198,15 +238,14 @@ class Table:
         import numpy as np
 
         arrays: dict[str, NDArray[Any]] = {}
-        for name in self.columns:
-            column = self.column(name)
-            mask = column.mask()
-            if isinstance(column.values, list):
-                arrays[name] = np.array(column.values, dtype=object)
-            elif mask is None:
-                arrays[name] = column.array()
+        for field in self.fields:
+            column = self.column(field.name)
+            if field.kind == "str":
+                arrays[field.name] = np.array(column.to_list(), dtype=object)
+            elif (mask := column.mask()) is None:
+                arrays[field.name] = column.array()
             else:
-                arrays[name] = np.where(mask, column.array(), np.nan)
+                arrays[field.name] = np.where(mask, column.array(), np.nan)
         return arrays
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

@@ -16,6 +16,8 @@ from trunkline.results.table import Column, Later, present
 from trunkline.results.tables import SCHEMAS
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from trunkline.network.types import Network
 
 RawTable = Mapping[str, tuple[str, bytes]]
@@ -55,6 +57,18 @@ class Rows:
         if kind in ("i64", "f64"):
             return Column(values, valid)
         return ints(values.tolist(), valid)
+
+    def frame(self) -> pl.DataFrame:
+        """All of it as a data frame; numbers are not copied."""
+        import numpy as np
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                name: np.frombuffer(data, _FORMATS[kind])
+                for name, (kind, data) in self._columns.items()
+            }
+        )
 
     def __getitem__(self, name: str) -> list[Any]:
         if name not in self._lists:
@@ -189,7 +203,10 @@ def _range(most: Later, least: Later) -> Column:
 
 def _in_seconds(twin: Later) -> Column:
     column = present(twin)
-    return seconds(column.numbers(), column.valid)
+    if isinstance(column.values, memoryview):
+        return seconds(column.values, column.valid)
+    mask = column.mask()
+    return Column((column.array() / 1e9).data, None if mask is None else mask.tolist())
 
 
 @functools.cache

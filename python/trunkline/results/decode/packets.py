@@ -1,113 +1,141 @@
-"""The packet trace: one row an event of a packet."""
+"""The packet trace: one row an event of a packet.
+
+A trace has more rows than all other tables together, so that its columns are worked out as
+expressions over the engine's, -1 where those do not apply.
+"""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trunkline import _core
-from trunkline.results.decode.columns import (
-    Rows,
-    ints,
-    mask,
-    names,
-    texts,
-)
+from trunkline.results import dscp
+from trunkline.results.decode.columns import Rows
 from trunkline.results.table import Column
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from trunkline.network.types import Network
 
 _ENDLESS = 2**63 - 1
 _STACK = ("stack_1", "stack_2", "stack_3", "stack_4")
 _SACK = ("sack_1", "sack_2", "sack_3")
+_OPTIONAL = ("precedence", "wait_ns")
 
 
 def packets(rows: Rows, network: Network) -> dict[str, Column]:
     """Decode the trace of a run that was traced."""
-    labelled, reported = _any(rows["stack_1"]), _any(rows["sack_1"])
-    top = rows["stack_1"]
-    started = mask([wait >= 0 for wait in rows["wait_ns"]])
-    return {
-        "event": names(_core.PACKET_EVENTS, rows["event"]),
-        **_bytes(rows, network),
-        "sack": _texts(rows, _SACK, _blocks) if reported else Column([None] * len(top)),
-        "tcp_flags": _flags(rows, network),
-        "echo_ns": rows.column("echo_ns", mask([back == 1 for back in rows["reverse"]])),
-        "precedence": rows.column("precedence", mask([it >= 0 for it in rows["precedence"]])),
-        "wait_ns": rows.column("wait_ns", started),
-        "labels": _depths(rows) if labelled else ints([0] * len(top)),
-        "label": ints([entry >> 12 for entry in top], mask([entry >= 0 for entry in top])),
-        "stack": _texts(rows, _STACK, _entries) if labelled else Column([None] * len(top)),
-    }
+    worked_out = _names(network) | _sequence(network) | _headers()
+    made = rows.frame().select(**worked_out)
+    return {name: Column(made[name]) for name in made.columns}
 
 
-def _any(values: Sequence[int]) -> bool:
-    """Whether a column applies to any row: most traces have no labels, or no SACK."""
-    return max(values, default=-1) >= 0
+def _one_of(column: str, items: Sequence[str]) -> pl.Expr:
+    """The item of a list that a column numbers; null where there is none."""
+    import polars as pl
+
+    if not items:
+        return pl.lit(None, dtype=pl.String)
+    places = list(range(len(items)))
+    return pl.col(column).replace_strict(places, items, default=None, return_dtype=pl.String)
 
 
-def _depths(rows: Rows) -> Column:
-    stacks = zip(*(rows[name] for name in _STACK), strict=True)
-    # Few differ.
-    return ints(map(functools.cache(_depth), stacks))
+def _present(column: str) -> pl.Expr:
+    import polars as pl
+
+    return pl.when(pl.col(column) >= 0).then(pl.col(column))
 
 
-def _depth(stack: tuple[int, ...]) -> int:
-    return sum(entry >= 0 for entry in stack)
+def _names(network: Network) -> dict[str, pl.Expr]:
+    """What the engine numbers, by name."""
+    import polars as pl
 
-
-def _texts(rows: Rows, names: Sequence[str], text: Any) -> Column:
-    return texts(zip(*(rows[name] for name in names), strict=True), text)
-
-
-def _blocks(blocks: tuple[int, ...]) -> str | None:
-    pairs = [(block >> 32, block & 0xFFFF_FFFF) for block in blocks if block >= 0]
-    return " ".join(f"{start}-{end}" for start, end in pairs) or None
-
-
-def _entries(stack: tuple[int, ...]) -> str | None:
-    used = [entry for entry in stack if entry >= 0]
-    return " ".join(f"{it >> 12}/{it >> 9 & 7}/{it & 255}" for it in used) or None
-
-
-def _bytes(rows: Rows, network: Network) -> dict[str, Column]:
-    """Sequence and acknowledgement numbers of TCP in bytes of the stream, from 0."""
-    agents = [flow["agent"] for flow in network["flows"]]
-    mss = [agent["mss_bytes"] if agent["protocol"] == "tcp" else 0 for agent in agents]
-    whole = [agent.get("size_bytes") or _ENDLESS for agent in agents]
-    of_flow, reverse = rows["flow"], rows["reverse"]
-    sent = zip(of_flow, reverse, rows["seq"], strict=True)
-    answered = zip(of_flow, rows["ack"], strict=True)
-    valid = mask([mss[flow] > 0 for flow in of_flow])
-    return {
-        # A SYN comes before the first byte (RFC 9293 section 3.4).
-        "seq_bytes": ints(
-            [-1 if seq < 0 else 0 if back else mss[flow] * seq for flow, back, seq in sent], valid
-        ),
-        "ack_bytes": ints(
-            [
-                in_bytes if (in_bytes := mss[flow] * ack) < whole[flow] else whole[flow]
-                for flow, ack in answered
-            ],
-            valid,
-        ),
-    }
-
-
-def _flags(rows: Rows, network: Network) -> Column:
-    tcp = [flow["agent"]["protocol"] == "tcp" for flow in network["flows"]]
-    columns = (rows[name] for name in ("flow", "reverse", "seq", "ece", "cwr"))
-    bits = zip(*columns, strict=True)
-    return texts(
-        [(tcp[flow], back, seq < 0, ece, cwr) for flow, back, seq, ece, cwr in bits],
-        lambda it: _flag_names(*it[1:]) if it[0] else None,
+    ports = [[each["name"] for each in port["classes"]] for port in network["ports"]]
+    several = max(map(len, ports), default=0)
+    # A class is numbered within the port of its link.
+    classes: list[str | None] = []
+    for link in network["links"]:
+        its = ports[link["port"]]
+        classes += [*its, *[None] * (several - len(its))]
+    at = pl.when(pl.col("class").is_between(0, several - 1)).then(
+        pl.col("link") * several + pl.col("class")
     )
+    names = pl.Series(classes, dtype=pl.String)
+    return {
+        "event": _one_of("event", _core.PACKET_EVENTS),
+        "flow": _one_of("flow", [flow["name"] for flow in network["flows"]]),
+        "direction": _one_of("reverse", ("forward", "reverse")),
+        "link": _one_of("link", [link["name"] for link in network["links"]]),
+        "node": _one_of("node", [node["name"] for node in network["nodes"]]),
+        "class": at.replace_strict(
+            pl.Series(range(len(names)), dtype=pl.Int64),
+            names,
+            default=None,
+            return_dtype=pl.String,
+        ),
+        "cause": _one_of("cause", _core.CAUSES),
+        "dscp": _one_of("dscp", [dscp.name(code) for code in range(64)]),
+        "ecn": _one_of("ecn", _core.ECN),
+        "colour": _one_of("colour", _core.COLOURS),
+    }
 
 
-def _flag_names(back: int, syn: int, ece: int, cwr: int) -> str:
-    """Flags of a segment: all but the first acknowledge (RFC 9293 section 3.1)."""
-    acknowledges = back or not syn
-    said = ("SYN" * syn, "ACK" * acknowledges, "ECE" * ece, "CWR" * cwr)
-    return " ".join(each for each in said if each)
+def _sequence(network: Network) -> dict[str, pl.Expr]:
+    """What TCP says: bytes of the stream from 0, and the flags of the segment."""
+    import polars as pl
+
+    agents = [flow["agent"] for flow in network["flows"]]
+    flows = list(range(len(agents)))
+
+    def of_flow(values: Sequence[Any]) -> pl.Expr:
+        return pl.col("flow").replace_strict(flows, values, default=0, return_dtype=pl.Int64)
+
+    mss = of_flow([each["mss_bytes"] if each["protocol"] == "tcp" else 0 for each in agents])
+    whole = of_flow([each.get("size_bytes") or _ENDLESS for each in agents])
+    is_tcp = of_flow([int(each["protocol"] == "tcp") for each in agents]) == 1
+    back, syn = pl.col("reverse") == 1, pl.col("seq") < 0
+    # A SYN comes before the first byte (RFC 9293 section 3.4).
+    first = pl.when(syn).then(-1).when(back).then(0).otherwise(mss * pl.col("seq"))
+    flags = {
+        "SYN": syn,
+        # All but the first acknowledge (RFC 9293 section 3.1).
+        "ACK": back | ~syn,
+        "ECE": pl.col("ece") == 1,
+        "CWR": pl.col("cwr") == 1,
+    }
+    said = [pl.when(is_set).then(pl.lit(name)) for name, is_set in flags.items()]
+    return {
+        "seq_bytes": pl.when(mss > 0).then(first),
+        "ack_bytes": pl.when(mss > 0).then(pl.min_horizontal(mss * pl.col("ack"), whole)),
+        "tcp_flags": pl.when(is_tcp).then(pl.concat_str(said, separator=" ", ignore_nulls=True)),
+        "sack": _joined(_SACK, "{}-{}", lambda it: (it // 2**32, it % 2**32)),
+        "echo_ns": pl.when(back).then(pl.col("echo_ns")),
+    }
+
+
+def _headers() -> dict[str, pl.Expr]:
+    """The label stack, and what few packets have."""
+    import polars as pl
+
+    entries = [(pl.col(name) >= 0).cast(pl.Int64) for name in _STACK]
+    return {
+        **{name: _present(name) for name in _OPTIONAL},
+        "labels": pl.sum_horizontal(entries),
+        "label": _present("stack_1") // 4096,
+        "stack": _joined(_STACK, "{}/{}/{}", lambda it: (it // 4096, it // 512 % 8, it % 256)),
+    }
+
+
+def _joined(
+    columns: Sequence[str], form: str, parts: Callable[[pl.Expr], tuple[pl.Expr, ...]]
+) -> pl.Expr:
+    """Texts of those columns that apply, with a space between; null where none does."""
+    import polars as pl
+
+    texts = [
+        pl.when(pl.col(name) >= 0).then(pl.format(form, *parts(pl.col(name)))) for name in columns
+    ]
+    some = pl.any_horizontal([pl.col(name) >= 0 for name in columns])
+    return pl.when(some).then(pl.concat_str(texts, separator=" ", ignore_nulls=True))
