@@ -286,6 +286,12 @@ def test_unknown_study_ends_with_2(trunkline):
     assert "Traceback" not in done.stderr
 
 
+def test_a_picture_for_a_paper_needs_a_folder(trunkline):
+    done = trunkline("reproduce", "bhani1999", "--pdf")
+    assert done.returncode == 2
+    assert "--pdf needs --out" in done.stderr
+
+
 def test_help_names_every_study():
     assert list(STUDIES) == catalogue.names()
 

@@ -43,6 +43,7 @@ STUDIES = (
     type=click.Path(),
     help="Folder for the runs, tables, pictures and report.html; without it nothing is kept.",
 )
+@click.option("--pdf", is_flag=True, help="Draw each picture as .pdf too, for papers; needs --out.")
 @report_option
 @engine_options
 @execution_options
@@ -52,6 +53,7 @@ def command(
     name: str,
     runs: int | None,
     out: str | None,
+    pdf: bool,
     report: bool,
     engine: str,
     runner: str | None,
@@ -74,6 +76,8 @@ def command(
 
     if execution.resume and out is None:
         raise click.UsageError("--resume needs --out: the folder to go on with.")
+    if pdf and (out is None or engine == "linux"):
+        raise click.UsageError("--pdf needs --out, and the packet simulator.")
     with study_faults(out):
         subject = Subject(name, runs=runs, kernel=engine == "linux")
         if engine == "linux":
@@ -85,7 +89,7 @@ def command(
         def compared(runs: Runs) -> Reproduction:
             done = subject.outcome(runs)
             if out is not None:
-                done.add_to(out)
+                done.add_to(out, pdf=pdf)
             return done
 
         done = execution.perform(subject.plan, out, compared)

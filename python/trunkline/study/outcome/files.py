@@ -21,32 +21,36 @@ if TYPE_CHECKING:
 STUDY = "study.json"
 
 
-def add_to(done: Reproduction, folder: str | Path) -> None:
+def add_to(done: Reproduction, folder: str | Path, *, pdf: bool = False) -> None:
     """Write a reproduction into the folder of its runs, the record last.
 
     Parameters
     ----------
     folder : str or Path
         Folder that exists.
+    pdf : bool, default False
+        Draw each picture as ``.pdf`` too.
     """
     with tempfile.TemporaryDirectory(prefix=".outcome-", dir=folder) as made:
-        fill(done, Path(made))
+        fill(done, Path(made), pdf=pdf)
         names = sorted(path.name for path in Path(made).iterdir())
         for name in sorted(names, key=lambda name: name == STUDY):
             write_bytes(Path(folder) / name, (Path(made) / name).read_bytes())
 
 
-def fill(done: Reproduction, folder: Path) -> None:
+def fill(done: Reproduction, folder: Path, *, pdf: bool = False) -> None:
     """Write a reproduction into a folder.
 
     ``study.json`` is what ``trunkline reproduce --json`` prints; ``values.parquet`` holds the
     value of every cell for every seed; the pictures that the study asks for, or else
-    ``table-T`` for each table T, are there as ``.png``, ``.svg`` and ``.pdf``.
+    ``table-T`` for each table T, are there as ``.png`` and ``.svg``.
 
     Parameters
     ----------
     folder : Path
         Folder that exists.
+    pdf : bool, default False
+        Draw each as ``.pdf`` too, which takes longer than both: it holds the letters it uses.
     """
     _values(done, folder / "values.parquet")
     if done.study.pictures is None:
@@ -56,7 +60,7 @@ def fill(done: Reproduction, folder: Path) -> None:
     written = json.dumps(done.to_json(), indent=2, ensure_ascii=False)
     folders.write_text(folder / STUDY, written + "\n")
     for name, figure in figures.items():
-        for kind in FORMATS:
+        for kind in FORMATS if pdf else ("png", "svg"):
             save(figure, folder / f"{name}.{kind}")
             # Laid out once, it is the same in every format, and takes half the time.
             figure.set_layout_engine("none")

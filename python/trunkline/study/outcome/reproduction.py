@@ -234,25 +234,27 @@ class Reproduction:
 
         return render(self, width=width, colour=colour)
 
-    def write(self, out: str | Path, *, overwrite: bool = False) -> Path:
+    def write(self, out: str | Path, *, overwrite: bool = False, pdf: bool = False) -> Path:
         """Write JSON, values and pictures into a new folder, which is whole or not there.
 
         Parameters
         ----------
         overwrite : bool, default False
             Replace an earlier reproduction there.
+        pdf : bool, default False
+            Draw each picture as ``.pdf`` too, beside ``.png`` and ``.svg``.
 
         Returns
         -------
         Path
             The folder; the same study and seeds give the same bytes.
         """
-        fill = functools.partial(files.fill, self)
+        fill = functools.partial(files.fill, self, pdf=pdf)
         return folders.replace(out, fill, marker=files.STUDY, overwrite=overwrite)
 
-    def add_to(self, folder: str | Path) -> None:
+    def add_to(self, folder: str | Path, *, pdf: bool = False) -> None:
         """Write them into the folder of the runs; see `study.outcome.files.add_to`."""
-        files.add_to(self, folder)
+        files.add_to(self, folder, pdf=pdf)
 
 
 class Subject:
@@ -296,6 +298,7 @@ def reproduce(
     how: How | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    pdf: bool = False,
 ) -> Reproduction:
     """Run a study and compare it with what was published.
 
@@ -315,6 +318,8 @@ def reproduce(
         Where and within what limits, in place of ``threads``.
     resume, overwrite : bool, default False
         Go on with what is in the folder, or replace it.
+    pdf : bool, default False
+        Draw each picture as ``.pdf`` too, beside ``.png`` and ``.svg``.
 
     Returns
     -------
@@ -337,5 +342,5 @@ def reproduce(
     with performed(subject.plan, out=out, how=chosen, progress=progress, **kept) as ended:
         done = subject.outcome(ended)
         if out is not None:
-            done.add_to(out)
+            done.add_to(out, pdf=pdf)
     return done
