@@ -1,6 +1,7 @@
 """The commands that judge: ``test``, ``check``, ``bench`` and ``package``."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,7 @@ Gate = tuple[str, list[str], dict[str, str]]
 
 
 def test(arguments: list[str]) -> int:
-    """Run the Rust tests, then the Python tests; arguments go to pytest.
+    """Run the Rust tests beside the Python tests; arguments go to pytest.
 
     With arguments the Rust tests are left out, as pytest's names mean nothing to them. ``--linux``
     alone runs all tests of the Linux engine, those that take minutes included; ``--oldest`` and
@@ -36,30 +37,50 @@ def test(arguments: list[str]) -> int:
     # Files are kept whole, as fixtures of a module take long; tests/conftest.py has the long ones
     # come first. Single tests run at once.
     spread = ["-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
+    whole = not arguments
     if arguments[:1] and arguments[0] in resolutions.RESOLUTIONS:
         python = resolutions.make(arguments[0])
         # What a package says of those that came after it, or before it, is no fault of ours.
         arguments = ["-W", "default", *(arguments[1:] or spread)]
-        spread = []
-    elif arguments:
-        spread = []
-    else:
-        say("Rust tests (compiling them takes about a minute the first time)")
-        # On the engine that the environment has: to compile another takes as long again. There are
-        # no examples in comments to test; to look for some takes 5 s.
-        command = ["cargo", "test", "--release", "--tests", *steps.QUICK]
-        command += ["--workspace", "--locked", "--quiet", "--no-fail-fast"]
-        if attempt(command, steps.CARGO_ENVIRONMENT):
-            failed.append("Rust")
-    if arguments == ["--linux"]:
+    elif arguments == ["--linux"]:
         arguments = ["--linux", "tests/linux", "tests/unit/linux", "tests/evidence/linux"]
-    say("Python tests")
-    if attempt([python, "-m", "pytest", *spread, *arguments]):
-        failed.append("Python")
+    # Compiling leaves a core idle at times, and so do the last tests.
+    with ThreadPoolExecutor(1) as beside:
+        rust = beside.submit(rust_tests) if whole else None
+        say("Python tests")
+        if attempt([python, "-m", "pytest", *(spread if whole else arguments)]):
+            failed.append("Python")
+        try:
+            if rust is not None:
+                rust.result()
+        except Failed as failure:
+            say(str(failure))
+            failed.append("Rust")
     # When all is well the last word is pytest's own.
     if failed:
         say(f"{' and '.join(failed)} tests failed, after {clock}")
     return 1 if failed else 0
+
+
+def rust_tests() -> None:
+    """Run the Rust tests, and say how many passed.
+
+    Raises
+    ------
+    Failed
+        Some did not; the end of what they said is shown.
+    """
+    say("Rust tests, beside them (compiling takes about a minute the first time)")
+    clock = Clock()
+    # On the engine that the environment has: to compile another takes as long again. There are no
+    # examples in comments to test; to look for some takes 5 s.
+    command = ["cargo", "test", "--release", "--tests", *steps.QUICK]
+    command += ["--workspace", "--locked", "--quiet", "--no-fail-fast"]
+    log = steps.stamp_path("rust-tests.log")
+    run(command, cwd=steps.ROOT, log=log, environment=steps.CARGO_ENVIRONMENT)
+    with open(log, encoding="utf-8") as stream:
+        passed = sum(map(int, re.findall(r"^test result: ok\. (\d+) passed", stream.read(), re.M)))
+    say(f"Rust tests: {passed} passed ({clock})")
 
 
 def attempt(command: list[str], environment: dict[str, str] | None = None) -> int:
