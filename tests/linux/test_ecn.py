@@ -16,7 +16,7 @@ defaults: {link: {rate: 1 Gbit/s}, tcp: {preset: linux, window: 1000 packets}}
 links: {S-A: {}, A-B: {rate: 10 Mbit/s, delay: 20 ms, port: early}, B-D: {}}
 ports: {early: {queue: {limit: 225 kB, aqm: AQM}}}
 flows: {tcp: {agent: tcp, from: S, to: D, replicate: 3, start_jitter: 800 ms, ecn: ECN}}
-run: {duration: 10 s}
+run: {duration: 4 s}
 """
 CURVE = "min: 15140 B, max: 45420 B, avpkt: 1514 B, burst: 17 packets, probability: 0.1"
 RED = f"{{kind: red-linux, idle_ageing: false, {CURVE}}}"

@@ -34,7 +34,7 @@ STAND_INS = {
 }
 
 
-def shortened(name: str, seconds: float = 1.0) -> Compiled:
+def shortened(name: str, seconds: float) -> Compiled:
     """The plan of an example that ends early."""
     data = json.loads(compile(load(EXAMPLES / f"{name}.yaml")).to_json())
     data["run"] |= {"duration_ns": int(seconds * 1e9), "warmup_ns": 0}
@@ -67,9 +67,9 @@ def given_by_a_shell(name: str, script: str, folder: Path) -> Node:
     return Node(name, sysctls, *(tuple(lines[program]) for program in ("ip", "mpls", "tc")))
 
 
-def both(name: str, runner: str, folder: Path) -> list[Results]:
+def both(name: str, runner: str, folder: Path, seconds: float = 1.0) -> list[Results]:
     """What comes of a plan, and of one with the nodes that the scripts make."""
-    compiled = shortened(name)
+    compiled = shortened(name, seconds)
     nodes = tuple(
         given_by_a_shell(node.name, text, folder)
         for node, text in zip(compiled.plan.nodes, scripts(compiled).values(), strict=True)
@@ -84,7 +84,7 @@ def both(name: str, runner: str, folder: Path) -> list[Results]:
 
 
 def test_exported_scripts_make_the_routers_of_the_plan(quick: str, tmp_path: Path) -> None:
-    first, second = both(FIRST, quick, tmp_path)
+    first, second = both(FIRST, quick, tmp_path, 0.5)
     assert sum(first.flows["packets_delivered"]) > 500
     if quick == "uml":
         assert first.hash() == second.hash()
