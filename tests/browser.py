@@ -16,6 +16,8 @@ class Looker:
 
     def __init__(self, page: Any) -> None:
         self.page = page
+        self.server = ""
+        """Address of the page's own server, which alone it may ask; none if empty."""
         self.faults: list[str] = []
         page.on("console", self._said)
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
@@ -27,7 +29,8 @@ class Looker:
             self.faults.append(f"{message.type}: {message.text}")
 
     def _asked(self, request: Any) -> None:
-        if request.url.startswith(("http:", "https:", "ws:", "ftp:")):
+        own = self.server and request.url.startswith(self.server)
+        if not own and request.url.startswith(("http:", "https:", "ws:", "ftp:")):
             self.faults.append(f"asked for {request.url}")
 
     def open(self, file: Path) -> float:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,6 +117,20 @@ def files(folder: Path) -> dict[str, bytes]:
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     """Starts the command line in an empty folder and does not wait."""
+    with starting([sys.executable, "-m", "trunkline"], tmp_path) as call:
+        yield call
+
+
+@pytest.fixture
+def quick(tmp_path: Path, prefork: list[str]) -> Iterator[Start]:
+    """The same with its imports done: for who sends it no signal and asks no more than it says."""
+    with starting(prefork, tmp_path) as call:
+        yield call
+
+
+@contextmanager
+def starting(program: list[str], folder: Path) -> Iterator[Start]:
+    """What starts a program in a folder; all that it started is killed at the end."""
     started: list[subprocess.Popen[str]] = []
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TRUNKLINE_")}
     environment |= {"COLUMNS": "200", "NO_COLOR": "1"}
@@ -123,8 +138,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
     def call(*words: str, **options: object) -> subprocess.Popen[str]:
         extra = options.pop("env", {})
         process = subprocess.Popen(
-            [sys.executable, "-m", "trunkline", *words],
-            cwd=tmp_path,
+            [*program, *words],
+            cwd=folder,
             env={**environment, **extra},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

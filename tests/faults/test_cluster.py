@@ -196,12 +196,12 @@ def test_f10_a_killed_worker_of_a_cluster_of_ones_own_costs_nothing(
     cluster_of: Callable[..., Cluster], start: Start, tmp_path: Path
 ) -> None:
     theirs = cluster_of()
-    first, _ = theirs.work(2)
+    first, _ = theirs.work(2, "--no-nanny")
     file = str(write_study(tmp_path, scenario=SCENARIO.replace("20 s", "1000 s")))
     words = ("--cluster", theirs.address, "--out", "out", "--progress", "json")
     process = start("study", "run", file, *words)
     until_done(process, 1)
-    os.kill(workers(first.pid)[0], signal.SIGKILL)
+    os.kill(first.pid, signal.SIGKILL)
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
     with performed(Subject(file).plan, out=tmp_path / "clean"):
@@ -254,7 +254,7 @@ def test_f22_a_scheduler_that_dies_is_said_and_what_had_ended_is_kept(
     cluster_of: Callable[..., Cluster], start: Start, slow: Path, tmp_path: Path
 ) -> None:
     theirs = cluster_of()
-    theirs.work(2)
+    theirs.work(2, "--no-nanny")
     words = ("--cluster", theirs.address, "--out", "out", "--progress", "json")
     process = start("study", "run", str(slow), *words)
     until_done(process, 1)
@@ -289,7 +289,10 @@ def test_f21_a_worker_of_another_build_is_refused_with_both(
         perform(Subject(str(study)).plan, tmp_path / "out", How(cluster=foreign_cluster))
 
 
-def test_a_cluster_that_is_not_there_is_said(study: Path, tmp_path: Path) -> None:
+def test_a_cluster_that_is_not_there_is_said(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_S", 1)
     with pytest.raises(Refused, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         perform(Subject(str(study)).plan, tmp_path / "out", How(cluster="tcp://127.0.0.1:9"))
 

@@ -32,10 +32,10 @@ def endless(tmp_path: Path) -> Path:
 
 
 def test_f11_a_run_over_its_time_fails_and_the_others_end(
-    start: Start, endless: Path, tmp_path: Path
+    quick: Start, endless: Path, tmp_path: Path
 ) -> None:
     words = ("study", "run", str(endless), "--out", "out")
-    process = start(*words, "--limit-time", "2", "--json")
+    process = quick(*words, "--limit-time", "2", "--json")
     out, said = process.communicate(timeout=240)
     assert process.returncode == 5, said
     assert json.loads(out)["runs"] == 2
@@ -43,10 +43,10 @@ def test_f11_a_run_over_its_time_fails_and_the_others_end(
     kept = tmp_path / "out" / "failed" / "1"
     assert json.loads((kept / "failure.json").read_text())["labels"] == {"length": "40000000 s"}
     # What is kept is enough to run it again.
-    process = start("run", str(kept / "scenario.yaml"), "--set", "run.duration=1 s", "--json")
+    process = quick("run", str(kept / "scenario.yaml"), "--set", "run.duration=1 s", "--json")
     out, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
-    process = start("study", "status", "out", "--json")
+    process = quick("study", "status", "out", "--json")
     status = json.loads(process.communicate(timeout=240)[0])
     assert (status["done"], status["of"], len(status["failed"])) == (2, 3, 1)
 
@@ -99,9 +99,9 @@ def test_f13_a_panic_fails_its_run_only_and_the_resumed_study_is_whole(
     assert files(out) == clean
 
 
-def test_f11_f12_b23_a_single_run_has_limits_too(start: Start, endless: Path) -> None:
+def test_f11_f12_b23_a_single_run_has_limits_too(start: Start, quick: Start, endless: Path) -> None:
     queue = str(endless.with_name("queue.yaml"))
-    late = start("run", queue, "--set", "length=40000000 s", "--limit-time", "0.3")
+    late = quick("run", queue, "--set", "length=40000000 s", "--limit-time", "0.3")
     _, said = late.communicate(timeout=240)
     assert late.returncode == 4
     assert said.startswith("error[time]: the time limit is reached: stopped at ")
@@ -111,7 +111,7 @@ def test_f11_f12_b23_a_single_run_has_limits_too(start: Start, endless: Path) ->
     assert hungry.returncode == 4
     assert said.startswith("error[memory]: the limit is reached: stopped at ")
     assert "packets in the network" in said
-    many = start("run", queue, "--set", "flows.f.replicate=100000", "--limit-memory", "400 MB")
+    many = quick("run", queue, "--set", "flows.f.replicate=100000", "--limit-memory", "400 MB")
     _, said = many.communicate(timeout=240)
     assert many.returncode == 2
     assert "need about 1 GB; the limit is 0.4 GB (--limit-memory)" in said

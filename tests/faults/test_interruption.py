@@ -223,13 +223,13 @@ def test_f01_f02_ctrl_c_within_a_second_also_inside_the_engine(start: Start, end
 
 
 def test_f02_what_had_ended_is_kept_and_the_rest_runs_on_resume(
-    start: Start, slow: Path, tmp_path: Path
+    start: Start, quick: Start, slow: Path, tmp_path: Path
 ) -> None:
     _, status, said = interrupted(start, slow, done=1)
     done = int(said.split()[0])
     assert status == 130
     assert 0 < done < 20
-    process = start("study", "run", str(slow), "--out", "out", "--resume", "--progress", "json")
+    process = quick("study", "run", str(slow), "--out", "out", "--resume", "--progress", "json")
     _, talk = process.communicate(timeout=240)
     assert process.returncode == 0, talk
     said_first = next(each for each in map(json.loads, talk.splitlines()) if "done" in each)
@@ -239,7 +239,7 @@ def test_f02_what_had_ended_is_kept_and_the_rest_runs_on_resume(
 
 
 def test_f05_a_full_disk_says_so_and_resume_works_after_space_is_made(
-    start: Start, study: Path, clean: dict[str, bytes], tmp_path: Path
+    quick: Start, study: Path, clean: dict[str, bytes], tmp_path: Path
 ) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -249,12 +249,12 @@ def test_f05_a_full_disk_says_so_and_resume_works_after_space_is_made(
     try:
         filler = disk / "filler"
         filler.write_bytes(bytes(48 * 1024))
-        process = start("study", "run", str(study), "--out", str(disk / "out"))
+        process = quick("study", "run", str(study), "--out", str(disk / "out"))
         _, said = process.communicate(timeout=240)
         assert process.returncode == 4, said
         assert "No space left on device" in said
         filler.unlink()
-        process = start("study", "run", str(study), "--out", str(disk / "out"), "--resume")
+        process = quick("study", "run", str(study), "--out", str(disk / "out"), "--resume")
         _, said = process.communicate(timeout=240)
         assert process.returncode == 0, said
         assert files(disk / "out") == clean
@@ -263,7 +263,7 @@ def test_f05_a_full_disk_says_so_and_resume_works_after_space_is_made(
 
 
 def test_f05_a_file_that_must_not_grow_is_a_full_disk_too(
-    start: Start, study: Path, clean: dict[str, bytes], tmp_path: Path
+    start: Start, quick: Start, study: Path, clean: dict[str, bytes], tmp_path: Path
 ) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4200, resource.RLIM_INFINITY))
@@ -272,7 +272,7 @@ def test_f05_a_file_that_must_not_grow_is_a_full_disk_too(
     _, said = process.communicate(timeout=240)
     assert process.returncode == 4, said
     assert "File too large" in said
-    process = start("study", "run", str(study), "--out", "out", "--resume")
+    process = quick("study", "run", str(study), "--out", "out", "--resume")
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
     assert files(tmp_path / "out") == clean

@@ -32,11 +32,11 @@ def plan(study: Path) -> Plan:
 
 
 def test_f06_a_folder_that_cannot_be_is_found_before_the_first_run(
-    start: Start, study: Path, tmp_path: Path
+    quick: Start, study: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
     for out in ("file", "file/out", "/proc/out"):
-        process = start("study", "run", str(study), "--out", out)
+        process = quick("study", "run", str(study), "--out", out)
         _, said = process.communicate(timeout=240)
         assert process.returncode == 2, said
         assert "done" not in said
@@ -95,12 +95,12 @@ def test_f08_another_build_of_the_engine_with_the_same_version_is_refused(
 
 
 def test_f09_a_second_process_is_told_who_holds_the_folder(
-    start: Start, endless: Path, tmp_path: Path
+    start: Start, quick: Start, endless: Path, tmp_path: Path
 ) -> None:
     first = start("study", "run", str(endless), "--out", "out", "--progress", "json")
     assert first.stderr is not None
     first.stderr.readline()
-    second = start("study", "run", str(endless), "--out", "out", "--resume")
+    second = quick("study", "run", str(endless), "--out", "out", "--resume")
     _, said = second.communicate(timeout=240)
     assert second.returncode == 2
     assert f"out is in use by process {first.pid} on {os.uname().nodename} since 20" in said

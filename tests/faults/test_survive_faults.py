@@ -27,17 +27,19 @@ run: {duration: 1000 s}
 SURVIVE = ("te", "survive", "square.yaml", "--packets", "4", "--runs", "5", "--json")
 
 
-def test_what_a_lost_cluster_left_is_gone_on_with(start: Start, tmp_path: Path) -> None:
+def test_what_a_lost_cluster_left_is_gone_on_with(
+    start: Start, quick: Start, tmp_path: Path
+) -> None:
     (tmp_path / "square.yaml").write_text(SQUARE)
     cut = start(*SURVIVE, "--out", "out", "--cluster", "local:2", "--progress", "json")
     until_done(cut, 1)
     cut.kill()
     cut.wait()
-    again = ended(start(*SURVIVE, "--out", "out", "--resume", "--progress", "json"))
+    again = ended(quick(*SURVIVE, "--out", "out", "--resume", "--progress", "json"))
     # Of 20 runs those that were kept are not run again.
     talk = [json.loads(line) for line in again[1].splitlines() if line.startswith("{")]
     assert 0 < next(each for each in talk if "done" in each)["done"] < 20
-    whole = ended(start(*SURVIVE, "--out", "whole"))
+    whole = ended(quick(*SURVIVE, "--out", "whole"))
     assert json.loads(again[0]) == json.loads(whole[0])
     assert files(tmp_path / "out") == files(tmp_path / "whole")
 

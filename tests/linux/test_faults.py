@@ -82,8 +82,8 @@ def test_a_run_that_hangs_is_ended_in_time_and_reported_with_its_last_lines(nati
 
     plan = line(3, udp=(udp(),), duration_ns=20 * SECOND)
     started = time.monotonic()
-    with pytest.raises(GuestFailed, match="said nothing for 5 s") as failed:
-        execute(plan, {"udp-0": schedule([0])}, tmp_path, native, on_progress=stop, patience_s=5)
+    with pytest.raises(GuestFailed, match="said nothing for 3 s") as failed:
+        execute(plan, {"udp-0": schedule([0])}, tmp_path, native, on_progress=stop, patience_s=3)
     assert time.monotonic() - started < 60
     assert "| trunkline: time zero" in str(failed.value)
     assert gone(sessions[0])
