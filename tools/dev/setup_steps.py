@@ -268,8 +268,11 @@ def uv() -> str:
         return program
     import subprocess
 
-    # A user's PYTHONPATH and site packages stay visible to pip, as everywhere else.
-    if subprocess.call([sys.executable, "-c", "import pip"], stderr=subprocess.DEVNULL):
+    # A user's PYTHONPATH and site packages stay visible to pip, as everywhere else, and so does its
+    # own byte code: to compile it again takes as long as all else here.
+    plain = {k: v for k, v in os.environ.items() if k != "PYTHONPYCACHEPREFIX"}
+    known = "import importlib.util as it; raise SystemExit(it.find_spec('pip') is None)"
+    if subprocess.call([sys.executable, "-c", known], env=plain, stderr=subprocess.DEVNULL):
         found = shutil.which("uv")
         if found:
             return found
@@ -277,7 +280,7 @@ def uv() -> str:
     shutil.rmtree(BOOT, ignore_errors=True)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     pip += ["--no-deps", "--require-hashes", "--target", BOOT, "-r", file]
-    run(pip, cwd=ROOT, log=stamp_path("boot.log"))
+    run(pip, cwd=ROOT, log=stamp_path("boot.log"), environment={"PYTHONPYCACHEPREFIX": ""})
     write_stamp("boot", stamp)
     return program
 
