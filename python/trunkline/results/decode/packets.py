@@ -39,7 +39,9 @@ def _one_of(column: str, items: Sequence[str]) -> pl.Expr:
     if not items:
         return pl.lit(None, dtype=pl.String)
     places = list(range(len(items)))
-    return pl.col(column).replace_strict(places, items, default=None, return_dtype=pl.String)
+    # A tuple would be one value to polars 1.10.
+    names = list(items)
+    return pl.col(column).replace_strict(places, names, default=None, return_dtype=pl.String)
 
 
 def _present(column: str) -> pl.Expr:
