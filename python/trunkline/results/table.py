@@ -7,7 +7,7 @@ import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from trunkline.results.fields import Kind
 from trunkline.results.tables import Field
@@ -102,7 +102,7 @@ class Column:
     def hashed(self, kind: Kind) -> bytes | memoryview[Any]:
         """What the results hash takes of it: see `Results.hash`."""
         if kind == "str":
-            return _ended(self.values).encode()
+            return _ended(cast("list[str | None]", self.to_list())).encode()
         if not isinstance(self.values, memoryview):
             return self.array().astype("<i8").tobytes()
         if self.valid is None and sys.byteorder == "little":
@@ -115,10 +115,8 @@ class Column:
         return numbers.tobytes()
 
 
-def _ended(names: Any) -> str:
+def _ended(names: list[str | None]) -> str:
     """Names, each followed by a zero byte; null is an empty name."""
-    if not isinstance(names, list):
-        return f"{names.fill_null('').str.join(chr(0)).item()}\0" if len(names) else ""
     nulls = names.count(None)
     if nulls == len(names):
         return "\0" * nulls
