@@ -7,7 +7,7 @@ import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from trunkline.results.fields import Kind
 from trunkline.results.tables import Field
@@ -102,7 +102,8 @@ class Column:
     def hashed(self, kind: Kind) -> bytes | memoryview[Any]:
         """What the results hash takes of it: see `Results.hash`."""
         if kind == "str":
-            return _ended(cast("list[str | None]", self.to_list())).encode()
+            its: Any = self.values
+            return _ended(its if isinstance(its, list) else its.fill_null("").to_list()).encode()
         if not isinstance(self.values, memoryview):
             return self.array().astype("<i8").tobytes()
         if self.valid is None and sys.byteorder == "little":
