@@ -17,7 +17,7 @@ class Looker:
     def __init__(self, page: Any) -> None:
         self.page = page
         self.server = ""
-        """Address of the page's own server, which alone it may ask; none if empty."""
+        """Address of the page's own server, the only one that it may ask."""
         self.faults: list[str] = []
         page.on("console", self._said)
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))

@@ -196,12 +196,12 @@ def test_f10_a_killed_worker_of_a_cluster_of_ones_own_costs_nothing(
     cluster_of: Callable[..., Cluster], start: Start, tmp_path: Path
 ) -> None:
     theirs = cluster_of()
-    first, _ = theirs.work(2, "--no-nanny")
+    first, _ = theirs.work(2)
     file = str(write_study(tmp_path, scenario=SCENARIO.replace("20 s", "1000 s")))
     words = ("--cluster", theirs.address, "--out", "out", "--progress", "json")
     process = start("study", "run", file, *words)
     until_done(process, 1)
-    os.kill(first.pid, signal.SIGKILL)
+    os.kill(workers(first.pid)[0], signal.SIGKILL)
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
     with performed(Subject(file).plan, out=tmp_path / "clean"):

@@ -175,8 +175,11 @@ def test_in_a_browser_the_list_opens_a_report(server, look):
     looker = look()
     looker.server = server.address
     page = looker.page
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     page.goto(server.address)
     page.get_by_role("link", name="one").click()
     # The report is made now: nothing can be asked of the page before it has come.
     page.wait_for_url("**/report.html", timeout=120_000)
     looker.until("document.documentElement.dataset.charts === 'ready'")
+    assert all(url.startswith((server.address, "data:")) for url in asked)

@@ -83,15 +83,13 @@ def rust_tests() -> None:
     say(f"Rust tests: {passed} passed ({clock})")
 
 
-def attempt(command: list[str], environment: dict[str, str] | None = None) -> int:
+def attempt(command: list[str]) -> int:
     """Run a program in the open and give its exit status.
 
     Parameters
     ----------
     command : list of str
         The program and its arguments.
-    environment : dict, optional
-        Variables to add.
 
     Returns
     -------
@@ -99,7 +97,7 @@ def attempt(command: list[str], environment: dict[str, str] | None = None) -> in
     """
     if plain():
         say("$ " + " ".join(command))
-    return subprocess.call(command, cwd=steps.ROOT, env={**os.environ, **(environment or {})})
+    return subprocess.call(command, cwd=steps.ROOT)
 
 
 def gates() -> list[Gate]:

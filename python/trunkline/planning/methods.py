@@ -115,7 +115,7 @@ class Methods:
             return None
         return te.arc_form.minimum_congestion(self.graph, self.traffic)
 
-    def weights(self, evaluations: int | None = None) -> Weights:
+    def weights(self, evaluations: int | None) -> Weights:
         """IGP weights by local search."""
         return te.weights.search(self.graph, self.traffic, evaluations or te.weights.EVALUATIONS)
 

@@ -32,16 +32,15 @@ def packets(rows: Rows, network: Network) -> dict[str, Column]:
     return {name: Column(made[name]) for name in made.columns}
 
 
-def _one_of(column: str, items: Sequence[str]) -> pl.Expr:
-    """The item of a list that a column numbers; null where there is none."""
+def _one_of(at: pl.Expr, items: Sequence[str | None]) -> pl.Expr:
+    """The item of a list at a place; null where there is none."""
     import polars as pl
 
     if not items:
         return pl.lit(None, dtype=pl.String)
-    places = list(range(len(items)))
-    # A tuple would be one value to polars 1.10.
-    names = list(items)
-    return pl.col(column).replace_strict(places, names, default=None, return_dtype=pl.String)
+    places = pl.Series(range(len(items)), dtype=pl.Int64)
+    names = pl.Series(items, dtype=pl.String)
+    return at.replace_strict(places, names, default=None, return_dtype=pl.String)
 
 
 def _present(column: str) -> pl.Expr:
@@ -64,24 +63,19 @@ def _names(network: Network) -> dict[str, pl.Expr]:
     at = pl.when(pl.col("class").is_between(0, several - 1)).then(
         pl.col("link") * several + pl.col("class")
     )
-    names = pl.Series(classes, dtype=pl.String)
-    return {
-        "event": _one_of("event", _core.PACKET_EVENTS),
-        "flow": _one_of("flow", [flow["name"] for flow in network["flows"]]),
-        "direction": _one_of("reverse", ("forward", "reverse")),
-        "link": _one_of("link", [link["name"] for link in network["links"]]),
-        "node": _one_of("node", [node["name"] for node in network["nodes"]]),
-        "class": at.replace_strict(
-            pl.Series(range(len(names)), dtype=pl.Int64),
-            names,
-            default=None,
-            return_dtype=pl.String,
-        ),
-        "cause": _one_of("cause", _core.CAUSES),
-        "dscp": _one_of("dscp", [dscp.name(code) for code in range(64)]),
-        "ecn": _one_of("ecn", _core.ECN),
-        "colour": _one_of("colour", _core.COLOURS),
+    items: dict[str, tuple[str, Sequence[str]]] = {
+        "event": ("event", _core.PACKET_EVENTS),
+        "flow": ("flow", [flow["name"] for flow in network["flows"]]),
+        "direction": ("reverse", ("forward", "reverse")),
+        "link": ("link", [link["name"] for link in network["links"]]),
+        "node": ("node", [node["name"] for node in network["nodes"]]),
+        "cause": ("cause", _core.CAUSES),
+        "dscp": ("dscp", [dscp.name(code) for code in range(64)]),
+        "ecn": ("ecn", _core.ECN),
+        "colour": ("colour", _core.COLOURS),
     }
+    named = {name: _one_of(pl.col(column), its) for name, (column, its) in items.items()}
+    return named | {"class": _one_of(at, classes)}
 
 
 def _sequence(network: Network) -> dict[str, pl.Expr]:
