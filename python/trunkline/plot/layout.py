@@ -36,13 +36,13 @@ def layout(
     dict of str to (float, float)
         From 0 to 1 along the longer side; the same input gives the same places.
     """
-    import networkx as nx
-
     known = {name: place for name, place in (given or {}).items() if name in set(nodes)}
     if not nodes:
         return {}
     if len(known) == len(nodes):
         return _scaled({name: known[name] for name in nodes})
+    import networkx as nx
+
     graph: Any = nx.Graph()
     graph.add_nodes_from(nodes)
     graph.add_edges_from((a, b) for a, b in edges if a != b)
