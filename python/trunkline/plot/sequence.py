@@ -15,8 +15,12 @@ from trunkline.plot.sources import Choice, Lacking, Source, named
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from trunkline.results import Results
+
+    Points = tuple[NDArray[Any], NDArray[Any]]
+    """Times [s] and bytes [MB]."""
 
 MEGA = 1e-6
 
@@ -77,35 +81,30 @@ def draw_flow(axes: Any, run: Results, flow: str, *, since: float = 0.0) -> None
     _draw(axes, _points(run, flow, since, math.inf), COLOURS[0], "")
 
 
-def _points(
-    run: Results, flow: str, since: float, until: float
-) -> dict[str, tuple[list[float], list[float]]]:
-    found: dict[str, tuple[list[float], list[float]]] = {
-        kind: ([], []) for kind in ("sent", "again", "acknowledged", "lost", "ack lost")
-    }
-    table = run.packets
+def _points(run: Results, flow: str, since: float, until: float) -> dict[str, Points]:
+    import polars as pl
+
     columns = ("flow", "event", "direction", "time_s", "seq_bytes", "ack_bytes", "retransmission")
-    rows: Any = zip(*(table[name] for name in columns), strict=True)
-    for name, event, direction, at, seq, ack, again in rows:
-        if name != flow or not since <= at <= until:
-            continue
-        kind, value = None, seq
-        if direction == "forward":
-            if event == "sent":
-                kind = "again" if again else "sent"
-            elif event == "dropped":
-                kind = "lost"
-        elif event in ("delivered", "dropped"):
-            kind, value = ("acknowledged" if event == "delivered" else "ack lost"), ack
-        if kind is not None:
-            found[kind][0].append(at)
-            found[kind][1].append(value * MEGA)
-    return found
+    its = run.packets.to_polars(*columns).filter(
+        pl.col("flow") == flow, pl.col("time_s").is_between(since, until)
+    )
+    data = its.filter(pl.col("direction") == "forward")
+    acks = its.filter(pl.col("direction") != "forward")
+    sent = data.filter(pl.col("event") == "sent")
+    found = {
+        "sent": (sent.filter(pl.col("retransmission") == 0), "seq_bytes"),
+        "again": (sent.filter(pl.col("retransmission") != 0), "seq_bytes"),
+        "lost": (data.filter(pl.col("event") == "dropped"), "seq_bytes"),
+        "acknowledged": (acks.filter(pl.col("event") == "delivered"), "ack_bytes"),
+        "ack lost": (acks.filter(pl.col("event") == "dropped"), "ack_bytes"),
+    }
+    return {
+        kind: (rows["time_s"].to_numpy(), rows[value].to_numpy() * MEGA)
+        for kind, (rows, value) in found.items()
+    }
 
 
-def _draw(
-    axes: Any, points: dict[str, tuple[list[float], list[float]]], colour: str, name: str
-) -> None:
+def _draw(axes: Any, points: dict[str, Points], colour: str, name: str) -> None:
     before = f"{name}: " if name else ""
     at, value = points["acknowledged"]
     axes.plot(
@@ -125,5 +124,5 @@ def _draw(
     )
     for kind, label, how in marks:
         at, value = points[kind]
-        if at:
+        if len(at):
             axes.plot(at, value, linestyle="none", label=f"{before}{label}", zorder=3, **how)

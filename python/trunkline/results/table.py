@@ -218,15 +218,20 @@ class Table:
             raise KeyError(msg)
         return self.row(found[0])
 
-    def to_polars(self) -> pl.DataFrame:
-        """As a polars data frame; numbers without nulls are not copied."""
-        if self._frame is None:
-            import polars as pl
+    def to_polars(self, *some: str) -> pl.DataFrame:
+        """As a polars data frame; numbers without nulls are not copied.
 
-            self._frame = pl.DataFrame(
-                [self.column(each.name).series(each.name, each.kind) for each in self.fields]
-            )
-        return self._frame
+        Some columns only, if any are named.
+        """
+        if self._frame is not None:
+            return self._frame.select(some) if some else self._frame
+        import polars as pl
+
+        fields = [each for each in self.fields if not some or each.name in some]
+        made = pl.DataFrame([self.column(it.name).series(it.name, it.kind) for it in fields])
+        if not some:
+            self._frame = made
+        return made
 
     def to_pandas(self) -> pd.DataFrame:
         """As a pandas data frame; needs pandas and pyarrow."""
