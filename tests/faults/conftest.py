@@ -39,7 +39,7 @@ columns:
   wait: {table: ports, where: {link: a->b}, measure: wait_mean_s, unit: ms}
   delivered: {where: {flow: f}, measure: packets_delivered, unit: packets}
 """
-SLOW = "12500 s"
+SLOW = "6000 s"
 Start = Callable[..., "subprocess.Popen[str]"]
 
 
@@ -65,7 +65,7 @@ def write_study(folder: Path, *, scenario: str = SCENARIO, said: str = STUDY) ->
 
 @pytest.fixture
 def slow(tmp_path: Path) -> Path:
-    """File of the study with runs of half a second or so."""
+    """File of the study with runs of a quarter of a second or so."""
     folder = tmp_path / "slow"
     folder.mkdir()
     return write_study(folder, scenario=SCENARIO.replace("20 s", SLOW))
