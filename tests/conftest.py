@@ -41,10 +41,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Several processes would overwrite each other's lines of the pinned results."""
+    """Check ``--pin``, and let every second worker begin at the other end.
+
+    Several processes would overwrite each other's lines of the pinned results. And where no test
+    was compiled before, workers that read the same files in the same order all compile all of them;
+    from both ends, each finds what the other has compiled. Their tests are sorted alike below.
+    """
     if config.getoption("--pin") and config.getoption("numprocesses", None):
         msg = "--pin rewrites one file: leave out -n"
         raise pytest.UsageError(msg)
+    worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
+    if int(worker.removeprefix("gw")) % 2 and config.args == config.getini("testpaths"):
+        below = (each for root in config.args for each in (ROOT / root).glob("**/test_*.py"))
+        config.args = [str(path) for path in sorted(below, reverse=True)]
 
 
 # Files that take longest, the longest first: a worker that began one of them last would work on it
@@ -78,9 +87,9 @@ LONGEST = (
 )
 
 
-def _place(item: pytest.Item) -> int:
+def _place(item: pytest.Item) -> tuple[int, str]:
     file = item.path.relative_to(ROOT / "tests").as_posix()
-    return LONGEST.index(file) if file in LONGEST else len(LONGEST)
+    return LONGEST.index(file) if file in LONGEST else len(LONGEST), file
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
