@@ -54,14 +54,14 @@ impl Table {
     /// Adds a column of whole numbers.
     #[must_use]
     pub fn ints(mut self, name: &'static str, values: impl IntoIterator<Item = i64>) -> Self {
-        self.columns.push((name, Column::I64(gathered(&mut values.into_iter()))));
+        self.columns.push((name, Column::I64(values.into_iter().collect())));
         self
     }
 
     /// Adds a column of real numbers.
     #[must_use]
     pub fn floats(mut self, name: &'static str, values: impl IntoIterator<Item = f64>) -> Self {
-        self.columns.push((name, Column::F64(gathered(&mut values.into_iter()))));
+        self.columns.push((name, Column::F64(values.into_iter().collect())));
         self
     }
 
@@ -88,9 +88,4 @@ impl Table {
             _ => panic!("table {} has no real-number column {name}", self.name),
         }
     }
-}
-
-/// Compiled once a type of value, not once a column: 170 columns were a fifth of the whole engine.
-fn gathered<T>(values: &mut dyn Iterator<Item = T>) -> Vec<T> {
-    values.collect()
 }
