@@ -88,6 +88,9 @@ def command(
 
         def compared(runs: Runs) -> Reproduction:
             done = subject.outcome(runs)
+            # Before the pictures, which take seconds.
+            if not as_json:
+                echo_tables(done.render)
             if out is not None:
                 done.add_to(out, pdf=pdf)
             return done
@@ -97,8 +100,6 @@ def command(
         return done
     if as_json:
         echo_json(done.to_json())
-    else:
-        echo_tables(done.render)
     if out is not None:
         click.echo(f"runs, tables and pictures written to {out}", err=True)
         if report:
