@@ -41,6 +41,7 @@ def layout(
         return {}
     if len(known) == len(nodes):
         return _scaled({name: known[name] for name in nodes})
+    # Only for a search: with what it asks for, it is 550 modules.
     import networkx as nx
 
     graph: Any = nx.Graph()

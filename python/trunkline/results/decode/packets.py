@@ -33,7 +33,7 @@ def packets(rows: Rows, network: Network) -> dict[str, Column]:
 
 
 def _one_of(at: pl.Expr, items: Sequence[str | None]) -> pl.Expr:
-    """The item of a list at a place; null where there is none."""
+    """The item of a list at a place; null for a place that the list does not have."""
     import polars as pl
 
     if not items:
