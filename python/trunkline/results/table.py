@@ -221,14 +221,20 @@ class Table:
     def to_polars(self, *some: str) -> pl.DataFrame:
         """As a polars data frame; numbers without nulls are not copied.
 
-        Some columns only, if any are named.
+        These columns alone, if any are named.
+
+        Raises
+        ------
+        KeyError
+            There is no such column.
         """
-        if self._frame is not None:
-            return self._frame.select(some) if some else self._frame
+        if self._frame is not None and not some:
+            return self._frame
         import polars as pl
 
-        fields = [each for each in self.fields if not some or each.name in some]
-        made = pl.DataFrame([self.column(it.name).series(it.name, it.kind) for it in fields])
+        kinds = {each.name: each.kind for each in self.fields}
+        names = some or kinds
+        made = pl.DataFrame([self.column(name).series(name, kinds[name]) for name in names])
         if not some:
             self._frame = made
         return made

@@ -31,6 +31,19 @@ def test_names_stand_in_place_of_indices(results: Results) -> None:
     assert results.series["class"] == [None, "rest", None, "rest"]
 
 
+def test_a_data_frame_has_the_columns_that_are_named_before_and_after_the_whole(
+    results: Results,
+) -> None:
+    flows = results.flows
+    for _ in range(2):
+        some = flows.to_polars("dscp", "flow")
+        assert some.columns == ["dscp", "flow"]
+        assert some["flow"].to_list() == ["call", "web", "idle"]
+        with pytest.raises(KeyError, match="flows has no column 'speed'; it has flow, "):
+            flows.to_polars("flow", "speed")
+        assert flows.to_polars().columns == list(flows.columns)
+
+
 def test_rates_are_over_the_measured_time(results: Results) -> None:
     # 10 s less 2 s of warm-up: 18000 B * 8 / 8 s = 18 kbit/s; payload 15480 * 8 / 8 = 15.48 kbit/s.
     call = results.flows.where(flow="call")
