@@ -17,9 +17,8 @@ use crate::classifier::OWN_COLUMN;
 use crate::link::Onward;
 use crate::mpls::Hop;
 use crate::network::{Measure, Network};
-use crate::observer::Observer;
 use crate::route::{LOCAL, UNREACHABLE};
-use crate::simulation::{Agents, Simulation};
+use crate::simulation::{Agents, AnySimulation};
 use trunkline_packet::Packet;
 use trunkline_units::Time;
 
@@ -62,11 +61,11 @@ impl Ways {
     }
 }
 
-impl<O: Observer> Simulation<O> {
-    /// Finds the hops that need no event, before the first event.
-    pub(crate) fn find_ahead(&mut self, network: &Network) {
+impl AnySimulation {
+    /// Finds the hops that need no event, before the first event; none where each is `watched`.
+    pub(crate) fn find_ahead(&mut self, network: &Network, watched: bool) {
         let plain = network.links.iter().all(|it| it.conditioner.is_none() && it.ingress.is_none());
-        let watched = O::ACTIVE || self.path_accounts.is_some();
+        let watched = watched || self.path_accounts.is_some();
         // Tables that change in time, and messages of routers, cannot be followed before the run.
         let moving = self.recovery.sources() > 0 || network.signalling.is_some();
         // Packets of several links wait for one processor.

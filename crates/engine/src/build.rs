@@ -11,6 +11,7 @@ use crate::calendar::Calendar;
 use crate::control::Control;
 use crate::counters::{Delay, Drops, Totals};
 use crate::histogram::Pool;
+use crate::link::Link;
 use crate::lookahead::Lookahead;
 use crate::mpls::Tables;
 use crate::network::{Agent, Measure, Network};
@@ -21,8 +22,8 @@ use crate::probe::Sampler;
 use crate::recovery::Recovery;
 use crate::route::{Edge, Fib};
 use crate::simulation::{
-    Agents, Baseline, FlowPlan, RunError, Simulation, Sources, BETWEEN_QUESTIONS, CENSUS, END,
-    WARM_UP,
+    Agents, Baseline, FlowPlan, NearEnd, RunError, Simulation, Sources, BETWEEN_QUESTIONS, CENSUS,
+    END, WARM_UP,
 };
 use crate::transfers::Workloads;
 use link::{build_link, build_near_end};
@@ -30,6 +31,8 @@ use std::sync::Arc;
 use trunkline_agent::{tcp, udp};
 use trunkline_packet::{flag, Arena, Ecn};
 use trunkline_units::{Span, Stream, Time, NEVER};
+
+type NearEnds = Vec<Option<Box<NearEnd>>>;
 
 /// Bytes of a typical packet, to guess how often a loaded link has an event.
 const TYPICAL_BYTES: u128 = 600;
@@ -43,7 +46,7 @@ impl<O: Observer> Simulation<O> {
         check_indices(network)?;
         let mut simulation = Self::at_rest(network, seed, observer, routes(network))?;
         simulation.arm(network);
-        simulation.find_ahead(network);
+        simulation.find_ahead(network, O::ACTIVE);
         Ok(simulation)
     }
 
@@ -58,20 +61,7 @@ impl<O: Observer> Simulation<O> {
         observer: O,
         fib: Fib,
     ) -> Result<Self, RunError> {
-        let mut links = network
-            .links
-            .iter()
-            .map(|link| build_link(network, link, seed))
-            .collect::<Result<Vec<_>, _>>()?;
-        let near_ends = network
-            .links
-            .iter()
-            .map(|link| build_near_end(network, link, seed))
-            .collect::<Result<Vec<_>, _>>()?;
-        for (link, near_end) in links.iter_mut().zip(&near_ends) {
-            link.has_near_end = near_end.is_some();
-        }
-        let ends = ends(network);
+        let (links, near_ends) = build_links(network, seed)?;
         let recovery = Recovery::new(network, seed);
         let processors = crate::processing::of(network);
         let mut agents = AgentArrays::default();
@@ -79,13 +69,7 @@ impl<O: Observer> Simulation<O> {
         let of_control = control.as_ref().map_or(0, |control| control.sources());
         let of_each = [recovery.sources(), of_control, processors.len() as u32];
         let sources = number_sources(network, of_each);
-        let flows: Vec<FlowPlan> = (0..)
-            .zip(&network.flows)
-            .map(|(index, flow)| FlowPlan {
-                wakes: [sources.senders + index, sources.receivers + index],
-                ..agents.add(flow, seed, &ends)
-            })
-            .collect();
+        let flows = agents.add_all(network, seed, &sources);
         let workloads = Workloads::new(network, &flows, &fib, seed, agents.senders.len() as u32);
         Ok(Self {
             now: 0,
@@ -157,6 +141,19 @@ impl<O: Observer> Simulation<O> {
     }
 }
 
+/// The links of a network, and what else is done at their near ends.
+fn build_links(network: &Network, seed: u64) -> Result<(Vec<Link>, NearEnds), RunError> {
+    let (mut links, mut near_ends) = (Vec::new(), Vec::new());
+    for link in &network.links {
+        let mut built = build_link(network, link, seed)?;
+        let near_end = build_near_end(network, link, seed)?;
+        built.has_near_end = near_end.is_some();
+        links.push(built);
+        near_ends.push(near_end);
+    }
+    Ok((links, near_ends))
+}
+
 /// The routes of a network before anything fails.
 pub(crate) fn routes(network: &Network) -> Fib {
     let edges: Vec<Edge> = network.links.iter().map(edge).collect();
@@ -191,6 +188,16 @@ struct AgentArrays {
 }
 
 impl AgentArrays {
+    fn add_all(&mut self, network: &Network, seed: u64, sources: &Sources) -> Vec<FlowPlan> {
+        let ends = ends(network);
+        let mut plans = Vec::with_capacity(network.flows.len());
+        for (index, flow) in (0..).zip(&network.flows) {
+            let wakes = [sources.senders + index, sources.receivers + index];
+            plans.push(FlowPlan { wakes, ..self.add(flow, seed, &ends) });
+        }
+        plans
+    }
+
     fn add(&mut self, flow: &crate::network::Flow, seed: u64, ends: &[u32]) -> FlowPlan {
         let element = format!("flows[{}]", flow.name);
         let start = flow.start_ns + start_delay(flow.start_jitter_ns, seed, &element);

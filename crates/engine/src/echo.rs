@@ -10,7 +10,7 @@ use crate::delay_columns::{self, Of};
 use crate::histogram::Pool;
 use crate::network::{Echo, Network};
 use crate::observer::{Event, Observer};
-use crate::simulation::{FlowPlan, Simulation};
+use crate::simulation::{AnySimulation, FlowPlan, Simulation};
 use crate::tables::Table;
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_units::Time;
@@ -108,7 +108,9 @@ impl<O: Observer> Simulation<O> {
             self.echoes[index].on_reply(reply, now, &mut self.pool);
         }
     }
+}
 
+impl AnySimulation {
     /// What the senders of echo flows have measured.
     pub(crate) fn echo_table(&self) -> Table {
         let ints = |value: fn(&Echoed) -> u64| self.echoes.iter().map(move |its| value(its) as i64);

@@ -49,7 +49,7 @@ pub enum Event {
 }
 
 /// Watches packets.
-pub trait Observer: Default + Send {
+pub trait Observer: Default + Send + 'static {
     /// Whether it looks at anything: what is worked out for it alone is left out where it does not.
     const ACTIVE: bool;
 

@@ -2,8 +2,7 @@
 
 use crate::link::Port;
 use crate::network::{self, Measure};
-use crate::observer::Observer;
-use crate::simulation::{Agents, Simulation};
+use crate::simulation::{Agents, AnySimulation};
 use trunkline_units::SECOND;
 
 /// Probes of a run and what they recorded.
@@ -58,7 +57,7 @@ impl Sampler {
     }
 }
 
-impl<O: Observer> Simulation<O> {
+impl AnySimulation {
     /// The node where a probe's counter or state is: a port's is its near end, a sender's its
     /// source, all else is counted where packets end.
     fn node_of(&self, probe: &network::Probe) -> u32 {

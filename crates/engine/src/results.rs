@@ -7,13 +7,31 @@ use crate::control::{self, Control};
 use crate::link::{Link, Port};
 use crate::observer::Observer;
 use crate::queue::QueueCounters;
-use crate::simulation::{Agents, FlowBaseline, RunError, Simulation};
+use crate::simulation::{Agents, AnySimulation, FlowBaseline, RunError, Simulation};
 use crate::tables::Table;
 use trunkline_agent::tcp::Counters;
 use trunkline_packet::PacketId;
 use trunkline_units::Time;
 
 impl<O: Observer> Simulation<O> {
+    /// Checks the run and returns its tables.
+    ///
+    /// # Errors
+    /// [`RunError::Conservation`] if packets were lost or made, or if Little's law does not hold.
+    pub fn finish(self) -> Result<(Vec<Table>, O), RunError> {
+        let mut inside = Inside::default();
+        inside.add(&self)?;
+        let (tables, observer) = self.finish_with(inside)?;
+        Ok((tables, O::join(vec![observer])))
+    }
+
+    pub(crate) fn finish_with(mut self, inside: Inside) -> Result<(Vec<Table>, O), RunError> {
+        let tables = self.close(inside)?;
+        Ok((tables, self.observer))
+    }
+}
+
+impl AnySimulation {
     /// Counters start here: remembers what has happened so far, to subtract it.
     pub(crate) fn end_warm_up(&mut self) {
         let now = self.now;
@@ -99,18 +117,7 @@ impl<O: Observer> Simulation<O> {
         counters_of(&self.links[link]).map(QueueCounters::all_dropped).sum()
     }
 
-    /// Checks the run and returns its tables.
-    ///
-    /// # Errors
-    /// [`RunError::Conservation`] if packets were lost or made, or if Little's law does not hold.
-    pub fn finish(self) -> Result<(Vec<Table>, O), RunError> {
-        let mut inside = Inside::default();
-        inside.add(&self)?;
-        let (tables, observer) = self.finish_with(inside)?;
-        Ok((tables, O::join(vec![observer])))
-    }
-
-    pub(crate) fn finish_with(mut self, inside: Inside) -> Result<(Vec<Table>, O), RunError> {
+    fn close(&mut self, inside: Inside) -> Result<Vec<Table>, RunError> {
         let now = self.now;
         for link in &mut self.links {
             link.drain(now);
@@ -144,7 +151,7 @@ impl<O: Observer> Simulation<O> {
         tables.extend(self.workloads.tables(&self.pool, now));
         tables.push(self.call_table());
         tables.push(self.echo_table());
-        Ok((tables, self.observer))
+        Ok(tables)
     }
 
     /// Packets inside the network: on wires, in queues, being sent.
@@ -210,7 +217,7 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
-    pub fn add<O: Observer>(&mut self, region: &Simulation<O>) -> Result<(), RunError> {
+    pub fn add(&mut self, region: &AnySimulation) -> Result<(), RunError> {
         self.counts.resize(region.flows.len(), (0, 0));
         let packets = region.inside();
         for &id in &packets {

@@ -24,6 +24,7 @@ use crate::processing::Processor;
 use crate::recovery::Recovery;
 use crate::route::Fib;
 use crate::transfers::Workloads;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use trunkline_agent::tcp::{Counters, Handshake, Receiver, Sender};
 use trunkline_agent::udp;
@@ -179,7 +180,7 @@ const COUNTS: Time = 1000;
 
 /// A network being run.
 #[derive(Debug)]
-pub struct Simulation<O> {
+pub struct Simulation<O: ?Sized> {
     pub(crate) now: Time,
     pub(crate) calendar: Calendar,
     pub(crate) sources: Sources,
@@ -221,13 +222,33 @@ pub struct Simulation<O> {
     /// Packets in the network at equal distances in time.
     pub(crate) census: Vec<u64>,
     pub(crate) end: Time,
-    pub(crate) observer: O,
     pub(crate) at_warm_up: Baseline,
     pub(crate) events: u64,
     /// The caller is asked whether to stop when there have been so many events.
     pub(crate) next_question: u64,
     pub(crate) events_per_instant: u64,
     pub(crate) node_names: Vec<String>,
+    pub(crate) observer: O,
+}
+
+/// A network being run, whoever observes it: what records nothing is a method of this, and is
+/// compiled once.
+pub(crate) type AnySimulation = Simulation<dyn Send>;
+
+impl<O: Observer> Deref for Simulation<O> {
+    type Target = AnySimulation;
+
+    #[inline(always)]
+    fn deref(&self) -> &AnySimulation {
+        self
+    }
+}
+
+impl<O: Observer> DerefMut for Simulation<O> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut AnySimulation {
+        self
+    }
 }
 
 /// Counters as they stood when the warm-up ended.
@@ -325,7 +346,9 @@ impl<O: Observer> Simulation<O> {
         }
         Ok(())
     }
+}
 
+impl AnySimulation {
     /// Packets in the network, those between two regions included.
     pub(crate) fn live(&self) -> u64 {
         self.arena.live() as u64 + self.region.crossing()

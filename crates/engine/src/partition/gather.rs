@@ -6,7 +6,7 @@
 use crate::counters::Totals;
 use crate::observer::Observer;
 use crate::results::Inside;
-use crate::simulation::{Agents, RunError, Simulation};
+use crate::simulation::{Agents, AnySimulation, RunError, Simulation};
 use crate::tables::Table;
 use std::mem::swap;
 
@@ -26,7 +26,7 @@ pub(super) fn gather<O: Observer>(
     let mut observers = vec![std::mem::take(&mut whole.observer)];
     for (mut part, number) in parts {
         observers.push(std::mem::take(&mut part.observer));
-        whole.join(part, |node| of_node[node as usize] == number);
+        whole.join(&mut part, &|node| of_node[node as usize] == number);
     }
     whole.sampler.sort();
     let (end, threads) = (whole.end, observers.len());
@@ -35,10 +35,10 @@ pub(super) fn gather<O: Observer>(
     Ok(tables)
 }
 
-impl<O: Observer> Simulation<O> {
+impl AnySimulation {
     /// Joins a region to those before it; `owns` says which nodes are its own.
-    fn join(&mut self, mut part: Self, owns: impl Fn(u32) -> bool) {
-        self.join_links(&mut part, &owns);
+    fn join(&mut self, part: &mut Self, owns: &dyn Fn(u32) -> bool) {
+        self.join_links(part, owns);
         let blocks = self.pool.append(std::mem::take(&mut part.pool));
         for flow in 0..self.flows.len() {
             self.totals[flow].add(&part.totals[flow]);
@@ -88,7 +88,7 @@ impl<O: Observer> Simulation<O> {
         self.at_warm_up.live += part.at_warm_up.live;
     }
 
-    fn join_links(&mut self, part: &mut Self, owns: &impl Fn(u32) -> bool) {
+    fn join_links(&mut self, part: &mut Self, owns: &dyn Fn(u32) -> bool) {
         for link in 0..self.links.len() {
             let near = owns(self.link_from[link]);
             let far = owns(self.links[link].to);

@@ -240,7 +240,7 @@ fn all_or_first_failure<O: Observer>(
     };
     let RunError::Interrupted { at, .. } = first else { return Err(first) };
     // Of an interrupted run all regions tell how far it came.
-    let all = failures.into_iter().chain(whole.iter_mut().map(Simulation::interrupted));
+    let all = failures.into_iter().chain(whole.iter_mut().map(|region| region.interrupted()));
     let (mut events, mut packets, mut queued) = (0, 0, 0);
     for failure in all {
         if let RunError::Interrupted { events: e, packets: p, queued: q, .. } = failure {

@@ -5,10 +5,9 @@ use crate::conditioner::Conditioner;
 use crate::counters::{Delay, Totals};
 use crate::delay_columns;
 use crate::link::Port;
-use crate::observer::Observer;
 use crate::path_account::PathAccount;
 use crate::queue::QueueCounters;
-use crate::simulation::{Agents, Simulation};
+use crate::simulation::{Agents, AnySimulation};
 use crate::tables::Table;
 use trunkline_agent::tcp::Counters;
 use trunkline_units::{Time, NEVER};
@@ -16,7 +15,7 @@ use trunkline_units::{Time, NEVER};
 /// Link, class, counters, area under its queue, packets and bytes it sent.
 type PortRow = (usize, usize, QueueCounters, i128, (u64, u64));
 
-impl<O: Observer> Simulation<O> {
+impl AnySimulation {
     pub(super) fn flow_table(&self) -> Table {
         let flows = 0..self.flows.len();
         let before = |flow| self.at_warm_up.flow(flow);

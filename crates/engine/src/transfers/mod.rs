@@ -14,7 +14,7 @@ use crate::histogram::Pool;
 use crate::network::{Agent, Network};
 use crate::observer::Observer;
 use crate::route::Fib;
-use crate::simulation::{Agents, FlowPlan, Simulation};
+use crate::simulation::{Agents, AnySimulation, FlowPlan, Simulation};
 use crate::tables::Table;
 use trunkline_agent::tcp::{Counters, Receiver, Sender};
 use trunkline_agent::workload::Request;
@@ -351,7 +351,9 @@ impl<O: Observer> Simulation<O> {
             self.time_receiver(flow, &plan);
         }
     }
+}
 
+impl AnySimulation {
     /// The connection that a timer belongs to.
     pub(crate) fn flow_of_timer(&self, number: u32) -> &FlowPlan {
         &self.workloads.connections[(number / 2) as usize].plan
