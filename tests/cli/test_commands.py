@@ -286,6 +286,29 @@ def test_unknown_study_ends_with_2(trunkline):
     assert "Traceback" not in done.stderr
 
 
+def test_a_study_shows_each_table_as_soon_as_it_is_known(tmp_path):
+    command = [sys.executable, "-m", "trunkline", "reproduce", "bhani1999", "--runs", "2"]
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    said = subprocess.run(command, cwd=tmp_path, check=True, **both).stdout
+    order = [f"Table {case}:" for case in range(1, 5)] + ["40 of 40 done", "Claims"]
+    places = [said.index(words) for words in order]
+    assert places == sorted(places)
+    assert said.count("Table 1:") == 1
+
+
+def test_a_study_that_is_kept_goes_on_when_nobody_reads_its_tables(tmp_path):
+    command = [sys.executable, "-m", "trunkline", "reproduce", "bhani1999", "--runs", "1"]
+    command += ["--no-report", "--out", "kept"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        process.stdout.close()
+        said = process.stderr.read()
+    assert process.returncode == 0, said
+    assert "Traceback" not in said
+    assert json.loads((tmp_path / "kept/manifest.json").read_text())["files"]
+    assert json.loads((tmp_path / "kept/study.json").read_text())["claims"]
+
+
 def test_a_picture_for_a_paper_needs_a_folder(trunkline):
     done = trunkline("reproduce", "bhani1999", "--pdf")
     assert done.returncode == 2

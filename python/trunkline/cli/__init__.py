@@ -123,7 +123,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        status = _reader_left()
+        reader_left()
+        status = Status.DONE
     if arguments is None:
         import gc
 
@@ -143,7 +144,8 @@ def _guarded(words: list[str]) -> int:
         print("trunkline: interrupted", file=sys.stderr)
         return Status.INTERRUPTED
     except BrokenPipeError:
-        return _reader_left()
+        reader_left()
+        return Status.DONE
     except SystemExit:
         # click ends so when a pipe is closed, having replaced the stream by one that is silent.
         if sys.stdout is not stream:
@@ -159,11 +161,10 @@ def _guarded(words: list[str]) -> int:
     return result if isinstance(result, int) else Status.DONE
 
 
-def _reader_left() -> int:
-    """Whoever read our output has enough: end quietly, as there is nobody left to tell."""
+def reader_left() -> None:
+    """Say no more: whoever read our output has enough."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
-    return Status.DONE
 
 
 def _explain(error: Exception, words: list[str]) -> int:

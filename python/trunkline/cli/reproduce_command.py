@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import click
 
+from trunkline.cli import reader_left
 from trunkline.cli.common import echo_json, echo_tables, engine_faults
 from trunkline.cli.engine_option import check_engine, engine_options
 from trunkline.cli.report_command import report_option, write_report
@@ -13,7 +15,10 @@ from trunkline.cli.status import Status
 from trunkline.cli.study_command import Execution, execution_options, study_faults
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from trunkline.study import Reproduction, Runs
+    from trunkline.study.run.journal import Record
 
 # What `--help` lists without importing the studies; a test holds it against them.
 STUDIES = (
@@ -63,8 +68,9 @@ def command(
 ) -> int:
     """Run the study NAME and compare with what was published.
 
-    Prints our value with its 95 % interval beside each published one, whether each claim holds,
-    and what had to be fitted because the publication leaves it unsaid. With --engine linux, the
+    Prints our value with its 95 % interval beside each published one, each table as soon as its
+    runs have ended, then whether each claim holds, and what had to be fitted because the
+    publication leaves it unsaid. With --engine linux, the
     tables that a Linux kernel can run are compared with what it gives; --out keeps each verdict as
     it is known, and --resume goes on.
     """
@@ -72,6 +78,8 @@ def command(
     check_engine(engine, runner, threads=threads is not None, cluster=cluster is not None)
     if engine == "fluid":
         raise click.UsageError("--engine fluid is no reproduction: publications count packets.")
+    from trunkline.study.outcome.arriving import Arriving
+    from trunkline.study.outcome.render import render, render_tables
     from trunkline.study.outcome.reproduction import Subject
 
     if execution.resume and out is None:
@@ -86,16 +94,37 @@ def command(
             kept = Kept(out, **execution.kept)
             return run_in_both(subject, runner, kept, as_json=as_json, judge=judge)
 
+        arriving = Arriving(subject)
+
+        def show(render: Callable[..., str]) -> None:
+            if as_json:
+                return
+            try:
+                echo_tables(render)
+            except BrokenPipeError:
+                if out is None:
+                    raise
+                # Nobody reads on, but the folder is still wanted.
+                reader_left()
+
+        def listen(records: Mapping[int, Record]) -> None:
+            done = arriving.of(records)
+            if done is not None:
+                with watch.aside():
+                    show(functools.partial(render_tables, done))
+
         def compared(runs: Runs) -> Reproduction:
             done = subject.outcome(runs)
             # Before the pictures, which take seconds.
-            if not as_json:
-                echo_tables(done.render)
+            show(functools.partial(render, done, but=arriving.names))
             if out is not None:
                 done.add_to(out, pdf=pdf)
             return done
 
-        done = execution.perform(subject.plan, out, compared)
+        watch = execution.watch(subject.plan)
+        if not as_json:
+            watch.listener = listen
+        done = execution.perform(subject.plan, out, compared, watch=watch)
     if isinstance(done, Status):
         return done
     if as_json:

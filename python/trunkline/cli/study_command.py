@@ -79,12 +79,17 @@ class Execution:
         return progress(self.progress, plan.name, running=self.threads or cores())
 
     def perform(
-        self, plan: Plan, out: str | None, use: Callable[[Runs], Outcome]
+        self,
+        plan: Plan,
+        out: str | None,
+        use: Callable[[Runs], Outcome],
+        *,
+        watch: Progress | None = None,
     ) -> Outcome | Status:
         """Run a plan to its end; what `use` makes of the runs, or how it ended before."""
         from trunkline.study.run.perform import Incomplete, performed
 
-        how, watch = self.how(), self.watch(plan)
+        how, watch = self.how(), watch or self.watch(plan)
         try:
             with performed(plan, out=out, how=how, progress=watch, **self.kept) as runs:
                 return use(runs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 from trunkline.results.render import BESIDE, add, draw, frame
@@ -15,19 +15,26 @@ if TYPE_CHECKING:
     from trunkline.study.outcome.reproduction import Reproduction
 
 
-def render(done: Reproduction, *, width: int | None = None, colour: bool = False) -> str:
+def render(
+    done: Reproduction,
+    *,
+    but: Container[str] = (),
+    width: int | None = None,
+    colour: bool = False,
+) -> str:
     """Write ours beside the published values, the claims, and what was fitted.
 
     Parameters
     ----------
+    but : container of str
+        Tables that are left out, as they have been shown.
     width : int, optional
         Columns of the terminal; found out by itself if left out.
     colour : bool, default False
         Whether to use the escape codes of a terminal.
     """
     study = done.study
-    shown = study.cases if study.overviews else done.tables
-    parts = [_table(done, table) for table in shown if any(c.table == table for c in done.cells)]
+    parts = [_table(done, table) for table in shown(done) if table not in but]
     parts += [_overview(each) for each in overviews(done)]
     doubts = {cell.doubt: None for cell in done.cells if cell.doubt}
     if doubts:
@@ -52,6 +59,18 @@ def render(done: Reproduction, *, width: int | None = None, colour: bool = False
         runs += "; |ln|: of ours over published" if study.error == "relative" else ""
     last = f"{study.title}{source}; {runs}; hash {done.measured.hash[:16]}"
     return draw(parts, last, width=width, colour=colour)
+
+
+def shown(done: Reproduction) -> list[str]:
+    """Names of the tables that are shown: those with cells, or of them those of the cases."""
+    known = {cell.table for cell in done.cells}
+    names = done.study.cases if done.study.overviews else done.tables
+    return [name for name in names if name in known]
+
+
+def render_tables(done: Reproduction, *, width: int | None = None, colour: bool = False) -> str:
+    """Write ours beside the published values, as far as they are known, and nothing else."""
+    return draw([_table(done, table) for table in shown(done)], width=width, colour=colour)
 
 
 def _table(done: Reproduction, name: str) -> RichTable:

@@ -34,7 +34,7 @@ class Reproduction:
     seeds : sequence of int
         Seeds of the replications.
     measured : Measured
-        What the runs gave.
+        What the runs gave, for all tables or for some.
     runs : Runs, optional
         The runs themselves, of which those that are kept are read.
     """
@@ -63,7 +63,6 @@ class Reproduction:
             for name in table.columns
             if (table.name, name) in measured.columns and not study.column(table, row, name).hidden
         ]
-        self.claims = self._claims()
         # Read at once: the folder of the runs may go away before anything is drawn.
         self._kept = {} if runs is None else self._read_kept(runs)
 
@@ -81,7 +80,9 @@ class Reproduction:
             table.case.published_runs,
         )
 
-    def _claims(self) -> list[Judged]:
+    @functools.cached_property
+    def claims(self) -> list[Judged]:
+        """The study's claims, each with its outcome."""
         ours = self._speaks_of(self.measured.columns)
         theirs = self._speaks_of(self._published_columns())
         theirs = replace(theirs, chance=False)

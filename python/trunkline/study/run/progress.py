@@ -6,7 +6,8 @@ import html
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from trunkline.scenario.diagnostic import printable
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
     from trunkline.engine.forecast import Forecast
+    from trunkline.study.run.journal import Record
 
 KINDS = ("bar", "plain", "json", "none")
 
@@ -28,6 +30,11 @@ class Progress:
         Where reports go; standard error if left out.
     clock : callable
         Seconds of a clock that never goes back.
+
+    Attributes
+    ----------
+    listener : callable or None
+        Is given the records of all ended runs, by number, each time that more are on the disk.
     """
 
     every_s = 10.0
@@ -43,6 +50,7 @@ class Progress:
         self.name, self._clock = name, clock
         self._out = out or sys.stderr
         self.total = self.before = self.done = self.failures = self.events = 0
+        self.listener: Callable[[Mapping[int, Record]], None] | None = None
         self._began = self._said = clock()
 
     def foresee(self, seen: Forecast) -> None:
@@ -63,6 +71,16 @@ class Progress:
         """A run has failed."""
         self.failures += 1
         self.say(text)
+
+    def kept(self, records: Mapping[int, Record]) -> None:
+        """More runs are on the disk: these, by number. The listener hears of them."""
+        if self.listener is not None:
+            self.listener(records)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Make room on the terminal for what others print there."""
+        yield
 
     def tick(self) -> None:
         """Report if it is time to."""
@@ -180,6 +198,14 @@ class Bar(Plain):
             super().say(text)
         else:
             self._bar.console.print(printable(text), markup=False, highlight=False)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Take the bar away for a while."""
+        assert self._bar is not None
+        self._bar.stop()
+        yield
+        self._bar.start()
 
     def end(self) -> None:
         """Take the bar away."""

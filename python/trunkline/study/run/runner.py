@@ -1,11 +1,14 @@
 """The points of a study file, and what their runs gave as tables of values."""
 
+from __future__ import annotations
+
 import ast
 import functools
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +28,9 @@ from trunkline.study.run.frames import Runs
 from trunkline.study.run.measure import of_columns
 from trunkline.study.run.perform import performed
 from trunkline.study.run.plan import Plan, Point
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,36 +163,43 @@ def measured(study: Study, runs: Runs) -> Measured:
     runs : Runs
         The results, in the order of :func:`plan`.
     """
-    columns: dict[tuple[str, str], Values] = {}
-    samples: dict[tuple[str, str], Values] = {}
-    first: dict[str, int] = {}
+    made = Measured(
+        {}, digest(runs.table["hash"]), int(runs.table["packet_hops"].sum()), len(runs.table)
+    )
     counts = runs.table["point"].value_counts().sort("point")["count"].to_list()
     row = place = 0
     for table in study.tables():
-        points, seeds = len(table.points), counts[place]
-        block = runs.table.slice(row, points * seeds)
-        first[table.name] = row
-        row, place = row + points * seeds, place + points
-        for name in table.columns:
-            columns[table.name, name] = np.full((len(table.rows), seeds), np.nan)
-        for number, (_, column, name, its) in enumerate(_cells(study, table)):
-            if its.listed:
-                kept = np.array(block[name].to_list())
-                samples[table.name, column] = kept.reshape(points, seeds, -1)
-                del columns[table.name, column]
-            elif its.value is None:
-                step = len(table.rows) // points
-                values = block[name].to_numpy().reshape(points, seeds)
-                columns[table.name, column][number % step :: step] = values
-        derive(study, table, columns)
-    return Measured(
-        columns,
-        digest(runs.table["hash"]),
-        int(runs.table["packet_hops"].sum()),
-        len(runs.table),
-        samples,
-        first,
-    )
+        count = len(table.points) * counts[place]
+        made.first[table.name] = row
+        read(study, table, runs.table.slice(row, count), made)
+        row, place = row + count, place + len(table.points)
+    return made
+
+
+def read(study: Study, table: Table, block: pl.DataFrame, made: Measured) -> None:
+    """Read the values of a table.
+
+    Parameters
+    ----------
+    block : polars.DataFrame
+        Its runs, which have all ended, in the order of :func:`plan`.
+    made : Measured
+        Takes them in; has those of the tables before it, of which a formula may speak.
+    """
+    points = len(table.points)
+    seeds = len(block) // points
+    for name in table.columns:
+        made.columns[table.name, name] = np.full((len(table.rows), seeds), np.nan)
+    for number, (_, column, name, its) in enumerate(_cells(study, table)):
+        if its.listed:
+            kept = np.array(block[name].to_list())
+            made.samples[table.name, column] = kept.reshape(points, seeds, -1)
+            del made.columns[table.name, column]
+        elif its.value is None:
+            step = len(table.rows) // points
+            values = block[name].to_numpy().reshape(points, seeds)
+            made.columns[table.name, column][number % step :: step] = values
+    derive(study, table, made.columns)
 
 
 def derive(study: Study, table: Table, columns: dict[tuple[str, str], Values]) -> None:
