@@ -108,7 +108,7 @@ def command(
                 reader_left()
 
         def listen(records: Mapping[int, Record]) -> None:
-            done = arriving.of(records)
+            done = arriving.take(records)
             if done is not None:
                 with watch.aside():
                     show(functools.partial(render_tables, done))
@@ -116,7 +116,7 @@ def command(
         def compared(runs: Runs) -> Reproduction:
             done = subject.outcome(runs)
             # Before the pictures, which take seconds.
-            show(functools.partial(render, done, but=arriving.names))
+            show(functools.partial(render, done, without=arriving.names))
             if out is not None:
                 done.add_to(out, pdf=pdf)
             return done

@@ -35,12 +35,12 @@ def test_whatever_ends_first_the_tables_are_those_of_the_end(ended, seed: int) -
     arriving, done, shown = Arriving(subject), {}, ""
     for record in order:
         done[record.run] = record
-        found = arriving.of(done)
+        found = arriving.take(done)
         if found is not None:
             shown += render_tables(found, width=100)
-    assert arriving.of(done) is None
+    assert arriving.take(done) is None
     assert shown.count("Table ") >= len(subject.study.cases)
-    assert shown + render(whole, but=arriving.names, width=100) == whole.render(width=100)
+    assert shown + render(whole, without=arriving.names, width=100) == whole.render(width=100)
 
 
 def test_a_table_is_known_as_soon_as_its_last_run_has_ended(ended) -> None:
@@ -48,7 +48,7 @@ def test_a_table_is_known_as_soon_as_its_last_run_has_ended(ended) -> None:
     arriving, done, came = Arriving(subject), {}, []
     for run in range(len(known)):
         done[run] = known[run]
-        if arriving.of(done) is not None:
+        if arriving.take(done) is not None:
             came.append(run)
     last = {task.point.labels["table"]: task.number for task in subject.plan.tasks()}
     assert came == list(last.values())
@@ -61,8 +61,8 @@ def test_a_run_that_is_missing_holds_up_its_table_and_those_behind_it(ended) -> 
     names = [task.point.labels["table"] for task in subject.plan.tasks()]
     missing = names.index(names[-1]) - 1
     rest = {run: record for run, record in known.items() if run != missing}
-    found = arriving.of(rest)
+    found = arriving.take(rest)
     assert found is not None
     assert arriving.names == list(dict.fromkeys(names))[:-2]
     assert {cell.table for cell in found.cells} <= set(arriving.names)
-    assert arriving.of(rest) is None
+    assert arriving.take(rest) is None

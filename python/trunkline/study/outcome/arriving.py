@@ -38,7 +38,7 @@ class Arriving:
         self._ended = 0
         self._measured = runner.Measured({}, "", 0)
 
-    def of(self, records: Mapping[int, Record]) -> Reproduction | None:
+    def take(self, records: Mapping[int, Record]) -> Reproduction | None:
         """Tables that are known now and were not before; None if there is none.
 
         Parameters
@@ -56,7 +56,7 @@ class Arriving:
             numbers = range(self._ends[place - 1] if place else 0, self._ends[place])
             done = {run: records[run] for run in numbers}
             block = frame(self._plan, done, self._places, self._labels)
-            runner.read(self._subject.study, table, block, self._measured)
+            runner.read_table(self._subject.study, table, block, self._measured)
             self.names.append(table.name)
         new = {table.name for table in found}
         columns = {place: its for place, its in self._measured.columns.items() if place[0] in new}

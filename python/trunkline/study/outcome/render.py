@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def render(
     done: Reproduction,
     *,
-    but: Container[str] = (),
+    without: Container[str] = (),
     width: int | None = None,
     colour: bool = False,
 ) -> str:
@@ -26,7 +26,7 @@ def render(
 
     Parameters
     ----------
-    but : container of str
+    without : container of str
         Tables that are left out, as they have been shown.
     width : int, optional
         Columns of the terminal; found out by itself if left out.
@@ -34,7 +34,7 @@ def render(
         Whether to use the escape codes of a terminal.
     """
     study = done.study
-    parts = [_table(done, table) for table in shown(done) if table not in but]
+    parts = [_table(done, table) for table in shown(done) if table not in without]
     parts += [_overview(each) for each in overviews(done)]
     doubts = {cell.doubt: None for cell in done.cells if cell.doubt}
     if doubts:

@@ -116,7 +116,7 @@ class Sink:
         waiting, self._waiting = self._waiting, []
         if waiting:
             self.store.append(waiting)
-            self.progress.kept(self.store.records)
+            self.progress.stored(self.store.records)
         self._flushed_at = time.monotonic()
 
 

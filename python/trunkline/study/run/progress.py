@@ -72,7 +72,7 @@ class Progress:
         self.failures += 1
         self.say(text)
 
-    def kept(self, records: Mapping[int, Record]) -> None:
+    def stored(self, records: Mapping[int, Record]) -> None:
         """More runs are on the disk: these, by number. The listener hears of them."""
         if self.listener is not None:
             self.listener(records)

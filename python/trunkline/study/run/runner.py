@@ -171,12 +171,12 @@ def measured(study: Study, runs: Runs) -> Measured:
     for table in study.tables():
         count = len(table.points) * counts[place]
         made.first[table.name] = row
-        read(study, table, runs.table.slice(row, count), made)
+        read_table(study, table, runs.table.slice(row, count), made)
         row, place = row + count, place + len(table.points)
     return made
 
 
-def read(study: Study, table: Table, block: pl.DataFrame, made: Measured) -> None:
+def read_table(study: Study, table: Table, block: pl.DataFrame, made: Measured) -> None:
     """Read the values of a table.
 
     Parameters
