@@ -55,6 +55,7 @@ PYTHON: dict[str, set[str]] = {
         "compare",
         "plot",
         "study",
+        "planning",
     },
     "live": {"scenario", "network", "results", "stats", "engine", "compare", "report"},
     "examples": set(),

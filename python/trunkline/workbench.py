@@ -193,10 +193,12 @@ def save(
         The folder.
     """
     from trunkline.network import compile
+    from trunkline.planning import plan_json
     from trunkline.results import store
 
     listed = [runs] if isinstance(runs, Results) else list(runs)
-    return store.write(listed, folder, network_json=compile(scenario).to_json(), **how)
+    network = compile(scenario).to_json()
+    return store.write(listed, folder, network_json=network, plan_json=plan_json(scenario), **how)
 
 
 def read(folder: str | Path) -> list[Results]:

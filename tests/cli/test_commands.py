@@ -309,6 +309,40 @@ def test_a_study_that_is_kept_goes_on_when_nobody_reads_its_tables(tmp_path):
     assert json.loads((tmp_path / "kept/study.json").read_text())["claims"]
 
 
+BREAKS = """\
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 1 Mbit/s}}
+flows: {x: {agent: udp, from: A, to: B, rate: 2 Mbit/s}}
+slas: {s: {flow: x, at_most: {loss: 1 %}}}
+run: {duration: 1 s}
+"""
+
+
+@pytest.mark.parametrize("errors", [subprocess.PIPE, subprocess.STDOUT])
+def test_whether_a_verdict_is_read_changes_neither_status_nor_files(tmp_path, errors):
+    (tmp_path / "breaks.yaml").write_text(BREAKS)
+    command = [sys.executable, "-m", "trunkline", "run", "breaks.yaml", "--judge", "--out", "kept"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=errors, text=True
+    ) as process:
+        process.stdout.close()
+        said = "" if process.stderr is None else process.stderr.read()
+    assert process.returncode == 3, said
+    assert "Traceback" not in said
+    assert (tmp_path / "kept/report.html").stat().st_size > 100_000
+
+
+def test_a_study_that_nobody_reads_or_keeps_ends_early(tmp_path):
+    command = [sys.executable, "-m", "trunkline", "reproduce", "bhani1999", "--progress", "json"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        process.stdout.close()
+        said = process.stderr.read()
+    assert process.returncode == 0, said
+    assert json.loads(said.splitlines()[-1])["done"] < 200
+
+
 def test_a_picture_for_a_paper_needs_a_folder(trunkline):
     done = trunkline("reproduce", "bhani1999", "--pdf")
     assert done.returncode == 2

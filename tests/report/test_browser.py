@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import trunkline as tl
+from trunkline.importers.network import Rules, read_network
 from trunkline.report import write
 
 LEAST_PIXELS = 1500
@@ -49,6 +51,41 @@ def test_words_beside_links_cover_neither_each_other_nor_nodes(
     drawn, covered = looker.page.evaluate(COVERED)
     assert drawn >= captions
     assert covered == []
+
+
+# Names that cover each other, and those that cover the circle of another node.
+HIDDEN = """() => {
+  const spots = [...document.querySelectorAll('.spot')], found = [[], []];
+  const box = (it, what) => it.querySelector(what).getBoundingClientRect();
+  const cover = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+  for (const one of spots) for (const other of spots) if (one !== other) {
+    const name = box(one, 'text');
+    if (cover(name, box(other, 'text'))) found[0].push(one.textContent.trim());
+    if (cover(name, box(other, 'circle'))) found[1].push(one.textContent.trim());
+  }
+  return found;
+}"""
+
+
+def test_fifty_cities_and_their_traffic_read_well_on_a_desk_and_on_a_phone(tmp_path, look):
+    pytest.importorskip("topohub")
+    rules = Rules(250_000_000, 1_000_000)
+    made = read_network("topohub:sndlib/germany50", rules, matrix_file="demands.csv")
+    (tmp_path / "demands.csv").write_text(made.matrix, "utf-8")
+    (tmp_path / "germany.yaml").write_text(made.text, "utf-8")
+    run = {"run.duration": "60 ms", "run.warm_up": "10 ms"}
+    scenario = tl.load(tmp_path / "germany.yaml", overrides=run)
+    folder = tl.save(tl.run(scenario), scenario, tmp_path / "results")
+    page = write(folder, tmp_path / "page.html")
+    for width in (1280, 390):
+        looker = look(viewport={"width": width, "height": 844})
+        looker.open(page)
+        names, nodes = looker.page.evaluate(HIDDEN)
+        assert names == []
+        assert len(nodes) <= 3
+        assert looker.page.locator("#x0-engineering img").count() == 1
+        assert looker.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_slider_moves_by_the_keyboard_and_tells_states(page_of_protected, look):

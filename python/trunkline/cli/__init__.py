@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -116,15 +115,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if words is None:
         import signal
 
+        from trunkline.cli.output import outlast_readers
+
         words = sys.argv[1:]
+        outlast_readers()
         # SIGTERM does what Ctrl-C does: private folders are removed, guests end.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = _guarded(words)
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        reader_left()
-        status = Status.DONE
     if arguments is None:
         import gc
 
@@ -134,7 +131,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _guarded(words: list[str]) -> int:
-    stream = sys.stdout
     try:
         result = group.main(args=words, prog_name="trunkline", standalone_mode=False)
     except click.ClickException as error:
@@ -143,14 +139,6 @@ def _guarded(words: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         print("trunkline: interrupted", file=sys.stderr)
         return Status.INTERRUPTED
-    except BrokenPipeError:
-        reader_left()
-        return Status.DONE
-    except SystemExit:
-        # click ends so when a pipe is closed, having replaced the stream by one that is silent.
-        if sys.stdout is not stream:
-            return Status.DONE
-        raise
     except Exception as error:
         return _explain(error, words)
     except BaseException as error:
@@ -159,12 +147,6 @@ def _guarded(words: list[str]) -> int:
             raise
         return _bug(error, words)
     return result if isinstance(result, int) else Status.DONE
-
-
-def reader_left() -> None:
-    """Say no more: whoever read our output has enough."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
 
 
 def _explain(error: Exception, words: list[str]) -> int:

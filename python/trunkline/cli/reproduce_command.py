@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli import reader_left
 from trunkline.cli.common import echo_json, echo_tables, engine_faults
 from trunkline.cli.engine_option import check_engine, engine_options
+from trunkline.cli.output import reader_left
 from trunkline.cli.report_command import report_option, write_report
 from trunkline.cli.status import Status
 from trunkline.cli.study_command import Execution, execution_options, study_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from trunkline.study import Reproduction, Runs
     from trunkline.study.run.journal import Record
@@ -96,27 +97,21 @@ def command(
 
         arriving = Arriving(subject)
 
-        def show(render: Callable[..., str]) -> None:
-            if as_json:
-                return
-            try:
-                echo_tables(render)
-            except BrokenPipeError:
-                if out is None:
-                    raise
-                # Nobody reads on, but the folder is still wanted.
-                reader_left()
-
         def listen(records: Mapping[int, Record]) -> None:
             done = arriving.take(records)
-            if done is not None:
-                with watch.aside():
-                    show(functools.partial(render_tables, done))
+            if done is None:
+                return
+            with watch.aside():
+                echo_tables(functools.partial(render_tables, done))
+            if reader_left() and out is None and not judge:
+                # Nobody wants to know. No exception that could be taken for a fault of the engine.
+                sys.exit(Status.DONE)
 
         def compared(runs: Runs) -> Reproduction:
             done = subject.outcome(runs)
             # Before the pictures, which take seconds.
-            show(functools.partial(render, done, without=arriving.names))
+            if not as_json:
+                echo_tables(functools.partial(render, done, without=arriving.names))
             if out is not None:
                 done.add_to(out, pdf=pdf)
             return done

@@ -37,7 +37,7 @@ from trunkline.cli.replication import (
     with_warm_up,
 )
 from trunkline.cli.report_command import report_option, write_report
-from trunkline.cli.run_output import check_folder, plan_json, show, to_json
+from trunkline.cli.run_output import check_folder, show, to_json
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
@@ -207,6 +207,7 @@ def command(
             f"all {len(results)} runs are alike: nothing in this scenario is random", err=True
         )
     if out is not None:
+        from trunkline.planning import plan_json
         from trunkline.results import store
 
         folder = store.write(

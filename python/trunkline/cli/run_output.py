@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
     from trunkline.results import Results
-    from trunkline.scenario import Scenario
     from trunkline.stats import Level
     from trunkline.study.outcome.pilot import Course
 
@@ -48,15 +46,6 @@ def check_folder(out: str, *, overwrite: bool) -> None:
         raise click.UsageError(f"--out {out}: {parent} is not a folder.")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise click.UsageError(f"--out {out}: {parent} is not writable.")
-
-
-def plan_json(scenario: Scenario) -> str | None:
-    """The plan that the report shows; None where nothing is planned."""
-    from trunkline.planning import engineered, place
-
-    if not engineered(scenario):
-        return None
-    return json.dumps(place(scenario, thorough=False).to_dict())
 
 
 def to_json(results: list[Results], *, interval: str = "t") -> dict[str, Any]:

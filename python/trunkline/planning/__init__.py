@@ -2,7 +2,7 @@
 
 from trunkline.planning.explicit import explicit
 from trunkline.planning.methods import Method
-from trunkline.planning.place import LinkLoad, PlacedPath, Plan, engineered, place
+from trunkline.planning.place import LinkLoad, PlacedPath, Plan, place, plan_json
 from trunkline.planning.protect import Protected, protect, with_backups
 from trunkline.planning.solve import Solution, solve, solved
 from trunkline.planning.survive import Survival, survive
@@ -15,9 +15,9 @@ __all__ = [
     "Protected",
     "Solution",
     "Survival",
-    "engineered",
     "explicit",
     "place",
+    "plan_json",
     "protect",
     "solve",
     "solved",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -105,10 +106,18 @@ class Plan:
         return asdict(self)
 
 
-def engineered(scenario: Scenario) -> bool:
-    """Whether there is a plan to show: demands, computed paths, or another scale."""
+def plan_json(scenario: Scenario) -> str | None:
+    """The plan that a report shows, kept beside results.
+
+    Returns
+    -------
+    str or None
+        JSON; None where nothing is planned: no demands, no computed path, no other scale.
+    """
     auto = any(is_auto(path) for path in scenario.paths.values())
-    return bool(scenario.demands) or auto or scenario.scale != 1
+    if not scenario.demands and not auto and scenario.scale == 1:
+        return None
+    return json.dumps(place(scenario, thorough=False).to_dict())
 
 
 def place(scenario: Scenario, *, reoptimise: bool = False, thorough: bool = True) -> Plan:

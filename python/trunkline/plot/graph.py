@@ -10,6 +10,7 @@ from html import escape
 
 from trunkline.plot.figure import colour_of
 from trunkline.plot.layout import Place, layout
+from trunkline.plot.names import beside
 from trunkline.plot.sketch import Line, Sketch, Way
 from trunkline.results.render import printable
 
@@ -18,8 +19,6 @@ LEAST_HEIGHT, MOST_HEIGHT = 120.0, 760.0
 MARGIN_X, MARGIN_Y = 70.0, 56.0
 LETTER = 7.2
 """Width of a letter of a name, about."""
-Box = tuple[float, float, float, float]
-"""Left, top, right, bottom."""
 SLOT = 5.0
 """Distance between paths beside each other."""
 MOST_LISTED = 24
@@ -44,20 +43,8 @@ class Canvas:
     radius: float
     parts: list[str] = field(default_factory=list)
     taken: dict[tuple[str, str], int] = field(default_factory=dict)
-    names: list[Box] = field(default_factory=list)
-
-    def hidden(self, box: Box) -> tuple[int, int]:
-        """How many names, and how many nodes, a name there would hide."""
-        rim = self.radius
-        nodes = [(x - rim, y - rim, x + rim, y + rim) for x, y in self.points.values()]
-        names, circles = (
-            sum(
-                box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
-                for other in others
-            )
-            for others in (self.names, nodes)
-        )
-        return names, circles
+    names: dict[str, Place] = field(default_factory=dict)
+    """Middle and base line of each name that is shown."""
 
     def segment(self, ends: tuple[str, str], offset: float) -> tuple[Place, Place]:
         """A line between two nodes, from rim to rim, shifted to the right of its direction."""
@@ -147,7 +134,25 @@ def canvas_of(sketch: Sketch, places: Mapping[str, Place] | None) -> tuple[Canva
     bottom = (height + tall * upward) / 2
     points = {name: (left + x * scale, bottom - y * upward) for name, (x, y) in found.items()}
     count = len(sketch.nodes)
-    return Canvas(points, 15.0 if count <= 40 else 9.0 if count <= 120 else 5.0), height
+    radius = 15.0 if count <= 40 else 9.0 if count <= 120 else 5.0
+    return Canvas(points, radius, names=_names(points, radius)), height
+
+
+def _names(points: Mapping[str, Place], radius: float) -> dict[str, Place]:
+    """Short names stand in their nodes, others beside them; none where nodes are small."""
+    if radius < 6:
+        return {}
+    shown = {name: _shown(name) for name in points}
+    long = [name for name in points if len(shown[name]) > 3 or radius < 15]
+    wanted = [(points[name], shown[name]) for name in long]
+    places = beside(wanted, list(points.values()), radius, width=WIDTH, letter=LETTER)
+    found = {name: (x, y + 4.5) for name, (x, y) in points.items()}
+    return found | {name: place for name, (place, _) in zip(long, places, strict=True)}
+
+
+def _shown(name: str) -> str:
+    shown = printable(name)
+    return shown if len(shown) <= 16 else shown[:15] + "…"
 
 
 def _drawing(sketch: Sketch, places: Mapping[str, Place] | None) -> tuple[str, float]:
@@ -255,32 +260,13 @@ def node(canvas: Canvas, name: str, *, host: bool) -> None:
         canvas.parts.append(
             f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="{r:.0f}">{title}</circle>'
         )
-    shown = printable(name)
-    if r < 6:
-        return
-    if len(shown) <= 3 and r >= 15:
-        place = f'x="{x:.1f}" y="{y + 4.5:.1f}"'
-    else:
-        shown = shown if len(shown) <= 16 else shown[:15] + "…"
-        place = f'class="halo" {_beside(canvas, x, y, shown)}'
-    canvas.parts.append(f'<text text-anchor="middle" {place}>{escape(shown)}</text>')
-
-
-def _beside(canvas: Canvas, x: float, y: float, shown: str) -> str:
-    """Where a name stands: below its node, or on the first side where it hides least."""
-    half, r = LETTER * len(shown) / 2, canvas.radius
-    # The middle of the name and its base line.
-    sides = [
-        (x, y + r + 15),
-        (x, y - r - 5),
-        (x + r + 4 + half, y + 4.5),
-        (x - r - 4 - half, y + 4.5),
-    ]
-    boxes = [(at - half, base - 11, at + half, base + 2) for at, base in sides]
-    inside = [n for n, box in enumerate(boxes) if box[0] >= 0 and box[2] <= WIDTH] or [0]
-    chosen = min(inside, key=lambda n: canvas.hidden(boxes[n]))
-    canvas.names.append(boxes[chosen])
-    return f'x="{sides[chosen][0]:.1f}" y="{sides[chosen][1]:.1f}"'
+    if name in canvas.names:
+        at, base = canvas.names[name]
+        halo = 'class="halo" ' if (at, base) != (x, y + 4.5) else ""
+        canvas.parts.append(
+            f'<text text-anchor="middle" {halo}x="{at:.1f}" y="{base:.1f}">'
+            f"{escape(_shown(name))}</text>"
+        )
 
 
 def _legend(canvas: Canvas, ways: tuple[Way, ...], more: int, height: float) -> float:

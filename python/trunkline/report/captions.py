@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from trunkline.plot.names import Box
 from trunkline.results.numbers import percent, short
 
 if TYPE_CHECKING:
@@ -78,15 +79,18 @@ def words(
     long : float
         Its length in the drawing [px].
     common : str
-        Capacity and delay that are said once for all.
+        What is said once for all: capacity and delay, or the capacity.
     """
     if len(members) > 2 or long < LEAST_LENGTH:
         return []
-    first = size(links[members[0]])
+    link = links[members[0]]
+    first = size(link)
     if first == common:
         first = ""
+    elif capacity(link) == common:
+        first = delay(link)
     elif long < SHORT_LENGTH:
-        first = short(links[members[0]]["rate_bit_s"], "bit/s")
+        first = capacity(link)
     lost = [percent(each) for each in losses if each > 0]
     rows = [(first, False)] if first else []
     return [*rows, (f"loss {' / '.join(lost)}", True)] if lost else rows
@@ -94,17 +98,31 @@ def words(
 
 def size(link: Link) -> str:
     """Capacity and delay of a link."""
-    return f"{short(link['rate_bit_s'], 'bit/s')} · {short(link['delay_ns'] / 1e9, 's')}"
+    return f"{capacity(link)} · {delay(link)}"
+
+
+def capacity(link: Link) -> str:
+    """Capacity of a link."""
+    return short(link["rate_bit_s"], "bit/s")
+
+
+def delay(link: Link) -> str:
+    """Delay of a link."""
+    return short(link["delay_ns"] / 1e9, "s")
 
 
 def usual(links: Sequence[Link]) -> str:
-    """Capacity and delay of most links, to be said once; empty if they differ."""
-    sizes = Counter(size(link) for link in links)
-    common, times = sizes.most_common(1)[0] if sizes else ("", 0)
-    return common if times >= 0.5 * len(links) and len(links) > 4 else ""
+    """Capacity and delay of most links, or their capacity, to be said once; empty if none is."""
+    for said in (size, capacity):
+        common, times = Counter(map(said, links)).most_common(1)[0] if links else ("", 0)
+        if times >= 0.5 * len(links) and len(links) > 4:
+            return common
+    return ""
 
 
-def place(wanted: Sequence[Wanted], spots: Sequence[Point], radius: float) -> list[Caption]:
+def place(
+    wanted: Sequence[Wanted], spots: Sequence[Point], radius: float, names: Sequence[Box]
+) -> list[Caption]:
     """Find a place for each caption, one after the other.
 
     Of the places beside its link each takes the first that covers nothing, or the one that
@@ -118,9 +136,15 @@ def place(wanted: Sequence[Wanted], spots: Sequence[Point], radius: float) -> li
         Middles of the nodes [px].
     radius : float
         Of a node [px].
+    names : sequence of Box
+        Where the names of nodes stand [px].
     """
     middle = _middle(spots)
     taken = [_Box(x, y, radius, radius) for x, y in spots]
+    taken += [
+        _Box((left + right) / 2, (top + bottom) / 2, (right - left) / 2, (bottom - top) / 2)
+        for left, top, right, bottom in names
+    ]
     arrows = [box for each in wanted for box in _along(each)]
     captions = []
     for each in sorted(wanted, key=lambda each: not any(lossy for _, lossy in each.texts)):

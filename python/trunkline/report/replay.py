@@ -3,10 +3,10 @@
 from collections import defaultdict
 from typing import Any
 
+from trunkline.plot.sketch import backup_paths
 from trunkline.report.charts import Series, recorded
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.stress import down
-from trunkline.report.topology import backup_paths
 
 MOST_NUMBERS = 200_000
 """Numbers in the replay of one exhibit; where there would be more, steps are gathered."""

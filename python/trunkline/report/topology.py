@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trunkline.plot.layout import layout
+from trunkline.plot.layout import Place, layout
+from trunkline.plot.names import Box, beside
+from trunkline.plot.sketch import backup_paths
 from trunkline.report import captions
 from trunkline.report.captions import Caption, Wanted
 from trunkline.report.exhibit import Exhibit
 from trunkline.report.loads import Load, by_link
-from trunkline.results.numbers import number, percent, short
+from trunkline.results.numbers import number, percent
 
 if TYPE_CHECKING:
-    from trunkline.network.types import Link, Network
+    from trunkline.network.types import Link
 
 WIDTH = 960.0
 LEAST_HEIGHT, MOST_HEIGHT = 150.0, 620.0
 MARGIN_X, MARGIN_Y = 58.0, 46.0
 THIN, THICK = 4.0, 11.0
+LETTER = 7.7
+"""Width of a letter of a name, about [px]."""
+MOST_LETTERS = 14
 
 LEVELS = (0.25, 0.5, 0.75, 0.95)
 """Shares of the capacity at which the colour of a link changes."""
@@ -36,6 +41,8 @@ class Spot:
     x: float
     y: float
     radius: float
+    label: Place | None
+    """Middle and base line of its name; None where nodes are too small for names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,7 @@ class Drawing:
     routes: list[Route]
     summary: str
     usual: str
-    """Capacity and delay of most links, in words; empty if they differ."""
+    """Capacity and delay of most links, or their capacity, in words; empty if they differ."""
 
 
 def level(use: float) -> int:
@@ -118,10 +125,10 @@ def draw(exhibit: Exhibit) -> Drawing:
     top = (height + tall * stretch) / 2
     points = {name: (left + x * scale, top - y * stretch) for name, (x, y) in places.items()}
     radius = 13.0 if len(nodes) <= 40 else 8.0 if len(nodes) <= 120 else 4.0
-    spots = [Spot(name, _cut(name), *points[name], radius) for name in nodes]
+    spots, names = _spots(points, radius)
     of = by_link(exhibit)
     lanes, wanted = _lanes(exhibit, points, ends, radius, of)
-    words = captions.place(wanted, list(points.values()), radius)
+    words = captions.place(wanted, list(points.values()), radius, names)
     routes = _routes(exhibit, lanes)
     summary = _summary(exhibit, of)
     return Drawing(WIDTH, height, spots, lanes, words, routes, summary, _usual(network["links"]))
@@ -132,12 +139,23 @@ def _usual(links: Sequence[Link]) -> str:
     common = captions.usual(links)
     if not common:
         return ""
-    alike = all(captions.size(link) == common for link in links)
+    alike = all(common in (captions.size(link), captions.capacity(link)) for link in links)
     return f"{'all links' if alike else 'most links, where nothing else is said'}: {common}"
 
 
-def _cut(name: str, most: int = 14) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"
+def _spots(points: Mapping[str, Place], radius: float) -> tuple[list[Spot], list[Box]]:
+    """Nodes with their names, and where the names stand that are beside their nodes."""
+    shown = {
+        name: name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
+        for name in points
+    }
+    labels = {name: (x, y + 4) for name, (x, y) in points.items()} if radius > 6 else {}
+    long = [name for name in labels if len(shown[name]) > 3 or radius <= 10]
+    wanted = [(points[name], shown[name]) for name in long]
+    places = beside(wanted, list(points.values()), radius, width=WIDTH, letter=LETTER)
+    labels |= {name: place for name, (place, _) in zip(long, places, strict=True)}
+    spots = [Spot(name, shown[name], *at, radius, labels.get(name)) for name, at in points.items()]
+    return spots, [box for _, box in places]
 
 
 def _lanes(
@@ -206,7 +224,7 @@ def _lane(
     about = exhibit.network["links"][link]
     name = str(about["name"])
     load = of.get(name, Load())
-    said = f"{name}: {short(about['rate_bit_s'], 'bit/s')}, {short(about['delay_ns'] / 1e9, 's')}"
+    said = f"{name}: {captions.capacity(about)}, {captions.delay(about)}"
     if load.offered:
         said += f"; utilisation {percent(load.use)}, loss {percent(load.loss)}"
         said += f" ({number(load.lost)} packets"
@@ -236,21 +254,6 @@ def _routes(exhibit: Exhibit, lanes: list[Lane]) -> list[Route]:
         )
         routes.append(Route(name, name in backups, about, points, tuple(path["links"]), index % 6))
     return routes
-
-
-def backup_paths(network: Network) -> dict[str, list[str]]:
-    """Paths that protections switch to, with the working paths that they protect."""
-    paths = [str(path["name"]) for path in network["paths"]]
-    backups: dict[str, list[str]] = defaultdict(list)
-    for protection in (network.get("recovery") or {}).get("protections", []):
-        for switch in protection["switches"]:
-            entry = network["nhlfe"][switch["alternative"]]
-            target = entry["path"]
-            if target != protection["path"]:
-                working = paths[protection["path"]]
-                if working not in backups[paths[target]]:
-                    backups[paths[target]].append(working)
-    return dict(backups)
 
 
 def _path_rates(exhibit: Exhibit) -> dict[str, str]:

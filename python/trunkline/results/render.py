@@ -282,10 +282,15 @@ def _measured(
     left_out: int,
     which: str = "busiest",
     more: str = "",
+    without: str = "",
 ) -> RichTable:
     """A table of columns: names first, then measures, both by the names of the columns."""
     names, measures, caption = SHOWN[table.name]
     fields = [column(table.name, name) for name in f"{names} {measures} {more}".split()]
+    if without:
+        fields = [field for field in fields if field.name != without]
+        said = f"{column(table.name, without).title}:"
+        caption = "; ".join(it for it in caption.split("; ") if not it.startswith(said))
     titles = [field.title for field in fields]
     drawn = frame(
         _title(table.name.capitalize(), left_out, which), titles, names=len(names.split())
@@ -302,10 +307,12 @@ def _measured(
 
 def _busy(table: Table, most: int | None, by: str = "packets_sent") -> RichTable:
     rows, left_out = _busiest(table, by, most)
-    for row in rows:
-        if row.get("protocol", "tcp") != "tcp":
-            row["retransmissions"] = None
-    return _measured(table, rows, left_out)
+    others = [row for row in rows if row.get("protocol", "tcp") != "tcp"]
+    for row in others:
+        row["retransmissions"] = None
+    # A column of which no row has a value would only take room.
+    without = "retransmissions" if rows and len(others) == len(rows) else ""
+    return _measured(table, rows, left_out, without=without)
 
 
 def _fairness(table: Table) -> RichTable:
