@@ -67,10 +67,11 @@ class Shared:
         Returns
         -------
         array of int64, shape (E,)
-            Bit/s.
+            Bit/s; 0 where backups that ask for nothing would already carry more than is left.
         """
         needs = [self._need[event] for event in by if event in self._need]
-        return self._free - np.max(needs, axis=0) if needs else self._free
+        left = self._free - np.max(needs, axis=0) if needs else self._free
+        return np.maximum(left, 0)
 
     def hold(self, path: Path, bandwidth: int, by: Iterable[Event]) -> None:
         """Count a backup.

@@ -50,6 +50,42 @@ def test_one_bypass_serves_all_paths_over_a_link() -> None:
     assert (of["B->A"].backup_bit_s, of["B->A"].unshared_bit_s) == (7_000_000, 10_000_000)
 
 
+# Three paths of 8 Mbit/s over A-B; the only other way has 10 Mbit/s.
+NARROW = """\
+trunkline: 1
+nodes: [A, B, C]
+links:
+  A-B: {rate: 100 Mbit/s, delay: 1 ms}
+  A-C: {rate: 10 Mbit/s, delay: 1 ms}
+  C-B: {rate: 10 Mbit/s, delay: 1 ms}
+traffic: {data: {agent: udp, size: 500 B}}
+demands:
+  x: {from: A, to: B, rate: 8 Mbit/s, class: data}
+  y: {from: A, to: B, rate: 8 Mbit/s, class: data}
+  z: {from: A, to: B, rate: 8 Mbit/s, class: data}
+trunks: {all: {demands: all, path: auto}}
+run: {duration: 1 s}
+"""
+
+
+@pytest.mark.parametrize("kind", ["facility-bypass", "detour", "backup"])
+def test_rfc4090_s3_a_backup_that_asks_for_no_bandwidth_is_not_refused_for_lack_of_it(kind) -> None:
+    said = f"kind: {kind}, path: [x, y, z], backup: auto"
+    plan = protect(tl.load(NARROW + f"protections: {{p: {{{said}}}}}\n"))
+    assert (plan.places, plan.coverage, plan.unprotected) == (3, 1.0, ())
+    # That it would be too much is said by the link, not by leaving paths without a backup.
+    assert {each.link: each.backup_bit_s for each in plan.links}["A->C"] == 24_000_000
+
+
+@pytest.mark.parametrize("kind", ["facility-bypass", "detour", "backup"])
+def test_rfc4090_s4_1_a_backup_that_asks_for_bandwidth_gets_it_or_is_refused(kind) -> None:
+    said = f"kind: {kind}, path: [x, y, z], backup: auto, bandwidth: 100 %"
+    plan = protect(tl.load(NARROW + f"protections: {{p: {{{said}}}}}\n", strict=False))
+    assert plan.coverage == pytest.approx(1 / 3)
+    assert [gap.path for gap in plan.unprotected] == ["y", "z"]
+    assert all("8 Mbit/s is asked, at most 2 Mbit/s is unreserved" in g.why for g in plan.unprotected)
+
+
 def test_node_protection_goes_to_the_next_node_but_one_and_the_last_hop_around_its_link() -> None:
     plan = protect(frr("kind: facility-bypass, protect: node"))
     assert {each.backup: each.route for each in plan.backups} == {
