@@ -307,7 +307,9 @@ def _measured(
 
 def _busy(table: Table, most: int | None, by: str = "packets_sent") -> RichTable:
     rows, left_out = _busiest(table, by, most)
-    others = [row for row in rows if row.get("protocol", "tcp") != "tcp"]
+    if table.name != "flows":
+        return _measured(table, rows, left_out)
+    others = [row for row in rows if row["protocol"] != "tcp"]
     for row in others:
         row["retransmissions"] = None
     # A column of which no row has a value would only take room.

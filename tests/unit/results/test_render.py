@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+import trunkline as tl
 from trunkline.results.numbers import mean_and_half, quantity
 from trunkline.results.render import printable
 
@@ -47,3 +48,22 @@ def test_mean_and_interval_share_unit_and_digits(
 
 def test_control_characters_are_spelled_out() -> None:
     assert printable("a\x1b[2Jb\r\n\u202ec") == "a\\x1b[2Jb\\r\\n\\u202ec"
+
+
+MIXED = """\
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 1 Mbit/s}}
+flows:
+  web: {agent: AGENT, from: A, to: B}
+  voice: {agent: udp, from: A, to: B, rate: 100 kbit/s}
+run: {duration: 1 s}
+"""
+
+
+@pytest.mark.parametrize(("agent", "shown"), [("tcp", True), ("udp, rate: 200 kbit/s", False)])
+def test_segments_resent_are_a_column_where_a_flow_is_of_tcp(agent: str, shown: bool) -> None:
+    text = tl.run(tl.load(MIXED.replace("AGENT", agent))).render(width=120)
+    assert ("resent" in text) is shown
+    assert ("resent: TCP segments" in text) is shown
+    assert "jitter: RFC 3550" in text
