@@ -83,7 +83,9 @@ def test_rfc4090_s4_1_a_backup_that_asks_for_bandwidth_gets_it_or_is_refused(kin
     plan = protect(tl.load(NARROW + f"protections: {{p: {{{said}}}}}\n", strict=False))
     assert plan.coverage == pytest.approx(1 / 3)
     assert [gap.path for gap in plan.unprotected] == ["y", "z"]
-    assert all("8 Mbit/s is asked, at most 2 Mbit/s is unreserved" in g.why for g in plan.unprotected)
+    assert all(
+        "8 Mbit/s is asked, at most 2 Mbit/s is unreserved" in g.why for g in plan.unprotected
+    )
 
 
 def test_node_protection_goes_to_the_next_node_but_one_and_the_last_hop_around_its_link() -> None:
