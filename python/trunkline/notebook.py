@@ -139,10 +139,13 @@ def results(thing: Results) -> str:
 
 def comparison(thing: Comparison) -> str:
     """The differences with their intervals, and the verdict."""
-    from trunkline.compare.render import cells
+    from trunkline.compare.render import SHOWN_ROWS, cells
 
     heads = ("metric", "of", "A", "B", "B − A", "", "p")
-    body = _table(heads, (cells(each) for each in thing.differences))
+    shown = thing.largest(SHOWN_ROWS)
+    body = _table(heads, (cells(each) for each in shown))
+    if len(shown) < len(thing.differences):
+        body += f"<p>the {len(shown)} largest of {len(thing.differences)} differences</p>"
     notes = "".join(f"<p>note: {html.escape(note)}</p>" for note in thing.notes)
     sides = html.escape(f"A: {thing.a}; B: {thing.b}")
     return f"<p>{sides}</p>{body}{notes}<p><strong>{html.escape(thing.verdict())}</strong></p>"

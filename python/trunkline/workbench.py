@@ -19,20 +19,12 @@ if TYPE_CHECKING:
 What: TypeAlias = "Scenario | Results | Sequence[Results] | str | Path"
 """A scenario, runs of one, or a path: a scenario file, or a folder of results."""
 
-USUAL = (
-    "flows.goodput_bit_s",
-    "flows.delay_mean_s",
-    "flows.delay_p99_s",
-    "flows.loss_ratio",
-)
-"""Metrics that are compared if none are chosen."""
-
 
 def compare_runs(
     a: What,
     b: What,
     *,
-    metrics: Sequence[str] = USUAL,
+    metrics: Sequence[str] = (),
     runs: int = 10,
     seed: int | None = None,
     within: float | None = None,
@@ -45,7 +37,8 @@ def compare_runs(
     a, b : Scenario, Results, sequence of Results, str or Path
         What to compare.
     metrics : sequence of str
-        ``[table.]column[@row]`` each.
+        ``[table.]column[@row]`` each; goodput, delay, its 99th percentile and loss of every flow
+        if none is given.
     runs : int, default 10
         Pairs of runs, where scenarios are run [1 or more].
     seed : int, optional
@@ -67,10 +60,10 @@ def compare_runs(
     ValueError
         A metric is none, or names a row that is on neither side.
     """
-    from trunkline.compare import compare
+    from trunkline.compare import USUAL, compare
     from trunkline.stats.metric import parse
 
-    wanted = [parse(text) for text in metrics]
+    wanted = [parse(text) for text in metrics] or USUAL
     sides = _side(a, "A"), _side(b, "B")
     return compare(*sides, wanted, runs=runs, seed=seed, within=within, threads=threads)
 

@@ -148,3 +148,29 @@ def test_a_name_that_would_steer_the_terminal_is_spelt_out(
     done = trunkline("compare", "a\x1b[31m.yaml", "a\x1b[31m.yaml", "--runs", "2")
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
+
+
+MANY = """\
+trunkline: 1
+parameters: {rate: 1 Mbit/s}
+nodes: [A, B]
+links: {A-B: {rate: $rate}}
+traffic: {data: {agent: udp, arrivals: poisson, size: 500 B}}
+demands:
+DEMANDS
+run: {duration: 1 s}
+"""
+
+
+def test_of_many_differences_the_largest_are_shown_and_all_where_all_are_asked_for(
+    trunkline, tmp_path
+):
+    each = "\n".join(f"  d{n}: {{from: A, to: B, rate: 20 kbit/s, class: data}}" for n in range(30))
+    (tmp_path / "many.yaml").write_text(MANY.replace("DEMANDS", each))
+    both = ("compare", "many.yaml", "many.yaml", "--set-b", "rate=2 Mbit/s", "--runs", "2")
+    few = trunkline(*both).stdout
+    assert "the 40 largest of 120 differences: --all" in few
+    assert sum(few.count(f" d{n} ") for n in range(30)) == 40
+    every = trunkline(*both, "--all").stdout
+    assert "--all" not in every
+    assert sum(every.count(f" d{n} ") for n in range(30)) == 120

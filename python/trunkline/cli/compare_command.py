@@ -14,13 +14,6 @@ from trunkline.cli.status import Status
 if TYPE_CHECKING:
     from trunkline.compare import Side
 
-USUAL = (
-    "flows.goodput_bit_s",
-    "flows.delay_mean_s",
-    "flows.delay_p99_s",
-    "flows.loss_ratio",
-)
-
 
 @click.command("compare", short_help="Compare two scenarios or results by intervals.")
 @click.argument("a", type=click.Path(exists=True))
@@ -39,7 +32,11 @@ USUAL = (
 )
 @click.option("--seed", type=SEED, help="Seed of the first pair; default: that of A.")
 @click.option(
-    "--metric", "metrics", multiple=True, metavar="[TABLE.]COLUMN[@ROW]", help=METRIC_HELP
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="[TABLE.]COLUMN[@ROW]",
+    help=f"{METRIC_HELP} Default: goodput, delay, its 99th percentile and loss of every flow.",
 )
 @click.option("--set", "both", multiple=True, metavar="PATH=VALUE", help="Set a value in A and B.")
 @click.option("--set-a", "only_a", multiple=True, metavar="PATH=VALUE", help="Set a value in A.")
@@ -71,6 +68,7 @@ USUAL = (
     help="End with 3 if the sides differ, or are not sure to be equal --within the margin.",
 )
 @click.option("--threads", type=click.IntRange(1, 4096), help="Runs at a time; default: all cores.")
+@click.option("--all", "whole", is_flag=True, help="Show all differences, not the largest 40.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(
     a: str,
@@ -88,6 +86,7 @@ def command(
     within: float | None,
     judge: bool,
     threads: int | None,
+    whole: bool,
     as_json: bool,
 ) -> int:
     """Compare A with B, each a scenario file or a folder of results.
@@ -98,12 +97,12 @@ def command(
     """
     from dataclasses import asdict
 
-    from trunkline.compare import compare, compare_until
+    from trunkline.compare import USUAL, compare, compare_until
     from trunkline.compare.render import render
     from trunkline.stats.metric import parse
 
     try:
-        wanted = [parse(text) for text in metrics or USUAL]
+        wanted = [parse(text) for text in metrics] or USUAL
     except ValueError as error:
         raise click.UsageError(f"--metric: {error}.") from None
     of_a, of_b = side(a, (*both, *only_a), engine_a), side(b, (*both, *only_b), engine_b)
@@ -130,7 +129,7 @@ def command(
     if as_json:
         echo_json(about)
     else:
-        echo_tables(lambda **how: render(done, **how))
+        echo_tables(lambda **how: render(done, whole=whole, **how))
     return Status.NOT_HELD if judge and not done.held else Status.DONE
 
 

@@ -47,8 +47,7 @@ class Percent(click.ParamType):  # type: ignore[type-arg]
 
 
 METRIC_HELP = (
-    "What to look at, e.g. delay_p99_s, ports.wait_mean_s or goodput_bit_s@FLOW; repeatable. "
-    "Default: goodput and mean delay of every flow."
+    "What to look at, e.g. delay_p99_s, ports.wait_mean_s or goodput_bit_s@FLOW; repeatable."
 )
 
 
@@ -73,7 +72,11 @@ precision_options = together(
         "runs",
     ),
     click.option(
-        "--metric", "metrics", multiple=True, metavar="[TABLE.]COLUMN[@ROW]", help=METRIC_HELP
+        "--metric",
+        "metrics",
+        multiple=True,
+        metavar="[TABLE.]COLUMN[@ROW]",
+        help=f"{METRIC_HELP} Default: goodput and mean delay of every flow.",
     ),
 )
 

@@ -22,6 +22,10 @@ from trunkline.stats import (
 from trunkline.stats.metric import Metric, values
 
 LEVEL = 0.05
+USUAL = tuple(
+    Metric("flows", name) for name in ("goodput_bit_s", "delay_mean_s", "delay_p99_s", "loss_ratio")
+)
+"""What is compared where nothing else is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,21 @@ class Comparison:
         if not self.paired:
             runs = f"{len(self.seeds)} and {len(self.seeds_b)} runs"
         return f"no difference shown in {count} metrics over {runs}"
+
+    def largest(self, most: int) -> list[Difference]:
+        """The differences as they are if there are no more than `most`, else the largest.
+
+        Those that are shown not to be chance come first, each by how much of A's mean it is.
+        """
+        if len(self.differences) <= most:
+            return self.differences
+
+        def size(each: Difference) -> tuple[bool, float]:
+            none = math.inf if each.difference.mean else 0.0
+            share = none if each.relative is None else abs(each.relative)
+            return each.verdict in ("B higher", "B lower"), share
+
+        return sorted(self.differences, key=size, reverse=True)[:most]
 
     def _repr_html_(self) -> str:
         return rich_form.html("comparison", self)

@@ -5,20 +5,31 @@ from trunkline.results.numbers import mean_and_half
 from trunkline.results.render import add, draw, frame, printable
 from trunkline.results.tables import column
 
+SHOWN_ROWS = 40
+"""Rows of the table; all are shown where all are asked for."""
 
-def render(done: Comparison, *, width: int | None = None, colour: bool = False) -> str:
+
+def render(
+    done: Comparison, *, whole: bool = False, width: int | None = None, colour: bool = False
+) -> str:
     """Write each metric of both sides, the difference with its interval, and the verdict.
 
     Parameters
     ----------
+    whole : bool, default False
+        Whether all differences are shown; of more than `SHOWN_ROWS` the largest otherwise.
     width : int, optional
         Columns of the terminal; found out by itself if left out.
     colour : bool, default False
         Whether to use the escape codes of a terminal.
     """
     heads = ["metric", "of", "A", "B", "B - A", "", "p"]
-    drawn = frame(f"{printable(done.a)} (A) and {printable(done.b)} (B)", heads, names=2)
-    for each in done.differences:
+    shown = done.differences if whole else done.largest(SHOWN_ROWS)
+    title = f"{printable(done.a)} (A) and {printable(done.b)} (B)"
+    if len(shown) < len(done.differences):
+        title += f" (the {len(shown)} largest of {len(done.differences)} differences: --all)"
+    drawn = frame(title, heads, names=2)
+    for each in shown:
         add(drawn, cells(each))
     for names in drawn.columns[:2]:
         names.no_wrap = True
@@ -46,7 +57,8 @@ def cells(each: Difference) -> list[str]:
         unit,
     )
     sides = [mean_and_half(factor * side.mean, None, unit) for side in (each.a, each.b)]
-    relative = "" if each.relative is None else f"{100 * each.relative:+.2g} %"
+    share = None if each.relative is None else 100 * each.relative
+    relative = "" if share is None else f"{share:{'+.0f' if abs(share) >= 100 else '+.2g'}} %"
     p = "–" if each.p_holm is None else "<.001" if each.p_holm < 0.001 else f"{each.p_holm:.3f}"
     verdict = {"no difference shown": "not shown"}.get(each.verdict, each.verdict)
     return [name, each.row, *sides, f"{shown}  {relative}", verdict, p]

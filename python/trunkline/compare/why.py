@@ -5,6 +5,8 @@ from typing import Any
 
 MOST = 8
 """So many differences are shown."""
+NAMED = ("nodes", "links", "flows", "paths")
+"""Parts of a network that go by name."""
 
 
 def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -31,17 +33,31 @@ def relevant(
     links = [row["link"] for row in (event, before) if row is not None and row["link"]]
     wanted = [f"links[{name}]" for name in links] + [f"flows[{event['flow']}]"]
     near = [text for path, text in found if any(path.startswith(place) for place in wanted)]
-    others = [text for path, text in found if not any(path.startswith(p) for p in wanted)]
-    shown = [*near, *others][:MOST]
-    left = len(near) + len(others) - len(shown)
-    return [*shown, f"and {left} more differences of the networks"] if left else shown
+    others = [each for each in found if not any(each[0].startswith(place) for place in wanted)]
+    all_ = [*near, *grouped(others)]
+    left = len(all_) - MOST
+    return [*all_[:MOST], f"and {left} more differences of the networks"] if left > 0 else all_
+
+
+def grouped(found: Sequence[tuple[str, str]]) -> list[str]:
+    """The differences as text, one for all nodes, links, flows or paths that differ alike."""
+    members: dict[tuple[str, str], list[str]] = {}
+    for path, text in found:
+        kind, _, rest = path.partition("[")
+        key = rest.partition("].")[2] if kind in NAMED else ""
+        said = f"{key}{text.removeprefix(path)}" if key else text
+        members.setdefault((kind, said), []).append(text)
+    return [
+        texts[0] if len(texts) == 1 else f"{len(texts)} {kind}, {said}"
+        for (kind, said), texts in members.items()
+    ]
 
 
 def _named(network: Mapping[str, Any]) -> dict[str, Any]:
     ports = network["ports"]
     left_out = ("name", "probes", "ports", "format")
     named = {key: value for key, value in network.items() if key not in left_out}
-    for key in ("nodes", "links", "flows", "paths"):
+    for key in NAMED:
         named[key] = {item["name"]: {**item, "name": None} for item in network[key]}
     for item in named["links"].values():
         item["port"] = ports[item["port"]]
@@ -65,7 +81,7 @@ def _walk(path: str, a: Any, b: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _below(path: str, key: str) -> str:
-    if path in ("nodes", "links", "flows", "paths"):
+    if path in NAMED:
         return f"{path}[{key}]"
     return f"{path}.{key}" if path else key
 

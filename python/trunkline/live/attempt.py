@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trunkline.compare import Comparison, Side, compare
-from trunkline.compare.why import MOST, differences
+from trunkline.compare import USUAL, Comparison, Side, compare
+from trunkline.compare.why import MOST, differences, grouped
 from trunkline.engine import simulate
 from trunkline.engine.sim import LIMITS, Limits
 from trunkline.live.knobs import Knob, knobs
@@ -17,12 +17,6 @@ from trunkline.report.charts import Chart
 from trunkline.report.exhibit import Exhibit
 from trunkline.scenario import Diagnostic, ScenarioError, load
 from trunkline.scenario.diagnostic import MOST_SHOWN
-from trunkline.stats.metric import Metric
-
-METRICS = tuple(
-    Metric("flows", name) for name in ("goodput_bit_s", "delay_mean_s", "delay_p99_s", "loss_ratio")
-)
-"""What is compared with the last run; as ``trunkline compare`` has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +122,8 @@ def attempt(wanted: Wanted, before: Attempt | None) -> Attempt:
     except (ValueError, RuntimeError, MemoryError, OSError) as error:
         made.said = [f"error: {error}"]
     if made.exhibit is not None and before is not None and before.exhibit is not None:
-        made.changes = compare(before.side("the last run"), made.side("this run"), METRICS)
-        found = [said for _, said in differences(before.exhibit.network, made.exhibit.network)]
+        made.changes = compare(before.side("the last run"), made.side("this run"), USUAL)
+        found = grouped(differences(before.exhibit.network, made.exhibit.network))
         if before.view is not None:
             made.earlier = [chart for chart in before.view.charts if chart.kind == "line"]
         more = len(found) - MOST

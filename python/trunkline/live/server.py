@@ -9,7 +9,7 @@ import threading
 from dataclasses import asdict
 from typing import Any, ClassVar
 
-from trunkline.compare.render import cells
+from trunkline.compare.render import SHOWN_ROWS, cells
 from trunkline.live.attempt import Attempt
 from trunkline.live.watcher import Watcher
 from trunkline.report import page, verdict
@@ -143,7 +143,7 @@ def _picture(made: Attempt) -> dict[str, Any]:
     assert made.exhibit is not None
     found = page.environment().get_template("live.html.j2")
     changes = made.changes
-    rows = [] if changes is None else [cells(each) for each in changes.differences]
+    rows = [] if changes is None else [cells(each) for each in changes.largest(SHOWN_ROWS)]
     return {
         "run": id(made),
         "title": page.visible(verdict.title(made.exhibit.first.provenance.scenario, "")),
@@ -153,6 +153,7 @@ def _picture(made: Attempt) -> dict[str, Any]:
         "changes": None
         if changes is None
         else {
+            "of": len(changes.differences),
             "rows": [[page.visible(cell) for cell in row] for row in rows],
             "verdict": changes.verdict(),
             "notes": changes.notes,

@@ -169,3 +169,15 @@ def test_a_side_may_be_run_by_another_engine() -> None:
     b = Side.of_scenario(load(LONGER), "other", run=other)
     assert compare(side(), b, WAIT, runs=3).identical
     assert asked == [1, 2, 3]
+
+
+def test_of_many_differences_the_largest_come_first_and_of_few_the_order_stays() -> None:
+    metrics = [parse(f"flows.{name}") for name in ("goodput_bit_s", "loss_ratio", "delay_mean_s")]
+    # Half as much is offered, and no link loses any: the goodput halves, the delay falls too.
+    done = compare(side(), side(load="0.25"), metrics, runs=2)
+    names = [each.metric for each in done.differences]
+    assert [each.metric for each in done.largest(3)] == names
+    sizes = [abs(each.relative or 0.0) for each in done.differences]
+    (first,) = done.largest(1)
+    assert abs(first.relative or 0.0) == max(sizes) > 0
+    assert [each.metric for each in done.largest(2)][1] != first.metric

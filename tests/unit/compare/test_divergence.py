@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trunkline.compare import Side, diverge
-from trunkline.compare.why import differences
+from trunkline.compare.why import differences, grouped
 from trunkline.results import store
 from trunkline.scenario import load
 
@@ -126,3 +126,16 @@ def test_probes_and_seeds_are_no_differences_of_networks() -> None:
     assert b.network is not None
     assert differences(a.network, b.network) == []
     assert diverge(a, b, 1) is None
+
+
+def test_what_differs_alike_in_many_places_is_said_once() -> None:
+    links = [(f"links[{a}->B].delay_ns", f"links[{a}->B].delay_ns: 1 in A, 2 in B") for a in "ACD"]
+    other = ("links[E->B].delay_ns", "links[E->B].delay_ns: 1 in A, 3 in B")
+    gone = [(f"flows[{f}]", f"flows[{f}]: absent in A, {{}} in B") for f in "xy"]
+    top = ("run.duration_ns", "run.duration_ns: 1 in A, 2 in B")
+    assert grouped([*links, other, *gone, top]) == [
+        "3 links, delay_ns: 1 in A, 2 in B",
+        other[1],
+        *(text for _, text in gone),
+        top[1],
+    ]

@@ -180,6 +180,7 @@ function showChanges(changes) {
   }
   for (const note of changes.notes) place.append(make("p", note, "note"));
   if (!changes.rows.length) return;
+  if (changes.rows.length < changes.of) place.append(make("p", `The ${changes.rows.length} largest of ${changes.of} differences:`, "note"));
   const scroll = make("div", null, "scroll");
   scroll.tabIndex = 0;
   // Of one run there is neither a verdict nor a p-value.
