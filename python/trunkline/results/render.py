@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import io
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from trunkline.results.results import Results
 
-SHOWN_ROWS = 10
+SHOWN_ROWS = 15
 """Rows of a table; all are shown where all are asked for."""
 
 
@@ -255,10 +254,35 @@ def _busiest(table: Table, by: str, most: int | None) -> tuple[list[dict[str, Sc
     """Rows in their order, the busiest only if there are many, and how many are left out."""
     if most is None or len(table) <= most:
         return list(table.rows()), 0
-    values = [float(value or 0) for value in table[by]]
-    # Of equal ones the first.
-    kept = heapq.nsmallest(most, range(len(table)), key=lambda i: -values[i])
-    return [table.row(i) for i in sorted(kept)], len(table) - most
+    names = [str(name) for name in table["flow"]]
+    kept = busiest(names, [float(value or 0) for value in table[by]], most)
+    return [table.row(i) for i in kept], len(table) - most
+
+
+def busiest(names: Sequence[str], sizes: Sequence[float], most: int | None) -> list[int]:
+    """Choose rows to show: of those that a scenario replicates first one each, the busiest.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Their names; ``down[0]`` and ``down[1]`` are of one kind.
+    sizes : sequence of float
+        What they are ranked by; of equal ones the first comes first.
+    most : int or None
+        Maximum of rows; None for all.
+
+    Returns
+    -------
+    list of int
+        Their numbers, in order.
+    """
+    ranked = sorted(range(len(names)), key=lambda row: -sizes[row])
+    if most is None:
+        return sorted(ranked)
+    first = {names[row].partition("[")[0]: row for row in reversed(ranked)}
+    firsts = set(first.values())
+    ranked.sort(key=lambda row: row not in firsts)
+    return sorted(ranked[:most])
 
 
 def _title(name: str, left_out: int, which: str = "busiest") -> str:
@@ -314,7 +338,8 @@ def _busy(table: Table, most: int | None, by: str = "packets_sent") -> RichTable
         row["retransmissions"] = None
     # A column of which no row has a value would only take room.
     without = "retransmissions" if rows and len(others) == len(rows) else ""
-    return _measured(table, rows, left_out, without=without)
+    which = "busiest of each kind" if any("[" in str(row["flow"]) for row in rows) else "busiest"
+    return _measured(table, rows, left_out, which, without=without)
 
 
 def _fairness(table: Table) -> RichTable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import trunkline as tl
+from trunkline.results.render import busiest
 
 # 2 Mbit/s into 1 Mbit/s in packets of 1000 B: one goes out every 8 ms, two come in.
 OVERLOAD = """
@@ -59,12 +60,21 @@ def test_a_line_that_is_too_wide_goes_on_below_its_first_word():
 
 
 def test_long_tables_are_cut_and_all_shows_them():
-    many = OVERLOAD.replace("f: {", "f: {replicate: 14, ").replace("RATE", "10 kbit/s")
+    many = OVERLOAD.replace("f: {", "f: {replicate: 20, ").replace("RATE", "10 kbit/s")
     run = tl.run(tl.loads(many))
-    assert "Flows (the busiest; 4 more: --all)" in run.render(width=120)
+    assert "Flows (the busiest of each kind; 5 more: --all)" in run.render(width=120)
     whole = run.render(width=120, whole=True)
     assert "more: --all" not in whole
-    assert all(f"f[{number}] " in whole for number in range(14))
+    assert all(f"f[{number}] " in whole for number in range(20))
+
+
+def test_of_flows_that_are_alike_one_is_shown_before_a_second():
+    names = [f"down[{number}]" for number in range(30)] + ["call[0]", "call[1]", "ping"]
+    sizes = [1000.0 + number for number in range(30)] + [5.0, 6.0, 1.0]
+    assert [names[row] for row in busiest(names, sizes, 3)] == ["down[29]", "call[1]", "ping"]
+    # What room is left goes to the busiest of the others; of fewer kinds than rows all are there.
+    assert [names[row] for row in busiest(names, sizes, 4)][:2] == ["down[28]", "down[29]"]
+    assert busiest(names, sizes, None) == list(range(33))
 
 
 def test_a_small_run_shows_its_flows_and_names_the_tables_that_all_adds():
@@ -79,7 +89,7 @@ def test_a_small_run_shows_its_flows_and_names_the_tables_that_all_adds():
 
 
 def test_with_flows_left_out_their_aggregates_sum_them_up():
-    many = OVERLOAD.replace("f: {", "f: {replicate: 14, ").replace("RATE", "10 kbit/s")
+    many = OVERLOAD.replace("f: {", "f: {replicate: 20, ").replace("RATE", "10 kbit/s")
     other = "flows: {g: {agent: udp, from: a, to: c, rate: 8 kbit/s, size: 100 B, dscp: EF}, "
     run = tl.run(tl.loads(many.replace("flows: {", other)))
     short = run.render(width=120)
