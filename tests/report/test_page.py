@@ -172,6 +172,10 @@ def test_marks_of_a_text_are_set_and_nothing_else():
     assert page.prose("as `rate` of a->b, <i> & c") == (
         'as <code>rate</code> of <span class="short">a-&gt;b,</span> &lt;i&gt; &amp; c'
     )
+    # A number is not parted from its thousands or its unit; what may be copied stays as it is.
+    assert page.prose("2 245 of 12 packets in 5 ms, `rate=2 Mbit/s`, 3 runs") == (
+        "2\xa0245 of 12\xa0packets in 5\xa0ms, <code>rate=2 Mbit/s</code>, 3 runs"
+    )
     assert page.prose("`<b>` ` \u202e") == "<code>&lt;b&gt;</code> ` \\u202e"
 
 

@@ -318,16 +318,21 @@ def _render(**what: Any) -> str:
     return rendered("page.html.j2", frame(SCRIPTS), **what)
 
 
-_MARKED = re.compile(r"`([^`\n]+)`|\S{1,24}->\S{1,24}")
+# Code, names of links, and spaces in numbers or before their units.
+_MARKED = re.compile(
+    r"`([^`\n]+)`|\S{1,24}->\S{1,24}|(?<=\d) (?=\d{3}\b|%|[kMG]?bit/s\b|[mµn]?s\b|packets?\b)"
+)
 
 
 def prose(text: object) -> Markup:
-    """Set what stands between backticks as code, and keep a link's name on one line."""
+    """Set what stands between backticks as code; keep links' names and numbers on one line."""
     from markupsafe import Markup, escape
 
     def mark(found: re.Match[str]) -> str:
         if found[1] is not None:
             return f"<code>{found[1]}</code>"
+        if found[0] == " ":
+            return "\N{NO-BREAK SPACE}"
         return f'<span class="short">{found[0]}</span>'
 
     # Escaped first: the arrow of a link's name is written out again before it is looked for.

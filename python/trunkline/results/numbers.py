@@ -61,7 +61,8 @@ def scale(value: float, unit: str) -> tuple[float, str]:
     for factor, prefix in [*up, (1.0, ""), *down]:
         if abs(value) >= factor * 0.99995:
             return factor, prefix
-    return 1.0, ""
+    # An average may be below the least prefix.
+    return down[-1] if down and value else (1.0, "")
 
 
 def percent(value: Scalar) -> str:

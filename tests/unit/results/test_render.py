@@ -15,6 +15,8 @@ from trunkline.results.render import printable
         (0.0, "bit/s", "0 bit/s"),
         (0.0123456, "s", "12.35 ms"),
         (2.5e-7, "s", "250 ns"),
+        (4.857e-10, "s", "0.4857 ns"),
+        (0.0, "s", "0 s"),
         (12.0, "s", "12 s"),
         (None, "s", "–"),
     ],
