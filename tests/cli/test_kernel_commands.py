@@ -104,7 +104,8 @@ def test_verify_without_a_file_compares_two_examples_and_ends_with_3_if_they_dif
     assert done.return_value == status
     assert asked == [("diffserv-over-mpls", [7, 8]), ("hello", [7, 8])]
     assert done.stdout.count(said) == 2
-    assert "verify: the examples diffserv-over-mpls and hello" in done.stderr
+    set_ = "flows.tcp.preset=linux"
+    assert f"verify: the examples diffserv-over-mpls and hello with {set_}\n" in done.stderr
     done = CliRunner().invoke(verify_command, ["--json"], standalone_mode=False)
     data = json.loads(done.stdout)
     assert [each["scenario"] for each in data["verdicts"]] == ["diffserv-over-mpls", "hello"]
