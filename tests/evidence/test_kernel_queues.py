@@ -48,9 +48,13 @@ def test_datagrams_through_every_discipline_agree_with_the_kernel() -> None:
         if row["scenario"] == "overload"
     }
     kinds = {"uml": set(PORTS) - {"fq"}, "qemu": {"codel", "sfq", "tbf"}}
+    # In time that is not exact one drop sooner sends CoDel another way: 24 seeds do not decide it.
+    unsure = ("qemu", "codel", "ip")
+    assert found.pop(unsure) == "undecided"
     assert found == {
         (runner, kind, under): "agrees"
         for runner, its in kinds.items()
         for kind in its
         for under in UNDER
+        if (runner, kind, under) != unsure
     }
