@@ -285,6 +285,11 @@ def busiest(names: Sequence[str], sizes: Sequence[float], most: int | None) -> l
     return sorted(ranked[:most])
 
 
+def which_of(names: Sequence[str], ranked: str) -> str:
+    """Say which rows `busiest` chose, where some are replicated, by the word for their rank."""
+    return f"{ranked} of each kind" if any("[" in name for name in names) else ranked
+
+
 def _title(name: str, left_out: int, which: str = "busiest") -> str:
     return f"{name} (the {which}; {left_out} more: --all)" if left_out else name
 
@@ -338,7 +343,7 @@ def _busy(table: Table, most: int | None, by: str = "packets_sent") -> RichTable
         row["retransmissions"] = None
     # A column of which no row has a value would only take room.
     without = "retransmissions" if rows and len(others) == len(rows) else ""
-    which = "busiest of each kind" if any("[" in str(row["flow"]) for row in rows) else "busiest"
+    which = which_of([str(row["flow"]) for row in rows], "busiest")
     return _measured(table, rows, left_out, which, without=without)
 
 

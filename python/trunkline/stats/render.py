@@ -11,7 +11,7 @@ from trunkline.results import Results
 from trunkline.results.headline import headline
 from trunkline.results.numbers import mean_and_half
 from trunkline.results.own_drops import own_drops
-from trunkline.results.render import SHOWN_ROWS, add, busiest, draw, frame, with_all
+from trunkline.results.render import SHOWN_ROWS, add, busiest, draw, frame, which_of, with_all
 from trunkline.results.tables import column
 from trunkline.stats.across import KEYS, Row, across
 from trunkline.stats.interval import Interval
@@ -174,8 +174,7 @@ def _table(table: str, rows: list[Row], most: int | None) -> RichTable:
     kept = busiest(firsts, [row.measures[by].mean for row in rows], most)
     more = len(rows) - len(kept)
     names = list(rows[0].key) if rows else ["name"]
-    which = "worst" if by == "loss_ratio" else "busiest"
-    which += " of each kind" if any("[" in name for name in firsts) else ""
+    which = which_of(firsts, "worst" if by == "loss_ratio" else "busiest")
     heading = f"{title} (the {which}; {more} more: --all)" if more else title
     drawn = frame(heading, [*names, *(each.title for each in columns)], names=len(names))
     for index in kept:
