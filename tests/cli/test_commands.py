@@ -333,6 +333,19 @@ def test_whether_a_verdict_is_read_changes_neither_status_nor_files(tmp_path, er
     assert (tmp_path / "kept/report.html").stat().st_size > 100_000
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is needed")
+def test_output_to_a_full_disk_is_an_error_that_is_said_once(tmp_path):
+    (tmp_path / "breaks.yaml").write_text(BREAKS)
+    command = [sys.executable, "-m", "trunkline", "run", "breaks.yaml"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 4
+    assert "error[file]: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_study_that_nobody_reads_or_keeps_ends_early(tmp_path):
     command = [sys.executable, "-m", "trunkline", "reproduce", "bhani1999", "--progress", "json"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

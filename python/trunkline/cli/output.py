@@ -14,11 +14,14 @@ class _Output(io.FileIO):
     def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
-        except BrokenPipeError:
+        except OSError as error:
             self.left = True
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, self.fileno())
             os.close(null)
+            # A full disk is an error, said once: what is still to be written goes nowhere.
+            if not isinstance(error, BrokenPipeError):
+                raise
             return memoryview(data).nbytes
 
 
