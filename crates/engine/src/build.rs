@@ -134,7 +134,8 @@ impl<O: Observer> Simulation<O> {
                 Agents::Transfers(index) => self.workloads.next_at(index),
                 Agents::Control(_) => NEVER,
             };
-            if first != NEVER {
+            // One whose start was put off beyond its stop never begins.
+            if first < plan.stop {
                 self.calendar.schedule(self.sources.senders + index as u32, first);
             }
         }

@@ -58,9 +58,9 @@ ECHOES: Final = (
 )
 
 _VIEWED = (
-    count("began_ns", "when the player asked for its first chunk"),
+    count("began_ns", "when the player asked for its first chunk; null before it"),
     count("start_up_ns", "from then to the first picture; null before it"),
-    count("stalled_ns", "time that it stood still after that, dry"),
+    count("stalled_ns", "time that it stood still after that, dry, until its flow stops"),
 )
 
 VIDEOS: Final = (

@@ -36,7 +36,9 @@ class FlowOptions(Element):
 
     start: Time = Field(default=0, description="When the source starts.")
     stop: Time | None = Field(
-        default=None, description="When it stops sending new data; absent: at the end of the run."
+        default=None,
+        description="When it stops: no new data, no new transfer; users and players leave. Absent: "
+        "at the end of the run.",
     )
     start_jitter: Time = Field(
         default=0, description="The start is delayed by a uniform random time below this."

@@ -123,3 +123,56 @@ def test_a_million_transfers_cost_the_memory_of_the_open_ones() -> None:
     assert started > 1_000_000
     assert unfinished < 1000
     assert peak_kib < 1_000_000
+
+
+STOPPED = """
+trunkline: 1
+nodes: [S, D]
+links: {{S-D: {{rate: {rate}, delay: 20 ms}}}}
+flows: {{f: {{agent: tcp, from: S, to: D, start_jitter: {jitter}, stop: 2 s, {what}}}}}
+run: {{duration: 12 s, warm_up: 1 s}}
+"""
+
+
+@pytest.mark.parametrize("rate", ["500 kbit/s", "20 Mbit/s"])
+@pytest.mark.parametrize("jitter", ["0 s", "10 s"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "pages: {users: 5, reading: 50 ms, record: true}",
+        "video: {players: 3, spread: 4 s, record: true}",
+        "video: {chunk: 500 ms, buffer: 1 s, record: true}",
+        "transfers: {every: 100 ms, size: 20 kB, record: true}",
+    ],
+)
+def test_after_its_stop_nobody_asks_for_anything(rate: str, jitter: str, what: str) -> None:
+    """`stop` of docs/reference/workloads.md: what was asked for before comes, and nothing more.
+
+    A run with packets in a place where they cannot be, or an event in the past, is no run: all
+    transfers are complete ten seconds later.
+    """
+    for seed in range(1, 6):
+        run = tl.run(tl.loads(STOPPED.format(rate=rate, jitter=jitter, what=what)), seed=seed)
+        asks = "f" if "transfers" in what else "f.requests"
+        for row in run.transfers.rows():
+            assert row["flow"] != asks or float(str(row["start_s"])) < 2
+            if rate == "20 Mbit/s":
+                assert row["finish_s"] is not None
+
+
+def test_of_a_film_that_stops_only_the_time_until_then_is_watched() -> None:
+    """A chunk of 4 s at 400 kbit/s over 200 kbit/s: the player runs dry after c + 4 s, c > 8 s."""
+    text = STOPPED.format(rate="200 kbit/s", jitter="0 s", what="video: {ladder: [400 kbit/s]}")
+    text = text.replace("stop: 2 s", "stop: 15 s").replace("duration: 12 s", "duration: 60 s")
+    (row,) = tl.run(tl.loads(text)).videos.rows()
+    start_up, stalled = float(str(row["start_up_s"])), float(str(row["stalled_s"]))
+    assert 8 < start_up < 10
+    assert stalled == pytest.approx(15 - start_up - 4)
+    assert row["stall_ratio"] == pytest.approx(stalled / (15 - start_up))
+    assert row["chunks"] == 1
+
+
+def test_a_player_who_never_began_has_no_times() -> None:
+    text = STOPPED.format(rate="20 Mbit/s", jitter="0 s", what="video: {spread: 1000 s}")
+    (row,) = tl.run(tl.loads(text)).videos.rows()
+    assert (row["began_s"], row["start_up_s"], row["stall_ratio"]) == (None, None, None)

@@ -19,8 +19,8 @@ const REMEMBERED: usize = 5;
 /// What a viewer has met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Viewing {
-    /// When the player asked for its first chunk.
-    pub began: Time,
+    /// When the player asked for its first chunk; none before it.
+    pub began: Option<Time>,
     /// From then to the first picture; none before it.
     pub start_up: Option<Span>,
     /// Times that it ran dry after that.
@@ -88,7 +88,7 @@ impl Video {
         let rate = self.choose(number as usize, now);
         let player = &mut self.players[number as usize];
         if player.viewing.chunks == 0 {
-            (player.viewing.began, player.looked) = (now, now);
+            (player.viewing.began, player.looked) = (Some(now), now);
         } else {
             player.viewing.switches += u64::from(rate != player.rate);
         }
@@ -111,7 +111,8 @@ impl Video {
         player.past.push(bits * SECOND as f64 / (now - player.asked).max(1) as f64);
         if !player.playing && player.buffer >= self.config.start_ns {
             player.playing = true;
-            player.viewing.start_up.get_or_insert(now - player.viewing.began);
+            let began = player.viewing.began.unwrap_or(now);
+            player.viewing.start_up.get_or_insert(now - began);
         }
         // A chunk is asked for when it will fit.
         let wait = (player.buffer + chunk).saturating_sub(room);

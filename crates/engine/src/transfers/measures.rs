@@ -173,10 +173,10 @@ pub fn tables(all: &[(u32, &Measures)], pool: &Pool) -> Vec<Table> {
     vec![rows(all), completions(all, pool), buckets(all, pool)]
 }
 
-/// What viewers met since they began.
-pub fn viewings<'a>(videos: impl Iterator<Item = (u32, &'a Video)>, now: Time) -> Table {
+/// What viewers met since they began, of each flow with its end.
+pub fn viewings<'a>(videos: impl Iterator<Item = (u32, &'a Video, Time)>) -> Table {
     let rows: Vec<_> = videos
-        .flat_map(|(flow, video)| video.viewings(now).map(move |viewing| (flow, viewing)))
+        .flat_map(|(flow, video, end)| video.viewings(end).map(move |viewing| (flow, viewing)))
         .collect();
     let column = |field: fn(&trunkline_agent::workload::Viewing) -> i64| {
         rows.iter().map(move |(_, viewing)| field(viewing))
@@ -189,7 +189,7 @@ pub fn viewings<'a>(videos: impl Iterator<Item = (u32, &'a Video)>, now: Time) -
     Table::new("videos")
         .ints("flow", rows.iter().map(|(flow, _)| i64::from(*flow)))
         .ints("player", numbers)
-        .ints("began_ns", column(|its| its.began as i64))
+        .ints("began_ns", column(|its| its.began.map_or(-1, |at| at as i64)))
         .ints("start_up_ns", column(|its| its.start_up.map_or(-1, |span| span as i64)))
         .ints("stalls", column(|its| its.stalls as i64))
         .ints("stalled_ns", column(|its| its.stalled as i64))

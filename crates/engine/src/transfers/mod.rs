@@ -71,7 +71,7 @@ impl Workloads {
             let its = &network.flows[flow];
             let Agent::Tcp(tcp) = &*its.agent else { return None };
             let floor = floor::Floor::new(network, its, &plans[flow], fib, tcp);
-            Workload::new(flow as u32, its, tcp.clone(), floor, plans[flow].start, seed, &index_of)
+            Workload::new(flow as u32, its, tcp.clone(), floor, &plans[flow], seed, &index_of)
         };
         let mut all: Vec<Workload> = all.into_iter().filter_map(of_flow).collect();
         for index in 0..all.len() {
@@ -122,10 +122,10 @@ impl Workloads {
         let all: Vec<_> = self.all.iter().map(|its| (its.flow, &its.measures)).collect();
         let mut tables = measures::tables(&all, pool);
         let players = self.all.iter().filter_map(|its| match &its.opener {
-            Opener::Video { players, .. } => Some((its.flow, players)),
+            Opener::Video { players, .. } => Some((its.flow, players, now.min(its.stop))),
             _ => None,
         });
-        tables.push(measures::viewings(players, now));
+        tables.push(measures::viewings(players));
         tables
     }
 }
@@ -134,10 +134,6 @@ impl<O: Observer> Simulation<O> {
     /// A workload opens what is due.
     #[cold]
     pub(crate) fn wake_workload(&mut self, workload: u32) {
-        let flow = self.workloads.all[workload as usize].flow;
-        if self.now >= self.flows[flow as usize].stop {
-            return;
-        }
         while self.workloads.next_at(workload) <= self.now {
             let its = &mut self.workloads.all[workload as usize];
             match &mut its.opener {
@@ -171,8 +167,11 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Sends the requests of users or players.
+    /// Sends the requests of users or players; those who have stopped ask for nothing more.
     fn ask(&mut self, workload: u32, mut asked: Vec<Request>) {
+        if self.now >= self.workloads.all[workload as usize].stop {
+            asked.clear();
+        }
         if let Opener::Pages { requests, request_bytes, .. }
         | Opener::Video { requests, request_bytes, .. } =
             self.workloads.all[workload as usize].opener
@@ -296,12 +295,16 @@ impl<O: Observer> Simulation<O> {
 
     /// What a complete transfer leads to.
     fn complete(&mut self, its: &Connection) {
-        match &mut self.workloads.all[its.workload as usize].opener {
+        let workload = &mut self.workloads.all[its.workload as usize];
+        let stop = workload.stop;
+        match &mut workload.opener {
             Opener::Arrivals(_) => {}
             Opener::Requests { of } => {
                 let of = *of;
                 self.open(of, its.wanted, its.user, 0);
             }
+            // A film ends with its flow: what comes later is not watched.
+            Opener::Video { .. } if self.now >= stop => {}
             Opener::Video { players, .. } => {
                 players.on_object(its.user, self.now);
                 self.arm_workload(its.workload);

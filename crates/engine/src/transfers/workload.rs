@@ -3,6 +3,7 @@
 use super::floor::Floor;
 use super::measures::Measures;
 use crate::network::{Flow, Opened};
+use crate::simulation::FlowPlan;
 use trunkline_agent::tcp::{Counters, TcpConfig};
 use trunkline_agent::workload::{Open, Pages, Video};
 use trunkline_units::{Stream, Time, NEVER};
@@ -25,6 +26,8 @@ pub enum Opener {
 pub struct Workload {
     /// Index of the flow.
     pub flow: u32,
+    /// From here on it asks for nothing more.
+    pub stop: Time,
     /// Parameters of each connection, their size apart.
     pub tcp: TcpConfig,
     pub opener: Opener,
@@ -44,11 +47,12 @@ impl Workload {
         flow: &Flow,
         tcp: TcpConfig,
         floor: Floor,
-        start: Time,
+        plan: &FlowPlan,
         seed: u64,
         index_of: &[u32],
     ) -> Option<Self> {
         let transfers = flow.transfers.as_ref()?;
+        let start = plan.start;
         let stream = |purpose| Stream::new(seed, &format!("flows[{}]", flow.name), purpose);
         let opener = match &transfers.opened {
             Opened::Arrivals(config) => {
@@ -69,6 +73,7 @@ impl Workload {
         let pages = matches!(opener, Opener::Pages { .. });
         Some(Self {
             flow: index,
+            stop: plan.stop,
             tcp,
             opener,
             measures: Measures::new(&transfers.bins_bytes, transfers.record, pages),
@@ -79,13 +84,18 @@ impl Workload {
         })
     }
 
-    /// When it opens its next transfer by itself.
+    /// When it opens its next transfer by itself; [`NEVER`] if it would after it has stopped.
     pub fn next_at(&self) -> Time {
-        match &self.opener {
+        let next = match &self.opener {
             Opener::Arrivals(source) => source.next_at(),
             Opener::Pages { users, .. } => users.next_at(),
             Opener::Video { players, .. } => players.next_at(),
             Opener::Requests { .. } => NEVER,
+        };
+        if next < self.stop {
+            next
+        } else {
+            NEVER
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::support::{fifo, poisson, queue, replicate, tcp, Lab, Outcome};
 use crate::support::{GBIT, MBIT, MS, SECOND, UNLIMITED};
 use trunkline_agent::tcp::{TcpConfig, Variant};
 use trunkline_agent::udp::Size;
-use trunkline_agent::workload::{Gaps, OpenConfig, PagesConfig, Sizes, Times};
+use trunkline_agent::workload::{Gaps, OpenConfig, PagesConfig, Rule, Sizes, Times, VideoConfig};
 use trunkline_engine::network::{
     Agent, FlowKey, Flows, Hosts, Measure, Opened, Overflow, Queue, Transfers,
 };
@@ -158,14 +158,9 @@ fn transfers_under_way_at_the_end_are_counted() {
     assert_eq!(bins.int("finished"), [1, 1, 0, 0]);
 }
 
-/// A page by hand: 10 ms to read, request of 300 B, main object of 1 segment, 4 ms to parse, three
-/// objects of 1 segment, two at a time. At 1 Gbit/s and 5 ms one way a request takes 5 ms and 2.72
-/// us, an object 5 ms and 8.32 us, and the acknowledgement of 0.32 us that either causes goes first:
-/// before each object, and before the request that follows an object. The page is the main object,
-/// parsing, the first of two objects side by side, and the third, which is asked for when that is
-/// there.
-#[test]
-fn a_page_takes_its_requests_its_objects_and_its_parsing() {
+/// A user of pages by hand: 10 ms to read, request of 300 B, main object of 1 segment, 4 ms to parse,
+/// three objects of 1 segment, two at a time; 1 Gbit/s and 5 ms one way.
+fn one_user() -> Lab {
     let mut lab = Lab::chain(&["server", "user"], GBIT, 5 * MS);
     let fixed = |bytes| Sizes::Fixed { bytes };
     let users = PagesConfig {
@@ -182,6 +177,16 @@ fn a_page_takes_its_requests_its_objects_and_its_parsing() {
     add(&mut lab, "server", "user", tcp(Variant::NewReno), pages);
     let requests = Transfers { opened: Opened::Requests, bins_bytes: vec![], record: true };
     add(&mut lab, "user", "server", tcp(Variant::NewReno), requests);
+    lab
+}
+
+/// Its page: a request takes 5 ms and 2.72 us, an object 5 ms and 8.32 us, and the acknowledgement of
+/// 0.32 us that either causes goes first: before each object, and before the request that follows an
+/// object. The page is the main object, parsing, the first of two objects side by side, and the third,
+/// which is asked for when that is there.
+#[test]
+fn a_page_takes_its_requests_its_objects_and_its_parsing() {
+    let mut lab = one_user();
     lab.lasting(0, 100 * MS);
     let run = lab.run(1);
     let (request, object, ack) = (5_002_720, 5_008_320, 320);
@@ -191,4 +196,68 @@ fn a_page_takes_its_requests_its_objects_and_its_parsing() {
     assert_eq!(pages.int("fct_min_ns")[row], page);
     assert_eq!(pages.int("started")[row], 3); // at 10 ms, 54 ms and 98 ms
     assert_eq!((pages.int("finished")[row], pages.int("objects")[row]), (2, 8));
+}
+
+/// The page above, with users who stop: each transfer that was asked for comes, and nothing is asked
+/// for after that. The objects are asked for at 10 (main), 24 and 24, and 34 ms; a request is 5 ms on its
+/// way; the page is there at 44 ms, and the next would begin at 54 ms.
+#[test]
+fn users_who_have_stopped_ask_for_nothing_more() {
+    // Stop [ms]; objects asked for; whether the first page is complete.
+    let cases = [(5, 0, 0), (12, 1, 0), (22, 1, 0), (30, 3, 0), (36, 4, 1), (50, 4, 1), (60, 5, 1)];
+    for (stop, objects, pages) in cases {
+        let mut lab = one_user();
+        lab.network.flows.iter_mut().for_each(|flow| flow.stop_ns = Some(stop * MS));
+        lab.lasting(0, 200 * MS);
+        let run = lab.run(1);
+        let rows = run.table("completions");
+        let row = rows.int("kind").iter().position(|kind| *kind == 2).expect("a row of pages");
+        assert_eq!(rows.int("finished")[row], pages, "stop at {stop} ms");
+        let transfers = run.table("transfers");
+        let asked = transfers.int("flow").iter().zip(transfers.int("start_ns"));
+        let requests: Vec<_> = asked.filter(|(flow, _)| **flow == 1).collect();
+        assert!(requests.iter().all(|(_, at)| **at < (stop * MS) as i64), "stop at {stop} ms");
+        assert_eq!(requests.len(), objects, "stop at {stop} ms");
+        // Each request is answered.
+        assert_eq!(transfers.int("flow").len(), 2 * objects, "stop at {stop} ms");
+        assert!(transfers.int("finish_ns").iter().all(|at| *at > 0), "stop at {stop} ms");
+    }
+}
+
+/// A chunk plays for 4 s, is of 1 Mbit/s and takes more than 8 s at 0.5 Mbit/s: the first is there at
+/// c and plays until c + 4 s, when the player runs dry. The viewer leaves at 14 s: it stood still for
+/// 14 s - c - 4 s, and does not see the second, which was asked for at c and comes at about 2 c.
+#[test]
+fn viewers_leave_when_their_flow_stops() {
+    let mut lab = Lab::chain(&["server", "user"], MBIT / 2, 5 * MS);
+    let players = VideoConfig {
+        players: 1,
+        chunk_ns: 4 * SECOND,
+        ladder_bit_s: vec![MBIT],
+        buffer_ns: 20 * SECOND,
+        start_ns: 4 * SECOND,
+        rule: Rule::Rate,
+        spread_ns: 0,
+    };
+    let opened = Opened::Video { players, requests: 1, request_bytes: 300 };
+    let film = Transfers { opened, bins_bytes: vec![], record: true };
+    add(&mut lab, "server", "user", tcp(Variant::NewReno), film);
+    let requests = Transfers { opened: Opened::Requests, bins_bytes: vec![], record: true };
+    add(&mut lab, "user", "server", tcp(Variant::NewReno), requests);
+    lab.network.flows.iter_mut().for_each(|flow| flow.stop_ns = Some(14 * SECOND));
+    lab.lasting(0, 40 * SECOND);
+    let run = lab.run(1);
+    let transfers = run.table("transfers");
+    let of_film = |column| {
+        let all = transfers.int("flow").iter().zip(transfers.int(column));
+        all.filter(|(flow, _)| **flow == 0).map(|(_, at)| *at).collect::<Vec<_>>()
+    };
+    let (asked, there) = (of_film("start_ns"), of_film("finish_ns"));
+    assert_eq!(there.len(), 2, "{asked:?}");
+    let (stop, chunk) = (14 * SECOND as i64, 4 * SECOND as i64);
+    assert!(there[0] < stop - chunk && there[1] > stop, "{there:?}");
+    let videos = run.table("videos");
+    let row = |column| videos.int(column)[0];
+    assert_eq!((row("began_ns"), row("start_up_ns"), row("chunks")), (0, there[0], 1));
+    assert_eq!((row("stalls"), row("stalled_ns")), (1, stop - there[0] - chunk));
 }

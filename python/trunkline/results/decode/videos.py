@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 def videos(rows: Rows, network: Network) -> dict[str, Column]:
     """One row a player."""
     started = mask(span >= 0 for span in rows["start_up_ns"])
-    begun = zip(rows["began_ns"], rows["start_up_ns"], strict=True)
-    end = network["run"]["duration_ns"]
-    watched = [end - at - span if span >= 0 else 0 for at, span in begun]
+    duration = network["run"]["duration_ns"]
+    stops = (network["flows"][flow].get("stop_ns") for flow in rows["flow"])
+    ends = (duration if stop is None else min(stop, duration) for stop in stops)
+    times = zip(ends, rows["began_ns"], rows["start_up_ns"], strict=True)
+    watched = [end - at - span if span >= 0 else 0 for end, at, span in times]
     pairs = zip(rows["rates_bit_s"], rows["chunks"], strict=True)
     means = [rates / chunks if chunks else 0.0 for rates, chunks in pairs]
     return {
+        "began_ns": rows.column("began_ns", mask(at >= 0 for at in rows["began_ns"])),
         "start_up_ns": rows.column("start_up_ns", started),
         "stall_ratio": ratio(rows["stalled_ns"], watched),
         "bit_rate_bit_s": floats(means, mask(count > 0 for count in rows["chunks"])),
