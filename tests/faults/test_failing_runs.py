@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from trunkline import _core
+from trunkline.cli import main
 from trunkline.study.errors import OutOfMemory
 from trunkline.study.outcome.reproduction import Subject
 from trunkline.study.run.execute import How
@@ -115,3 +116,23 @@ def test_f11_f12_b23_a_single_run_has_limits_too(start: Start, quick: Start, end
     _, said = many.communicate(timeout=240)
     assert many.returncode == 2
     assert "need about 1 GB; the limit is 0.4 GB (--limit-memory)" in said
+
+
+def test_a_fault_of_the_engine_is_one_plain_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No traceback: when in the run, which rule, in which line, and whose fault it is."""
+    says = (
+        "the engine stopped at 1.5 s of the run: a rule (queue.rs:7); this is a fault of trunkline"
+    )
+
+    def panics(jobs: Any, threads: int, ended: Callable[..., object], *_: Any, **__: Any) -> None:
+        ended(0, "panic", says)
+
+    (tmp_path / "queue.yaml").write_text(SCENARIO)
+    monkeypatch.setattr(_core, "run_stream", panics)
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(tmp_path / "queue.yaml"), "--out", str(tmp_path / "out")])
+    assert ended.value.code == 1
+    assert capsys.readouterr().err.splitlines()[-1] == f"error[engine]: {says}"
+    assert not (tmp_path / "out").exists()

@@ -1,16 +1,47 @@
-//! A panic in a run ends that run alone.
+//! A panic in a run ends that run alone, and is an error like others.
 
-use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::cell::{Cell, RefCell};
+use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe, PanicHookInfo};
+use std::sync::Once;
+
+thread_local! {
+    /// Whether a panic of this thread is caught here, and where the last one was.
+    static CATCHES: Cell<bool> = const { Cell::new(false) };
+    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+}
 
 /// Does something that may panic.
 ///
+/// What Rust prints of a panic is left out, unless `RUST_BACKTRACE` asks for it.
+///
 /// # Errors
-/// The message of the panic.
+/// The message of the panic, and its file and line.
 pub fn caught<T>(what: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(what)).map_err(|panic| {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            if CATCHES.get() {
+                note_place(panic);
+            }
+            if !CATCHES.get() || std::env::var_os("RUST_BACKTRACE").is_some_and(|it| it != "0") {
+                before(panic);
+            }
+        }));
+    });
+    let outer = CATCHES.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(what));
+    CATCHES.set(outer);
+    done.map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        format!("{text} ({})", PLACE.take())
     })
+}
+
+fn note_place(panic: &PanicHookInfo<'_>) {
+    let place = panic.location().map(|at| format!("{}:{}", at.file(), at.line()));
+    PLACE.set(place.unwrap_or_default());
 }
 
 #[cfg(test)]
@@ -18,10 +49,14 @@ mod tests {
     use super::caught;
 
     #[test]
-    fn a_panic_is_an_error_with_its_message_and_the_thread_goes_on() {
+    fn a_panic_is_an_error_with_its_message_and_place_and_the_thread_goes_on() {
         let number = 7;
-        assert_eq!(caught(|| -> u8 { panic!("plain") }), Err("plain".into()));
-        assert_eq!(caught(|| -> u8 { panic!("run {number}") }), Err("run 7".into()));
+        let here = file!();
+        let line = line!() + 1;
+        assert_eq!(caught(|| -> u8 { panic!("plain") }), Err(format!("plain ({here}:{line})")));
+        let line = line!() + 1;
+        let told = caught(|| -> u8 { panic!("run {number}") });
+        assert_eq!(told, Err(format!("run 7 ({here}:{line})")));
         assert_eq!(caught(|| number), Ok(7));
     }
 }

@@ -17,6 +17,7 @@ use crate::link::Link;
 use crate::lookahead::Lookahead;
 use crate::mpls::Tables;
 use crate::observer::Observer;
+use crate::panic::caught;
 use crate::partition::Region;
 use crate::path_account::PathAccounts;
 use crate::probe::Sampler;
@@ -45,6 +46,13 @@ pub enum RunError {
     },
     /// Packets were lost or made by the engine itself: a bug.
     Conservation(String),
+    /// The engine broke one of its own rules: a bug.
+    Panic {
+        /// When.
+        at: Time,
+        /// The rule, and the line of the engine that has it.
+        why: String,
+    },
     /// The caller asked to stop.
     Interrupted {
         /// When in the run.
@@ -62,7 +70,7 @@ impl RunError {
     /// When, if in a run that had begun.
     pub(crate) fn at(&self) -> Time {
         match self {
-            Self::Storm { at, .. } | Self::Interrupted { at, .. } => *at,
+            Self::Storm { at, .. } | Self::Interrupted { at, .. } | Self::Panic { at, .. } => *at,
             Self::Invalid(_) | Self::Conservation(_) => 0,
         }
     }
@@ -77,7 +85,14 @@ impl std::fmt::Display for RunError {
                 "endless events at one instant ({} s) at node {node}: a loop that takes no time",
                 *at as f64 / 1e9
             ),
-            Self::Conservation(what) => write!(out, "packets not conserved: {what}"),
+            Self::Conservation(what) => {
+                write!(out, "packets not conserved: {what}; this is a fault of trunkline")
+            }
+            Self::Panic { at, why } => write!(
+                out,
+                "the engine stopped at {} s of the run: {why}; this is a fault of trunkline",
+                *at as f64 / 1e9
+            ),
             Self::Interrupted { at, events, packets, queued } => write!(
                 out,
                 "stopped at {} s of the run: {events} events, {packets} packets in the network, \
@@ -284,8 +299,13 @@ impl<O: Observer> Simulation<O> {
     /// Runs to the end. `interrupted` is asked now and then.
     ///
     /// # Errors
-    /// A storm, an interruption, or a breach of conservation.
+    /// A storm, an interruption, or a panic.
     pub fn run(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), RunError> {
+        caught(|| self.serve(interrupted))
+            .unwrap_or_else(|why| Err(RunError::Panic { at: self.now, why }))
+    }
+
+    fn serve(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), RunError> {
         let mut at_once = 0;
         while let Some((at, source)) = self.calendar.pop() {
             // Whether the clock moves is hard to predict: a selection, not a branch.

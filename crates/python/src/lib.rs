@@ -26,7 +26,7 @@ fn raise(failure: &RunError) -> PyErr {
     match failure {
         RunError::Interrupted { .. } => PyKeyboardInterrupt::new_err(()),
         RunError::Invalid(_) => PyValueError::new_err(failure.to_string()),
-        RunError::Storm { .. } | RunError::Conservation(_) => {
+        RunError::Storm { .. } | RunError::Conservation(_) | RunError::Panic { .. } => {
             PyRuntimeError::new_err(failure.to_string())
         }
     }

@@ -118,8 +118,9 @@ fn work(shared: &Shared, tell: &SyncSender<(usize, Outcome)>) {
         let job = shared.jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
         if shared.stop.load(Ordering::Relaxed) == GO_ON {
-            let outcome =
-                caught(|| run(shared, &job)).unwrap_or_else(|panic| Err(("panic", panic)));
+            let outcome = caught(|| run(shared, &job)).unwrap_or_else(|why| {
+                Err(("panic", format!("the engine stopped: {why}; this is a fault of trunkline")))
+            });
             if tell.send((job.number, outcome)).is_err() {
                 return;
             }
@@ -138,6 +139,7 @@ fn run(shared: &Shared, job: &Job) -> Outcome {
             RunError::Invalid(_) => "invalid",
             RunError::Storm { .. } => "storm",
             RunError::Conservation(_) => "conservation",
+            RunError::Panic { .. } => "panic",
             RunError::Interrupted { .. } => match shared.stop.load(Ordering::Relaxed) {
                 GO_ON => "time",
                 MEMORY => "memory",

@@ -254,9 +254,8 @@ def engine_faults() -> Iterator[None]:
     """
     try:
         yield
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:
         if type(error).__module__.startswith("trunkline."):
             raise
-        raise Refused(str(error)) from error
-    except RuntimeError as error:
-        raise Stopped(str(error)) from error
+        refused = isinstance(error, ValueError)
+        raise (Refused if refused else Stopped)(str(error)) from error

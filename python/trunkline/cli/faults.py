@@ -11,6 +11,7 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOME
 _OURS = (
     ("results.store", "Unreadable", "results", Status.USAGE),
     ("scenario.diagnostic", "ScenarioError", "", Status.USAGE),
+    ("engine.sim", "EngineFault", "engine", Status.FAILED),
     ("linux.plan.script", "UnsupportedError", "", Status.USAGE),
     ("linux.guest.readiness", "Unready", "linux", Status.UNABLE),
     ("linux.guest.process", "GuestFailed", "guest", Status.FAILED),

@@ -85,7 +85,9 @@ def simulate(
     ValueError
         The engine refuses the network.
     RuntimeError
-        The run stood still in time, or its packets do not add up.
+        The run stood still in time.
+    EngineFault
+        The engine broke one of its own rules, or its packets do not add up: a bug.
     """
     known = None if isinstance(network, str) else network.data
     written = network if isinstance(network, str) else network.to_json()
@@ -160,8 +162,8 @@ class _Enough(Exception):
     """A run failed, so the others need not end."""
 
 
-class Panic(Exception):
-    """The engine broke one of its own rules: a bug."""
+class EngineFault(RuntimeError):
+    """The engine broke one of its own rules, or its packets do not add up: a bug."""
 
 
 def error_of(kind: str, text: str) -> Exception:
@@ -172,7 +174,7 @@ def error_of(kind: str, text: str) -> Exception:
         return MemoryError(f"the limit is reached: {text}")
     if kind == "time":
         return TimeoutError(errno.ETIME, f"the time limit is reached: {text}")
-    return Panic(text) if kind == "panic" else RuntimeError(text)
+    return RuntimeError(text) if kind == "storm" else EngineFault(text)
 
 
 Ended = Callable[[int, str | None, Any], object]

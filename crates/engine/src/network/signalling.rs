@@ -144,6 +144,9 @@ fn check_session(session: &rsvp::config::Session, network: &Network) -> Result<(
         Some(auto) if auto.sample_ns == 0 || auto.adjust_ns < auto.sample_ns => {
             Err("signalling: 0 < sample_ns <= adjust_ns".into())
         }
+        Some(auto) if auto.minimum_bit_s > auto.maximum_bit_s => {
+            Err("signalling: minimum_bit_s <= maximum_bit_s".into())
+        }
         _ => Ok(()),
     }
 }

@@ -5,10 +5,10 @@ use super::gather::gather;
 use super::region::Crossing;
 use crate::network::Network;
 use crate::observer::{Blind, Observer, Trace};
+use crate::panic::caught;
 use crate::simulation::{RunError, Simulation, WINDOW};
 use crate::tables::Table;
-use std::any::Any;
-use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver};
 use std::sync::{Barrier, Mutex, PoisonError};
@@ -99,8 +99,8 @@ fn can_be_cut(network: &Network) -> bool {
         && network.flows.iter().all(|flow| flow.transfers.is_none())
 }
 
-/// How a region ended: its state, or why it failed, or the panic it died of.
-type Ended<O> = Result<Result<Simulation<O>, RunError>, Box<dyn Any + Send>>;
+/// How a region ended: its state, or why it failed.
+type Ended<O> = Result<Simulation<O>, RunError>;
 
 /// Runs every region; none if the threads could not be had.
 fn run_regions<O: Observer>(
@@ -109,7 +109,7 @@ fn run_regions<O: Observer>(
     regions: usize,
     cut: Cut<'_>,
     interrupted: Question<'_>,
-) -> Option<Vec<Result<Simulation<O>, RunError>>> {
+) -> Option<Vec<Ended<O>>> {
     let meeting = Meeting {
         barrier: Barrier::new(regions),
         failed: [AtomicBool::new(false), AtomicBool::new(false)],
@@ -118,7 +118,7 @@ fn run_regions<O: Observer>(
     };
     let meeting = &meeting;
     let fib = &crate::build::routes(network);
-    let ended: Vec<Ended<O>> = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let mut workers = Vec::new();
         let mut starts = Vec::new();
         for region in 0..regions {
@@ -126,9 +126,14 @@ fn run_regions<O: Observer>(
             let work = move || {
                 // Nobody begins unless all can: a barrier waits for ever for one that is missing.
                 wait.recv().ok()?;
-                let built = catch_unwind(AssertUnwindSafe(|| {
-                    Simulation::at_rest(network, seed, O::default(), fib.clone())
-                }));
+                let built = caught(|| {
+                    let mut simulation =
+                        Simulation::at_rest(network, seed, O::default(), fib.clone())?;
+                    simulation.restrict(cut.of_node, region as u8, meeting.regions);
+                    simulation.arm(network);
+                    Ok(simulation)
+                });
+                let built = built.unwrap_or_else(|why| Err(RunError::Panic { at: 0, why }));
                 Some(serve(built, meeting, network, region, cut, interrupted))
             };
             let thread = std::thread::Builder::new().name(format!("region-{region}"));
@@ -143,10 +148,9 @@ fn run_regions<O: Observer>(
         }
         let joined = workers
             .into_iter()
-            .map(|worker| worker.join().unwrap_or_else(|panic| Some(Err(panic))));
-        joined.collect::<Option<Vec<Ended<O>>>>()
-    })?;
-    Some(ended.into_iter().map(|end| end.unwrap_or_else(|panic| resume_unwind(panic))).collect())
+            .map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        joined.collect()
+    })
 }
 
 /// Where regions wait for each other and leave what is for the others.
@@ -178,20 +182,16 @@ fn serve<O: Observer>(
     interrupted: Question<'_>,
 ) -> Ended<O> {
     let mut state = built;
-    if let Ok(Ok(simulation)) = &mut state {
-        simulation.restrict(cut.of_node, region as u8, meeting.regions);
-        simulation.arm(network);
-    }
     let (mut until, mut parity) = (0, 0);
     let mut inbox = Vec::new();
     while until < network.run.duration_ns {
         until = (until + cut.window).min(network.run.duration_ns);
-        state = match state {
-            Ok(Ok(simulation)) => run_window(simulation, until, interrupted),
-            failed => failed,
-        };
+        state = state.and_then(|mut simulation| {
+            simulation.calendar.schedule(WINDOW, until);
+            simulation.run(&|| interrupted()).map(|()| simulation)
+        });
         match &mut state {
-            Ok(Ok(simulation)) => {
+            Ok(simulation) => {
                 for to in 0..meeting.regions {
                     meeting.exchange(parity, region, to, &mut simulation.region.outbox[to]);
                 }
@@ -202,7 +202,7 @@ fn serve<O: Observer>(
         if meeting.failed[parity].load(Ordering::SeqCst) {
             break;
         }
-        if let Ok(Ok(simulation)) = &mut state {
+        if let Ok(simulation) = &mut state {
             for from in 0..meeting.regions {
                 meeting.exchange(parity, from, region, &mut inbox);
                 simulation.take_in(&mut inbox);
@@ -213,21 +213,8 @@ fn serve<O: Observer>(
     state
 }
 
-fn run_window<O: Observer>(
-    mut simulation: Simulation<O>,
-    until: u64,
-    interrupted: Question<'_>,
-) -> Ended<O> {
-    catch_unwind(AssertUnwindSafe(move || {
-        simulation.calendar.schedule(WINDOW, until);
-        simulation.run(&|| interrupted()).map(|()| simulation)
-    }))
-}
-
 /// The regions, or how the run failed: the earliest failure.
-fn all_or_first_failure<O: Observer>(
-    parts: Vec<Result<Simulation<O>, RunError>>,
-) -> Result<Vec<Simulation<O>>, RunError> {
+fn all_or_first_failure<O: Observer>(parts: Vec<Ended<O>>) -> Result<Vec<Simulation<O>>, RunError> {
     let (mut whole, mut failures) = (Vec::new(), Vec::new());
     for part in parts {
         match part {

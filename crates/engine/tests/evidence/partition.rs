@@ -96,6 +96,20 @@ fn an_interrupted_run_ends_on_every_thread() {
     assert!(at < 2 * SECOND && events > 65_536, "{at} {events}");
 }
 
+/// When one region breaks, all end.
+#[test]
+fn a_panic_in_one_region_ends_the_run() {
+    let lab = long_row();
+    let asked = AtomicU32::new(0);
+    let question = || assert!(asked.fetch_add(1, Ordering::SeqCst) < 1, "a rule");
+    let broken = run_cut(&lab.network, 7, &[0, 0, 0, 0, 1, 1, 1, 1], &|| {
+        question();
+        false
+    });
+    let Some(RunError::Panic { at, why }) = broken.err() else { panic!("broken") };
+    assert!(at < 2 * SECOND && why.starts_with("a rule"), "{at} {why}");
+}
+
 /// Too many events at one instant in one region end the run, with the node and time of it.
 #[test]
 fn a_storm_in_one_region_is_told_as_on_one_thread() {

@@ -1,4 +1,4 @@
-//! Runs that would not end: too many events at one instant.
+//! Runs that do not reach their end: too many events at one instant, a wish to stop, a panic.
 
 use crate::support::*;
 use trunkline_engine::RunError;
@@ -43,4 +43,22 @@ fn an_interrupted_run_says_so() {
     let Some(RunError::Interrupted { at, events, .. }) = stopped.err() else { panic!("stopped") };
     assert_eq!(events, 1 << 16);
     assert!((21_000_000..33_000_000).contains(&at), "{at}");
+}
+
+/// What breaks while events are served is an error that says when and where; here it is the question,
+/// asked after 65,536 events, which are over in 33 ms as above.
+#[test]
+fn a_panic_says_when_in_the_run_and_where_in_the_engine() {
+    let mut lab = Lab::server(GBIT, fifo(UNLIMITED));
+    lab.flow("load", "a", "b", cbr(800 * MBIT, 100));
+    let (file, line) = (file!(), line!() + 1);
+    let broken = trunkline_engine::run(&lab.network, 1, &|| panic!("a rule"));
+    let Some(RunError::Panic { at, why }) = broken.err() else { panic!("broken") };
+    assert!((21_000_000..33_000_000).contains(&at), "{at}");
+    assert_eq!(why, format!("a rule ({file}:{line})"));
+    let says = RunError::Panic { at: 1_500_000_000, why: "a rule".into() }.to_string();
+    assert_eq!(
+        says,
+        "the engine stopped at 1.5 s of the run: a rule; this is a fault of trunkline"
+    );
 }

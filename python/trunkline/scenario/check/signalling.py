@@ -37,6 +37,14 @@ def check(scenario: Resolved, problems: Problems) -> None:
                 given=format_time(auto.adjust),
                 allowed=f"{format_time(auto.sample)} or more",
             )
+        if auto.maximum is not None and auto.minimum > auto.maximum:
+            problems.add(
+                "relation",
+                (*path, "minimum"),
+                "minimum must not be above maximum",
+                given=format_rate(auto.minimum),
+                related=(((*path, "maximum"), f"maximum is {format_rate(auto.maximum)}"),),
+            )
     for index, event in enumerate(scenario.events):
         _event(scenario, event, ("events", index), problems)
     for name, request in scenario.written.requests.items():
