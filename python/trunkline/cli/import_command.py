@@ -125,9 +125,9 @@ def _print(
     for line in [*made.words, *notes_said]:
         click.echo(front + printable(line))
     if made.to_dict() and not explain:
-        import yaml
+        from trunkline.scenario.text import block
 
-        click.echo(yaml.safe_dump(made.to_dict(), sort_keys=False, allow_unicode=True), nl=False)
+        click.echo(block(made.to_dict()), nl=False)
 
 
 class Refused(click.ClickException):

@@ -46,10 +46,9 @@ def traffic(capture: str, nodes: tuple[str, ...], think: str, out: str, overwrit
     """
     from pathlib import Path
 
-    import yaml
-
     from trunkline.cli.import_command import Refused, _nodes
     from trunkline.importers.traffic import CaptureError, packets, replay
+    from trunkline.scenario.text import block
     from trunkline.scenario.units import UnitError, parse_time
 
     try:
@@ -66,7 +65,7 @@ def traffic(capture: str, nodes: tuple[str, ...], think: str, out: str, overwrit
         raise Refused(f"{capture}: no UDP or TCP over IPv4 between two nodes")
     folder = Path(out)
     files = {f"{its.name}.csv": its.to_csv() for its in made}
-    flows = yaml.safe_dump({"flows": {its.name: its.to_dict() for its in made}}, sort_keys=False)
+    flows = block({"flows": {its.name: its.to_dict() for its in made}})
     about = [f"# {its.name}: {_about(its.key)}, {len(its.rows)} rows\n" for its in made]
     _write(folder, files | {"flows.yaml": "".join(about) + flows}, overwrite=overwrite)
     click.echo(f"{len(made)} flows written to {folder / 'flows.yaml'}", err=True)

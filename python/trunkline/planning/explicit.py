@@ -43,9 +43,7 @@ def explicit(
         YAML; placing it again gives the same paths.
     """
     its = scenario.resolved()
-    data: dict[str, Any] = scenario.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    for flow, model in scenario.flows.items():
-        data["flows"][flow] = {"agent": model.agent} | data["flows"][flow]
+    data = scenario.to_document()
     data["paths"] = _paths(its, data.get("paths", {}), routes or {})
     data["protections"] = _protections(its, data.get("protections", {}))
     data["trunks"] = _trunks(its, data.get("trunks", {}))
@@ -60,7 +58,7 @@ def _paths(
         if name in written and written[name].get("route") != [AUTO]:
             paths[name] = written[name]
             continue
-        said = path.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        said = path.to_document()
         if path.segments:
             paths[name] = {key: said[key] for key in ("from", "segments", "ttl") if key in said}
             continue
@@ -74,10 +72,7 @@ def _paths(
 
 
 def _protections(its: Resolved, written: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: written.get(name) or each.model_dump(mode="json", by_alias=True, exclude_unset=True)
-        for name, each in its.protections.items()
-    }
+    return {name: written.get(name) or each.to_document() for name, each in its.protections.items()}
 
 
 def _trunks(its: Resolved, written: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,7 +81,7 @@ def _trunks(its: Resolved, written: Mapping[str, Any]) -> dict[str, Any]:
         if name in written and written[name]["path"] != AUTO:
             trunks[name] = written[name]
             continue
-        said = trunk.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        said = trunk.to_document()
         trunks[name] = {"path": trunk.path, "demands": list(trunk.flows)} | {
             key: value for key, value in said.items() if key not in ("path", "flows")
         }

@@ -142,9 +142,7 @@ def solved(scenario: Scenario, solution: Solution, *, remarks: Sequence[str] = (
     """
     if solution.method == "optimum":
         raise ValueError("the optimum splits demands at will: unsplit or igp-weights is written")
-    data: dict[str, Any] = scenario.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    for name, flow in scenario.flows.items():
-        data["flows"][name] = {"agent": flow.agent} | data["flows"][name]
+    data = scenario.to_document()
     trunks = {
         name: {key: value for key, value in data["trunks"][name].items() if key != "demands"}
         for name, trunk in scenario.trunks.items()

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,6 +23,14 @@ class Element(BaseModel):
         extra="forbid", frozen=True, populate_by_name=True, arbitrary_types_allowed=True
     )
 
+    def model_post_init(self, _context: Any) -> None:
+        """A word that tells kinds apart counts as set: without it a file does not load."""
+        self.model_fields_set.update(_words_of_kind(type(self)))
+
+    def to_document(self) -> dict[str, Any]:
+        """Its keys that were set, as they stand in a file."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
     def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
         """Its keys as the engine reads them: a quantity's has the base unit behind it.
 
@@ -39,6 +47,17 @@ class Element(BaseModel):
             for name, (key, is_rate) in own.items()
             if name not in without
         }
+
+
+@functools.cache
+def _words_of_kind(kind: type[Element]) -> frozenset[str]:
+    """Keys that have one value only."""
+    fields = kind.model_fields.items()
+    return frozenset(
+        name
+        for name, field in fields
+        if get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1
+    )
 
 
 @functools.cache

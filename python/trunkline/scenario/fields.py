@@ -356,7 +356,6 @@ Word = Annotated[str, BeforeValidator(_word), WithJsonSchema({"type": ["string",
 Many = Annotated[
     tuple[Item, ...],
     Short(_listed),
-    PlainSerializer(list, return_type=list[Any], when_used="json"),
 ]
 """One value or a list of them."""
 

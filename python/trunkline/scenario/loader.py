@@ -161,7 +161,7 @@ def _document(scenario: Sections) -> dict[str, Any]:
     document: dict[str, Any] | None = scenario._document
     if document is not None:
         return document
-    return scenario.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return scenario.to_document()
 
 
 def _as_text(value: Any) -> str:

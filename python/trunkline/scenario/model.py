@@ -7,7 +7,6 @@ from these classes.
 import unicodedata
 from typing import Annotated, Any, Self
 
-import yaml
 from pydantic import (
     BeforeValidator,
     Field,
@@ -17,7 +16,7 @@ from pydantic import (
 )
 from pydantic.functional_validators import ModelWrapValidatorHandler
 
-from trunkline.scenario import parameters
+from trunkline.scenario import parameters, text
 from trunkline.scenario.base import Element
 from trunkline.scenario.conditioner import Conditioner
 from trunkline.scenario.demands import Demand, Traffic
@@ -323,12 +322,7 @@ class Sections(Element):
         str
             Only keys that were set.
         """
-        data: dict[str, Any] = {"trunkline": FORMAT}
-        data |= self.model_dump(mode="json", by_alias=True, exclude_unset=True)
-        for flow, model in self.flows.items():
-            data["flows"][flow] = {"agent": model.agent} | data["flows"][flow]
-        text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
-        return text
+        return text.block({"trunkline": FORMAT} | self.to_document())
 
     @model_validator(mode="wrap")
     @classmethod

@@ -5,6 +5,7 @@ document, no tags, no duplicate keys, merge keys allowed. Everything is counted 
 built, so that a hostile file costs no more than an honest one.
 """
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from trunkline.scenario.diagnostic import Diagnostic, Place, ScenarioError, prin
 MAX_BYTES = 10_000_000
 MAX_DEPTH = 64
 MAX_NODES = 1_000_000
+_WIDTH = 100
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -216,12 +218,18 @@ def _scalar(event: Any) -> Any:
     text: str = event.value
     if event.style not in (None, "") or not event.implicit[0]:
         return text
+    return _plain(text)
+
+
+def _plain(text: str) -> Any:
+    """What text without quotes means."""
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.match(text) and not re.match(r"[-+]?0\d", text):
         return int(text)
     if _FLOAT.match(text) and not re.match(r"[-+]?0\d", text):
-        return float(text)
+        number = float(text)
+        return number if math.isfinite(number) else text
     return text
 
 
@@ -251,9 +259,37 @@ def _syntax(
     return problem, place, "", ((Place(begin.line + 1, begin.column + 1), error.context),)
 
 
+class _Writer(yaml.SafeDumper):
+    """Quotes text that would be read back as something else, here or by YAML 1.1."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Each value is written out."""
+        return True
+
+
+def _represent_text(writer: _Writer, value: str) -> yaml.ScalarNode:
+    # YAML 1.1 has no exponent without a point and a sign: 1e5 is text there and a number here.
+    style = None if isinstance(_plain(value), str) else "'"
+    return writer.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Writer.add_representer(str, _represent_text)
+
+
+def block(value: Any) -> str:
+    """A value as YAML in lines, which `parse` reads as the same value."""
+    text: str = yaml.dump(value, Dumper=_Writer, sort_keys=False, allow_unicode=True, width=_WIDTH)
+    return text
+
+
 def one_line(value: Any) -> str:
-    """A value on one line of YAML."""
-    text: str = yaml.safe_dump(
-        value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**9
+    """A value on one line of YAML, likewise."""
+    text: str = yaml.dump(
+        value,
+        Dumper=_Writer,
+        default_flow_style=True,
+        sort_keys=False,
+        allow_unicode=True,
+        width=10**9,
     )
     return text.removesuffix("\n").removesuffix("\n...")

@@ -1,6 +1,7 @@
 """Whatever is loaded, the answer is a scenario or a ScenarioError."""
 
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from trunkline.scenario import CODES, Scenario, ScenarioError, load
 
 EXAMPLES = sorted(
     each.read_text(encoding="utf-8")
-    for each in files("trunkline").joinpath("examples").iterdir()
+    for folder in (files("trunkline").joinpath("examples"), Path(__file__).parents[2] / "keys")
+    for each in folder.iterdir()
     if each.name.endswith(".yaml")
 )
 SCALARS = [
