@@ -43,6 +43,49 @@ def test_place_then_protect_then_run_types_no_yaml(trunkline, net, tmp_path):
     assert again["schema"] == 1
 
 
+def test_a_new_scenario_has_its_tables_beside_and_replaces_no_others(trunkline, tmp_path):
+    table = "from,to,rate,class\nA,C,4 Mbit/s,data\n"
+    law = "size,share\n1 kB,0 %\n9 kB,100 %\n"
+    (tmp_path / "loads.csv").write_text(table, "utf-8")
+    (tmp_path / "sizes.csv").write_text(law, "utf-8")
+    transfers = "transfers: {every: 9 ms, size: {cdf: sizes.csv}}"
+    flows = f"flows: {{f: {{agent: tcp, from: A, to: B, {transfers}}}}}\n"
+    demands = NETWORK.replace(
+        "  one: {from: A, to: C, rate: 4 Mbit/s, class: data}", "  t: {file: loads.csv}"
+    )
+    (tmp_path / "net.yaml").write_text(demands + flows, "utf-8")
+    (tmp_path / "new").mkdir()
+    assert trunkline("te", "place", "net.yaml", "-o", "new/placed.yaml").returncode == 0
+    assert (tmp_path / "new" / "sizes.csv").read_text("utf-8") == law
+    assert trunkline("validate", "new/placed.yaml", "--strict").returncode == 0
+    (tmp_path / "new" / "sizes.csv").write_text("mine", "utf-8")
+    done = trunkline("te", "protect", "net.yaml", "-o", "new/safe.yaml")
+    assert (done.returncode, "sizes.csv exists" in done.stderr) == (2, True)
+    assert not (tmp_path / "new" / "safe.yaml").exists()
+
+
+def test_what_would_not_load_is_not_written(trunkline, tmp_path):
+    """An event tears a path that the solution leaves out: the new scenario cannot have it."""
+    text = NETWORK + "paths: {p: {route: [A, B, C]}}\n"
+    text = text.replace("trunks: {", "trunks: {own: {path: p, demands: one}, ")
+    text = text.replace("demands: all", "demands: two")
+    text += "events: [{at: 1 ms, tear: p}]\nsignalling: {kind: rsvp-te}\n"
+    (tmp_path / "net.yaml").write_text(text, "utf-8")
+    done = trunkline("te", "solve", "net.yaml", "-o", "new.yaml")
+    assert done.returncode == 2
+    assert "new.yaml is not written, since it would not load:" in done.stderr
+    assert "error[reference]: there is no signalled path or trunk p" in done.stderr
+    assert not (tmp_path / "new.yaml").exists()
+
+
+def test_protect_lists_what_is_not_placed(trunkline, net, tmp_path):
+    text = NETWORK.replace("4 Mbit/s", "40 Mbit/s")
+    (tmp_path / "net.yaml").write_text(text, "utf-8")
+    done = trunkline("te", "protect", "net.yaml", "-o", "safe.yaml")
+    assert done.returncode == 0, done.stderr
+    assert trunkline("validate", "safe.yaml", "--strict").returncode == 0
+
+
 def test_protect_json_has_backups_gaps_and_links(trunkline, net):
     said = json.loads(trunkline("te", "protect", net, "--json").stdout)
     assert said["coverage"] == 1

@@ -47,7 +47,8 @@ def traffic(capture: str, nodes: tuple[str, ...], think: str, out: str, overwrit
     from pathlib import Path
 
     from trunkline.cli.import_command import Refused, _nodes
-    from trunkline.importers.traffic import CaptureError, packets, replay
+    from trunkline.importers import ImportFault
+    from trunkline.importers.traffic import CaptureError, packets, prove_flows, replay
     from trunkline.scenario.text import block
     from trunkline.scenario.units import UnitError, parse_time
 
@@ -65,6 +66,10 @@ def traffic(capture: str, nodes: tuple[str, ...], think: str, out: str, overwrit
         raise Refused(f"{capture}: no UDP or TCP over IPv4 between two nodes")
     folder = Path(out)
     files = {f"{its.name}.csv": its.to_csv() for its in made}
+    try:
+        prove_flows(made)
+    except ImportFault as fault:
+        raise Refused(fault.render(capture)) from None
     flows = block({"flows": {its.name: its.to_dict() for its in made}})
     about = [f"# {its.name}: {_about(its.key)}, {len(its.rows)} rows\n" for its in made]
     _write(folder, files | {"flows.yaml": "".join(about) + flows}, overwrite=overwrite)

@@ -3,7 +3,7 @@
 import click
 
 from trunkline.cli.common import Source, scenario_options
-from trunkline.cli.te_common import Outputs, leniently, outputs, write_text
+from trunkline.cli.te_common import Outputs, leniently, outputs
 from trunkline.cli.te_solve import solve
 from trunkline.cli.te_survive import survive
 
@@ -44,8 +44,7 @@ def place(source: Source, reoptimise: bool, outputs: Outputs) -> None:
         refused = [each for each in plan.paths if not each.placed]
         remarks += [f"Not placed: {each.path}: {each.why}." for each in refused]
         routes = {each.path: each.route for each in plan.paths if each.placed}
-        text = explicit(scenario, remarks=remarks, routes=routes)
-        write_text(scenario, source.file, outputs.out, text)
+        outputs.write(scenario, explicit(scenario, remarks=remarks, routes=routes))
     outputs.draw(pictures, scenario, plan)
     placed = sum(each.placed for each in plan.paths)
     outputs.show(plan, lambda: of_plan(plan), f"{placed} of {len(plan.paths)} paths placed")
@@ -78,6 +77,7 @@ def protect(
     """
     from trunkline.planning import explicit, protect as protected, protected_page, with_backups
     from trunkline.planning.sheets import of_protection
+    from trunkline.scenario.resolved.placement import unplaced_paths_allowed
 
     outputs.free()
     scenario = leniently(source)
@@ -88,15 +88,16 @@ def protect(
                 "--bandwidth are for files without `backup: auto`."
             )
     else:
-        scenario = with_backups(
-            scenario, kind=kind or "facility-bypass", around=around or "link", share=bandwidth
-        )
+        with unplaced_paths_allowed():
+            scenario = with_backups(
+                scenario, kind=kind or "facility-bypass", around=around or "link", share=bandwidth
+            )
     plan = protected(scenario)
     if outputs.out is not None:
         bare = [each for each in plan.unprotected if not each.by_link]
         remarks = [f"Backups of {source.file} written out by `trunkline te protect`."]
         remarks += [f"Unprotected: {each.path} at {each.around}: {each.why}." for each in bare]
-        write_text(scenario, source.file, outputs.out, explicit(scenario, remarks=remarks))
+        outputs.write(scenario, explicit(scenario, remarks=remarks))
     outputs.draw(protected_page, scenario, plan)
     open_ = sum(not each.by_link for each in plan.unprotected)
     last = f"{plan.places - open_} of {plan.places} places have a backup"

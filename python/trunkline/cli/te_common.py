@@ -37,6 +37,19 @@ class Outputs:
         """Refuse to replace earlier files unless told to."""
         free((self.out, self.picture, self.report), self.overwrite)
 
+    def write(self, scenario: Scenario, text: str) -> None:
+        """Write a scenario made of another, with the tables that it names."""
+        from trunkline.scenario import ScenarioError
+        from trunkline.scenario.save import save, tables_beside
+
+        assert self.out is not None
+        try:
+            save(text, self.out, tables_beside(scenario), overwrite=self.overwrite)
+        except ScenarioError:
+            click.echo(f"{self.out} is not written, since it would not load:", err=True)
+            raise
+        click.echo(f"scenario written to {self.out}", err=True)
+
     def draw(self, pages: ModuleType, scenario: Scenario, plan: Any) -> None:
         """Write the picture and the page that were asked for."""
         drawn(
@@ -68,29 +81,10 @@ def outputs(scenario: str, picture: str) -> Callable[[F], F]:
 
 def leniently(source: Source) -> Scenario:
     """Load a scenario; a path that cannot be placed is listed later, not an error."""
-    from trunkline.scenario.resolved.placement import LENIENT
+    from trunkline.scenario.resolved.placement import unplaced_paths_allowed
 
-    token = LENIENT.set(True)
-    try:
+    with unplaced_paths_allowed():
         return source.load()
-    finally:
-        LENIENT.reset(token)
-
-
-def write_text(scenario: Scenario, file: str, out: str, text: str) -> None:
-    """Write a new scenario, and the tables that it names beside it."""
-    import shutil
-    from pathlib import Path
-
-    here, there = Path(file).parent.resolve(), Path(out).parent.resolve()
-    if here != there and file != "-":
-        for demand in scenario.demands.values():
-            if demand.file is not None:
-                target = there / demand.file
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(here / demand.file, target)
-    Path(out).write_text(text, encoding="utf-8", newline="\n")
-    click.echo(f"scenario written to {out}", err=True)
 
 
 def drawn(*wanted: tuple[str | None, Callable[[], str]]) -> None:

@@ -51,7 +51,7 @@ def solve(
     except ValueError as error:
         raise click.UsageError(f"{file}: {error}.") from error
     if outputs.out is not None and text is not None:
-        common.write_text(scenario, file, outputs.out, text)
+        outputs.write(scenario, text)
     outputs.draw(pictures, scenario, found)
     count = len(scenario.resolved().demands)
     last = f"{count} demand{'s' * (count != 1)}; optimum by the form {found.form}"

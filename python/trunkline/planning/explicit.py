@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from trunkline.scenario.diagnostic import printable
+from trunkline.scenario.loader import load_text
 from trunkline.scenario.model import FORMAT
 from trunkline.scenario.path import AUTO
+from trunkline.scenario.resolved.placement import unplaced_paths_allowed
 from trunkline.scenario.text import one_line
 
 if TYPE_CHECKING:
@@ -35,24 +38,50 @@ def explicit(
     Parameters
     ----------
     routes : mapping of str to sequence of str, optional
-        Routes of paths in place of those that were computed.
+        Routes of paths in place of those that were computed. Those of computed backups are not
+        looked at: they follow from the others.
 
     Returns
     -------
     str
         YAML; placing it again gives the same paths.
     """
+    scenario = rerouted(scenario, routes or {})
     its = scenario.resolved()
     data = scenario.to_document()
-    data["paths"] = _paths(its, data.get("paths", {}), routes or {})
+    data["paths"] = _paths(its, data.get("paths", {}))
     data["protections"] = _protections(its, data.get("protections", {}))
     data["trunks"] = _trunks(its, data.get("trunks", {}))
     return text(scenario, data, remarks)
 
 
-def _paths(
-    its: Resolved, written: Mapping[str, Any], routes: Mapping[str, Sequence[str]]
-) -> dict[str, Any]:
+def rerouted(scenario: Scenario, routes: Mapping[str, Sequence[str]]) -> Scenario:
+    """A scenario with other routes in place of those that were computed.
+
+    Returns
+    -------
+    Scenario
+        Its routes are written out, and its backups are computed for them; the same scenario where
+        no route is another.
+    """
+    its = scenario.resolved()
+    own = {
+        name: path.model_copy(update={"route": tuple(routes.get(name, path.route))})
+        for name, path in its.paths.items()
+        if its.origins.get(("paths", name), ("paths",))[0] != "protections"
+    }
+    if all(its.paths[name].route == path.route for name, path in own.items()):
+        return scenario
+    data = scenario.to_document()
+    data["paths"] = _paths(replace(its, paths=own), data.get("paths", {}))
+    data["trunks"] = _trunks(its, data.get("trunks", {}))
+    origin = scenario._origin
+    with unplaced_paths_allowed():
+        content = text(scenario, data, ())
+        return load_text(type(scenario), content, origin.file, origin.folder, {}, False)
+
+
+def _paths(its: Resolved, written: Mapping[str, Any]) -> dict[str, Any]:
     paths = {}
     for name, path in its.paths.items():
         if name in written and written[name].get("route") != [AUTO]:
@@ -65,7 +94,7 @@ def _paths(
         # Defaults stand in the section of defaults.
         if name not in written or "diffserv" not in written[name]:
             said.pop("diffserv", None)
-        paths[name] = {"route": list(routes.get(name, path.route))} | {
+        paths[name] = {"route": list(path.route)} | {
             key: value for key, value in said.items() if key not in COMPUTED | {"route"}
         }
     return paths
@@ -79,7 +108,11 @@ def _trunks(its: Resolved, written: Mapping[str, Any]) -> dict[str, Any]:
     trunks = {}
     for name, trunk in its.trunks.items():
         if name in written and written[name]["path"] != AUTO:
-            trunks[name] = written[name]
+            trunks[name] = {
+                key: value
+                for key, value in written[name].items()
+                if key != "reverse" or trunk.reverse is not None
+            }
             continue
         said = trunk.to_document()
         trunks[name] = {"path": trunk.path, "demands": list(trunk.flows)} | {

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trunkline import te
+from trunkline.planning.explicit import rerouted
 from trunkline.planning.loads import by_igp, carried, on_igp
 from trunkline.planning.methods import Method, Methods
+from trunkline.scenario.resolved.backups import outcome_of_backup
 from trunkline.scenario.resolved.placement import (
     is_auto,
     place as place_paths,
@@ -126,8 +128,8 @@ def place(scenario: Scenario, *, reoptimise: bool = False, thorough: bool = True
     Parameters
     ----------
     scenario : Scenario
-        Loaded with `trunkline.scenario.resolved.placement.LENIENT` set, where paths that cannot be
-        placed are to be listed, not an error.
+        Loaded with `trunkline.scenario.resolved.placement.unplaced_paths_allowed`, where paths that
+        cannot be placed are to be listed, not an error.
     reoptimise : bool
         Whether computed paths then move off the busiest link, within their constraints.
     thorough : bool
@@ -150,8 +152,7 @@ def place(scenario: Scenario, *, reoptimise: bool = False, thorough: bool = True
     base = by_igp(full, graph, on_igp(full))
     found = {"placed": base + lsp_loads(full, graph, made)}
     if reoptimise:
-        written = [name for name, path in scenario.paths.items() if not is_auto(path)]
-        made, _ = te.reoptimise.reoptimise(graph, made, carried(full), base, written)
+        made = _reoptimised(scenario, graph, made, base)
         found["reoptimised"] = base + lsp_loads(full, graph, made)
     loads = list(found.values())[-1]
     return Plan(
@@ -160,6 +161,27 @@ def place(scenario: Scenario, *, reoptimise: bool = False, thorough: bool = True
         links(full, graph, made, loads),
         scenario.scale,
     )
+
+
+def _reoptimised(scenario: Scenario, graph: Topology, made: Placement, base: Floats) -> Placement:
+    """The placement after computed paths have moved, with backups for their new routes."""
+    full = scenario.resolved().unscaled()
+    backups = [] if full.backed is None else [each.name for each in full.backed.backups]
+    working = tuple(each for each in made.outcomes if each.request.name not in backups)
+    written = [name for name, path in scenario.paths.items() if not is_auto(path)]
+    before = replace(made, outcomes=working)
+    moved, _ = te.reoptimise.reoptimise(graph, before, carried(full), base, written)
+    if not backups:
+        return moved
+    routes = {
+        each.request.name: route_of(full, each.route.path)
+        for each in moved.outcomes
+        if each.route is not None
+    }
+    new = rerouted(scenario, routes).resolved().unscaled()
+    found = () if new.backed is None else new.backed.backups
+    own = tuple(outcome_of_backup(new, graph, each) for each in found)
+    return replace(moved, outcomes=moved.outcomes + own)
 
 
 def lsp_loads(scenario: Resolved, graph: Topology, made: Placement) -> Floats:

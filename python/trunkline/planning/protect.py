@@ -166,7 +166,8 @@ def with_backups(
         number += 1
         name = f"{NAME}{number}"
     said = {"path": "all", "kind": kind, "backup": AUTO, "protect": around}
-    return extended(scenario, "protections", {name: said | ({"bandwidth": share} if share else {})})
+    added = {name: said | ({"bandwidth": share} if share else {})}
+    return extended(scenario, "protections", added, f"--kind {kind}")
 
 
 def protect(scenario: Scenario) -> Protected:

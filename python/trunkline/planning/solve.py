@@ -148,8 +148,13 @@ def solved(scenario: Scenario, solution: Solution, *, remarks: Sequence[str] = (
         for name, trunk in scenario.trunks.items()
         if trunk.flows
     }
-    used = {each["path"] for each in trunks.values()}
-    used |= {each["reverse"] for each in trunks.values() if each.get("reverse")}
+    used: set[str] = set()
+    waiting = [trunk.get(key) for trunk in trunks.values() for key in ("path", "reverse")]
+    while waiting:
+        name = waiting.pop()
+        if name in scenario.paths and name not in used:
+            used.add(name)
+            waiting += scenario.paths[name].through
     paths = {name: each for name, each in data.get("paths", {}).items() if name in used}
     _needed(data, set(data.get("paths", {})) - used)
     if solution.method == "unsplit":

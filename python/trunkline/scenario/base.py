@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
 
-from trunkline.scenario.fields import Quantity, RateOrShareField
+from trunkline.scenario.fields import Quantity, RateOrShareField, TableName
 from trunkline.scenario.units import BYTES, PACKETS, RATE, TIME, Dimension
 
 Compiled = dict[str, Any]
@@ -58,6 +58,20 @@ def _words_of_kind(kind: type[Element]) -> frozenset[str]:
         for name, field in fields
         if get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1
     )
+
+
+def tables_of(value: Any) -> Iterator[str]:
+    """Names of the CSV files that an element, or any in it, takes from the scenario's folder."""
+    if isinstance(value, Element):
+        for name, field in type(value).model_fields.items():
+            its = getattr(value, name)
+            marks = [*field.metadata, *_marks(field.annotation)]
+            if isinstance(its, str) and any(isinstance(mark, TableName) for mark in marks):
+                yield its
+            yield from tables_of(its)
+    elif isinstance(value, dict | tuple):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from tables_of(each)
 
 
 @functools.cache

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import Factor, Rate, Whole, Word
+from trunkline.scenario.fields import Factor, Rate, Table, Whole, Word
 from trunkline.scenario.flow import TcpOptions, UdpOptions
 from trunkline.scenario.workload import Transfers
 
@@ -38,7 +38,7 @@ class Demand(Element):
     from_: Word | None = Field(default=None, alias="from", description="Node that offers it.")
     to: Word | None = Field(default=None, description="Node that it is offered to.")
     rate: Rate | None = Field(default=None, description="Offered load, in IP bits.")
-    file: str | None = Field(
+    file: Table | None = Field(
         default=None,
         description="CSV file under the scenario's folder with columns from, to and rate, and "
         "class if they differ.",

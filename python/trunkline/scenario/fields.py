@@ -313,6 +313,15 @@ Name = Annotated[str, BeforeValidator(_name)]
 
 
 @dataclass(frozen=True)
+class TableName:
+    """Marks a field that names a CSV file under the scenario's folder."""
+
+
+Table = Annotated[str, TableName()]
+"""Name of a CSV file under the scenario's folder."""
+
+
+@dataclass(frozen=True)
 class Short:
     """Marks a field that may be written in a shorter form.
 

@@ -15,6 +15,7 @@ from trunkline.scenario.fields import (
     Share,
     Short,
     Switch,
+    Table,
     Time,
     Whole,
     Word,
@@ -233,7 +234,7 @@ class UdpOptions(FlowOptions):
     mean_off: PositiveTime | None = Field(
         default=None, description="on-off: mean of the exponential off-time."
     )
-    schedule: str | None = Field(
+    schedule: Table | None = Field(
         default=None,
         description="schedule: CSV file under the scenario's folder with columns time and size.",
     )

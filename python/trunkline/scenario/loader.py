@@ -30,7 +30,18 @@ def load(
     """Loads a scenario as `trunkline.scenario.load` says; of a kind that knows what it means."""
     if isinstance(source, Mapping):
         return _load(kind, dict(source), overrides, strict, Origin())
-    content, file, folder = _read(source)
+    return load_text(kind, *_read(source), overrides, strict)
+
+
+def load_text(
+    kind: type[Kind],
+    content: str,
+    file: str,
+    folder: str | None,
+    overrides: Mapping[str, str],
+    strict: bool,
+) -> Kind:
+    """Loads what a file holds, or will hold; its tables are taken from a folder."""
     document, place = text.parse(content, file)
     if document is None:
         raise ScenarioError([_empty(file)], content, file)
@@ -147,11 +158,19 @@ def reloaded(scenario: Kind, overrides: Mapping[str, Any]) -> Kind:
     return _load(type(scenario), _document(scenario), texts, False, scenario._origin)
 
 
-def extended(scenario: Kind, section: str, elements: Mapping[str, Any]) -> Kind:
-    """A scenario again, with more elements in a section of named ones."""
+def extended(scenario: Kind, section: str, elements: Mapping[str, Any], source: str) -> Kind:
+    """A scenario again, with more elements in a section of named ones.
+
+    Parameters
+    ----------
+    source : str
+        Where these come from, as messages name it in place of a file.
+    """
     document = _document(scenario)
-    whole = {**document, section: {**document.get(section, {}), **elements}}
-    made = _load(type(scenario), whole, {}, False, scenario._origin)
+    place = Place(1, 1, 0, source)
+    for name, each in elements.items():
+        document = parameters.replaced(document, [section, name], each, place)
+    made = _load(type(scenario), document, {}, False, scenario._origin)
     # The file's text does not hold them.
     made._source, made._head = "", scenario._head
     return made

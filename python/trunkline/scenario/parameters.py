@@ -43,7 +43,7 @@ def override(document: Any, overrides: Mapping[str, str], problems: Problems) ->
         _set_file(value, file)
         parameters = document.get("parameters") if isinstance(document, dict) else None
         if isinstance(parameters, dict) and key in parameters:
-            document = _replaced(document, ["parameters", key], value, place)
+            document = replaced(document, ["parameters", key], value, place)
             continue
         path = _find(document, key)
         if path is None:
@@ -57,7 +57,7 @@ def override(document: Any, overrides: Mapping[str, str], problems: Problems) ->
                 place=Place(1, 1, 0, f"--set {key}"),
             )
             continue
-        document = _replaced(document, path, value, place)
+        document = replaced(document, path, value, place)
     return document
 
 
@@ -129,13 +129,14 @@ def _near_paths(document: Any, key: str) -> list[str]:
     return [".".join([each, *tail]) for each in found if each.count(".") == len(prefix)]
 
 
-def _replaced(document: Any, path: list[Any], value: Any, place: Place) -> Any:
+def replaced(document: Any, path: list[Any], value: Any, place: Place) -> Any:
+    """A copy of a document with a value at a path; what was there keeps its places."""
     if not path:
         return value
     copy: Any = Map() if document is None else _copy(document)
     step = path[0]
     inner = copy.get(step) if isinstance(copy, dict) else copy[step]
-    copy[step] = _replaced(inner, path[1:], value, place)
+    copy[step] = replaced(inner, path[1:], value, place)
     if isinstance(copy, Map) and isinstance(step, str):
         copy.key_places.setdefault(step, place)
         if len(path) == 1:

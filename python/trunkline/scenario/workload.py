@@ -14,6 +14,7 @@ from trunkline.scenario.fields import (
     RateOrShare,
     Short,
     Switch,
+    Table,
     Time,
     Whole,
     Word,
@@ -71,7 +72,7 @@ class TransferSize(Element):
     pareto: Pareto | None = Field(default=None, description="Pareto between bounds.")
     lognormal: Lognormal | None = Field(default=None, description="Lognormal.")
     weibull: Weibull | None = Field(default=None, description="Weibull.")
-    cdf: str | None = Field(
+    cdf: Table | None = Field(
         default=None,
         description="Distribution function: CSV file under the scenario's folder with columns size "
         "and share; straight lines between its points.",
@@ -130,7 +131,7 @@ class Transfers(_Kept):
     mean_off: PositiveTime | None = Field(
         default=None, description="on-off: mean of the exponential off-time."
     )
-    schedule: str | None = Field(
+    schedule: Table | None = Field(
         default=None,
         description="schedule: CSV file under the scenario's folder with columns time and size.",
     )

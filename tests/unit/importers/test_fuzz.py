@@ -2,12 +2,13 @@
 
 import re
 from importlib.resources import files
+from typing import Any
 
 from hypothesis import given, settings, strategies as st
 
 from trunkline.importers import Addresses, ImportFault, read_tc, read_tcng
-from trunkline.scenario.conditioner import Conditioner
-from trunkline.scenario.port import Port
+from trunkline.scenario import load
+from trunkline.scenario.text import block
 
 FOLDER = files("trunkline") / "studies" / "avallone2003"
 SCRIPTS = {
@@ -53,7 +54,15 @@ def test_a_script_with_some_words_changed(name: str, edits: list[tuple[str, floa
         assert fault is not None
         assert min(fault.line, fault.column) >= 1
         return
-    for port in made.ports.values():
-        Port.model_validate(port)
-    for conditioner in made.conditioners.values():
-        Conditioner.model_validate(conditioner)
+    links = {name: {"port": name} for name in made.ports}
+    links |= {f"to-{name}": {"conditioner": name} for name in made.conditioners}
+    scenario: dict[str, Any] = {
+        "trunkline": 1,
+        "nodes": ["A", "B"],
+        "links": {
+            name: {"between": ["A", "B"], "rate": "100 Mbit/s"} | its for name, its in links.items()
+        },
+        "flows": {"web": {"agent": "udp", "from": "A", "to": "B", "rate": "1 Mbit/s"}},
+        "run": {"duration": "1 s"},
+    }
+    assert load(block(scenario | made.to_dict())).ports.keys() == made.ports.keys()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 from trunkline.importers import ImportFault
 from trunkline.importers.network import Rules, read_network, read_topology
 from trunkline.importers.network.rules import distance
+from trunkline.scenario import load
 from trunkline.scenario.text import parse
 
 GBIT = 10**9
@@ -251,6 +253,27 @@ def test_what_is_imported_keeps_its_sum_and_can_be_scaled(tmp_path: Path) -> Non
     assert [each["rate"] for each in said["demands"].values()] == ["9 Gbit/s"] * 3
 
 
+def test_demands_that_no_path_has_room_for_follow_ip_routing(tmp_path: Path) -> None:
+    # 2 x 400 Mbit/s from A to C, where B.1-C has 155 Mbit/s.
+    text = SNDLIB_NATIVE.replace("5.50", "400")
+    _, said = made(tmp_path, text, Rules(capacity="module", unit=10**6))
+    assert said["te"] == {"unplaced": "igp"}
+    _, said = made(tmp_path, SNDLIB_NATIVE, Rules(capacity="module", unit=10**6))
+    assert "te" not in said
+
+
+def test_names_that_are_long_or_look_alike_give_links_with_names_of_their_own(
+    tmp_path: Path,
+) -> None:
+    long, like = "L" * 60, "x²"
+    text = SNDLIB_NATIVE.replace("B.1", long).replace("C", like)
+    text = text.replace("DEMANDS (\n", "DEMANDS (\n", 1).replace("  A (", "  x2 ( 3 3 )\n  A (", 1)
+    text = text.replace("LINKS (\n", "LINKS (\n  L4 ( A x2 ) 9.00 0 0 0 ( )\n")
+    written, _ = made(tmp_path, text, Rules(capacity="module", unit=10**6))
+    nodes = load(f"{written.text}\n").nodes
+    assert sorted(nodes) == ["A", "L" * 29, "x2", "x²_2"]
+
+
 def test_many_demands_stand_in_a_table_beside(tmp_path: Path) -> None:
     nodes = "".join(f"  N{n} ( {n} 0 )\n" for n in range(6))
     links = "".join(f"  L{n} ( N{n} N{n + 1} ) 10 0 0 0 ( )\n" for n in range(5))
@@ -271,6 +294,21 @@ def test_many_demands_stand_in_a_table_beside(tmp_path: Path) -> None:
         (SNDLIB_XML.replace("<network ", '<!DOCTYPE n [<!ENTITY a "b">]><network ', 1), "net:2:"),
         (GRAPHML.replace("<graphml ", '<!DOCTYPE n SYSTEM "x"><graphml ', 1), "net:2:"),
         (SNDLIB_NATIVE.replace("( A C ) 2", "( A c ) 2"), "there is no node c; did you mean C?"),
+        # Two routing units of 6,000,000 Mbit/s each; 3.2e15 us are 101 years.
+        (
+            SNDLIB_NATIVE.replace("5.50", "6e6"),
+            "net:19:1: the demand from A to C is larger than 10 Tbit/s: 1.2e+13 bit/s",
+        ),
+        (
+            REPETITA.replace("1000000 2000", "1000000 3.2e15"),
+            "net:9:1: the delay is longer than 100 years: 3.2e+09 s",
+        ),
+        (
+            REPETITA.replace("1000000 2000", "1e11 2000"),
+            "net:9:1: the bandwidth is larger than 10 Tbit/s: 1e+14 bit/s",
+        ),
+        (REPETITA.replace("0 1 10", "0 1 4294967297"), "net:9:1: the weight is larger than 42949"),
+        (re.sub("srl2(:e|, i)", r"srl1\1", CONTAINERLAB), "no link joins two nodes"),
         (SNDLIB_NATIVE.replace("5.50", "-5.50"), "the demand from A to C is negative: -11"),
         (SNDLIB_NATIVE.replace("622.00 0.00 0.00 0.00 ( )", "-1 0 0 0 ( )"), "is negative"),
         (SNDLIB_NATIVE.replace("C ( 0.0 1.0 )", "C ( 0.0 x )"), "net:10:1: y must be a number"),
@@ -299,6 +337,7 @@ def test_the_largest_part_of_a_network_of_islands(tmp_path: Path) -> None:
     assert list(said["nodes"]) == ["R1", "R2", "R3"]
 
 
+NAMES = ["sndlib-xml", "sndlib-native", "gml", "graphml", "repetita", "containerlab", "netlab"]
 TEXTS = [SNDLIB_XML, SNDLIB_NATIVE, GML, GRAPHML, REPETITA, CONTAINERLAB, NETLAB]
 
 
@@ -307,20 +346,34 @@ TEXTS = [SNDLIB_XML, SNDLIB_NATIVE, GML, GRAPHML, REPETITA, CONTAINERLAB, NETLAB
     text=st.sampled_from(TEXTS),
     at=st.floats(0, 1),
     length=st.integers(0, 12),
-    put=st.sampled_from(["", "(", "]", "<a>", "&x;", "-1", "nan", "1e999", "\0", "é", "A", '"']),
+    put=st.sampled_from(
+        ["", "(", "]", "<a>", "&x;", "-1", "nan", "1e999", "\0", "é", "²", "A", "A" * 90, '"']
+    ),
 )
 def test_whatever_is_read_is_a_scenario_or_a_fault(
     tmp_path_factory: pytest.TempPathFactory, text: str, at: float, length: int, put: str
 ) -> None:
     start = int(at * len(text))
     file = tmp_path_factory.mktemp("fuzz") / "net"
-    file.write_text(text[:start] + put + text[start + length :], "utf-8")
+    assert loads_or_is_a_fault(file, text[:start] + put + text[start + length :])
+
+
+def loads_or_is_a_fault(file: Path, text: str) -> bool:
+    """Whether a file is imported as a scenario that loads, or refused for what stands in it."""
+    file.write_text(text, "utf-8")
     try:
         written = read_network(file, Rules(capacity=GBIT, unit=10**6, largest_part=True))
-    except ImportFault:
-        return
-    said, _ = parse(written.text, "made")
-    assert said["nodes"]
+    except ImportFault as fault:
+        return "would not load" not in str(fault)
+    return bool(load(f"{written.text}\n").links)
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=NAMES)
+def test_each_number_of_a_file_may_be_far_out(tmp_path: Path, text: str) -> None:
+    for at in re.finditer(r"(?<![\w.])\d+(\.\d+)?", text):
+        for far in ("0", "-1", "1e-9", "1e15", "1e308", "99999999999999"):
+            changed = text[: at.start()] + far + text[at.end() :]
+            assert loads_or_is_a_fault(tmp_path / "net", changed), (at[0], far)
 
 
 def test_topohub_by_name() -> None:

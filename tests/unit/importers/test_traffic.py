@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 import trunkline as tl
+from trunkline.importers import ImportFault
 from trunkline.importers.traffic import (
     CaptureError,
     RecordError,
     demands,
     packets,
+    prove_flows,
     replay,
 )
 
@@ -110,6 +112,19 @@ def test_tcp_is_parted_by_pauses_and_by_answers() -> None:
     assert answer.to_dict()["transfers"] == {"arrivals": "schedule", "schedule": "tcp-2.csv"}
 
 
+def test_flows_that_no_scenario_takes_are_refused() -> None:
+    flows = replay(packets(pcap(FRAMES)), nodes={"10.0.0.1": "S", "10.0.0.2": "D"})
+    prove_flows(flows)
+    flows = replay(packets(pcap(FRAMES)), nodes={"10.0.0.1": "a b", "10.0.0.2": "D"})
+    with pytest.raises(ImportFault, match="a name is made of letters"):
+        prove_flows(flows)
+    # 2^62 ns after the first packet: 146 years.
+    far = [(0, FRAMES[0][1]), (2**62, FRAMES[0][1])]
+    flows = replay(packets(pcapng(far)), nodes={"10.0.0.1": "S", "10.0.0.2": "D"})
+    with pytest.raises(ImportFault, match="a time must be from 0 s to 100 years"):
+        prove_flows(flows)
+
+
 def test_damaged_files_are_told_apart() -> None:
     whole = pcap(FRAMES)
     for data in (b"", b"text", whole[:-3], whole[:30], pcapng(FRAMES)[:-5]):
@@ -148,6 +163,12 @@ def test_records_become_rates() -> None:
     table, left_out = demands(content, over="5 min", nodes={"10.0.0.1": "S", "10.0.0.2": "D"})
     assert table == "from,to,rate\nS,D,100000 bit/s\n"
     assert left_out == 1
+    # 1,250 B in 1 ns are 10 Tbit/s, the most that a demand may be.
+    assert demands("from,to,bytes\na,b,1250\n", over="1 ns")[0].endswith("10000000000000 bit/s\n")
+    with pytest.raises(
+        RecordError, match="1251 bytes from a to b over 1 ns are more than 10 Tbit/s"
+    ):
+        demands("from,to,bytes\na,b,1251\n", over="1 ns")
     with pytest.raises(RecordError, match="line 2: bytes is a whole number"):
         demands("from,to,bytes\na,b,many\n", over="1 s")
     with pytest.raises(RecordError, match="no column for to"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -105,6 +106,13 @@ def test_a_dump_loads_to_the_same_network_and_is_dumped_alike(file: Path, tmp_pa
 def test_routes_written_out_load_to_the_same_network(file: Path, tmp_path: Path) -> None:
     scenario = load(file)
     assert compile(again(explicit(scenario), tmp_path)).hash() == compile(scenario).hash()
+
+
+def test_an_example_names_no_file_that_a_copy_of_it_lacks() -> None:
+    for file in sorted(files("trunkline").joinpath("examples").iterdir(), key=str):
+        if file.name.endswith(".yaml"):
+            # A text, unlike a file, may name no other files.
+            assert load(f"{file.read_text('utf-8')}\n").nodes
 
 
 @pytest.mark.parametrize(

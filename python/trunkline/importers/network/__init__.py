@@ -5,7 +5,8 @@ import re
 from pathlib import Path
 
 from trunkline.importers.common.fault import ImportFault
-from trunkline.importers.network.rules import Rules, apply
+from trunkline.importers.common.proof import prove_import
+from trunkline.importers.network.rules import Rules, apply, names
 from trunkline.importers.network.topology import Topology
 from trunkline.importers.network.write import Written, write
 
@@ -56,7 +57,18 @@ def read_network(
     apply(found, rules or Rules())
     name = os.fspath(source)
     shown = name if name.startswith(TOPOHUB) else Path(name).name
-    return write(found, shown, matrix_file)
+    return _written(found, shown, matrix_file)
+
+
+def _written(found: Topology, source: str, matrix_file: str) -> Written:
+    """Write a topology as a scenario that loads."""
+    by_key = names(found)
+    made = write(found, by_key, source, matrix_file)
+    tables = {matrix_file: made.matrix.encode()} if made.matrix else {}
+    warnings = prove_import(made.text, tables).warnings
+    if any(each.code == "placement" for each in warnings):
+        made = write(found, by_key, source, matrix_file, overloaded=True)
+    return made
 
 
 def read_topology(source: str | os.PathLike[str]) -> Topology:

@@ -5,7 +5,9 @@ from collections.abc import Iterable
 
 from trunkline.importers.common.fault import ImportFault
 from trunkline.scenario.diagnostic import nearest
-from trunkline.scenario.units import MAX_RATE_BIT_S
+from trunkline.scenario.units import MAX_RATE_BIT_S, MAX_TIME_NS, format_rate
+
+MAX_METRIC = 2**32
 
 
 def number(text: object, what: str, line: int) -> float:
@@ -49,10 +51,38 @@ def rate(value: float, unit: int, what: str, line: int) -> int | None:
     """
     if value < 0:
         raise ImportFault(line, 1, f"{what} is negative: {value:g}")
-    bits = round(value * unit)
-    if bits > MAX_RATE_BIT_S:
-        raise ImportFault(line, 1, f"{what} is larger than 1000 Tbit/s: {value:g}")
-    return bits or None
+    if value * unit > MAX_RATE_BIT_S:
+        most = format_rate(MAX_RATE_BIT_S)
+        raise ImportFault(line, 1, f"{what} is larger than {most}: {value * unit:g} bit/s")
+    return round(value * unit) or None
+
+
+def delay(ns: float, what: str, line: int) -> int:
+    """A delay [ns].
+
+    Raises
+    ------
+    ImportFault
+        It is negative or beyond what a scenario may say.
+    """
+    if ns < 0:
+        raise ImportFault(line, 1, f"{what} is negative: {ns:g} ns")
+    if ns > MAX_TIME_NS:
+        raise ImportFault(line, 1, f"{what} is longer than 100 years: {ns / 1e9:g} s")
+    return round(ns)
+
+
+def metric(value: int, what: str, line: int) -> int:
+    """A metric of a link; 0 counts as 1.
+
+    Raises
+    ------
+    ImportFault
+        It is beyond what a scenario may say.
+    """
+    if value > MAX_METRIC:
+        raise ImportFault(line, 1, f"{what} is larger than {MAX_METRIC}: {value}")
+    return value or 1
 
 
 def known(name: str, nodes: Iterable[str], line: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from trunkline.importers.common.fault import ImportFault
-from trunkline.importers.network.fields import count, looks_geographic, number, rate
+from trunkline.importers.network.fields import count, delay, looks_geographic, metric, number, rate
 from trunkline.importers.network.topology import Demand, Link, Node, Topology
 
 KBIT = 10**3  # bit/s: unit of bandwidths
@@ -30,15 +30,15 @@ def read_graph(content: str, title: str) -> Topology:
     waiting: dict[tuple[str, str], list[Link]] = {}
     for words, line in _section(rows, "EDGES", "label src dest weight bw delay"):
         source, target = (_node(found, word, line) for word in words[1:3])
-        metric = count(words[3], "the weight", line) or 1
+        weight = metric(count(words[3], "the weight", line), "the weight", line)
         capacity = rate(number(words[4], "bw", line), KBIT, "the bandwidth", line)
         backs = waiting.get((target, source))
         if backs:
             link = backs.pop(0)
-            link.back, link.metric_back = capacity, metric
+            link.back, link.metric_back = capacity, weight
             continue
-        link = Link(source, target, capacity=capacity, metric=metric, line=line)
-        link.delay = round(number(words[5], "delay", line) * MICROSECOND)
+        link = Link(source, target, capacity=capacity, metric=weight, line=line)
+        link.delay = delay(number(words[5], "delay", line) * MICROSECOND, "the delay", line)
         waiting.setdefault((source, target), []).append(link)
         found.links.append(link)
     for link in (link for links in waiting.values() for link in links):

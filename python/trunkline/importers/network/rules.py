@@ -6,13 +6,15 @@ import unicodedata
 from dataclasses import dataclass
 
 from trunkline.importers.common.fault import ImportFault, Note
+from trunkline.importers.network.fields import delay, rate
 from trunkline.importers.network.topology import Demand, Link, Topology
 
 EARTH_KM = 6371.0088
 """Mean radius of the Earth (IUGG) [km]."""
 FIBRE_KM_S = 299_792.458 * 2 / 3
 """Speed of light in glass: two thirds of that in vacuum [km/s]."""
-LONGEST = 40
+LONGEST = 29
+"""Characters of a node's name: with it the name of a second link between two has 64 at most."""
 MODULE = "module"
 
 
@@ -92,6 +94,8 @@ def _connected(found: Topology, rules: Rules) -> None:
     graph = nx.Graph()
     graph.add_nodes_from(found.nodes)
     graph.add_edges_from((link.source, link.target) for link in found.links)
+    if not found.links:
+        raise ImportFault(0, 1, "no link joins two nodes: there is nothing to send packets over")
     parts = sorted(nx.connected_components(graph), key=lambda part: (-len(part), min(part)))
     if len(parts) == 1:
         return
@@ -102,6 +106,11 @@ def _connected(found: Topology, rules: Rules) -> None:
         raise ImportFault(0, 1, f"{why}; --largest-part leaves these out")
     _keep(found, [key for key in found.nodes if key in parts[0]])
     found.notes.append(Note(0, f"{len(away)} nodes outside the largest part", shown))
+
+
+def _ends(found: Topology, its: Link | Demand) -> str:
+    """Labels of the ends of a link or a demand, for messages."""
+    return f"from {found.nodes[its.source].label} to {found.nodes[its.target].label}"
 
 
 def _capacities(found: Topology, rules: Rules) -> None:
@@ -121,14 +130,13 @@ def _capacities(found: Topology, rules: Rules) -> None:
             link.capacity = int(rules.capacity)
     still = [link for link in open_ if link.capacity is None]
     if still:
-        first = f"{found.nodes[still[0].source].label} to {found.nodes[still[0].target].label}"
         offers = any(link.module for link in still)
         hint = " or --capacity module, the smallest that the file offers" if offers else ""
         raise ImportFault(
             still[0].line,
             1,
-            f"{len(still)} of {len(found.links)} links have no capacity, the first from {first}: "
-            f"give a rule such as --capacity '10 Gbit/s'{hint}",
+            f"{len(still)} of {len(found.links)} links have no capacity, the first "
+            f"{_ends(found, still[0])}: give a rule such as --capacity '10 Gbit/s'{hint}",
         )
     said = "the smallest module" if rules.capacity == MODULE else "--capacity"
     found.notes.append(Note(0, f"capacity of {len(open_)} links", f"by rule: {said}"))
@@ -152,8 +160,6 @@ def _delays(found: Topology, rules: Rules) -> None:
     from_length, ruled, unknown = 0, 0, 0
     for link in found.links:
         if link.delay is not None:
-            if link.delay < 0:
-                raise ImportFault(link.line, 1, f"the delay is negative: {link.delay} ns")
             continue
         length = link.length
         ends = found.nodes[link.source].place, found.nodes[link.target].place
@@ -161,7 +167,10 @@ def _delays(found: Topology, rules: Rules) -> None:
             length = distance(ends[0], ends[1])
         if length is not None:
             # Whole microseconds, which are 200 m of glass.
-            link.delay = round(length / FIBRE_KM_S * 1e6) * 1000
+            us = length / FIBRE_KM_S * 1e6
+            what = f"the delay of the link {_ends(found, link)}, by its length,"
+            delay(us * 1000, what, link.line)
+            link.delay = round(us) * 1000
             from_length += 1
         elif rules.delay is not None:
             link.delay = rules.delay
@@ -189,17 +198,17 @@ def _demands(found: Topology, rules: Rules) -> list[Demand]:
     loops = zeros = twice = 0
     for each in found.demands:
         ends = each.source, each.target
-        if each.value < 0:
-            labels = " to ".join(found.nodes[end].label for end in ends)
-            raise ImportFault(each.line, 1, f"the demand from {labels} is negative: {each.value:g}")
+        offered = rate(each.value, unit or 1, f"the demand {_ends(found, each)}", each.line)
         if each.source == each.target:
             loops += 1
-        elif each.value == 0:
+        elif offered is None:
             zeros += 1
         else:
             for pair in (ends, ends[::-1])[: 2 if rules.both_ways else 1]:
                 twice += pair in sums and not rules.both_ways
                 sums[pair] = sums.get(pair, 0.0) + each.value
+                what = f"the sum of the demands {_ends(found, Demand(*pair, 0))}"
+                rate(sums[pair], unit or 1, what, each.line)
     for count, what, why in (
         (loops, "demands of a node to itself", "they cross no link"),
         (zeros, "demands of zero", "there is nothing to send"),
@@ -223,10 +232,12 @@ def names(found: Topology) -> dict[str, str]:
         label = unicodedata.normalize("NFC", node.label.strip())
         plain = re.sub(r"[^\w.+-]+", "_", label).strip("_.+-")[:LONGEST] or f"node{key}"
         name, number = plain, 1
-        while name in taken:
+        # Names that look alike are one name to the language.
+        while unicodedata.normalize("NFKC", name) in taken:
             number += 1
-            name = f"{plain}_{number}"
-        taken.add(name)
+            behind = f"_{number}"
+            name = f"{plain[: LONGEST - len(behind)]}{behind}"
+        taken.add(unicodedata.normalize("NFKC", name))
         result[key] = name
         if name != node.label:
             changed.append(f"{node.label or key} is {name}")
@@ -234,8 +245,3 @@ def names(found: Topology) -> dict[str, str]:
         shown = "; ".join(changed[:5]) + ("; ..." if len(changed) > 5 else "")
         found.notes.append(Note(0, f"{len(changed)} nodes renamed", shown))
     return result
-
-
-def between(link: Link, by_key: dict[str, str]) -> tuple[str, str]:
-    """Names of the ends of a link."""
-    return by_key[link.source], by_key[link.target]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from trunkline.importers.common.fault import Note
-from trunkline.importers.network.rules import names
 from trunkline.importers.network.topology import Link, Topology
 from trunkline.scenario.diagnostic import printable
 from trunkline.scenario.text import one_line
@@ -39,15 +38,25 @@ class Written:
     demands: int
 
 
-def write(found: Topology, source: str, matrix_file: str = "") -> Written:
+def write(
+    found: Topology,
+    by_key: dict[str, str],
+    source: str,
+    matrix_file: str = "",
+    *,
+    overloaded: bool = False,
+) -> Written:
     """Write a topology whose gaps are filled.
 
     Parameters
     ----------
+    by_key : dict of str to str
+        Names of nodes, from `rules.names`.
     matrix_file : str
         Name of the file for the demands where they are many; empty: they all stand in the text.
+    overloaded : bool
+        Whether there are demands that no path has room for.
     """
-    by_key = names(found)
     apart = bool(matrix_file) and len(found.demands) > FEW
     lines = [f"# {printable(found.title)}, imported from {printable(source)}."]
     lines += [f"# {printable(note.text)}: {printable(note.why)}." for note in found.notes]
@@ -71,6 +80,9 @@ def write(found: Topology, source: str, matrix_file: str = "") -> Written:
         else:
             lines += _inline(found, by_key)
         lines += ["trunks:", "  mesh: {demands: all, path: auto}", ""]
+        if overloaded:
+            lines += ["# Some demands find no path with room for them: they follow IP routing.",
+                      "te: {unplaced: igp}", ""]  # fmt: skip
     lines += ["run: {duration: 1 s, warm_up: 100 ms}", ""]
     sizes = (len(found.nodes), len(found.links), len(found.demands))
     return Written("\n".join(lines), matrix, tuple(found.notes), *sizes)
@@ -116,17 +128,22 @@ def _links(found: Topology, by_key: dict[str, str], usual: int | None) -> list[s
     lines = []
     for link in found.links:
         ends = by_key[link.source], by_key[link.target]
-        plain = first.setdefault(frozenset(ends), "-".join(ends))
-        name, number = plain, 1
-        while name in taken:
-            number += 1
-            name = f"{plain}.{number}"
-        taken.add(name)
+        name = _free(first.setdefault(frozenset(ends), "-".join(ends)), taken)
         about: dict[str, Any] = {}
         if name != "-".join(ends) or _readings(name, known) != 1:
             about["between"] = list(ends)
         lines.append(f"  {one_line(name)}: {one_line(about | _options(link, usual))}")
     return lines
+
+
+def _free(plain: str, taken: set[str]) -> str:
+    """A name that is not taken yet, which it is then."""
+    name, number = plain, 1
+    while name in taken:
+        number += 1
+        name = f"{plain}.{number}"
+    taken.add(name)
+    return name
 
 
 def _readings(name: str, known: set[str]) -> int:
@@ -152,11 +169,12 @@ def _options(link: Link, usual: int | None) -> dict[str, Any]:
 
 def _inline(found: Topology, by_key: dict[str, str]) -> list[str]:
     lines = []
+    taken: set[str] = set()
     for each in found.demands:
         ends = by_key[each.source], by_key[each.target]
         rate = format_rate(round(each.value))
         about = {"from": ends[0], "to": ends[1], "rate": rate, "class": "data"}
-        lines.append(f"  {one_line('-'.join(ends))}: {one_line(about)}")
+        lines.append(f"  {one_line(_free('-'.join(ends), taken))}: {one_line(about)}")
     return lines
 
 

@@ -1,7 +1,7 @@
 """Traffic of others: captures as schedules of flows, records of flows as demands."""
 
 from trunkline.importers.traffic.capture import CaptureError, Packet, packets
-from trunkline.importers.traffic.flows import Replayed, replay
+from trunkline.importers.traffic.flows import Replayed, prove_flows, replay
 from trunkline.importers.traffic.records import RecordError, demands
 
 __all__ = [
@@ -11,5 +11,6 @@ __all__ = [
     "Replayed",
     "demands",
     "packets",
+    "prove_flows",
     "replay",
 ]

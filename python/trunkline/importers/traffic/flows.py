@@ -7,7 +7,9 @@ wrote until it paused or the other side answered is one transfer, and the run's 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from trunkline.importers.common.proof import prove_import
 from trunkline.importers.traffic.capture import TCP, UDP, Packet
+from trunkline.scenario.text import block
 
 SMALLEST = 28
 
@@ -50,6 +52,30 @@ class Replayed:
         if self.is_tcp:
             return {"agent": "tcp", **ends, "transfers": listed}
         return {"agent": "udp", **ends, **listed}
+
+
+def prove_flows(made: Iterable[Replayed]) -> None:
+    """Load a scenario of flows.
+
+    Raises
+    ------
+    ImportFault
+        It does not load: a node's name or a time is beyond the language.
+    """
+    flows = {its.name: its for its in made}
+    links = dict.fromkeys(tuple(sorted((its.source, its.target))) for its in flows.values())
+    scenario = {
+        "trunkline": 1,
+        "nodes": list(dict.fromkeys(node for ends in links for node in ends)),
+        "links": {
+            f"link{number}": {"between": list(ends), "rate": "1 Gbit/s"}
+            for number, ends in enumerate(links)
+        },
+        "flows": {name: its.to_dict() for name, its in flows.items()},
+        "run": {"duration": "1 s"},
+    }
+    tables = {f"{name}.csv": its.to_csv().encode() for name, its in flows.items()}
+    prove_import(block(scenario), tables)
 
 
 def replay(

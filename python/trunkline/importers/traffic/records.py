@@ -1,6 +1,7 @@
 """Records of flows (NetFlow, IPFIX, sFlow as CSV) as demands between nodes."""
 
 import csv
+import io
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -14,6 +15,8 @@ _NAMES = {
     "class": ("class", "dscp"),
 }
 """What columns are called by us, nfdump and flow-tools."""
+
+_COLUMNS = ("from", "to", "rate")
 
 
 class RecordError(ValueError):
@@ -73,11 +76,17 @@ def demands(content: str, *, over: str, nodes: Mapping[str, str] | None = None) 
         sums[key] = sums.get(key, 0) + size
     if not sums:
         raise RecordError("no record between two nodes")
-    lines = ["from,to,rate" + (",class" if place["class"] is not None else "")]
+    table = io.StringIO()
+    write = csv.writer(table, lineterminator="\n").writerow
+    write([*_COLUMNS, *["class"] * (place["class"] is not None)])
     for key, size in sums.items():
         rate = max(1, round(Fraction(size * 8 * 10**9, span)))
-        lines.append(",".join([*key[:2], f"{rate} bit/s", *key[2:]]))
-    return "\n".join(lines) + "\n", left_out
+        if rate > units.MAX_RATE_BIT_S:
+            most = units.format_rate(units.MAX_RATE_BIT_S)
+            message = f"{size} bytes from {key[0]} to {key[1]} over {over} are more than {most}"
+            raise RecordError(message)
+        write([*key[:2], f"{rate} bit/s", *key[2:]])
+    return table.getvalue(), left_out
 
 
 def _column(header: list[str], names: tuple[str, ...]) -> int | None:

@@ -71,7 +71,7 @@ def backups(scenario: Resolved, problems: Problems) -> None:
         into.backups += finder.found
         _report(name, each, finder, into.gaps[before:], problems)
     if scenario.placement is not None:
-        own = tuple(_placed(scenario, graph, each) for each in into.backups)
+        own = tuple(outcome_of_backup(scenario, graph, each) for each in into.backups)
         scenario.placement = replace(made, outcomes=made.outcomes + own)
 
 
@@ -139,7 +139,8 @@ def _name(scenario: Resolved, graph: "Topology", its: Protection, backup: Backup
     return name
 
 
-def _placed(scenario: Resolved, graph: "Topology", backup: Backup) -> "te.place.Outcome":
+def outcome_of_backup(scenario: Resolved, graph: "Topology", backup: Backup) -> "te.place.Outcome":
+    """A backup as one of the placed paths, which reserves nothing of its own."""
     request = request_of(scenario, graph, backup.name, scenario.paths[backup.name])
     return te.place.Outcome(request, te.cspf.Route(backup.repair.path, 0, 0, 1.0))
 

@@ -1,5 +1,7 @@
 """Computed routes: paths with `route: auto` are placed, beside those whose route is written."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,16 @@ if TYPE_CHECKING:
 
 LENIENT: ContextVar[bool] = ContextVar("lenient", default=False)
 """Whether a path that cannot be placed is a warning, whatever the scenario says."""
+
+
+@contextmanager
+def unplaced_paths_allowed() -> Iterator[None]:
+    """Scenarios that are loaded inside may have paths that cannot be placed."""
+    token = LENIENT.set(True)
+    try:
+        yield
+    finally:
+        LENIENT.reset(token)
 
 
 def is_auto(path: Path) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from trunkline import scenario as scenarios
 from trunkline.scenario import Scenario, ScenarioError
 from trunkline.scenario.diagnostic import Path as Keys, with_place
+from trunkline.scenario.loader import extended
 from trunkline.scenario.places import locate
 from trunkline.scenario.problems import path_text
 from trunkline.study.language.model import Study
@@ -110,18 +111,9 @@ def _axis(study: Study, table: Table, values: Mapping[str, str], name: str) -> K
 def _with_script(scenario: Scenario, folder: Path, said: Script) -> Scenario:
     """A scenario whose routers are configured by a script of tc."""
     from trunkline.importers import read_tc
-    from trunkline.scenario.conditioner import Conditioner
-    from trunkline.scenario.port import Port
 
     made = read_tc((folder / said.script).read_text("utf-8"))
-    ports = {name: Port.model_validate(made.ports[of]) for name, of in said.ports.items()}
-    edges = {
-        name: Conditioner.model_validate(made.conditioners[of])
-        for name, of in said.conditioners.items()
-    }
-    changed = {
-        "ports": {**scenario.ports, **ports},
-        "conditioners": {**scenario.conditioners, **edges},
-    }
-    # The copy is loaded from its text again, so that it is checked like any other.
-    return scenarios.load(scenario.model_copy(update=changed).dump())
+    ports = {name: made.ports[of] for name, of in said.ports.items()}
+    edges = {name: made.conditioners[of] for name, of in said.conditioners.items()}
+    with_edges = extended(scenario, "conditioners", edges, said.script)
+    return extended(with_edges, "ports", ports, said.script)

@@ -1,0 +1,79 @@
+"""Whatever the planner writes loads: every key of the language through every way to write."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from trunkline import planning
+from trunkline.planning.solve import Solved
+from trunkline.scenario import Scenario, ScenarioError, load
+from trunkline.scenario.save import prove, tables_beside
+
+FILES = sorted((Path(__file__).parents[2] / "keys").glob("*.yaml"))
+
+
+def placed(scenario: Scenario, *, reoptimise: bool) -> str:
+    paths = planning.place(scenario, reoptimise=reoptimise).paths
+    routes = {each.path: each.route for each in paths if each.placed}
+    return planning.explicit(scenario, routes=routes)
+
+
+def protected(scenario: Scenario, kind: str) -> str:
+    return planning.explicit(planning.with_backups(scenario, kind=kind))
+
+
+def solved(scenario: Scenario, method: Solved) -> str:
+    return planning.solved(scenario, planning.solve(scenario, method=method, evaluations=20))
+
+
+def refused(text: str, file: Path, scenario: Scenario) -> str:
+    """Why a text does not load; empty if it does."""
+    try:
+        prove(text, file, tables_beside(scenario))
+    except ScenarioError as error:
+        return str(error)
+    return ""
+
+
+WAYS: dict[str, Callable[[Scenario], str]] = {
+    "place": lambda scenario: placed(scenario, reoptimise=False),
+    "reoptimise": lambda scenario: placed(scenario, reoptimise=True),
+    "facility-bypass": lambda scenario: protected(scenario, "facility-bypass"),
+    "detour": lambda scenario: protected(scenario, "detour"),
+    "ti-lfa": lambda scenario: protected(scenario, "ti-lfa"),
+    "backup": lambda scenario: protected(scenario, "backup"),
+    "one-plus-one": lambda scenario: protected(scenario, "one-plus-one"),
+    "unsplit": lambda scenario: solved(scenario, "unsplit"),
+    "igp-weights": lambda scenario: solved(scenario, "igp-weights"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_what_the_planner_writes_loads(file: Path, way: str) -> None:
+    scenario = load(file)
+    # No demands, or a protection that does not fit.
+    with contextlib.suppress(ValueError):
+        text = WAYS[way](scenario)
+        assert not refused(text, file, scenario)
+
+
+def test_a_trunk_may_name_a_way_back_that_is_not_placed() -> None:
+    text = """
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 10 Mbit/s}}
+te: {unplaced: igp}
+demands: {d: {from: A, to: B, rate: 1 Mbit/s}}
+paths:
+  there: {route: [A, B]}
+  back: {from: B, to: A, route: auto, bandwidth: 60 Mbit/s}
+trunks: {t: {demands: d, path: there, reverse: back}}
+run: {duration: 1 s}
+"""
+    written = placed(load(text), reoptimise=False)
+    assert prove(written, "again", {}).trunks["t"].reverse is None
