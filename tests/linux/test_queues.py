@@ -197,6 +197,35 @@ def test_rfc8289_each_drop_of_a_scripted_overload_is_the_kernels(
     assert sum(len(set(ours[name]) - set(its[name])) for name in ours) <= 1
 
 
+SPARSE = """\
+trunkline: 1
+nodes: [S, R, D]
+defaults: {link: {mtu: 1504 B}, tcp: {mss: 1460 B}}
+links:
+  S-R: {rate: 100 Mbit/s, delay: 1 ms}
+  R-D: {rate: 10 Mbit/s, delay: 4 ms, forward: {port: fair}}
+ports: {fair: {queue: {flows: {kind: fq-codel, quantum: QUANTUM}, aqm: CODEL}}}
+flows:
+  sparse: {agent: udp, from: S, to: D, rate: 64 kbit/s, size: 160 B}
+  bulk: {agent: tcp, from: S, to: D, preset: linux, replicate: 2}
+run: {duration: 20 s}
+"""
+
+
+# A packet of 1500 B takes 1.2 ms. Of a quantum of 1514 B the first leaves 14 B to a flow that comes
+# back as a new one: the sparse one waits for the packet in service and two more; of 1500 none.
+@pytest.mark.parametrize(("quantum", "at_least", "below"), [(1514, 2.4, 3.7), (1500, 1.0, 1.3)])
+def test_rfc8290_s4_2_a_sparse_flow_waits_behind_bulk_flows_that_came_back_as_new(
+    quantum: int, at_least: float, below: float, quick: str, tmp_path: Path
+) -> None:
+    text = SPARSE.replace("CODEL", CODEL).replace("QUANTUM", f"{quantum} B")
+    network = compile(load(text))
+    kernel = of_kernel(engine.run(network.to_json(), 1, tmp_path, runner=quick), tmp_path)
+    for observed in (of_simulator(network.data, 1), kernel):
+        delays_ms = observed.flows["sparse"].delay_ns / 1e6
+        assert at_least <= delays_ms.max() - 5.141 < below
+
+
 LINES = {
     "codel": f"{{queue: {{limit: 500 packets, aqm: {CODEL}}}}}",
     "sfq": "{queue: {flows: sfq, limit: 30 packets}}",

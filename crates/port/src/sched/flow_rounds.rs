@@ -157,6 +157,39 @@ mod tests {
             }
             assert!(sent[0] >= 28, "{sent:?}");
         }
+
+        /// Section 4.2: a queue that left the list of old ones because it was empty is added back as
+        /// a new one, and so goes before a sparse flow whose packet came later; Linux does the same.
+        /// By hand, with packets of 1500 B: of a quantum of 1514 B, Ethernet's largest frame, the
+        /// first leaves 14 B, so that a second goes before the sparse flow too. Of one of 1500 B
+        /// it leaves nothing.
+        #[test]
+        fn s4_2_a_queue_that_emptied_is_new_again_and_before_a_later_sparse_flow() {
+            let (bulk, backlogged, sparse) = (0, 1, 2);
+            for (quantum, expected) in [(1514, [bulk, bulk, sparse]), (1500, [bulk, sparse, bulk])]
+            {
+                let mut rounds = FlowRounds::new(3, quantum, true);
+                let mut waiting = [1, 50, 0];
+                let mut send = |waiting: &mut [u32; 3], rounds: &mut FlowRounds| {
+                    let flow =
+                        rounds.choose(|flow| waiting[usize::from(flow)] == 0, |_| 1).unwrap();
+                    waiting[usize::from(flow)] -= 1;
+                    rounds.on_sent(flow, 1500, false);
+                    flow
+                };
+                rounds.on_enqueue(bulk);
+                rounds.on_enqueue(backlogged);
+                let first = [(); 4].map(|()| send(&mut waiting, &mut rounds));
+                assert_eq!(first, [bulk, backlogged, backlogged, backlogged]);
+                assert_eq!(rounds.members().collect::<Vec<_>>(), [backlogged]);
+                waiting[usize::from(bulk)] = 2;
+                rounds.on_enqueue(bulk);
+                waiting[usize::from(sparse)] = 1;
+                rounds.on_enqueue(sparse);
+                let sent = [(); 3].map(|()| send(&mut waiting, &mut rounds));
+                assert_eq!(sent, expected, "a quantum of {quantum} B");
+            }
+        }
     }
 
     /// Piece of CAKE, section III-C: 0 and 1 are flows of one host and share its quantum, so that 2
