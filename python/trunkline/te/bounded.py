@@ -85,7 +85,8 @@ def bounded(
     ends = (*via, (target, False))
     waiting = {node for node, _ in ends}
     start = _Label(0, 0, 0, float("inf"), (), (), frozenset({source}))
-    heap = [(start.key(), 0, source, 0, start)]
+    met = _met(ends, 0, source)
+    heap = [(start.key(), met, source, 0, start)]
     settled: dict[tuple[int, int], list[_Label]] = {}
     pushed = count = 0
     while heap:
@@ -112,9 +113,16 @@ def bounded(
             if _over(longer, most):
                 continue
             pushed += 1
-            further = stage + (head == wanted)
+            further = _met(ends, stage, head)
             heapq.heappush(heap, (longer.key(), further, head, pushed, longer))
     return None
+
+
+def _met(ends: tuple[tuple[int, bool], ...], stage: int, node: int) -> int:
+    """The stage that a path is in when it has come to a node: it may be named twice in a row."""
+    while stage < len(ends) and ends[stage][0] == node:
+        stage += 1
+    return stage
 
 
 def _longer(topology: Topology, label: _Label, arc: int, metric: int, ratio: float) -> _Label:

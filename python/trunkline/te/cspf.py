@@ -112,6 +112,8 @@ def _through(
     ends = [*via, Via(target)]
     later = [end.node for end in ends]
     for number, end in enumerate(ends):
+        if end.node in barred - {at}:
+            return None
         left = kept
         if len(ends) > 1:
             left = kept.copy()

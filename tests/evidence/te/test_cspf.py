@@ -93,16 +93,21 @@ def test_a_colour_that_no_way_has_is_the_reason_and_its_arcs_the_cut():
 def test_loose_and_strict_hops_and_a_node_that_would_be_met_twice():
     graph = six_nodes()
 
-    def way(*via):
-        found = cspf(graph, 0, 4, Constraints(via=via), graph.reservable)
+    def way(*via, max_hops=None):
+        asked = Constraints(via=via, max_hops=max_hops)
+        found = cspf(graph, 0, 4, asked, graph.reservable)
         return "".join(graph.along(found.path)) if isinstance(found, Route) else found.reason
 
-    q, r, s, t = 1, 2, 3, 4
+    p, q, r, s, t = range(5)
     assert way(Via(s)) == "PST"
     assert way(Via(q), Via(r, strict=True)) == "PQRT"
     # Loose: S to R by the cheapest way would pass P again; the way through T is barred too.
     assert way(Via(s), Via(r)) == "via"
     assert way(Via(t, strict=True)) == "via"
+    # Its own ends are met where it begins and ends, and nowhere else.
+    for max_hops in (None, 3):
+        assert way(Via(p), Via(q), Via(r), Via(t), max_hops=max_hops) == "PQRT"
+    assert way(Via(q), Via(p)) == way(Via(t), Via(q)) == "via"
 
 
 def test_bounds_take_the_cheapest_path_within_them_and_say_which_cannot_be_met():

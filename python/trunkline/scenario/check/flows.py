@@ -2,14 +2,12 @@
 
 from itertools import pairwise
 
-from trunkline.scenario.call import Call, datagram_bytes
+from trunkline.scenario.call import LARGEST_DATAGRAM, Call, datagram_bytes
 from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.flow import Echo, Tcp, Udp
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.units import format_bytes, format_time
-
-LARGEST_DATAGRAM = 65_535
 
 
 def check(scenario: Resolved, problems: Problems) -> None:

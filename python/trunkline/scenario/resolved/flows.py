@@ -3,7 +3,7 @@
 from typing import Any
 
 from trunkline.scenario.base import merged
-from trunkline.scenario.call import PAUSE_NS, TALK_NS, Call, datagram_bytes
+from trunkline.scenario.call import LARGEST_DATAGRAM, PAUSE_NS, TALK_NS, Call, datagram_bytes
 from trunkline.scenario.flow import LINUX_TCP, Size, Tcp, Udp
 from trunkline.scenario.game import GAMES, Game
 from trunkline.scenario.model import Defaults
@@ -47,7 +47,8 @@ def _game(flow: Udp, game: Game) -> Udp:
 
 def _call(flow: Udp, call: Call) -> Udp:
     """A call with the packets of its codec."""
-    size = int(datagram_bytes(call))
+    # Of more, which no datagram holds, the checks tell.
+    size = min(int(datagram_bytes(call)), LARGEST_DATAGRAM)
     update: dict[str, Any] = {
         "size": Size(fixed=size),
         "rate": round(size * 8e9 / call.packet),
