@@ -31,6 +31,35 @@ fn rfc2205_s3_7_lifetime_of_a_state() {
         its.refresh_ns = refresh * MS;
         assert_eq!(Rsvp::new(its, 2, chain(2), 1).lifetime(), lifetime * MS);
     }
+    // 255.5 x 1.5 x 100 years are more than 64 bits of nanoseconds: longer than any run.
+    let years = 100 * 365 * 24 * 3_600_000 * MS;
+    let mut its = config(2, vec![session("trunk", 2, 1)]);
+    (its.refresh_ns, its.multiplier) = (years, 255);
+    assert!(Rsvp::new(its, 2, chain(2), 1).lifetime() > years);
+}
+
+/// RFC 3209 section 4.6.2.1: an LSP ID has 16 bits. After 70,000 requests for more than the link has
+/// the numbers have begun anew, and passed over that of the LSP that is up.
+#[test]
+fn rfc3209_s4_6_2_1_numbers_of_lsps_come_round_and_pass_over_one_that_is_up() {
+    let mut its = config(2, vec![session("trunk", 2, 6_000_000)]);
+    its.orders = (0..70_000)
+        .map(|number| Order {
+            at_ns: 1000 * MS + number,
+            session: 0,
+            action: Action::Resize { bandwidth_bit_s: 20_000_000 },
+        })
+        .collect();
+    let mut network = Network::new(2, chain(2), its);
+    network.run(2000 * MS);
+    let numbers = |event| {
+        let rows = network.wires.rows.iter().filter(move |row| row.1 == event);
+        rows.map(|row| row.2.lsp).collect::<Vec<_>>()
+    };
+    let (up, refused) = (numbers("up"), numbers("refused"));
+    assert_eq!((up.as_slice(), refused.len()), ([1].as_slice(), 70_000));
+    assert!(!refused.contains(&1) && refused.contains(&0) && refused.contains(&u16::MAX));
+    assert_eq!((network.rsvp.states(), network.rsvp.reserved(0)), (2, 6_000_000));
 }
 
 /// Refreshes are 0.5 R to 1.5 R apart: those of the one Path of a chain of two, R = 30 s.

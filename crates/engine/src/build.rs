@@ -192,14 +192,20 @@ impl AgentArrays {
     fn add_all(&mut self, network: &Network, seed: u64, sources: &Sources) -> Vec<FlowPlan> {
         let ends = ends(network);
         let mut plans = Vec::with_capacity(network.flows.len());
+        let run = (network.run.duration_ns, seed);
         for (index, flow) in (0..).zip(&network.flows) {
             let wakes = [sources.senders + index, sources.receivers + index];
-            plans.push(FlowPlan { wakes, ..self.add(flow, seed, &ends) });
+            plans.push(FlowPlan { wakes, ..self.add(flow, run, &ends) });
         }
         plans
     }
 
-    fn add(&mut self, flow: &crate::network::Flow, seed: u64, ends: &[u32]) -> FlowPlan {
+    fn add(
+        &mut self,
+        flow: &crate::network::Flow,
+        (duration, seed): (Time, u64),
+        ends: &[u32],
+    ) -> FlowPlan {
         let element = format!("flows[{}]", flow.name);
         let start = flow.start_ns + start_delay(flow.start_jitter_ns, seed, &element);
         let mut exact = false;
@@ -223,7 +229,7 @@ impl AgentArrays {
                 (agents, config.ack_bytes, ecn)
             }
             Agent::Udp(config) => {
-                self.datagrams.push(udp::Source::new(config, start));
+                self.datagrams.push(udp::Source::new(config, start, duration));
                 (Agents::Udp(self.datagrams.len() as u32 - 1), config.header_bytes, Ecn::NotCapable)
             }
             Agent::Control(config) => {

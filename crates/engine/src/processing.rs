@@ -53,7 +53,7 @@ impl<O: Observer> Simulation<O> {
             return self.receive(node, id);
         }
         let its = &mut self.processors[processor as usize];
-        let due = self.now + span;
+        let due = self.now.saturating_add(span);
         its.packets.push(Reverse((due, its.arrived, id)));
         its.arrived += 1;
         let source = self.sources.processors + processor;
@@ -70,13 +70,13 @@ impl<O: Observer> Simulation<O> {
         let mut span = times.fixed_ns;
         let mut counted = false;
         while !packet.labels.is_empty() {
-            span += times.label_lookup_ns;
+            span = span.saturating_add(times.label_lookup_ns);
             match self.tables.switch(node, &mut packet, counted) {
                 Ok(Hop::Again(done, _)) => counted = done,
                 _ => return span,
             }
         }
-        span + times.ip_lookup_ns
+        span.saturating_add(times.ip_lookup_ns)
     }
 
     /// A node is done with a packet, or with several.

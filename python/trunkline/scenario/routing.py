@@ -5,8 +5,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import PositiveTime, Short, Switch, Time, Word
+from trunkline.scenario.fields import PositiveTime, Quantity, Short, Switch, Time, Word
 from trunkline.scenario.recovery import Detection, LossOfSignal
+from trunkline.scenario.units import MAX_TIME_NS, TIME
 
 MS = 1_000_000
 S = 1_000_000_000
@@ -100,6 +101,10 @@ class Ospf(Element):
         return min(S, self.lsa_interval) if self.lsa_arrival is None else self.lsa_arrival
 
 
+KeepAlive = Annotated[int, Quantity(TIME, 3, MAX_TIME_NS)]
+"""A third of it is the interval of messages [ns]."""
+
+
 class Ldp(Element):
     """LDP (RFC 5036) in all nodes: labels for IP routes; its messages are packets of class CS6."""
 
@@ -113,7 +118,7 @@ class Ldp(Element):
     hello_hold: PositiveTime = Field(
         default=15 * S, description="Silence on a link after which the neighbour there is lost."
     )
-    keepalive: PositiveTime = Field(
+    keepalive: KeepAlive = Field(
         default=180 * S,
         description="Silence after which a session is lost (KeepAlive Time); a message is sent "
         "each third of it.",

@@ -185,6 +185,7 @@ class Video(_Kept):
     )
     ladder: Many[Rate] = Field(
         default=(400_000, 800_000, 1_500_000, 3_000_000, 6_000_000),
+        min_length=1,
         description="Bit rates that there are, rising.",
     )
     chunk: PositiveTime = Field(default=4_000_000_000, description="Film in a chunk.")

@@ -8,6 +8,9 @@
 
 use trunkline_units::{Span, Time};
 
+/// Longest sample [ticks], so that eight times as much is a number.
+const LONGEST_SAMPLE: u64 = 1 << 58;
+
 /// Estimator and back-off of one connection.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -81,7 +84,7 @@ impl Rto {
 
     /// RFC 6298 (2.2) and (2.3). A sample ends the back-off (section 5, last paragraph).
     fn update(&mut self, ticks: u64) {
-        let sample = ticks.max(1) as i64;
+        let sample = ticks.clamp(1, LONGEST_SAMPLE) as i64;
         self.latest = sample;
         if self.next_is_first {
             self.next_is_first = false;
@@ -93,7 +96,8 @@ impl Rto {
             // At least one tick: max(G, K * RTTVAR) of (2.3).
             self.rttvar_4 = (self.rttvar_4 + error.abs() - self.rttvar_4 / 4).max(1);
         }
-        self.base = ((self.rttvar_4 + self.srtt_8 / 8) as u64 * self.tick).max(self.min);
+        let ticks = (self.rttvar_4 + self.srtt_8 / 8) as u64;
+        self.base = ticks.saturating_mul(self.tick).max(self.min);
         self.end_back_off();
     }
 

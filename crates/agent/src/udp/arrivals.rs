@@ -12,13 +12,13 @@ pub(super) enum Process {
     Cbr(Serializer),
     Jittered { clock: Serializer, jitter: f64, due: Time },
     Poisson { mean_gap: f64 },
-    OnOff { clock: Serializer, mean_on: f64, mean_off: f64, on_left: Span },
+    OnOff { clock: Serializer, mean_on: f64, mean_off: f64, on_left: Span, end: Time },
     Gaps(Gaps),
     Schedule { start: Time, list: Vec<(u64, u16)>, next: usize },
 }
 
 impl Process {
-    pub(super) fn new(config: &UdpConfig, start: Time) -> Self {
+    pub(super) fn new(config: &UdpConfig, start: Time, end: Time) -> Self {
         match &config.arrivals {
             Arrivals::Cbr { jitter } if *jitter > 0.0 => Self::Jittered {
                 clock: Serializer::new(config.rate_bit_s),
@@ -35,6 +35,7 @@ impl Process {
                 mean_on: (*mean_on_ns).max(1) as f64,
                 mean_off: *mean_off_ns as f64,
                 on_left: 0,
+                end,
             },
             Arrivals::Gaps(gaps) => Self::Gaps(gaps.clone()),
             Arrivals::Schedule { times_ns, sizes } => {
@@ -73,23 +74,27 @@ impl Process {
                 // The next gap is not known before its datagram's size; this one stands for it.
                 at.max(*due + (random.uniform() * *jitter * gap as f64) as Span)
             }
-            Self::Poisson { mean_gap } => at + (random.exponential(*mean_gap) + 0.5) as Span,
+            Self::Poisson { mean_gap } => later(at, random.exponential(*mean_gap)),
             Self::Gaps(Gaps::Fixed { gap_ns }) => at + *gap_ns,
             Self::Gaps(Gaps::Exponential { mean_ns }) => {
-                at + (random.exponential(*mean_ns as f64) + 0.5) as Span
+                later(at, random.exponential(*mean_ns as f64))
             }
             Self::Gaps(Gaps::Gumbel { location_ns, scale_ns }) => {
-                at + (gumbel(*location_ns, *scale_ns, random) + 0.5) as Span
+                later(at, gumbel(*location_ns, *scale_ns, random))
             }
-            Self::OnOff { clock, mean_on, mean_off, on_left } => {
+            Self::OnOff { clock, mean_on, mean_off, on_left, end } => {
                 let mut gap = clock.span(bytes);
                 let mut at = at;
                 while gap >= *on_left {
+                    // A gap may last for more periods than could ever be drawn.
+                    if at >= *end {
+                        return NEVER;
+                    }
                     gap -= *on_left;
                     at += *on_left;
                     // The first period begins with the flow: no silence before it.
                     if *on_left > 0 {
-                        at += (random.exponential(*mean_off) + 0.5) as Span;
+                        at = later(at, random.exponential(*mean_off));
                     }
                     *on_left = ((random.exponential(*mean_on) + 0.5) as Span).max(1);
                 }
@@ -102,4 +107,10 @@ impl Process {
             }
         }
     }
+}
+
+/// A time after another, to the nearest nanosecond; [`NEVER`] where time does not reach.
+#[inline]
+fn later(at: Time, span: f64) -> Time {
+    at.saturating_add((span + 0.5) as Span)
 }

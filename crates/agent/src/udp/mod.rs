@@ -27,10 +27,11 @@ pub struct Source {
 }
 
 impl Source {
-    /// A source whose first datagram is due at `start`; a schedule's times count from `start`.
+    /// A source whose first datagram is due at `start`, in a run until `end`; a schedule's times count
+    /// from `start`.
     #[must_use]
-    pub fn new(config: &UdpConfig, start: Time) -> Self {
-        let process = Process::new(config, start);
+    pub fn new(config: &UdpConfig, start: Time, end: Time) -> Self {
+        let process = Process::new(config, start, end);
         let next_at = process.first(start);
         Self { next_at, tick: config.tick_ns, process, sizes: Sizes::new(&config.size) }
     }

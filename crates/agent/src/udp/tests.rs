@@ -10,7 +10,7 @@ fn config(arrivals: Arrivals, rate_bit_s: u64, size: Size) -> UdpConfig {
 /// Datagrams of a source from `start` while they are due before `end`.
 fn run(config: &UdpConfig, start: Time, end: Time) -> Vec<(Time, u16)> {
     let mut random = Stream::new(11, "flows[u]", "arrivals");
-    let mut source = Source::new(config, start);
+    let mut source = Source::new(config, start, NEVER);
     let mut sent = vec![];
     while source.next_at() < end {
         let at = source.next_at();
@@ -37,7 +37,7 @@ mod cbr {
     fn sends_ten_thousand_a_second_for_an_hour() {
         let config = config(Arrivals::Cbr { jitter: 0.0 }, 16_800_000, Size::Fixed { bytes: 210 });
         let mut random = Stream::new(1, "flows[u]", "arrivals");
-        let mut source = Source::new(&config, SECOND);
+        let mut source = Source::new(&config, SECOND, NEVER);
         for _ in 0..36_000_000 {
             source.take(source.next_at(), &mut random);
         }
@@ -158,7 +158,7 @@ mod on_off {
     fn it_starts_on() {
         let mut random = Stream::new(5, "flows[u]", "arrivals");
         let whole = |_: &u32| {
-            let mut source = Source::new(&voice(600_000_000), 0);
+            let mut source = Source::new(&voice(600_000_000), 0, NEVER);
             source.take(0, &mut random);
             source.next_at() == 20_000_000
         };
@@ -192,7 +192,7 @@ mod schedule {
     fn an_empty_one_sends_nothing() {
         let arrivals = Arrivals::Schedule { times_ns: vec![], sizes: vec![] };
         let config = config(arrivals, 1, Size::Fixed { bytes: 1 });
-        assert_eq!(Source::new(&config, 0).next_at(), NEVER);
+        assert_eq!(Source::new(&config, 0, NEVER).next_at(), NEVER);
     }
 }
 

@@ -15,5 +15,5 @@ mod video;
 pub use config::{Gaps, OpenConfig, PagesConfig, Rule, Sizes, Times, VideoConfig};
 pub use open::Open;
 pub use pages::{Done, Pages, Request};
-pub use sizes::Law;
-pub use video::{Video, Viewing};
+pub use sizes::{Law, LARGEST_TRANSFER};
+pub use video::{chunk_bytes, Video, Viewing};

@@ -9,6 +9,7 @@ pub struct Open {
     gaps: Gaps,
     law: Law,
     start: Time,
+    end: Time,
     /// When the next transfer arrives.
     next_at: Time,
     /// Of a schedule: the next entry. While on: what is left of the period [ns].
@@ -19,13 +20,19 @@ pub struct Open {
 }
 
 impl Open {
-    /// A source that starts at `start`, with a random stream for arrivals and one for sizes.
+    /// A source that starts at `start`, in a run until `end`, with a random stream for arrivals and one
+    /// for sizes.
     #[must_use]
-    pub fn new(config: &OpenConfig, start: Time, arrivals: Stream, sizes: Stream) -> Self {
+    pub fn new(
+        config: &OpenConfig,
+        (start, end): (Time, Time),
+        arrivals: Stream,
+        sizes: Stream,
+    ) -> Self {
         let law = Law::new(&config.sizes);
         let gaps = config.gaps.clone();
         let mut made =
-            Self { gaps, law, start, next_at: start, next: 0, on_left: 0, arrivals, sizes };
+            Self { gaps, law, start, end, next_at: start, next: 0, on_left: 0, arrivals, sizes };
         made.advance();
         made
     }
@@ -49,21 +56,28 @@ impl Open {
     fn advance(&mut self) {
         let random = &mut self.arrivals;
         self.next_at = match &self.gaps {
-            Gaps::Poisson { mean_ns } => self.next_at + rounded(random.exponential(*mean_ns)),
+            Gaps::Poisson { mean_ns } => {
+                self.next_at.saturating_add(rounded(random.exponential(*mean_ns)))
+            }
             Gaps::OnOff { mean_ns, mean_on_ns, mean_off_ns } => {
                 let mut gap = rounded(random.exponential(*mean_ns));
                 let mut at = self.next_at;
                 while gap >= self.on_left {
+                    // A gap may last for more periods than could ever be drawn.
+                    if at >= self.end {
+                        self.next_at = NEVER;
+                        return;
+                    }
                     gap -= self.on_left;
-                    at += self.on_left;
+                    at = at.saturating_add(self.on_left);
                     // The first period begins with the flow: no silence before it.
                     if self.on_left > 0 {
-                        at += rounded(random.exponential(*mean_off_ns));
+                        at = at.saturating_add(rounded(random.exponential(*mean_off_ns)));
                     }
                     self.on_left = rounded(random.exponential(*mean_on_ns)).max(1);
                 }
                 self.on_left -= gap;
-                at + gap
+                at.saturating_add(gap)
             }
             Gaps::Schedule { times_ns, .. } => {
                 let at = times_ns.get(self.next).map_or(NEVER, |time| self.start + time);

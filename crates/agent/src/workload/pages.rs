@@ -138,7 +138,7 @@ impl Pages {
 
     fn wait(&mut self, user: u32, now: Time, time: Times) {
         let span = time.draw(&mut self.times);
-        self.due.push(Reverse((now + span, user)));
+        self.due.push(Reverse((now.saturating_add(span), user)));
     }
 }
 

@@ -10,6 +10,9 @@ use trunkline_units::{math, Span, Stream};
 /// Draws before a law whose bounds hold almost nothing gives the nearer bound.
 const TRIES: usize = 10_000;
 
+/// The largest transfer [B]: a law without a bound gives it in place of larger ones.
+pub const LARGEST_TRANSFER: u64 = 1 << 50;
+
 /// A law of sizes, ready to be drawn from.
 #[derive(Clone, Debug)]
 pub struct Law(Sizes);
@@ -42,10 +45,10 @@ impl Law {
         }
     }
 
-    /// A size of at least 1 B, to the nearest byte.
+    /// A size from 1 B to [`LARGEST_TRANSFER`], to the nearest byte.
     pub fn bytes(&self, random: &mut Stream) -> u64 {
         // A cast from a float saturates.
-        ((self.draw(random) + 0.5) as u64).max(1)
+        ((self.draw(random) + 0.5) as u64).clamp(1, LARGEST_TRANSFER)
     }
 
     /// A count: the whole part.

@@ -1,7 +1,7 @@
 //! Means and distribution functions of the laws, and the course of a page by hand.
 
 use super::*;
-use trunkline_units::{Stream, SECOND};
+use trunkline_units::{Stream, NEVER, SECOND};
 
 const DRAWS: usize = 400_000;
 
@@ -80,7 +80,7 @@ fn a_table_is_read_along_straight_lines() {
 fn open(gaps: Gaps) -> Open {
     let stream = |purpose| Stream::new(3, "flows[w]", purpose);
     let sizes = Sizes::Fixed { bytes: 100 };
-    Open::new(&OpenConfig { gaps, sizes }, 0, stream("arrivals"), stream("sizes"))
+    Open::new(&OpenConfig { gaps, sizes }, (0, NEVER), stream("arrivals"), stream("sizes"))
 }
 
 fn arrivals(source: &mut Open, until: u64) -> f64 {

@@ -129,8 +129,7 @@ impl Video {
     }
 
     fn chunk_bytes(&self, rate: usize) -> u64 {
-        let bits = u128::from(self.config.ladder_bit_s[rate]) * u128::from(self.config.chunk_ns);
-        ((bits / 8 / u128::from(SECOND)) as u64).max(1)
+        chunk_bytes(self.config.ladder_bit_s[rate], self.config.chunk_ns)
     }
 
     /// The rate of the next chunk.
@@ -163,6 +162,13 @@ impl Video {
             }
         }
     }
+}
+
+/// Size of a chunk of a rate [bit/s], at least 1 B.
+#[must_use]
+pub fn chunk_bytes(rate: u64, chunk_ns: Span) -> u64 {
+    let bits = u128::from(rate) * u128::from(chunk_ns);
+    u64::try_from(bits / 8 / u128::from(SECOND)).unwrap_or(u64::MAX).max(1)
 }
 
 impl Player {

@@ -115,9 +115,9 @@ impl Ldp {
         let peer = self.peer(end);
         if end.0 > end.1 && !peer.waits {
             peer.waits = true;
-            let wait = first * (1 << peer.refused.min(3)).min(MOST_PATIENCE);
+            let wait = first.saturating_mul((1 << peer.refused.min(3)).min(MOST_PATIENCE));
             peer.refused += 1;
-            self.timers.set(now + wait, Timer::Connect(end));
+            self.timers.set(now.saturating_add(wait), Timer::Connect(end));
         }
     }
 

@@ -97,7 +97,7 @@ impl Stream {
         self.unacknowledged.push_back(segment.clone());
         self.owes = false;
         if self.due.is_none() {
-            self.due = Some(now + self.span);
+            self.due = Some(now.saturating_add(self.span));
         }
         segment
     }
@@ -118,8 +118,8 @@ impl Stream {
     pub fn again(&mut self, now: Time) -> Option<Segment> {
         self.due = None;
         let first = self.unacknowledged.front()?.clone();
-        self.span *= 2;
-        self.due = Some(now + self.span);
+        self.span = self.span.saturating_mul(2);
+        self.due = Some(now.saturating_add(self.span));
         self.resent = true;
         let ack = (self.expected > 0).then_some(self.expected);
         Some(Segment { ack, ..first })

@@ -142,6 +142,7 @@ impl Rsvp {
     /// A head begins to set a path up, or tries again.
     pub(super) fn begin(&mut self, session: u32, plane: &mut dyn Plane) {
         let node = self.ends(session).0;
+        let next = self.next_lsp(session);
         let head = &mut self.heads[session as usize];
         head.called = true;
         if head.pending.is_some() {
@@ -149,7 +150,7 @@ impl Rsvp {
         }
         if head.asked_at.is_none() {
             head.asked_at = Some(plane.now());
-            let key = head.key(session, head.last + 1);
+            let key = head.key(session, next);
             plane.note(self.note(event::ASKED, key, (node, None), None));
             self.shut(session, plane);
         }
@@ -161,12 +162,13 @@ impl Rsvp {
         let ends = self.ends(session);
         let Some(route) = self.choose(session) else {
             let head = &self.heads[session as usize];
-            let key = head.key(session, head.last + 1);
+            let key = head.key(session, self.next_lsp(session));
             plane.note(self.note(event::NO_ROUTE, key, (ends.0, None), None));
             return self.fail(session, plane);
         };
+        let next = self.next_lsp(session);
         let head = &mut self.heads[session as usize];
-        head.last += 1;
+        head.last = next;
         head.pending = Some(head.last);
         let key = head.key(session, head.last);
         let request = Arc::new(Request {
@@ -202,6 +204,16 @@ impl Rsvp {
         let avoid = &(avoid | &self.shunned(&head.around));
         let wanted = Wanted { ends, bandwidth: *bandwidth, setup: *setup, avoid, own };
         self.database(ends.0).route(&self.lines, &wanted)
+    }
+
+    /// Number of the next LSP: of 16 bits, so that it comes to one again that may still be there.
+    fn next_lsp(&self, session: u32) -> u16 {
+        let head = &self.heads[session as usize];
+        let mut lsp = head.last.wrapping_add(1);
+        while self.states.contains_key(&(head.ends.0, head.key(session, lsp))) {
+            lsp = lsp.wrapping_add(1);
+        }
+        lsp
     }
 
     /// The LSP in use.
@@ -339,7 +351,7 @@ impl Rsvp {
             self.timers.set(now + cleanup, Timer::Cleanup(old));
         }
         if let Some(holding) = holding {
-            self.timers.set(now + holding, Timer::Departure(key.session));
+            self.timers.set(now.saturating_add(holding), Timer::Departure(key.session));
         }
     }
 

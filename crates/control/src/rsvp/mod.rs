@@ -230,7 +230,7 @@ impl Rsvp {
             return self.handle(link, message, plane);
         }
         let busy = &mut self.busy[self.lines[link as usize].to as usize];
-        *busy = (*busy).max(plane.now()) + self.config.processing_ns;
+        *busy = (*busy).max(plane.now()).saturating_add(self.config.processing_ns);
         self.timers.set(*busy, Timer::Handle(link, Box::new(message)));
     }
 
@@ -304,7 +304,8 @@ impl Rsvp {
     /// Lifetime of a state: (K + 0.5) x 1.5 R (RFC 2205 section 3.7).
     #[must_use]
     pub fn lifetime(&self) -> Span {
-        (2 * u64::from(self.config.multiplier) + 1) * 3 * self.config.refresh_ns / 4
+        let thirds = (2 * u64::from(self.config.multiplier) + 1) * 3;
+        thirds.saturating_mul(self.config.refresh_ns) / 4
     }
 
     fn note(&self, what: u8, key: Key, at: (u32, Option<u32>), value: Option<u64>) -> Row {

@@ -89,7 +89,7 @@ impl Rsvp {
         }
         pending.sent += 1;
         pending.span = (pending.span as f64 * (1.0 + self.config.resend_increment)) as Span;
-        let at = plane.now() + pending.span;
+        let at = plane.now().saturating_add(pending.span);
         self.timers.set(at, Timer::Resend(link, id));
         self.transmit(link, message, plane);
     }
@@ -182,7 +182,9 @@ impl Rsvp {
         let (node, back) = (self.lines[link as usize].from, self.lines[link as usize].reverse);
         let heard = back.and_then(|back| Some((back, *self.neighbours.heard.get(&back)?)));
         if let Some((back, heard)) = heard {
-            if plane.now() - heard > interval * 7 / 2 && !self.down.contains(&(node, back)) {
+            if plane.now() - heard > interval.saturating_mul(7) / 2
+                && !self.down.contains(&(node, back))
+            {
                 self.link_changed(node, back, true, plane);
             }
         }

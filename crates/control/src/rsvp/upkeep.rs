@@ -68,7 +68,7 @@ impl Rsvp {
     pub(super) fn await_request(&mut self, index: usize, now: Time) {
         let mean = self.config.requests[index].every_ns as f64;
         let span = self.arrivals[index][0].exponential(mean) as u64;
-        self.timers.set(now + span.max(1), Timer::Arrival(index as u32));
+        self.timers.set(now.saturating_add(span.max(1)), Timer::Arrival(index as u32));
     }
 
     /// A request comes: a session of its own that ends after its holding time.

@@ -1,8 +1,10 @@
 //! Ranges of the numbers of transfers.
 
-use super::{unless, within};
+use super::{unless, within, LONGEST};
 use crate::network::{Agent, Flow, Opened, Transfers};
-use trunkline_agent::workload::{Gaps, PagesConfig, Sizes, Times, VideoConfig};
+use trunkline_agent::workload::{
+    chunk_bytes, Gaps, PagesConfig, Sizes, Times, VideoConfig, LARGEST_TRANSFER,
+};
 
 /// The first number of a flow's transfers that is out of range; `flows` are all of the network's.
 pub(super) fn check(flow: &Flow, its: &Transfers, flows: &[Flow]) -> Result<(), String> {
@@ -43,6 +45,8 @@ fn check_players(config: &VideoConfig) -> Result<(), String> {
     let ladder = &config.ladder_bit_s;
     let rises = ladder.windows(2).all(|pair| pair[0] < pair[1]);
     unless(rises && ladder.first().is_some_and(|rate| *rate > 0), "ladder_bit_s must rise")?;
+    let largest = ladder.last().map_or(0, |rate| chunk_bytes(*rate, config.chunk_ns));
+    unless(largest <= LARGEST_TRANSFER, "a chunk must be at most 2^50 B")?;
     unless(config.buffer_ns >= 2 * config.chunk_ns, "buffer_ns is two chunks or more")?;
     unless(config.start_ns <= config.buffer_ns, "start_ns must be at most buffer_ns")
 }
@@ -53,7 +57,7 @@ fn check_users(users: &PagesConfig) -> Result<(), String> {
         match time {
             Times::Fixed(span) => within("times of users", span)?,
             Times::Exponential(mean) => {
-                unless((0.0..=1e18).contains(&mean), "times of users must be 0 ns to 10^18 ns")?;
+                unless((0.0..=LONGEST as f64).contains(&mean), "times of users up to 100 years")?;
             }
         }
     }
@@ -61,11 +65,11 @@ fn check_users(users: &PagesConfig) -> Result<(), String> {
 }
 
 fn check_gaps(gaps: &Gaps) -> Result<(), String> {
-    let positive = |value: f64| value > 0.0 && value <= 1e18;
+    let positive = |value: f64| value > 0.0 && value.is_finite();
     match gaps {
         Gaps::Poisson { mean_ns } => unless(positive(*mean_ns), "mean_ns must be above 0"),
         Gaps::OnOff { mean_ns, mean_on_ns, mean_off_ns } => {
-            let off = (0.0..=1e18).contains(mean_off_ns);
+            let off = *mean_off_ns == 0.0 || positive(*mean_off_ns);
             let on = positive(*mean_ns) && positive(*mean_on_ns);
             unless(on && off, "mean_ns and mean_on_ns must be above 0, mean_off_ns 0 or more")
         }

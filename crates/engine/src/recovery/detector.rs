@@ -55,7 +55,8 @@ struct Hellos {
     /// Maximum that is taken off an interval, and what is taken off always [ns].
     jitter: Span,
     less: Span,
-    timeout: Span,
+    /// From the last packet before a failure to the end of the timer that it started [ns].
+    wait: i64,
     delay: Span,
     random: Stream,
     /// Last time of sending considered, and the one after it. Before the run, times are negative.
@@ -69,10 +70,12 @@ impl Hellos {
             // RFC 5880 section 6.8.7: an interval is reduced by up to 25 %; with a multiplier of 1
             // it is no more than 90 % and no less than 75 %.
             Detection::Bfd { interval_ns, multiplier: 1 } => {
-                (interval_ns, interval_ns, interval_ns * 15 / 100, interval_ns.div_ceil(10))
+                let jitter = u128::from(interval_ns) * 15 / 100;
+                (interval_ns, interval_ns, jitter as Span, interval_ns.div_ceil(10))
             }
             Detection::Bfd { interval_ns, multiplier } => {
-                (interval_ns, interval_ns * u64::from(multiplier), interval_ns / 4, 0)
+                let silence = interval_ns.saturating_mul(u64::from(multiplier));
+                (interval_ns, silence, interval_ns / 4, 0)
             }
             Detection::Hello { interval_ns, timeout_ns } => (interval_ns, timeout_ns, 0, 0),
             Detection::Fixed { .. } | Detection::LossOfSignal { .. } => return None,
@@ -80,7 +83,8 @@ impl Hellos {
         let mut random = Stream::new(seed, &format!("links[{link}]"), "hello");
         let next = random.below(interval) as i64;
         let previous = next - interval as i64;
-        Some(Self { interval, jitter, less, timeout, delay, random, previous, next })
+        let wait = i64::try_from(delay.saturating_add(timeout)).unwrap_or(i64::MAX);
+        Some(Self { interval, jitter, less, wait, delay, random, previous, next })
     }
 
     fn step(&mut self) {
@@ -94,7 +98,7 @@ impl Hellos {
         while self.next + self.delay as i64 <= now as i64 {
             self.step();
         }
-        (self.previous + (self.delay + self.timeout) as i64).max(now as i64) as Time
+        self.previous.saturating_add(self.wait).max(now as i64) as Time
     }
 
     /// When the first packet sent at `now` or later arrives.

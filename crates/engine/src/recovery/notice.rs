@@ -26,7 +26,7 @@ pub(super) fn reach(lines: &[Line], nodes: usize, origin: u32, processing: Span)
             continue;
         }
         for line in &outgoing[node as usize] {
-            let there = at + line.delay + processing;
+            let there = at.saturating_add(line.delay + processing);
             if there < time[line.to as usize] {
                 time[line.to as usize] = there;
                 open.push(Reverse((there, line.to)));
@@ -49,7 +49,7 @@ impl<O: Observer> Simulation<O> {
         }
         let notices = &mut self.recovery.detectors[index].notices;
         // Two notices of one detector do not overtake each other.
-        let at = notices.back().map_or(0, |last| last.0).max(self.now + travel);
+        let at = notices.back().map_or(0, |last| last.0).max(self.now.saturating_add(travel));
         notices.push_back((at, down));
         if notices.len() == 1 {
             self.schedule_recovery(self.recovery.parts.notices + index as u32, at);

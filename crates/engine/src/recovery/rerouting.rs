@@ -93,7 +93,8 @@ impl<O: Observer> Simulation<O> {
         let times = notice::reach(&self.recovery.lines, nodes, node, processing);
         for (node, travel) in (0..).zip(times) {
             if travel != NEVER {
-                routing.plan(self.now + travel, Step::Learn { node, update: update.clone() });
+                let at = self.now.saturating_add(travel);
+                routing.plan(at, Step::Learn { node, update: update.clone() });
             }
         }
         let due = routing.due();

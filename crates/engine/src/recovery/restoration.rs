@@ -25,10 +25,11 @@ impl<O: Observer> Simulation<O> {
         let hop = |link: &u32| {
             let back = self.recovery.lines[*link as usize].reverse.unwrap_or(*link);
             let delay = |link: u32| self.recovery.lines[link as usize].delay;
-            delay(*link) + delay(back) + 2 * config.processing_ns
+            delay(*link) + delay(back)
         };
-        let signalling: Span = route.iter().map(hop).sum();
-        let ready = self.now + config.compute_ns + signalling + config.switch_ns;
+        let processing = (2 * route.len() as u64).saturating_mul(config.processing_ns);
+        let times = route.iter().map(hop).chain([config.compute_ns, processing, config.switch_ns]);
+        let ready = times.fold(self.now, Span::saturating_add);
         self.recovery.guards[index].route = route;
         self.enter(index, State::Switching, ready);
     }

@@ -39,13 +39,16 @@ impl Floor {
             true => [&links, &back.links(network, flow.dscp, fib)]
                 .map(|links| alone(network, links, tcp.syn_bytes()))
                 .into_iter()
-                .sum(),
+                .fold(0, Span::saturating_add),
             false => 0,
         };
         let processing = processing(network, &links);
         let links = links.iter().map(|index| &network.links[*index as usize]);
         Self {
-            propagation: links.clone().map(|link| link.delay_ns).sum::<Span>() + processing,
+            propagation: links
+                .clone()
+                .map(|link| link.delay_ns)
+                .fold(processing, Span::saturating_add),
             links: links.map(|link| (link.rate_bit_s, link.header_bytes)).collect(),
             mss: u64::from(tcp.mss_bytes),
             header: u64::from(tcp.header_bytes),
@@ -60,7 +63,7 @@ impl Floor {
         let last = bytes - (packets - 1) * self.mss + self.header;
         let span = |bytes: u64, (rate, header): &(u64, u32), packets: u64| {
             let bits = 8 * (u128::from(bytes) + u128::from(*header) * u128::from(packets));
-            (bits * 1_000_000_000 / u128::from(*rate)) as Span
+            time_at(bits, *rate)
         };
         let whole = |link| span(bytes + packets * self.header, link, packets);
         let slowest = (0..self.links.len()).rev().max_by_key(|index| whole(&self.links[*index]));
@@ -70,8 +73,13 @@ impl Floor {
             _ if index < slowest => span(first, link, 1),
             _ => span(last, link, 1),
         });
-        self.opening + self.propagation + each.sum::<Span>()
+        each.chain([self.opening, self.propagation]).fold(0, Span::saturating_add)
     }
+}
+
+/// Time of so many bits at a rate; the longest there is where it would be longer.
+fn time_at(bits: u128, rate_bit_s: u64) -> Span {
+    Span::try_from(bits * 1_000_000_000 / u128::from(rate_bit_s)).unwrap_or(Span::MAX)
 }
 
 /// Minimum processing at the nodes between a flow's links.
@@ -79,7 +87,8 @@ fn processing(network: &Network, links: &[u32]) -> Span {
     let before_last = links.split_last().map_or(&[][..], |(_, rest)| rest);
     let nodes = before_last.iter().map(|link| network.links[*link as usize].to);
     let times = nodes.filter_map(|node| network.nodes[node as usize].processing);
-    times.map(|its| its.fixed_ns + its.ip_lookup_ns.min(its.label_lookup_ns)).sum()
+    let each = times.map(|its| its.fixed_ns + its.ip_lookup_ns.min(its.label_lookup_ns));
+    each.fold(0, Span::saturating_add)
 }
 
 /// Time of one packet over links in a row.
@@ -88,9 +97,9 @@ fn alone(network: &Network, links: &[u32], bytes: u16) -> Span {
     let links = links.iter().map(|index| &network.links[*index as usize]);
     let each = links.map(|link| {
         let bits = 8 * (u128::from(bytes) + u128::from(link.header_bytes));
-        link.delay_ns + (bits * 1_000_000_000 / u128::from(link.rate_bit_s)) as Span
+        link.delay_ns.saturating_add(time_at(bits, link.rate_bit_s))
     });
-    processing + each.sum::<Span>()
+    each.fold(processing, Span::saturating_add)
 }
 
 /// One direction of a flow.

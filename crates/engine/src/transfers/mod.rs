@@ -67,11 +67,12 @@ impl Workloads {
                 all.push(flow);
             }
         }
+        let run = (network.run.duration_ns, seed);
         let of_flow = |flow: usize| {
             let its = &network.flows[flow];
             let Agent::Tcp(tcp) = &*its.agent else { return None };
             let floor = floor::Floor::new(network, its, &plans[flow], fib, tcp);
-            Workload::new(flow as u32, its, tcp.clone(), floor, &plans[flow], seed, &index_of)
+            Workload::new(flow as u32, its, tcp.clone(), floor, &plans[flow], run, &index_of)
         };
         let mut all: Vec<Workload> = all.into_iter().filter_map(of_flow).collect();
         for index in 0..all.len() {

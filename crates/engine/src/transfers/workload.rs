@@ -48,15 +48,17 @@ impl Workload {
         tcp: TcpConfig,
         floor: Floor,
         plan: &FlowPlan,
-        seed: u64,
+        (duration, seed): (Time, u64),
         index_of: &[u32],
     ) -> Option<Self> {
         let transfers = flow.transfers.as_ref()?;
         let start = plan.start;
+        let end = plan.stop.min(duration);
         let stream = |purpose| Stream::new(seed, &format!("flows[{}]", flow.name), purpose);
         let opener = match &transfers.opened {
             Opened::Arrivals(config) => {
-                Opener::Arrivals(Open::new(config, start, stream("arrivals"), stream("sizes")))
+                let times = (start, end);
+                Opener::Arrivals(Open::new(config, times, stream("arrivals"), stream("sizes")))
             }
             Opened::Pages { users, requests, request_bytes } => Opener::Pages {
                 users: Pages::new(users, start, stream("times"), stream("sizes")),

@@ -8,7 +8,7 @@ from trunkline.scenario.flow import Tcp
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.units import format_bytes, format_rate, format_ratio, format_time
-from trunkline.scenario.workload import Transfers, TransferSize, Video
+from trunkline.scenario.workload import MAX_TRANSFER, Transfers, TransferSize, Video
 
 
 def check(scenario: Resolved, problems: Problems) -> None:
@@ -40,6 +40,15 @@ def _video(its: Video, path: Path, problems: Problems) -> None:
     if any(low >= high for low, high in pairwise(its.ladder)):
         given = ", ".join(format_rate(each) for each in its.ladder)
         problems.add("relation", (*path, "ladder"), "a ladder must rise", given=given, at_key=True)
+    largest = its.ladder[-1] * its.chunk // 8_000_000_000
+    if largest > MAX_TRANSFER:
+        problems.add(
+            "range",
+            (*path, "chunk"),
+            f"a chunk of {format_rate(its.ladder[-1])} is larger than a transfer may be",
+            given=format_time(its.chunk),
+            allowed=f"at most {format_bytes(MAX_TRANSFER)} a chunk",
+        )
     if its.buffer < 2 * its.chunk:
         problems.add(
             "relation",
