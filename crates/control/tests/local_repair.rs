@@ -323,7 +323,7 @@ fn rfc4090_s7_1_3_a_tear_goes_on_when_all_that_are_merged_are_torn() {
 fn rfc4090_any_sequence_of_failures_ends_with_nothing_held() {
     let (mut repaired, mut reverted) = (0, 0);
     for seed in 0..120u64 {
-        let mut draw = trunkline_units::Stream::new(seed, "failures", "test");
+        let mut draw = trunkline_units::RandomStream::new(seed, "failures", "test");
         let mut sessions = vec![bypass([6, 8], &[2]), bypass([6, 10], &[2, 4])];
         sessions.extend((0..3u64).map(|index| {
             let mut its = dynamic("trunk", 1_000_000 * (1 + draw.below(5)), 0);

@@ -288,7 +288,7 @@ fn rfc3209_s5_3_a_neighbour_is_lost_after_three_and_a_half_hellos() {
 #[test]
 fn rfc2205_s3_1_5_any_sequence_of_orders_ends_with_nothing_held() {
     for seed in 0..40u64 {
-        let mut draw = trunkline_units::Stream::new(seed, "orders", "test");
+        let mut draw = trunkline_units::RandomStream::new(seed, "orders", "test");
         let sessions: Vec<Session> = (0..6)
             .map(|_| {
                 let mut its = dynamic("trunk", 1_000_000 * (1 + draw.below(6)), 0);

@@ -30,7 +30,7 @@ use link::{build_link, build_near_end};
 use std::sync::Arc;
 use trunkline_agent::{tcp, udp};
 use trunkline_packet::{flag, Arena, Ecn};
-use trunkline_units::{Span, Stream, Time, NEVER};
+use trunkline_units::{RandomStream, Span, Time, NEVER};
 
 type NearEnds = Vec<Option<Box<NearEnd>>>;
 
@@ -182,7 +182,7 @@ struct AgentArrays {
     senders: Vec<tcp::Sender>,
     receivers: Vec<tcp::Receiver>,
     datagrams: Vec<udp::Source>,
-    streams: Vec<Stream>,
+    streams: Vec<RandomStream>,
     workloads: u32,
     protocols: u32,
     with_sack: bool,
@@ -237,7 +237,7 @@ impl AgentArrays {
                 (Agents::Control(self.protocols - 1), config.header_bytes, Ecn::NotCapable)
             }
         };
-        self.streams.push(Stream::new(seed, &element, "agent"));
+        self.streams.push(RandomStream::new(seed, &element, "agent"));
         let column = |node| ends.partition_point(|&end| end < node) as u32;
         FlowPlan {
             agents,
@@ -295,7 +295,7 @@ fn start_delay(below: Span, seed: u64, element: &str) -> Time {
     if below == 0 {
         return 0;
     }
-    Stream::new(seed, element, "start").below(below)
+    RandomStream::new(seed, element, "start").below(below)
 }
 
 fn number_sources(network: &Network, of_each: [u32; 3]) -> Sources {

@@ -5,7 +5,7 @@ use crate::network;
 use trunkline_packet::{Cause, Colour, Packet};
 use trunkline_port::meter::Meter;
 use trunkline_port::Invalid;
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 /// Packets and IP bytes of one profile and colour since the warm-up.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +29,7 @@ pub struct Conditioner {
     /// Class 0 = no profile, class n = profile n - 1.
     classifier: Classifier,
     profiles: Vec<Profile>,
-    random: Stream,
+    random: RandomStream,
 }
 
 impl Conditioner {
@@ -37,7 +37,7 @@ impl Conditioner {
     ///
     /// # Errors
     /// The parameter of a meter that is out of range.
-    pub fn new(config: &network::Conditioner, random: Stream) -> Result<Self, Invalid> {
+    pub fn new(config: &network::Conditioner, random: RandomStream) -> Result<Self, Invalid> {
         let profiles = config
             .profiles
             .iter()
@@ -132,7 +132,7 @@ mod rfc2475 {
             classifier: network::Classifier { rows: vec![row], flow_rows: vec![] },
             profiles: vec![Profile { name: "af1".into(), meter, actions }],
         };
-        let random = Stream::new(1, "links[a->b]", "meters");
+        let random = RandomStream::new(1, "links[a->b]", "meters");
         let mut conditioner = Conditioner::new(&config, random).expect("valid");
         let mut pass = |dscp| {
             let mut packet = Packet::new(0, 0, 0, 1000, 0);

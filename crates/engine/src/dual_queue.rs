@@ -7,7 +7,7 @@ use crate::queue::{Offer, Waiting};
 use crate::ring::Ring;
 use trunkline_packet::{Ecn, Packet};
 use trunkline_port::aqm::{Backlog, DualPi2, DualSide, Leaving};
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 /// The packets of a class with DualPI2.
 #[derive(Clone, Debug)]
@@ -15,13 +15,13 @@ pub struct DualQueue {
     queues: [Ring<Waiting>; 2],
     bytes: u64,
     aqm: DualPi2,
-    random: Stream,
+    random: RandomStream,
 }
 
 impl DualQueue {
     /// Empty queues.
     #[must_use]
-    pub fn new(aqm: DualPi2, random: Stream) -> Self {
+    pub fn new(aqm: DualPi2, random: RandomStream) -> Self {
         Self { queues: [Ring::new(8), Ring::new(8)], bytes: 0, aqm, random }
     }
 

@@ -8,9 +8,9 @@
 
 use crate::flow_queue;
 use crate::network::{Ecmp, Network};
-use trunkline_packet::label::{ENTROPY_INDICATOR, FIRST_FREE, LAST};
+use trunkline_packet::label::{ENTROPY_INDICATOR, FIRST_UNRESERVED_LABEL, MAX_LABEL};
 use trunkline_packet::{Packet, StackEntry};
-use trunkline_units::Stream;
+use trunkline_units::RandomStream;
 
 /// How the routers of a network choose; without ECMP there is nothing to choose.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ impl Chooser {
     pub fn new(network: &Network, seed: u64) -> Self {
         let mode = network.routing.ecmp;
         let salt = |node: &crate::network::Node| {
-            Stream::new(seed, &format!("nodes[{}]", node.name), "ecmp").bits()
+            RandomStream::new(seed, &format!("nodes[{}]", node.name), "ecmp").bits()
         };
         let salts = mode.iter().flat_map(|_| network.nodes.iter().map(salt)).collect();
         Self { mode, salts }
@@ -53,7 +53,7 @@ impl Chooser {
             return mix(u64::from(entropy));
         }
         labels()
-            .filter(|&label| label >= FIRST_FREE)
+            .filter(|&label| label >= FIRST_UNRESERVED_LABEL)
             .fold(1, |key, label| mix(key ^ u64::from(label)))
     }
 }
@@ -67,8 +67,8 @@ fn flow_key(packet: &Packet) -> u64 {
 /// The entropy label that an ingress gives a packet: of its flow alone, never a reserved label
 /// (RFC 6790 section 4.2).
 pub(crate) fn entropy_label(packet: &Packet) -> u32 {
-    let space = u64::from(LAST - FIRST_FREE + 1);
-    FIRST_FREE + (mix(flow_key(packet) ^ 0x6790) % space) as u32
+    let space = u64::from(MAX_LABEL - FIRST_UNRESERVED_LABEL + 1);
+    FIRST_UNRESERVED_LABEL + (mix(flow_key(packet) ^ 0x6790) % space) as u32
 }
 
 /// Moves the key away from 0, which the other function leaves as it is.

@@ -20,7 +20,7 @@ use crate::queue::{Gate, Offer, QueueCounters};
 use crate::ring::Ring;
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_port::aqm::{Arrival, Backlog};
-use trunkline_units::{Serializer, Span, Stream, Time};
+use trunkline_units::{RandomStream, Span, Time, TransmissionClock};
 
 /// A packet from the moment a FIFO accepts it (or a classful port has sent it) until it arrives.
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,7 +89,7 @@ pub struct FarEnd {
     /// What is lost by script, and how many times more.
     pub scripted: Vec<Scripted>,
     /// Draws the losses.
-    pub random: Stream,
+    pub random: RandomStream,
     /// Conditions what arrives.
     pub conditioner: Option<Conditioner>,
     /// What forwards it takes time: number of the node's processor.
@@ -145,7 +145,7 @@ pub struct Link {
     /// Entries of the wire before this one have gone on ahead of time ([`Onward::Ahead`]).
     pub forwarded: u32,
     /// Transmission times.
-    pub serializer: Serializer,
+    pub serializer: TransmissionClock,
     /// Packets that fit in a plain port, the one in service included.
     capacity: u32,
     /// Classes of packets, for classful ports.
@@ -187,7 +187,7 @@ impl Link {
     pub fn new(
         to: u32,
         delay: Span,
-        serializer: Serializer,
+        serializer: TransmissionClock,
         header: u32,
         mtu: u32,
         far_end: Option<Box<FarEnd>>,

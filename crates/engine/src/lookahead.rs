@@ -134,11 +134,11 @@ impl<O: Observer> Simulation<O> {
             }
             Agents::Tcp(agent) => {
                 fetch::element(&self.receivers, agent);
-                fetch::ahead(&self.delays[flow as usize].count);
+                fetch::all_lines(&self.delays[flow as usize].count);
                 self.calendar.fetch(self.sources.receivers + flow);
             }
             Agents::Udp(_) | Agents::Transfers(_) | Agents::Control(_) => {
-                fetch::ahead(&self.delays[flow as usize].count);
+                fetch::all_lines(&self.delays[flow as usize].count);
             }
         }
     }
@@ -147,13 +147,13 @@ impl<O: Observer> Simulation<O> {
 impl Link {
     #[inline(always)]
     fn fetch_arrival(&self) {
-        fetch::ahead(&self.to);
+        fetch::all_lines(&self.to);
     }
 
     #[inline(always)]
     fn fetch_offer(&self) {
-        fetch::ahead(&self.to);
-        fetch::ahead(&self.serializer);
-        fetch::ahead(&self.area);
+        fetch::all_lines(&self.to);
+        fetch::all_lines(&self.serializer);
+        fetch::all_lines(&self.area);
     }
 }

@@ -49,7 +49,7 @@ mod tests {
     use super::caught;
 
     #[test]
-    fn a_panic_is_an_error_with_its_message_and_place_and_the_thread_goes_on() {
+    fn a_panic_is_an_error_with_its_message_and_place_and_the_thread_continues() {
         let number = 7;
         let here = file!();
         let line = line!() + 1;

@@ -3,7 +3,7 @@
 
 use trunkline_packet::{Cause, PacketId};
 use trunkline_port::aqm::{ActiveQueueManagement, Aqm, Arrival, Backlog, Head, Verdict};
-use trunkline_units::{Span, Stream, Time};
+use trunkline_units::{RandomStream, Span, Time};
 
 /// How much a queue may hold.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +142,7 @@ impl Offer {
 #[derive(Clone, Debug)]
 struct Judge {
     aqm: Aqm,
-    random: Stream,
+    random: RandomStream,
 }
 
 /// Limit and AQM of a queue.
@@ -156,7 +156,7 @@ pub struct Gate {
 impl Gate {
     /// The gate of an empty queue.
     #[must_use]
-    pub fn new(limit: Limit, aqm: Aqm, random: Stream) -> Self {
+    pub fn new(limit: Limit, aqm: Aqm, random: RandomStream) -> Self {
         let judge = (!matches!(aqm, Aqm::DropTail(_))).then(|| Box::new(Judge { aqm, random }));
         Self { limit, judge }
     }

@@ -65,13 +65,13 @@ impl<T: Copy + Default> Ring<T> {
     /// Asks the processor to fetch the oldest entry.
     #[inline(always)]
     pub fn fetch_front(&self) {
-        fetch::ahead(self.get(self.head));
+        fetch::all_lines(self.get(self.head));
     }
 
     /// Asks the processor to fetch the place of the next entry to be pushed.
     #[inline(always)]
     pub fn fetch_end(&self) {
-        fetch::ahead(self.get(self.tail));
+        fetch::all_lines(self.get(self.tail));
     }
 
     /// Adds an entry.

@@ -122,7 +122,7 @@ impl Fib {
     #[inline(always)]
     pub fn fetch(&self, node: u32, column: u32) {
         if let Some(next) = self.next.get(node as usize * self.destinations + column as usize) {
-            fetch::ahead(next);
+            fetch::all_lines(next);
         }
     }
 
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_cost_goes_to_the_smallest_next_node_and_then_link() {
+    fn equal_cost_chooses_the_smallest_next_node_and_then_link() {
         let edges = [edge(0, 2, 1), edge(0, 1, 1), edge(0, 1, 1), edge(1, 3, 1), edge(2, 3, 1)];
         assert_eq!(Fib::new(4, &edges, &[3], false).next(0, 0), 1);
     }

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use trunkline_agent::tcp::{Counters, Handshake, Receiver, Sender};
 use trunkline_agent::udp;
 use trunkline_packet::{flag, Arena, Ecn};
-use trunkline_units::{Span, Stream, Time};
+use trunkline_units::{RandomStream, Span, Time};
 
 /// Why a run ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -216,7 +216,7 @@ pub struct Simulation<O: ?Sized> {
     pub(crate) handshakes: Vec<Option<Box<Handshake>>>,
     pub(crate) fresh_handshakes: Vec<Option<Arc<Handshake>>>,
     pub(crate) datagrams: Vec<udp::Source>,
-    pub(crate) streams: Vec<Stream>,
+    pub(crate) streams: Vec<RandomStream>,
     pub(crate) workloads: Workloads,
     pub(crate) totals: Vec<Totals>,
     pub(crate) delays: Vec<Delay>,

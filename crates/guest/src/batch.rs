@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 /// A program that was started and waits for its lines: what takes long, to start it, is over when
 /// its time comes.
 #[derive(Debug)]
-pub struct Batch {
+pub struct CommandBatch {
     program: &'static str,
     lines: Vec<String>,
     child: Child,
@@ -16,7 +16,7 @@ pub struct Batch {
     talk: File,
 }
 
-impl Batch {
+impl CommandBatch {
     /// Starts `ip`, `mpls` (which is `ip` too) or `tc`.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Batch {
     ///
     /// # Errors
     /// It does not take them.
-    pub fn give(&mut self, lines: Vec<String>) -> Result<(), String> {
+    pub fn send_lines(&mut self, lines: Vec<String>) -> Result<(), String> {
         let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
         self.lines = lines;
         let given = self.child.stdin.take().map_or(Ok(()), |mut to| to.write_all(text.as_bytes()));
@@ -81,23 +81,23 @@ impl Batch {
         // "Command failed -:3" counts lines from one.
         let number = talk.rsplit(':').next().and_then(|tail| tail.trim().parse::<usize>().ok());
         let line = number.and_then(|number| self.lines.get(number.wrapping_sub(1)));
-        let said: Vec<&str> =
+        let error_lines: Vec<&str> =
             talk.lines().filter(|line| !line.starts_with("Command failed")).collect();
         let line = line.map_or("?", String::as_str);
-        Err(format!("{} {line}: {}", self.program, said.join("; ")))
+        Err(format!("{} {line}: {}", self.program, error_lines.join("; ")))
     }
 }
 
 /// Runs a program over lines at once, if there are any.
 ///
 /// # Errors
-/// Those of [`Batch`].
-pub fn batch(program: &'static str, lines: &[String]) -> Result<(), String> {
+/// Those of [`CommandBatch`].
+pub fn run_batch(program: &'static str, lines: &[String]) -> Result<(), String> {
     if lines.is_empty() {
         return Ok(());
     }
-    let mut started = Batch::start(program, &[])?;
-    started.give(lines.to_vec())?;
+    let mut started = CommandBatch::start(program, &[])?;
+    started.send_lines(lines.to_vec())?;
     started.finish().map(drop)
 }
 

@@ -1,8 +1,8 @@
 //! Routing daemons beside the run, and what they do to the routes of the kernel.
 
 use crate::archive::Archive;
-use crate::orders::{Daemon, Orders};
-use crate::spaces::Spaces;
+use crate::orders::{Daemon, GuestOrders};
+use crate::spaces::NodeNamespaces;
 use crate::sys::process;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
@@ -11,31 +11,32 @@ use std::process::{Child, Command, Stdio};
 
 /// `ip monitor` in a node with daemons: each change of its routes, with the time.
 #[derive(Debug)]
-pub struct Watch {
+pub struct RouteMonitor {
     node: usize,
     child: Child,
     output: File,
 }
 
-impl Watch {
+impl RouteMonitor {
     /// Starts one in each node that has daemons, then the daemons.
     ///
     /// # Errors
     /// What did not start, and what it said.
-    pub fn start(orders: &Orders, spaces: &Spaces) -> Result<Vec<Self>, String> {
+    pub fn start(orders: &GuestOrders, spaces: &NodeNamespaces) -> Result<Vec<Self>, String> {
         let mut nodes: Vec<usize> = orders.daemons.iter().map(|each| each.node).collect();
         nodes.sort_unstable();
         nodes.dedup();
         let mut watches = Vec::with_capacity(nodes.len());
         for node in nodes {
-            let watch = spaces.within(node, || Self::open(node)).and_then(|result| result);
+            let watch =
+                spaces.run_in_namespace(node, || Self::open(node)).and_then(|result| result);
             watches.push(watch.map_err(|why| format!("ip monitor: {why}"))?);
         }
         for daemon in &orders.daemons {
             if let Some(folder) = Path::new(&daemon.log).parent() {
                 fs::create_dir_all(folder).map_err(|why| format!("{}: {why}", daemon.log))?;
             }
-            let started = spaces.within(daemon.node, || start(&daemon.command));
+            let started = spaces.run_in_namespace(daemon.node, || start_daemon(&daemon.command));
             started.and_then(|result| result).map_err(|why| {
                 format!("node {}: {}: {why}", orders.nodes[daemon.node].name, daemon.command[0])
             })?;
@@ -60,8 +61,8 @@ impl Watch {
     pub fn finish(
         mut self,
         zero: u64,
-        orders: &Orders,
-        spaces: &Spaces,
+        orders: &GuestOrders,
+        spaces: &NodeNamespaces,
         archive: &mut Archive,
     ) -> Result<(), String> {
         let name = &orders.nodes[self.node].name;
@@ -73,14 +74,14 @@ impl Watch {
             self.output.read_to_string(&mut changes)?;
             let show = |family: &str| {
                 let arguments = ["-f", family, "-o", "route", "show"];
-                spaces.within(self.node, || Command::new("ip").args(arguments).output())
+                spaces.run_in_namespace(self.node, || Command::new("ip").args(arguments).output())
             };
             Ok((changes, show("inet")??, show("mpls")??))
         };
-        let (changes, shown, labels) =
+        let (changes, routes_text, labels) =
             read().map_err(|why| format!("node {name}: routes: {why}"))?;
         archive.put(format!("{name}.changes"), format!("{zero}\n{changes}"));
-        archive.put(format!("{name}.routes"), shown.stdout);
+        archive.put(format!("{name}.routes"), routes_text.stdout);
         archive.put(format!("{name}.labels"), labels.stdout);
         Ok(())
     }
@@ -90,26 +91,30 @@ impl Watch {
 ///
 /// # Errors
 /// It has written nothing.
-pub fn keep(daemon: &Daemon, orders: &Orders, archive: &mut Archive) -> Result<(), String> {
+pub fn store_daemon_log(
+    daemon: &Daemon,
+    orders: &GuestOrders,
+    archive: &mut Archive,
+) -> Result<(), String> {
     let log = fs::read(&daemon.log).map_err(|why| format!("{}: {why}", daemon.log))?;
     archive.put(format!("{}.{}.log", orders.nodes[daemon.node].name, daemon.command[0]), log);
     Ok(())
 }
 
 /// Runs a program that goes into the background.
-fn start(command: &[String]) -> io::Result<()> {
-    let mut said = process::memory_file()?;
+fn start_daemon(command: &[String]) -> io::Result<()> {
+    let mut error_output = process::memory_file()?;
     let status = Command::new(&command[0])
         .args(&command[1..])
         .stdin(Stdio::null())
-        .stdout(Stdio::from(said.try_clone()?))
-        .stderr(Stdio::from(said.try_clone()?))
+        .stdout(Stdio::from(error_output.try_clone()?))
+        .stderr(Stdio::from(error_output.try_clone()?))
         .status()?;
     if status.success() {
         return Ok(());
     }
     let mut text = String::new();
-    said.rewind()?;
-    said.read_to_string(&mut text)?;
+    error_output.rewind()?;
+    error_output.read_to_string(&mut text)?;
     Err(io::Error::other(format!("{status}: {}", text.trim().replace('\n', "; "))))
 }

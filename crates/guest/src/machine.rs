@@ -8,8 +8,8 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::Duration;
 
 /// Where the orders and the schedules lie.
-const ORDERS: &str = "/trunkline/orders";
-const SCHEDULES: &str = "/trunkline";
+const ORDERS_FILE: &str = "/trunkline/orders";
+const SCHEDULES_FILE: &str = "/trunkline";
 /// Modules to load before the run, and those of the way back to load after it, by number and name.
 const MODULES: &str = "/modules";
 const MODULES_AFTER: &str = "/modules-after";
@@ -18,8 +18,8 @@ const FOLDER: &str = "/result";
 const PORT: &str = "/dev/vport0p1";
 
 /// Does the orders, hands back the results and turns the machine off.
-pub fn serve() -> ! {
-    let done = catch_unwind(AssertUnwindSafe(work));
+pub fn run_machine() -> ! {
+    let done = catch_unwind(AssertUnwindSafe(run_orders));
     match done {
         Ok(Ok(())) => println!("trunkline: done"),
         Ok(Err(why)) => println!("trunkline: fault: {why}"),
@@ -28,7 +28,7 @@ pub fn serve() -> ! {
     process::power_off();
 }
 
-fn work() -> Result<(), String> {
+fn run_orders() -> Result<(), String> {
     std::env::set_var("PATH", "/bin");
     std::env::set_var("LD_LIBRARY_PATH", "/lib");
     for (source, target, kind) in [
@@ -45,26 +45,26 @@ fn work() -> Result<(), String> {
     }
     // The folder is that in which the kernel was started: the host's side says so by `hostfs=.`.
     let folder = process::mount_on("none", FOLDER, "hostfs", "result").is_ok();
-    load(MODULES)?;
+    load_modules(MODULES)?;
     println!("trunkline: ready");
     let mut archive = Archive::default();
     // User-mode Linux has its seed from the host.
-    crate::perform(ORDERS, SCHEDULES, !folder, &mut archive)?;
+    crate::run_orders_file(ORDERS_FILE, SCHEDULES_FILE, !folder, &mut archive)?;
     println!("trunkline: handing back");
     if folder {
-        return hand_back(&archive, &format!("{FOLDER}/archive"), true);
+        return write_results(&archive, &format!("{FOLDER}/archive"), true);
     }
-    load(MODULES_AFTER)?;
+    load_modules(MODULES_AFTER)?;
     for _ in 0..100 {
         if fs::metadata(PORT).is_ok() {
-            return hand_back(&archive, PORT, false);
+            return write_results(&archive, PORT, false);
         }
         std::thread::sleep(Duration::from_millis(20));
     }
     Err(format!("{PORT} does not appear"))
 }
 
-fn hand_back(archive: &Archive, path: &str, create: bool) -> Result<(), String> {
+fn write_results(archive: &Archive, path: &str, create: bool) -> Result<(), String> {
     let open = || -> io::Result<()> {
         let file = File::options().write(true).create(create).open(path)?;
         archive.write(&mut io::BufWriter::with_capacity(1 << 16, file))
@@ -73,7 +73,7 @@ fn hand_back(archive: &Archive, path: &str, create: bool) -> Result<(), String> 
 }
 
 /// Loads the modules of a folder in the order of their names.
-fn load(folder: &str) -> Result<(), String> {
+fn load_modules(folder: &str) -> Result<(), String> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     let mut paths: Vec<_> =
         entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();

@@ -31,14 +31,16 @@ use sys::process;
 
 fn main() -> ExitCode {
     if std::process::id() == 1 {
-        machine::serve();
+        machine::run_machine();
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
-        ["native", orders, schedules, result] => native(orders, schedules, result),
-        ["namespaces"] => try_out(),
-        ["launch", processor, program, ref rest @ ..] => Err(launch(processor, program, rest)),
+        ["native", orders, schedules, result] => run_native(orders, schedules, result),
+        ["namespaces"] => test_namespaces(),
+        ["launch", processor, program, ref rest @ ..] => {
+            Err(exec_program(processor, program, rest))
+        }
         _ => Err("usage: trunkline-guest native|namespaces|launch ...".to_owned()),
     };
     match done {
@@ -51,11 +53,11 @@ fn main() -> ExitCode {
 }
 
 /// Does orders on the kernel that this process runs on.
-fn native(orders: &str, schedules: &str, result: &str) -> Result<(), String> {
+fn run_native(orders: &str, schedules: &str, result: &str) -> Result<(), String> {
     process::die_with_parent().map_err(|why| why.to_string())?;
     namespaces()?;
     let mut archive = Archive::default();
-    perform(orders, schedules, false, &mut archive)?;
+    run_orders_file(orders, schedules, false, &mut archive)?;
     println!("trunkline: handing back");
     let mut file = fs::File::create(result).map_err(|why| format!("{result}: {why}"))?;
     archive.write(&mut file).map_err(|why| format!("{result}: {why}"))
@@ -68,17 +70,17 @@ fn namespaces() -> Result<(), String> {
 }
 
 /// Makes two namespaces and a link between them, to see whether this kernel lets us.
-fn try_out() -> Result<(), String> {
+fn test_namespaces() -> Result<(), String> {
     namespaces()?;
     let text = "trunkline 1\nnode n0\nnode n1\n\
         link n0 l0a 02:00:00:00:00:01 n1 l0b 02:00:00:00:00:02\n";
-    let orders = orders::Orders::parse(text)?;
-    let spaces = spaces::Spaces::new(2).map_err(|why| format!("namespaces: {why}"))?;
+    let orders = orders::GuestOrders::parse(text)?;
+    let spaces = spaces::NodeNamespaces::new(2).map_err(|why| format!("namespaces: {why}"))?;
     spaces.prepare(&orders)
 }
 
 /// Becomes a program; returns only why it did not.
-fn launch(processor: &str, program: &str, arguments: &[&str]) -> String {
+fn exec_program(processor: &str, program: &str, arguments: &[&str]) -> String {
     let ready = || -> std::io::Result<()> {
         process::die_with_parent()?;
         process::leave_no_core()?;
@@ -94,14 +96,14 @@ fn launch(processor: &str, program: &str, arguments: &[&str]) -> String {
 }
 
 /// Does the orders of a file; `seeded` says that the kernel's random numbers are ours to seed.
-fn perform(
+fn run_orders_file(
     orders: &str,
     schedules: &str,
     seeded: bool,
     archive: &mut Archive,
 ) -> Result<(), String> {
     let text = fs::read_to_string(orders).map_err(|why| format!("{orders}: {why}"))?;
-    let orders = orders::Orders::parse(&text)?;
+    let orders = orders::GuestOrders::parse(&text)?;
     if seeded {
         process::seed_random(orders.seed).map_err(|why| format!("seed: {why}"))?;
     }

@@ -3,7 +3,7 @@
 //! Source: rtnetlink(7) and the kernel's headers `linux/rtnetlink.h`, `linux/if_link.h`,
 //! `linux/veth.h`, `linux/gen_stats.h`.
 
-use crate::orders::End;
+use crate::orders::LinkEnd;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -28,7 +28,7 @@ pub struct Netlink(File);
 #[derive(Debug, PartialEq, Eq)]
 pub struct Counters {
     /// `qdisc` or `class`.
-    pub what: &'static str,
+    pub kind_name: &'static str,
     /// Its kind: `htb`, ...
     pub kind: String,
     /// Its handle: major number times 65536 plus minor number.
@@ -51,7 +51,7 @@ pub struct Counters {
 
 /// Labelled packets that the kernel refused at one device.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Labelled {
+pub struct MplsErrors {
     /// Came in with a TTL that ran out.
     pub expired: u64,
     /// Came in with a label that has no entry.
@@ -69,34 +69,39 @@ impl Netlink {
     /// Takes the loopback device up.
     pub fn loopback_up(&mut self) -> io::Result<()> {
         const UP: u32 = 1;
-        self.ask(NEW_LINK, REQUEST | ACK, &interface_message(1, UP)).map(drop)
+        self.send_request(NEW_LINK, REQUEST | ACK, &interface_message(1, UP)).map(drop)
     }
 
     /// Makes a veth pair: one end in this socket's namespace, the other in a given one.
-    pub fn make_pair(&mut self, here: &End, there: &End, namespace: &OwnedFd) -> io::Result<()> {
+    pub fn make_pair(
+        &mut self,
+        near_end: &LinkEnd,
+        far_end: &LinkEnd,
+        namespace: &OwnedFd,
+    ) -> io::Result<()> {
         const NAME: u16 = 3;
         const ADDRESS: u16 = 1;
         const LINK_INFO: u16 = 18;
         const NAMESPACE_FD: u16 = 28;
-        let end = |end: &End| {
+        let end = |end: &LinkEnd| {
             let mut attributes = attribute(NAME, format!("{}\0", end.device).as_bytes());
             attributes.extend(attribute(ADDRESS, &end.mac));
             attributes
         };
         let mut peer = interface_message(0, 0);
-        peer.extend(end(there));
+        peer.extend(end(far_end));
         peer.extend(attribute(NAMESPACE_FD, &namespace.as_raw_fd().to_ne_bytes()));
         let mut info = attribute(1, b"veth");
         info.extend(attribute(2, &attribute(1, &peer)));
         let mut body = interface_message(0, 0);
-        body.extend(end(here));
+        body.extend(end(near_end));
         body.extend(attribute(LINK_INFO, &info));
-        self.ask(NEW_LINK, REQUEST | ACK | CREATE_EXCLUSIVE, &body).map(drop)
+        self.send_request(NEW_LINK, REQUEST | ACK | CREATE_EXCLUSIVE, &body).map(drop)
     }
 
     /// Names and indices of the devices, loopback left out, in order of index.
     pub fn devices(&mut self) -> io::Result<Vec<(i32, String)>> {
-        let messages = self.ask(GET_LINK, REQUEST | DUMP, &interface_message(0, 0))?;
+        let messages = self.send_request(GET_LINK, REQUEST | DUMP, &interface_message(0, 0))?;
         let mut devices: Vec<_> = messages
             .iter()
             .filter_map(|body| {
@@ -113,26 +118,27 @@ impl Netlink {
     pub fn counters(&mut self, device: i32) -> io::Result<Vec<Counters>> {
         let mut about = vec![0; 20];
         about[4..8].copy_from_slice(&device.to_ne_bytes());
-        let mut found = Vec::new();
+        let mut counters_found = Vec::new();
         for (what, request) in [("qdisc", GET_QDISC), ("class", GET_CLASS)] {
-            let messages = self.ask(request, REQUEST | DUMP, &about)?;
-            found.extend(messages.iter().filter_map(|body| counters_in(what, device, body)));
+            let messages = self.send_request(request, REQUEST | DUMP, &about)?;
+            counters_found
+                .extend(messages.iter().filter_map(|body| counters_in(what, device, body)));
         }
-        Ok(found)
+        Ok(counters_found)
     }
 
     /// Labelled packets that the kernel refused at each device: its index and their numbers. Without
     /// the MPLS module there are none.
-    pub fn labelled(&mut self) -> io::Result<Vec<(i32, Labelled)>> {
+    pub fn labelled(&mut self) -> io::Result<Vec<(i32, MplsErrors)>> {
         const PROTOCOLS: u32 = 1 << 4;
         let mut about = vec![0; 8];
         about.extend(PROTOCOLS.to_ne_bytes());
-        let messages = self.ask(GET_STATISTICS, REQUEST | DUMP, &about)?;
+        let messages = self.send_request(GET_STATISTICS, REQUEST | DUMP, &about)?;
         Ok(messages.iter().filter_map(|body| labelled_in(body)).collect())
     }
 
     /// Sends a request and reads the answer: the bodies of its messages.
-    fn ask(&mut self, kind: u16, flags: u16, body: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+    fn send_request(&mut self, kind: u16, flags: u16, body: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         let length = u32::try_from(16 + body.len()).map_err(io::Error::other)?;
         let mut request = length.to_ne_bytes().to_vec();
         request.extend(kind.to_ne_bytes());
@@ -235,7 +241,7 @@ fn counters_in(what: &'static str, device: i32, body: &[u8]) -> Option<Counters>
         }
     }
     Some(Counters {
-        what,
+        kind_name: what,
         kind,
         handle: number(body, 8),
         parent: number(body, 12),
@@ -251,7 +257,7 @@ fn counters_in(what: &'static str, device: i32, body: &[u8]) -> Option<Counters>
 /// Refusals in a `struct if_stats_msg` with its attributes: `struct mpls_link_stats` has packets, bytes,
 /// errors and drops, each in and out, and `rx_noroute`. `mpls_forward` counts a TTL that ran out as an
 /// error in, and what the device out cannot hold as an error out.
-fn labelled_in(body: &[u8]) -> Option<(i32, Labelled)> {
+fn labelled_in(body: &[u8]) -> Option<(i32, MplsErrors)> {
     const BY_PROTOCOL: u16 = 5;
     const MPLS: u16 = 28;
     const LINK: u16 = 1;
@@ -261,7 +267,7 @@ fn labelled_in(body: &[u8]) -> Option<(i32, Labelled)> {
     let at = |word: usize| {
         u64::from(number(counts, 8 * word + 4)) << 32 | u64::from(number(counts, 8 * word))
     };
-    Some((device, Labelled { expired: at(4), unknown: at(8), too_big: at(5) }))
+    Some((device, MplsErrors { expired: at(4), unknown: at(8), too_big: at(5) }))
 }
 
 #[cfg(test)]
@@ -312,7 +318,7 @@ mod tests {
         let mut body = vec![0; 12];
         body[4] = 7;
         body.extend(attribute(5, &attribute(28, &attribute(1, &counts))));
-        let refused = Labelled { expired: 14, unknown: 18, too_big: 15 };
+        let refused = MplsErrors { expired: 14, unknown: 18, too_big: 15 };
         assert_eq!(labelled_in(&body), Some((7, refused)));
         assert_eq!(labelled_in(&body[..12]), None);
     }

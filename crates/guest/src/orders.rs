@@ -26,7 +26,7 @@ pub struct Node {
 
 /// One end of a link.
 #[derive(Debug, PartialEq, Eq)]
-pub struct End {
+pub struct LinkEnd {
     /// Index of its node.
     pub node: usize,
     /// Name of its device.
@@ -37,7 +37,7 @@ pub struct End {
 
 /// Where a flow's two sockets are and how its packets are marked.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Path {
+pub struct SocketPath {
     /// Number in the network.
     pub id: u32,
     /// Index of the sending node.
@@ -60,7 +60,7 @@ pub struct Path {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Udp {
     /// Its sockets.
-    pub path: Path,
+    pub path: SocketPath,
     /// File of its schedule.
     pub schedule: String,
 }
@@ -69,7 +69,7 @@ pub struct Udp {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tcp {
     /// Its sockets.
-    pub path: Path,
+    pub path: SocketPath,
     /// When it connects \[ns\].
     pub start_ns: u64,
     /// When it writes no more \[ns\].
@@ -101,7 +101,7 @@ pub struct Transfers {
 
 /// A device whose queues are read in steps.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Sample {
+pub struct QueueSample {
     /// Index of its node.
     pub node: usize,
     /// Its device.
@@ -112,7 +112,7 @@ pub struct Sample {
 
 /// A device whose queues are read once.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Count {
+pub struct QueueCount {
     /// When \[ns\].
     pub at_ns: u64,
     /// Index of its node.
@@ -123,7 +123,7 @@ pub struct Count {
 
 /// What is done in a node during the run, by one program.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct TimedChange {
     /// When \[ns\].
     pub at_ns: u64,
     /// Index of its node.
@@ -147,7 +147,7 @@ pub struct Daemon {
 
 /// Everything the guest has to do.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Orders {
+pub struct GuestOrders {
     /// Of the guest's random numbers.
     pub seed: u64,
     /// Length of the run \[ns\].
@@ -157,7 +157,7 @@ pub struct Orders {
     /// Namespaces.
     pub nodes: Vec<Node>,
     /// Pairs of ends.
-    pub links: Vec<(End, End)>,
+    pub links: Vec<(LinkEnd, LinkEnd)>,
     /// UDP flows.
     pub udp: Vec<Udp>,
     /// TCP flows.
@@ -165,18 +165,18 @@ pub struct Orders {
     /// Transfers.
     pub transfers: Vec<Transfers>,
     /// Devices read in steps.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<QueueSample>,
     /// Devices read once.
-    pub counts: Vec<Count>,
+    pub counts: Vec<QueueCount>,
     /// What is done during the run; of one time in this order, after the counts.
-    pub changes: Vec<Change>,
+    pub changes: Vec<TimedChange>,
     /// When all statistics are read \[ns\].
     pub snapshots: Vec<u64>,
     /// Started in this order before time zero.
     pub daemons: Vec<Daemon>,
 }
 
-impl Orders {
+impl GuestOrders {
     /// Reads the text.
     ///
     /// # Errors
@@ -195,7 +195,7 @@ impl Orders {
 
     fn take(&mut self, line: &str) -> Result<(), String> {
         let (word, rest) = line.split_once(' ').ok_or("one word")?;
-        let mut words = Words(rest.split_whitespace());
+        let mut words = WordReader(rest.split_whitespace());
         match word {
             "seed" => self.seed = words.number()?,
             "duration" => self.duration_ns = words.number()?,
@@ -230,11 +230,11 @@ impl Orders {
                 if step_ns == 0 {
                     return Err("a step of zero".to_owned());
                 }
-                self.samples.push(Sample { node, device, step_ns });
+                self.samples.push(QueueSample { node, device, step_ns });
             }
             "count" => {
                 let (at_ns, node) = (words.number()?, self.node(&mut words)?);
-                self.counts.push(Count { at_ns, node, device: words.word()? });
+                self.counts.push(QueueCount { at_ns, node, device: words.word()? });
             }
             "change" => self.change(rest)?,
             "snapshot" => self.snapshots.push(words.number()?),
@@ -257,14 +257,19 @@ impl Orders {
         let parts: Vec<&str> = rest.splitn(4, ' ').collect();
         let [at, node, program, line] = parts[..] else { return Err("too few words".to_owned()) };
         let at_ns = at.parse().map_err(|_| format!("{at} is out of place"))?;
-        let node = self.node(&mut Words(node.split_whitespace()))?;
+        let node = self.node(&mut WordReader(node.split_whitespace()))?;
         let program = ["ip", "mpls", "tc"].into_iter().find(|&known| known == program);
         let program = program.ok_or("no such program")?;
         match self.changes.last_mut() {
             Some(last) if (last.at_ns, last.node, last.program) == (at_ns, node, program) => {
                 last.lines.push(line.to_owned());
             }
-            _ => self.changes.push(Change { at_ns, node, program, lines: vec![line.to_owned()] }),
+            _ => self.changes.push(TimedChange {
+                at_ns,
+                node,
+                program,
+                lines: vec![line.to_owned()],
+            }),
         }
         Ok(())
     }
@@ -273,13 +278,13 @@ impl Orders {
         self.nodes.last_mut().ok_or_else(|| "before any node".to_owned())
     }
 
-    fn node(&self, words: &mut Words<'_>) -> Result<usize, String> {
+    fn node(&self, words: &mut WordReader<'_>) -> Result<usize, String> {
         let name = words.word()?;
         let found = self.nodes.iter().position(|node| node.name == name);
         found.ok_or_else(|| format!("no node {name}"))
     }
 
-    fn end(&self, words: &mut Words<'_>) -> Result<End, String> {
+    fn end(&self, words: &mut WordReader<'_>) -> Result<LinkEnd, String> {
         let (node, device) = (self.node(words)?, words.word()?);
         let mut mac = [0; 6];
         let text = words.word()?;
@@ -289,11 +294,11 @@ impl Orders {
             *byte =
                 u8::from_str_radix(part, 16).map_err(|_| format!("{text} is no MAC address"))?;
         }
-        Ok(End { node, device, mac })
+        Ok(LinkEnd { node, device, mac })
     }
 
-    fn path(&self, words: &mut Words<'_>) -> Result<Path, String> {
-        Ok(Path {
+    fn path(&self, words: &mut WordReader<'_>) -> Result<SocketPath, String> {
+        Ok(SocketPath {
             id: words.number()?,
             source: self.node(words)?,
             destination: self.node(words)?,
@@ -305,7 +310,7 @@ impl Orders {
         })
     }
 
-    fn tcp(&self, words: &mut Words<'_>) -> Result<Tcp, String> {
+    fn tcp(&self, words: &mut WordReader<'_>) -> Result<Tcp, String> {
         let flow = Tcp {
             path: self.path(words)?,
             start_ns: words.number()?,
@@ -325,9 +330,9 @@ impl Orders {
     }
 }
 
-struct Words<'a>(SplitWhitespace<'a>);
+struct WordReader<'a>(SplitWhitespace<'a>);
 
-impl Words<'_> {
+impl WordReader<'_> {
     fn word(&mut self) -> Result<String, String> {
         self.0.next().map(str::to_owned).ok_or_else(|| "too few words".to_owned())
     }

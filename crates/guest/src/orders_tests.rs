@@ -22,7 +22,7 @@ const TWO_NODES: &str = "trunkline 1\n\
 
 #[test]
 fn every_order_is_kept_as_it_was_written() {
-    let orders = Orders::parse(TWO_NODES).expect("they are orders");
+    let orders = GuestOrders::parse(TWO_NODES).expect("they are orders");
     assert_eq!((orders.seed, orders.duration_ns), (u64::MAX, 1_000_000_000));
     assert_eq!(orders.nodes.len(), 2);
     let rmem = ("net/ipv4/tcp_rmem".to_owned(), "4096 131072 6291456".to_owned());
@@ -36,7 +36,7 @@ fn every_order_is_kept_as_it_was_written() {
     assert_eq!((tcp.send_buffer, tcp.receive_buffer), (None, Some(65_536)));
     let of = &orders.transfers[0];
     assert_eq!((of.schedule.as_str(), of.tcp.path.id), ("tcp-9.schedule", 9));
-    let count = Count { at_ns: 400_000_000, node: 0, device: "l0a".to_owned() };
+    let count = QueueCount { at_ns: 400_000_000, node: 0, device: "l0a".to_owned() };
     assert_eq!(orders.counts, [count]);
     let changes: Vec<_> =
         orders.changes.iter().map(|each| (each.program, each.lines.len())).collect();
@@ -51,15 +51,15 @@ fn every_order_is_kept_as_it_was_written() {
 #[test]
 fn a_line_that_is_no_order_is_named() {
     let text = TWO_NODES.replace("udp 7 n0 n1", "udp 7 n0 n9");
-    let why = Orders::parse(&text).expect_err("n9 is not there");
+    let why = GuestOrders::parse(&text).expect_err("n9 is not there");
     assert!(why.starts_with("order 10: no node n9: udp 7"), "{why}");
     let text = TWO_NODES.replace("snapshot 1000000000", "snapshot soon");
-    let why = Orders::parse(&text).expect_err("soon is no time");
+    let why = GuestOrders::parse(&text).expect_err("soon is no time");
     assert!(why.starts_with("order 17: soon is out of place"), "{why}");
 }
 
 #[test]
 fn orders_of_another_format_are_refused() {
-    assert!(Orders::parse("trunkline 2\n").is_err());
-    assert!(Orders::parse("").is_err());
+    assert!(GuestOrders::parse("trunkline 2\n").is_err());
+    assert!(GuestOrders::parse("").is_err());
 }

@@ -1,11 +1,11 @@
 //! The run: one thread does everything in the order of time.
 
 use crate::archive::Archive;
-use crate::batch::Batch;
-use crate::daemons::Watch;
-use crate::orders::Orders;
-use crate::spaces::Spaces;
-use crate::statistics::{Series, Snapshot};
+use crate::batch::CommandBatch;
+use crate::daemons::RouteMonitor;
+use crate::orders::GuestOrders;
+use crate::spaces::NodeNamespaces;
+use crate::statistics::{CounterSeries, Snapshot};
 use crate::sys::time;
 use crate::sys::time::Waiter;
 use crate::{tcp, transfers, udp};
@@ -19,11 +19,11 @@ const DRAIN_NS: u64 = 20 * MS;
 /// processor of an emulated machine 20 ms; waiting for it costs the host nothing.
 const SETTLE_NS: u64 = 3000 * MS;
 /// Parts of the run after which a line says that it goes on.
-const PARTS: u64 = 20;
+const PROGRESS_PARTS: u64 = 20;
 
 /// What is due at some time, with the number of the flow or device; at one time in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
+enum DueAction {
     Count(usize),
     Change(usize),
     Datagram(usize),
@@ -44,21 +44,22 @@ enum Due {
 /// # Errors
 /// What was refused, by node and line.
 pub fn run(
-    mut orders: Orders,
+    mut orders: GuestOrders,
     schedule: &dyn Fn(&str) -> Result<Vec<u8>, String>,
     archive: &mut Archive,
 ) -> Result<(), String> {
-    let spaces = Spaces::new(orders.nodes.len()).map_err(|why| format!("namespaces: {why}"))?;
+    let spaces =
+        NodeNamespaces::new(orders.nodes.len()).map_err(|why| format!("namespaces: {why}"))?;
     spaces.prepare(&orders)?;
-    let watches = Watch::start(&orders, &spaces)?;
+    let watches = RouteMonitor::start(&orders, &spaces)?;
     let mut udp = Vec::new();
     for flow in std::mem::take(&mut orders.udp) {
         let records = schedule(&flow.schedule)?;
-        udp.push(udp::Flow::open(flow, &records, &spaces)?);
+        udp.push(udp::UdpFlow::open(flow, &records, &spaces)?);
     }
     let mut tcp = Vec::new();
     for flow in std::mem::take(&mut orders.tcp) {
-        tcp.push(tcp::Flow::open(flow, &spaces)?);
+        tcp.push(tcp::TcpFlow::open(flow, &spaces)?);
     }
     let mut transfers = Vec::new();
     if !orders.transfers.is_empty() {
@@ -66,20 +67,26 @@ pub fn run(
     }
     for flow in std::mem::take(&mut orders.transfers) {
         let records = schedule(&flow.schedule)?;
-        transfers.push(transfers::Flow::open(flow, &records, &spaces)?);
+        transfers.push(transfers::TransferFlow::open(flow, &records, &spaces)?);
     }
     let mut series = Vec::new();
     for sample in &orders.samples {
         let name = format!("queue-{}-{}", orders.nodes[sample.node].name, sample.device);
-        series.push(Series::open(name, sample.node, &sample.device, &spaces)?);
+        series.push(CounterSeries::open(name, sample.node, &sample.device, &spaces)?);
     }
     let mut counts = Vec::new();
     for (number, count) in orders.counts.iter().enumerate() {
-        counts.push(Series::open(format!("count-{number}"), count.node, &count.device, &spaces)?);
+        counts.push(CounterSeries::open(
+            format!("count-{number}"),
+            count.node,
+            &count.device,
+            &spaces,
+        )?);
     }
     let mut changes = Vec::new();
     for change in &orders.changes {
-        let waiting = spaces.within(change.node, || Batch::start(change.program, &[]));
+        let waiting =
+            spaces.run_in_namespace(change.node, || CommandBatch::start(change.program, &[]));
         changes.push(Some(waiting.map_err(|why| why.to_string())??));
     }
     let mut snapshots = Vec::new();
@@ -87,7 +94,7 @@ pub fn run(
         let during = at < orders.duration_ns;
         snapshots.push(during.then(|| Snapshot::open(&orders, &spaces)).transpose()?);
     }
-    let mut run = Run {
+    let mut run = GuestRun {
         zero: 0,
         due: BinaryHeap::new(),
         waiter: Waiter::new().map_err(|why| why.to_string())?,
@@ -105,69 +112,69 @@ pub fn run(
         watches,
     };
     run.plan().map_err(|why| why.to_string())?;
-    run.go()?;
+    run.run_actions()?;
     run.finish(archive)
 }
 
-struct Run {
+struct GuestRun {
     zero: u64,
-    due: BinaryHeap<Reverse<(u64, Due)>>,
+    due: BinaryHeap<Reverse<(u64, DueAction)>>,
     waiter: Waiter,
     payload: Vec<u8>,
     late_ns: u64,
-    orders: Orders,
-    spaces: Spaces,
-    udp: Vec<udp::Flow>,
-    tcp: Vec<tcp::Flow>,
-    transfers: Vec<transfers::Flow>,
-    series: Vec<Series>,
-    counts: Vec<Series>,
-    changes: Vec<Option<Batch>>,
+    orders: GuestOrders,
+    spaces: NodeNamespaces,
+    udp: Vec<udp::UdpFlow>,
+    tcp: Vec<tcp::TcpFlow>,
+    transfers: Vec<transfers::TransferFlow>,
+    series: Vec<CounterSeries>,
+    counts: Vec<CounterSeries>,
+    changes: Vec<Option<CommandBatch>>,
     snapshots: Vec<Option<Snapshot>>,
-    watches: Vec<Watch>,
+    watches: Vec<RouteMonitor>,
 }
 
-impl Run {
+impl GuestRun {
     fn plan(&mut self) -> std::io::Result<()> {
         for (index, flow) in self.udp.iter().enumerate() {
-            self.due.extend(flow.due().map(|at| Reverse((at, Due::Datagram(index)))));
+            self.due.extend(flow.due().map(|at| Reverse((at, DueAction::Datagram(index)))));
         }
         for (index, flow) in self.tcp.iter().enumerate() {
             let orders = flow.orders();
             flow.watch(index, &self.waiter)?;
-            self.due.push(Reverse((orders.start_ns, Due::Start(index))));
-            self.due.extend(orders.stop_ns.map(|at| Reverse((at, Due::Stop(index)))));
-            self.due.push(Reverse((orders.sample_ns, Due::Sample(index))));
+            self.due.push(Reverse((orders.start_ns, DueAction::Start(index))));
+            self.due.extend(orders.stop_ns.map(|at| Reverse((at, DueAction::Stop(index)))));
+            self.due.push(Reverse((orders.sample_ns, DueAction::Sample(index))));
         }
         for (index, flow) in self.transfers.iter().enumerate() {
             flow.watch(index, &self.waiter)?;
-            self.due.extend(flow.due().map(|at| Reverse((at, Due::Transfer(index)))));
-            self.due.push(Reverse((flow.sample_ns(), Due::Tally(index))));
+            self.due.extend(flow.due().map(|at| Reverse((at, DueAction::Transfer(index)))));
+            self.due.push(Reverse((flow.sample_ns(), DueAction::Tally(index))));
         }
         for (index, sample) in self.orders.samples.iter().enumerate() {
-            self.due.push(Reverse((sample.step_ns, Due::Read(index))));
+            self.due.push(Reverse((sample.step_ns, DueAction::Read(index))));
         }
         for (index, count) in self.orders.counts.iter().enumerate() {
-            self.due.push(Reverse((count.at_ns, Due::Count(index))));
+            self.due.push(Reverse((count.at_ns, DueAction::Count(index))));
         }
         for (index, change) in self.orders.changes.iter().enumerate() {
-            self.due.push(Reverse((change.at_ns, Due::Change(index))));
+            self.due.push(Reverse((change.at_ns, DueAction::Change(index))));
         }
         for (number, &at) in self.orders.snapshots.iter().enumerate() {
-            self.due.push(Reverse((at, Due::Snapshot(number, 0))));
+            self.due.push(Reverse((at, DueAction::Snapshot(number, 0))));
         }
         if !self.udp.is_empty() {
-            self.due.push(Reverse((DRAIN_NS, Due::Drain)));
+            self.due.push(Reverse((DRAIN_NS, DueAction::Drain)));
         }
         let duration = self.orders.duration_ns;
-        for part in 1..PARTS {
-            self.due.push(Reverse((duration / PARTS * part, Due::Progress(part))));
+        for part in 1..PROGRESS_PARTS {
+            self.due.push(Reverse((duration / PROGRESS_PARTS * part, DueAction::Progress(part))));
         }
-        self.due.push(Reverse((duration, Due::End)));
+        self.due.push(Reverse((duration, DueAction::End)));
         Ok(())
     }
 
-    fn go(&mut self) -> Result<(), String> {
+    fn run_actions(&mut self) -> Result<(), String> {
         // On a multiple of 100 ms, so that a longer set-up moves no timer of the kernel against us.
         let calm = if std::process::id() == 1 { SETTLE_NS } else { 0 };
         let ready = time::clock() + calm + self.orders.settle_ns;
@@ -175,10 +182,10 @@ impl Run {
         println!("trunkline: time zero");
         let mut reached = 0;
         while let Some(Reverse((mut at, mut due))) = self.due.pop() {
-            if let (Due::Snapshot(..), Some(mut next)) = (due, self.due.peek_mut()) {
+            if let (DueAction::Snapshot(..), Some(mut next)) = (due, self.due.peek_mut()) {
                 // On an emulated machine reading takes time: what has become due goes first.
                 let (then, what) = next.0;
-                if what != Due::End && self.zero + then < time::clock() {
+                if what != DueAction::End && self.zero + then < time::clock() {
                     *next = Reverse((at, due));
                     (at, due) = (then, what);
                 }
@@ -188,10 +195,10 @@ impl Run {
                 reached = at;
                 self.late_ns = self.late_ns.max(time::clock().saturating_sub(self.zero + at));
             }
-            if due == Due::End {
+            if due == DueAction::End {
                 return Ok(());
             }
-            self.act(at, due)?;
+            self.perform_action(at, due)?;
         }
         Ok(())
     }
@@ -223,54 +230,54 @@ impl Run {
         }
     }
 
-    fn act(&mut self, at: u64, due: Due) -> Result<(), String> {
+    fn perform_action(&mut self, at: u64, due: DueAction) -> Result<(), String> {
         let mut again = |time: u64| self.due.push(Reverse((time, due)));
         match due {
-            Due::Count(index) => self.counts[index].read(at)?,
-            Due::Change(index) => {
+            DueAction::Count(index) => self.counts[index].read(at)?,
+            DueAction::Change(index) => {
                 if let Some(mut waiting) = self.changes[index].take() {
-                    waiting.give(std::mem::take(&mut self.orders.changes[index].lines))?;
+                    waiting.send_lines(std::mem::take(&mut self.orders.changes[index].lines))?;
                     waiting.finish()?;
                 }
             }
-            Due::Datagram(index) => {
+            DueAction::Datagram(index) => {
                 self.udp[index].send(&mut self.payload);
                 self.udp[index].due().into_iter().for_each(again);
             }
-            Due::Start(index) => self.tcp[index].start(index, &self.spaces, &self.waiter)?,
-            Due::Stop(index) => {
+            DueAction::Start(index) => self.tcp[index].start(index, &self.spaces, &self.waiter)?,
+            DueAction::Stop(index) => {
                 self.tcp[index].stop(index, &self.waiter).map_err(|why| why.to_string())?;
             }
-            Due::Transfer(index) => {
+            DueAction::Transfer(index) => {
                 let flow = &mut self.transfers[index];
                 flow.start(index, &self.spaces, &self.waiter)?;
                 flow.due().into_iter().for_each(again);
             }
-            Due::Tally(index) => {
+            DueAction::Tally(index) => {
                 let flow = &mut self.transfers[index];
                 again(at + flow.sample_ns());
                 flow.sample(at);
             }
-            Due::Drain => {
+            DueAction::Drain => {
                 again(at + DRAIN_NS);
                 self.drain()?;
             }
-            Due::Sample(index) => {
+            DueAction::Sample(index) => {
                 again(at + self.tcp[index].orders().sample_ns);
                 self.tcp[index].sample(at);
             }
-            Due::Read(index) => {
+            DueAction::Read(index) => {
                 again(at + self.orders.samples[index].step_ns);
                 self.series[index].read(at)?;
             }
-            Due::Snapshot(number, node) => {
+            DueAction::Snapshot(number, node) => {
                 if node + 1 < self.orders.nodes.len() {
-                    self.due.push(Reverse((at, Due::Snapshot(number, node + 1))));
+                    self.due.push(Reverse((at, DueAction::Snapshot(number, node + 1))));
                 }
                 self.snapshot(number, node)?;
             }
-            Due::Progress(part) => println!("trunkline: {} %", 100 / PARTS * part),
-            Due::End => {}
+            DueAction::Progress(part) => println!("trunkline: {} %", 100 / PROGRESS_PARTS * part),
+            DueAction::End => {}
         }
         Ok(())
     }
@@ -284,7 +291,7 @@ impl Run {
         };
         snapshot.read(node, orders, spaces)?;
         if node + 1 == orders.nodes.len() {
-            snapshot.show()?;
+            snapshot.print_statistics()?;
         }
         Ok(())
     }
@@ -320,7 +327,7 @@ impl Run {
             watch.finish(self.zero, &self.orders, &self.spaces, archive)?;
         }
         for daemon in &self.orders.daemons {
-            crate::daemons::keep(daemon, &self.orders, archive)?;
+            crate::daemons::store_daemon_log(daemon, &self.orders, archive)?;
         }
         archive.put("late_ns", self.late_ns.to_string());
         Ok(())
@@ -335,28 +342,28 @@ mod tests {
     fn at_one_time_packets_leave_before_anything_is_read_and_the_end_is_last() {
         let mut due = BinaryHeap::new();
         let given = [
-            Due::End,
-            Due::Snapshot(0, 0),
-            Due::Drain,
-            Due::Datagram(1),
-            Due::Datagram(0),
-            Due::Change(0),
+            DueAction::End,
+            DueAction::Snapshot(0, 0),
+            DueAction::Drain,
+            DueAction::Datagram(1),
+            DueAction::Datagram(0),
+            DueAction::Change(0),
         ];
         for what in given {
             due.push(Reverse((5, what)));
         }
-        due.push(Reverse((4, Due::Drain)));
+        due.push(Reverse((4, DueAction::Drain)));
         let order: Vec<_> =
             std::iter::from_fn(|| due.pop().map(|Reverse((_, what))| what)).collect();
         let last = [
-            Due::Change(0),
-            Due::Datagram(0),
-            Due::Datagram(1),
-            Due::Drain,
-            Due::Snapshot(0, 0),
-            Due::End,
+            DueAction::Change(0),
+            DueAction::Datagram(0),
+            DueAction::Datagram(1),
+            DueAction::Drain,
+            DueAction::Snapshot(0, 0),
+            DueAction::End,
         ];
-        assert_eq!(order[0], Due::Drain);
+        assert_eq!(order[0], DueAction::Drain);
         assert_eq!(order[1..], last);
     }
 }

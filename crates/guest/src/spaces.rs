@@ -1,8 +1,8 @@
 //! Network namespaces without names: descriptors hold them, so they go with this process.
 
-use crate::batch::batch;
+use crate::batch::run_batch;
 use crate::netlink::Netlink;
-use crate::orders::{Node, Orders};
+use crate::orders::{GuestOrders, Node};
 use crate::sys::process;
 use std::fs::{self, File};
 use std::io;
@@ -10,12 +10,12 @@ use std::os::fd::OwnedFd;
 
 /// The namespaces of a plan's nodes, and the one this process came from.
 #[derive(Debug)]
-pub struct Spaces {
+pub struct NodeNamespaces {
     home: OwnedFd,
     nodes: Vec<OwnedFd>,
 }
 
-impl Spaces {
+impl NodeNamespaces {
     /// Makes a namespace for each node.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl Spaces {
     }
 
     /// Does something in the namespace of a node; sockets that it opens stay there.
-    pub fn within<T>(&self, node: usize, work: impl FnOnce() -> T) -> io::Result<T> {
+    pub fn run_in_namespace<T>(&self, node: usize, work: impl FnOnce() -> T) -> io::Result<T> {
         process::enter_network(&self.nodes[node])?;
         let done = work();
         process::enter_network(&self.home)?;
@@ -44,16 +44,17 @@ impl Spaces {
     ///
     /// # Errors
     /// The line that was refused, and what the kernel said.
-    pub fn prepare(&self, orders: &Orders) -> Result<(), String> {
+    pub fn prepare(&self, orders: &GuestOrders) -> Result<(), String> {
         for (a, b) in &orders.links {
-            let made = self.within(a.node, || {
+            let link_result = self.run_in_namespace(a.node, || {
                 Netlink::open().and_then(|mut link| link.make_pair(a, b, &self.nodes[b.node]))
             });
-            made.and_then(|result| result)
+            link_result
+                .and_then(|result| result)
                 .map_err(|why| format!("link {} to {}: {why}", a.device, b.device))?;
         }
         for (index, node) in orders.nodes.iter().enumerate() {
-            let done = self.within(index, || prepare_node(node));
+            let done = self.run_in_namespace(index, || prepare_node(node));
             done.map_err(|why| why.to_string())
                 .and_then(|result| result)
                 .map_err(|why| format!("node {}: {why}", node.name))?;
@@ -71,7 +72,7 @@ fn prepare_node(node: &Node) -> Result<(), String> {
         fs::write(format!("/proc/sys/{key}"), value)
             .map_err(|why| format!("sysctl {key} = {value}: {why}"))?;
     }
-    batch("ip", &node.ip)?;
-    batch("mpls", &node.mpls)?;
-    batch("tc", &node.tc)
+    run_batch("ip", &node.ip)?;
+    run_batch("mpls", &node.mpls)?;
+    run_batch("tc", &node.tc)
 }

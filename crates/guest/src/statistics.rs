@@ -1,17 +1,17 @@
 //! What queues, classes, filters and protocols have counted.
 
 use crate::archive::Archive;
-use crate::batch::Batch;
+use crate::batch::CommandBatch;
 use crate::netlink::{Counters, Netlink};
-use crate::orders::Orders;
-use crate::spaces::Spaces;
+use crate::orders::GuestOrders;
+use crate::spaces::NodeNamespaces;
 use std::fmt::Write;
 use std::fs;
 use std::io;
 
 /// Series of the counters of one device.
 #[derive(Debug)]
-pub struct Series {
+pub struct CounterSeries {
     name: String,
     node: usize,
     socket: Netlink,
@@ -19,20 +19,25 @@ pub struct Series {
     lines: Vec<String>,
 }
 
-impl Series {
+impl CounterSeries {
     /// Finds the device.
     ///
     /// # Errors
     /// It is not there.
-    pub fn open(name: String, node: usize, device: &str, spaces: &Spaces) -> Result<Self, String> {
+    pub fn open(
+        name: String,
+        node: usize,
+        device: &str,
+        spaces: &NodeNamespaces,
+    ) -> Result<Self, String> {
         let open = || -> io::Result<_> {
-            let mut socket = spaces.within(node, Netlink::open)??;
+            let mut socket = spaces.run_in_namespace(node, Netlink::open)??;
             let devices = socket.devices()?;
             Ok((socket, devices))
         };
         let (socket, devices) = open().map_err(|why| format!("{name}: {why}"))?;
-        let found = devices.iter().find(|(_, its)| its == device);
-        let device = found.ok_or_else(|| format!("{name}: no such device"))?.0;
+        let device_found = devices.iter().find(|(_, device_name)| device_name == device);
+        let device = device_found.ok_or_else(|| format!("{name}: no such device"))?.0;
         Ok(Self { name, node, socket, device, lines: Vec::new() })
     }
 
@@ -44,7 +49,7 @@ impl Series {
         let counters = self.socket.counters(self.device);
         let counters =
             counters.map_err(|why| format!("node {} {}: {why}", self.node, self.name))?;
-        let all: Vec<String> = counters.iter().map(json).collect();
+        let all: Vec<String> = counters.iter().map(format_counters).collect();
         self.lines.push(format!("{{\"queues\":[{}],\"time_ns\":{at}}}", all.join(",")));
         Ok(())
     }
@@ -59,14 +64,14 @@ impl Series {
 /// the run are started before it.
 #[derive(Debug)]
 pub struct Snapshot {
-    nodes: Vec<Ready>,
+    nodes: Vec<ReadyProgram>,
 }
 
 #[derive(Debug)]
-struct Ready {
+struct ReadyProgram {
     socket: Netlink,
     devices: Vec<(i32, String)>,
-    shows: Batch,
+    shows: CommandBatch,
     classes: Vec<String>,
     protocols: String,
 }
@@ -76,16 +81,22 @@ impl Snapshot {
     ///
     /// # Errors
     /// Those of the kernel.
-    pub fn open(orders: &Orders, spaces: &Spaces) -> Result<Self, String> {
+    pub fn open(orders: &GuestOrders, spaces: &NodeNamespaces) -> Result<Self, String> {
         let mut nodes = Vec::with_capacity(orders.nodes.len());
         for (index, node) in orders.nodes.iter().enumerate() {
             let open = || -> Result<_, String> {
                 let mut socket = Netlink::open().map_err(|why| why.to_string())?;
                 let devices = socket.devices().map_err(|why| why.to_string())?;
-                let shows = Batch::start("tc", &["-s", "-j"])?.put_last()?;
-                Ok(Ready { socket, devices, shows, classes: Vec::new(), protocols: String::new() })
+                let shows = CommandBatch::start("tc", &["-s", "-j"])?.put_last()?;
+                Ok(ReadyProgram {
+                    socket,
+                    devices,
+                    shows,
+                    classes: Vec::new(),
+                    protocols: String::new(),
+                })
             };
-            nodes.push(within(spaces, index, &node.name, open)?);
+            nodes.push(run_in_namespace(spaces, index, &node.name, open)?);
         }
         Ok(Self { nodes })
     }
@@ -94,27 +105,35 @@ impl Snapshot {
     ///
     /// # Errors
     /// What could not be read.
-    pub fn read(&mut self, node: usize, orders: &Orders, spaces: &Spaces) -> Result<(), String> {
-        let Ready { socket, devices, classes, protocols, .. } = &mut self.nodes[node];
+    pub fn read(
+        &mut self,
+        node: usize,
+        orders: &GuestOrders,
+        spaces: &NodeNamespaces,
+    ) -> Result<(), String> {
+        let ReadyProgram { socket, devices, classes, protocols, .. } = &mut self.nodes[node];
         for (number, device) in devices.iter() {
             let counters = socket.counters(*number).map_err(|why| why.to_string())?;
-            let list: Vec<String> =
-                counters.iter().filter(|each| each.what == "class").map(json).collect();
+            let list: Vec<String> = counters
+                .iter()
+                .filter(|each| each.kind_name == "class")
+                .map(format_counters)
+                .collect();
             classes.push(format!("\"{device}\":[{}]", list.join(",")));
         }
-        *protocols = within(spaces, node, &orders.nodes[node].name, || {
+        *protocols = run_in_namespace(spaces, node, &orders.nodes[node].name, || {
             let read = |file: &str| {
                 let path = format!("/proc/thread-self/net/{file}");
                 fs::read_to_string(&path).map_err(|why| format!("{path}: {why}"))
             };
             Ok(read("netstat")? + &read("snmp")?)
         })?;
-        for (number, its) in socket.labelled().map_err(|why| why.to_string())? {
+        for (number, mpls_errors) in socket.labelled().map_err(|why| why.to_string())? {
             if let Some((_, device)) = devices.iter().find(|each| each.0 == number) {
                 writeln!(
                     protocols,
                     "Mpls-{device}: ttl_expired no_label too_big\nMpls-{device}: {} {} {}",
-                    its.expired, its.unknown, its.too_big
+                    mpls_errors.expired, mpls_errors.unknown, mpls_errors.too_big
                 )
                 .expect("memory takes it");
             }
@@ -127,14 +146,14 @@ impl Snapshot {
     ///
     /// # Errors
     /// A `tc` has ended.
-    pub fn show(&mut self) -> Result<(), String> {
+    pub fn print_statistics(&mut self) -> Result<(), String> {
         for node in &mut self.nodes {
             let filters = |(_, device): &(i32, String)| {
                 ["ingress", "egress"].map(|side| format!("filter show dev {device} {side}"))
             };
             let mut lines = vec!["qdisc show".to_owned()];
             lines.extend(node.devices.iter().flat_map(filters));
-            node.shows.give(lines)?;
+            node.shows.send_lines(lines)?;
         }
         Ok(())
     }
@@ -147,11 +166,11 @@ impl Snapshot {
     pub fn finish(
         self,
         number: usize,
-        orders: &Orders,
+        orders: &GuestOrders,
         archive: &mut Archive,
     ) -> Result<(), String> {
-        for (node, its) in self.nodes.into_iter().zip(&orders.nodes) {
-            let place = format!("snapshot-{number}/{}", its.name);
+        for (node, node_orders) in self.nodes.into_iter().zip(&orders.nodes) {
+            let place = format!("snapshot-{number}/{}", node_orders.name);
             archive.put(format!("{place}/tc"), node.shows.finish()?);
             archive.put(format!("{place}/classes"), format!("{{{}}}", node.classes.join(",")));
             archive.put(format!("{place}/counters"), node.protocols);
@@ -160,26 +179,32 @@ impl Snapshot {
     }
 }
 
-fn within<T>(
-    spaces: &Spaces,
+fn run_in_namespace<T>(
+    spaces: &NodeNamespaces,
     node: usize,
     name: &str,
     work: impl FnOnce() -> Result<T, String>,
 ) -> Result<T, String> {
     spaces
-        .within(node, work)
+        .run_in_namespace(node, work)
         .map_err(|why| why.to_string())
         .and_then(|result| result)
         .map_err(|why| format!("node {name}: statistics: {why}"))
 }
 
 /// Counters as `tc -j` would print them.
-fn json(of: &Counters) -> String {
-    let mut text =
-        format!("{{\"{}\":\"{}\",\"handle\":\"{}\"", of.what, of.kind, handle(of.handle));
+fn format_counters(of: &Counters) -> String {
+    let mut text = format!(
+        "{{\"{}\":\"{}\",\"handle\":\"{}\"",
+        of.kind_name,
+        of.kind,
+        format_handle(of.handle)
+    );
     match of.parent {
         u32::MAX => text.push_str(",\"root\":true"),
-        parent => write!(text, ",\"parent\":\"{}\"", handle(parent)).expect("memory takes it"),
+        parent => {
+            write!(text, ",\"parent\":\"{}\"", format_handle(parent)).expect("memory takes it")
+        }
     }
     write!(
         text,
@@ -191,7 +216,7 @@ fn json(of: &Counters) -> String {
 }
 
 /// `1:` is a discipline, `1:a` a class: numbers are hexadecimal.
-fn handle(of: u32) -> String {
+fn format_handle(of: u32) -> String {
     match (of >> 16, of & 0xFFFF) {
         (major, 0) => format!("{major:x}:"),
         (major, minor) => format!("{major:x}:{minor:x}"),
@@ -204,8 +229,8 @@ mod tests {
 
     #[test]
     fn handles_are_written_as_tc_writes_them() {
-        assert_eq!(handle(0x0001_0000), "1:");
-        assert_eq!(handle(0x0001_001F), "1:1f");
-        assert_eq!(handle(0xFFFF_FFF1), "ffff:fff1");
+        assert_eq!(format_handle(0x0001_0000), "1:");
+        assert_eq!(format_handle(0x0001_001F), "1:1f");
+        assert_eq!(format_handle(0xFFFF_FFF1), "ffff:fff1");
     }
 }

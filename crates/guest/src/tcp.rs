@@ -2,7 +2,7 @@
 
 use crate::archive::Archive;
 use crate::orders::Tcp;
-use crate::spaces::Spaces;
+use crate::spaces::NodeNamespaces;
 use crate::sys::time::Waiter;
 use crate::sys::{socket, time};
 use crate::udp::{set_buffer, set_marks};
@@ -23,9 +23,10 @@ pub static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 ///
 /// # Errors
 /// Those of the kernel.
-pub fn listening(orders: &Tcp, spaces: &Spaces, backlog: i32) -> io::Result<OwnedFd> {
+pub fn open_listener(orders: &Tcp, spaces: &NodeNamespaces, backlog: i32) -> io::Result<OwnedFd> {
     let path = &orders.path;
-    let fd = spaces.within(path.destination, || socket::inet_socket(socket::STREAM))??;
+    let fd =
+        spaces.run_in_namespace(path.destination, || socket::inet_socket(socket::STREAM))??;
     socket::set(&fd, socket::SOCKET, REUSE_ADDRESS, 1)?;
     set_marks(&fd, path)?;
     // Both ends: a SYN of DCTCP is ECN-capable, which another listener answers by refusing ECN, and its
@@ -45,9 +46,14 @@ pub fn listening(orders: &Tcp, spaces: &Spaces, backlog: i32) -> io::Result<Owne
 ///
 /// # Errors
 /// Those of the kernel.
-pub fn connecting(orders: &Tcp, spaces: &Spaces, port: u16, stamped: bool) -> io::Result<OwnedFd> {
+pub fn open_connection(
+    orders: &Tcp,
+    spaces: &NodeNamespaces,
+    port: u16,
+    stamped: bool,
+) -> io::Result<OwnedFd> {
     let path = &orders.path;
-    let fd = spaces.within(path.source, || socket::inet_socket(socket::STREAM))??;
+    let fd = spaces.run_in_namespace(path.source, || socket::inet_socket(socket::STREAM))??;
     socket::set(&fd, socket::SOCKET, REUSE_ADDRESS, 1)?;
     set_marks(&fd, path)?;
     socket::set_bytes(&fd, socket::TCP, CONGESTION, orders.congestion_control.as_bytes())?;
@@ -66,8 +72,8 @@ pub fn connecting(orders: &Tcp, spaces: &Spaces, port: u16, stamped: bool) -> io
 }
 
 /// Zeros to write, in whole segments of a connection's: no write ends in a small one.
-pub fn whole_segments(fd: &OwnedFd) -> usize {
-    let segment = Info::of(fd).map_or(1, |info| info.word(16).max(1) as usize);
+pub fn write_size(fd: &OwnedFd) -> usize {
+    let segment = TcpInfo::read(fd).map_or(1, |info| info.word(16).max(1) as usize);
     (ZEROS.len() / segment).max(1) * segment.min(ZEROS.len())
 }
 
@@ -75,7 +81,7 @@ pub fn whole_segments(fd: &OwnedFd) -> usize {
 ///
 /// # Errors
 /// What broke it.
-pub fn broken(fd: &OwnedFd) -> io::Result<()> {
+pub fn check_socket_error(fd: &OwnedFd) -> io::Result<()> {
     let mut code = [0; 4];
     socket::get_bytes(fd, socket::SOCKET, 4, &mut code)?;
     match i32::from_ne_bytes(code) {
@@ -86,7 +92,7 @@ pub fn broken(fd: &OwnedFd) -> io::Result<()> {
 
 /// What a socket of a flow is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum SocketRole {
     /// The one that listens.
     Listener,
     /// The one that writes.
@@ -97,7 +103,7 @@ pub enum Role {
 
 /// A flow under way.
 #[derive(Debug)]
-pub struct Flow {
+pub struct TcpFlow {
     orders: Tcp,
     listener: OwnedFd,
     sender: Option<OwnedFd>,
@@ -112,13 +118,13 @@ pub struct Flow {
     goodput: Vec<u8>,
 }
 
-impl Flow {
+impl TcpFlow {
     /// Opens the socket that listens.
     ///
     /// # Errors
     /// What was refused.
-    pub fn open(orders: Tcp, spaces: &Spaces) -> Result<Self, String> {
-        let listener = listening(&orders, spaces, 8)
+    pub fn open(orders: Tcp, spaces: &NodeNamespaces) -> Result<Self, String> {
+        let listener = open_listener(&orders, spaces, 8)
             .map_err(|why| format!("flow {}: {why}", orders.path.id))?;
         Ok(Self {
             orders,
@@ -146,18 +152,23 @@ impl Flow {
     /// # Errors
     /// Those of waiting.
     pub fn watch(&self, index: usize, waiter: &Waiter) -> io::Result<()> {
-        waiter.add(&self.listener, time::READABLE, token(index, Role::Listener))
+        waiter.add(&self.listener, time::READABLE, token(index, SocketRole::Listener))
     }
 
     /// Connects.
     ///
     /// # Errors
     /// What was refused.
-    pub fn start(&mut self, index: usize, spaces: &Spaces, waiter: &Waiter) -> Result<(), String> {
+    pub fn start(
+        &mut self,
+        index: usize,
+        spaces: &NodeNamespaces,
+        waiter: &Waiter,
+    ) -> Result<(), String> {
         let orders = &self.orders;
         let opened = || -> io::Result<OwnedFd> {
-            let fd = connecting(orders, spaces, orders.path.port, orders.bytes.is_some())?;
-            waiter.add(&fd, time::WRITABLE, token(index, Role::Sender))?;
+            let fd = open_connection(orders, spaces, orders.path.port, orders.bytes.is_some())?;
+            waiter.add(&fd, time::WRITABLE, token(index, SocketRole::Sender))?;
             Ok(fd)
         };
         let control = &orders.congestion_control;
@@ -172,7 +183,9 @@ impl Flow {
     /// Those of waiting.
     pub fn stop(&mut self, index: usize, waiter: &Waiter) -> io::Result<()> {
         self.quiet = true;
-        self.sender.as_ref().map_or(Ok(()), |fd| waiter.change(fd, 0, token(index, Role::Sender)))
+        self.sender
+            .as_ref()
+            .map_or(Ok(()), |fd| waiter.change(fd, 0, token(index, SocketRole::Sender)))
     }
 
     /// Does what an event of one of its sockets asks for.
@@ -182,23 +195,23 @@ impl Flow {
     pub fn on_event(
         &mut self,
         index: usize,
-        role: Role,
+        role: SocketRole,
         events: u32,
         waiter: &Waiter,
     ) -> io::Result<()> {
         match role {
-            Role::Listener => {
+            SocketRole::Listener => {
                 let fd = socket::accept_from(&self.listener)?;
-                waiter.add(&fd, time::READABLE, token(index, Role::Receiver))?;
+                waiter.add(&fd, time::READABLE, token(index, SocketRole::Receiver))?;
                 self.receiver = Some(fd);
             }
-            Role::Receiver => {
+            SocketRole::Receiver => {
                 if let Some(fd) = &self.receiver {
                     self.read += socket::discard(fd)? as u64;
                 }
             }
-            Role::Sender => {
-                if events & time::FAILED != 0 {
+            SocketRole::Sender => {
+                if events & time::SOCKET_ERROR != 0 {
                     self.on_error()?;
                 }
                 if events & time::WRITABLE != 0 {
@@ -216,14 +229,14 @@ impl Flow {
             self.finished_at = Some(at);
             return Ok(());
         }
-        broken(fd)
+        check_socket_error(fd)
     }
 
     fn write(&mut self, index: usize, waiter: &Waiter) -> io::Result<()> {
         let Some(fd) = &self.sender else { return Ok(()) };
         if self.established_at.is_none() {
             self.established_at = Some(time::clock());
-            self.chunk = whole_segments(fd);
+            self.chunk = write_size(fd);
         }
         while !self.quiet {
             let left = self.orders.bytes.map_or(u64::MAX, |bytes| bytes - self.written);
@@ -235,12 +248,12 @@ impl Flow {
             }
             self.quiet = Some(self.written) == self.orders.bytes;
         }
-        waiter.change(fd, 0, token(index, Role::Sender))
+        waiter.change(fd, 0, token(index, SocketRole::Sender))
     }
 
     /// Takes a sample at a time since time zero \[ns\].
     pub fn sample(&mut self, at: u64) {
-        if let Some(info) = self.sender.as_ref().and_then(Info::of) {
+        if let Some(info) = self.sender.as_ref().and_then(TcpInfo::read) {
             self.samples.extend(at.to_le_bytes());
             for value in [
                 info.word(80),        // snd_cwnd
@@ -266,8 +279,8 @@ impl Flow {
         let since = |at: Option<u64>| {
             at.map_or("null".to_owned(), |at| at.saturating_sub(zero).to_string())
         };
-        let sender = self.sender.as_ref().and_then(Info::of).unwrap_or_default();
-        let receiver = self.receiver.as_ref().and_then(Info::of).unwrap_or_default();
+        let sender = self.sender.as_ref().and_then(TcpInfo::read).unwrap_or_default();
+        let receiver = self.receiver.as_ref().and_then(TcpInfo::read).unwrap_or_default();
         let totals = format!(
             "{{\"acked_bytes\":{},\"data_segments_received\":{},\"data_segments_sent\":{},\
              \"established_ns\":{},\"finished_ns\":{},\"received_bytes\":{},\
@@ -291,37 +304,37 @@ impl Flow {
 }
 
 /// What to give back with events of a flow's socket.
-fn token(index: usize, role: Role) -> u64 {
+fn token(index: usize, role: SocketRole) -> u64 {
     let role = match role {
-        Role::Listener => 0,
-        Role::Sender => 1,
-        Role::Receiver => 2,
+        SocketRole::Listener => 0,
+        SocketRole::Sender => 1,
+        SocketRole::Receiver => 2,
     };
     (index as u64) << 2 | role
 }
 
 /// Flow and role that a token stands for.
-pub fn from_token(token: u64) -> (usize, Role) {
+pub fn from_token(token: u64) -> (usize, SocketRole) {
     let role = match token & 3 {
-        0 => Role::Listener,
-        1 => Role::Sender,
-        _ => Role::Receiver,
+        0 => SocketRole::Listener,
+        1 => SocketRole::Sender,
+        _ => SocketRole::Receiver,
     };
     (usize::try_from(token >> 2).expect("an index of ours"), role)
 }
 
 /// `struct tcp_info` of `linux/tcp.h`, read by the places of its fields, which never change.
-pub struct Info([u8; 256]);
+pub struct TcpInfo([u8; 256]);
 
-impl Default for Info {
+impl Default for TcpInfo {
     fn default() -> Self {
         Self([0; 256])
     }
 }
 
-impl Info {
+impl TcpInfo {
     /// What the kernel says of a connection.
-    pub fn of(fd: &OwnedFd) -> Option<Self> {
+    pub fn read(fd: &OwnedFd) -> Option<Self> {
         let mut bytes = [0; 256];
         socket::get_bytes(fd, socket::TCP, INFO, &mut bytes).ok().map(|_| Self(bytes))
     }
@@ -344,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_token_gives_back_flow_and_role() {
-        for role in [Role::Listener, Role::Sender, Role::Receiver] {
+        for role in [SocketRole::Listener, SocketRole::Sender, SocketRole::Receiver] {
             assert_eq!(from_token(token(9, role)), (9, role));
         }
     }

@@ -5,10 +5,10 @@
 
 use crate::archive::Archive;
 use crate::orders::Transfers;
-use crate::spaces::Spaces;
+use crate::spaces::NodeNamespaces;
 use crate::sys::time::Waiter;
 use crate::sys::{socket, time};
-use crate::tcp::{broken, connecting, listening, whole_segments, Info, ZEROS};
+use crate::tcp::{check_socket_error, open_connection, open_listener, write_size, TcpInfo, ZEROS};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -20,7 +20,7 @@ const UNFINISHED: u64 = u64::MAX;
 
 /// What a socket is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum TransferRole {
     /// The one that listens.
     Listener,
     /// The one that writes.
@@ -31,7 +31,7 @@ pub enum Role {
 
 /// One transfer that is open.
 #[derive(Debug)]
-struct Open {
+struct OpenTransfer {
     sender: Option<OwnedFd>,
     receiver: Option<OwnedFd>,
     port: u16,
@@ -42,7 +42,7 @@ struct Open {
 
 /// What became of one transfer \[ns of the clock\].
 #[derive(Clone, Copy, Debug)]
-struct Fate {
+struct TransferResult {
     started: u64,
     arrived: u64,
     acknowledged: u64,
@@ -50,38 +50,38 @@ struct Fate {
 
 /// Sums over connections.
 #[derive(Clone, Copy, Debug, Default)]
-struct Tally {
+struct TransferTotals {
     sent: u64,
-    again: u64,
+    retransmissions: u64,
     unacknowledged: u64,
     received: u64,
     answers: u64,
 }
 
-impl Tally {
-    fn of(open: &Open) -> Self {
+impl TransferTotals {
+    fn from_transfer(open: &OpenTransfer) -> Self {
         Self::of_sender(&open.sender).plus(Self::of_receiver(&open.receiver))
     }
 
     fn of_sender(fd: &Option<OwnedFd>) -> Self {
-        let info = fd.as_ref().and_then(Info::of).unwrap_or_default();
+        let info = fd.as_ref().and_then(TcpInfo::read).unwrap_or_default();
         Self {
             sent: info.word(156).into(),
-            again: info.word(100).into(),
+            retransmissions: info.word(100).into(),
             unacknowledged: info.word(24).into(),
             ..Self::default()
         }
     }
 
     fn of_receiver(fd: &Option<OwnedFd>) -> Self {
-        let info = fd.as_ref().and_then(Info::of).unwrap_or_default();
+        let info = fd.as_ref().and_then(TcpInfo::read).unwrap_or_default();
         Self { received: info.word(152).into(), answers: info.word(136).into(), ..Self::default() }
     }
 
     fn plus(self, more: Self) -> Self {
         Self {
             sent: self.sent + more.sent,
-            again: self.again + more.again,
+            retransmissions: self.retransmissions + more.retransmissions,
             unacknowledged: self.unacknowledged + more.unacknowledged,
             received: self.received + more.received,
             answers: self.answers + more.answers,
@@ -91,27 +91,31 @@ impl Tally {
 
 /// A flow under way.
 #[derive(Debug)]
-pub struct Flow {
+pub struct TransferFlow {
     orders: Transfers,
     listener: OwnedFd,
     schedule: Vec<(u64, u64)>,
     /// Transfers that are open, by number; in order, so that sums are the same each time.
-    open: BTreeMap<usize, Open>,
+    open: BTreeMap<usize, OpenTransfer>,
     by_port: BTreeMap<u16, usize>,
-    fates: Vec<Fate>,
-    closed: Tally,
+    fates: Vec<TransferResult>,
+    closed: TransferTotals,
     read: u64,
     tallies: Vec<u8>,
 }
 
-impl Flow {
+impl TransferFlow {
     /// Opens the socket that listens; `schedule` holds records of time \[ns\] and size \[B\] (u64).
     ///
     /// # Errors
     /// What was refused.
-    pub fn open(orders: Transfers, schedule: &[u8], spaces: &Spaces) -> Result<Self, String> {
+    pub fn open(
+        orders: Transfers,
+        schedule: &[u8],
+        spaces: &NodeNamespaces,
+    ) -> Result<Self, String> {
         let id = orders.tcp.path.id;
-        let listener = listening(&orders.tcp, spaces, BACKLOG);
+        let listener = open_listener(&orders.tcp, spaces, BACKLOG);
         let listener = listener.map_err(|why| format!("flow {id}: {why}"))?;
         let schedule = read_schedule(schedule).map_err(|why| format!("flow {id}: {why}"))?;
         Ok(Self {
@@ -121,7 +125,7 @@ impl Flow {
             open: BTreeMap::new(),
             by_port: BTreeMap::new(),
             fates: Vec::new(),
-            closed: Tally::default(),
+            closed: TransferTotals::default(),
             read: 0,
             tallies: Vec::new(),
         })
@@ -147,22 +151,34 @@ impl Flow {
     /// # Errors
     /// Those of waiting.
     pub fn watch(&self, index: usize, waiter: &Waiter) -> io::Result<()> {
-        waiter.add(&self.listener, time::READABLE, token(index, 0, Role::Listener))
+        waiter.add(&self.listener, time::READABLE, token(index, 0, TransferRole::Listener))
     }
 
     /// Begins the next transfer.
     ///
     /// # Errors
     /// What was refused.
-    pub fn start(&mut self, index: usize, spaces: &Spaces, waiter: &Waiter) -> Result<(), String> {
+    pub fn start(
+        &mut self,
+        index: usize,
+        spaces: &NodeNamespaces,
+        waiter: &Waiter,
+    ) -> Result<(), String> {
         let number = self.fates.len();
         let started = time::clock();
-        self.fates.push(Fate { started, arrived: UNFINISHED, acknowledged: UNFINISHED });
-        let opened = || -> io::Result<Open> {
-            let sender = connecting(&self.orders.tcp, spaces, 0, true)?;
-            waiter.add(&sender, time::WRITABLE, token(index, number, Role::Sender))?;
+        self.fates.push(TransferResult { started, arrived: UNFINISHED, acknowledged: UNFINISHED });
+        let opened = || -> io::Result<OpenTransfer> {
+            let sender = open_connection(&self.orders.tcp, spaces, 0, true)?;
+            waiter.add(&sender, time::WRITABLE, token(index, number, TransferRole::Sender))?;
             let port = socket::own_port(&sender)?;
-            Ok(Open { sender: Some(sender), receiver: None, port, chunk: 0, written: 0, read: 0 })
+            Ok(OpenTransfer {
+                sender: Some(sender),
+                receiver: None,
+                port,
+                chunk: 0,
+                written: 0,
+                read: 0,
+            })
         };
         let open = opened().map_err(|why| format!("flow {}: {why}", self.id()))?;
         self.by_port.insert(open.port, number);
@@ -178,17 +194,17 @@ impl Flow {
         &mut self,
         index: usize,
         number: usize,
-        role: Role,
+        role: TransferRole,
         events: u32,
         waiter: &Waiter,
     ) -> io::Result<()> {
         match role {
-            Role::Listener => self.accept(index, waiter),
-            Role::Receiver => {
+            TransferRole::Listener => self.accept(index, waiter),
+            TransferRole::Receiver => {
                 self.take(number);
                 Ok(())
             }
-            Role::Sender => self.on_sender(index, number, events, waiter),
+            TransferRole::Sender => self.on_sender(index, number, events, waiter),
         }
     }
 
@@ -196,7 +212,7 @@ impl Flow {
         let fd = socket::accept_from(&self.listener)?;
         let number = self.by_port.get(&socket::peer_port(&fd)?);
         if let Some((number, open)) = number.and_then(|at| Some((*at, self.open.get_mut(at)?))) {
-            waiter.add(&fd, time::READABLE, token(index, number, Role::Receiver))?;
+            waiter.add(&fd, time::READABLE, token(index, number, TransferRole::Receiver))?;
             open.receiver = Some(fd);
         }
         Ok(())
@@ -221,7 +237,7 @@ impl Flow {
             fate.arrived = time::clock();
         }
         if over {
-            self.closed = self.closed.plus(Tally::of_receiver(&open.receiver));
+            self.closed = self.closed.plus(TransferTotals::of_receiver(&open.receiver));
             open.receiver = None;
             self.forget(number);
         }
@@ -238,25 +254,25 @@ impl Flow {
         let Some(open) = self.open.get_mut(&number) else { return Ok(()) };
         let Some(sender) = &open.sender else { return Ok(()) };
         let mut over = events & HUNG_UP != 0;
-        if events & (time::FAILED | HUNG_UP) != 0 {
+        if events & (time::SOCKET_ERROR | HUNG_UP) != 0 {
             match socket::acknowledged_at(sender) {
                 Some(at) => self.fates[number].acknowledged = at,
-                None => over |= broken(sender).is_err(),
+                None => over |= check_socket_error(sender).is_err(),
             }
         }
         if over {
-            self.closed = self.closed.plus(Tally::of_sender(&open.sender));
+            self.closed = self.closed.plus(TransferTotals::of_sender(&open.sender));
             open.sender = None;
             self.forget(number);
         } else if events & time::WRITABLE != 0 && open.write(bytes)? {
             let sender = open.sender.as_ref().expect("it writes");
-            waiter.change(sender, 0, token(index, number, Role::Sender))?;
+            waiter.change(sender, 0, token(index, number, TransferRole::Sender))?;
         }
         Ok(())
     }
 
     fn forget(&mut self, number: usize) {
-        let gone = |open: &Open| open.sender.is_none() && open.receiver.is_none();
+        let gone = |open: &OpenTransfer| open.sender.is_none() && open.receiver.is_none();
         if self.open.get(&number).is_some_and(gone) {
             self.open.remove(&number).map(|open| self.by_port.remove(&open.port));
         }
@@ -264,9 +280,20 @@ impl Flow {
 
     /// Takes a sample at a time since time zero \[ns\].
     pub fn sample(&mut self, at: u64) {
-        let sum = self.open.values().map(Tally::of).fold(self.closed, Tally::plus);
-        let values =
-            [at, sum.sent, sum.again, sum.unacknowledged, sum.received, sum.answers, self.read];
+        let sum = self
+            .open
+            .values()
+            .map(TransferTotals::from_transfer)
+            .fold(self.closed, TransferTotals::plus);
+        let values = [
+            at,
+            sum.sent,
+            sum.retransmissions,
+            sum.unacknowledged,
+            sum.received,
+            sum.answers,
+            self.read,
+        ];
         values.iter().for_each(|value| self.tallies.extend(value.to_le_bytes()));
     }
 
@@ -285,12 +312,12 @@ impl Flow {
     }
 }
 
-impl Open {
+impl OpenTransfer {
     /// Writes what the connection takes; true when that was all.
     fn write(&mut self, bytes: u64) -> io::Result<bool> {
         let Some(sender) = &self.sender else { return Ok(false) };
         if self.chunk == 0 {
-            self.chunk = whole_segments(sender);
+            self.chunk = write_size(sender);
         }
         while self.written < bytes {
             let left = bytes - self.written;
@@ -307,30 +334,30 @@ impl Open {
     }
 }
 
-const MINE: u64 = 1 << 63;
+const TRANSFER_TOKEN_BIT: u64 = 1 << 63;
 
 /// What to give back with events of a socket: a transfer of a flow.
-fn token(index: usize, number: usize, role: Role) -> u64 {
+fn token(index: usize, number: usize, role: TransferRole) -> u64 {
     let role = match role {
-        Role::Listener => 0,
-        Role::Sender => 1,
-        Role::Receiver => 2,
+        TransferRole::Listener => 0,
+        TransferRole::Sender => 1,
+        TransferRole::Receiver => 2,
     };
-    MINE | (index as u64) << 40 | (number as u64) << 2 | role
+    TRANSFER_TOKEN_BIT | (index as u64) << 40 | (number as u64) << 2 | role
 }
 
 /// Flow, transfer and role that a token stands for; none if it is not of transfers.
-pub fn from_token(token: u64) -> Option<(usize, usize, Role)> {
-    if token & MINE == 0 {
+pub fn from_token(token: u64) -> Option<(usize, usize, TransferRole)> {
+    if token & TRANSFER_TOKEN_BIT == 0 {
         return None;
     }
     let role = match token & 3 {
-        0 => Role::Listener,
-        1 => Role::Sender,
-        _ => Role::Receiver,
+        0 => TransferRole::Listener,
+        1 => TransferRole::Sender,
+        _ => TransferRole::Receiver,
     };
     let part = |value: u64| usize::try_from(value).expect("an index of ours");
-    Some((part((token & !MINE) >> 40), part(token >> 2 & 0xffff_ffff), role))
+    Some((part((token & !TRANSFER_TOKEN_BIT) >> 40), part(token >> 2 & 0xffff_ffff), role))
 }
 
 fn read_schedule(bytes: &[u8]) -> Result<Vec<(u64, u64)>, String> {
@@ -359,14 +386,14 @@ mod tests {
 
     #[test]
     fn a_token_gives_back_flow_transfer_and_role() {
-        for role in [Role::Listener, Role::Sender, Role::Receiver] {
+        for role in [TransferRole::Listener, TransferRole::Sender, TransferRole::Receiver] {
             assert_eq!(from_token(token(9, 70_000, role)), Some((9, 70_000, role)));
         }
         assert_eq!(from_token(9 << 2 | 1), None);
     }
 
     #[test]
-    fn a_schedule_that_goes_back_is_cut_off_or_empty_is_refused() {
+    fn a_schedule_that_decreases_is_cut_off_or_empty_is_refused() {
         let records = |of: &[[u64; 2]]| -> Vec<u8> {
             of.iter().flatten().flat_map(|value| value.to_le_bytes()).collect()
         };

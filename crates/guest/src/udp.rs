@@ -1,8 +1,8 @@
 //! UDP flows: datagrams at the times of a schedule, and a log of those that arrive.
 
 use crate::archive::Archive;
-use crate::orders::{Path, Udp};
-use crate::spaces::Spaces;
+use crate::orders::{SocketPath, Udp};
+use crate::spaces::NodeNamespaces;
 use crate::sys::socket;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -24,8 +24,8 @@ const TIMESTAMP_NS: i32 = 35;
 
 /// A flow under way.
 #[derive(Debug)]
-pub struct Flow {
-    path: Path,
+pub struct UdpFlow {
+    path: SocketPath,
     sender: OwnedFd,
     receiver: OwnedFd,
     schedule: Vec<(u64, u32)>,
@@ -41,27 +41,28 @@ pub fn set_buffer(fd: &OwnedFd, forced: i32, plain: i32, bytes: u32) -> io::Resu
 }
 
 /// Sets how a socket's packets are marked.
-pub fn set_marks(fd: &OwnedFd, path: &Path) -> io::Result<()> {
+pub fn set_marks(fd: &OwnedFd, path: &SocketPath) -> io::Result<()> {
     socket::set(fd, socket::IP, TOS, u32::from(path.tos))?;
     socket::set(fd, socket::IP, TTL, u32::from(path.ttl))
 }
 
-impl Flow {
+impl UdpFlow {
     /// Opens a flow's sockets; `schedule` holds its records of time \[ns\] (u64) and payload
     /// \[B\] (u32).
     ///
     /// # Errors
     /// What was refused.
-    pub fn open(orders: Udp, schedule: &[u8], spaces: &Spaces) -> Result<Self, String> {
+    pub fn open(orders: Udp, schedule: &[u8], spaces: &NodeNamespaces) -> Result<Self, String> {
         let path = orders.path;
         let opened = || -> io::Result<(OwnedFd, OwnedFd)> {
-            let sender = spaces.within(path.source, || socket::inet_socket(socket::DATAGRAM))??;
+            let sender = spaces
+                .run_in_namespace(path.source, || socket::inet_socket(socket::DATAGRAM))??;
             set_marks(&sender, &path)?;
             socket::set(&sender, socket::IP, MTU_DISCOVER, MTU_DISCOVER_PROBE)?;
             set_buffer(&sender, SEND_BUFFER_FORCED, SEND_BUFFER, 16 << 20)?;
             socket::bind_to(&sender, path.source_address, path.port)?;
-            let receiver =
-                spaces.within(path.destination, || socket::inet_socket(socket::DATAGRAM))??;
+            let receiver = spaces
+                .run_in_namespace(path.destination, || socket::inet_socket(socket::DATAGRAM))??;
             set_buffer(&receiver, RECEIVE_BUFFER_FORCED, RECEIVE_BUFFER, 64 << 20)?;
             socket::set(&receiver, socket::SOCKET, TIMESTAMP_NS, 1)?;
             socket::set(&receiver, socket::IP, TOS_OF_ARRIVALS, 1)?;
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_that_goes_back_is_cut_off_or_has_no_room_is_refused() {
+    fn a_schedule_that_decreases_is_cut_off_or_has_no_room_is_refused() {
         assert!(read_schedule(&records(&[(5, 16), (4, 16)])).is_err());
         assert!(read_schedule(&records(&[(5, 16)])[..11]).is_err());
         assert!(read_schedule(&records(&[(5, 15)])).is_err());

@@ -12,9 +12,9 @@ pub const IMPLICIT_NULL: u32 = 3;
 /// Entropy label indicator: the label below it is an entropy label (RFC 6790 section 4.1).
 pub const ENTROPY_INDICATOR: u32 = 7;
 /// First label that is not reserved.
-pub const FIRST_FREE: u32 = 16;
+pub const FIRST_UNRESERVED_LABEL: u32 = 16;
 /// Last label.
-pub const LAST: u32 = (1 << 20) - 1;
+pub const MAX_LABEL: u32 = (1 << 20) - 1;
 
 /// One 32-bit label stack entry as it stands on the wire, bottom-of-stack bit left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -137,7 +137,7 @@ mod rfc3032 {
         assert_eq!(entry.wire(true), 0x0001_0b40);
         assert_eq!(entry.wire(false), 0x0001_0a40);
         assert_eq!((entry.label(), entry.tc(), entry.ttl()), (16, 5, 64));
-        let last = StackEntry::new(LAST, 7, 255);
+        let last = StackEntry::new(MAX_LABEL, 7, 255);
         assert_eq!(last.wire(true), 0xffff_ffff);
     }
 

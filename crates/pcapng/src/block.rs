@@ -45,14 +45,14 @@ pub enum Direction {
 
 /// Writes a capture, block by block.
 #[derive(Debug)]
-pub struct Writer<W> {
+pub struct PcapngWriter<W> {
     out: W,
     /// Longest part of a frame that is kept [B].
     snaplen: u32,
     body: Vec<u8>,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> PcapngWriter<W> {
     /// Starts a file: the section header, then a description of each interface.
     ///
     /// # Errors
@@ -102,16 +102,16 @@ impl<W: Write> Writer<W> {
         direction: Direction,
         comment: &str,
     ) -> io::Result<()> {
-        let kept = original.min(self.snaplen);
+        let captured_bytes = original.min(self.snaplen);
         self.word(interface);
         self.word((at_ns >> 32) as u32);
         self.word(at_ns as u32);
-        self.word(kept);
+        self.word(captured_bytes);
         self.word(original);
         // What follows the headers is zeros.
-        let headers = frame.len().min(kept as usize);
+        let headers = frame.len().min(captured_bytes as usize);
         self.body.extend_from_slice(&frame[..headers]);
-        let length = self.body.len() + (kept as usize - headers);
+        let length = self.body.len() + (captured_bytes as usize - headers);
         self.body.resize(length, 0);
         self.pad();
         let bits: u32 = match direction {
@@ -183,7 +183,8 @@ mod draft_ietf_opsawg_pcapng {
     fn capture(snaplen: u32) -> Vec<u8> {
         let interface =
             Interface { name: "a->b".into(), description: "x".into(), rate_bit_s: 1_000_000 };
-        let mut writer = Writer::new(Vec::new(), "t", "c", &[interface], snaplen).expect("memory");
+        let mut writer =
+            PcapngWriter::new(Vec::new(), "t", "c", &[interface], snaplen).expect("memory");
         let at = (5 << 32) + 7;
         writer.packet(0, at, &[0xab; 6], 9, Direction::Inbound, "hi").expect("memory");
         writer.finish().expect("memory")
@@ -212,7 +213,7 @@ mod draft_ietf_opsawg_pcapng {
     }
 
     #[test]
-    fn s4_2_the_snapshot_length_cuts_what_is_kept_not_what_is_said_of_the_original() {
+    fn s4_2_the_snapshot_length_cuts_the_captured_bytes_not_the_original_length() {
         let written = words(&capture(4));
         assert_eq!(written[15], 4, "the interface says it");
         assert_eq!(written[27..][5..9], [4, 9, 0xabab_abab, 4 << 16 | 2]);

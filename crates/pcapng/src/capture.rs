@@ -3,27 +3,27 @@
 //! A link has two ends. At the near end a packet is seen when its first bit is sent, or when the
 //! port drops it; at the far end when its last bit arrives.
 
-use crate::block::{Direction, Interface, Writer};
+use crate::block::{Direction, Interface, PcapngWriter};
 use crate::header::{Frame, Tcp, Transport};
 pub use crate::trace::{Connection, Content, Event, Flow, Link, Point, Row, Trace};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 /// TCP and UDP port of every sink: "discard" (RFC 863), which is what a sink does.
-const DISCARD: u16 = 9;
+const DISCARD_PORT: u16 = 9;
 /// Ports of the sources count from here, by flow, ...
 const FIRST_PORT: u16 = 1024;
 /// ... to the last one before those that operating systems give away (RFC 6335 section 6).
-const PORTS: u32 = 49_152 - 1024;
+const LAST_PORT: u32 = 49_152 - 1024;
 /// Largest shift of the window (RFC 7323 section 2.3).
-const MOST_SHIFT: u32 = 14;
+const MAX_WINDOW_SHIFT: u32 = 14;
 
 /// Router alert: every router looks at the packet (RFC 2113 section 2.1).
 const ALERT: [u8; 4] = [148, 4, 0, 0];
 
 /// A packet seen at a point.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct SeenPacket {
     at_ns: u64,
     row: usize,
     point: u32,
@@ -33,7 +33,7 @@ struct Seen {
 
 /// A packet that has left a queue and not arrived yet.
 #[derive(Clone, Copy, Debug)]
-struct UnderWay {
+struct PacketInFlight {
     link: u32,
     /// Where it was seen, if it was.
     seen: Option<usize>,
@@ -54,19 +54,19 @@ impl Trace {
     ) -> io::Result<u64> {
         let interfaces: Vec<Interface> =
             points.iter().map(|point| self.interface(*point)).collect();
-        let comment = format!("{comment}{}", self.scales());
-        let mut writer = Writer::new(out, application, &comment, &interfaces, snaplen)?;
-        let made = self.made();
-        let seen = self.seen(points, made.len());
+        let comment = format!("{comment}{}", self.describe_window_scales());
+        let mut writer = PcapngWriter::new(out, application, &comment, &interfaces, snaplen)?;
+        let creation_times = self.creation_times();
+        let seen = self.seen(points, creation_times.len());
         let (mut frame, mut note) = (Vec::with_capacity(256), String::new());
         for sight in &seen {
             let row = &self.rows[sight.row];
             let point = points[sight.point as usize];
             let link = &self.links[point.link as usize];
-            let length = self.frame(row, link, &made, &mut frame);
-            self.note(row, point, sight.lost, &mut note);
-            let way = if point.far { Direction::Inbound } else { Direction::Outbound };
-            writer.packet(sight.point, sight.at_ns, &frame, length, way, &note)?;
+            let length = self.frame(row, link, &creation_times, &mut frame);
+            self.describe_row(row, point, sight.lost, &mut note);
+            let direction = if point.far { Direction::Inbound } else { Direction::Outbound };
+            writer.packet(sight.point, sight.at_ns, &frame, length, direction, &note)?;
         }
         writer.finish()?;
         Ok(seen.len() as u64)
@@ -87,23 +87,23 @@ impl Trace {
     }
 
     /// When each packet was made, by its number.
-    fn made(&self) -> Vec<u64> {
+    fn creation_times(&self) -> Vec<u64> {
         let packets = self.rows.iter().map(|row| row.packet as usize + 1).max().unwrap_or(0);
-        let mut made = vec![0; packets];
+        let mut times = vec![0; packets];
         for row in self.rows.iter().filter(|row| row.event == Event::Made) {
-            made[row.packet as usize] = row.at_ns;
+            times[row.packet as usize] = row.at_ns;
         }
-        made
+        times
     }
 
     /// What the points see, in order of time and, at one instant, of the trace.
-    fn seen(&self, points: &[Point], packets: usize) -> Vec<Seen> {
+    fn seen(&self, points: &[Point], packets: usize) -> Vec<SeenPacket> {
         let mut ends = vec![[None, None]; self.links.len()];
         for (number, point) in (0..).zip(points) {
             ends[point.link as usize][usize::from(point.far)] = Some(number);
         }
-        let mut under_way: Vec<Option<UnderWay>> = vec![None; packets];
-        let mut seen: Vec<Seen> = Vec::new();
+        let mut under_way: Vec<Option<PacketInFlight>> = vec![None; packets];
+        let mut seen: Vec<SeenPacket> = Vec::new();
         for (index, row) in self.rows.iter().enumerate() {
             let Some(link) = row.link else { continue };
             let [near, far] = ends[link as usize];
@@ -112,7 +112,7 @@ impl Trace {
                 Event::Queued => {
                     let Some(wait) = row.wait_ns else { continue };
                     let seen = near.map(|_| seen.len());
-                    *under_way = Some(UnderWay { link, seen });
+                    *under_way = Some(PacketInFlight { link, seen });
                     (row.at_ns + wait, near)
                 }
                 Event::Arrived => {
@@ -132,7 +132,7 @@ impl Trace {
                 _ => continue,
             };
             if let Some(point) = point {
-                seen.push(Seen { at_ns, row: index, point, lost: None });
+                seen.push(SeenPacket { at_ns, row: index, point, lost: None });
             }
         }
         seen.sort_by_key(|sight| sight.at_ns);
@@ -146,7 +146,7 @@ impl Trace {
     }
 
     /// What the packet's comment says.
-    fn note(&self, row: &Row, point: Point, lost: Option<u32>, note: &mut String) {
+    fn describe_row(&self, row: &Row, point: Point, lost: Option<u32>, note: &mut String) {
         note.clear();
         let flow = &self.flows[row.flow as usize];
         let what = match (row.reverse, flow.tcp) {
@@ -174,17 +174,17 @@ impl Trace {
     }
 
     /// Writes a row's packet as a frame of a link; gives the frame's length.
-    fn frame(&self, row: &Row, link: &Link, made: &[u64], out: &mut Vec<u8>) -> u32 {
+    fn frame(&self, row: &Row, link: &Link, creation_times: &[u64], out: &mut Vec<u8>) -> u32 {
         let flow = &self.flows[row.flow as usize];
-        let source = FIRST_PORT + (row.flow % PORTS) as u16;
+        let source = FIRST_PORT + (row.flow % LAST_PORT) as u16;
         let [from, to] = flow.ends.map(address);
-        let way = |ends: [[u8; 4]; 2]| if row.reverse { [ends[1], ends[0]] } else { ends };
-        let ports = if row.reverse { [DISCARD, source] } else { [source, DISCARD] };
-        let made = made[row.packet as usize];
+        let order_ends = |ends: [[u8; 4]; 2]| if row.reverse { [ends[1], ends[0]] } else { ends };
+        let ports = if row.reverse { [DISCARD_PORT, source] } else { [source, DISCARD_PORT] };
+        let creation_times = creation_times[row.packet as usize];
         let headers = if row.reverse || row.syn { row.ip_bytes } else { flow.header_bytes };
         let (transport, payload) = match &flow.tcp {
             Some(tcp) => (
-                Transport::Tcp(segment(row, tcp, headers, made)),
+                Transport::Tcp(segment(row, tcp, headers, creation_times)),
                 row.ip_bytes.saturating_sub(headers),
             ),
             None if flow.icmp => {
@@ -203,19 +203,23 @@ impl Trace {
         let content = self.messages.get(&(row.flow, row.seq));
         let (transport, payload, ends) = match content {
             None => (transport, payload, [from, to]),
-            Some(its) => {
-                let options: &[u8] = if its.alert { &ALERT } else { &[] };
-                let message = Transport::Message(its.protocol, &its.octets, options);
-                (message, 0, its.ends.map(address))
+            Some(signalled_message) => {
+                let options: &[u8] = if signalled_message.alert { &ALERT } else { &[] };
+                let message = Transport::Message(
+                    signalled_message.protocol,
+                    &signalled_message.octets,
+                    options,
+                );
+                (message, 0, signalled_message.ends.map(address))
             }
         };
         let frame = Frame {
-            stations: [station(link.from), station(link.to)],
+            stations: [mac_address(link.from), mac_address(link.to)],
             labels: &labels[..depth],
             traffic_class: row.traffic_class,
             ttl: row.ttl,
             id: row.packet as u16,
-            addresses: way(ends),
+            addresses: order_ends(ends),
             ports,
             transport,
             payload: payload as usize,
@@ -224,7 +228,7 @@ impl Trace {
     }
 
     /// What a reader cannot know without having seen the connections being set up.
-    fn scales(&self) -> String {
+    fn describe_window_scales(&self) -> String {
         let mut text = String::new();
         for flow in &self.flows {
             if let Some(shift @ 1..) = flow.tcp.as_ref().map(Connection::shift) {
@@ -238,18 +242,20 @@ impl Trace {
 impl Connection {
     /// Minimum shift by which the window fits its field (RFC 7323 section 2.3).
     fn shift(&self) -> u32 {
-        (0..MOST_SHIFT).find(|shift| self.window_bytes >> shift <= 65_535).unwrap_or(MOST_SHIFT)
+        (0..MAX_WINDOW_SHIFT)
+            .find(|shift| self.window_bytes >> shift <= 65_535)
+            .unwrap_or(MAX_WINDOW_SHIFT)
     }
 }
 
 /// The TCP header: the first byte of a stream is number 1, as after a SYN numbered 0.
-fn segment(row: &Row, tcp: &Connection, headers: u32, made: u64) -> Tcp {
+fn segment(row: &Row, tcp: &Connection, headers: u32, created_at: u64) -> Tcp {
     let mss = u64::from(tcp.mss_bytes);
     let byte = |segment: u32| (1 + u64::from(segment) * mss) as u32;
     let window = (tcp.window_bytes >> tcp.shift()).min(65_535) as u16;
     let room = headers.saturating_sub(20) as usize;
     let micros = |ns: u64| (ns / 1000) as u32;
-    let stamps = (tcp.stamps && room >= 32).then(|| (micros(made), micros(row.echo_ns)));
+    let stamps = (tcp.stamps && room >= 32).then(|| (micros(created_at), micros(row.echo_ns)));
     let acknowledges = row.reverse || !row.syn;
     let numbers = if row.syn {
         (0, u32::from(acknowledges))
@@ -283,7 +289,7 @@ fn address(node: u32) -> [u8; 4] {
 }
 
 /// A locally administered Ethernet address of a node (IEEE 802 section 8).
-fn station(node: u32) -> [u8; 6] {
+fn mac_address(node: u32) -> [u8; 6] {
     let [a, b, c, d] = (node + 1).to_be_bytes();
     [2, 0, a, b, c, d]
 }

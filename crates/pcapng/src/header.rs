@@ -9,7 +9,7 @@ const IP_BYTES: usize = 20;
 const TCP_BYTES: usize = 20;
 const UDP_BYTES: usize = 8;
 /// A data offset of 15 words leaves this much for options (RFC 9293 section 3.1).
-const MOST_OPTIONS: usize = 40;
+const MAX_OPTION_BYTES: usize = 40;
 const NOP: u8 = 1;
 
 /// The TCP header of a segment.
@@ -141,7 +141,7 @@ impl Frame<'_> {
             header[2..4].copy_from_slice(&sum.to_be_bytes());
             return header;
         }
-        let mut header = Vec::with_capacity(TCP_BYTES + MOST_OPTIONS);
+        let mut header = Vec::with_capacity(TCP_BYTES + MAX_OPTION_BYTES);
         for port in self.ports {
             header.extend_from_slice(&port.to_be_bytes());
         }
@@ -188,7 +188,7 @@ impl Frame<'_> {
 impl Tcp {
     /// Options, a multiple of four bytes.
     fn options(&self) -> Vec<u8> {
-        let mut options = Vec::with_capacity(MOST_OPTIONS);
+        let mut options = Vec::with_capacity(MAX_OPTION_BYTES);
         if let Some((value, echo)) = self.stamps {
             options.extend_from_slice(&[NOP, NOP, 8, 10]);
             options.extend_from_slice(&value.to_be_bytes());
@@ -202,7 +202,7 @@ impl Tcp {
                 options.extend_from_slice(&edge.to_be_bytes());
             }
         }
-        let room = self.room.saturating_sub(TCP_BYTES).min(MOST_OPTIONS) / 4 * 4;
+        let room = self.room.saturating_sub(TCP_BYTES).min(MAX_OPTION_BYTES) / 4 * 4;
         if options.len() < room {
             options.resize(room, NOP);
         }
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    fn written(frame: &Frame<'_>) -> (Vec<u8>, u32) {
+    fn write_frame(frame: &Frame<'_>) -> (Vec<u8>, u32) {
         let mut out = Vec::new();
         let length = frame.write(&mut out);
         (out, length)
@@ -253,10 +253,10 @@ mod tests {
     /// 0800 + 0005 + 0003 = 0808, complement f7f7; 0000 + 0005 + 0003 = 0008, complement fff7.
     #[test]
     fn rfc792_echo_request_and_reply() {
-        let (bytes, length) = written(&frame(Transport::Echo(false, 5, 3)));
+        let (bytes, length) = write_frame(&frame(Transport::Echo(false, 5, 3)));
         assert_eq!((bytes[23], length), (1, 14 + 20 + 8 + 100));
         assert_eq!(bytes[34..], [8, 0, 0xf7, 0xf7, 0, 5, 0, 3]);
-        let (bytes, _) = written(&frame(Transport::Echo(true, 5, 3)));
+        let (bytes, _) = write_frame(&frame(Transport::Echo(true, 5, 3)));
         assert_eq!(bytes[34..], [0, 0, 0xff, 0xf7, 0, 5, 0, 3]);
     }
 
@@ -274,7 +274,7 @@ mod tests {
         /// A header with its checksum in place sums to ffff.
         #[test]
         fn s1_the_header_sums_to_ones_with_its_checksum_in_place() {
-            let (bytes, _) = written(&frame(Transport::Udp));
+            let (bytes, _) = write_frame(&frame(Transport::Udp));
             assert_eq!(finish(add(0, &bytes[14..34])), 0);
             let pseudo = add(0, &bytes[26..34]) + 17 + 108;
             assert_eq!(finish(add(pseudo, &bytes[34..])), 0);
@@ -288,7 +288,7 @@ mod tests {
         fn s2_1_only_the_last_entry_has_the_bottom_bit_and_the_ether_type_is_8847() {
             let labels = [16 << 12 | 5 << 9 | 0x100 | 64, 17 << 12 | 0x100 | 255];
             let frame = Frame { labels: &labels, ..frame(Transport::Udp) };
-            let (bytes, length) = written(&frame);
+            let (bytes, length) = write_frame(&frame);
             assert_eq!(bytes[12..14], [0x88, 0x47]);
             assert_eq!(bytes[14..22], [0x00, 0x01, 0x0a, 0x40, 0x00, 0x01, 0x11, 0xff]);
             assert_eq!(bytes[22], 0x45);
@@ -312,7 +312,7 @@ mod tests {
                 room: 20,
                 ..Tcp::default()
             };
-            let (bytes, length) = written(&frame(Transport::Tcp(tcp)));
+            let (bytes, length) = write_frame(&frame(Transport::Tcp(tcp)));
             let header = &bytes[34..];
             assert_eq!(header.len(), 20);
             assert_eq!(header[4..8], [0, 0, 0x05, 0xb5]);
@@ -328,10 +328,10 @@ mod tests {
 
         /// Kind 5, length 2 + 8 a block; with time stamps three blocks fill the 40 bytes.
         #[test]
-        fn s3_three_blocks_fit_beside_time_stamps() {
+        fn s3_three_blocks_fit_with_time_stamps() {
             let sack = [[10, 20], [30, 40], [50, 60]];
             let tcp = Tcp { stamps: Some((1, 2)), sack, room: 32, ..Tcp::default() };
-            let (bytes, _) = written(&frame(Transport::Tcp(tcp)));
+            let (bytes, _) = write_frame(&frame(Transport::Tcp(tcp)));
             assert_eq!(bytes[34 + 12] >> 4, 15);
             assert_eq!(bytes[54..58], [1, 1, 8, 10]);
             assert_eq!(bytes[66..70], [1, 1, 5, 26]);
@@ -342,7 +342,7 @@ mod tests {
         #[test]
         fn s3_room_that_no_option_takes_is_filled_with_no_operations() {
             let tcp = Tcp { room: 30, ..Tcp::default() };
-            let (bytes, _) = written(&frame(Transport::Tcp(tcp)));
+            let (bytes, _) = write_frame(&frame(Transport::Tcp(tcp)));
             assert_eq!(bytes[54..], [1; 8]);
         }
     }

@@ -9,6 +9,6 @@ pub mod capture;
 pub mod header;
 pub mod trace;
 
-pub use block::{Direction, Interface, Writer};
+pub use block::{Direction, Interface, PcapngWriter};
 pub use header::{Frame, Tcp, Transport};
 pub use trace::Trace;

@@ -55,8 +55,8 @@ pub fn write_capture(
     })
 }
 
-fn message(its: MessageParts) -> ((u32, u32), Content) {
-    let (flow, number, source, destination, protocol, alert, octets) = its;
+fn message(parts: MessageParts) -> ((u32, u32), Content) {
+    let (flow, number, source, destination, protocol, alert, octets) = parts;
     ((flow, number), Content { ends: [source, destination], protocol, alert, octets })
 }
 
@@ -93,8 +93,9 @@ fn check(trace: &Trace, points: &[Point]) -> PyResult<()> {
 }
 
 fn column(columns: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<i64>> {
-    let found = columns.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
-    let bytes = found.cast::<PyBytes>()?.as_bytes();
+    let column_bytes =
+        columns.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+    let bytes = column_bytes.cast::<PyBytes>()?.as_bytes();
     let words = bytes.chunks_exact(8);
     if !words.remainder().is_empty() {
         return Err(PyValueError::new_err(format!("column {name} is not of 64-bit integers")));

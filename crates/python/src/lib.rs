@@ -12,10 +12,12 @@ mod stream;
 fn parse(network: &str) -> PyResult<Network> {
     serde_json::from_str(network).map_err(|error| {
         // Keys of another format are unknown here: its number says more than the first of them.
-        let said = serde_json::from_str::<serde_json::Value>(network).ok();
-        let format = said.and_then(|network| network.get("format")?.as_u64());
+        let document = serde_json::from_str::<serde_json::Value>(network).ok();
+        let format = document.and_then(|network| network.get("format")?.as_u64());
         let why = match format.filter(|format| *format != u64::from(FORMAT)) {
-            Some(its) => format!("its format is {its}; this version runs format {FORMAT}"),
+            Some(format_value) => {
+                format!("its format is {format_value}; this version runs format {FORMAT}")
+            }
             None => error.to_string(),
         };
         PyValueError::new_err(format!("network: {why}"))

@@ -10,10 +10,10 @@ use trunkline_engine::panic::caught;
 use trunkline_engine::{Network, RunError, Table};
 
 /// The interpreter hears signals and looks at the memory this often.
-const TICK: Duration = Duration::from_millis(10);
+const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Reasons for runs to stop before their end.
-const GO_ON: u8 = 0;
+const KEEP_RUNNING: u8 = 0;
 const INTERRUPT: u8 = 1;
 const MEMORY: u8 = 2;
 
@@ -27,7 +27,7 @@ struct Job {
 type Outcome = Result<Vec<Table>, (&'static str, String)>;
 
 /// What the threads share.
-struct Shared {
+struct RunQueue {
     jobs: Mutex<Receiver<Job>>,
     stop: AtomicU8,
     limit_time: Option<Duration>,
@@ -68,42 +68,43 @@ pub fn run_stream(
     let threads = threads.max(1);
     // So many jobs wait that no thread does while the interpreter handles an outcome.
     let (feed, fed) = sync_channel(2 * threads);
-    let (tell, told) = sync_channel(2 * threads);
-    let shared = Shared {
+    let (sender, receiver) = sync_channel(2 * threads);
+    let shared = RunQueue {
         jobs: Mutex::new(fed),
-        stop: AtomicU8::new(GO_ON),
+        stop: AtomicU8::new(KEEP_RUNNING),
         limit_time: limit_time_s.and_then(|limit| Duration::try_from_secs_f64(limit).ok()),
         threads_a_run,
     };
-    let (shared, told) = (&shared, Mutex::new(told));
+    let (shared, receiver) = (&shared, Mutex::new(receiver));
     py.detach(|| {
         std::thread::scope(|scope| {
             let mut lack = None;
             for number in 0..threads {
-                let tell = tell.clone();
+                let sender = sender.clone();
                 let started = std::thread::Builder::new()
                     .name(format!("run-{number}"))
-                    .spawn_scoped(scope, move || work(shared, &tell));
+                    .spawn_scoped(scope, move || run_jobs(shared, &sender));
                 if let Err(error) = started {
                     lack = Some((number, error));
                     break;
                 }
             }
-            drop(tell);
+            drop(sender);
             match (lack, few) {
                 (Some((0, error)), _) => return Err(error.into()),
                 (Some((started, error)), Some(few)) => {
-                    let told = Python::attach(|py| few.call1(py, (started, error.to_string())));
-                    if let Err(raised) = told {
+                    let receiver = Python::attach(|py| few.call1(py, (started, error.to_string())));
+                    if let Err(raised) = receiver {
                         shared.stop.store(INTERRUPT, Ordering::Relaxed);
                         return Err(raised);
                     }
                 }
                 _ => {}
             }
-            let mut host = Host { jobs, ended, tick, limit_memory, begun: 0, waiting: None };
-            let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let result = host.serve(shared, feed, &told);
+            let mut host =
+                InterpreterHost { jobs, ended, tick, limit_memory, begun: 0, waiting: None };
+            let receiver = receiver.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let result = host.serve(shared, feed, &receiver);
             if result.is_err() {
                 shared.stop.store(INTERRUPT, Ordering::Relaxed);
             }
@@ -113,11 +114,11 @@ pub fn run_stream(
 }
 
 /// A thread: job after job until there is none, or nobody hears the outcome.
-fn work(shared: &Shared, tell: &SyncSender<(usize, Outcome)>) {
+fn run_jobs(shared: &RunQueue, tell: &SyncSender<(usize, Outcome)>) {
     loop {
         let job = shared.jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
-        if shared.stop.load(Ordering::Relaxed) == GO_ON {
+        if shared.stop.load(Ordering::Relaxed) == KEEP_RUNNING {
             let outcome = caught(|| run(shared, &job)).unwrap_or_else(|why| {
                 Err(("panic", format!("the engine stopped: {why}; this is a fault of trunkline")))
             });
@@ -128,30 +129,32 @@ fn work(shared: &Shared, tell: &SyncSender<(usize, Outcome)>) {
     }
 }
 
-fn run(shared: &Shared, job: &Job) -> Outcome {
+fn run(shared: &RunQueue, job: &Job) -> Outcome {
     let network: Network = serde_json::from_str(&job.network)
         .map_err(|error| ("invalid", format!("network: {error}")))?;
     let began = Instant::now();
     let late = || shared.limit_time.is_some_and(|limit| began.elapsed() > limit);
-    let asked = || shared.stop.load(Ordering::Relaxed) != GO_ON || late();
-    trunkline_engine::run_on(&network, job.seed, shared.threads_a_run, &asked).map_err(|failure| {
-        let kind = match &failure {
-            RunError::Invalid(_) => "invalid",
-            RunError::Storm { .. } => "storm",
-            RunError::Conservation(_) => "conservation",
-            RunError::Panic { .. } => "panic",
-            RunError::Interrupted { .. } => match shared.stop.load(Ordering::Relaxed) {
-                GO_ON => "time",
-                MEMORY => "memory",
-                _ => "interrupt",
-            },
-        };
-        (kind, failure.to_string())
-    })
+    let should_stop = || shared.stop.load(Ordering::Relaxed) != KEEP_RUNNING || late();
+    trunkline_engine::run_on(&network, job.seed, shared.threads_a_run, &should_stop).map_err(
+        |failure| {
+            let kind = match &failure {
+                RunError::Invalid(_) => "invalid",
+                RunError::Storm { .. } => "storm",
+                RunError::Conservation(_) => "conservation",
+                RunError::Panic { .. } => "panic",
+                RunError::Interrupted { .. } => match shared.stop.load(Ordering::Relaxed) {
+                    KEEP_RUNNING => "time",
+                    MEMORY => "memory",
+                    _ => "interrupt",
+                },
+            };
+            (kind, failure.to_string())
+        },
+    )
 }
 
 /// The side of the interpreter, which runs on the caller's thread.
-struct Host {
+struct InterpreterHost {
     jobs: Py<PyIterator>,
     ended: Py<PyAny>,
     tick: Option<Py<PyAny>>,
@@ -161,10 +164,10 @@ struct Host {
     waiting: Option<Job>,
 }
 
-impl Host {
+impl InterpreterHost {
     fn serve(
         &mut self,
-        shared: &Shared,
+        shared: &RunQueue,
         feed: SyncSender<Job>,
         told: &Receiver<(usize, Outcome)>,
     ) -> PyResult<()> {
@@ -172,25 +175,25 @@ impl Host {
         let mut looked = Instant::now();
         loop {
             if let Some(open) = &feed {
-                let over = shared.stop.load(Ordering::Relaxed) != GO_ON;
-                if over || self.fill(open)? {
+                let over = shared.stop.load(Ordering::Relaxed) != KEEP_RUNNING;
+                if over || self.queue_jobs(open)? {
                     feed = None;
                 }
             }
-            match told.recv_timeout(TICK) {
+            match told.recv_timeout(SIGNAL_CHECK_INTERVAL) {
                 Ok((number, outcome)) => self.end(number, outcome)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
-            if looked.elapsed() >= TICK {
+            if looked.elapsed() >= SIGNAL_CHECK_INTERVAL {
                 looked = Instant::now();
-                self.look(shared)?;
+                self.check_signals_and_memory(shared)?;
             }
         }
     }
 
     /// Hands out jobs while the queue has room; whether there are no more.
-    fn fill(&mut self, feed: &SyncSender<Job>) -> PyResult<bool> {
+    fn queue_jobs(&mut self, feed: &SyncSender<Job>) -> PyResult<bool> {
         loop {
             let job = match self.waiting.take() {
                 Some(job) => job,
@@ -235,11 +238,11 @@ impl Host {
         })
     }
 
-    fn look(&self, shared: &Shared) -> PyResult<()> {
+    fn check_signals_and_memory(&self, shared: &RunQueue) -> PyResult<()> {
         if let Some(limit) = self.limit_memory {
-            if memory().is_some_and(|held| held > limit) {
+            if resident_memory().is_some_and(|held| held > limit) {
                 let _ = shared.stop.compare_exchange(
-                    GO_ON,
+                    KEEP_RUNNING,
                     MEMORY,
                     Ordering::Relaxed,
                     Ordering::Relaxed,
@@ -254,8 +257,8 @@ impl Host {
 }
 
 /// Resident memory of this process [bytes]; None where the system does not say.
-fn memory() -> Option<u64> {
-    let said = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = said.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+fn resident_memory() -> Option<u64> {
+    let status_text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status_text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }

@@ -5,14 +5,14 @@
 
 /// Asks for all of a value; no effect but on the caches.
 #[inline(always)]
-pub fn ahead<T>(value: &T) {
-    start(value, usize::MAX);
+pub fn all_lines<T>(value: &T) {
+    first_lines(value, usize::MAX);
 }
 
 /// Asks for the first so many lines of a value, of 64 B.
 #[inline(always)]
 #[allow(unsafe_code)]
-pub fn start<T>(value: &T, lines: usize) {
+pub fn first_lines<T>(value: &T, lines: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
@@ -30,6 +30,6 @@ pub fn start<T>(value: &T, lines: usize) {
 #[inline(always)]
 pub fn element<T>(slice: &[T], index: u32) {
     if let Some(value) = slice.get(index as usize) {
-        ahead(value);
+        all_lines(value);
     }
 }

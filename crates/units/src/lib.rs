@@ -7,7 +7,7 @@ pub mod fetch;
 pub mod math;
 pub mod stream;
 
-pub use stream::Stream;
+pub use stream::RandomStream;
 
 /// An instant [ns since the start of the run].
 pub type Time = u64;
@@ -26,14 +26,14 @@ pub const SECOND: Span = 1_000_000_000;
 /// The remainder of each division is carried to the next packet, so `n` packets of `b` bytes take
 /// exactly `floor(n * b * 8e9 / rate)` ns on a link that is never idle.
 #[derive(Clone, Copy, Debug)]
-pub struct Serializer {
-    whole: u64,
+pub struct TransmissionClock {
+    whole_ns: u64,
     part: u64,
     rate: u64,
     carry: u64,
 }
 
-impl Serializer {
+impl TransmissionClock {
     /// A serializer at `rate_bit_s` [bit/s, 1..=10^13].
     ///
     /// # Panics
@@ -43,7 +43,7 @@ impl Serializer {
         assert!(rate_bit_s > 0, "a link's rate is above zero");
         let per_byte = 8 * SECOND;
         Self {
-            whole: per_byte / rate_bit_s,
+            whole_ns: per_byte / rate_bit_s,
             part: per_byte % rate_bit_s,
             rate: rate_bit_s,
             carry: 0,
@@ -55,12 +55,12 @@ impl Serializer {
     pub fn span(&mut self, bytes: u32) -> Span {
         let bytes = u64::from(bytes);
         if self.part == 0 {
-            return bytes * self.whole;
+            return bytes * self.whole_ns;
         }
         // bytes < 2^17 and part < 10^13 < 2^44, so the product stays far below 2^64.
         let fraction = bytes * self.part + self.carry;
         self.carry = fraction % self.rate;
-        bytes * self.whole + fraction / self.rate
+        bytes * self.whole_ns + fraction / self.rate
     }
 }
 
@@ -71,14 +71,14 @@ mod tests {
     /// 3000 x 1000 B at 3 Mbit/s last 8 s; truncating each packet alone would lose 2 us.
     #[test]
     fn transmission_times_carry_their_remainder() {
-        let mut link = Serializer::new(3_000_000);
+        let mut link = TransmissionClock::new(3_000_000);
         let total: u64 = (0..3000).map(|_| link.span(1000)).sum();
         assert_eq!(total, 8 * SECOND);
     }
 
     #[test]
     fn a_rate_that_divides_a_byte_needs_no_remainder() {
-        let mut link = Serializer::new(10_000_000);
+        let mut link = TransmissionClock::new(10_000_000);
         assert_eq!(link.span(1500), 1_200_000);
     }
 }

@@ -12,13 +12,13 @@ use rand_core::{Rng, SeedableRng};
 ///
 /// Most elements never draw, and a generator takes 300 B: it is made by the first draw.
 #[derive(Debug)]
-pub struct Stream {
+pub struct RandomStream {
     seed: u64,
     number: u64,
     generator: Option<Box<ChaCha8Rng>>,
 }
 
-impl Clone for Stream {
+impl Clone for RandomStream {
     fn clone(&self) -> Self {
         let mut copy = Self { seed: self.seed, number: self.number, generator: None };
         if let Some(generator) = &self.generator {
@@ -28,7 +28,7 @@ impl Clone for Stream {
     }
 }
 
-impl Stream {
+impl RandomStream {
     /// The stream of `element` (its path in the network, such as `flows[tcp1]`) for one purpose.
     #[must_use]
     pub fn new(seed: u64, element: &str, purpose: &str) -> Self {
@@ -87,8 +87,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_goes_on_where_the_stream_is() {
-        let mut stream = Stream::new(1, "flows[a]", "arrivals");
+    fn a_copy_continues_where_the_stream_is() {
+        let mut stream = RandomStream::new(1, "flows[a]", "arrivals");
         for drawn in 0..70 {
             let mut copy = stream.clone();
             assert_eq!(copy.bits(), stream.bits(), "after {drawn} draws");
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_stream_repeats_and_differs_by_seed_element_and_purpose() {
-        let first = |seed, element, purpose| Stream::new(seed, element, purpose).bits();
+        let first = |seed, element, purpose| RandomStream::new(seed, element, purpose).bits();
         let base = first(1, "flows[a]", "arrivals");
         assert_eq!(base, first(1, "flows[a]", "arrivals"));
         for other in
@@ -111,7 +111,7 @@ mod tests {
     /// of m/447 and about m^2 * 0.0063.
     #[test]
     fn exponential_has_the_mean_and_variance_of_theory() {
-        let mut stream = Stream::new(7, "test", "exponential");
+        let mut stream = RandomStream::new(7, "test", "exponential");
         let n = 200_000;
         let draws: Vec<f64> = (0..n).map(|_| stream.exponential(3.0)).collect();
         let mean = draws.iter().sum::<f64>() / f64::from(n);

@@ -6,7 +6,7 @@ use super::congestion::{Control, Window};
 use super::pacing::Pacer;
 use super::rate::{Sample, Sampler};
 use super::{Ack, TcpConfig};
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
@@ -81,7 +81,7 @@ impl Pace {
         ack: &Ack,
         known: &Known,
         (control, window): (&mut Control, &mut Window),
-        random: &mut Stream,
+        random: &mut RandomStream,
     ) {
         let Some(sampler) = self.sampler.as_mut() else {
             self.pacer.follow(window.cwnd, known.out, window.ssthresh, known.srtt);

@@ -92,7 +92,7 @@ mod rfc6937 {
 
     /// At the threshold there is no room, but the retransmission that starts recovery goes.
     #[test]
-    fn linux_the_first_segment_of_a_recovery_goes() {
+    fn linux_the_first_segment_of_a_recovery_is_sent() {
         let mut prr = Prr::default();
         prr.start(10);
         assert_eq!(prr.allows(&step(5, 0, false)), 1);

@@ -211,7 +211,7 @@ mod rfc6298 {
     /// G = 10 ms. Sent at 14 ms, acknowledged at 96 ms: the clock went from 1 to 9, 8 ticks;
     /// RTO = 80 + 4 * 40 = 240 ms. The span of 82 ms rounds to 8 ticks too; 86 ms rounds to 9.
     #[test]
-    fn s4_a_coarse_clock_counts_whole_ticks() {
+    fn s4_a_coarse_clock_counts_full_ticks() {
         let mut timed = Rto::new(SECOND, 0, 60 * SECOND, 10 * MS);
         timed.sample_timed(14 * MS, 96 * MS);
         assert_eq!((timed.srtt(), timed.current()), (Some(80e6), 240 * MS));
@@ -223,7 +223,7 @@ mod rfc6298 {
     /// A steady 5 ms on a clock of 100 ms reads as one tick each: SRTT = 1 tick, 4 RTTVAR = 2
     /// ticks at first, and 2 - 2 / 4 = 2 in whole ticks for ever. RTO = 3 ticks, above SRTT + G.
     #[test]
-    fn s2_3_whole_ticks_keep_the_variance_term_above_one_tick() {
+    fn s2_3_full_ticks_keep_the_variance_term_above_one_tick() {
         let mut rto = Rto::new(SECOND, 0, 60 * SECOND, 100 * MS);
         for k in 0..50 {
             rto.sample_echoed(k * SECOND, k * SECOND + 5 * MS);

@@ -1,7 +1,7 @@
 //! The sending end of a connection: one of two stacks, and what both show.
 
 use super::{linux, rfc, Ack, Counters, Opened, Segment, State, TcpConfig};
-use trunkline_units::{fetch, Span, Stream, Time};
+use trunkline_units::{fetch, RandomStream, Span, Time};
 
 /// Sending end of a TCP connection.
 // The RFC stack is the one that large runs use; in a box each acknowledgement would fetch one line more.
@@ -60,7 +60,7 @@ impl Sender {
 
     /// An acknowledgement arrived. Poll [`Sender::next_segment`] after it.
     #[inline]
-    pub fn on_ack(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
+    pub fn on_ack(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
         match self {
             Rfc(stack) => stack.on_ack(ack, now, random),
             Linux(stack) => stack.on_ack(ack, now, random),
@@ -68,7 +68,7 @@ impl Sender {
     }
 
     /// The instant [`Sender::timer`] named may have come. Poll [`Sender::next_segment`] after it.
-    pub fn on_timer(&mut self, now: Time, random: &mut Stream) {
+    pub fn on_timer(&mut self, now: Time, random: &mut RandomStream) {
         match self {
             Rfc(stack) => stack.on_timer(now, random),
             Linux(stack) => stack.on_timer(now),
@@ -105,7 +105,7 @@ impl Sender {
     /// Asks the processor to fetch the lines that every acknowledgement touches.
     #[inline(always)]
     pub fn fetch(&self) {
-        fetch::start(self, 3);
+        fetch::first_lines(self, 3);
     }
 
     /// Congestion window, fast recovery's inflation left out [segments].

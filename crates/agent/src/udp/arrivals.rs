@@ -5,14 +5,14 @@
 
 use super::sizes::limit;
 use super::{gumbel, Arrivals, Gaps, UdpConfig};
-use trunkline_units::{Serializer, Span, Stream, Time, NEVER, SECOND};
+use trunkline_units::{RandomStream, Span, Time, TransmissionClock, NEVER, SECOND};
 
 #[derive(Clone, Debug)]
 pub(super) enum Process {
-    Cbr(Serializer),
-    Jittered { clock: Serializer, jitter: f64, due: Time },
+    Cbr(TransmissionClock),
+    Jittered { clock: TransmissionClock, jitter: f64, due: Time },
     Poisson { mean_gap: f64 },
-    OnOff { clock: Serializer, mean_on: f64, mean_off: f64, on_left: Span, end: Time },
+    OnOff { clock: TransmissionClock, mean_on: f64, mean_off: f64, on_left: Span, end: Time },
     Gaps(Gaps),
     Schedule { start: Time, list: Vec<(u64, u16)>, next: usize },
 }
@@ -21,17 +21,17 @@ impl Process {
     pub(super) fn new(config: &UdpConfig, start: Time, end: Time) -> Self {
         match &config.arrivals {
             Arrivals::Cbr { jitter } if *jitter > 0.0 => Self::Jittered {
-                clock: Serializer::new(config.rate_bit_s),
+                clock: TransmissionClock::new(config.rate_bit_s),
                 jitter: jitter.min(1.0),
                 due: start,
             },
-            Arrivals::Cbr { .. } => Self::Cbr(Serializer::new(config.rate_bit_s)),
+            Arrivals::Cbr { .. } => Self::Cbr(TransmissionClock::new(config.rate_bit_s)),
             Arrivals::Poisson => {
                 let bits = 8.0 * config.size.mean();
                 Self::Poisson { mean_gap: bits * SECOND as f64 / config.rate_bit_s as f64 }
             }
             Arrivals::OnOff { mean_on_ns, mean_off_ns } => Self::OnOff {
-                clock: Serializer::new(config.rate_bit_s),
+                clock: TransmissionClock::new(config.rate_bit_s),
                 mean_on: (*mean_on_ns).max(1) as f64,
                 mean_off: *mean_off_ns as f64,
                 on_left: 0,
@@ -64,7 +64,7 @@ impl Process {
 
     /// When the datagram after the one of `bytes` due at `at` is due.
     #[inline]
-    pub(super) fn after(&mut self, at: Time, bytes: u16, random: &mut Stream) -> Time {
+    pub(super) fn after(&mut self, at: Time, bytes: u16, random: &mut RandomStream) -> Time {
         let bytes = u32::from(bytes);
         match self {
             Self::Cbr(clock) => at + clock.span(bytes),

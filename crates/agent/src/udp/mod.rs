@@ -14,7 +14,7 @@ pub use config::{Arrivals, Gaps, Size, UdpConfig};
 use arrivals::Process;
 use sizes::Sizes;
 use trunkline_units::math::ln;
-use trunkline_units::{Span, Stream, Time, NEVER};
+use trunkline_units::{RandomStream, Span, Time, NEVER};
 
 /// Sending end of a UDP flow.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl Source {
     /// Emits the datagram that leaves now and schedules the next. Returns its size in bytes, IP header
     /// included. The gap counts from when the datagram was due, so a late caller causes no drift.
     #[inline]
-    pub fn take(&mut self, _now: Time, random: &mut Stream) -> u16 {
+    pub fn take(&mut self, _now: Time, random: &mut RandomStream) -> u16 {
         let bytes = match self.process.scheduled_size() {
             Some(bytes) => bytes,
             None => self.sizes.draw(random),
@@ -62,7 +62,7 @@ impl Source {
 }
 
 /// A value of the Gumbel law of the largest: location - scale ln(-ln u).
-fn gumbel(location: f64, scale: f64, random: &mut Stream) -> f64 {
+fn gumbel(location: f64, scale: f64, random: &mut RandomStream) -> f64 {
     // A uniform number may be 0, whose logarithm is none.
     let uniform = random.uniform().max(f64::MIN_POSITIVE);
     location - scale * ln(-ln(uniform))

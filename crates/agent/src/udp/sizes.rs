@@ -1,7 +1,7 @@
 //! Laws of datagram sizes.
 
 use super::{gumbel, Size};
-use trunkline_units::Stream;
+use trunkline_units::RandomStream;
 
 #[derive(Clone, Debug)]
 pub(super) enum Sizes {
@@ -34,7 +34,7 @@ impl Sizes {
     }
 
     #[inline]
-    pub(super) fn draw(&self, random: &mut Stream) -> u16 {
+    pub(super) fn draw(&self, random: &mut RandomStream) -> u16 {
         match self {
             Self::Fixed(bytes) => *bytes,
             Self::Exponential(mean) => {

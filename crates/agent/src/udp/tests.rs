@@ -9,7 +9,7 @@ fn config(arrivals: Arrivals, rate_bit_s: u64, size: Size) -> UdpConfig {
 
 /// Datagrams of a source from `start` while they are due before `end`.
 fn run(config: &UdpConfig, start: Time, end: Time) -> Vec<(Time, u16)> {
-    let mut random = Stream::new(11, "flows[u]", "arrivals");
+    let mut random = RandomStream::new(11, "flows[u]", "arrivals");
     let mut source = Source::new(config, start, NEVER);
     let mut sent = vec![];
     while source.next_at() < end {
@@ -36,7 +36,7 @@ mod cbr {
     #[test]
     fn sends_ten_thousand_a_second_for_an_hour() {
         let config = config(Arrivals::Cbr { jitter: 0.0 }, 16_800_000, Size::Fixed { bytes: 210 });
-        let mut random = Stream::new(1, "flows[u]", "arrivals");
+        let mut random = RandomStream::new(1, "flows[u]", "arrivals");
         let mut source = Source::new(&config, SECOND, NEVER);
         for _ in 0..36_000_000 {
             source.take(source.next_at(), &mut random);
@@ -156,7 +156,7 @@ mod on_off {
     /// sources; standard error 0.0048.
     #[test]
     fn it_starts_on() {
-        let mut random = Stream::new(5, "flows[u]", "arrivals");
+        let mut random = RandomStream::new(5, "flows[u]", "arrivals");
         let whole = |_: &u32| {
             let mut source = Source::new(&voice(600_000_000), 0, NEVER);
             source.take(0, &mut random);
@@ -206,7 +206,7 @@ mod sizes {
         let size = Size::Choice { bytes: vec![40, 576, 1500], weights: vec![1.0, 0.0, 3.0] };
         assert_eq!(size.mean(), 1135.0);
         let sizes = Sizes::new(&size);
-        let mut random = Stream::new(3, "flows[u]", "sizes");
+        let mut random = RandomStream::new(3, "flows[u]", "sizes");
         let draws: Vec<u16> = (0..40_000).map(|_| sizes.draw(&mut random)).collect();
         let share = |bytes| draws.iter().filter(|b| **b == bytes).count() as f64 / 40_000.0;
         assert!((share(40) - 0.25).abs() < 4.0 * 0.0022);
@@ -219,7 +219,7 @@ mod sizes {
     #[test]
     fn an_exponential_stops_at_the_largest_datagram() {
         let sizes = Sizes::new(&Size::Exponential { mean_bytes: 200_000.0 });
-        let mut random = Stream::new(3, "flows[u]", "sizes");
+        let mut random = RandomStream::new(3, "flows[u]", "sizes");
         let at_limit = (0..10_000).filter(|_| sizes.draw(&mut random) == u16::MAX).count();
         assert!((at_limit as f64 / 10_000.0 - 0.7206).abs() < 4.0 * 0.0045, "{at_limit}");
     }

@@ -1,7 +1,7 @@
 //! Open loop: transfers arrive by a process of their own, whatever becomes of those before.
 
 use super::{Gaps, Law, OpenConfig};
-use trunkline_units::{Span, Stream, Time, NEVER};
+use trunkline_units::{RandomStream, Span, Time, NEVER};
 
 /// A source of transfers.
 #[derive(Clone, Debug)]
@@ -15,8 +15,8 @@ pub struct Open {
     /// Of a schedule: the next entry. While on: what is left of the period [ns].
     next: usize,
     on_left: Span,
-    arrivals: Stream,
-    sizes: Stream,
+    arrivals: RandomStream,
+    sizes: RandomStream,
 }
 
 impl Open {
@@ -26,8 +26,8 @@ impl Open {
     pub fn new(
         config: &OpenConfig,
         (start, end): (Time, Time),
-        arrivals: Stream,
-        sizes: Stream,
+        arrivals: RandomStream,
+        sizes: RandomStream,
     ) -> Self {
         let law = Law::new(&config.sizes);
         let gaps = config.gaps.clone();

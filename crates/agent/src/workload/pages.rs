@@ -8,7 +8,7 @@
 use super::{Law, PagesConfig, Times};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use trunkline_units::{Stream, Time, NEVER};
+use trunkline_units::{RandomStream, Time, NEVER};
 
 /// An object that a user asks for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,14 +61,19 @@ pub struct Pages {
     users: Vec<User>,
     /// When users who wait go on.
     due: BinaryHeap<Reverse<(Time, u32)>>,
-    times: Stream,
-    sizes: Stream,
+    times: RandomStream,
+    sizes: RandomStream,
 }
 
 impl Pages {
     /// Users who begin to read at `start`, with a random stream for times and one for sizes.
     #[must_use]
-    pub fn new(config: &PagesConfig, start: Time, times: Stream, sizes: Stream) -> Self {
+    pub fn new(
+        config: &PagesConfig,
+        start: Time,
+        times: RandomStream,
+        sizes: RandomStream,
+    ) -> Self {
         let idle =
             User { doing: Doing::Reading, started: 0, bytes: 0, objects: 0, left: 0, open: 0 };
         let mut made = Self {
@@ -142,7 +147,7 @@ impl Pages {
     }
 }
 
-fn ask(user: &mut User, number: u32, law: &Law, sizes: &mut Stream) -> Request {
+fn ask(user: &mut User, number: u32, law: &Law, sizes: &mut RandomStream) -> Request {
     let bytes = law.bytes(sizes);
     user.left -= 1;
     user.open += 1;

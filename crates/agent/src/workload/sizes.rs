@@ -5,7 +5,7 @@
 //! the truncated one.
 
 use super::{Sizes, Times};
-use trunkline_units::{math, Span, Stream};
+use trunkline_units::{math, RandomStream, Span};
 
 /// Draws before a law whose bounds hold almost nothing gives the nearer bound.
 const TRIES: usize = 10_000;
@@ -25,7 +25,7 @@ impl Law {
     }
 
     /// A real number.
-    pub fn draw(&self, random: &mut Stream) -> f64 {
+    pub fn draw(&self, random: &mut RandomStream) -> f64 {
         match &self.0 {
             Sizes::Fixed { bytes } => *bytes as f64,
             Sizes::Exponential { mean_bytes } => random.exponential(*mean_bytes),
@@ -46,20 +46,20 @@ impl Law {
     }
 
     /// A size from 1 B to [`LARGEST_TRANSFER`], to the nearest byte.
-    pub fn bytes(&self, random: &mut Stream) -> u64 {
+    pub fn bytes(&self, random: &mut RandomStream) -> u64 {
         // A cast from a float saturates.
         ((self.draw(random) + 0.5) as u64).clamp(1, LARGEST_TRANSFER)
     }
 
     /// A count: the whole part.
-    pub fn count(&self, random: &mut Stream) -> u64 {
+    pub fn count(&self, random: &mut RandomStream) -> u64 {
         self.draw(random) as u64
     }
 }
 
 impl Times {
     /// A time.
-    pub(super) fn draw(self, random: &mut Stream) -> Span {
+    pub(super) fn draw(self, random: &mut RandomStream) -> Span {
         match self {
             Self::Fixed(span) => span,
             Self::Exponential(mean) => (random.exponential(mean) + 0.5) as Span,
@@ -79,7 +79,7 @@ fn within(least: f64, most: f64, mut draw: impl FnMut() -> f64) -> f64 {
 }
 
 /// Standard normal.
-fn normal(random: &mut Stream) -> f64 {
+fn normal(random: &mut RandomStream) -> f64 {
     loop {
         let (x, y) = (2.0 * random.uniform() - 1.0, 2.0 * random.uniform() - 1.0);
         let square = x * x + y * y;

@@ -1,12 +1,12 @@
 //! Means and distribution functions of the laws, and the course of a page by hand.
 
 use super::*;
-use trunkline_units::{Stream, NEVER, SECOND};
+use trunkline_units::{RandomStream, NEVER, SECOND};
 
 const DRAWS: usize = 400_000;
 
 fn draws(sizes: &Sizes) -> Vec<f64> {
-    let mut random = Stream::new(5, "flows[w]", "sizes");
+    let mut random = RandomStream::new(5, "flows[w]", "sizes");
     let law = Law::new(sizes);
     (0..DRAWS).map(|_| law.draw(&mut random)).collect()
 }
@@ -78,7 +78,7 @@ fn a_table_is_read_along_straight_lines() {
 }
 
 fn open(gaps: Gaps) -> Open {
-    let stream = |purpose| Stream::new(3, "flows[w]", purpose);
+    let stream = |purpose| RandomStream::new(3, "flows[w]", purpose);
     let sizes = Sizes::Fixed { bytes: 100 };
     Open::new(&OpenConfig { gaps, sizes }, (0, NEVER), stream("arrivals"), stream("sizes"))
 }
@@ -125,7 +125,7 @@ fn a_schedule_is_replayed_and_ends() {
 /// complete, and is complete with the last; the next begins 10 ns later.
 #[test]
 fn a_page_is_fetched_as_the_model_says() {
-    let stream = |purpose| Stream::new(3, "flows[w]", purpose);
+    let stream = |purpose| RandomStream::new(3, "flows[w]", purpose);
     let fixed = |bytes| Sizes::Fixed { bytes };
     let config = PagesConfig {
         users: 1,

@@ -11,7 +11,7 @@
 use super::{Request, Rule, VideoConfig};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use trunkline_units::{Span, Stream, Time, NEVER, SECOND};
+use trunkline_units::{RandomStream, Span, Time, NEVER, SECOND};
 
 /// Throughputs that the rate rule remembers.
 const REMEMBERED: usize = 5;
@@ -59,7 +59,7 @@ pub struct Video {
 impl Video {
     /// Players that begin at `start` and a uniform random time below the spread.
     #[must_use]
-    pub fn new(config: &VideoConfig, start: Time, mut times: Stream) -> Self {
+    pub fn new(config: &VideoConfig, start: Time, mut times: RandomStream) -> Self {
         let player = Player {
             viewing: Viewing::default(),
             buffer: 0,
@@ -205,7 +205,7 @@ mod tests {
             rule,
             spread_ns: 0,
         };
-        Video::new(&config, 0, Stream::new(1, "flows[v]", "times"))
+        Video::new(&config, 0, RandomStream::new(1, "flows[v]", "times"))
     }
 
     /// Fetches chunks over a link of `rate` bit/s until `end`; the rate of each in Mbit/s.

@@ -4,7 +4,7 @@
 use crate::pipe::{config, Fate, Pipe, EVERY_SECOND, MS};
 use proptest::prelude::*;
 use trunkline_agent::tcp::{TcpConfig, Variant};
-use trunkline_units::{Stream, SECOND};
+use trunkline_units::{RandomStream, SECOND};
 
 fn any_variant() -> impl Strategy<Value = Variant> {
     use Variant::{NewReno, Reno, Sack, Tahoe};
@@ -49,7 +49,7 @@ proptest! {
         queue in 1usize..40,
     ) {
         let mut pipe = Pipe::new(&config, 10_000_000, 20 * MS, queue);
-        let mut random = Stream::new(seed, "pipe", "fate");
+        let mut random = RandomStream::new(seed, "pipe", "fate");
         pipe.fate = Box::new(move |_| match random.uniform() {
             x if x < loss => Fate::Lose,
             x if x < loss + 0.05 => Fate::Late(random.below(100 * MS)),
@@ -57,7 +57,7 @@ proptest! {
             x if x < loss + 0.15 => Fate::Mark,
             _ => Fate::Carry,
         });
-        let mut random = Stream::new(seed, "pipe", "acks");
+        let mut random = RandomStream::new(seed, "pipe", "acks");
         pipe.lose_ack = Box::new(move |_| random.uniform() < loss / 2.0);
         let mut pipe = pipe.start();
         pipe.run(4000 * SECOND);

@@ -1,12 +1,12 @@
 //! A sender driven by hand: acknowledgements in, segment numbers out.
 
 use trunkline_agent::tcp::{Ack, Sender, TcpConfig};
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 pub struct Hand {
     pub sender: Sender,
     pub now: Time,
-    random: Stream,
+    random: RandomStream,
 }
 
 impl Hand {
@@ -14,7 +14,7 @@ impl Hand {
     pub fn start(config: &TcpConfig) -> (Self, Vec<u32>) {
         let mut sender = Sender::new(config);
         sender.start(0);
-        let mut hand = Self { sender, now: 0, random: Stream::new(1, "hand", "test") };
+        let mut hand = Self { sender, now: 0, random: RandomStream::new(1, "hand", "test") };
         let first = hand.poll();
         (hand, first)
     }

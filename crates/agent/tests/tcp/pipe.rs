@@ -7,7 +7,7 @@ use trunkline_agent::tcp::{
     Variant,
 };
 use trunkline_packet::arena::SackBlocks;
-use trunkline_units::{Serializer, Stream, Time, NEVER, SECOND};
+use trunkline_units::{RandomStream, Time, TransmissionClock, NEVER, SECOND};
 
 pub const MS: u64 = 1_000_000;
 
@@ -69,7 +69,7 @@ pub struct Pipe {
     pub now: Time,
     pub sender: Sender,
     pub receiver: Receiver,
-    pub random: Stream,
+    pub random: RandomStream,
     /// Every segment sent, with the time.
     pub sent: Vec<(Time, Segment)>,
     /// Every segment lost, by its fate or for want of room in the queue.
@@ -82,7 +82,7 @@ pub struct Pipe {
     pub peak_excess: f64,
     pub fate: Box<dyn FnMut(&Segment) -> Fate>,
     pub lose_ack: Box<dyn FnMut(u32) -> bool>,
-    link: Serializer,
+    link: TransmissionClock,
     free_at: Option<Time>,
     waiting: VecDeque<Time>, // when each waiting segment's service starts
     limit: usize,
@@ -103,7 +103,7 @@ impl Pipe {
             now: 0,
             sender: Sender::new(config),
             receiver: Receiver::new(config),
-            random: Stream::new(1, "pipe", "test"),
+            random: RandomStream::new(1, "pipe", "test"),
             sent: vec![],
             dropped: vec![],
             acks: vec![],
@@ -111,7 +111,7 @@ impl Pipe {
             peak_excess: f64::MIN,
             fate: Box::new(|_| Fate::Carry),
             lose_ack: Box::new(|_| false),
-            link: Serializer::new(rate),
+            link: TransmissionClock::new(rate),
             free_at: None,
             waiting: VecDeque::new(),
             limit,

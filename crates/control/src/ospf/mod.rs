@@ -29,7 +29,7 @@ use lsa::{Adjacent, Content};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use throttle::Throttle;
-use trunkline_units::{Span, Stream, Time};
+use trunkline_units::{RandomStream, Span, Time};
 
 /// The largest metric (`LSInfinity` of a link, 16 bits; RFC 5443 section 2).
 const LARGEST_METRIC: u64 = 65_535;
@@ -157,7 +157,7 @@ impl Ospf {
         let Some(interval) = self.config.hello_ns else { return };
         for line in 0..self.lines.len() as u32 {
             if self.lines[line as usize].reverse.is_some() {
-                let mut random = Stream::new(self.seed, &format!("ospf[{line}]"), "hello");
+                let mut random = RandomStream::new(self.seed, &format!("ospf[{line}]"), "hello");
                 self.timers.set(random.below(interval), Timer::Hello(line));
                 self.timers.set(self.config.dead_ns, Timer::Dead(line));
             }

@@ -41,7 +41,7 @@ use neighbour::Neighbours;
 use state::State;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use trunkline_units::{Span, Stream, Time};
+use trunkline_units::{RandomStream, Span, Time};
 
 /// Bytes of an IP header, and of the router alert option (RFC 2113).
 const IP_BYTES: u16 = 20;
@@ -115,7 +115,7 @@ pub struct Rsvp {
     timers: Timers<Timer>,
     /// When each node has handled what it was sent before.
     busy: Vec<Time>,
-    random: Vec<Stream>,
+    random: Vec<RandomStream>,
     labels: Vec<Labels>,
     states: BTreeMap<(u32, Key), State>,
     pools: Vec<Pool>,
@@ -130,7 +130,7 @@ pub struct Rsvp {
     told: Vec<[u64; 8]>,
     neighbours: Neighbours,
     /// Arrivals and holding times of each process of requests.
-    arrivals: Vec<[Stream; 2]>,
+    arrivals: Vec<[RandomStream; 2]>,
 }
 
 impl Rsvp {
@@ -138,7 +138,7 @@ impl Rsvp {
     #[must_use]
     pub fn new(config: Config, nodes: u32, lines: Vec<Line>, seed: u64) -> Self {
         let pools: Vec<Pool> = config.reservable.iter().map(|its| Pool::new(*its)).collect();
-        let stream = |element: String, purpose: &str| Stream::new(seed, &element, purpose);
+        let stream = |element: String, purpose: &str| RandomStream::new(seed, &element, purpose);
         let arrivals = config.requests.iter().map(|its| {
             let element = format!("requests[{}]", its.name);
             [stream(element.clone(), "arrivals"), stream(element, "holding")]

@@ -51,7 +51,7 @@ pub(crate) fn check_indices(network: &Network) -> Result<(), RunError> {
     for entry in &network.ilm {
         inside("node", entry.node, nodes)?;
         inside("nhlfe", entry.nhlfe, network.nhlfe.len())?;
-        if entry.label > trunkline_packet::label::LAST {
+        if entry.label > trunkline_packet::label::MAX_LABEL {
             return Err(invalid(format!("label {} is above 1048575", entry.label)));
         }
     }
@@ -65,7 +65,8 @@ pub(crate) fn check_indices(network: &Network) -> Result<(), RunError> {
         if entry.push.len() > MAX_DEPTH {
             return Err(invalid(format!("an NHLFE pushes {} labels, at most 4", entry.push.len())));
         }
-        if let Some(label) = entry.push.iter().find(|label| **label > trunkline_packet::label::LAST)
+        if let Some(label) =
+            entry.push.iter().find(|label| **label > trunkline_packet::label::MAX_LABEL)
         {
             return Err(invalid(format!("label {label} is above 1048575")));
         }

@@ -8,7 +8,7 @@ use crate::conditioner::Conditioner;
 use crate::link::{FarEnd, Link};
 use crate::network::Network;
 use crate::simulation::{NearEnd, RunError};
-use trunkline_units::{Serializer, Stream};
+use trunkline_units::{RandomStream, TransmissionClock};
 
 pub(super) fn build_link(
     network: &Network,
@@ -19,7 +19,7 @@ pub(super) fn build_link(
     let element = format!("links[{}]", link.name);
     let port = build_port(config, link.rate_bit_s, seed, &element, &network.flows)?;
     let end = build_far_end(network, link, seed)?;
-    let serializer = Serializer::new(link.rate_bit_s);
+    let serializer = TransmissionClock::new(link.rate_bit_s);
     let (to, delay, header) = (link.to, link.delay_ns, link.header_bytes);
     let mut built = Link::new(to, delay, serializer, header, link.mtu_bytes, end, port);
     built.marks_labelled = config.ecn_in_mpls;
@@ -41,7 +41,7 @@ fn build_conditioner(
 ) -> Result<Option<Conditioner>, RunError> {
     let Some(index) = index else { return Ok(None) };
     let config = &network.conditioners[index as usize];
-    Conditioner::new(config, Stream::new(seed, element, "meters"))
+    Conditioner::new(config, RandomStream::new(seed, element, "meters"))
         .map(Some)
         .map_err(|bad| invalid(format!("conditioner {}: {}: {}", config.name, bad.key, bad.why)))
 }
@@ -78,6 +78,6 @@ fn build_far_end(
     let lossy = link.loss > 0.0 || !link.scripted.is_empty();
     let any = conditioner.is_some() || lossy || processor.is_some();
     let scripted = link.scripted.clone();
-    let random = Stream::new(seed, &element, "loss");
+    let random = RandomStream::new(seed, &element, "loss");
     Ok(any.then(|| Box::new(FarEnd { loss: link.loss, scripted, random, conditioner, processor })))
 }

@@ -12,7 +12,7 @@ use crate::queue::{Gate, Limit};
 use crate::simulation::RunError;
 use trunkline_port::aqm::{Aqm, AqmConfig, DropTail, DualPi2, DualPi2Config};
 use trunkline_port::sched::{Sched, SchedulerConfig};
-use trunkline_units::Stream;
+use trunkline_units::RandomStream;
 
 /// Whether each packet's departure is known when it arrives.
 pub(super) fn is_fifo(config: &PortConfig) -> bool {
@@ -65,11 +65,11 @@ fn build_class(
     let aqm = build_aqm(class, rate, &path)?;
     let gates = (0..FlowQueues::count(config, flows.len()))
         .map(|queue| {
-            let random = Stream::new(seed, &format!("{path}.flows[{queue}]"), "aqm");
+            let random = RandomStream::new(seed, &format!("{path}.flows[{queue}]"), "aqm");
             Gate::new(of_flow, aqm.clone(), random)
         })
         .collect();
-    let mut random = Stream::new(seed, &path, "flows");
+    let mut random = RandomStream::new(seed, &path, "flows");
     let queues = FlowQueues::new(config, &class.queue.aqm, gates, random.bits(), flows);
     let tail = Aqm::DropTail(DropTail);
     Ok(ClassQueue::new(Gate::new(limit, tail, random), Some(queues)))
@@ -85,7 +85,7 @@ fn build_dual(
     let path = format!("{element}.classes[{}]", class.name);
     let aqm = DualPi2::new(config, rate)
         .map_err(|bad| invalid(format!("{path}.aqm.{}: {}", bad.key, bad.why)))?;
-    let stream = |purpose| Stream::new(seed, &path, purpose);
+    let stream = |purpose| RandomStream::new(seed, &path, purpose);
     let gate = Gate::new(limit_of(class), Aqm::DropTail(DropTail), stream("limit"));
     Ok(ClassQueue::dual(gate, DualQueue::new(aqm, stream("aqm"))))
 }
@@ -107,5 +107,5 @@ fn build_aqm(class: &Class, rate: u64, path: &str) -> Result<Aqm, RunError> {
 fn build_gate(class: &Class, rate: u64, seed: u64, element: &str) -> Result<Gate, RunError> {
     let path = format!("{element}.classes[{}]", class.name);
     let aqm = build_aqm(class, rate, &path)?;
-    Ok(Gate::new(limit_of(class), aqm, Stream::new(seed, &path, "aqm")))
+    Ok(Gate::new(limit_of(class), aqm, RandomStream::new(seed, &path, "aqm")))
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::queue::Limit;
 use trunkline_packet::StackEntry;
 use trunkline_port::aqm::{Aqm, DropTail, DropTailConfig};
-use trunkline_units::Stream;
+use trunkline_units::RandomStream;
 
 const PLAIN: Flows = Flows {
     queues: Some(1024),
@@ -20,7 +20,7 @@ const PLAIN: Flows = Flows {
 
 fn queues(config: &Flows, seed: u64) -> FlowQueues {
     let limit = Limit { packets: u32::MAX, bytes: u64::MAX, counts_in_service: false };
-    let gate = || Gate::new(limit, Aqm::DropTail(DropTail), Stream::new(1, "test", "aqm"));
+    let gate = || Gate::new(limit, Aqm::DropTail(DropTail), RandomStream::new(1, "test", "aqm"));
     let count = FlowQueues::count(config, 0);
     let gates = (0..count).map(|_| gate()).collect();
     let aqm = AqmConfig::DropTail(DropTailConfig {});
@@ -48,7 +48,7 @@ fn shed(queues: &mut FlowQueues) -> Vec<u32> {
 /// Section 4.1: half the bytes of the longest queue go, at most 64 packets. Of 40 packets of 1000 B
 /// that are 20; of 200 of them 64. A queue with more packets but fewer bytes is left alone.
 #[test]
-fn rfc8290_s4_1_half_of_the_longest_queue_goes_but_no_more_than_a_batch() {
+fn rfc8290_s4_1_half_of_the_longest_queue_is_dropped_but_no_more_than_a_batch() {
     for (count, gone) in [(40, 20), (41, 21), (200, 64)] {
         let mut its = queues(&PLAIN, 1);
         fill(&mut its, 7, 1000, count);

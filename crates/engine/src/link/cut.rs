@@ -97,17 +97,17 @@ mod tests {
     use crate::link::{Fifo, Link, Port};
     use crate::queue::{Gate, Limit, Offer};
     use trunkline_port::aqm::{Aqm, AqmConfig, DropTailConfig};
-    use trunkline_units::{Serializer, Stream};
+    use trunkline_units::{RandomStream, TransmissionClock};
 
     /// 8 Mbit/s and 1000 B: 1 ms each. Five packets at time 0, propagation 1.5 ms, cut at 2.2 ms:
     /// packet 0 arrived at 2.5 ms would be on its way, 1 left at 2 ms and is on its way, 2 is
     /// being sent, 3 and 4 wait. They were to wait 3 and 4 ms: 0.8 and 1.8 ms are not to come.
     #[test]
-    fn a_cut_tells_queued_packets_from_those_under_way_and_gives_back_their_waits() {
+    fn a_cut_separates_queued_packets_from_those_under_way_and_gives_back_their_waits() {
         let limit = Limit { packets: 50, bytes: u64::MAX, counts_in_service: false };
         let aqm = Aqm::new(&AqmConfig::DropTail(DropTailConfig {}), 8_000_000).expect("drop-tail");
-        let port = Port::Fifo(Fifo::new(Gate::new(limit, aqm, Stream::new(1, "l", "aqm"))));
-        let rate = Serializer::new(8_000_000);
+        let port = Port::Fifo(Fifo::new(Gate::new(limit, aqm, RandomStream::new(1, "l", "aqm"))));
+        let rate = TransmissionClock::new(8_000_000);
         let mut link = Link::new(1, 1_500_000, rate, 0, 1500, None, port);
         for id in 0..5 {
             let offer = link.offer_fifo(0, id, 1000, 0, false);

@@ -107,14 +107,14 @@ mod tests {
     use crate::queue::{Gate, Limit};
     use proptest::prelude::*;
     use trunkline_port::aqm::{Aqm, AqmConfig, DropTailConfig};
-    use trunkline_units::{Serializer, Stream};
+    use trunkline_units::{RandomStream, TransmissionClock};
 
     /// A port for so many packets; one limited in bytes too looks at each departure.
     fn link(packets: u32, counts_in_service: bool, bytes: u64) -> Link {
         let limit = Limit { packets, bytes, counts_in_service };
         let aqm = Aqm::new(&AqmConfig::DropTail(DropTailConfig {}), 8_000_000).expect("drop-tail");
-        let port = Port::Fifo(Fifo::new(Gate::new(limit, aqm, Stream::new(1, "l", "aqm"))));
-        Link::new(1, 700, Serializer::new(7_000_000_000), 0, 1500, None, port)
+        let port = Port::Fifo(Fifo::new(Gate::new(limit, aqm, RandomStream::new(1, "l", "aqm"))));
+        Link::new(1, 700, TransmissionClock::new(7_000_000_000), 0, 1500, None, port)
     }
 
     /// Departures and packets on the wire.

@@ -14,7 +14,7 @@ use crate::network::Network;
 use crate::observer::Observer;
 use crate::simulation::Simulation;
 use std::collections::{BTreeSet, VecDeque};
-use trunkline_units::{Span, Stream, Time, NEVER};
+use trunkline_units::{RandomStream, Span, Time, NEVER};
 
 /// Who hears of what a detector noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ struct Hellos {
     /// From the last packet before a failure to the end of the timer that it started [ns].
     wait: i64,
     delay: Span,
-    random: Stream,
+    random: RandomStream,
     /// Last time of sending considered, and the one after it. Before the run, times are negative.
     previous: i64,
     next: i64,
@@ -80,7 +80,7 @@ impl Hellos {
             Detection::Hello { interval_ns, timeout_ns } => (interval_ns, timeout_ns, 0, 0),
             Detection::Fixed { .. } | Detection::LossOfSignal { .. } => return None,
         };
-        let mut random = Stream::new(seed, &format!("links[{link}]"), "hello");
+        let mut random = RandomStream::new(seed, &format!("links[{link}]"), "hello");
         let next = random.below(interval) as i64;
         let previous = next - interval as i64;
         let wait = i64::try_from(delay.saturating_add(timeout)).unwrap_or(i64::MAX);

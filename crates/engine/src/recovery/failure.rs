@@ -12,7 +12,7 @@ use crate::network::recovery::{Failure, Outage, Outages};
 use crate::observer::Observer;
 use crate::simulation::Simulation;
 use trunkline_packet::Cause;
-use trunkline_units::{Stream, Time, NEVER};
+use trunkline_units::{RandomStream, Time, NEVER};
 
 /// A failure as it runs.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Breakage {
 #[derive(Clone, Debug)]
 enum Schedule {
     Fixed(std::vec::IntoIter<Outage>, Option<Time>),
-    Random { mtbf: f64, mttr: f64, random: Box<Stream> },
+    Random { mtbf: f64, mttr: f64, random: Box<RandomStream> },
 }
 
 impl Breakage {
@@ -37,7 +37,7 @@ impl Breakage {
             Outages::Random { mtbf_ns, mttr_ns } => Schedule::Random {
                 mtbf: *mtbf_ns as f64,
                 mttr: *mttr_ns as f64,
-                random: Box::new(Stream::new(
+                random: Box::new(RandomStream::new(
                     seed,
                     &format!("failures[{}]", failure.name),
                     "outages",

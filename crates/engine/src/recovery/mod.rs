@@ -108,7 +108,7 @@ impl Recovery {
             timeline: Timeline::default(),
             routes: network.run.trace.then(Routes::default),
             parts,
-            next_label: trunkline_packet::label::LAST,
+            next_label: trunkline_packet::label::MAX_LABEL,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::network::{Flow, Opened};
 use crate::simulation::FlowPlan;
 use trunkline_agent::tcp::{Counters, TcpConfig};
 use trunkline_agent::workload::{Open, Pages, Video};
-use trunkline_units::{Stream, Time, NEVER};
+use trunkline_units::{RandomStream, Time, NEVER};
 
 /// What opens transfers.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl Workload {
         let transfers = flow.transfers.as_ref()?;
         let start = plan.start;
         let end = plan.stop.min(duration);
-        let stream = |purpose| Stream::new(seed, &format!("flows[{}]", flow.name), purpose);
+        let stream = |purpose| RandomStream::new(seed, &format!("flows[{}]", flow.name), purpose);
         let opener = match &transfers.opened {
             Opened::Arrivals(config) => {
                 let times = (start, end);

@@ -93,11 +93,13 @@ pub fn leave_no_core() -> io::Result<()> {
 /// Lets this process have as many descriptors as it may: in a guest half a million.
 pub fn open_many() {
     const FILES: c_int = 7;
-    const MANY: u64 = 1 << 19;
+    const MAX_DESCRIPTORS: u64 = 1 << 19;
     let mut limits = [0; 2];
     // SAFETY: the limits, soft and hard, live through the calls.
     unsafe {
-        if setrlimit(FILES, &[MANY, MANY]) < 0 && getrlimit(FILES, &mut limits) == 0 {
+        if setrlimit(FILES, &[MAX_DESCRIPTORS, MAX_DESCRIPTORS]) < 0
+            && getrlimit(FILES, &mut limits) == 0
+        {
             setrlimit(FILES, &[limits[1], limits[1]]);
         }
     }

@@ -147,11 +147,11 @@ pub fn peer_port(fd: &OwnedFd) -> io::Result<u16> {
 type NameOf = unsafe extern "C" fn(c_int, *mut SockaddrIn, *mut c_uint) -> c_int;
 
 fn port_of(fd: &OwnedFd, name: NameOf) -> io::Result<u16> {
-    let mut found = address(Ipv4Addr::UNSPECIFIED, 0);
+    let mut bound_address = address(Ipv4Addr::UNSPECIFIED, 0);
     let mut len = length::<SockaddrIn>();
     // SAFETY: the kernel writes at most `len` bytes into the address, which lives through the call.
-    check(unsafe { name(fd.as_raw_fd(), &mut found, &mut len) })?;
-    Ok(u16::from_be_bytes(found.port))
+    check(unsafe { name(fd.as_raw_fd(), &mut bound_address, &mut len) })?;
+    Ok(u16::from_be_bytes(bound_address.port))
 }
 
 /// Takes a connection.
@@ -247,13 +247,13 @@ pub fn acknowledged_at(fd: &OwnedFd) -> Option<u64> {
     };
     // SAFETY: all it points to lives through the call and its lengths are given.
     check_len(unsafe { recvmsg(fd.as_raw_fd(), &mut message, ERRQUEUE | DONTWAIT) }).ok()?;
-    let mut found = None;
+    let mut ack_time = None;
     each_control(&control, message.controllen, |level, kind, value| {
         if (level, kind) == (SOCKET, 37) {
-            found = timestamp(value);
+            ack_time = timestamp(value);
         }
     });
-    found
+    ack_time
 }
 
 /// Calls `take` with level, type and value of each control message.

@@ -10,7 +10,7 @@ pub const READABLE: u32 = 1;
 /// `EPOLLOUT`.
 pub const WRITABLE: u32 = 4;
 /// `EPOLLERR`.
-pub const FAILED: u32 = 8;
+pub const SOCKET_ERROR: u32 = 8;
 
 const CLOCK_REALTIME: c_int = 0;
 

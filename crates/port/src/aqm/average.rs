@@ -121,7 +121,7 @@ mod tests {
         /// An arrival that is dropped leaves the link idle: 1 ms and 3 ms age as m = 1 and m = 3, and
         /// each arrival counts one: 64 / 2^2 = 16, 16 / 2^4 = 1.
         #[test]
-        fn fig2_idle_time_goes_on_behind_a_dropped_arrival() {
+        fn fig2_idle_time_continues_after_a_dropped_arrival() {
             let mut average = Average { value: 64.0, w_q: 0.5, idle_since: Some(0) };
             let ageing = Ageing::new(8_000_000, 1000);
             assert_eq!(average.sample(1_000_000, 0.0, ageing), 16.0);

@@ -2,7 +2,7 @@
 
 use super::{ActiveQueueManagement, Arrival, Backlog, Verdict};
 use std::collections::VecDeque;
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 /// What an overload settled at.
 pub(crate) struct Overload {
@@ -22,7 +22,7 @@ pub(crate) fn overload(
     precedences: &[u8],
     packets: u32,
 ) -> Overload {
-    let mut choice = Stream::new(9, "test", "precedence");
+    let mut choice = RandomStream::new(9, "test", "precedence");
     let arrivals = (0..packets).map(|index| {
         let precedence = precedences[choice.below(precedences.len() as u64) as usize];
         ((f64::from(index) * SERVICE as f64 / load) as Time, precedence)
@@ -35,7 +35,7 @@ pub(crate) fn overload(
 pub(crate) fn two_streams(aqm: impl ActiveQueueManagement, seed: u64) -> Overload {
     let mut arrivals = Vec::new();
     for precedence in 0..2 {
-        let mut gaps = Stream::new(seed, "test", ["gaps 0", "gaps 1"][precedence]);
+        let mut gaps = RandomStream::new(seed, "test", ["gaps 0", "gaps 1"][precedence]);
         let mut at = 100_000 * (precedence as Time + 1);
         while at < 320_000_000_000 {
             arrivals.push((at, precedence as u8));
@@ -51,7 +51,7 @@ const SERVICE: Time = 1_000_000;
 
 /// A port of 8 Mbit/s with an unlimited queue; only waiting packets count.
 fn settle(mut aqm: impl ActiveQueueManagement, arrivals: Vec<(Time, u8)>, seed: u64) -> Overload {
-    let mut random = Stream::new(seed, "test", "aqm");
+    let mut random = RandomStream::new(seed, "test", "aqm");
     let levels = usize::from(arrivals.iter().map(|arrival| arrival.1).max().expect("a packet")) + 1;
     let mut queue: VecDeque<u8> = VecDeque::new();
     let mut busy_until = None;

@@ -10,7 +10,7 @@
 use super::{ActiveQueueManagement, Arrival, Invalid, Unit, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
-use trunkline_units::{Span, Stream, Time};
+use trunkline_units::{RandomStream, Span, Time};
 
 /// Keys of `blue`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ impl Blue {
 }
 
 impl ActiveQueueManagement for Blue {
-    fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, random: &mut RandomStream) -> Verdict {
         self.end_idle(arrival.now);
         let queue = match self.config.unit {
             Unit::Packets => u64::from(arrival.backlog.packets),
@@ -119,7 +119,7 @@ mod tests {
     fn arrive(blue: &mut Blue, ms: u64, packets: u32) -> f64 {
         let backlog = Backlog { packets, bytes: 1000 * u64::from(packets) };
         let arrival = Arrival { now: ms * 1_000_000, bytes: 1000, precedence: 0, backlog };
-        blue.on_arrival(&arrival, &mut Stream::new(1, "test", "aqm"));
+        blue.on_arrival(&arrival, &mut RandomStream::new(1, "test", "aqm"));
         blue.on_enqueue(1000, 0);
         blue.probability
     }

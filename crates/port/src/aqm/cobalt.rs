@@ -12,7 +12,7 @@
 use super::{ActiveQueueManagement, Arrival, Head, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
-use trunkline_units::{Span, Stream, Time};
+use trunkline_units::{RandomStream, Span, Time};
 
 const INCREMENT: f64 = 1.0 / 256.0;
 const DECREMENT: f64 = 1.0 / 4096.0;
@@ -141,11 +141,11 @@ impl ActiveQueueManagement for Cobalt {
     const AT_HEAD: bool = true;
 
     #[inline]
-    fn on_arrival(&mut self, _arrival: &Arrival, _random: &mut Stream) -> Verdict {
+    fn on_arrival(&mut self, _arrival: &Arrival, _random: &mut RandomStream) -> Verdict {
         Verdict::Pass
     }
 
-    fn on_head(&mut self, head: &Head, random: &mut Stream) -> Verdict {
+    fn on_head(&mut self, head: &Head, random: &mut RandomStream) -> Verdict {
         let signals = self.signals(head.now, head.now - head.since);
         let refuses = self.probability > 0.0 && random.uniform() < self.probability;
         let drops = refuses || (signals && !head.can_mark);
@@ -197,7 +197,7 @@ mod tests {
         let left = Backlog { packets: 50, bytes: 50_000 };
         let (now, since) = (now * MS, (now - wait) * MS);
         let head = Head { now, since, bytes: 1000, precedence: 0, left, can_mark: false };
-        cobalt.on_head(&head, &mut Stream::new(1, "test", "aqm"))
+        cobalt.on_head(&head, &mut RandomStream::new(1, "test", "aqm"))
     }
 
     fn drops(cobalt: &mut Cobalt, from: Time, until: Time, wait: Time) -> Vec<Time> {
@@ -274,7 +274,7 @@ mod tests {
         fn the_last_packet_of_a_queue_is_never_dropped() {
             let mut cobalt = used(&PLAIN);
             drops(&mut cobalt, 50, 150, 20);
-            let (left, random) = (Backlog::default(), &mut Stream::new(1, "test", "aqm"));
+            let (left, random) = (Backlog::default(), &mut RandomStream::new(1, "test", "aqm"));
             let now = 150 * MS;
             let (since, bytes, precedence) = (130 * MS, 1000, 0);
             let last = Head { now, since, bytes, precedence, left, can_mark: false };

@@ -13,7 +13,7 @@
 use super::{ActiveQueueManagement, Arrival, Head, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
-use trunkline_units::{Span, Stream, Time};
+use trunkline_units::{RandomStream, Span, Time};
 
 /// Whose arithmetic a law of control has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -196,11 +196,11 @@ impl ActiveQueueManagement for Codel {
     const AT_HEAD: bool = true;
 
     #[inline]
-    fn on_arrival(&mut self, _arrival: &Arrival, _random: &mut Stream) -> Verdict {
+    fn on_arrival(&mut self, _arrival: &Arrival, _random: &mut RandomStream) -> Verdict {
         Verdict::Pass
     }
 
-    fn on_head(&mut self, head: &Head, _random: &mut Stream) -> Verdict {
+    fn on_head(&mut self, head: &Head, _random: &mut RandomStream) -> Verdict {
         let now = units(head.now, self.config.arithmetic);
         let wait = now - units(head.since, self.config.arithmetic);
         let late = self.is_late(now, wait, head.left.bytes);

@@ -23,7 +23,7 @@ fn head(at_us: u64, wait_us: u64, left: u64, can_mark: bool) -> Head {
 /// Times [us] after the first drop at which a queue that is always 50 ms late drops, with a packet
 /// sent every 10 us.
 fn drops(mut codel: Codel, count: usize) -> Vec<u64> {
-    let mut random = Stream::new(1, "test", "codel");
+    let mut random = RandomStream::new(1, "test", "codel");
     let mut times = Vec::new();
     let mut at = 1_000_000;
     while times.len() < count {
@@ -53,7 +53,7 @@ mod rfc8289 {
     /// packet below target in between starts the interval again.
     #[test]
     fn s5_5_a_packet_below_target_starts_the_interval_again() {
-        let mut random = Stream::new(1, "test", "codel");
+        let mut random = RandomStream::new(1, "test", "codel");
         let mut codel = codel(Arithmetic::Exact);
         let mut judge = |at, wait| codel.on_head(&head(at, wait, 9000, false), &mut random);
         assert_eq!(judge(1_000_000, 5_000), Verdict::Pass);
@@ -67,7 +67,7 @@ mod rfc8289 {
     /// dropped however long it waited.
     #[test]
     fn s5_5_a_queue_of_one_packet_is_never_dropped_from() {
-        let mut random = Stream::new(1, "test", "codel");
+        let mut random = RandomStream::new(1, "test", "codel");
         let mut codel = codel(Arithmetic::Exact);
         for ms in 0..1000 {
             let late = head(1_000_000 + ms * 1000, 90_000, 1500, false);
@@ -79,7 +79,7 @@ mod rfc8289 {
     /// starts from count - lastcount = 5 - 1 = 4: its second drop comes 100 / sqrt(4) = 50 ms on.
     #[test]
     fn s5_4_the_next_episode_starts_from_the_rate_of_the_last() {
-        let mut random = Stream::new(1, "test", "codel");
+        let mut random = RandomStream::new(1, "test", "codel");
         let mut codel = codel(Arithmetic::Exact);
         let (mut at, mut made) = (1_000_000, Vec::new());
         while made.len() < 5 {
@@ -119,7 +119,7 @@ mod linux {
 /// RFC 3168 by the same law: marks come at the times of drops, and nothing is dropped.
 #[test]
 fn what_can_be_marked_is_signalled_once_a_time_of_the_law() {
-    let mut random = Stream::new(1, "test", "codel");
+    let mut random = RandomStream::new(1, "test", "codel");
     let mut codel = codel(Arithmetic::Exact);
     let mut times = Vec::new();
     for at in (1_000_000..1_500_000).step_by(10) {
@@ -135,7 +135,7 @@ fn what_can_be_marked_is_signalled_once_a_time_of_the_law() {
 /// The step of DCTCP (RFC 8257 section 3.1): what has waited more than the threshold, and only that.
 #[test]
 fn rfc8257_s3_1_a_step_marks_by_the_time_in_the_queue() {
-    let mut random = Stream::new(1, "test", "codel");
+    let mut random = RandomStream::new(1, "test", "codel");
     let config =
         CodelConfig { ce_threshold_ns: Some(1_000_000), ..codel(Arithmetic::Exact).config };
     let mut codel = Codel::new(&config, 8_000_000).unwrap();

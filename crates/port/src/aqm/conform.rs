@@ -3,7 +3,7 @@
 use super::{ActiveQueueManagement, Aqm, AqmConfig, Arrival, Backlog, Verdict};
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use trunkline_units::Stream;
+use trunkline_units::RandomStream;
 
 /// A configuration of each kind, as the compiled network writes it.
 const CONFIGS: [&str; 14] = [
@@ -60,7 +60,7 @@ fn each_kind_reads_back_from_its_own_text_and_refuses_an_unknown_key() {
 /// Sends packets of (gap [us], bytes, precedence) through a queue of 8 Mbit/s; returns the verdicts.
 fn verdicts(config: &AqmConfig, train: &[(u64, u32, u8)]) -> Vec<Verdict> {
     let mut aqm = Aqm::new(config, 8_000_000).unwrap();
-    let mut random = Stream::new(1, "test", "conform");
+    let mut random = RandomStream::new(1, "test", "conform");
     let mut queue: VecDeque<(u32, u8)> = VecDeque::new();
     let (mut now, mut free_at, mut busy) = (0, 0, false);
     let mut verdicts = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::{ActiveQueueManagement, Arrival, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
-use trunkline_units::Stream;
+use trunkline_units::RandomStream;
 
 /// Drop-tail has no parameters.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ impl DropTail {
 
 impl ActiveQueueManagement for DropTail {
     #[inline(always)]
-    fn on_arrival(&mut self, _arrival: &Arrival, _random: &mut Stream) -> Verdict {
+    fn on_arrival(&mut self, _arrival: &Arrival, _random: &mut RandomStream) -> Verdict {
         Verdict::Pass
     }
 }

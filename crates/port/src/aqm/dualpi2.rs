@@ -12,7 +12,7 @@
 use super::{ActiveQueueManagement, Arrival, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
-use trunkline_units::{Span, Stream, Time, SECOND};
+use trunkline_units::{RandomStream, Span, Time, SECOND};
 
 /// Keys of `dualpi2`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -162,7 +162,7 @@ impl DualPi2 {
     }
 
     /// Judges a packet about to be sent.
-    pub fn judge(&self, packet: &Leaving, random: &mut Stream) -> Verdict {
+    pub fn judge(&self, packet: &Leaving, random: &mut RandomStream) -> Verdict {
         let DualPi2Config { coupling, step_ns, mtu_bytes, .. } = self.config;
         let light = packet.backlog < 2 * u64::from(mtu_bytes);
         let base = if light { 0.0 } else { self.base };
@@ -192,7 +192,7 @@ impl DualPi2 {
 impl ActiveQueueManagement for DualPi2 {
     const AT_HEAD: bool = true;
 
-    fn on_arrival(&mut self, _arrival: &Arrival, _random: &mut Stream) -> Verdict {
+    fn on_arrival(&mut self, _arrival: &Arrival, _random: &mut RandomStream) -> Verdict {
         Verdict::Pass
     }
 }
@@ -213,8 +213,8 @@ mod rfc9332 {
         mtu_bytes: 1500,
     };
 
-    fn plain() -> (DualPi2, Stream) {
-        (DualPi2::new(&PLAIN, 1).unwrap(), Stream::new(1, "dualpi2", "test"))
+    fn plain() -> (DualPi2, RandomStream) {
+        (DualPi2::new(&PLAIN, 1).unwrap(), RandomStream::new(1, "dualpi2", "test"))
     }
 
     fn leaving(side: Side, wait: Span) -> Leaving {
@@ -222,7 +222,7 @@ mod rfc9332 {
     }
 
     /// Share of 20,000 packets that are signalled.
-    fn share(its: &DualPi2, packet: &Leaving, random: &mut Stream) -> f64 {
+    fn share(its: &DualPi2, packet: &Leaving, random: &mut RandomStream) -> f64 {
         let signals = (0..20_000).filter(|_| its.judge(packet, random) != Verdict::Pass).count();
         signals as f64 / 20_000.0
     }
@@ -264,7 +264,7 @@ mod rfc9332 {
     #[test]
     fn s2_5_2_in_overload_both_queues_drop() {
         let (mut its, mut random) = plain();
-        let refuses = |its: &DualPi2, side, random: &mut Stream| {
+        let refuses = |its: &DualPi2, side, random: &mut RandomStream| {
             let judge = |_| its.judge(&leaving(side, 0), random);
             (0..4000).map(judge).any(|verdict| verdict == Verdict::Refuse(Cause::Early))
         };

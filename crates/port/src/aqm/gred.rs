@@ -15,7 +15,7 @@ use super::linux::{Average, LinuxAge, Parameters, Spacer, TcRed};
 use super::{ActiveQueueManagement, Arrival, Backlog, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 /// Maximum number of DPs.
 const MAX_DPS: u8 = 16;
@@ -138,7 +138,7 @@ impl Gred {
 }
 
 impl ActiveQueueManagement for Gred {
-    fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, random: &mut RandomStream) -> Verdict {
         let Some(index) = self.index(arrival.precedence) else { return Verdict::Pass };
         let before = if self.mode == Mode::Rio { self.before(index) } else { 0 };
         let dp = &mut self.dps[index];

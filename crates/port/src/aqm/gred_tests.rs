@@ -25,7 +25,7 @@ fn gred(grio: bool, prios: &[u8], parameters: TcRed, limit_bytes: u64) -> Gred {
 
 /// Packets of 1000 B that arrive at time 0 and stay.
 fn script(gred: &mut Gred, precedences: &[u8]) {
-    let mut random = Stream::new(1, "test", "gred");
+    let mut random = RandomStream::new(1, "test", "gred");
     let mut backlog = Backlog::default();
     for &precedence in precedences {
         let arrival = Arrival { now: 0, bytes: 1000, precedence, backlog };
@@ -74,7 +74,7 @@ mod sch_gred {
     fn the_limit_is_of_the_dp() {
         let mut gred = gred(false, &[1, 2], far(), 3000);
         script(&mut gred, &[1, 1, 1, 2, 2]);
-        let mut random = Stream::new(1, "test", "gred");
+        let mut random = RandomStream::new(1, "test", "gred");
         let backlog = Backlog { packets: 5, bytes: 5000 };
         let mut judge = |precedence| {
             gred.on_arrival(&Arrival { now: 0, bytes: 1000, precedence, backlog }, &mut random)
@@ -100,7 +100,10 @@ mod sch_gred {
             precedence: 3,
             backlog: Backlog { packets: 9, bytes: 9000 },
         };
-        assert_eq!(gred.on_arrival(&arrival, &mut Stream::new(1, "test", "gred")), Verdict::Pass);
+        assert_eq!(
+            gred.on_arrival(&arrival, &mut RandomStream::new(1, "test", "gred")),
+            Verdict::Pass
+        );
     }
 
     /// Two DPs of one curve at 1.1 times the capacity, half and half, W = 1/64.

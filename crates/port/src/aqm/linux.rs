@@ -15,7 +15,7 @@ use super::adaptive::{self, Adaptive};
 use super::{Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
-use trunkline_units::{math, Stream, Time};
+use trunkline_units::{math, RandomStream, Time};
 
 /// Which Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -154,7 +154,7 @@ impl Parameters {
         }
     }
 
-    fn random(&self, random: &mut Stream) -> u32 {
+    fn random(&self, random: &mut RandomStream) -> u32 {
         let bits = (random.bits() >> 32) as u32;
         match self.draw {
             Draw::Mask(mask) => bits & mask,
@@ -241,7 +241,7 @@ impl Spacer {
         parameters: &Parameters,
         scaled: u64,
         harddrop: bool,
-        random: &mut Stream,
+        random: &mut RandomStream,
     ) -> Verdict {
         if scaled < parameters.min {
             self.count = -1;

@@ -16,7 +16,7 @@ fn gaps(age: LinuxAge, average_bytes: u64, drops: usize) -> Vec<u64> {
     let parameters = Parameters::new(&de(), age).unwrap();
     let scaled = average_bytes << parameters.w_log;
     let mut spacer = Spacer::default();
-    let mut random = Stream::new(3, "test", "red");
+    let mut random = RandomStream::new(3, "test", "red");
     let (mut gaps, mut gap) = (Vec::new(), 0);
     while gaps.len() <= drops {
         gap += 1;
@@ -127,7 +127,7 @@ mod red_h {
     #[test]
     fn above_max_each_packet_is_forced_and_harddrop_forbids_a_mark() {
         let parameters = Parameters::new(&de(), LinuxAge::MaxP).unwrap();
-        let mut random = Stream::new(1, "test", "red");
+        let mut random = RandomStream::new(1, "test", "red");
         let scaled = 100_000 << parameters.w_log;
         let mut judge =
             |harddrop| Spacer::default().judge(&parameters, scaled, harddrop, &mut random);

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 mod adaptive;
 mod average;
@@ -112,10 +112,10 @@ pub trait ActiveQueueManagement {
     /// Whether it judges packets at the head of the queue, or wants to know how long they waited.
     const AT_HEAD: bool = false;
     /// Judges a packet before it is queued.
-    fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict;
+    fn on_arrival(&mut self, arrival: &Arrival, random: &mut RandomStream) -> Verdict;
     /// Judges a packet at the head of the queue; one that is dropped there costs no time, and the
     /// next one is judged in its place.
-    fn on_head(&mut self, _head: &Head, _random: &mut Stream) -> Verdict {
+    fn on_head(&mut self, _head: &Head, _random: &mut RandomStream) -> Verdict {
         Verdict::Pass
     }
     /// A packet that was let in has been stored.
@@ -171,11 +171,11 @@ macro_rules! aqms {
 
         impl ActiveQueueManagement for Aqm {
             #[inline]
-            fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
+            fn on_arrival(&mut self, arrival: &Arrival, random: &mut RandomStream) -> Verdict {
                 match self { $(Self::$variant(aqm) => aqm.on_arrival(arrival, random)),+ }
             }
             #[inline]
-            fn on_head(&mut self, head: &Head, random: &mut Stream) -> Verdict {
+            fn on_head(&mut self, head: &Head, random: &mut RandomStream) -> Verdict {
                 match self { $(Self::$variant(aqm) => aqm.on_head(head, random)),+ }
             }
             #[inline]

@@ -16,7 +16,7 @@ use super::codel::Arithmetic;
 use super::{ActiveQueueManagement, Arrival, Backlog, Head, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
-use trunkline_units::{Span, Stream, Time, SECOND};
+use trunkline_units::{RandomStream, Span, Time, SECOND};
 
 /// A delay above which the probability grows faster (RFC 8033 section 5.5) [ns].
 const LONG_DELAY: Span = 250_000_000;
@@ -135,7 +135,7 @@ impl Pie {
     }
 
     /// RFC 8033 section 5.1 and 5.4, `drop_early`.
-    fn drops_early(&mut self, backlog: Backlog, random: &mut Stream) -> bool {
+    fn drops_early(&mut self, backlog: Backlog, random: &mut RandomStream) -> bool {
         let PieConfig { target_ns, mtu_bytes, .. } = self.config;
         let light = self.delay < target_ns / 2 && self.probability < 0.2;
         if self.burst_left > 0 || light || backlog.bytes < 2 * u64::from(mtu_bytes) {
@@ -163,7 +163,7 @@ impl ActiveQueueManagement for Pie {
     /// The time in the queue is known when a packet leaves it.
     const AT_HEAD: bool = true;
 
-    fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, random: &mut RandomStream) -> Verdict {
         self.advance(arrival.now);
         if !self.drops_early(arrival.backlog, random) {
             return Verdict::Pass;
@@ -179,7 +179,7 @@ impl ActiveQueueManagement for Pie {
         self.waiting += 1;
     }
 
-    fn on_head(&mut self, head: &Head, _random: &mut Stream) -> Verdict {
+    fn on_head(&mut self, head: &Head, _random: &mut RandomStream) -> Verdict {
         self.advance(head.now);
         self.delay = if head.left.packets == 0 { 0 } else { head.now - head.since };
         self.waiting = head.left.packets;
@@ -234,7 +234,7 @@ mod tests {
             assert!(pie.burst_left > 0);
             let (now, since) = (at + 20_000_000, at);
             let head = Head { now, since, bytes: 1000, precedence: 0, left, can_mark: false };
-            pie.on_head(&head, &mut Stream::new(1, "test", "aqm"));
+            pie.on_head(&head, &mut RandomStream::new(1, "test", "aqm"));
         }
         assert_eq!(pie.burst_left, 0);
     }
@@ -277,7 +277,7 @@ mod tests {
         fn s5_4_drops_are_neither_back_to_back_nor_far_apart() {
             let mut pie = pie();
             (pie.probability, pie.delay, pie.burst_left) = (0.0625, 20_000_000, 0);
-            let mut random = Stream::new(3, "test", "pie");
+            let mut random = RandomStream::new(3, "test", "pie");
             let backlog = Backlog { packets: 20, bytes: 20_000 };
             let made: Vec<usize> =
                 (0..100_000).filter(|_| pie.drops_early(backlog, &mut random)).collect();
@@ -312,7 +312,7 @@ mod tests {
                 pie.delay = 100_000_000;
                 let backlog = Backlog { packets: 50, bytes: 50_000 };
                 let arrival = Arrival { now: 1, bytes: 1000, precedence: 0, backlog };
-                pie.on_arrival(&arrival, &mut Stream::new(1, "test", "aqm"))
+                pie.on_arrival(&arrival, &mut RandomStream::new(1, "test", "aqm"))
             };
             assert_eq!(verdict(0.1), Verdict::Signal(Cause::Early));
             assert_eq!(verdict(0.101), Verdict::Refuse(Cause::Early));
@@ -322,7 +322,7 @@ mod tests {
         /// the target while the probability is below 20 %.
         #[test]
         fn s5_1_a_light_queue_and_a_burst_drop_nothing() {
-            let mut random = Stream::new(3, "test", "pie");
+            let mut random = RandomStream::new(3, "test", "pie");
             let full = Backlog { packets: 20, bytes: 20_000 };
             let mut never =
                 |pie: &mut Pie, backlog| (0..1000).all(|_| !pie.drops_early(backlog, &mut random));

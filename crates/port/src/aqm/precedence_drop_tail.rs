@@ -7,7 +7,7 @@
 use super::{ActiveQueueManagement, Arrival, Backlog, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 /// Which packets a precedence's limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ impl PrecedenceDropTail {
 
 impl ActiveQueueManagement for PrecedenceDropTail {
     #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, _random: &mut Stream) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, _random: &mut RandomStream) -> Verdict {
         let level = self.level(arrival.precedence);
         let waiting = match self.counted {
             Counted::Own => self.packets[level],

@@ -13,7 +13,7 @@ use super::spacing::{Spacer, Spacing};
 use super::{ActiveQueueManagement, Arrival, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 /// What an average queue is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,7 +102,7 @@ impl Red {
 
 impl ActiveQueueManagement for Red {
     #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, random: &mut RandomStream) -> Verdict {
         let (queue, size) = match self.config.unit {
             Unit::Packets => (f64::from(arrival.backlog.packets), 1.0),
             Unit::Bytes => {

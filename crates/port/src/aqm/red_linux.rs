@@ -9,7 +9,7 @@ use super::adaptive::Adaptive;
 use super::linux::{Average, LinuxAge, Parameters, Spacer, TcRed};
 use super::{ActiveQueueManagement, Arrival, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 /// Keys of `red-linux`. The `limit` of `tc` is the queue's `limit_bytes`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ impl RedLinux {
 
 impl ActiveQueueManagement for RedLinux {
     #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, random: &mut RandomStream) -> Verdict {
         if let Some(clock) = &mut self.adaptive {
             self.parameters.adapt(clock, &self.average, arrival.now);
         }

@@ -48,7 +48,7 @@ mod fj93 {
     fn fig2_all_packets_are_dropped_from_max_th_on() {
         let mut red =
             Red::new(&RedConfig { w_q: 1.0, ..config(Spacing::Uniform) }, 8_000_000).unwrap();
-        let mut random = Stream::new(1, "test", "red");
+        let mut random = RandomStream::new(1, "test", "red");
         for _ in 0..100 {
             assert_eq!(
                 red.on_arrival(&arrival(0, 80), &mut random),
@@ -79,7 +79,7 @@ mod ns2 {
     #[test]
     fn red_idle_time_counts_from_the_end_of_the_last_transmission() {
         let mut red = Red::new(&RedConfig { w_q: 0.5, ..config(Spacing::Ns2) }, 8_000_000).unwrap();
-        let mut random = Stream::new(1, "test", "red");
+        let mut random = RandomStream::new(1, "test", "red");
         red.on_arrival(&arrival(0, 20), &mut random);
         assert_eq!(red.average(), Some(10.0));
         red.on_departure(3_000_000, 1000, 0, Backlog::default());
@@ -100,7 +100,7 @@ fn byte_mode_averages_bytes() {
         ..config(Spacing::Uniform)
     };
     let mut red = Red::new(&bytes, 8_000_000).unwrap();
-    red.on_arrival(&arrival(0, 30), &mut Stream::new(1, "test", "red"));
+    red.on_arrival(&arrival(0, 30), &mut RandomStream::new(1, "test", "red"));
     assert_eq!(red.average(), Some(7500.0));
 }
 
@@ -114,7 +114,7 @@ proptest! {
     ) {
         let spacing = if ns2 { Spacing::Ns2 } else { Spacing::Uniform };
         let mut red = Red::new(&RedConfig { w_q: 1.0, max_p: 0.1, ..config(spacing) }, 8_000_000).unwrap();
-        let mut random = Stream::new(2, "test", "red");
+        let mut random = RandomStream::new(2, "test", "red");
         for queue in queues {
             red.on_arrival(&arrival(0, queue), &mut random);
         }

@@ -14,7 +14,7 @@ use super::spacing::Spacer;
 use super::wred::MredConfig;
 use super::{ActiveQueueManagement, Arrival, Backlog, Invalid, Verdict};
 use std::ops::Range;
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 /// A queue's AQM whose averages count lower precedences too.
 pub type RioC = Rio<true>;
@@ -71,7 +71,7 @@ impl<const COUPLED: bool> Rio<COUPLED> {
 
 impl<const COUPLED: bool> ActiveQueueManagement for Rio<COUPLED> {
     #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, random: &mut RandomStream) -> Verdict {
         let own = self.config.level(arrival.precedence);
         let (mut up_to, counting) = (self.below(own), self.counting(own));
         let waiting = up_to + self.levels[own].packets;
@@ -138,7 +138,7 @@ mod tests {
 
     /// Packets that arrive at time 0 and stay.
     fn script(aqm: &mut impl ActiveQueueManagement, precedences: &[u8]) {
-        let mut random = Stream::new(1, "test", "rio");
+        let mut random = RandomStream::new(1, "test", "rio");
         let mut backlog = Backlog::default();
         for &precedence in precedences {
             let arrival = Arrival { now: 0, bytes: 1000, precedence, backlog };
@@ -219,7 +219,7 @@ mod tests {
             }
             let arrival =
                 Arrival { now: 7_000_000, bytes: 1000, precedence: 0, backlog: Backlog::default() };
-            rio.on_arrival(&arrival, &mut Stream::new(1, "test", "rio"));
+            rio.on_arrival(&arrival, &mut RandomStream::new(1, "test", "rio"));
             let averages = [0, 1, 2].map(|precedence| rio.average_of(precedence).unwrap());
             assert_eq!(averages, [0.5 / 8.0, 1.25 / 8.0, 3.0625 / 8.0]);
         }

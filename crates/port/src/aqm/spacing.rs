@@ -12,7 +12,7 @@
 //! (both methods); ns-2.35 `queue/red.cc` with its default `wait_` and `diffserv/dsredq.cc`.
 
 use serde::{Deserialize, Serialize};
-use trunkline_units::Stream;
+use trunkline_units::RandomStream;
 
 /// A drop-spacing convention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +65,13 @@ impl Spacer {
     /// `p` is the curve's probability, `size` the packet's size over the mean (1 in packet mode),
     /// `waiting` the packets that it finds queued.
     #[inline]
-    pub(super) fn signals(&mut self, p: f64, size: f64, waiting: u32, random: &mut Stream) -> bool {
+    pub(super) fn signals(
+        &mut self,
+        p: f64,
+        size: f64,
+        waiting: u32,
+        random: &mut RandomStream,
+    ) -> bool {
         let entering = self.count < 0.0;
         let signal = match self.spacing {
             Spacing::Geometric => random.uniform() < p * size,
@@ -107,7 +113,7 @@ mod tests {
     /// Gaps between `signals` signals at a constant `p`, the first one left out.
     fn gaps(spacing: Spacing, p: f64, signals: usize) -> Vec<usize> {
         let mut spacer = Spacer::new(spacing);
-        let mut random = Stream::new(5, "test", "red");
+        let mut random = RandomStream::new(5, "test", "red");
         let mut gaps = Vec::new();
         let mut gap = 0;
         while gaps.len() <= signals {
@@ -176,7 +182,7 @@ mod tests {
 
         #[test]
         fn red_never_signals_the_first_packet_of_the_band_nor_at_a_short_queue() {
-            let mut random = Stream::new(1, "test", "red");
+            let mut random = RandomStream::new(1, "test", "red");
             let mut spacer = Spacer::new(Spacing::Ns2);
             assert!(!spacer.signals(1.0, 1.0, 10, &mut random), "entering");
             assert!(!spacer.signals(1.0, 1.0, 1, &mut random), "one packet queued");
@@ -189,7 +195,7 @@ mod tests {
         fn diffserv_falls_silent_where_p_has_risen_and_uniform_does_not() {
             for (spacing, silent) in [(Spacing::Ns2Diffserv, true), (Spacing::Uniform, false)] {
                 let mut spacer = Spacer { spacing, count: 30.0 };
-                let mut random = Stream::new(1, "test", "red");
+                let mut random = RandomStream::new(1, "test", "red");
                 assert_eq!(!spacer.signals(0.05, 1.0, 10, &mut random), silent, "{spacing:?}");
             }
         }
@@ -201,7 +207,7 @@ mod tests {
     fn in_byte_mode_signals_are_in_proportion_to_size() {
         for spacing in [Spacing::Geometric, Spacing::Uniform] {
             let mut spacer = Spacer::new(spacing);
-            let mut random = Stream::new(3, "test", "red");
+            let mut random = RandomStream::new(3, "test", "red");
             let (mut large, mut all) = (0.0, 0.0);
             for _ in 0..400_000 {
                 for size in [3.0, 1.0] {

@@ -7,7 +7,7 @@
 
 use super::{ActiveQueueManagement, Arrival, Invalid, Unit, Verdict};
 use serde::{Deserialize, Serialize};
-use trunkline_units::Stream;
+use trunkline_units::RandomStream;
 
 /// Keys of `step`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ impl Step {
 
 impl ActiveQueueManagement for Step {
     #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, _random: &mut Stream) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, _random: &mut RandomStream) -> Verdict {
         let queue = match self.config.unit {
             Unit::Packets => u64::from(arrival.backlog.packets),
             Unit::Bytes => arrival.backlog.bytes,
@@ -62,7 +62,7 @@ mod tests {
             let mut step = Step::new(&StepConfig { threshold, unit }, 0).unwrap();
             let backlog = Backlog { packets, bytes: 1500 * u64::from(packets) };
             let arrival = Arrival { now: 0, bytes: 40, precedence: 0, backlog };
-            step.on_arrival(&arrival, &mut Stream::new(1, "test", "aqm"))
+            step.on_arrival(&arrival, &mut RandomStream::new(1, "test", "aqm"))
         };
         assert_eq!(verdict(Unit::Packets, 20, 20), Verdict::Pass);
         assert_eq!(verdict(Unit::Packets, 20, 21), Verdict::Mark);

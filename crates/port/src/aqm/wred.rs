@@ -11,7 +11,7 @@ use super::spacing::{Spacer, Spacing};
 use super::{ActiveQueueManagement, Arrival, Backlog, Invalid, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 /// Keys of the REDs with several precedences (`wred`, `rio-c`, `rio-d`); averages are in packets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl MredConfig {
         average: f64,
         spacer: &mut Spacer,
         waiting: u32,
-        random: &mut Stream,
+        random: &mut RandomStream,
     ) -> Verdict {
         match self.precedences[level].zone(average, self.gentle) {
             Zone::Below => {
@@ -105,7 +105,7 @@ impl Wred {
 
 impl ActiveQueueManagement for Wred {
     #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, random: &mut RandomStream) -> Verdict {
         let waiting = arrival.backlog.packets;
         let average = self.average.sample(arrival.now, f64::from(waiting), self.ageing);
         let level = self.config.level(arrival.precedence);

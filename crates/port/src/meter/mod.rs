@@ -8,7 +8,7 @@
 use crate::Invalid;
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Colour;
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 mod bucket;
 mod rfc4115;
@@ -52,7 +52,7 @@ macro_rules! meters {
                 now: Time,
                 ip_bytes: u32,
                 incoming: Colour,
-                random: &mut Stream,
+                random: &mut RandomStream,
             ) -> Colour {
                 match self { $(Self::$variant(meter) => meter.colour(now, ip_bytes, incoming, random)),+ }
             }

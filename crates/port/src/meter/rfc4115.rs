@@ -7,7 +7,7 @@ use super::bucket::{Bucket, Clock, MAX_DEPTH_BYTES};
 use crate::Invalid;
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Colour;
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 /// Keys of `rfc4115`, in the RFC's symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ impl Rfc4115 {
         now: Time,
         bytes: u32,
         incoming: Colour,
-        _random: &mut Stream,
+        _random: &mut RandomStream,
     ) -> Colour {
         let elapsed = self.clock.elapsed(now);
         self.committed.fill(elapsed * u128::from(self.config.cir_bit_s));

@@ -8,7 +8,7 @@ use super::check_rate;
 use crate::Invalid;
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Colour;
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 /// Keys of `srtcm`, in the RFC's symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ impl SrTcm {
         now: Time,
         bytes: u32,
         incoming: Colour,
-        _random: &mut Stream,
+        _random: &mut RandomStream,
     ) -> Colour {
         let tokens = self.clock.elapsed(now) * u128::from(self.config.cir_bit_s);
         let spill = self.committed.fill(tokens);

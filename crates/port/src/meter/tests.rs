@@ -2,8 +2,8 @@ use super::*;
 use proptest::prelude::*;
 use Colour::{Green, Red, Yellow};
 
-fn random() -> Stream {
-    Stream::new(1, "test", "meter")
+fn random() -> RandomStream {
+    RandomStream::new(1, "test", "meter")
 }
 
 /// Colours of (us, bytes, incoming) as letters.
@@ -241,7 +241,7 @@ proptest! {
     /// RFC 2697 section 3 and 2698 section 3 and RFC 4115 to the letter: token counts go up by one
     /// byte at a time. Arrivals fall on those times, where fluid and whole tokens agree.
     #[test]
-    fn fluid_buckets_colour_as_the_rfcs_whole_tokens(
+    fn fluid_buckets_colour_as_the_integer_tokens_of_the_rfcs(
         steps in prop::collection::vec((0u64..400, 40u32..600, 0u8..3), 1..100),
         cbs in 1u64..2000, ebs in 1u64..2000, aware in any::<bool>(), kind in 0..3,
     ) {

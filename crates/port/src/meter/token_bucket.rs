@@ -10,7 +10,7 @@ use super::{check_burst, check_rate};
 use crate::Invalid;
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Colour;
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 /// Keys of `token-bucket`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ impl TokenBucket {
         now: Time,
         bytes: u32,
         incoming: Colour,
-        _random: &mut Stream,
+        _random: &mut RandomStream,
     ) -> Colour {
         let elapsed = self.clock.elapsed(now);
         self.bucket.fill(elapsed * u128::from(self.config.rate_bit_s));

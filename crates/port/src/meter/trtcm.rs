@@ -8,7 +8,7 @@ use super::{check_burst, check_rate};
 use crate::Invalid;
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Colour;
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 /// Keys of `trtcm`, in the RFC's symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ impl TrTcm {
         now: Time,
         bytes: u32,
         incoming: Colour,
-        _random: &mut Stream,
+        _random: &mut RandomStream,
     ) -> Colour {
         let elapsed = self.clock.elapsed(now);
         self.committed.fill(elapsed * u128::from(self.config.cir_bit_s));

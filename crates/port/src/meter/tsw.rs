@@ -9,7 +9,7 @@ use super::check_rate;
 use crate::Invalid;
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Colour;
-use trunkline_units::{Span, Stream, Time};
+use trunkline_units::{RandomStream, Span, Time};
 
 /// Keys of `tsw2cm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +84,7 @@ impl Tsw2cm {
         now: Time,
         bytes: u32,
         _incoming: Colour,
-        random: &mut Stream,
+        random: &mut RandomStream,
     ) -> Colour {
         let average = self.rate.update(now, bytes);
         if average > self.ctr && random.uniform() * average < average - self.ctr {
@@ -131,7 +131,7 @@ impl Tsw3cm {
         now: Time,
         bytes: u32,
         _incoming: Colour,
-        random: &mut Stream,
+        random: &mut RandomStream,
     ) -> Colour {
         let average = self.rate.update(now, bytes);
         if average <= self.ctr {

@@ -2,7 +2,7 @@
 
 use super::{Choice, Discipline, Heads};
 use std::collections::VecDeque;
-use trunkline_units::{Serializer, Time};
+use trunkline_units::{Time, TransmissionClock};
 
 /// A packet offered to the link.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ pub(crate) fn serve(
     trace: &[Arrival],
 ) -> Vec<Sent> {
     let mut queues = Queues(vec![VecDeque::new(); classes]);
-    let mut line = Serializer::new(rate_bit_s);
+    let mut line = TransmissionClock::new(rate_bit_s);
     let mut sent = Vec::new();
     let (mut next, mut now) = (0, 0);
     loop {

@@ -11,7 +11,7 @@
 
 use super::{Choice, Discipline, Heads, Invalid};
 use serde::{Deserialize, Serialize};
-use trunkline_units::{Serializer, Time};
+use trunkline_units::{Time, TransmissionClock};
 
 /// What a tin is due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,13 +26,13 @@ pub struct CakeShare {
 /// A clock that moves on by the time of each packet.
 #[derive(Clone, Debug)]
 struct Clock {
-    rate: Serializer,
+    rate: TransmissionClock,
     next: Time,
 }
 
 impl Clock {
     fn new(rate_bit_s: u64) -> Self {
-        Self { rate: Serializer::new(rate_bit_s), next: 0 }
+        Self { rate: TransmissionClock::new(rate_bit_s), next: 0 }
     }
 }
 
@@ -170,7 +170,7 @@ mod tests {
         /// A packet of voice waits for the shaper alone: at most the packet before it (1 ms), while
         /// best effort has a backlog.
         #[test]
-        fn s3_d_a_tin_within_its_rate_goes_first() {
+        fn s3_d_a_tin_within_its_rate_is_served_first() {
             let mut trace = backlog(&[3], 900);
             trace.extend((0..50).map(|at| Arrival { at: at * 17_000_000, class: 0, bytes: 200 }));
             trace.sort_by_key(|its| its.at);

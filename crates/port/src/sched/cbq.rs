@@ -23,7 +23,7 @@ use super::rings::{Links, Ring};
 use super::tree::Tree;
 use super::{Choice, Discipline, Heads, Invalid, BASE_QUANTUM_BYTES};
 use serde::{Deserialize, Serialize};
-use trunkline_units::{Serializer, Time, NEVER};
+use trunkline_units::{Time, TransmissionClock, NEVER};
 
 /// When a class may borrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub struct Cbq {
     /// Backlogged classes by priority, the most urgent first.
     rings: Vec<Ring>,
     links: Links,
-    line: Serializer,
+    line: TransmissionClock,
     /// Whether some top class is isolated.
     holds_back: bool,
     top_level: u32,
@@ -169,7 +169,7 @@ impl Cbq {
             classes,
             rings: vec![Ring::EMPTY; priorities.len()],
             links: Links::new(shares.len()),
-            line: Serializer::new(rate_bit_s),
+            line: TransmissionClock::new(rate_bit_s),
             holds_back: lendable[usize::from(link)] < rate_bit_s,
             top_level: ANY_LEVEL,
             chosen: None,

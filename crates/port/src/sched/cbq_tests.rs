@@ -133,7 +133,7 @@ mod ns2 {
 
     /// Offers 10 Mbit/s to each of `active`, gaps uniform on 0.5..1.5 of their mean.
     fn offered(shares: &[CbqShare], sharing: LinkSharing, active: u16) -> Vec<f64> {
-        let mut gaps = trunkline_units::Stream::new(1, "test", "gaps");
+        let mut gaps = trunkline_units::RandomStream::new(1, "test", "gaps");
         let mut trace = Vec::new();
         for class in 1..=active {
             let mut at = 100_000 * u64::from(class);

@@ -9,7 +9,7 @@
 
 use super::cbq::CbqShare;
 use super::Invalid;
-use trunkline_units::{math, Serializer, Span, Time, NEVER};
+use trunkline_units::{math, Span, Time, TransmissionClock, NEVER};
 
 /// Idle times are bounded by this [ns], so that sums stay far below 2^63.
 const LONGEST: Span = 1 << 40;
@@ -18,7 +18,7 @@ const LONGEST: Span = 1 << 40;
 #[derive(Clone, Debug)]
 pub(super) struct Estimator {
     /// Time its packets would take at its own rate; none: it has nothing of its own to lend.
-    own: Option<Serializer>,
+    own: Option<TransmissionClock>,
     ewma_log: u32,
     /// avgidle / W [ns].
     average: i64,
@@ -40,7 +40,7 @@ impl Estimator {
         };
         let most = (max_idle(share, rate_bit_s, link_bit_s) * scale).min(LONGEST as f64) as i64;
         Self {
-            own: (rate_bit_s > 0).then(|| Serializer::new(rate_bit_s)),
+            own: (rate_bit_s > 0).then(|| TransmissionClock::new(rate_bit_s)),
             ewma_log: share.ewma_log,
             average: most,
             most,

@@ -121,7 +121,7 @@ mod tests {
 
         /// A flow that was idle goes before those that are backlogged, for one quantum.
         #[test]
-        fn s4_1_a_sparse_flow_goes_first() {
+        fn s4_1_a_sparse_flow_is_served_first() {
             let mut rounds = FlowRounds::new(3, 1500, true);
             let mut waiting = [50, 50, 0];
             rounds.on_enqueue(0);

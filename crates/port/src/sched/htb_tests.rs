@@ -86,7 +86,7 @@ mod sch_htb {
     }
 
     #[test]
-    fn excess_goes_to_the_lowest_priority_number_first() {
+    fn excess_serves_the_lowest_priority_number_first() {
         let second = HtbShare { priority: 1, ..leaf(100_000, 1_000_000) };
         let shares = [top(1_000_000), leaf(100_000, 600_000), second];
         close(&rates(&shares, &[1, 2]), &[0.0, 0.6, 0.4]);
@@ -96,7 +96,7 @@ mod sch_htb {
     /// A1 and A2 share the 0.6 more by equal quanta. A2 silent: A1 takes A2's 0.1 first, then B
     /// and A1 compete for nothing: 0.4 and 0.6.
     #[test]
-    fn borrowing_goes_through_the_nearest_ancestor_first() {
+    fn borrowing_uses_the_nearest_ancestor_first() {
         let child = |parent, rate_bit_s| HtbShare {
             parent: Some(parent),
             quantum_bytes: 1000,

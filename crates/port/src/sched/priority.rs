@@ -98,7 +98,7 @@ mod tests {
         /// 1 byte = 1 us at 8 Mbit/s. The low packet (100 B) holds the line over 0..100 us; of
         /// those that came meanwhile, all of the high class go before the rest of the low.
         #[test]
-        fn the_lowest_number_goes_first_and_interrupts_nothing() {
+        fn the_lowest_number_is_served_first_and_interrupts_nothing() {
             let trace = [(0, 1, 100), (1, 1, 100), (50, 0, 10), (60, 0, 10), (115, 0, 10)];
             let sent =
                 serve(Priority::new(&shares(&[0, 7])).unwrap(), 8_000_000, 2, &arrivals(&trace));
@@ -112,7 +112,7 @@ mod tests {
         /// W1 = 0.5 ms and W2 = 0.35 / (0.7 * 0.3) = 1.6667 ms.
         #[test]
         fn mean_waits_of_two_poisson_classes_are_those_of_the_formula() {
-            let mut random = trunkline_units::Stream::new(11, "test", "arrivals");
+            let mut random = trunkline_units::RandomStream::new(11, "test", "arrivals");
             let mut trace = Vec::new();
             for (class, rho) in [(0u16, 0.3), (1, 0.4)] {
                 let mut at = 0.0;

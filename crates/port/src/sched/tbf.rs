@@ -112,7 +112,7 @@ mod tests {
         /// 800 kbit/s = 100 B/ms, burst 300 B, line 8 Mbit/s (100 B = 0.1 ms): three packets of 100 B
         /// at line rate; at 0.2 ms 20 B are left after the third, so the fourth goes at 1.0 ms.
         #[test]
-        fn a_burst_goes_at_line_rate_and_the_rest_at_the_rate() {
+        fn a_burst_is_sent_at_line_rate_and_the_rest_at_the_rate() {
             assert_eq!(starts(RATE, &[(0, 0, 100); 6]), [0, 100, 200, 1000, 2000, 3000]);
         }
 

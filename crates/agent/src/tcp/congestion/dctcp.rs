@@ -117,7 +117,7 @@ mod rfc8257 {
 
     /// In 1024ths, each step less a sixteenth rounded down and 64 more: 64, 124, 181, 234, 284.
     #[test]
-    fn linux_alpha_in_whole_1024ths() {
+    fn linux_alpha_in_integer_1024ths() {
         let seen: Vec<f64> = all_marked(Growth::Linux, 0.0, 5).iter().map(|a| a * 1024.0).collect();
         assert_eq!(seen, [64.0, 124.0, 181.0, 234.0, 284.0]);
     }

@@ -6,7 +6,7 @@
 
 use super::{rate::Sample, TcpConfig};
 use serde::{Deserialize, Serialize};
-use trunkline_units::{Span, Stream, Time};
+use trunkline_units::{RandomStream, Span, Time};
 
 mod bbr;
 mod cubic;
@@ -98,7 +98,12 @@ pub(super) trait Congestion {
     /// Sets window and pace itself at every acknowledgement, also while a loss is repaired.
     const STEERS: bool = false;
     /// Sets the window by what a sample of the rate tells, and names the pace.
-    fn steered(&mut self, _window: &mut Window, _now: &Sample, _random: &mut Stream) -> Steered {
+    fn steered(
+        &mut self,
+        _window: &mut Window,
+        _now: &Sample,
+        _random: &mut RandomStream,
+    ) -> Steered {
         Steered::default()
     }
 }
@@ -160,7 +165,7 @@ macro_rules! controls {
                 &mut self,
                 window: &mut Window,
                 now: &Sample,
-                random: &mut Stream,
+                random: &mut RandomStream,
             ) -> Steered {
                 match self { $(Self::$variant(control) => control.steered(window, now, random)),+ }
             }

@@ -37,7 +37,7 @@ use news::News;
 use queue::Queue;
 use std::collections::VecDeque;
 use timer::Estimator;
-use trunkline_units::{Stream, Time, NEVER};
+use trunkline_units::{RandomStream, Time, NEVER};
 
 /// RFC 5681 section 3.2: duplicates that mean a loss, before reordering was seen.
 const DUP_THRESH: u32 = 3;
@@ -233,7 +233,7 @@ impl Sender {
     }
 
     /// An acknowledgement arrived.
-    pub fn on_ack(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
+    pub fn on_ack(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
         if ack.ack < self.una || ack.ack > self.next {
             return; // older than one seen before (RFC 9293 section 3.10.7.4), or for nothing sent
         }

@@ -7,7 +7,7 @@ use super::{News, Phase, Sender};
 use crate::tcp::congestion::View;
 use crate::tcp::pace::Known;
 use crate::tcp::Ack;
-use trunkline_units::{Stream, Time};
+use trunkline_units::{RandomStream, Time};
 
 impl Sender {
     /// Shows the control an acknowledgement, with the round trip of what was delivered last.
@@ -26,7 +26,7 @@ impl Sender {
     }
 
     /// Window and pace of a control that steers, and the pace of others that have one.
-    pub(super) fn follow(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
+    pub(super) fn follow(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
         let Some(pace) = self.pace.as_mut() else { return };
         let known = Known {
             now,

@@ -20,7 +20,7 @@ use super::handshake::FALLBACK;
 use super::pace::{Known, Pace};
 use super::{rto::Rto, Ack, Opened, TcpConfig, Variant};
 use scoreboard::Scoreboard;
-use trunkline_units::{Span, Stream, Time, NEVER};
+use trunkline_units::{RandomStream, Span, Time, NEVER};
 
 /// No segment is being timed.
 const NONE: u32 = u32::MAX;
@@ -196,7 +196,7 @@ impl Sender {
 
     /// An acknowledgement arrived. Poll [`Sender::next_segment`] after it.
     #[inline]
-    pub fn on_ack(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
+    pub fn on_ack(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
         if ack.ack < self.una || ack.ack > self.max {
             return; // older than one seen before (RFC 9293 section 3.10.7.4), or for nothing sent
         }
@@ -208,7 +208,7 @@ impl Sender {
 
     /// The control sees the acknowledgement before it moves anything.
     #[cold]
-    fn on_measured_ack(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
+    fn on_measured_ack(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
         let ece = self.control.told(ack.ace).map_or(ack.ece, |marks| marks > 0);
         let ack = Ack { ece, ..*ack };
         self.measure(&ack, now);
@@ -216,7 +216,7 @@ impl Sender {
     }
 
     #[inline]
-    fn take(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
+    fn take(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
         if self.pace.is_some() {
             self.before();
         }
@@ -248,7 +248,7 @@ impl Sender {
     }
 
     /// The instant [`Sender::timer`] named may have come. Poll [`Sender::next_segment`] after it.
-    pub fn on_timer(&mut self, now: Time, random: &mut Stream) {
+    pub fn on_timer(&mut self, now: Time, random: &mut RandomStream) {
         if now >= self.rtx_at {
             self.on_timeout(now);
             self.allow(now, random);
@@ -289,7 +289,7 @@ impl Sender {
 
     /// After an acknowledgement: the pace for what comes.
     #[cold]
-    fn follow(&mut self, ack: &Ack, now: Time, random: &mut Stream) {
+    fn follow(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
         let in_flight = self.in_flight();
         let Some(pace) = self.pace.as_mut() else { return };
         let known = Known {

@@ -4,7 +4,7 @@
 
 use super::{sack, Sender, NONE};
 use crate::tcp::{Segment, Variant};
-use trunkline_units::{Stream, Time, NEVER};
+use trunkline_units::{RandomStream, Time, NEVER};
 
 impl Sender {
     /// The next segment to send now, if any.
@@ -70,7 +70,7 @@ impl Sender {
 
     /// Works out what the event allows to be sent and, with a send overhead, when.
     #[inline]
-    pub(super) fn allow(&mut self, now: Time, random: &mut Stream) {
+    pub(super) fn allow(&mut self, now: Time, random: &mut RandomStream) {
         self.limit = self.window_end();
         self.burst = u32::MAX;
         if self.dup_acks > 0 && self.variant != Variant::Sack {

@@ -18,7 +18,7 @@ use crate::tcp::TcpConfig;
 use model::{Aggregation, Maximum};
 use policer::Policer;
 use serde::{Deserialize, Serialize};
-use trunkline_units::{Span, Stream, Time};
+use trunkline_units::{RandomStream, Span, Time};
 
 /// BBR has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -185,7 +185,7 @@ impl Bbr {
         self.phase = usize::MAX; // drawn when the acknowledgement is dealt with
     }
 
-    fn draw_phase(&mut self, now: &Sample, random: &mut Stream) {
+    fn draw_phase(&mut self, now: &Sample, random: &mut RandomStream) {
         if self.phase == usize::MAX {
             self.phase = 7 - random.below(RANDOM_PHASES) as usize;
             self.next_phase(now);
@@ -339,7 +339,7 @@ impl Congestion for Bbr {
         self.rate
     }
 
-    fn steered(&mut self, window: &mut Window, now: &Sample, random: &mut Stream) -> Steered {
+    fn steered(&mut self, window: &mut Window, now: &Sample, random: &mut RandomStream) -> Steered {
         self.update_rate(now);
         self.draw_phase(now, random);
         self.aggregation.update(now, self.round_start, self.bandwidth(), window.cwnd as u64);
