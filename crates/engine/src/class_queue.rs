@@ -6,7 +6,7 @@ use crate::flow_queue::FlowQueues;
 use crate::queue::{Gate, Offer, QueueCounters, Waiting};
 use crate::ring::Ring;
 use trunkline_packet::Packet;
-use trunkline_port::aqm::{Arrival, Backlog, Head};
+use trunkline_port::aqm::{Arrival, HeadPacket, QueueBacklog};
 use trunkline_units::Time;
 
 /// Where the packets of a class wait.
@@ -71,9 +71,9 @@ impl ClassQueue {
     /// What waits.
     #[inline]
     #[must_use]
-    pub fn held(&self) -> Backlog {
+    pub fn held(&self) -> QueueBacklog {
         match &self.store {
-            Store::One { queue, bytes } => Backlog { packets: queue.len(), bytes: *bytes },
+            Store::One { queue, bytes } => QueueBacklog { packets: queue.len(), bytes: *bytes },
             Store::Flows(flows) => flows.held(),
             Store::Dual(queues) => queues.held(),
         }
@@ -88,7 +88,7 @@ impl ClassQueue {
 
     /// The backlog as the limit counts it, with a packet of `in_service` bytes in service.
     #[must_use]
-    pub fn backlog(&self, in_service: u32) -> Backlog {
+    pub fn backlog(&self, in_service: u32) -> QueueBacklog {
         let mut backlog = self.held();
         if self.gate.counts_in_service() && in_service > 0 {
             backlog.packets += 1;
@@ -148,7 +148,8 @@ impl ClassQueue {
     #[inline(always)]
     pub fn pass(&mut self, bytes: u32) -> bool {
         let Store::One { .. } = self.store else { return false };
-        let passes = !self.gate.has_judge() && self.gate.has_room(Backlog::default(), bytes, true);
+        let passes =
+            !self.gate.has_judge() && self.gate.has_room(QueueBacklog::default(), bytes, true);
         if passes {
             self.counters.enter(bytes);
             self.counters.started += 1;
@@ -194,7 +195,7 @@ impl ClassQueue {
         let taken = match &mut self.store {
             Store::One { queue, bytes } => queue.pop().map(|waiting| {
                 *bytes -= u64::from(waiting.bytes);
-                let left = Backlog { packets: queue.len(), bytes: *bytes };
+                let left = QueueBacklog { packets: queue.len(), bytes: *bytes };
                 (waiting, release(&mut self.gate, &waiting, now, left))
             }),
             Store::Flows(flows) => flows.take(now),
@@ -235,7 +236,7 @@ impl ClassQueue {
             Store::One { queue, bytes } => {
                 let waiting = queue.pop()?;
                 *bytes -= u64::from(waiting.bytes);
-                let left = Backlog { packets: queue.len(), bytes: *bytes };
+                let left = QueueBacklog { packets: queue.len(), bytes: *bytes };
                 self.gate.on_departure(now, waiting.bytes, waiting.precedence, left);
                 waiting
             }
@@ -251,9 +252,9 @@ impl ClassQueue {
 
 /// Asks the gate of the only queue about its head, and tells it of the departure.
 #[inline]
-fn release(gate: &mut Gate, waiting: &Waiting, now: Time, left: Backlog) -> Offer {
+fn release(gate: &mut Gate, waiting: &Waiting, now: Time, left: QueueBacklog) -> Offer {
     let Waiting { bytes, precedence, can_mark, since, .. } = *waiting;
-    let offer = gate.release(&Head { now, since, bytes, precedence, left, can_mark });
+    let offer = gate.release(&HeadPacket { now, since, bytes, precedence, left, can_mark });
     if !gate.counts_in_service() || matches!(offer, Offer::Dropped(_)) {
         gate.on_departure(now, bytes, precedence, left);
     }

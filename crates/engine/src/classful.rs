@@ -6,13 +6,13 @@ use crate::class_queue::ClassQueue;
 use crate::classifier::{Assignment, Classifier};
 use crate::queue::{Offer, Waiting};
 use trunkline_packet::{Cause, Packet, PacketId};
-use trunkline_port::aqm::{Arrival, Backlog};
-use trunkline_port::sched::{Choice, Discipline, Heads, Sched};
+use trunkline_port::aqm::{Arrival, QueueBacklog};
+use trunkline_port::sched::{ClassHeads, Discipline, Sched, SchedulerChoice};
 use trunkline_units::Time;
 
 struct HeadSizes<'a>(&'a mut [ClassQueue], Time);
 
-impl Heads for HeadSizes<'_> {
+impl ClassHeads for HeadSizes<'_> {
     #[inline]
     fn head(&mut self, class: u16) -> Option<u32> {
         self.0[usize::from(class)].head(self.1)
@@ -93,7 +93,7 @@ impl Classful {
     pub fn new(classifier: Classifier, classes: Vec<ClassQueue>, scheduler: Sched) -> Self {
         let at_rest = scheduler.clone();
         Self {
-            forgets: scheduler.forgets(),
+            forgets: scheduler.is_stateless_when_empty(),
             waiting: 0,
             timed: false,
             classifier,
@@ -196,9 +196,9 @@ impl Classful {
     pub fn start_next(&mut self, now: Time) -> Next {
         let next = loop {
             let class = match self.scheduler.choose(&mut HeadSizes(&mut self.classes, now), now) {
-                Choice::Idle => break Next::Rest,
-                Choice::Wait(until) => break Next::Wait(until.max(now + 1)),
-                Choice::Class(class) => class,
+                SchedulerChoice::Idle => break Next::Rest,
+                SchedulerChoice::Wait(until) => break Next::Wait(until.max(now + 1)),
+                SchedulerChoice::Class(class) => class,
             };
             let entry = &mut self.classes[usize::from(class)];
             let (Waiting { packet, bytes, precedence, .. }, offer) = entry.take(now);
@@ -240,8 +240,8 @@ impl Classful {
 
     /// Packets in the port, the one in service included.
     #[must_use]
-    pub fn in_port(&self) -> Backlog {
-        let mut total = Backlog::default();
+    pub fn in_port(&self) -> QueueBacklog {
+        let mut total = QueueBacklog::default();
         for class in &self.classes {
             let held = class.held();
             total.packets += held.packets;
@@ -256,7 +256,7 @@ impl Classful {
 
     /// Packets and bytes waiting in one class.
     #[must_use]
-    pub fn in_class(&self, class: u16) -> Backlog {
+    pub fn in_class(&self, class: u16) -> QueueBacklog {
         self.classes[usize::from(class)].held()
     }
 

@@ -4,7 +4,7 @@ use crate::classifier::{Classifier, NO_ROW};
 use crate::network;
 use trunkline_packet::{Cause, Colour, Packet};
 use trunkline_port::meter::Meter;
-use trunkline_port::Invalid;
+use trunkline_port::InvalidParameter;
 use trunkline_units::{RandomStream, Time};
 
 /// Packets and IP bytes of one profile and colour since the warm-up.
@@ -37,7 +37,10 @@ impl Conditioner {
     ///
     /// # Errors
     /// The parameter of a meter that is out of range.
-    pub fn new(config: &network::Conditioner, random: RandomStream) -> Result<Self, Invalid> {
+    pub fn new(
+        config: &network::Conditioner,
+        random: RandomStream,
+    ) -> Result<Self, InvalidParameter> {
         let profiles = config
             .profiles
             .iter()
@@ -48,7 +51,7 @@ impl Conditioner {
                     counters: Default::default(),
                 })
             })
-            .collect::<Result<_, Invalid>>()?;
+            .collect::<Result<_, InvalidParameter>>()?;
         Ok(Self { classifier: Classifier::new(&config.classifier), profiles, random })
     }
 

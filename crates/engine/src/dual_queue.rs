@@ -6,7 +6,7 @@
 use crate::queue::{Offer, Waiting};
 use crate::ring::Ring;
 use trunkline_packet::{Ecn, Packet};
-use trunkline_port::aqm::{Backlog, DualPi2, DualSide, Leaving};
+use trunkline_port::aqm::{DepartingPacket, DualPi2, DualSide, QueueBacklog};
 use trunkline_units::{RandomStream, Time};
 
 /// The packets of a class with DualPI2.
@@ -38,9 +38,9 @@ impl DualQueue {
 
     /// What waits.
     #[must_use]
-    pub fn held(&self) -> Backlog {
+    pub fn held(&self) -> QueueBacklog {
         let packets = self.queues.iter().map(Ring::len).sum();
-        Backlog { packets, bytes: self.bytes }
+        QueueBacklog { packets, bytes: self.bytes }
     }
 
     /// Packets waiting, oldest first in each queue.
@@ -76,7 +76,7 @@ impl DualQueue {
         let side = self.next()?;
         let (backlog, waiting) = (self.bytes, self.queues[side as usize].pop()?);
         self.bytes -= u64::from(waiting.bytes);
-        let leaving = Leaving {
+        let leaving = DepartingPacket {
             side,
             wait: now - waiting.since,
             behind: self.queues[side as usize].len(),

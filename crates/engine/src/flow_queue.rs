@@ -20,7 +20,7 @@ use crate::queue::{Gate, Offer, Waiting};
 use crate::ring::Ring;
 use std::cmp::Reverse;
 use trunkline_packet::Packet;
-use trunkline_port::aqm::{AqmConfig, Arrival, Backlog, Head};
+use trunkline_port::aqm::{AqmConfig, Arrival, HeadPacket, QueueBacklog};
 use trunkline_port::sched::FlowRounds;
 use trunkline_units::Time;
 
@@ -55,7 +55,7 @@ struct HostLoads {
 pub struct FlowQueues {
     queues: Vec<FlowQueue>,
     rounds: FlowRounds,
-    held: Backlog,
+    held: QueueBacklog,
     config: Flows,
     /// Of the hash.
     seed: u64,
@@ -85,7 +85,7 @@ impl FlowQueues {
         Self {
             rounds: FlowRounds::new(gates.len(), config.quantum_bytes, config.new_first),
             queues: gates.into_iter().map(queue).collect(),
-            held: Backlog::default(),
+            held: QueueBacklog::default(),
             config: config.clone(),
             seed,
             sees_all: matches!(aqm, AqmConfig::Codel(_)),
@@ -149,7 +149,7 @@ impl FlowQueues {
     /// Everything that waits.
     #[inline]
     #[must_use]
-    pub fn held(&self) -> Backlog {
+    pub fn held(&self) -> QueueBacklog {
         self.held
     }
 
@@ -211,7 +211,7 @@ impl FlowQueues {
         let Waiting { bytes, precedence, since, can_mark, .. } = waiting;
         let its = &mut self.queues[usize::from(queue)];
         let left = if self.sees_all { self.held } else { its.held() };
-        let offer = its.gate.release(&Head { now, since, bytes, precedence, left, can_mark });
+        let offer = its.gate.release(&HeadPacket { now, since, bytes, precedence, left, can_mark });
         its.gate.on_departure(now, bytes, precedence, its.held());
         let now_empty = its.queue.is_empty();
         if let Offer::Queued { .. } = offer {
@@ -307,8 +307,8 @@ impl HostLoads {
 }
 
 impl FlowQueue {
-    fn held(&self) -> Backlog {
-        Backlog { packets: self.queue.len(), bytes: self.bytes }
+    fn held(&self) -> QueueBacklog {
+        QueueBacklog { packets: self.queue.len(), bytes: self.bytes }
     }
 }
 

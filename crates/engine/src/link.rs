@@ -19,7 +19,7 @@ use crate::network::Scripted;
 use crate::queue::{Gate, Offer, QueueCounters};
 use crate::ring::Ring;
 use trunkline_packet::{flag, Packet, PacketId};
-use trunkline_port::aqm::{Arrival, Backlog};
+use trunkline_port::aqm::{Arrival, QueueBacklog};
 use trunkline_units::{RandomStream, Span, Time, TransmissionClock};
 
 /// A packet from the moment a FIFO accepts it (or a classful port has sent it) until it arrives.
@@ -167,15 +167,15 @@ impl Fifo {
 
     /// What the gate counts of the departures from `first` on, which are in the port.
     #[inline(always)]
-    fn backlog(&self, wire: &Ring<Departure>, first: u32) -> Backlog {
+    fn backlog(&self, wire: &Ring<Departure>, first: u32) -> QueueBacklog {
         let packets = wire.tail().wrapping_sub(first);
         if self.gate.counts_in_service() {
-            Backlog { packets, bytes: self.bytes_in_port }
+            QueueBacklog { packets, bytes: self.bytes_in_port }
         } else if packets > 0 {
             let in_service = wire.get(first).bytes();
-            Backlog { packets: packets - 1, bytes: self.bytes_in_port - u64::from(in_service) }
+            QueueBacklog { packets: packets - 1, bytes: self.bytes_in_port - u64::from(in_service) }
         } else {
-            Backlog::default()
+            QueueBacklog::default()
         }
     }
 }
@@ -312,7 +312,7 @@ impl Link {
         self.counters.wait(start - now);
         fifo.gate.on_enqueue(bytes, precedence);
         if in_port == 0 && !fifo.gate.counts_in_service() {
-            fifo.gate.on_departure(now, bytes, precedence, Backlog::default());
+            fifo.gate.on_departure(now, bytes, precedence, QueueBacklog::default());
         }
     }
 
@@ -347,9 +347,9 @@ impl Link {
 
     /// Packets in the port, the one in service included, after `drain(now)`.
     #[must_use]
-    pub fn in_port(&self) -> Backlog {
+    pub fn in_port(&self) -> QueueBacklog {
         match &self.port {
-            Port::Fifo(fifo) => Backlog {
+            Port::Fifo(fifo) => QueueBacklog {
                 packets: self.wire.tail().wrapping_sub(self.in_port),
                 bytes: match self.plain {
                     true => self.undeparted().map(|it| u64::from(it.bytes())).sum(),
@@ -366,12 +366,12 @@ impl Link {
 #[inline]
 fn tell_departure(fifo: &mut Fifo, wire: &Ring<Departure>, next: u32, gone: Departure, left: u32) {
     if fifo.gate.counts_in_service() {
-        let rest = Backlog { packets: left, bytes: fifo.bytes_in_port };
+        let rest = QueueBacklog { packets: left, bytes: fifo.bytes_in_port };
         fifo.gate.on_departure(gone.at, gone.bytes(), gone.precedence(), rest);
     } else if left > 0 {
         let next = wire.get(next);
         let bytes = fifo.bytes_in_port - u64::from(next.bytes());
-        let rest = Backlog { packets: left - 1, bytes };
+        let rest = QueueBacklog { packets: left - 1, bytes };
         fifo.gate.on_departure(gone.at, next.bytes(), next.precedence(), rest);
     }
     if left == 0 {

@@ -2,7 +2,7 @@
 //! verdict means for a packet, and what is counted.
 
 use trunkline_packet::{Cause, PacketId};
-use trunkline_port::aqm::{ActiveQueueManagement, Aqm, Arrival, Backlog, Head, Verdict};
+use trunkline_port::aqm::{ActiveQueueManagement, Aqm, Arrival, HeadPacket, QueueBacklog, Verdict};
 use trunkline_units::{RandomStream, Span, Time};
 
 /// How much a queue may hold.
@@ -185,7 +185,7 @@ impl Gate {
 
     /// Whether the limit holds what is in the queue.
     #[must_use]
-    pub fn is_within(&self, held: Backlog) -> bool {
+    pub fn is_within(&self, held: QueueBacklog) -> bool {
         held.packets <= self.limit.packets && held.bytes <= self.limit.bytes
     }
 
@@ -207,7 +207,7 @@ impl Gate {
     /// Whether a packet of `bytes` fits beside the `backlog`; `idle` says that nothing is before it.
     #[inline(always)]
     #[must_use]
-    pub fn has_room(&self, backlog: Backlog, bytes: u32, idle: bool) -> bool {
+    pub fn has_room(&self, backlog: QueueBacklog, bytes: u32, idle: bool) -> bool {
         // A limit that counts only waiting packets never holds back one that is sent at once.
         let at_once = idle && !self.limit.counts_in_service;
         let room = backlog.packets < self.limit.packets
@@ -217,7 +217,7 @@ impl Gate {
 
     /// Judges the packet at the head.
     #[inline]
-    pub fn release(&mut self, head: &Head) -> Offer {
+    pub fn release(&mut self, head: &HeadPacket) -> Offer {
         match &mut self.judge {
             Some(judge) => Offer::of(judge.aqm.on_head(head, &mut judge.random), head.can_mark),
             None => Offer::Queued { mark: false },
@@ -234,7 +234,7 @@ impl Gate {
 
     /// A packet left the queue; `left` is what remains.
     #[inline(always)]
-    pub fn on_departure(&mut self, at: Time, bytes: u32, precedence: u8, left: Backlog) {
+    pub fn on_departure(&mut self, at: Time, bytes: u32, precedence: u8, left: QueueBacklog) {
         if let Some(judge) = &mut self.judge {
             judge.aqm.on_departure(at, bytes, precedence, left);
         }

@@ -4,16 +4,16 @@ use std::fmt;
 
 /// A parameter or a relation between parameters that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invalid {
+pub struct InvalidParameter {
     /// The key at fault.
     pub key: &'static str,
     /// What must hold.
     pub why: String,
 }
 
-impl Invalid {
+impl InvalidParameter {
     /// Fails with `why` unless `holds`.
-    pub(crate) fn unless(
+    pub(crate) fn require(
         holds: bool,
         key: &'static str,
         why: impl FnOnce() -> String,
@@ -26,10 +26,10 @@ impl Invalid {
     }
 }
 
-impl fmt::Display for Invalid {
+impl fmt::Display for InvalidParameter {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} {}", self.key, self.why)
     }
 }
 
-impl std::error::Error for Invalid {}
+impl std::error::Error for InvalidParameter {}

@@ -11,4 +11,4 @@ mod invalid;
 pub mod meter;
 pub mod sched;
 
-pub use invalid::Invalid;
+pub use invalid::InvalidParameter;

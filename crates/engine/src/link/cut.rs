@@ -2,7 +2,7 @@
 
 use super::{Link, Port};
 use trunkline_packet::PacketId;
-use trunkline_port::aqm::Backlog;
+use trunkline_port::aqm::QueueBacklog;
 use trunkline_units::Time;
 
 /// A packet that was in a link when it failed.
@@ -83,7 +83,7 @@ impl Link {
         fifo.bytes_in_port -= u64::from(bytes);
         let packets = self.wire.len();
         if fifo.gate.counts_in_service() || queued {
-            let left = Backlog { packets, bytes: fifo.bytes_in_port };
+            let left = QueueBacklog { packets, bytes: fifo.bytes_in_port };
             fifo.gate.on_departure(now, bytes, precedence, left);
         }
         if packets == 0 {

@@ -1,15 +1,15 @@
 //! What probes, results and failures see of a link; no packet pays for it.
 
 use super::{Departure, Link, Port};
-use trunkline_port::aqm::Backlog;
+use trunkline_port::aqm::QueueBacklog;
 use trunkline_units::Time;
 
 impl Link {
     /// Packets of one drop precedence (none: any) waiting in a class (none: any), after
     /// `drain(now)`. Walks the queue: for probes, not for packets.
     #[must_use]
-    pub fn holding(&self, class: Option<u16>, precedence: Option<u8>) -> Backlog {
-        let mut sum = Backlog::default();
+    pub fn holding(&self, class: Option<u16>, precedence: Option<u8>) -> QueueBacklog {
+        let mut sum = QueueBacklog::default();
         let mut add = |bytes: u32, its: u8| {
             if precedence.is_none_or(|wanted| wanted == its) {
                 sum.packets += 1;
@@ -28,7 +28,7 @@ impl Link {
 
     /// Packets waiting in the port, the one in service left out, after `drain(now)`.
     #[must_use]
-    pub fn waiting(&self) -> Backlog {
+    pub fn waiting(&self) -> QueueBacklog {
         let mut held = self.in_port();
         let in_service = match &self.port {
             Port::Fifo(_) => self.undeparted().next().map(Departure::bytes),

@@ -12,17 +12,17 @@ use trunkline_units::{Span, Time, SECOND};
 /// Time between two updates.
 const INTERVAL: Span = SECOND / 2;
 /// Largest step up, and smallest max_p that still shrinks.
-const LEAST: f64 = 0.01;
+const MIN_MAX_P: f64 = 0.01;
 /// Largest max_p that still grows.
-const MOST: f64 = 0.5;
+const MAX_MAX_P: f64 = 0.5;
 
 /// The clock of the updates.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Adaptive {
+pub(super) struct AdaptiveClock {
     next: Time,
 }
 
-impl Adaptive {
+impl AdaptiveClock {
     pub(super) fn new() -> Self {
         Self { next: INTERVAL }
     }
@@ -47,9 +47,9 @@ impl Adaptive {
 /// What max_p becomes at an average between the thresholds `min` and `max`; none = it stays.
 pub(super) fn step(max_p: f64, average: f64, min: f64, max: f64) -> Option<f64> {
     let fifth = (max - min) / 5.0;
-    if average > min + 3.0 * fifth && max_p <= MOST {
-        Some(max_p + LEAST.min(max_p / 4.0))
-    } else if average < min + 2.0 * fifth && max_p >= LEAST {
+    if average > min + 3.0 * fifth && max_p <= MAX_MAX_P {
+        Some(max_p + MIN_MAX_P.min(max_p / 4.0))
+    } else if average < min + 2.0 * fifth && max_p >= MIN_MAX_P {
         Some(max_p * 0.9)
     } else {
         None
@@ -115,7 +115,7 @@ mod tests {
         /// Half seconds, also over a long silence.
         #[test]
         fn s4_1_updates_come_every_half_second() {
-            let mut clock = Adaptive::new();
+            let mut clock = AdaptiveClock::new();
             assert_eq!(clock.due(499_999_999), None);
             assert_eq!(clock.due(1_200_000_000), Some(500_000_000));
             assert_eq!(clock.due(1_200_000_000), Some(1_000_000_000));

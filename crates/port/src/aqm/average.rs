@@ -18,12 +18,12 @@ pub(super) struct Average {
 
 /// How long an idle link would need for a packet of the mean size.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ageing {
+pub(super) struct IdleAgeing {
     rate_bit_s: u64,
     mean_packet_bytes: u32,
 }
 
-impl Ageing {
+impl IdleAgeing {
     pub(super) fn new(rate_bit_s: u64, mean_packet_bytes: u32) -> Self {
         Self { rate_bit_s, mean_packet_bytes }
     }
@@ -59,14 +59,14 @@ impl Average {
     }
 
     /// Its value at `now` if nothing arrives.
-    pub(super) fn at(&self, now: Time, ageing: Ageing) -> f64 {
+    pub(super) fn at(&self, now: Time, ageing: IdleAgeing) -> f64 {
         let missed = self.idle_since.map_or(0, |since| ageing.packets(now.saturating_sub(since)));
         self.value * math::pow(1.0 - self.w_q, missed as f64)
     }
 
     /// An arrival finds `queue` before it.
     #[inline]
-    pub(super) fn sample(&mut self, now: Time, queue: f64, ageing: Ageing) -> f64 {
+    pub(super) fn sample(&mut self, now: Time, queue: f64, ageing: IdleAgeing) -> f64 {
         if let Some(since) = &mut self.idle_since {
             let missed = ageing.packets(now.saturating_sub(*since));
             *since = now;
@@ -90,7 +90,7 @@ mod tests {
         #[test]
         fn s4_average_after_a_burst_is_that_of_the_closed_form() {
             let mut average = Average::new(0.25);
-            let ageing = Ageing::new(8_000_000, 1000);
+            let ageing = IdleAgeing::new(8_000_000, 1000);
             average.idle_since = None;
             for queue in 0..6 {
                 average.sample(0, f64::from(queue), ageing);
@@ -103,7 +103,7 @@ mod tests {
         #[test]
         fn fig2_average_of_an_idle_queue_ages_by_idle_time_over_s() {
             let mut average = Average { value: 20.0, w_q: 0.002, idle_since: Some(5_000_000) };
-            average.sample(15_700_000, 0.0, Ageing::new(8_000_000, 1000));
+            average.sample(15_700_000, 0.0, IdleAgeing::new(8_000_000, 1000));
             let expected = 20.0 * 0.998_f64.powi(11);
             assert!((average.value() - expected).abs() < 1e-12, "{}", average.value());
         }
@@ -112,7 +112,7 @@ mod tests {
         #[test]
         fn fig2_idle_time_counts_once() {
             let mut average = Average { value: 8.0, w_q: 0.5, idle_since: Some(0) };
-            let ageing = Ageing::new(8_000_000, 1000);
+            let ageing = IdleAgeing::new(8_000_000, 1000);
             assert_eq!(average.sample(1_000_000, 0.0, ageing), 2.0); // m = 1: 8 / 2 / 2
             average.busy();
             assert_eq!(average.sample(9_000_000, 0.0, ageing), 1.0);
@@ -123,7 +123,7 @@ mod tests {
         #[test]
         fn fig2_idle_time_continues_after_a_dropped_arrival() {
             let mut average = Average { value: 64.0, w_q: 0.5, idle_since: Some(0) };
-            let ageing = Ageing::new(8_000_000, 1000);
+            let ageing = IdleAgeing::new(8_000_000, 1000);
             assert_eq!(average.sample(1_000_000, 0.0, ageing), 16.0);
             assert_eq!(average.sample(4_000_000, 0.0, ageing), 1.0);
         }

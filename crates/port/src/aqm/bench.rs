@@ -1,6 +1,6 @@
 //! A queue for the tests of AQMs: constant overload of a FIFO with an unlimited buffer.
 
-use super::{ActiveQueueManagement, Arrival, Backlog, Verdict};
+use super::{ActiveQueueManagement, Arrival, QueueBacklog, Verdict};
 use std::collections::VecDeque;
 use trunkline_units::{RandomStream, Time};
 
@@ -76,7 +76,7 @@ fn settle(mut aqm: impl ActiveQueueManagement, arrivals: Vec<(Time, u8)>, seed: 
         if verdict == Verdict::Pass {
             aqm.on_enqueue(1000, precedence);
             if busy_until.is_none() {
-                aqm.on_departure(now, 1000, precedence, Backlog::default());
+                aqm.on_departure(now, 1000, precedence, QueueBacklog::default());
                 busy_until = Some(now + SERVICE);
             } else {
                 queue.push_back(precedence);
@@ -101,6 +101,6 @@ fn settle(mut aqm: impl ActiveQueueManagement, arrivals: Vec<(Time, u8)>, seed: 
     }
 }
 
-fn backlog(packets: usize) -> Backlog {
-    Backlog { packets: packets as u32, bytes: packets as u64 * 1000 }
+fn backlog(packets: usize) -> QueueBacklog {
+    QueueBacklog { packets: packets as u32, bytes: packets as u64 * 1000 }
 }

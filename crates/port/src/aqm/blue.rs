@@ -7,7 +7,7 @@
 //! Differs: a link that stays idle shrinks it again each `freeze`, which is worked out when a packet
 //! comes. Absent: growth at losses by the limit (set the threshold below it).
 
-use super::{ActiveQueueManagement, Arrival, Invalid, Unit, Verdict};
+use super::{ActiveQueueManagement, Arrival, InvalidParameter, Unit, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{RandomStream, Span, Time};
@@ -42,13 +42,13 @@ impl Blue {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &BlueConfig, _rate_bit_s: u64) -> Result<Self, Invalid> {
+    pub fn new(config: &BlueConfig, _rate_bit_s: u64) -> Result<Self, InvalidParameter> {
         for (key, value) in [("increment", config.increment), ("decrement", config.decrement)] {
-            Invalid::unless(value > 0.0 && value <= 1.0, key, || {
+            InvalidParameter::require(value > 0.0 && value <= 1.0, key, || {
                 format!("must be in (0, 1], not {value}")
             })?;
         }
-        Invalid::unless(config.freeze_ns > 0, "freeze_ns", || "must be above 0".into())?;
+        InvalidParameter::require(config.freeze_ns > 0, "freeze_ns", || "must be above 0".into())?;
         Ok(Self { config: *config, probability: 0.0, changed_at: None, idle_since: Some(0) })
     }
 
@@ -105,7 +105,7 @@ impl ActiveQueueManagement for Blue {
 #[cfg(test)]
 mod tests {
     use super::super::bench::overload;
-    use super::super::Backlog;
+    use super::super::QueueBacklog;
     use super::*;
 
     const PLAIN: BlueConfig = BlueConfig {
@@ -117,7 +117,7 @@ mod tests {
     };
 
     fn arrive(blue: &mut Blue, ms: u64, packets: u32) -> f64 {
-        let backlog = Backlog { packets, bytes: 1000 * u64::from(packets) };
+        let backlog = QueueBacklog { packets, bytes: 1000 * u64::from(packets) };
         let arrival = Arrival { now: ms * 1_000_000, bytes: 1000, precedence: 0, backlog };
         blue.on_arrival(&arrival, &mut RandomStream::new(1, "test", "aqm"));
         blue.on_enqueue(1000, 0);

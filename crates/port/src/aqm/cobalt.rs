@@ -9,7 +9,7 @@
 //! to those of others (`cobalt_newton_step`). As there, and unlike the paper, a queue's first signal does
 //! not wait for an interval (`root`). Absent: the allowance for two packets of each flow of the tin.
 
-use super::{ActiveQueueManagement, Arrival, Head, Invalid, Verdict};
+use super::{ActiveQueueManagement, Arrival, HeadPacket, InvalidParameter, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{RandomStream, Span, Time};
@@ -17,22 +17,22 @@ use trunkline_units::{RandomStream, Span, Time};
 const INCREMENT: f64 = 1.0 / 256.0;
 const DECREMENT: f64 = 1.0 / 4096.0;
 /// Counts whose roots are looked up (`REC_INV_SQRT_CACHE`).
-const KNOWN: usize = 16;
+const CACHED_ROOTS: usize = 16;
 /// Their 1 / sqrt(count), in parts of 2^32 (`cobalt_cache_init`).
-const ROOTS: [u32; KNOWN] = roots();
+const ROOTS: [u32; CACHED_ROOTS] = roots();
 
-const fn roots() -> [u32; KNOWN] {
-    let (mut found, mut root, mut count) = ([u32::MAX; KNOWN], u32::MAX, 1);
-    while count < KNOWN {
+const fn roots() -> [u32; CACHED_ROOTS] {
+    let (mut table, mut root, mut count) = ([u32::MAX; CACHED_ROOTS], u32::MAX, 1);
+    while count < CACHED_ROOTS {
         let mut step = 0;
         while step < 4 {
             root = newton(root, count as u32);
             step += 1;
         }
-        found[count] = root;
+        table[count] = root;
         count += 1;
     }
-    found
+    table
 }
 
 /// A Newton step to 1 / sqrt(count).
@@ -73,10 +73,10 @@ impl Cobalt {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &CobaltConfig, _rate_bit_s: u64) -> Result<Self, Invalid> {
+    pub fn new(config: &CobaltConfig, _rate_bit_s: u64) -> Result<Self, InvalidParameter> {
         let CobaltConfig { target_ns, interval_ns, .. } = *config;
-        Invalid::unless(target_ns > 0, "target_ns", || "must be above 0".into())?;
-        Invalid::unless(interval_ns > target_ns, "interval_ns", || {
+        InvalidParameter::require(target_ns > 0, "target_ns", || "must be above 0".into())?;
+        InvalidParameter::require(interval_ns > target_ns, "interval_ns", || {
             format!("must be above target_ns: {interval_ns} is not above {target_ns}")
         })?;
         Ok(Self {
@@ -145,7 +145,7 @@ impl ActiveQueueManagement for Cobalt {
         Verdict::Pass
     }
 
-    fn on_head(&mut self, head: &Head, random: &mut RandomStream) -> Verdict {
+    fn on_head(&mut self, head: &HeadPacket, random: &mut RandomStream) -> Verdict {
         let signals = self.signals(head.now, head.now - head.since);
         let refuses = self.probability > 0.0 && random.uniform() < self.probability;
         let drops = refuses || (signals && !head.can_mark);
@@ -185,7 +185,7 @@ impl ActiveQueueManagement for Cobalt {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Backlog;
+    use super::super::QueueBacklog;
     use super::*;
 
     const MS: Time = 1_000_000;
@@ -194,9 +194,9 @@ mod tests {
 
     /// Asks about a head at `now` that waited `wait`, both in ms.
     fn ask(cobalt: &mut Cobalt, now: Time, wait: Time) -> Verdict {
-        let left = Backlog { packets: 50, bytes: 50_000 };
+        let left = QueueBacklog { packets: 50, bytes: 50_000 };
         let (now, since) = (now * MS, (now - wait) * MS);
-        let head = Head { now, since, bytes: 1000, precedence: 0, left, can_mark: false };
+        let head = HeadPacket { now, since, bytes: 1000, precedence: 0, left, can_mark: false };
         cobalt.on_head(&head, &mut RandomStream::new(1, "test", "aqm"))
     }
 
@@ -274,10 +274,11 @@ mod tests {
         fn the_last_packet_of_a_queue_is_never_dropped() {
             let mut cobalt = used(&PLAIN);
             drops(&mut cobalt, 50, 150, 20);
-            let (left, random) = (Backlog::default(), &mut RandomStream::new(1, "test", "aqm"));
+            let (left, random) =
+                (QueueBacklog::default(), &mut RandomStream::new(1, "test", "aqm"));
             let now = 150 * MS;
             let (since, bytes, precedence) = (130 * MS, 1000, 0);
-            let last = Head { now, since, bytes, precedence, left, can_mark: false };
+            let last = HeadPacket { now, since, bytes, precedence, left, can_mark: false };
             assert_eq!(cobalt.on_head(&last, random), Verdict::Pass);
             assert_eq!(drops(&mut cobalt, 151, 250, 20), [221]);
         }

@@ -10,7 +10,7 @@
 //! `ce_threshold` marks what has waited longer and can be marked, whatever the law says.
 //! Absent: a largest packet learnt from traffic (it is `mtu`), Linux's `ce_threshold_selector`.
 
-use super::{ActiveQueueManagement, Arrival, Head, Invalid, Verdict};
+use super::{ActiveQueueManagement, Arrival, HeadPacket, InvalidParameter, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{RandomStream, Span, Time};
@@ -43,7 +43,7 @@ pub struct CodelConfig {
 
 /// What the packet now at the head follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum After {
+enum HeadContext {
     /// A packet that was sent.
     Sent,
     /// A drop in the dropping state.
@@ -66,7 +66,7 @@ pub struct Codel {
     last_count: u32,
     /// 1 / sqrt(count) in 1/65536, of [`Arithmetic::Linux`].
     inverse_root: u16,
-    after: After,
+    after: HeadContext,
 }
 
 impl Codel {
@@ -74,24 +74,24 @@ impl Codel {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &CodelConfig, _rate_bit_s: u64) -> Result<Self, Invalid> {
+    pub fn new(config: &CodelConfig, _rate_bit_s: u64) -> Result<Self, InvalidParameter> {
         let CodelConfig { target_ns, interval_ns, mtu_bytes, arithmetic, .. } = *config;
-        Invalid::unless(target_ns > 0, "target_ns", || "must be above 0".into())?;
-        Invalid::unless(interval_ns > target_ns, "interval_ns", || {
+        InvalidParameter::require(target_ns > 0, "target_ns", || "must be above 0".into())?;
+        InvalidParameter::require(interval_ns > target_ns, "interval_ns", || {
             format!("must be above target_ns: {interval_ns} is not above {target_ns}")
         })?;
-        Invalid::unless(mtu_bytes > 0, "mtu_bytes", || "must be above 0".into())?;
+        InvalidParameter::require(mtu_bytes > 0, "mtu_bytes", || "must be above 0".into())?;
         Ok(Self {
             config: *config,
-            target: units(target_ns, arithmetic),
-            interval: units(interval_ns, arithmetic),
+            target: to_units(target_ns, arithmetic),
+            interval: to_units(interval_ns, arithmetic),
             first_above: None,
             dropping: false,
             drop_next: 0,
             count: 0,
             last_count: 0,
             inverse_root: 0,
-            after: After::Sent,
+            after: HeadContext::Sent,
         })
     }
 
@@ -150,12 +150,12 @@ impl Codel {
 
     /// Whether to signal at the packet at the head.
     fn signals(&mut self, now: u64, late: bool, can_mark: bool) -> bool {
-        match std::mem::replace(&mut self.after, After::Sent) {
-            After::Entry => {
+        match std::mem::replace(&mut self.after, HeadContext::Sent) {
+            HeadContext::Entry => {
                 self.enter(now);
                 return false;
             }
-            After::Drop if late => self.drop_next = self.control_law(self.drop_next),
+            HeadContext::Drop if late => self.drop_next = self.control_law(self.drop_next),
             _ => {}
         }
         if self.dropping {
@@ -170,7 +170,7 @@ impl Codel {
             if can_mark {
                 self.drop_next = self.control_law(self.drop_next);
             } else {
-                self.after = After::Drop;
+                self.after = HeadContext::Drop;
             }
             return true;
         }
@@ -178,14 +178,14 @@ impl Codel {
             if can_mark {
                 self.enter(now);
             } else {
-                self.after = After::Entry;
+                self.after = HeadContext::Entry;
             }
         }
         late
     }
 }
 
-fn units(ns: u64, arithmetic: Arithmetic) -> u64 {
+fn to_units(ns: u64, arithmetic: Arithmetic) -> u64 {
     match arithmetic {
         Arithmetic::Exact => ns,
         Arithmetic::Linux => ns >> 10,
@@ -200,14 +200,14 @@ impl ActiveQueueManagement for Codel {
         Verdict::Pass
     }
 
-    fn on_head(&mut self, head: &Head, _random: &mut RandomStream) -> Verdict {
-        let now = units(head.now, self.config.arithmetic);
-        let wait = now - units(head.since, self.config.arithmetic);
+    fn on_head(&mut self, head: &HeadPacket, _random: &mut RandomStream) -> Verdict {
+        let now = to_units(head.now, self.config.arithmetic);
+        let wait = now - to_units(head.since, self.config.arithmetic);
         let late = self.is_late(now, wait, head.left.bytes);
         if self.signals(now, late, head.can_mark) {
             return Verdict::Signal(Cause::Early);
         }
-        let above = |threshold| wait > units(threshold, self.config.arithmetic);
+        let above = |threshold| wait > to_units(threshold, self.config.arithmetic);
         if self.config.ce_threshold_ns.is_some_and(above) {
             return Verdict::Mark;
         }
@@ -215,11 +215,11 @@ impl ActiveQueueManagement for Codel {
     }
 
     fn on_idle(&mut self, at: Time) {
-        if self.after == After::Entry {
-            self.enter(units(at, self.config.arithmetic));
+        if self.after == HeadContext::Entry {
+            self.enter(to_units(at, self.config.arithmetic));
         }
         // Linux forgets since when it is late only where a drop left nothing.
-        let dropped = std::mem::replace(&mut self.after, After::Sent) != After::Sent;
+        let dropped = std::mem::replace(&mut self.after, HeadContext::Sent) != HeadContext::Sent;
         if dropped || self.config.arithmetic == Arithmetic::Exact {
             self.first_above = None;
         }

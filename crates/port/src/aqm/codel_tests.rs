@@ -1,4 +1,4 @@
-use super::super::Backlog;
+use super::super::QueueBacklog;
 use super::*;
 
 fn codel(arithmetic: Arithmetic) -> Codel {
@@ -13,11 +13,11 @@ fn codel(arithmetic: Arithmetic) -> Codel {
 }
 
 /// A head that has waited `wait_us` at `at_us`, with `left` bytes behind it.
-fn head(at_us: u64, wait_us: u64, left: u64, can_mark: bool) -> Head {
+fn head(at_us: u64, wait_us: u64, left: u64, can_mark: bool) -> HeadPacket {
     let now = at_us * 1000;
-    let backlog = Backlog { packets: 100, bytes: left };
+    let backlog = QueueBacklog { packets: 100, bytes: left };
     let since = now - wait_us * 1000;
-    Head { now, since, bytes: 1000, precedence: 0, left: backlog, can_mark }
+    HeadPacket { now, since, bytes: 1000, precedence: 0, left: backlog, can_mark }
 }
 
 /// Times [us] after the first drop at which a queue that is always 50 ms late drops, with a packet
@@ -43,9 +43,9 @@ mod rfc8289 {
     #[test]
     fn s4_4_drops_under_constant_overload_come_by_the_inverse_square_root() {
         let ideal = [0.0, 100.0, 170.71, 228.45, 278.45, 323.17, 363.99, 401.79];
-        let made = drops(codel(Arithmetic::Exact), ideal.len());
-        for (time, expected) in made.iter().zip(ideal) {
-            assert!((*time as f64 / 1000.0 - expected).abs() < 0.05, "{made:?}");
+        let drop_times = drops(codel(Arithmetic::Exact), ideal.len());
+        for (time, expected) in drop_times.iter().zip(ideal) {
+            assert!((*time as f64 / 1000.0 - expected).abs() < 0.05, "{drop_times:?}");
         }
     }
 
@@ -81,22 +81,22 @@ mod rfc8289 {
     fn s5_4_the_next_episode_starts_from_the_rate_of_the_last() {
         let mut random = RandomStream::new(1, "test", "codel");
         let mut codel = codel(Arithmetic::Exact);
-        let (mut at, mut made) = (1_000_000, Vec::new());
-        while made.len() < 5 {
+        let (mut at, mut drop_times) = (1_000_000, Vec::new());
+        while drop_times.len() < 5 {
             at += 10;
             if codel.on_head(&head(at, 50_000, 9000, false), &mut random) != Verdict::Pass {
-                made.push(at);
+                drop_times.push(at);
             }
         }
         assert_eq!(codel.on_head(&head(at + 10, 1_000, 9000, false), &mut random), Verdict::Pass);
-        made.clear();
-        while made.len() < 2 {
+        drop_times.clear();
+        while drop_times.len() < 2 {
             at += 20;
             if codel.on_head(&head(at, 50_000, 9000, false), &mut random) != Verdict::Pass {
-                made.push(at);
+                drop_times.push(at);
             }
         }
-        assert!((made[1] - made[0]).abs_diff(50_000) <= 20, "{made:?}");
+        assert!((drop_times[1] - drop_times[0]).abs_diff(50_000) <= 20, "{drop_times:?}");
     }
 }
 
@@ -109,9 +109,9 @@ mod linux {
     #[test]
     fn drops_under_constant_overload_come_earlier_than_the_ideal() {
         let kernel = [0.0, 100.0, 150.0, 206.25, 255.03, 299.18, 339.58, 377.10];
-        let made = drops(codel(Arithmetic::Linux), kernel.len());
-        for (time, expected) in made.iter().zip(kernel) {
-            assert!((*time as f64 / 1000.0 - expected).abs() < 0.05, "{made:?}");
+        let drop_times = drops(codel(Arithmetic::Linux), kernel.len());
+        for (time, expected) in drop_times.iter().zip(kernel) {
+            assert!((*time as f64 / 1000.0 - expected).abs() < 0.05, "{drop_times:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What every AQM keeps, run over every variant of `AqmConfig`.
 
-use super::{ActiveQueueManagement, Aqm, AqmConfig, Arrival, Backlog, Verdict};
+use super::{ActiveQueueManagement, Aqm, AqmConfig, Arrival, QueueBacklog, Verdict};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use trunkline_units::RandomStream;
@@ -64,7 +64,7 @@ fn verdicts(config: &AqmConfig, train: &[(u64, u32, u8)]) -> Vec<Verdict> {
     let mut queue: VecDeque<(u32, u8)> = VecDeque::new();
     let (mut now, mut free_at, mut busy) = (0, 0, false);
     let mut verdicts = Vec::new();
-    let backlog = |queue: &VecDeque<(u32, u8)>| Backlog {
+    let backlog = |queue: &VecDeque<(u32, u8)>| QueueBacklog {
         packets: queue.len() as u32,
         bytes: queue.iter().map(|packet| u64::from(packet.0)).sum(),
     };
@@ -86,7 +86,7 @@ fn verdicts(config: &AqmConfig, train: &[(u64, u32, u8)]) -> Vec<Verdict> {
             if busy {
                 queue.push_back((bytes, precedence));
             } else {
-                aqm.on_departure(now, bytes, precedence, Backlog::default());
+                aqm.on_departure(now, bytes, precedence, QueueBacklog::default());
                 (busy, free_at) = (true, now + u64::from(bytes) * 1000);
             }
         }
@@ -134,10 +134,10 @@ fn fj93_fig2_drops_on_an_idle_link_do_not_stop_the_ageing() {
         for precedence in [0, 1] {
             let overload = [(125, 500, precedence); 8000];
             let silence = [(200_000, 500, precedence); 20];
-            let judged = verdicts(&config, &[&overload[..], &silence[..]].concat());
-            assert!(judged[..8000].iter().any(|each| *each != Verdict::Pass), "{text}");
+            let results = verdicts(&config, &[&overload[..], &silence[..]].concat());
+            assert!(results[..8000].iter().any(|each| *each != Verdict::Pass), "{text}");
             assert!(
-                judged[8010..].iter().all(|each| *each == Verdict::Pass),
+                results[8010..].iter().all(|each| *each == Verdict::Pass),
                 "{text} {precedence}"
             );
         }

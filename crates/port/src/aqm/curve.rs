@@ -1,11 +1,11 @@
 //! The drop curve of the RED family: probability of an early signal against the average queue.
 
-use super::Invalid;
+use super::InvalidParameter;
 use serde::{Deserialize, Serialize};
 
 /// What the average says of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Zone {
+pub(super) enum CurveZone {
     /// Below `min_th`: let it in.
     Below,
     /// In the band: signal with this probability, spread by the spacing convention.
@@ -27,15 +27,15 @@ pub struct Curve {
 }
 
 impl Curve {
-    pub(super) fn check(&self) -> Result<(), Invalid> {
+    pub(super) fn check(&self) -> Result<(), InvalidParameter> {
         let Self { min_th, max_th, max_p } = *self;
-        Invalid::unless(min_th.is_finite() && min_th >= 0.0, "min_th", || {
+        InvalidParameter::require(min_th.is_finite() && min_th >= 0.0, "min_th", || {
             format!("must be a number not below 0, not {min_th}")
         })?;
-        Invalid::unless(max_th.is_finite() && max_th > min_th, "max_th", || {
+        InvalidParameter::require(max_th.is_finite() && max_th > min_th, "max_th", || {
             format!("must be above min_th: {max_th} is not above {min_th}")
         })?;
-        Invalid::unless(max_p > 0.0 && max_p <= 1.0, "max_p", || {
+        InvalidParameter::require(max_p > 0.0 && max_p <= 1.0, "max_p", || {
             format!("must be in (0, 1], not {max_p}")
         })
     }
@@ -43,28 +43,30 @@ impl Curve {
     /// Zone and probability at `average`. `gentle` lets the probability grow from `max_p` at
     /// `max_th` to 1 at twice that (Floyd, "Recommendation on using the gentle variant of RED",
     /// 2000).
-    pub(super) fn zone(&self, average: f64, gentle: bool) -> Zone {
+    pub(super) fn zone(&self, average: f64, gentle: bool) -> CurveZone {
         let Self { min_th, max_th, max_p } = *self;
         if average < min_th {
-            Zone::Below
+            CurveZone::Below
         } else if average < max_th {
-            Zone::Band(max_p * (average - min_th) / (max_th - min_th))
+            CurveZone::Band(max_p * (average - min_th) / (max_th - min_th))
         } else if gentle && average < 2.0 * max_th {
-            Zone::Band(max_p + (1.0 - max_p) * (average - max_th) / max_th)
+            CurveZone::Band(max_p + (1.0 - max_p) * (average - max_th) / max_th)
         } else {
-            Zone::Above
+            CurveZone::Above
         }
     }
 }
 
 /// Checks the weight of an average.
-pub(super) fn check_w_q(w_q: f64) -> Result<(), Invalid> {
-    Invalid::unless(w_q > 0.0 && w_q <= 1.0, "w_q", || format!("must be in (0, 1], not {w_q}"))
+pub(super) fn check_w_q(w_q: f64) -> Result<(), InvalidParameter> {
+    InvalidParameter::require(w_q > 0.0 && w_q <= 1.0, "w_q", || {
+        format!("must be in (0, 1], not {w_q}")
+    })
 }
 
 /// Checks a packet size that something is divided by.
-pub(super) fn check_mean_packet(bytes: u32) -> Result<(), Invalid> {
-    Invalid::unless(bytes > 0, "mean_packet_bytes", || "must be above 0".into())
+pub(super) fn check_mean_packet(bytes: u32) -> Result<(), InvalidParameter> {
+    InvalidParameter::require(bytes > 0, "mean_packet_bytes", || "must be above 0".into())
 }
 
 #[cfg(test)]
@@ -80,11 +82,11 @@ mod tests {
         #[test]
         fn fig2_probability_grows_linearly_from_0_to_max_p() {
             for (average, zone) in [
-                (7.9, Zone::Below),
-                (8.0, Zone::Band(0.0)),
-                (12.0, Zone::Band(0.0625)),
-                (20.0, Zone::Band(0.1875)),
-                (24.0, Zone::Above),
+                (7.9, CurveZone::Below),
+                (8.0, CurveZone::Band(0.0)),
+                (12.0, CurveZone::Band(0.0625)),
+                (20.0, CurveZone::Band(0.1875)),
+                (24.0, CurveZone::Above),
             ] {
                 assert_eq!(CURVE.zone(average, false), zone, "at {average}");
             }
@@ -94,9 +96,11 @@ mod tests {
     /// Gentle: max_p + (1 - max_p)(avg - max_th) / max_th: 0.25 + 0.75 * 12 / 24 = 0.625 at 36.
     #[test]
     fn gentle_probability_grows_from_max_p_to_1_at_twice_max_th() {
-        for (average, zone) in
-            [(24.0, Zone::Band(0.25)), (36.0, Zone::Band(0.625)), (48.0, Zone::Above)]
-        {
+        for (average, zone) in [
+            (24.0, CurveZone::Band(0.25)),
+            (36.0, CurveZone::Band(0.625)),
+            (48.0, CurveZone::Above),
+        ] {
             assert_eq!(CURVE.zone(average, true), zone, "at {average}");
         }
     }

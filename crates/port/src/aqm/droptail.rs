@@ -1,6 +1,6 @@
 //! Drop-tail: every packet passes; only the limit of the queue drops.
 
-use super::{ActiveQueueManagement, Arrival, Invalid, Verdict};
+use super::{ActiveQueueManagement, Arrival, InvalidParameter, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_units::RandomStream;
 
@@ -18,7 +18,7 @@ impl DropTail {
     ///
     /// # Errors
     /// None.
-    pub fn new(_config: &DropTailConfig, _rate_bit_s: u64) -> Result<Self, Invalid> {
+    pub fn new(_config: &DropTailConfig, _rate_bit_s: u64) -> Result<Self, InvalidParameter> {
         Ok(Self)
     }
 }

@@ -9,7 +9,7 @@
 //! Differs: signals are drawn, where appendix A.1 adds probabilities up; the step is not a ramp.
 //! Absent: time-shifted FIFO.
 
-use super::{ActiveQueueManagement, Arrival, Invalid, Verdict};
+use super::{ActiveQueueManagement, Arrival, InvalidParameter, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{RandomStream, Span, Time, SECOND};
@@ -38,7 +38,7 @@ pub struct DualPi2Config {
 
 /// One of the two queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum DualSide {
     /// For what is Not-ECT or ECT(0).
     Classic = 0,
     /// For what is ECT(1) or CE.
@@ -47,9 +47,9 @@ pub enum Side {
 
 /// A packet about to be sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Leaving {
+pub struct DepartingPacket {
     /// Its queue.
-    pub side: Side,
+    pub side: DualSide,
     /// How long it waited [ns].
     pub wait: Span,
     /// Packets that wait behind it in its queue.
@@ -61,7 +61,7 @@ pub struct Leaving {
 }
 
 /// Credit is kept in 1/1024 B.
-const UNIT: f64 = 1024.0;
+const CREDIT_UNIT: f64 = 1024.0;
 
 /// The AQM of two queues, and which of them sends.
 #[derive(Clone, Debug)]
@@ -79,9 +79,11 @@ impl DualPi2 {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &DualPi2Config, _rate_bit_s: u64) -> Result<Self, Invalid> {
+    pub fn new(config: &DualPi2Config, _rate_bit_s: u64) -> Result<Self, InvalidParameter> {
         let above = |value: f64, key| {
-            Invalid::unless(value > 0.0 && value.is_finite(), key, || "must be above 0".into())
+            InvalidParameter::require(value > 0.0 && value.is_finite(), key, || {
+                "must be above 0".into()
+            })
         };
         above(config.target_ns as f64, "target_ns")?;
         above(config.tupdate_ns as f64, "tupdate_ns")?;
@@ -89,18 +91,18 @@ impl DualPi2 {
         above(config.beta, "beta")?;
         above(config.coupling, "coupling")?;
         above(f64::from(config.mtu_bytes), "mtu_bytes")?;
-        Invalid::unless((0.0..1.0).contains(&config.protection), "protection", || {
+        InvalidParameter::require((0.0..1.0).contains(&config.protection), "protection", || {
             "must be in 0..1".into()
         })?;
-        let mut made = Self {
+        let mut dualpi2 = Self {
             config: *config,
             base: 0.0,
             wait_before: 0.0,
             next_update: config.tupdate_ns,
             credit: 0,
         };
-        made.rest();
-        Ok(made)
+        dualpi2.rest();
+        Ok(dualpi2)
     }
 
     /// Makes the updates that were due by `now`; `heads` says since when each queue's head waits, which
@@ -133,42 +135,42 @@ impl DualPi2 {
 
     /// Which queue sends; bytes at the head of each.
     #[must_use]
-    pub fn choose(&self, heads: [Option<u32>; 2]) -> Option<Side> {
+    pub fn choose(&self, heads: [Option<u32>; 2]) -> Option<DualSide> {
         match heads {
             [None, None] => None,
-            [Some(_), None] => Some(Side::Classic),
-            [None, Some(_)] => Some(Side::LowLatency),
-            _ if self.credit > 0 => Some(Side::Classic),
-            _ => Some(Side::LowLatency),
+            [Some(_), None] => Some(DualSide::Classic),
+            [None, Some(_)] => Some(DualSide::LowLatency),
+            _ if self.credit > 0 => Some(DualSide::Classic),
+            _ => Some(DualSide::LowLatency),
         }
     }
 
     /// Bytes of a queue are sent; `other` says whether the other one waits.
-    pub fn served(&mut self, side: Side, bytes: u32, other: bool) {
+    pub fn served(&mut self, side: DualSide, bytes: u32, other: bool) {
         if other {
             let share = self.config.protection;
             let weight = match side {
-                Side::Classic => share - 1.0,
-                Side::LowLatency => share,
+                DualSide::Classic => share - 1.0,
+                DualSide::LowLatency => share,
             };
-            self.credit += (weight * f64::from(bytes) * UNIT) as i64;
+            self.credit += (weight * f64::from(bytes) * CREDIT_UNIT) as i64;
         }
     }
 
     /// Both queues are empty.
     pub fn rest(&mut self) {
         let DualPi2Config { protection, mtu_bytes, .. } = self.config;
-        self.credit = ((2.0 * protection - 1.0) * 2.0 * f64::from(mtu_bytes) * UNIT) as i64;
+        self.credit = ((2.0 * protection - 1.0) * 2.0 * f64::from(mtu_bytes) * CREDIT_UNIT) as i64;
     }
 
     /// Judges a packet about to be sent.
-    pub fn judge(&self, packet: &Leaving, random: &mut RandomStream) -> Verdict {
+    pub fn judge(&self, packet: &DepartingPacket, random: &mut RandomStream) -> Verdict {
         let DualPi2Config { coupling, step_ns, mtu_bytes, .. } = self.config;
         let light = packet.backlog < 2 * u64::from(mtu_bytes);
         let base = if light { 0.0 } else { self.base };
         let (square, coupled) = (base * base, coupling * base);
         let classic = square > 0.0 && random.uniform() < square;
-        if packet.side == Side::Classic {
+        if packet.side == DualSide::Classic {
             let overload = square >= (1.0 / (coupling * coupling)).min(1.0);
             return match classic {
                 true if overload => Verdict::Refuse(Cause::Early),
@@ -217,85 +219,101 @@ mod rfc9332 {
         (DualPi2::new(&PLAIN, 1).unwrap(), RandomStream::new(1, "dualpi2", "test"))
     }
 
-    fn leaving(side: Side, wait: Span) -> Leaving {
-        Leaving { side, wait, behind: 5, backlog: 60_000, can_mark: side == Side::LowLatency }
+    fn leaving(side: DualSide, wait: Span) -> DepartingPacket {
+        DepartingPacket {
+            side,
+            wait,
+            behind: 5,
+            backlog: 60_000,
+            can_mark: side == DualSide::LowLatency,
+        }
     }
 
     /// Share of 20,000 packets that are signalled.
-    fn share(its: &DualPi2, packet: &Leaving, random: &mut RandomStream) -> f64 {
-        let signals = (0..20_000).filter(|_| its.judge(packet, random) != Verdict::Pass).count();
+    fn share(dualpi2: &DualPi2, packet: &DepartingPacket, random: &mut RandomStream) -> f64 {
+        let signals =
+            (0..20_000).filter(|_| dualpi2.judge(packet, random) != Verdict::Pass).count();
         signals as f64 / 20_000.0
     }
 
     /// 30 ms from 0: 0.16 * 15 ms + 3.2 * 30 ms = 0.0984, then 0.16 * 15 ms = 0.0024 more each time.
     #[test]
     fn a1_the_base_probability_follows_the_wait() {
-        let (mut its, _) = plain();
+        let (mut dualpi2, _) = plain();
         let mut seen = vec![];
         for _ in 0..5 {
-            its.update(30 * MS);
-            seen.push(its.base);
+            dualpi2.update(30 * MS);
+            seen.push(dualpi2.base);
         }
         let by_hand = [0.0984, 0.1008, 0.1032, 0.1056, 0.108];
-        assert!(seen.iter().zip(by_hand).all(|(its, by)| (its - by).abs() < 1e-12), "{seen:?}");
+        assert!(
+            seen.iter().zip(by_hand).all(|(dualpi2, by)| (dualpi2 - by).abs() < 1e-12),
+            "{seen:?}"
+        );
     }
 
     /// The longer of the two waits counts: at 16 ms one head has waited since 1 ms, the other since 10.
     #[test]
     fn a1_the_longer_of_the_two_waits_counts() {
-        let (mut its, _) = plain();
-        its.advance(16 * MS, [Some(10 * MS), Some(MS)]);
+        let (mut dualpi2, _) = plain();
+        dualpi2.advance(16 * MS, [Some(10 * MS), Some(MS)]);
         let by_hand: f64 = 0.16 * 0.0 + 3.2 * 0.015;
-        assert!((its.base - by_hand).abs() < 1e-12, "{}", its.base);
+        assert!((dualpi2.base - by_hand).abs() < 1e-12, "{}", dualpi2.base);
     }
 
     /// Section 2.1: the classic share is the square of what the other is marked by, over k: p' = 0.1
     /// gives 0.01 and 0.2.
     #[test]
     fn s2_1_the_classic_probability_is_the_square_of_the_coupled_one_over_k() {
-        let (mut its, mut random) = plain();
-        its.base = 0.1;
-        let classic = share(&its, &leaving(Side::Classic, 0), &mut random);
-        let scalable = share(&its, &leaving(Side::LowLatency, 0), &mut random);
+        let (mut dualpi2, mut random) = plain();
+        dualpi2.base = 0.1;
+        let classic = share(&dualpi2, &leaving(DualSide::Classic, 0), &mut random);
+        let scalable = share(&dualpi2, &leaving(DualSide::LowLatency, 0), &mut random);
         assert!((classic - 0.01).abs() < 3e-3 && (scalable - 0.2).abs() < 9e-3);
     }
 
     /// Section 2.5.2: p_C max is 1 / k^2 = 25 %, where the other is marked always: from p' = 0.5 on both drop.
     #[test]
     fn s2_5_2_in_overload_both_queues_drop() {
-        let (mut its, mut random) = plain();
-        let refuses = |its: &DualPi2, side, random: &mut RandomStream| {
-            let judge = |_| its.judge(&leaving(side, 0), random);
+        let (mut dualpi2, mut random) = plain();
+        let refuses = |dualpi2: &DualPi2, side, random: &mut RandomStream| {
+            let judge = |_| dualpi2.judge(&leaving(side, 0), random);
             (0..4000).map(judge).any(|verdict| verdict == Verdict::Refuse(Cause::Early))
         };
         for (base, refused) in [(0.49, false), (0.5, true)] {
-            its.base = base;
-            assert_eq!(refuses(&its, Side::LowLatency, &mut random), refused);
-            assert_eq!(refuses(&its, Side::Classic, &mut random), refused);
+            dualpi2.base = base;
+            assert_eq!(refuses(&dualpi2, DualSide::LowLatency, &mut random), refused);
+            assert_eq!(refuses(&dualpi2, DualSide::Classic, &mut random), refused);
         }
     }
 
     /// Section 4.2 of the ramp's place: above 1 ms everything is marked, unless nothing waits behind it.
     #[test]
     fn s2_5_1_the_step_marks_what_waited_longer() {
-        let (its, mut random) = plain();
-        let packet = leaving(Side::LowLatency, MS + 1);
-        assert_eq!(its.judge(&packet, &mut random), Verdict::Mark);
-        assert_eq!(its.judge(&Leaving { wait: MS, ..packet }, &mut random), Verdict::Pass);
-        assert_eq!(its.judge(&Leaving { behind: 0, ..packet }, &mut random), Verdict::Pass);
+        let (dualpi2, mut random) = plain();
+        let packet = leaving(DualSide::LowLatency, MS + 1);
+        assert_eq!(dualpi2.judge(&packet, &mut random), Verdict::Mark);
+        assert_eq!(
+            dualpi2.judge(&DepartingPacket { wait: MS, ..packet }, &mut random),
+            Verdict::Pass
+        );
+        assert_eq!(
+            dualpi2.judge(&DepartingPacket { behind: 0, ..packet }, &mut random),
+            Verdict::Pass
+        );
     }
 
     /// Section 2.5: the low-latency queue goes first, and the classic one has a tenth while both wait.
     #[test]
     fn s2_5_the_classic_queue_has_its_share_while_both_wait() {
-        let (mut its, _) = plain();
+        let (mut dualpi2, _) = plain();
         let mut sent = [0, 0];
         for _ in 0..1000 {
-            let side = its.choose([Some(1500), Some(1500)]).unwrap();
-            its.served(side, 1500, true);
+            let side = dualpi2.choose([Some(1500), Some(1500)]).unwrap();
+            dualpi2.served(side, 1500, true);
             sent[side as usize] += 1;
         }
         assert!((98..=101).contains(&sent[0]), "{sent:?}");
-        assert_eq!(its.choose([Some(1500), None]), Some(Side::Classic));
+        assert_eq!(dualpi2.choose([Some(1500), None]), Some(DualSide::Classic));
     }
 }

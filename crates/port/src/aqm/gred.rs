@@ -11,8 +11,8 @@
 //! A DP that is not set up falls to `default_dp`; if that is not set up either, the packet passes.
 //! As Linux, averages are added in fixed point, so DPs of one `grio` set should have one Wlog.
 
-use super::linux::{Average, LinuxAge, Parameters, Spacer, TcRed};
-use super::{ActiveQueueManagement, Arrival, Backlog, Invalid, Verdict};
+use super::linux::{LinuxAverage, LinuxRedParameters, LinuxRedVariant, LinuxSpacer, TcRed};
+use super::{ActiveQueueManagement, Arrival, InvalidParameter, QueueBacklog, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{RandomStream, Time};
@@ -45,7 +45,7 @@ pub struct GredConfig {
     /// Whether DPs with lower `prio` count in the averages of the others.
     pub grio: bool,
     /// Which Linux.
-    pub age: LinuxAge,
+    pub age: LinuxRedVariant,
     /// Drop above `max` also what could be marked.
     pub harddrop: bool,
 }
@@ -58,12 +58,12 @@ enum Mode {
 }
 
 #[derive(Clone, Debug)]
-struct Dp {
+struct DpState {
     limit: u64,
     prio: u8,
-    parameters: Parameters,
-    average: Average,
-    spacer: Spacer,
+    parameters: LinuxRedParameters,
+    average: LinuxAverage,
+    spacer: LinuxSpacer,
     /// Bytes in the queue.
     backlog: u64,
 }
@@ -71,13 +71,13 @@ struct Dp {
 /// A `sch_gred` queue's AQM.
 #[derive(Clone, Debug)]
 pub struct Gred {
-    dps: Vec<Dp>,
+    dps: Vec<DpState>,
     /// Index into `dps` by precedence.
     of_precedence: [Option<u8>; MAX_DPS as usize],
     mode: Mode,
     harddrop: bool,
     /// The one average of [`Mode::Wred`].
-    shared: Average,
+    shared: LinuxAverage,
 }
 
 impl Gred {
@@ -85,27 +85,35 @@ impl Gred {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &GredConfig, _rate_bit_s: u64) -> Result<Self, Invalid> {
+    pub fn new(config: &GredConfig, _rate_bit_s: u64) -> Result<Self, InvalidParameter> {
         let mut of_precedence = [None; MAX_DPS as usize];
-        let mut dps: Vec<Dp> = Vec::new();
-        Invalid::unless(!config.dps.is_empty(), "dps", || "must be at least one".into())?;
-        Invalid::unless(config.default_dp < MAX_DPS, "default_dp", || "must be below 16".into())?;
+        let mut dps: Vec<DpState> = Vec::new();
+        InvalidParameter::require(!config.dps.is_empty(), "dps", || "must be at least one".into())?;
+        InvalidParameter::require(config.default_dp < MAX_DPS, "default_dp", || {
+            "must be below 16".into()
+        })?;
         for dp in &config.dps {
             let number = dp.dp;
-            Invalid::unless(number < MAX_DPS, "dp", || format!("must be below 16, not {number}"))?;
+            InvalidParameter::require(number < MAX_DPS, "dp", || {
+                format!("must be below 16, not {number}")
+            })?;
             let slot = &mut of_precedence[usize::from(number)];
-            Invalid::unless(slot.is_none(), "dp", || format!("{number} is set up twice"))?;
+            InvalidParameter::require(slot.is_none(), "dp", || {
+                format!("{number} is set up twice")
+            })?;
             *slot = Some(dps.len() as u8);
-            let parameters =
-                Parameters::new(&dp.parameters, config.age).map_err(|Invalid { key, why }| {
-                    Invalid { key, why: format!("{why} (DP {number})") }
-                })?;
-            dps.push(Dp {
+            let parameters = LinuxRedParameters::new(&dp.parameters, config.age).map_err(
+                |InvalidParameter { key, why }| InvalidParameter {
+                    key,
+                    why: format!("{why} (DP {number})"),
+                },
+            )?;
+            dps.push(DpState {
                 limit: dp.limit_bytes,
                 prio: dp.prio,
                 parameters,
-                average: Average::default(),
-                spacer: Spacer::default(),
+                average: LinuxAverage::default(),
+                spacer: LinuxSpacer::default(),
                 backlog: 0,
             });
         }
@@ -122,7 +130,13 @@ impl Gred {
             (true, false) => Mode::Rio,
             (true, true) => Mode::Wred,
         };
-        Ok(Self { dps, of_precedence, mode, harddrop: config.harddrop, shared: Average::default() })
+        Ok(Self {
+            dps,
+            of_precedence,
+            mode,
+            harddrop: config.harddrop,
+            shared: LinuxAverage::default(),
+        })
     }
 
     fn index(&self, precedence: u8) -> Option<usize> {
@@ -132,7 +146,7 @@ impl Gred {
     /// Averages of the DPs that count before `index` in RIO mode.
     fn before(&self, index: usize) -> u64 {
         let prio = self.dps[index].prio;
-        let counts = |dp: &&Dp| dp.prio < prio && dp.average.idle_since.is_none();
+        let counts = |dp: &&DpState| dp.prio < prio && dp.average.idle_since.is_none();
         self.dps.iter().filter(counts).map(|dp| dp.average.scaled).sum()
     }
 }
@@ -162,7 +176,7 @@ impl ActiveQueueManagement for Gred {
         }
     }
 
-    fn on_departure(&mut self, at: Time, bytes: u32, precedence: u8, left: Backlog) {
+    fn on_departure(&mut self, at: Time, bytes: u32, precedence: u8, left: QueueBacklog) {
         let Some(index) = self.index(precedence) else { return };
         let dp = &mut self.dps[index];
         dp.backlog -= u64::from(bytes);

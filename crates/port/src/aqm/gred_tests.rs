@@ -19,14 +19,15 @@ fn gred(grio: bool, prios: &[u8], parameters: TcRed, limit_bytes: u64) -> Gred {
         .enumerate()
         .map(|(dp, &prio)| GredDp { dp: dp as u8 + 1, limit_bytes, prio, parameters })
         .collect();
-    let config = GredConfig { dps, default_dp: 2, grio, age: LinuxAge::MaxP, harddrop: false };
+    let config =
+        GredConfig { dps, default_dp: 2, grio, age: LinuxRedVariant::MaxP, harddrop: false };
     Gred::new(&config, 8_000_000).unwrap()
 }
 
 /// Packets of 1000 B that arrive at time 0 and stay.
 fn script(gred: &mut Gred, precedences: &[u8]) {
     let mut random = RandomStream::new(1, "test", "gred");
-    let mut backlog = Backlog::default();
+    let mut backlog = QueueBacklog::default();
     for &precedence in precedences {
         let arrival = Arrival { now: 0, bytes: 1000, precedence, backlog };
         assert_eq!(gred.on_arrival(&arrival, &mut random), Verdict::Pass);
@@ -64,7 +65,7 @@ mod sch_gred {
         let mut gred = gred(true, &[1, 2], far(), 100_000);
         script(&mut gred, &[1, 2, 1, 2, 2]);
         for left in [4, 3] {
-            gred.on_departure(1_000_000, 1000, 1, Backlog { packets: left, bytes: 1000 });
+            gred.on_departure(1_000_000, 1000, 1, QueueBacklog { packets: left, bytes: 1000 });
         }
         assert_eq!(gred.average_of(2), Some(687.5));
     }
@@ -75,7 +76,7 @@ mod sch_gred {
         let mut gred = gred(false, &[1, 2], far(), 3000);
         script(&mut gred, &[1, 1, 1, 2, 2]);
         let mut random = RandomStream::new(1, "test", "gred");
-        let backlog = Backlog { packets: 5, bytes: 5000 };
+        let backlog = QueueBacklog { packets: 5, bytes: 5000 };
         let mut judge = |precedence| {
             gred.on_arrival(&Arrival { now: 0, bytes: 1000, precedence, backlog }, &mut random)
         };
@@ -90,7 +91,7 @@ mod sch_gred {
             dps: vec![GredDp { dp: 0, limit_bytes: 0, prio: 0, parameters: far() }],
             default_dp: 5,
             grio: false,
-            age: LinuxAge::MaxP,
+            age: LinuxRedVariant::MaxP,
             harddrop: false,
         };
         let mut gred = Gred::new(&config, 1).unwrap();
@@ -98,7 +99,7 @@ mod sch_gred {
             now: 0,
             bytes: 1000,
             precedence: 3,
-            backlog: Backlog { packets: 9, bytes: 9000 },
+            backlog: QueueBacklog { packets: 9, bytes: 9000 },
         };
         assert_eq!(
             gred.on_arrival(&arrival, &mut RandomStream::new(1, "test", "gred")),
@@ -128,8 +129,13 @@ mod sch_gred {
 fn bad_dps_are_refused() {
     let dp = |dp| GredDp { dp, limit_bytes: 1, prio: 0, parameters: far() };
     let refused = |dps: Vec<GredDp>| {
-        let config =
-            GredConfig { dps, default_dp: 0, grio: false, age: LinuxAge::MaxP, harddrop: false };
+        let config = GredConfig {
+            dps,
+            default_dp: 0,
+            grio: false,
+            age: LinuxRedVariant::MaxP,
+            harddrop: false,
+        };
         Gred::new(&config, 1).unwrap_err().to_string()
     };
     assert_eq!(refused(vec![]), "dps must be at least one");

@@ -11,8 +11,8 @@
 //! - The first packet of the band only draws.
 //! - With `adaptive`, `max_P` moves as `adaptive.rs` says.
 
-use super::adaptive::{self, Adaptive};
-use super::{Invalid, Verdict};
+use super::adaptive::{self, AdaptiveClock};
+use super::{InvalidParameter, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{math, RandomStream, Time};
@@ -20,7 +20,7 @@ use trunkline_units::{math, RandomStream, Time};
 /// Which Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum LinuxAge {
+pub enum LinuxRedVariant {
     /// Until 2011: only `Plog` reaches the kernel, so the probability at `max` is rounded down to
     /// (max - min) / 2^Plog. Idle time is counted in microseconds by `tc` and kernel alike.
     Plog,
@@ -29,7 +29,7 @@ pub enum LinuxAge {
     MaxP,
 }
 
-impl LinuxAge {
+impl LinuxRedVariant {
     /// Units of the ageing table in one microsecond.
     fn ticks_per_us(self) -> f64 {
         match self {
@@ -84,37 +84,39 @@ fn w_log(red: &TcRed) -> Option<u32> {
 
 /// How the random number of a drop is drawn.
 #[derive(Clone, Copy, Debug)]
-enum Draw {
+enum DropDraw {
     Mask(u32),
     Divisor(u32),
 }
 
 /// What the kernel holds of the parameters.
 #[derive(Clone, Debug)]
-pub(super) struct Parameters {
+pub(super) struct LinuxRedParameters {
     min: u64,
     max: u64,
     w_log: u32,
     cell_log: u32,
     shifts: Box<[u8; 256]>,
-    draw: Draw,
+    draw: DropDraw,
     /// Probability at `max` in units of 2^-32.
     max_p: u32,
 }
 
-impl Parameters {
+impl LinuxRedParameters {
     /// Works out the kernel's parameters as `tc` does.
-    pub(super) fn new(red: &TcRed, age: LinuxAge) -> Result<Self, Invalid> {
-        Invalid::unless(red.max_bytes > red.min_bytes, "max_bytes", || {
+    pub(super) fn new(red: &TcRed, age: LinuxRedVariant) -> Result<Self, InvalidParameter> {
+        InvalidParameter::require(red.max_bytes > red.min_bytes, "max_bytes", || {
             format!("must be above min_bytes: {} is not above {}", red.max_bytes, red.min_bytes)
         })?;
-        Invalid::unless(red.avpkt_bytes > 0, "avpkt_bytes", || "must be above 0".into())?;
-        Invalid::unless(red.bandwidth_bit_s > 0, "bandwidth_bit_s", || "must be above 0".into())?;
+        InvalidParameter::require(red.avpkt_bytes > 0, "avpkt_bytes", || "must be above 0".into())?;
+        InvalidParameter::require(red.bandwidth_bit_s > 0, "bandwidth_bit_s", || {
+            "must be above 0".into()
+        })?;
         let probability = red.probability;
-        Invalid::unless(probability > 0.0 && probability < 1.0, "probability", || {
+        InvalidParameter::require(probability > 0.0 && probability < 1.0, "probability", || {
             format!("must be in (0, 1), not {probability}")
         })?;
-        let refused = |key, why: &str| Invalid { key, why: why.into() };
+        let refused = |key, why: &str| InvalidParameter { key, why: why.into() };
         let w_log = w_log(red).ok_or_else(|| {
             refused("burst_packets", "must be above min_bytes / avpkt_bytes, and not too large")
         })?;
@@ -122,8 +124,8 @@ impl Parameters {
         let (cell_log, shifts) = ageing_table(red, w_log, age)
             .ok_or_else(|| refused("bandwidth_bit_s", "is too small for an ageing table"))?;
         let draw = match age {
-            LinuxAge::Plog => Draw::Mask((1u32 << plog) - 1),
-            LinuxAge::MaxP => divisor((probability * 4_294_967_296.0) as u32, red),
+            LinuxRedVariant::Plog => DropDraw::Mask((1u32 << plog) - 1),
+            LinuxRedVariant::MaxP => divisor((probability * 4_294_967_296.0) as u32, red),
         };
         Ok(Self {
             min: u64::from(red.min_bytes) << w_log,
@@ -138,14 +140,14 @@ impl Parameters {
 
     /// `red_adaptative_algo`: the updates that were due by `now`.
     #[cold]
-    pub(super) fn adapt(&mut self, clock: &mut Adaptive, average: &Average, now: Time) {
+    pub(super) fn adapt(&mut self, clock: &mut AdaptiveClock, average: &LinuxAverage, now: Time) {
         while let Some(at) = clock.due(now) {
             let aged = average.at(self, at) >> self.w_log;
             let (min, max) = (self.min >> self.w_log, self.max >> self.w_log);
             match adaptive::step_linux(self.max_p, aged, min, max) {
                 Some(max_p) => {
                     self.max_p = max_p;
-                    self.draw = Draw::Divisor((max_p / (max - min) as u32).max(1));
+                    self.draw = DropDraw::Divisor((max_p / (max - min) as u32).max(1));
                 }
                 // An average that is below the band stays there.
                 None if aged < min => clock.skip(now),
@@ -157,8 +159,8 @@ impl Parameters {
     fn random(&self, random: &mut RandomStream) -> u32 {
         let bits = (random.bits() >> 32) as u32;
         match self.draw {
-            Draw::Mask(mask) => bits & mask,
-            Draw::Divisor(divisor) => bits / divisor,
+            DropDraw::Mask(mask) => bits & mask,
+            DropDraw::Divisor(divisor) => bits / divisor,
         }
     }
 
@@ -169,12 +171,12 @@ impl Parameters {
 }
 
 /// How random numbers are drawn with a `max_p` in units of 2^-32.
-fn divisor(max_p: u32, red: &TcRed) -> Draw {
-    Draw::Divisor((max_p / (red.max_bytes - red.min_bytes)).max(1))
+fn divisor(max_p: u32, red: &TcRed) -> DropDraw {
+    DropDraw::Divisor((max_p / (red.max_bytes - red.min_bytes)).max(1))
 }
 
 /// Stab[t >> Scell_log] = -log2-like shift: -ln(1 - W) t / (time to send avpkt), at most 31.
-fn ageing_table(red: &TcRed, w_log: u32, age: LinuxAge) -> Option<(u32, Box<[u8; 256]>)> {
+fn ageing_table(red: &TcRed, w_log: u32, age: LinuxRedVariant) -> Option<(u32, Box<[u8; 256]>)> {
     let weight = 1.0 / f64::from(1u32 << w_log);
     let send_us = f64::from(red.avpkt_bytes) * 8e6 / red.bandwidth_bit_s as f64;
     let per_tick = -math::ln(1.0 - weight) / (send_us * age.ticks_per_us());
@@ -189,14 +191,14 @@ fn ageing_table(red: &TcRed, w_log: u32, age: LinuxAge) -> Option<(u32, Box<[u8;
 
 /// A running average with its idle clock, scaled by 2^Wlog.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Average {
+pub(super) struct LinuxAverage {
     pub(super) scaled: u64,
     pub(super) idle_since: Option<Time>,
 }
 
-impl Average {
+impl LinuxAverage {
     /// An arrival finds `backlog` bytes waiting.
-    pub(super) fn sample(&mut self, parameters: &Parameters, now: Time, backlog: u64) {
+    pub(super) fn sample(&mut self, parameters: &LinuxRedParameters, now: Time, backlog: u64) {
         if self.idle_since.is_some() {
             self.scaled = self.at(parameters, now);
             self.idle_since = None;
@@ -206,7 +208,7 @@ impl Average {
     }
 
     /// Its value at `now` if nothing arrives.
-    fn at(&self, parameters: &Parameters, now: Time) -> u64 {
+    fn at(&self, parameters: &LinuxRedParameters, now: Time) -> u64 {
         let average = self.scaled;
         let Some(since) = self.idle_since else { return average };
         let idle_us = (now.saturating_sub(since) / 1000).min(255 << parameters.cell_log);
@@ -222,23 +224,23 @@ impl Average {
 
 /// Counter and random number of the drop to come.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spacer {
+pub(super) struct LinuxSpacer {
     count: i64,
     threshold: u32,
 }
 
-impl Default for Spacer {
+impl Default for LinuxSpacer {
     fn default() -> Self {
         Self { count: -1, threshold: 0 }
     }
 }
 
-impl Spacer {
+impl LinuxSpacer {
     /// Judges an arrival by a scaled average. `harddrop` drops above `max` even where a mark
     /// would do.
     pub(super) fn judge(
         &mut self,
-        parameters: &Parameters,
+        parameters: &LinuxRedParameters,
         scaled: u64,
         harddrop: bool,
         random: &mut RandomStream,

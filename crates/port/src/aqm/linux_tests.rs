@@ -12,10 +12,10 @@ fn de() -> TcRed {
     }
 }
 
-fn gaps(age: LinuxAge, average_bytes: u64, drops: usize) -> Vec<u64> {
-    let parameters = Parameters::new(&de(), age).unwrap();
+fn gaps(age: LinuxRedVariant, average_bytes: u64, drops: usize) -> Vec<u64> {
+    let parameters = LinuxRedParameters::new(&de(), age).unwrap();
     let scaled = average_bytes << parameters.w_log;
-    let mut spacer = Spacer::default();
+    let mut spacer = LinuxSpacer::default();
     let mut random = RandomStream::new(3, "test", "red");
     let (mut gaps, mut gap) = (Vec::new(), 0);
     while gaps.len() <= drops {
@@ -56,13 +56,13 @@ mod tc_red {
     /// 204,800 us * 3.596e-5 = 7.36: shift 7.
     #[test]
     fn eval_idle_damping_table() {
-        let (cell_log, shifts) = ageing_table(&de(), 2, LinuxAge::Plog).unwrap();
+        let (cell_log, shifts) = ageing_table(&de(), 2, LinuxRedVariant::Plog).unwrap();
         assert_eq!(
             (cell_log, shifts[0], shifts[100], shifts[254], shifts[255]),
             (11, 0, 7, 18, 31)
         );
         // In ticks of 64 ns the table is 15.625 times longer: 2^15, 2^4 = 16 times the cell.
-        assert_eq!(ageing_table(&de(), 2, LinuxAge::MaxP).unwrap().0, 15);
+        assert_eq!(ageing_table(&de(), 2, LinuxRedVariant::MaxP).unwrap().0, 15);
     }
 }
 
@@ -73,8 +73,8 @@ mod red_h {
     /// 1000, 1000 + 2000 - 250 = 2750, 2750 + 3000 - 687 = 5063: 1265.75 B.
     #[test]
     fn average_is_fixed_point_with_weight_2_to_minus_wlog() {
-        let parameters = Parameters::new(&de(), LinuxAge::MaxP).unwrap();
-        let mut average = Average::default();
+        let parameters = LinuxRedParameters::new(&de(), LinuxRedVariant::MaxP).unwrap();
+        let mut average = LinuxAverage::default();
         for backlog in [1000, 2000, 3000] {
             average.sample(&parameters, 0, backlog);
         }
@@ -87,9 +87,9 @@ mod red_h {
     /// one half, 40,000, is the most.
     #[test]
     fn idle_average_is_shifted_by_the_table_or_shortened_linearly() {
-        let parameters = Parameters::new(&de(), LinuxAge::Plog).unwrap();
+        let parameters = LinuxRedParameters::new(&de(), LinuxRedVariant::Plog).unwrap();
         for (idle_us, expected) in [(204_800, 625), (1000, 40_938), (1500, 40_000)] {
-            let mut average = Average { scaled: 80_000, idle_since: Some(7_000) };
+            let mut average = LinuxAverage { scaled: 80_000, idle_since: Some(7_000) };
             average.sample(&parameters, 7_000 + idle_us * 1000, 5000);
             assert_eq!((average.scaled, average.idle_since), (expected, None), "{idle_us}");
         }
@@ -100,7 +100,7 @@ mod red_h {
     /// The 0.999 quantile of chi-square with 63 degrees is 103.4. Mean 32.5 = 1/(2p) + 1/2.
     #[test]
     fn gap_is_uniform_on_1_to_1_over_p_with_p_rounded_by_plog() {
-        let gaps = gaps(LinuxAge::Plog, 18_192, 64_000);
+        let gaps = gaps(LinuxRedVariant::Plog, 18_192, 64_000);
         let mut counts = [0.0; 65];
         for &gap in &gaps {
             counts[gap as usize] += 1.0;
@@ -116,7 +116,7 @@ mod red_h {
     #[test]
     fn mean_gap_follows_the_age() {
         for (age, expected, error) in
-            [(LinuxAge::MaxP, 3.833, 0.03), (LinuxAge::Plog, 6.325, 0.045)]
+            [(LinuxRedVariant::MaxP, 3.833, 0.03), (LinuxRedVariant::Plog, 6.325, 0.045)]
         {
             let gaps = gaps(age, 55_000, 100_000);
             let mean = gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
@@ -126,11 +126,11 @@ mod red_h {
 
     #[test]
     fn above_max_each_packet_is_forced_and_harddrop_forbids_a_mark() {
-        let parameters = Parameters::new(&de(), LinuxAge::MaxP).unwrap();
+        let parameters = LinuxRedParameters::new(&de(), LinuxRedVariant::MaxP).unwrap();
         let mut random = RandomStream::new(1, "test", "red");
         let scaled = 100_000 << parameters.w_log;
         let mut judge =
-            |harddrop| Spacer::default().judge(&parameters, scaled, harddrop, &mut random);
+            |harddrop| LinuxSpacer::default().judge(&parameters, scaled, harddrop, &mut random);
         assert_eq!(judge(false), Verdict::Signal(Cause::Forced));
         assert_eq!(judge(true), Verdict::Refuse(Cause::Forced));
     }
@@ -138,7 +138,7 @@ mod red_h {
 
 #[test]
 fn each_parameter_is_checked() {
-    let key = |red: TcRed| Parameters::new(&red, LinuxAge::MaxP).unwrap_err().key;
+    let key = |red: TcRed| LinuxRedParameters::new(&red, LinuxRedVariant::MaxP).unwrap_err().key;
     assert_eq!(key(TcRed { max_bytes: 10_000, ..de() }), "max_bytes");
     assert_eq!(key(TcRed { avpkt_bytes: 0, ..de() }), "avpkt_bytes");
     assert_eq!(key(TcRed { burst_packets: 5, ..de() }), "burst_packets");

@@ -30,15 +30,15 @@ mod spacing;
 mod step;
 mod wred;
 
-pub use crate::Invalid;
+pub use crate::InvalidParameter;
 pub use blue::{Blue, BlueConfig};
 pub use cobalt::{Cobalt, CobaltConfig};
 pub use codel::{Arithmetic, Codel, CodelConfig};
 pub use curve::Curve;
 pub use droptail::{DropTail, DropTailConfig};
-pub use dualpi2::{DualPi2, DualPi2Config, Leaving, Side as DualSide};
+pub use dualpi2::{DepartingPacket, DualPi2, DualPi2Config, DualSide};
 pub use gred::{Gred, GredConfig, GredDp};
-pub use linux::{LinuxAge, TcRed};
+pub use linux::{LinuxRedVariant, TcRed};
 pub use pie::{Pie, PieConfig};
 pub use precedence_drop_tail::{Counted, PrecedenceDropTail, PrecedenceDropTailConfig};
 pub use red::{Red, RedConfig, Unit};
@@ -51,7 +51,7 @@ pub use wred::{MredConfig, Wred};
 /// What is in the queue, as its limit counts it (with or without the packet in service: the
 /// queue's `counts_in_service`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Backlog {
+pub struct QueueBacklog {
     /// Packets.
     pub packets: u32,
     /// Bytes on the wire.
@@ -74,12 +74,12 @@ pub struct Arrival {
     /// Its drop precedence, 0 (dropped last) upward.
     pub precedence: u8,
     /// What is in the queue before it.
-    pub backlog: Backlog,
+    pub backlog: QueueBacklog,
 }
 
 /// A packet at the head of a queue, about to be sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Head {
+pub struct HeadPacket {
     /// Now.
     pub now: Time,
     /// When it joined the queue.
@@ -89,7 +89,7 @@ pub struct Head {
     /// Its drop precedence.
     pub precedence: u8,
     /// What is in the queue behind it.
-    pub left: Backlog,
+    pub left: QueueBacklog,
     /// Whether a signal would mark it rather than drop it.
     pub can_mark: bool,
 }
@@ -115,13 +115,13 @@ pub trait ActiveQueueManagement {
     fn on_arrival(&mut self, arrival: &Arrival, random: &mut RandomStream) -> Verdict;
     /// Judges a packet at the head of the queue; one that is dropped there costs no time, and the
     /// next one is judged in its place.
-    fn on_head(&mut self, _head: &Head, _random: &mut RandomStream) -> Verdict {
+    fn on_head(&mut self, _head: &HeadPacket, _random: &mut RandomStream) -> Verdict {
         Verdict::Pass
     }
     /// A packet that was let in has been stored.
     fn on_enqueue(&mut self, _bytes: u32, _precedence: u8) {}
     /// A packet left the queue at `at`; `left` is what remains. Calls come in time order.
-    fn on_departure(&mut self, _at: Time, _bytes: u32, _precedence: u8, _left: Backlog) {}
+    fn on_departure(&mut self, _at: Time, _bytes: u32, _precedence: u8, _left: QueueBacklog) {}
     /// The queue is empty and its last packet has been sent: the class is idle from `at` on. Comes
     /// after the `on_departure` of that packet; an arrival ends it.
     fn on_idle(&mut self, _at: Time) {}
@@ -162,7 +162,7 @@ macro_rules! aqms {
             ///
             /// # Errors
             /// The parameter that is out of range.
-            pub fn new(config: &AqmConfig, rate_bit_s: u64) -> Result<Self, Invalid> {
+            pub fn new(config: &AqmConfig, rate_bit_s: u64) -> Result<Self, InvalidParameter> {
                 Ok(match config {
                     $(AqmConfig::$variant(config) => Self::$variant(<$aqm>::new(config, rate_bit_s)?)),+
                 })
@@ -175,7 +175,7 @@ macro_rules! aqms {
                 match self { $(Self::$variant(aqm) => aqm.on_arrival(arrival, random)),+ }
             }
             #[inline]
-            fn on_head(&mut self, head: &Head, random: &mut RandomStream) -> Verdict {
+            fn on_head(&mut self, head: &HeadPacket, random: &mut RandomStream) -> Verdict {
                 match self { $(Self::$variant(aqm) => aqm.on_head(head, random)),+ }
             }
             #[inline]
@@ -183,7 +183,7 @@ macro_rules! aqms {
                 match self { $(Self::$variant(aqm) => aqm.on_enqueue(bytes, precedence)),+ }
             }
             #[inline]
-            fn on_departure(&mut self, at: Time, bytes: u32, precedence: u8, left: Backlog) {
+            fn on_departure(&mut self, at: Time, bytes: u32, precedence: u8, left: QueueBacklog) {
                 match self { $(Self::$variant(aqm) => aqm.on_departure(at, bytes, precedence, left)),+ }
             }
             #[inline]

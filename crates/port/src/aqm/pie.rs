@@ -13,7 +13,7 @@
 //! Absent: byte mode, the departure-rate estimator.
 
 use super::codel::Arithmetic;
-use super::{ActiveQueueManagement, Arrival, Backlog, Head, Invalid, Verdict};
+use super::{ActiveQueueManagement, Arrival, HeadPacket, InvalidParameter, QueueBacklog, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{RandomStream, Span, Time, SECOND};
@@ -63,9 +63,11 @@ impl Pie {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &PieConfig, _rate_bit_s: u64) -> Result<Self, Invalid> {
+    pub fn new(config: &PieConfig, _rate_bit_s: u64) -> Result<Self, InvalidParameter> {
         let above = |value: f64, key| {
-            Invalid::unless(value > 0.0 && value.is_finite(), key, || "must be above 0".into())
+            InvalidParameter::require(value > 0.0 && value.is_finite(), key, || {
+                "must be above 0".into()
+            })
         };
         above(config.target_ns as f64, "target_ns")?;
         above(config.tupdate_ns as f64, "tupdate_ns")?;
@@ -117,8 +119,8 @@ impl Pie {
         if self.delay > LONG_DELAY {
             step += 0.02;
         }
-        let most = if self.is_linux() { f64::from(1 << 8) } else { 1.0 };
-        self.probability = (self.probability + step).clamp(0.0, most);
+        let highest = if self.is_linux() { f64::from(1 << 8) } else { 1.0 };
+        self.probability = (self.probability + step).clamp(0.0, highest);
         if self.delay == 0 && self.delay_before == 0 && self.waiting == 0 {
             self.probability *= 63.0 / 64.0;
         }
@@ -135,7 +137,7 @@ impl Pie {
     }
 
     /// RFC 8033 section 5.1 and 5.4, `drop_early`.
-    fn drops_early(&mut self, backlog: Backlog, random: &mut RandomStream) -> bool {
+    fn drops_early(&mut self, backlog: QueueBacklog, random: &mut RandomStream) -> bool {
         let PieConfig { target_ns, mtu_bytes, .. } = self.config;
         let light = self.delay < target_ns / 2 && self.probability < 0.2;
         if self.burst_left > 0 || light || backlog.bytes < 2 * u64::from(mtu_bytes) {
@@ -179,7 +181,7 @@ impl ActiveQueueManagement for Pie {
         self.waiting += 1;
     }
 
-    fn on_head(&mut self, head: &Head, _random: &mut RandomStream) -> Verdict {
+    fn on_head(&mut self, head: &HeadPacket, _random: &mut RandomStream) -> Verdict {
         self.advance(head.now);
         self.delay = if head.left.packets == 0 { 0 } else { head.now - head.since };
         self.waiting = head.left.packets;
@@ -190,7 +192,7 @@ impl ActiveQueueManagement for Pie {
         Verdict::Pass
     }
 
-    fn on_departure(&mut self, at: Time, _bytes: u32, _precedence: u8, left: Backlog) {
+    fn on_departure(&mut self, at: Time, _bytes: u32, _precedence: u8, left: QueueBacklog) {
         self.advance(at);
         self.waiting = left.packets;
     }
@@ -229,11 +231,11 @@ mod tests {
             assert!((pie.probability - risen).abs() < 1e-9, "{}", pie.probability);
         }
         let mut pie = Pie::new(&PieConfig { arithmetic: Arithmetic::Linux, ..PLAIN }, 0).unwrap();
-        let left = Backlog { packets: 9, bytes: 9_000 };
+        let left = QueueBacklog { packets: 9, bytes: 9_000 };
         for at in [0, 100_000_000, 149_000_000, 150_000_000] {
             assert!(pie.burst_left > 0);
             let (now, since) = (at + 20_000_000, at);
-            let head = Head { now, since, bytes: 1000, precedence: 0, left, can_mark: false };
+            let head = HeadPacket { now, since, bytes: 1000, precedence: 0, left, can_mark: false };
             pie.on_head(&head, &mut RandomStream::new(1, "test", "aqm"));
         }
         assert_eq!(pie.burst_left, 0);
@@ -255,8 +257,8 @@ mod tests {
             ];
             for expected in by_hand {
                 pie.update();
-                let made = pie.probability;
-                assert!((made / expected - 1.0).abs() < 1e-4, "{made} {expected}");
+                let probability = pie.probability;
+                assert!((probability / expected - 1.0).abs() < 1e-4, "{probability} {expected}");
             }
         }
 
@@ -278,10 +280,10 @@ mod tests {
             let mut pie = pie();
             (pie.probability, pie.delay, pie.burst_left) = (0.0625, 20_000_000, 0);
             let mut random = RandomStream::new(3, "test", "pie");
-            let backlog = Backlog { packets: 20, bytes: 20_000 };
-            let made: Vec<usize> =
+            let backlog = QueueBacklog { packets: 20, bytes: 20_000 };
+            let drops: Vec<usize> =
                 (0..100_000).filter(|_| pie.drops_early(backlog, &mut random)).collect();
-            let gaps: Vec<usize> = made.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            let gaps: Vec<usize> = drops.windows(2).map(|pair| pair[1] - pair[0]).collect();
             assert!(gaps.iter().all(|gap| (14..=136).contains(gap)), "{gaps:?}");
             // After 13 spared arrivals a geometric gap of mean 16: one in 29.
             let mean = gaps.iter().sum::<usize>() as f64 / gaps.len() as f64;
@@ -310,7 +312,7 @@ mod tests {
                 let mut pie = pie();
                 (pie.probability, pie.burst_left, pie.accumulated) = (probability, 0, 9.0);
                 pie.delay = 100_000_000;
-                let backlog = Backlog { packets: 50, bytes: 50_000 };
+                let backlog = QueueBacklog { packets: 50, bytes: 50_000 };
                 let arrival = Arrival { now: 1, bytes: 1000, precedence: 0, backlog };
                 pie.on_arrival(&arrival, &mut RandomStream::new(1, "test", "aqm"))
             };
@@ -323,12 +325,12 @@ mod tests {
         #[test]
         fn s5_1_a_light_queue_and_a_burst_drop_nothing() {
             let mut random = RandomStream::new(3, "test", "pie");
-            let full = Backlog { packets: 20, bytes: 20_000 };
+            let full = QueueBacklog { packets: 20, bytes: 20_000 };
             let mut never =
                 |pie: &mut Pie, backlog| (0..1000).all(|_| !pie.drops_early(backlog, &mut random));
             let mut pie = pie();
             (pie.probability, pie.delay, pie.burst_left) = (0.9, 20_000_000, 0);
-            assert!(never(&mut pie, Backlog { packets: 2, bytes: 2_999 }));
+            assert!(never(&mut pie, QueueBacklog { packets: 2, bytes: 2_999 }));
             assert!(!never(&mut pie, full));
             pie.burst_left = 1;
             assert!(never(&mut pie, full));

@@ -4,7 +4,7 @@
 //! (Kroener et al., IEEE JSAC 9(3), 1991): precedence n is let in while fewer than its limit of
 //! packets of any precedence wait.
 
-use super::{ActiveQueueManagement, Arrival, Backlog, Invalid, Verdict};
+use super::{ActiveQueueManagement, Arrival, InvalidParameter, QueueBacklog, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{RandomStream, Time};
@@ -42,9 +42,12 @@ impl PrecedenceDropTail {
     ///
     /// # Errors
     /// If there is no limit.
-    pub fn new(config: &PrecedenceDropTailConfig, _rate_bit_s: u64) -> Result<Self, Invalid> {
+    pub fn new(
+        config: &PrecedenceDropTailConfig,
+        _rate_bit_s: u64,
+    ) -> Result<Self, InvalidParameter> {
         let limits = config.limits_packets.clone();
-        Invalid::unless((1..=256).contains(&limits.len()), "limits_packets", || {
+        InvalidParameter::require((1..=256).contains(&limits.len()), "limits_packets", || {
             format!("must be 1 to 256 limits, not {}", limits.len())
         })?;
         Ok(Self { packets: vec![0; limits.len()], limits, counted: config.counted })
@@ -75,7 +78,7 @@ impl ActiveQueueManagement for PrecedenceDropTail {
         self.packets[level] += 1;
     }
 
-    fn on_departure(&mut self, _at: Time, _bytes: u32, precedence: u8, _left: Backlog) {
+    fn on_departure(&mut self, _at: Time, _bytes: u32, precedence: u8, _left: QueueBacklog) {
         let level = self.level(precedence);
         self.packets[level] -= 1;
     }

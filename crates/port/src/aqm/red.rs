@@ -6,11 +6,11 @@
 //! Differs: the average is sampled by every arrival, also by one the queue's limit then drops.
 //! With `adaptive`, `max_p` moves as `adaptive.rs` says.
 
-use super::adaptive::{self, Adaptive};
-use super::average::{Ageing, Average};
-use super::curve::{check_mean_packet, check_w_q, Curve, Zone};
+use super::adaptive::{self, AdaptiveClock};
+use super::average::{Average, IdleAgeing};
+use super::curve::{check_mean_packet, check_w_q, Curve, CurveZone};
 use super::spacing::{Spacer, Spacing};
-use super::{ActiveQueueManagement, Arrival, Invalid, Verdict};
+use super::{ActiveQueueManagement, Arrival, InvalidParameter, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{RandomStream, Time};
@@ -55,11 +55,11 @@ pub struct RedConfig {
 pub struct Red {
     config: RedConfig,
     curve: Curve,
-    ageing: Ageing,
+    ageing: IdleAgeing,
     average: Average,
     spacer: Spacer,
     /// None: `max_p` stays.
-    adaptive: Option<Adaptive>,
+    adaptive: Option<AdaptiveClock>,
 }
 
 impl Red {
@@ -67,7 +67,7 @@ impl Red {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &RedConfig, rate_bit_s: u64) -> Result<Self, Invalid> {
+    pub fn new(config: &RedConfig, rate_bit_s: u64) -> Result<Self, InvalidParameter> {
         let RedConfig { min_th, max_th, max_p, w_q, mean_packet_bytes, spacing, .. } = *config;
         let curve = Curve { min_th, max_th, max_p };
         curve.check()?;
@@ -76,10 +76,10 @@ impl Red {
         Ok(Self {
             config: *config,
             curve,
-            ageing: Ageing::new(rate_bit_s, mean_packet_bytes),
+            ageing: IdleAgeing::new(rate_bit_s, mean_packet_bytes),
             average: Average::new(w_q),
             spacer: Spacer::new(spacing),
-            adaptive: config.adaptive.then(Adaptive::new),
+            adaptive: config.adaptive.then(AdaptiveClock::new),
         })
     }
 
@@ -115,20 +115,22 @@ impl ActiveQueueManagement for Red {
         }
         let average = self.average.sample(arrival.now, queue, self.ageing);
         match self.curve.zone(average, self.config.gentle) {
-            Zone::Below => {
+            CurveZone::Below => {
                 self.spacer.below();
                 Verdict::Pass
             }
-            Zone::Band(p) if self.spacer.signals(p, size, arrival.backlog.packets, random) => {
+            CurveZone::Band(p) if self.spacer.signals(p, size, arrival.backlog.packets, random) => {
                 Verdict::Signal(Cause::Early)
             }
-            Zone::Band(_) => Verdict::Pass,
+            CurveZone::Band(_) => Verdict::Pass,
             // ns-2 spares an arrival that finds fewer than two packets queued.
-            Zone::Above if self.config.spacing == Spacing::Ns2 && arrival.backlog.packets < 2 => {
+            CurveZone::Above
+                if self.config.spacing == Spacing::Ns2 && arrival.backlog.packets < 2 =>
+            {
                 self.spacer.below();
                 Verdict::Pass
             }
-            Zone::Above => {
+            CurveZone::Above => {
                 self.spacer.above();
                 Verdict::Refuse(Cause::Forced)
             }

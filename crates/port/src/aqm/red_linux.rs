@@ -5,9 +5,9 @@
 //! and has none, so at the end of the last transmission, and again when an arrival was dropped on an
 //! idle link; a classful parent such as HTB never asks an empty queue, hence `idle_ageing`.
 
-use super::adaptive::Adaptive;
-use super::linux::{Average, LinuxAge, Parameters, Spacer, TcRed};
-use super::{ActiveQueueManagement, Arrival, Invalid, Verdict};
+use super::adaptive::AdaptiveClock;
+use super::linux::{LinuxAverage, LinuxRedParameters, LinuxRedVariant, LinuxSpacer, TcRed};
+use super::{ActiveQueueManagement, Arrival, InvalidParameter, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{RandomStream, Time};
 
@@ -18,7 +18,7 @@ pub struct RedLinuxConfig {
     /// Parameters of `tc`.
     pub parameters: TcRed,
     /// Which Linux.
-    pub age: LinuxAge,
+    pub age: LinuxRedVariant,
     /// Drop above `max` also what could be marked.
     pub harddrop: bool,
     /// Whether idle time ages the average: false under a classful parent of Linux (HTB, CBQ).
@@ -31,13 +31,13 @@ pub struct RedLinuxConfig {
 /// A `sch_red` queue's AQM.
 #[derive(Clone, Debug)]
 pub struct RedLinux {
-    parameters: Parameters,
+    parameters: LinuxRedParameters,
     harddrop: bool,
     idle_ageing: bool,
-    average: Average,
-    spacer: Spacer,
+    average: LinuxAverage,
+    spacer: LinuxSpacer,
     /// None: the probability stays.
-    adaptive: Option<Adaptive>,
+    adaptive: Option<AdaptiveClock>,
 }
 
 impl RedLinux {
@@ -45,17 +45,19 @@ impl RedLinux {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &RedLinuxConfig, _rate_bit_s: u64) -> Result<Self, Invalid> {
-        Invalid::unless(!config.adaptive || config.age == LinuxAge::MaxP, "adaptive", || {
-            "came with max_P: not of age plog".into()
-        })?;
+    pub fn new(config: &RedLinuxConfig, _rate_bit_s: u64) -> Result<Self, InvalidParameter> {
+        InvalidParameter::require(
+            !config.adaptive || config.age == LinuxRedVariant::MaxP,
+            "adaptive",
+            || "came with max_P: not of age plog".into(),
+        )?;
         Ok(Self {
-            parameters: Parameters::new(&config.parameters, config.age)?,
+            parameters: LinuxRedParameters::new(&config.parameters, config.age)?,
             harddrop: config.harddrop,
             idle_ageing: config.idle_ageing,
-            average: Average::default(),
-            spacer: Spacer::default(),
-            adaptive: config.adaptive.then(Adaptive::new),
+            average: LinuxAverage::default(),
+            spacer: LinuxSpacer::default(),
+            adaptive: config.adaptive.then(AdaptiveClock::new),
         })
     }
 }
@@ -97,7 +99,9 @@ mod tests {
     /// `Plog`, 2^-19 a byte: 10,000 + 2^19 / 21 = 34,966 B.
     #[test]
     fn equilibrium_average_at_constant_overload_follows_the_age() {
-        for (age, expected) in [(LinuxAge::MaxP, 24_286.0), (LinuxAge::Plog, 34_966.0)] {
+        for (age, expected) in
+            [(LinuxRedVariant::MaxP, 24_286.0), (LinuxRedVariant::Plog, 34_966.0)]
+        {
             let parameters = TcRed {
                 min_bytes: 10_000,
                 max_bytes: 100_000,

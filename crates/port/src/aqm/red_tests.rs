@@ -1,5 +1,5 @@
 use super::super::bench::{overload, Overload};
-use super::super::Backlog;
+use super::super::QueueBacklog;
 use super::*;
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn config(spacing: Spacing) -> RedConfig {
 }
 
 fn arrival(now: Time, packets: u32) -> Arrival {
-    let backlog = Backlog { packets, bytes: u64::from(packets) * 1000 };
+    let backlog = QueueBacklog { packets, bytes: u64::from(packets) * 1000 };
     Arrival { now, bytes: 1000, precedence: 0, backlog }
 }
 
@@ -82,7 +82,7 @@ mod ns2 {
         let mut random = RandomStream::new(1, "test", "red");
         red.on_arrival(&arrival(0, 20), &mut random);
         assert_eq!(red.average(), Some(10.0));
-        red.on_departure(3_000_000, 1000, 0, Backlog::default());
+        red.on_departure(3_000_000, 1000, 0, QueueBacklog::default());
         red.on_idle(4_000_000);
         red.on_arrival(&arrival(9_500_000, 0), &mut random);
         assert_eq!(red.average(), Some(10.0 / 64.0));

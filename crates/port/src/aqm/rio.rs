@@ -9,10 +9,10 @@
 //! DiffServ module: an arrival of precedence p samples the averages of p and of all above. The
 //! `RIO-D` mode of the same module (Seddigh, Nandy, Pieda et al., 1999).
 
-use super::average::{Ageing, Average};
+use super::average::{Average, IdleAgeing};
 use super::spacing::Spacer;
 use super::wred::MredConfig;
-use super::{ActiveQueueManagement, Arrival, Backlog, Invalid, Verdict};
+use super::{ActiveQueueManagement, Arrival, InvalidParameter, QueueBacklog, Verdict};
 use std::ops::Range;
 use trunkline_units::{RandomStream, Time};
 
@@ -33,7 +33,7 @@ struct Level {
 #[derive(Clone, Debug)]
 pub struct Rio<const COUPLED: bool> {
     config: MredConfig,
-    ageing: Ageing,
+    ageing: IdleAgeing,
     levels: Vec<Level>,
 }
 
@@ -42,7 +42,7 @@ impl<const COUPLED: bool> Rio<COUPLED> {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &MredConfig, rate_bit_s: u64) -> Result<Self, Invalid> {
+    pub fn new(config: &MredConfig, rate_bit_s: u64) -> Result<Self, InvalidParameter> {
         config.check()?;
         let level = Level {
             average: Average::new(config.w_q),
@@ -50,7 +50,7 @@ impl<const COUPLED: bool> Rio<COUPLED> {
             packets: 0,
         };
         Ok(Self {
-            ageing: Ageing::new(rate_bit_s, config.mean_packet_bytes),
+            ageing: IdleAgeing::new(rate_bit_s, config.mean_packet_bytes),
             levels: vec![level; config.precedences.len()],
             config: config.clone(),
         })
@@ -92,7 +92,7 @@ impl<const COUPLED: bool> ActiveQueueManagement for Rio<COUPLED> {
         }
     }
 
-    fn on_departure(&mut self, at: Time, _bytes: u32, precedence: u8, _left: Backlog) {
+    fn on_departure(&mut self, at: Time, _bytes: u32, precedence: u8, _left: QueueBacklog) {
         let own = self.config.level(precedence);
         self.levels[own].packets -= 1;
         let (mut up_to, counting) = (self.below(own), self.counting(own));
@@ -139,7 +139,7 @@ mod tests {
     /// Packets that arrive at time 0 and stay.
     fn script(aqm: &mut impl ActiveQueueManagement, precedences: &[u8]) {
         let mut random = RandomStream::new(1, "test", "rio");
-        let mut backlog = Backlog::default();
+        let mut backlog = QueueBacklog::default();
         for &precedence in precedences {
             let arrival = Arrival { now: 0, bytes: 1000, precedence, backlog };
             assert_eq!(aqm.on_arrival(&arrival, &mut random), Verdict::Pass);
@@ -215,10 +215,14 @@ mod tests {
             let mut rio = RioC::new(&wide(), 8_000_000).unwrap();
             script(&mut rio, &[0, 2, 1, 2, 0]);
             for (ms, precedence) in [(1, 0), (2, 2), (3, 1), (4, 2), (5, 0)] {
-                rio.on_departure(ms * 1_000_000, 1000, precedence, Backlog::default());
+                rio.on_departure(ms * 1_000_000, 1000, precedence, QueueBacklog::default());
             }
-            let arrival =
-                Arrival { now: 7_000_000, bytes: 1000, precedence: 0, backlog: Backlog::default() };
+            let arrival = Arrival {
+                now: 7_000_000,
+                bytes: 1000,
+                precedence: 0,
+                backlog: QueueBacklog::default(),
+            };
             rio.on_arrival(&arrival, &mut RandomStream::new(1, "test", "rio"));
             let averages = [0, 1, 2].map(|precedence| rio.average_of(precedence).unwrap());
             assert_eq!(averages, [0.5 / 8.0, 1.25 / 8.0, 3.0625 / 8.0]);

@@ -5,7 +5,7 @@
 //! not an average. What cannot be marked passes, up to the queue's limit.
 //! A step by time in the queue is `ce_threshold` of CoDel.
 
-use super::{ActiveQueueManagement, Arrival, Invalid, Unit, Verdict};
+use super::{ActiveQueueManagement, Arrival, InvalidParameter, Unit, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_units::RandomStream;
 
@@ -30,7 +30,7 @@ impl Step {
     ///
     /// # Errors
     /// None.
-    pub fn new(config: &StepConfig, _rate_bit_s: u64) -> Result<Self, Invalid> {
+    pub fn new(config: &StepConfig, _rate_bit_s: u64) -> Result<Self, InvalidParameter> {
         Ok(Self { config: *config })
     }
 }
@@ -52,7 +52,7 @@ impl ActiveQueueManagement for Step {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Backlog;
+    use super::super::QueueBacklog;
     use super::*;
 
     /// Section 3.1: "greater than K upon its arrival".
@@ -60,7 +60,7 @@ mod tests {
     fn rfc8257_s3_1_marks_arrivals_that_find_more_than_k() {
         let verdict = |unit, threshold, packets: u32| {
             let mut step = Step::new(&StepConfig { threshold, unit }, 0).unwrap();
-            let backlog = Backlog { packets, bytes: 1500 * u64::from(packets) };
+            let backlog = QueueBacklog { packets, bytes: 1500 * u64::from(packets) };
             let arrival = Arrival { now: 0, bytes: 40, precedence: 0, backlog };
             step.on_arrival(&arrival, &mut RandomStream::new(1, "test", "aqm"))
         };

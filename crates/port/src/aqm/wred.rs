@@ -5,10 +5,10 @@
 //! Differs from ns-2: the queue is idle when no packet of any precedence waits (ns-2 asks only for
 //! the precedence of the packet that left); an idle period ages the average once.
 
-use super::average::{Ageing, Average};
-use super::curve::{check_mean_packet, check_w_q, Curve, Zone};
+use super::average::{Average, IdleAgeing};
+use super::curve::{check_mean_packet, check_w_q, Curve, CurveZone};
 use super::spacing::{Spacer, Spacing};
-use super::{ActiveQueueManagement, Arrival, Backlog, Invalid, Verdict};
+use super::{ActiveQueueManagement, Arrival, InvalidParameter, QueueBacklog, Verdict};
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{RandomStream, Time};
@@ -31,12 +31,14 @@ pub struct MredConfig {
 
 impl MredConfig {
     /// Checks every key.
-    pub(super) fn check(&self) -> Result<(), Invalid> {
-        Invalid::unless((1..=256).contains(&self.precedences.len()), "precedences", || {
-            format!("must be 1 to 256 curves, not {}", self.precedences.len())
-        })?;
+    pub(super) fn check(&self) -> Result<(), InvalidParameter> {
+        InvalidParameter::require(
+            (1..=256).contains(&self.precedences.len()),
+            "precedences",
+            || format!("must be 1 to 256 curves, not {}", self.precedences.len()),
+        )?;
         for (precedence, curve) in self.precedences.iter().enumerate() {
-            curve.check().map_err(|Invalid { key, why }| Invalid {
+            curve.check().map_err(|InvalidParameter { key, why }| InvalidParameter {
                 key,
                 why: format!("{why} (precedence {precedence})"),
             })?;
@@ -62,15 +64,15 @@ impl MredConfig {
         random: &mut RandomStream,
     ) -> Verdict {
         match self.precedences[level].zone(average, self.gentle) {
-            Zone::Below => {
+            CurveZone::Below => {
                 spacer.below();
                 Verdict::Pass
             }
-            Zone::Band(p) if spacer.signals(p, 1.0, waiting, random) => {
+            CurveZone::Band(p) if spacer.signals(p, 1.0, waiting, random) => {
                 Verdict::Signal(Cause::Early)
             }
-            Zone::Band(_) => Verdict::Pass,
-            Zone::Above => {
+            CurveZone::Band(_) => Verdict::Pass,
+            CurveZone::Above => {
                 spacer.above();
                 Verdict::Refuse(Cause::Forced)
             }
@@ -82,7 +84,7 @@ impl MredConfig {
 #[derive(Clone, Debug)]
 pub struct Wred {
     config: MredConfig,
-    ageing: Ageing,
+    ageing: IdleAgeing,
     average: Average,
     spacers: Vec<Spacer>,
 }
@@ -92,10 +94,10 @@ impl Wred {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &MredConfig, rate_bit_s: u64) -> Result<Self, Invalid> {
+    pub fn new(config: &MredConfig, rate_bit_s: u64) -> Result<Self, InvalidParameter> {
         config.check()?;
         Ok(Self {
-            ageing: Ageing::new(rate_bit_s, config.mean_packet_bytes),
+            ageing: IdleAgeing::new(rate_bit_s, config.mean_packet_bytes),
             average: Average::new(config.w_q),
             spacers: vec![Spacer::new(config.spacing); config.precedences.len()],
             config: config.clone(),
@@ -116,7 +118,7 @@ impl ActiveQueueManagement for Wred {
         self.average.busy();
     }
 
-    fn on_departure(&mut self, at: Time, _bytes: u32, _precedence: u8, left: Backlog) {
+    fn on_departure(&mut self, at: Time, _bytes: u32, _precedence: u8, left: QueueBacklog) {
         if left.packets == 0 {
             self.average.idle(at);
         }

@@ -7,7 +7,7 @@
 use trunkline_units::{Time, SECOND};
 
 /// Tokens of one byte.
-pub(super) const BYTE: u64 = 8 * SECOND;
+pub(super) const TOKENS_PER_BYTE: u64 = 8 * SECOND;
 
 /// Deepest bucket [B]: 2e9 bytes are 1.6e19 tokens, below 2^64.
 pub(super) const MAX_DEPTH_BYTES: u64 = 2_000_000_000;
@@ -22,7 +22,7 @@ pub(super) struct Bucket {
 impl Bucket {
     /// A full bucket of `bytes` [0..=[`MAX_DEPTH_BYTES`]].
     pub(super) fn full(bytes: u64) -> Self {
-        Self { tokens: bytes * BYTE, depth: bytes * BYTE }
+        Self { tokens: bytes * TOKENS_PER_BYTE, depth: bytes * TOKENS_PER_BYTE }
     }
 
     /// Adds tokens; returns those that found no room.
@@ -41,7 +41,7 @@ impl Bucket {
     /// Whether it holds at least `bytes`.
     #[inline]
     pub(super) fn holds(&self, bytes: u32) -> bool {
-        self.tokens >= u64::from(bytes) * BYTE
+        self.tokens >= u64::from(bytes) * TOKENS_PER_BYTE
     }
 
     /// Takes `bytes` if it holds them.
@@ -49,7 +49,7 @@ impl Bucket {
     pub(super) fn take(&mut self, bytes: u32) -> bool {
         let held = self.holds(bytes);
         if held {
-            self.tokens -= u64::from(bytes) * BYTE;
+            self.tokens -= u64::from(bytes) * TOKENS_PER_BYTE;
         }
         held
     }
@@ -57,9 +57,9 @@ impl Bucket {
 
 /// Time since the last packet.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Clock(Time);
+pub(super) struct PacketClock(Time);
 
-impl Clock {
+impl PacketClock {
     /// Nanoseconds since the last call.
     #[inline]
     pub(super) fn elapsed(&mut self, now: Time) -> u128 {

@@ -5,7 +5,7 @@
 //! (RFC 2697 section 2, RFC 2698 section 2). Meters of two colours give green and red.
 //! In colour-aware mode the incoming colour bounds the outgoing one: no packet is promoted.
 
-use crate::Invalid;
+use crate::InvalidParameter;
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Colour;
 use trunkline_units::{RandomStream, Time};
@@ -39,7 +39,7 @@ macro_rules! meters {
             ///
             /// # Errors
             /// The parameter that is out of range.
-            pub fn new(config: &MeterConfig) -> Result<Self, Invalid> {
+            pub fn new(config: &MeterConfig) -> Result<Self, InvalidParameter> {
                 Ok(match config {
                     $(MeterConfig::$variant(config) => Self::$variant(<$meter>::new(config)?)),+
                 })
@@ -76,15 +76,15 @@ meters! {
 }
 
 /// Checks a burst that must let some packet pass.
-fn check_burst(key: &'static str, bytes: u64) -> Result<(), Invalid> {
-    Invalid::unless((1..=bucket::MAX_DEPTH_BYTES).contains(&bytes), key, || {
+fn check_burst(key: &'static str, bytes: u64) -> Result<(), InvalidParameter> {
+    InvalidParameter::require((1..=bucket::MAX_DEPTH_BYTES).contains(&bytes), key, || {
         format!("must be 1 to {} bytes, not {bytes}", bucket::MAX_DEPTH_BYTES)
     })
 }
 
 /// Checks a rate that must be above zero.
-fn check_rate(key: &'static str, rate_bit_s: u64) -> Result<(), Invalid> {
-    Invalid::unless(rate_bit_s > 0, key, || "must be above 0".into())
+fn check_rate(key: &'static str, rate_bit_s: u64) -> Result<(), InvalidParameter> {
+    InvalidParameter::require(rate_bit_s > 0, key, || "must be above 0".into())
 }
 
 #[cfg(test)]

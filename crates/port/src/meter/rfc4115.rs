@@ -3,8 +3,8 @@
 //! Source: RFC 4115 section 3. Committed and excess rates are independent: yellow traffic never
 //! takes committed tokens, so a coloured stream keeps its green packets whatever its yellow ones do.
 
-use super::bucket::{Bucket, Clock, MAX_DEPTH_BYTES};
-use crate::Invalid;
+use super::bucket::{Bucket, PacketClock, MAX_DEPTH_BYTES};
+use crate::InvalidParameter;
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Colour;
 use trunkline_units::{RandomStream, Time};
@@ -31,7 +31,7 @@ pub struct Rfc4115 {
     config: Rfc4115Config,
     committed: Bucket,
     excess: Bucket,
-    clock: Clock,
+    clock: PacketClock,
 }
 
 impl Rfc4115 {
@@ -39,23 +39,25 @@ impl Rfc4115 {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &Rfc4115Config) -> Result<Self, Invalid> {
+    pub fn new(config: &Rfc4115Config) -> Result<Self, InvalidParameter> {
         let Rfc4115Config { cir_bit_s, cbs_bytes, eir_bit_s, ebs_bytes, .. } = *config;
-        Invalid::unless(cir_bit_s > 0 || eir_bit_s > 0, "cir_bit_s", || {
+        InvalidParameter::require(cir_bit_s > 0 || eir_bit_s > 0, "cir_bit_s", || {
             "must be above 0 where eir_bit_s is 0".into()
         })?;
         for (key, rate, bytes) in
             [("cbs_bytes", cir_bit_s, cbs_bytes), ("ebs_bytes", eir_bit_s, ebs_bytes)]
         {
-            Invalid::unless(bytes <= MAX_DEPTH_BYTES && (rate == 0 || bytes > 0), key, || {
-                format!("must be 1 to {MAX_DEPTH_BYTES} bytes with a rate above 0, not {bytes}")
-            })?;
+            InvalidParameter::require(
+                bytes <= MAX_DEPTH_BYTES && (rate == 0 || bytes > 0),
+                key,
+                || format!("must be 1 to {MAX_DEPTH_BYTES} bytes with a rate above 0, not {bytes}"),
+            )?;
         }
         Ok(Self {
             config: *config,
             committed: Bucket::full(cbs_bytes),
             excess: Bucket::full(ebs_bytes),
-            clock: Clock::default(),
+            clock: PacketClock::default(),
         })
     }
 

@@ -3,9 +3,9 @@
 //! Source: RFC 2697 section 3. Tokens come at the committed information rate (CIR) and fill the
 //! committed bucket (CBS) first; what finds no room there fills the excess bucket (EBS).
 
-use super::bucket::{Bucket, Clock, MAX_DEPTH_BYTES};
+use super::bucket::{Bucket, PacketClock, MAX_DEPTH_BYTES};
 use super::check_rate;
-use crate::Invalid;
+use crate::InvalidParameter;
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Colour;
 use trunkline_units::{RandomStream, Time};
@@ -30,7 +30,7 @@ pub struct SrTcm {
     config: SrTcmConfig,
     committed: Bucket,
     excess: Bucket,
-    clock: Clock,
+    clock: PacketClock,
 }
 
 impl SrTcm {
@@ -38,15 +38,15 @@ impl SrTcm {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &SrTcmConfig) -> Result<Self, Invalid> {
+    pub fn new(config: &SrTcmConfig) -> Result<Self, InvalidParameter> {
         let SrTcmConfig { cir_bit_s, cbs_bytes, ebs_bytes, .. } = *config;
         check_rate("cir_bit_s", cir_bit_s)?;
         // RFC 2697 section 2: at least one of the two is above 0.
-        Invalid::unless(cbs_bytes > 0 || ebs_bytes > 0, "cbs_bytes", || {
+        InvalidParameter::require(cbs_bytes > 0 || ebs_bytes > 0, "cbs_bytes", || {
             "must be above 0 where ebs_bytes is 0".into()
         })?;
         for (key, bytes) in [("cbs_bytes", cbs_bytes), ("ebs_bytes", ebs_bytes)] {
-            Invalid::unless(bytes <= MAX_DEPTH_BYTES, key, || {
+            InvalidParameter::require(bytes <= MAX_DEPTH_BYTES, key, || {
                 format!("must be at most {MAX_DEPTH_BYTES} bytes, not {bytes}")
             })?;
         }
@@ -54,7 +54,7 @@ impl SrTcm {
             config: *config,
             committed: Bucket::full(cbs_bytes),
             excess: Bucket::full(ebs_bytes),
-            clock: Clock::default(),
+            clock: PacketClock::default(),
         })
     }
 

@@ -5,9 +5,9 @@
 //! a packet must conform to a second bucket too and takes tokens of both or of none, as Linux's
 //! `police ... peakrate ... mtu`.
 
-use super::bucket::{Bucket, Clock};
+use super::bucket::{Bucket, PacketClock};
 use super::{check_burst, check_rate};
-use crate::Invalid;
+use crate::InvalidParameter;
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Colour;
 use trunkline_units::{RandomStream, Time};
@@ -34,7 +34,7 @@ pub struct TokenBucket {
     config: TokenBucketConfig,
     bucket: Bucket,
     peak: Bucket,
-    clock: Clock,
+    clock: PacketClock,
 }
 
 impl TokenBucket {
@@ -42,19 +42,19 @@ impl TokenBucket {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &TokenBucketConfig) -> Result<Self, Invalid> {
+    pub fn new(config: &TokenBucketConfig) -> Result<Self, InvalidParameter> {
         let TokenBucketConfig {
             rate_bit_s, burst_bytes, peak_rate_bit_s, peak_burst_bytes, ..
         } = *config;
         check_rate("rate_bit_s", rate_bit_s)?;
         check_burst("burst_bytes", burst_bytes)?;
         if peak_rate_bit_s > 0 {
-            Invalid::unless(peak_rate_bit_s >= rate_bit_s, "peak_rate_bit_s", || {
+            InvalidParameter::require(peak_rate_bit_s >= rate_bit_s, "peak_rate_bit_s", || {
                 format!("must not be below rate_bit_s: {peak_rate_bit_s} is below {rate_bit_s}")
             })?;
             check_burst("peak_burst_bytes", peak_burst_bytes)?;
         } else {
-            Invalid::unless(peak_burst_bytes == 0, "peak_burst_bytes", || {
+            InvalidParameter::require(peak_burst_bytes == 0, "peak_burst_bytes", || {
                 "must be 0 without a peak rate".into()
             })?;
         }
@@ -62,7 +62,7 @@ impl TokenBucket {
             config: *config,
             bucket: Bucket::full(burst_bytes),
             peak: Bucket::full(peak_burst_bytes),
-            clock: Clock::default(),
+            clock: PacketClock::default(),
         })
     }
 

@@ -3,9 +3,9 @@
 //! Source: RFC 2698 section 3. A packet above the peak rate (PIR, PBS) is red; below it, one above
 //! the committed rate (CIR, CBS) is yellow and takes peak tokens, any other is green and takes both.
 
-use super::bucket::{Bucket, Clock};
+use super::bucket::{Bucket, PacketClock};
 use super::{check_burst, check_rate};
-use crate::Invalid;
+use crate::InvalidParameter;
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Colour;
 use trunkline_units::{RandomStream, Time};
@@ -32,7 +32,7 @@ pub struct TrTcm {
     config: TrTcmConfig,
     committed: Bucket,
     peak: Bucket,
-    clock: Clock,
+    clock: PacketClock,
 }
 
 impl TrTcm {
@@ -40,20 +40,20 @@ impl TrTcm {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &TrTcmConfig) -> Result<Self, Invalid> {
+    pub fn new(config: &TrTcmConfig) -> Result<Self, InvalidParameter> {
         let TrTcmConfig { cir_bit_s, cbs_bytes, pir_bit_s, pbs_bytes, .. } = *config;
         check_rate("cir_bit_s", cir_bit_s)?;
         check_burst("cbs_bytes", cbs_bytes)?;
         check_burst("pbs_bytes", pbs_bytes)?;
         // RFC 2698 section 2.
-        Invalid::unless(pir_bit_s >= cir_bit_s, "pir_bit_s", || {
+        InvalidParameter::require(pir_bit_s >= cir_bit_s, "pir_bit_s", || {
             format!("must not be below cir_bit_s: {pir_bit_s} is below {cir_bit_s}")
         })?;
         Ok(Self {
             config: *config,
             committed: Bucket::full(cbs_bytes),
             peak: Bucket::full(pbs_bytes),
-            clock: Clock::default(),
+            clock: PacketClock::default(),
         })
     }
 

@@ -6,7 +6,7 @@
 //! blind: neither source has a colour-aware mode.
 
 use super::check_rate;
-use crate::Invalid;
+use crate::InvalidParameter;
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Colour;
 use trunkline_units::{RandomStream, Span, Time};
@@ -35,7 +35,7 @@ pub struct Tsw3cmConfig {
 
 /// The rate estimator of Clark & Fang.
 #[derive(Clone, Copy, Debug)]
-struct Rate {
+struct TswRateEstimator {
     /// [bit/s]
     average: f64,
     /// [s]
@@ -43,10 +43,12 @@ struct Rate {
     front: Time,
 }
 
-impl Rate {
-    fn new(ctr_bit_s: u64, avg_interval_ns: Span) -> Result<Self, Invalid> {
+impl TswRateEstimator {
+    fn new(ctr_bit_s: u64, avg_interval_ns: Span) -> Result<Self, InvalidParameter> {
         check_rate("ctr_bit_s", ctr_bit_s)?;
-        Invalid::unless(avg_interval_ns > 0, "avg_interval_ns", || "must be above 0".into())?;
+        InvalidParameter::require(avg_interval_ns > 0, "avg_interval_ns", || {
+            "must be above 0".into()
+        })?;
         Ok(Self { average: ctr_bit_s as f64, interval: avg_interval_ns as f64 * 1e-9, front: 0 })
     }
 
@@ -63,7 +65,7 @@ impl Rate {
 /// Time sliding window two colour marker.
 #[derive(Clone, Debug)]
 pub struct Tsw2cm {
-    rate: Rate,
+    rate: TswRateEstimator,
     ctr: f64,
 }
 
@@ -72,8 +74,8 @@ impl Tsw2cm {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &Tsw2cmConfig) -> Result<Self, Invalid> {
-        let rate = Rate::new(config.ctr_bit_s, config.avg_interval_ns)?;
+    pub fn new(config: &Tsw2cmConfig) -> Result<Self, InvalidParameter> {
+        let rate = TswRateEstimator::new(config.ctr_bit_s, config.avg_interval_ns)?;
         Ok(Self { rate, ctr: config.ctr_bit_s as f64 })
     }
 
@@ -104,7 +106,7 @@ impl Tsw2cm {
 /// Time sliding window three colour marker.
 #[derive(Clone, Debug)]
 pub struct Tsw3cm {
-    rate: Rate,
+    rate: TswRateEstimator,
     ctr: f64,
     ptr: f64,
 }
@@ -114,10 +116,10 @@ impl Tsw3cm {
     ///
     /// # Errors
     /// The parameter that is out of range.
-    pub fn new(config: &Tsw3cmConfig) -> Result<Self, Invalid> {
+    pub fn new(config: &Tsw3cmConfig) -> Result<Self, InvalidParameter> {
         let Tsw3cmConfig { ctr_bit_s, ptr_bit_s, avg_interval_ns } = *config;
-        let rate = Rate::new(ctr_bit_s, avg_interval_ns)?;
-        Invalid::unless(ptr_bit_s >= ctr_bit_s, "ptr_bit_s", || {
+        let rate = TswRateEstimator::new(ctr_bit_s, avg_interval_ns)?;
+        InvalidParameter::require(ptr_bit_s >= ctr_bit_s, "ptr_bit_s", || {
             format!("must not be below ctr_bit_s: {ptr_bit_s} is below {ctr_bit_s}")
         })?;
         Ok(Self { rate, ctr: ctr_bit_s as f64, ptr: ptr_bit_s as f64 })

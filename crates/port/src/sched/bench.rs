@@ -1,6 +1,6 @@
 //! A link for the tests of schedulers: queues, a transmitter, and what every scheduler must keep.
 
-use super::{Choice, Discipline, Heads};
+use super::{ClassHeads, Discipline, SchedulerChoice};
 use std::collections::VecDeque;
 use trunkline_units::{Time, TransmissionClock};
 
@@ -30,7 +30,7 @@ pub(crate) fn arrivals(trace: &[(u64, u16, u32)]) -> Vec<Arrival> {
 
 struct Queues(Vec<VecDeque<(usize, u32)>>);
 
-impl Heads for Queues {
+impl ClassHeads for Queues {
     fn head(&mut self, class: u16) -> Option<u32> {
         self.0[usize::from(class)].front().map(|&(_, bytes)| bytes)
     }
@@ -39,7 +39,7 @@ impl Heads for Queues {
 /// Class `i` always has a packet of `self.0[i]` bytes.
 pub(crate) struct Endless<'a>(pub &'a [u32]);
 
-impl Heads for Endless<'_> {
+impl ClassHeads for Endless<'_> {
     fn head(&mut self, class: u16) -> Option<u32> {
         Some(self.0[usize::from(class)])
     }
@@ -52,7 +52,7 @@ pub(crate) fn saturated(mut sched: impl Discipline, sizes: &[u32], packets: usiz
         sched.on_enqueue(class as u16, bytes, true, 0);
     }
     for _ in 0..packets {
-        let Choice::Class(class) = sched.choose(&mut Endless(sizes), 0) else {
+        let SchedulerChoice::Class(class) = sched.choose(&mut Endless(sizes), 0) else {
             panic!("a backlogged, unshaped scheduler sends");
         };
         let bytes = sizes[usize::from(class)];
@@ -84,7 +84,7 @@ pub(crate) fn serve(
             next += 1;
         }
         match sched.choose(&mut queues, now) {
-            Choice::Class(class) => {
+            SchedulerChoice::Class(class) => {
                 let queue = &mut queues.0[usize::from(class)];
                 let (id, bytes) = queue.pop_front().expect("a chosen class has a packet");
                 let now_empty = queue.is_empty();
@@ -93,11 +93,11 @@ pub(crate) fn serve(
                 now += line.span(bytes);
                 sent.push(Sent { id, class, bytes, at: trace[id].at, start, end: now });
             }
-            Choice::Wait(until) => {
+            SchedulerChoice::Wait(until) => {
                 assert!(until > now, "a wait ends after now");
                 now = trace.get(next).map_or(until, |arrival| arrival.at.min(until));
             }
-            Choice::Idle => {
+            SchedulerChoice::Idle => {
                 assert!(queues.0.iter().all(VecDeque::is_empty), "idle with a packet queued");
                 match trace.get(next) {
                     Some(arrival) => now = arrival.at,

@@ -9,7 +9,7 @@
 //! Absent: unlimited mode, the fail-safe clock for dropped packets, `ingress`, ACK filter. Cost:
 //! O(tins) a packet.
 
-use super::{Choice, Discipline, Heads, Invalid};
+use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{Time, TransmissionClock};
 
@@ -25,12 +25,12 @@ pub struct CakeShare {
 
 /// A clock that moves on by the time of each packet.
 #[derive(Clone, Debug)]
-struct Clock {
+struct ShaperClock {
     rate: TransmissionClock,
     next: Time,
 }
 
-impl Clock {
+impl ShaperClock {
     fn new(rate_bit_s: u64) -> Self {
         Self { rate: TransmissionClock::new(rate_bit_s), next: 0 }
     }
@@ -38,7 +38,7 @@ impl Clock {
 
 #[derive(Clone, Debug)]
 struct Tin {
-    clock: Clock,
+    clock: ShaperClock,
     priority: u32,
     backlogged: bool,
 }
@@ -46,7 +46,7 @@ struct Tin {
 /// CAKE's shaper over any number of tins.
 #[derive(Clone, Debug)]
 pub struct Cake {
-    shaper: Clock,
+    shaper: ShaperClock,
     tins: Vec<Tin>,
 }
 
@@ -55,20 +55,20 @@ impl Cake {
     ///
     /// # Errors
     /// If there is no tin, or one without a rate.
-    pub fn new(shares: &[CakeShare]) -> Result<Self, Invalid> {
+    pub fn new(shares: &[CakeShare]) -> Result<Self, InvalidParameter> {
         super::at_least_one_class(shares)?;
         for (class, share) in shares.iter().enumerate() {
-            Invalid::unless(share.rate_bit_s > 0, "rate_bit_s", || {
+            InvalidParameter::require(share.rate_bit_s > 0, "rate_bit_s", || {
                 format!("must be above 0 (class {class})")
             })?;
         }
         let largest = shares.iter().map(|share| share.rate_bit_s).max().unwrap_or(1);
         let tin = |share: &CakeShare| Tin {
-            clock: Clock::new(share.rate_bit_s),
+            clock: ShaperClock::new(share.rate_bit_s),
             priority: share.priority,
             backlogged: false,
         };
-        Ok(Self { shaper: Clock::new(largest), tins: shares.iter().map(tin).collect() })
+        Ok(Self { shaper: ShaperClock::new(largest), tins: shares.iter().map(tin).collect() })
     }
 }
 
@@ -86,7 +86,7 @@ impl Discipline for Cake {
         tin.clock.next = tin.clock.next.max(now);
     }
 
-    fn choose(&mut self, _heads: &mut impl Heads, now: Time) -> Choice {
+    fn choose(&mut self, _heads: &mut impl ClassHeads, now: Time) -> SchedulerChoice {
         let waiting = self.tins.iter().zip(0u16..).filter(|(tin, _)| tin.backlogged);
         // Those whose clock has come, by priority; then by clock.
         let rank = |tin: &Tin| match tin.clock.next <= now {
@@ -94,12 +94,12 @@ impl Discipline for Cake {
             false => (1, tin.clock.next),
         };
         let Some((_, class)) = waiting.min_by_key(|(tin, class)| (rank(tin), *class)) else {
-            return Choice::Idle;
+            return SchedulerChoice::Idle;
         };
         if self.shaper.next > now {
-            return Choice::Wait(self.shaper.next);
+            return SchedulerChoice::Wait(self.shaper.next);
         }
-        Choice::Class(class)
+        SchedulerChoice::Class(class)
     }
 
     fn on_dequeue(&mut self, class: u16, bytes: u32, now_empty: bool, now: Time) {
@@ -173,10 +173,10 @@ mod tests {
         fn s3_d_a_tin_within_its_rate_is_served_first() {
             let mut trace = backlog(&[3], 900);
             trace.extend((0..50).map(|at| Arrival { at: at * 17_000_000, class: 0, bytes: 200 }));
-            trace.sort_by_key(|its| its.at);
+            trace.sort_by_key(|packet| packet.at);
             let sent = serve(cake(&TINS), 100_000_000, 4, &trace);
-            let voice = sent.iter().filter(|its| its.class == 0 && its.at > 0);
-            let longest = voice.map(|its| its.start - its.at).max().unwrap();
+            let voice = sent.iter().filter(|packet| packet.class == 0 && packet.at > 0);
+            let longest = voice.map(|packet| packet.start - packet.at).max().unwrap();
             assert!(longest <= 1_000_000, "{longest}");
         }
     }

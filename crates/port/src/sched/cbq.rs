@@ -18,10 +18,10 @@
 //! Absent: the delay action's penalties, `split`, `defmap`.
 //! Cost: O(backlogged classes of one priority) a packet where many are over their limits.
 
-use super::estimator::{self, Estimator};
-use super::rings::{Links, Ring};
-use super::tree::Tree;
-use super::{Choice, Discipline, Heads, Invalid, BASE_QUANTUM_BYTES};
+use super::estimator::{self, CbqEstimator};
+use super::rings::{ClassRing, RingLinks};
+use super::tree::ClassDepths;
+use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice, BASE_QUANTUM_BYTES};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{Time, TransmissionClock, NEVER};
 
@@ -35,7 +35,7 @@ pub enum LinkSharing {
 }
 
 /// Deepest tree.
-const DEEPEST: u32 = 16;
+const MAX_CLASS_DEPTH: u32 = 16;
 /// No restriction on the level borrowed from.
 const ANY_LEVEL: u32 = u32::MAX;
 
@@ -77,7 +77,7 @@ struct Class {
     ring: usize,
     quantum: i64,
     credit: i64,
-    estimator: Estimator,
+    estimator: CbqEstimator,
 }
 
 /// Class-based queueing.
@@ -87,8 +87,8 @@ pub struct Cbq {
     /// The classes, then the link.
     classes: Vec<Class>,
     /// Backlogged classes by priority, the most urgent first.
-    rings: Vec<Ring>,
-    links: Links,
+    rings: Vec<ClassRing>,
+    links: RingLinks,
     line: TransmissionClock,
     /// Whether some top class is isolated.
     holds_back: bool,
@@ -106,15 +106,15 @@ impl Cbq {
         shares: &[CbqShare],
         rate_bit_s: u64,
         sharing: LinkSharing,
-    ) -> Result<Self, Invalid> {
+    ) -> Result<Self, InvalidParameter> {
         let parents: Vec<_> = shares.iter().map(|share| share.parent).collect();
-        let tree = Tree::new(&parents, DEEPEST)?;
+        let tree = ClassDepths::new(&parents, MAX_CLASS_DEPTH)?;
         super::rate_above_zero(rate_bit_s)?;
         for (class, share) in shares.iter().enumerate() {
-            Invalid::unless(share.rate_bit_s > 0, "rate_bit_s", || {
+            InvalidParameter::require(share.rate_bit_s > 0, "rate_bit_s", || {
                 format!("must be above 0 (class {class})")
             })?;
-            Invalid::unless(share.rate_bit_s <= rate_bit_s, "rate_bit_s", || {
+            InvalidParameter::require(share.rate_bit_s <= rate_bit_s, "rate_bit_s", || {
                 format!(
                     "must not be above the link's: {} is above {rate_bit_s} (class {class})",
                     share.rate_bit_s
@@ -142,7 +142,7 @@ impl Cbq {
                 ring: priorities.binary_search(&share.priority).expect("every priority is listed"),
                 quantum: quantum(shares, share),
                 credit: 0,
-                estimator: Estimator::new(share, lendable[index], rate_bit_s),
+                estimator: CbqEstimator::new(share, lendable[index], rate_bit_s),
             }
         };
         let mut classes: Vec<Class> = shares.iter().enumerate().map(class).collect();
@@ -153,7 +153,7 @@ impl Cbq {
             ring: 0,
             quantum: 0,
             credit: 0,
-            estimator: Estimator::new(
+            estimator: CbqEstimator::new(
                 &CbqShare {
                     max_burst_packets: 16,
                     average_packet_bytes: 1000,
@@ -167,8 +167,8 @@ impl Cbq {
         Ok(Self {
             sharing,
             classes,
-            rings: vec![Ring::EMPTY; priorities.len()],
-            links: Links::new(shares.len()),
+            rings: vec![ClassRing::EMPTY; priorities.len()],
+            links: RingLinks::new(shares.len()),
             line: TransmissionClock::new(rate_bit_s),
             holds_back: lendable[usize::from(link)] < rate_bit_s,
             top_level: ANY_LEVEL,
@@ -204,7 +204,7 @@ impl Cbq {
     }
 
     /// The class whose turn it is among those of a ring that may send.
-    fn turn(&mut self, ring: usize, now: Time) -> Option<(u16, u16)> {
+    fn choose_in_ring(&mut self, ring: usize, now: Time) -> Option<(u16, u16)> {
         let mut ring_state = self.rings[ring];
         let start = ring_state.current()?;
         let mut waits_for_credit = false;
@@ -231,7 +231,7 @@ impl Cbq {
 }
 
 /// Level of each class.
-fn levels(shares: &[CbqShare], tree: &Tree) -> Vec<u32> {
+fn levels(shares: &[CbqShare], tree: &ClassDepths) -> Vec<u32> {
     let mut order: Vec<usize> = (0..shares.len()).collect();
     order.sort_unstable_by_key(|&class| std::cmp::Reverse(tree.depths[class]));
     let mut levels = vec![0; shares.len()];
@@ -279,12 +279,12 @@ impl Discipline for Cbq {
         }
     }
 
-    fn choose(&mut self, _heads: &mut impl Heads, now: Time) -> Choice {
+    fn choose(&mut self, _heads: &mut impl ClassHeads, now: Time) -> SchedulerChoice {
         loop {
             for ring in 0..self.rings.len() {
-                if let Some((class, lender)) = self.turn(ring, now) {
+                if let Some((class, lender)) = self.choose_in_ring(ring, now) {
                     self.chosen = Some((class, lender));
-                    return Choice::Class(class);
+                    return SchedulerChoice::Class(class);
                 }
             }
             if self.top_level == ANY_LEVEL {
@@ -307,9 +307,9 @@ impl Discipline for Cbq {
             }
         }
         if earliest == NEVER {
-            Choice::Idle
+            SchedulerChoice::Idle
         } else {
-            Choice::Wait(earliest)
+            SchedulerChoice::Wait(earliest)
         }
     }
 

@@ -132,7 +132,7 @@ mod ns2 {
     const PRIORITY: [[f64; 2]; 2] = [[9.671, 0.329], [6.991, 3.009]];
 
     /// Offers 10 Mbit/s to each of `active`, gaps uniform on 0.5..1.5 of their mean.
-    fn offered(shares: &[CbqShare], sharing: LinkSharing, active: u16) -> Vec<f64> {
+    fn measure_throughput(shares: &[CbqShare], sharing: LinkSharing, active: u16) -> Vec<f64> {
         let mut gaps = trunkline_units::RandomStream::new(1, "test", "gaps");
         let mut trace = Vec::new();
         for class in 1..=active {
@@ -167,13 +167,13 @@ mod ns2 {
                     );
                 }
             };
-            near(offered(&borrowers, sharing, 3), &ALL[rule], 0.13);
-            near(offered(&borrowers, sharing, 2), &ONE_SILENT, 0.2);
-            near(offered(&bounded, sharing, 2), &BOUNDED[rule], 0.04);
+            near(measure_throughput(&borrowers, sharing, 3), &ALL[rule], 0.13);
+            near(measure_throughput(&borrowers, sharing, 2), &ONE_SILENT, 0.2);
+            near(measure_throughput(&bounded, sharing, 2), &BOUNDED[rule], 0.04);
             // Ancestor-only: in ns-2 rounding noise puts the full top class over its limit now and
             // then, which lets the low class in; exact arithmetic does not.
             let tolerance = if sharing == LinkSharing::TopLevel { 0.02 } else { 0.35 };
-            near(offered(&by_priority, sharing, 2), &PRIORITY[rule], tolerance);
+            near(measure_throughput(&by_priority, sharing, 2), &PRIORITY[rule], tolerance);
         }
     }
 }

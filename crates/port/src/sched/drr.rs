@@ -7,7 +7,7 @@
 //! Cost: O(1) a packet while each quantum is at least the largest packet (their section 3.3);
 //! a smaller quantum is exact too but costs a visit per round that passes without a packet.
 
-use super::{Choice, Discipline, Heads, Invalid};
+use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use trunkline_units::Time;
@@ -42,7 +42,7 @@ impl Drr {
     ///
     /// # Errors
     /// If there is no class, or a class has neither a quantum nor a weight.
-    pub fn new(shares: &[DrrShare]) -> Result<Self, Invalid> {
+    pub fn new(shares: &[DrrShare]) -> Result<Self, InvalidParameter> {
         let quanta = quanta(shares)?;
         let classes = shares.len();
         Ok(Self {
@@ -60,10 +60,10 @@ impl Drr {
 }
 
 /// Quantum of each class [B].
-pub(super) fn quanta(shares: &[DrrShare]) -> Result<Vec<u64>, Invalid> {
+pub(super) fn quanta(shares: &[DrrShare]) -> Result<Vec<u64>, InvalidParameter> {
     super::at_least_one_class(shares)?;
     for (class, share) in shares.iter().enumerate() {
-        Invalid::unless(share.quantum_bytes > 0 || share.weight > 0, "weight", || {
+        InvalidParameter::require(share.quantum_bytes > 0 || share.weight > 0, "weight", || {
             format!("must be above 0 where quantum_bytes is 0 (class {class})")
         })?;
     }
@@ -85,7 +85,7 @@ impl Discipline for Drr {
     }
 
     #[inline]
-    fn choose(&mut self, heads: &mut impl Heads, _now: Time) -> Choice {
+    fn choose(&mut self, heads: &mut impl ClassHeads, _now: Time) -> SchedulerChoice {
         while let Some(&class) = self.active.front() {
             let index = usize::from(class);
             if !self.visited {
@@ -94,11 +94,11 @@ impl Discipline for Drr {
             }
             let head = heads.head(class).expect("a class in the active list has a head");
             if u64::from(head) <= self.deficits[index] {
-                return Choice::Class(class);
+                return SchedulerChoice::Class(class);
             }
             self.next_visit();
         }
-        Choice::Idle
+        SchedulerChoice::Idle
     }
 
     #[inline]
@@ -118,7 +118,7 @@ impl Discipline for Drr {
     }
 
     /// A class that empties keeps no deficit.
-    fn forgets(&self) -> bool {
+    fn is_stateless_when_empty(&self) -> bool {
         true
     }
 }
@@ -207,14 +207,14 @@ mod tests {
                 }
                 let mut sent = vec![0.0; quanta.len()];
                 for step in 0..skip + 300 {
-                    let Choice::Class(class) = drr.choose(&mut heads, 0) else { unreachable!() };
+                    let SchedulerChoice::Class(class) = drr.choose(&mut heads, 0) else { unreachable!() };
                     let bytes = sizes[usize::from(class)];
                     drr.on_dequeue(class, bytes, false, 0);
                     if step >= skip {
                         sent[usize::from(class)] += f64::from(bytes) / f64::from(factors[usize::from(class)]);
-                        let least = sent.iter().copied().fold(f64::INFINITY, f64::min);
-                        let most = sent.iter().copied().fold(0.0, f64::max);
-                        prop_assert!(most - least <= 2.0 * 1500.0 + 1500.0);
+                        let smallest = sent.iter().copied().fold(f64::INFINITY, f64::min);
+                        let largest = sent.iter().copied().fold(0.0, f64::max);
+                        prop_assert!(largest - smallest <= 2.0 * 1500.0 + 1500.0);
                     }
                 }
             }

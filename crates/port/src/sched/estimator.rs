@@ -8,43 +8,44 @@
 //! class is over its limit until the idle time that would bring avgidle back to 0 has passed.
 
 use super::cbq::CbqShare;
-use super::Invalid;
+use super::InvalidParameter;
 use trunkline_units::{math, Span, Time, TransmissionClock, NEVER};
 
 /// Idle times are bounded by this [ns], so that sums stay far below 2^63.
-const LONGEST: Span = 1 << 40;
+const MAX_IDLE_NS: Span = 1 << 40;
 
 /// Estimator of one class.
 #[derive(Clone, Debug)]
-pub(super) struct Estimator {
+pub(super) struct CbqEstimator {
     /// Time its packets would take at its own rate; none: it has nothing of its own to lend.
     own: Option<TransmissionClock>,
     ewma_log: u32,
     /// avgidle / W [ns].
     average: i64,
-    most: i64,
-    least: i64,
+    max_idle_ns: i64,
+    min_idle_ns: i64,
     last_end: Time,
     /// Over its limit before this time.
     under_limit_at: Time,
 }
 
-impl Estimator {
+impl CbqEstimator {
     /// The estimator of a class that may use `rate_bit_s` of a link of `link_bit_s`; reads
     /// `max_burst_packets`, `average_packet_bytes`, `ewma_log` and `min_idle_ns` of its share.
     pub(super) fn new(share: &CbqShare, rate_bit_s: u64, link_bit_s: u64) -> Self {
         let scale = f64::from(1u32 << share.ewma_log);
-        let least = match share.min_idle_ns {
-            Some(ns) => -((ns.min(LONGEST) as i64) << share.ewma_log),
+        let min_idle_ns = match share.min_idle_ns {
+            Some(ns) => -((ns.min(MAX_IDLE_NS) as i64) << share.ewma_log),
             None => i64::MIN / 4,
         };
-        let most = (max_idle(share, rate_bit_s, link_bit_s) * scale).min(LONGEST as f64) as i64;
+        let max_idle_ns =
+            (max_idle(share, rate_bit_s, link_bit_s) * scale).min(MAX_IDLE_NS as f64) as i64;
         Self {
             own: (rate_bit_s > 0).then(|| TransmissionClock::new(rate_bit_s)),
             ewma_log: share.ewma_log,
-            average: most,
-            most,
-            least,
+            average: max_idle_ns,
+            max_idle_ns,
+            min_idle_ns,
             last_end: 0,
             under_limit_at: if rate_bit_s > 0 { 0 } else { NEVER },
         }
@@ -60,15 +61,15 @@ impl Estimator {
     pub(super) fn on_sent(&mut self, bytes: u32, wire: Span, end: Time) {
         let Some(own) = &mut self.own else { return };
         let due = own.span(bytes);
-        let idle = (end - self.last_end).min(LONGEST) as i64 - due.min(LONGEST) as i64;
+        let idle = (end - self.last_end).min(MAX_IDLE_NS) as i64 - due.min(MAX_IDLE_NS) as i64;
         self.last_end = end;
         self.average += idle - (self.average >> self.ewma_log);
         if self.average > 0 {
-            self.average = self.average.min(self.most);
+            self.average = self.average.min(self.max_idle_ns);
             self.under_limit_at = 0;
             return;
         }
-        self.average = self.average.max(self.least);
+        self.average = self.average.max(self.min_idle_ns);
         // (1 - W) avgidle + W idle = 0 gives idle = (1/W - 1) (-avgidle); and the packet's own time
         // at the rate of the class, of which it has had the time on the wire.
         let debt = -self.average;
@@ -93,15 +94,15 @@ fn max_idle(share: &CbqShare, rate_bit_s: u64, link_bit_s: u64) -> f64 {
 }
 
 /// Checks the keys of the estimator.
-pub(super) fn check(class: usize, share: &CbqShare) -> Result<(), Invalid> {
+pub(super) fn check(class: usize, share: &CbqShare) -> Result<(), InvalidParameter> {
     let CbqShare { max_burst_packets, average_packet_bytes, ewma_log, .. } = *share;
-    Invalid::unless(max_burst_packets > 0, "max_burst_packets", || {
+    InvalidParameter::require(max_burst_packets > 0, "max_burst_packets", || {
         format!("must be above 0 (class {class})")
     })?;
-    Invalid::unless(average_packet_bytes > 0, "average_packet_bytes", || {
+    InvalidParameter::require(average_packet_bytes > 0, "average_packet_bytes", || {
         format!("must be above 0 (class {class})")
     })?;
-    Invalid::unless((1..=16).contains(&ewma_log), "ewma_log", || {
+    InvalidParameter::require((1..=16).contains(&ewma_log), "ewma_log", || {
         format!("must be 1 to 16, not {ewma_log} (class {class})")
     })
 }
@@ -130,7 +131,7 @@ mod tests {
             assert!((ns - 883_615.0).abs() < 1.0, "{ns}");
             // After a silence, whose end the first packet marks, 4 more go back to back: avgidle =
             // g^4 (maxidle + 3 ms) - 3 ms = 0.
-            let mut estimator = Estimator::new(&share(), 2_000_000, 8_000_000);
+            let mut estimator = CbqEstimator::new(&share(), 2_000_000, 8_000_000);
             for k in 1..=5 {
                 assert_eq!(estimator.under_limit_at(), 0, "packet {k}");
                 estimator.on_sent(1000, 1_000_000, 1_000_000_000 + k * 1_000_000);
@@ -142,7 +143,7 @@ mod tests {
         /// the class may send after (1 - W) * 3 ms + 4 ms - 1 ms = 5.8125 ms.
         #[test]
         fn s5_a_class_over_its_limit_waits_until_avgidle_would_be_0() {
-            let mut estimator = Estimator::new(&share(), 2_000_000, 8_000_000);
+            let mut estimator = CbqEstimator::new(&share(), 2_000_000, 8_000_000);
             estimator.average = 0;
             estimator.last_end = 7_000_000;
             estimator.on_sent(1000, 1_000_000, 8_000_000);
@@ -153,7 +154,7 @@ mod tests {
         /// Packets at exactly the rate of the class leave avgidle at 0: never over, never under.
         #[test]
         fn s5_a_class_at_its_rate_stays_at_0() {
-            let mut estimator = Estimator::new(&share(), 3_000_000, 8_000_000);
+            let mut estimator = CbqEstimator::new(&share(), 3_000_000, 8_000_000);
             estimator.average = 0;
             for k in 1..=3000u64 {
                 estimator.on_sent(1000, 1_000_000, k * 8_000_000 / 3);
@@ -164,7 +165,7 @@ mod tests {
         #[test]
         fn s5_minidle_bounds_the_debt() {
             let bounded = CbqShare { min_idle_ns: Some(100_000), ..share() };
-            let mut estimator = Estimator::new(&bounded, 2_000_000, 8_000_000);
+            let mut estimator = CbqEstimator::new(&bounded, 2_000_000, 8_000_000);
             for k in 1..=100 {
                 estimator.on_sent(1000, 1_000_000, k * 1_000_000);
             }

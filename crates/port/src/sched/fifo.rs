@@ -1,6 +1,6 @@
 //! First in, first out: one class.
 
-use super::{Choice, Discipline, Heads, Invalid};
+use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use trunkline_units::Time;
 
@@ -18,8 +18,8 @@ impl Fifo {
     ///
     /// # Errors
     /// If there is another number of classes.
-    pub fn new(shares: &[FifoShare]) -> Result<Self, Invalid> {
-        Invalid::unless(shares.len() == 1, "scheduler", || {
+    pub fn new(shares: &[FifoShare]) -> Result<Self, InvalidParameter> {
+        InvalidParameter::require(shares.len() == 1, "scheduler", || {
             format!("fifo serves exactly one class, not {}", shares.len())
         })?;
         Ok(Self)
@@ -31,8 +31,8 @@ impl Discipline for Fifo {
     fn on_enqueue(&mut self, _class: u16, _bytes: u32, _was_empty: bool, _now: Time) {}
 
     #[inline(always)]
-    fn choose(&mut self, heads: &mut impl Heads, _now: Time) -> Choice {
-        heads.head(0).map_or(Choice::Idle, |_| Choice::Class(0))
+    fn choose(&mut self, heads: &mut impl ClassHeads, _now: Time) -> SchedulerChoice {
+        heads.head(0).map_or(SchedulerChoice::Idle, |_| SchedulerChoice::Class(0))
     }
 
     #[inline(always)]
@@ -41,7 +41,7 @@ impl Discipline for Fifo {
     #[inline(always)]
     fn on_discard(&mut self, _class: u16, _now_empty: bool) {}
 
-    fn forgets(&self) -> bool {
+    fn is_stateless_when_empty(&self) -> bool {
         true
     }
 }

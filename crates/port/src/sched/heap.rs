@@ -1,6 +1,6 @@
 //! A heap of classes whose keys can be changed: what keeps schedulers at O(log n) a packet.
 
-const ABSENT: u32 = u32::MAX;
+const NOT_IN_HEAP: u32 = u32::MAX;
 
 /// Classes ordered by a key, smallest first; equal keys by class index, so the order is total.
 ///
@@ -17,7 +17,7 @@ impl<K: Copy + Ord + Default> ClassHeap<K> {
     pub(crate) fn new(classes: usize) -> Self {
         Self {
             order: Vec::with_capacity(classes),
-            place: vec![ABSENT; classes],
+            place: vec![NOT_IN_HEAP; classes],
             keys: vec![K::default(); classes],
         }
     }
@@ -33,7 +33,7 @@ impl<K: Copy + Ord + Default> ClassHeap<K> {
     pub(crate) fn set(&mut self, class: u16, key: K) {
         let index = usize::from(class);
         self.keys[index] = key;
-        if self.place[index] == ABSENT {
+        if self.place[index] == NOT_IN_HEAP {
             self.place[index] = self.order.len() as u32;
             self.order.push(class);
         }
@@ -46,14 +46,14 @@ impl<K: Copy + Ord + Default> ClassHeap<K> {
     #[inline]
     pub(crate) fn remove(&mut self, class: u16) {
         let at = self.place[usize::from(class)];
-        if at == ABSENT {
+        if at == NOT_IN_HEAP {
             return;
         }
         let at = at as usize;
         let last = self.order.len() - 1;
         self.swap(at, last);
         self.order.pop();
-        self.place[usize::from(class)] = ABSENT;
+        self.place[usize::from(class)] = NOT_IN_HEAP;
         if at < last {
             let moved = self.order[at];
             self.rise(at);
@@ -81,17 +81,17 @@ impl<K: Copy + Ord + Default> ClassHeap<K> {
 
     fn sink(&mut self, mut at: usize) {
         loop {
-            let mut least = at;
+            let mut smallest = at;
             for child in [2 * at + 1, 2 * at + 2] {
-                if child < self.order.len() && self.less(child, least) {
-                    least = child;
+                if child < self.order.len() && self.less(child, smallest) {
+                    smallest = child;
                 }
             }
-            if least == at {
+            if smallest == at {
                 return;
             }
-            self.swap(at, least);
-            at = least;
+            self.swap(at, smallest);
+            at = smallest;
         }
     }
 }

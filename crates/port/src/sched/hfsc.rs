@@ -15,14 +15,14 @@
 //! ticks). Cost: O(siblings) a level and a packet for link sharing, O(log n) for real time.
 
 use super::heap::ClassHeap;
-use super::service_curve::{Runtime, ServiceCurve};
-use super::tree::Tree;
-use super::{Choice, Discipline, Heads, Invalid};
+use super::service_curve::{ServiceCurve, ShiftedCurve};
+use super::tree::ClassDepths;
+use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{Time, NEVER, SECOND};
 
 /// Deepest chain of parents.
-const DEEPEST: u32 = 15;
+const MAX_CLASS_DEPTH: u32 = 15;
 
 /// What a class is due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub struct HfscShare {
 
 /// A class, or the root of all.
 #[derive(Clone, Debug, Default)]
-struct Node {
+struct HfscNode {
     share: HfscShare,
     parent: usize,
     children: Vec<usize>,
@@ -48,10 +48,10 @@ struct Node {
     active: u32,
     /// Among the active children of its parent.
     listed: bool,
-    deadline: Runtime,
-    eligible: Runtime,
-    virtual_time: Runtime,
-    limit: Runtime,
+    deadline: ShiftedCurve,
+    eligible: ShiftedCurve,
+    virtual_time: ShiftedCurve,
+    limit: ShiftedCurve,
     /// Service by the real-time criterion, and all of it.
     real_time_service: i128,
     service: i128,
@@ -73,7 +73,7 @@ struct Node {
 #[derive(Clone, Debug)]
 pub struct Hfsc {
     /// Classes, then the root.
-    nodes: Vec<Node>,
+    nodes: Vec<HfscNode>,
     /// Real-time classes not yet eligible, by eligible time, and eligible ones, by deadline.
     early: ClassHeap<Time>,
     due: ClassHeap<Time>,
@@ -89,36 +89,41 @@ impl Hfsc {
     ///
     /// # Errors
     /// The parameter or relation that cannot be, with its class.
-    pub fn new(shares: &[HfscShare]) -> Result<Self, Invalid> {
+    pub fn new(shares: &[HfscShare]) -> Result<Self, InvalidParameter> {
         let parents: Vec<_> = shares.iter().map(|share| share.parent).collect();
-        let tree = Tree::new(&parents, DEEPEST)?;
+        let tree = ClassDepths::new(&parents, MAX_CLASS_DEPTH)?;
         let root = shares.len();
-        let mut nodes = vec![Node::default(); root + 1];
+        let mut nodes = vec![HfscNode::default(); root + 1];
         for (class, share) in shares.iter().enumerate() {
             let curves = [share.real_time, share.link_share, share.upper_limit];
-            Invalid::unless(
-                curves.iter().flatten().all(|its| its.m1_bit_s > 0 || its.m2_bit_s > 0),
+            InvalidParameter::require(
+                curves
+                    .iter()
+                    .flatten()
+                    .all(|service_curve| service_curve.m1_bit_s > 0 || service_curve.m2_bit_s > 0),
                 "m2_bit_s",
                 || format!("must be above 0 where m1_bit_s is 0 (class {class})"),
             )?;
             let (leaf, shares_link) = (!tree.interior[class], share.link_share.is_some());
-            Invalid::unless(
+            InvalidParameter::require(
                 shares_link || (leaf && share.real_time.is_some()),
                 "link_share",
                 || format!("must be set, or real_time of a leaf (class {class})"),
             )?;
-            Invalid::unless(leaf || share.real_time.is_none(), "real_time", || {
+            InvalidParameter::require(leaf || share.real_time.is_none(), "real_time", || {
                 format!("is of leaves only (class {class})")
             })?;
-            Invalid::unless(shares_link || share.upper_limit.is_none(), "upper_limit", || {
-                format!("limits link sharing, which class {class} has no part in")
-            })?;
+            InvalidParameter::require(
+                shares_link || share.upper_limit.is_none(),
+                "upper_limit",
+                || format!("limits link sharing, which class {class} has no part in"),
+            )?;
             let parent = share.parent.map_or(root, usize::from);
             nodes[parent].children.push(class);
             nodes[class].share = *share;
             nodes[class].parent = parent;
             let from_start = |curve: Option<ServiceCurve>| {
-                curve.map_or_else(Runtime::default, |curve| Runtime::at(&curve, 0, 0))
+                curve.map_or_else(ShiftedCurve::default, |curve| ShiftedCurve::at(&curve, 0, 0))
             };
             nodes[class].deadline = from_start(share.real_time);
             nodes[class].virtual_time = from_start(share.link_share);
@@ -138,11 +143,11 @@ impl Hfsc {
         let Some(curve) = node.share.real_time else { return };
         node.deadline.lower(&curve, now, node.real_time_service);
         node.eligible = if curve.is_convex() { node.deadline.steep() } else { node.deadline };
-        self.file(class, bytes, now);
+        self.update_deadlines(class, bytes, now);
     }
 
     /// Sets eligible time and deadline of a class whose head has `bytes`.
-    fn file(&mut self, class: u16, bytes: u32, now: Time) {
+    fn update_deadlines(&mut self, class: u16, bytes: u32, now: Time) {
         let node = &self.nodes[usize::from(class)];
         if node.share.real_time.is_none() {
             return;
@@ -270,7 +275,7 @@ impl Hfsc {
     }
 
     /// The leaf of the smallest virtual times that limits let pass.
-    fn least(&mut self, now: Time) -> Option<u16> {
+    fn choose_least_virtual_time(&mut self, now: Time) -> Option<u16> {
         let mut at = self.root();
         loop {
             let fitting =
@@ -313,30 +318,30 @@ impl Discipline for Hfsc {
         }
     }
 
-    fn choose(&mut self, heads: &mut impl Heads, now: Time) -> Choice {
+    fn choose(&mut self, heads: &mut impl ClassHeads, now: Time) -> SchedulerChoice {
         if self.backlogged == 0 {
-            return Choice::Idle;
+            return SchedulerChoice::Idle;
         }
         if let Some((class, bytes)) = self.stale.take().and_then(|at| Some((at, heads.head(at)?))) {
-            self.file(class, bytes, now);
+            self.update_deadlines(class, bytes, now);
         }
         while let Some((_, class)) = self.early.first().filter(|&(at, _)| at <= now) {
             match heads.head(class) {
-                Some(bytes) => self.file(class, bytes, now),
+                Some(bytes) => self.update_deadlines(class, bytes, now),
                 None => self.early.remove(class),
             }
         }
         self.real_time = self.due.first().is_some();
         if let Some((_, class)) = self.due.first() {
-            return Choice::Class(class);
+            return SchedulerChoice::Class(class);
         }
-        if let Some(class) = self.least(now) {
-            return Choice::Class(class);
+        if let Some(class) = self.choose_least_virtual_time(now) {
+            return SchedulerChoice::Class(class);
         }
         let fit = self.children(self.root()).0.unwrap_or(NEVER);
         match self.early.first().map_or(NEVER, |(at, _)| at).min(fit) {
-            NEVER => Choice::Idle,
-            until => Choice::Wait(until),
+            NEVER => SchedulerChoice::Idle,
+            until => SchedulerChoice::Wait(until),
         }
     }
 

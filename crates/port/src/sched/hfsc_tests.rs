@@ -57,7 +57,9 @@ mod stoica2000 {
     fn s2_excess_is_not_held_against_a_class() {
         let shares = [shares_of(5_000_000, None); 2];
         let mut trace = backlog(&[0], 10_000);
-        trace.extend(backlog(&[1], 5_000).iter().map(|its| Arrival { at: 1_000_000_000, ..*its }));
+        trace.extend(
+            backlog(&[1], 5_000).iter().map(|packet| Arrival { at: 1_000_000_000, ..*packet }),
+        );
         close(&rates(&shares, &trace, 0.0, 1.0), &[10.0, 0.0]);
         close(&rates(&shares, &trace, 1.0, 1.4), &[5.0, 5.0]);
         close(&rates(&shares, &trace, 1.0, 3.0), &[5.0, 5.0]);
@@ -74,17 +76,18 @@ mod stoica2000 {
         let bulk = HfscShare { real_time: linear(9_700_000), ..Default::default() };
         let mut trace = [Arrival { at: 0, class: 1, bytes: 1500 }; 2000].to_vec();
         trace.extend((0..50).map(|at| Arrival { at: at * 20_000_000, class: 0, bytes: 160 }));
-        trace.sort_by_key(|its| its.at);
+        trace.sort_by_key(|packet| packet.at);
         let sent = serve(hfsc(&[voice, bulk]), LINE, 2, &trace);
-        let waits = sent.iter().filter(|its| its.class == 0).map(|its| its.end - its.at);
+        let waits =
+            sent.iter().filter(|packet| packet.class == 0).map(|packet| packet.end - packet.at);
         let waits: Vec<_> = waits.collect();
         assert_eq!(waits.len(), 50);
         assert!(waits.iter().all(|&wait| wait <= 5_000_000 + 1_200_000), "{waits:?}");
-        assert!(sent.iter().filter(|its| its.start < 900_000_000).count() > 700);
+        assert!(sent.iter().filter(|packet| packet.start < 900_000_000).count() > 700);
     }
 
     /// Theorem 1: if the real-time curves together never exceed the line, every packet has left by
-    /// its deadline plus the time of one largest packet. Classes are backlogged from time 0, so
+    /// packet deadline plus the time of one largest packet. Classes are backlogged from time 0, so
     /// the deadline of a packet is the time by which the curve reaches the bytes up to it.
     fn check_deadlines(curves: &[(u64, u64, u64)], sizes: &[u32]) -> Result<(), TestCaseError> {
         let curve = |&(m1, d_ms, m2): &(u64, u64, u64)| ServiceCurve {
@@ -94,8 +97,8 @@ mod stoica2000 {
         };
         let shares: Vec<_> = curves
             .iter()
-            .map(|its| HfscShare {
-                real_time: Some(curve(its)),
+            .map(|curve_values| HfscShare {
+                real_time: Some(curve(curve_values)),
                 link_share: linear(1_000_000),
                 ..Default::default()
             })
@@ -107,9 +110,9 @@ mod stoica2000 {
         let sent = serve(hfsc(&shares), LINE, shares.len(), &trace);
         let largest = f64::from(*sizes.iter().max().unwrap()) * 8.0 / LINE as f64;
         let mut bits = vec![0.0; shares.len()];
-        for its in &sent {
-            let class = usize::from(its.class);
-            bits[class] += f64::from(its.bytes) * 8.0;
+        for packet in &sent {
+            let class = usize::from(packet.class);
+            bits[class] += f64::from(packet.bytes) * 8.0;
             let (m1, d_ms, m2) = curves[class];
             let (m1, d, m2) = (m1 as f64 * 1e3, d_ms as f64 / 1e3, m2 as f64 * 1e3);
             let deadline = if bits[class] <= m1 * d {
@@ -117,7 +120,7 @@ mod stoica2000 {
             } else {
                 d + (bits[class] - m1 * d) / m2
             };
-            let end = its.end as f64 / 1e9;
+            let end = packet.end as f64 / 1e9;
             prop_assert!(end <= deadline + largest + 1e-6, "class {class}: {end} > {deadline}");
         }
         prop_assert_eq!(sent.len(), trace.len());
@@ -159,9 +162,9 @@ fn relations_that_cannot_be_are_refused() {
     let refused = |shares: &[HfscShare]| Hfsc::new(shares).unwrap_err().to_string();
     let none = HfscShare::default();
     assert_eq!(refused(&[none]), "link_share must be set, or real_time of a leaf (class 0)");
-    let both = HfscShare { real_time: linear(1), ..shares_of(1, None) };
+    let real_time_and_share = HfscShare { real_time: linear(1), ..shares_of(1, None) };
     let leaf = shares_of(1, Some(0));
-    assert_eq!(refused(&[both, leaf]), "real_time is of leaves only (class 0)");
+    assert_eq!(refused(&[real_time_and_share, leaf]), "real_time is of leaves only (class 0)");
     let limit = HfscShare { real_time: linear(1), upper_limit: linear(1), ..none };
     assert_eq!(refused(&[limit]), "upper_limit limits link sharing, which class 0 has no part in");
     let flat = HfscShare { link_share: linear(0), ..none };

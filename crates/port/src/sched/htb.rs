@@ -18,9 +18,9 @@
 
 use super::bucket::Bucket;
 use super::heap::ClassHeap;
-use super::rings::{Links, Ring};
-use super::tree::Tree;
-use super::{Choice, Discipline, Heads, Invalid};
+use super::rings::{ClassRing, RingLinks};
+use super::tree::ClassDepths;
+use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{Time, SECOND};
 
@@ -29,7 +29,7 @@ const PRIORITIES: u32 = 8;
 /// Levels `0..8`, as Linux: leaves are 0, a top class with children 7.
 const LEVELS: u32 = 8;
 /// Longest time for which a bucket is filled at once, and deepest debt.
-const LONGEST: Time = 60 * SECOND;
+const MAX_FILL_TIME: Time = 60 * SECOND;
 
 /// What a class of an HTB is due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ pub struct HtbShare {
 
 /// Colour of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+enum ClassColour {
     CanSend,
     MayBorrow,
     CannotSend,
@@ -68,24 +68,24 @@ struct Class {
     rate: Bucket,
     ceil: Bucket,
     charged_at: Time,
-    mode: Mode,
+    mode: ClassColour,
     /// Priorities at which it has something to send (a leaf: its own), as bits.
     active: u32,
 }
 
 impl Class {
     /// Its colour at `now`, and the time until it may change for the better.
-    fn mode_at(&self, now: Time) -> (Mode, Time) {
-        let span = (now - self.charged_at).min(LONGEST);
+    fn mode_at(&self, now: Time) -> (ClassColour, Time) {
+        let span = (now - self.charged_at).min(MAX_FILL_TIME);
         let ceil = self.ceil.filled(span);
         if ceil < 0 {
-            return (Mode::CannotSend, self.ceil.until_paid(ceil));
+            return (ClassColour::CannotSend, self.ceil.time_until_paid(ceil));
         }
         let rate = self.rate.filled(span);
         if rate >= 0 {
-            return (Mode::CanSend, 0);
+            return (ClassColour::CanSend, 0);
         }
-        (Mode::MayBorrow, self.rate.until_paid(rate))
+        (ClassColour::MayBorrow, self.rate.time_until_paid(rate))
     }
 }
 
@@ -93,11 +93,11 @@ impl Class {
 #[derive(Clone, Debug)]
 pub struct Htb {
     classes: Vec<Class>,
-    links: Links,
+    links: RingLinks,
     /// Classes that may send, by level and priority.
-    rows: [[Ring; PRIORITIES as usize]; LEVELS as usize],
+    rows: [[ClassRing; PRIORITIES as usize]; LEVELS as usize],
     /// Children that may borrow, by class and priority.
-    feeds: Vec<[Ring; PRIORITIES as usize]>,
+    feeds: Vec<[ClassRing; PRIORITIES as usize]>,
     /// Who had the turn in a feed when it left, until the feed is next looked at: coming back before
     /// that it goes on with its turn (Linux's `last_ptr_id`).
     interrupted: Vec<[Option<u32>; PRIORITIES as usize]>,
@@ -118,20 +118,20 @@ impl Htb {
     ///
     /// # Errors
     /// The parameter or relation that cannot be, with its class.
-    pub fn new(shares: &[HtbShare]) -> Result<Self, Invalid> {
+    pub fn new(shares: &[HtbShare]) -> Result<Self, InvalidParameter> {
         let parents: Vec<_> = shares.iter().map(|share| share.parent).collect();
-        let tree = Tree::new(&parents, LEVELS - 1)?;
+        let tree = ClassDepths::new(&parents, LEVELS - 1)?;
         let mut classes = Vec::with_capacity(shares.len());
         for (index, share) in shares.iter().enumerate() {
             let HtbShare { rate_bit_s, burst_bytes, cburst_bytes, priority, .. } = *share;
-            Invalid::unless(rate_bit_s > 0, "rate_bit_s", || {
+            InvalidParameter::require(rate_bit_s > 0, "rate_bit_s", || {
                 format!("must be above 0 (class {index})")
             })?;
             let ceil_bit_s = if share.ceil_bit_s == 0 { rate_bit_s } else { share.ceil_bit_s };
-            Invalid::unless(ceil_bit_s >= rate_bit_s, "ceil_bit_s", || {
+            InvalidParameter::require(ceil_bit_s >= rate_bit_s, "ceil_bit_s", || {
                 format!("must not be below rate_bit_s: {ceil_bit_s} is below {rate_bit_s} (class {index})")
             })?;
-            Invalid::unless(priority < PRIORITIES, "priority", || {
+            InvalidParameter::require(priority < PRIORITIES, "priority", || {
                 format!("must be below {PRIORITIES}, not {priority} (class {index})")
             })?;
             let quantum = match share.quantum_bytes {
@@ -146,16 +146,16 @@ impl Htb {
                 rate: Bucket::full(rate_bit_s, burst_bytes),
                 ceil: Bucket::full(ceil_bit_s, cburst_bytes),
                 charged_at: 0,
-                mode: Mode::CanSend,
+                mode: ClassColour::CanSend,
                 active: 0,
             });
         }
         let n = shares.len();
         Ok(Self {
             classes,
-            links: Links::new(n * PRIORITIES as usize),
-            rows: [[Ring::EMPTY; PRIORITIES as usize]; LEVELS as usize],
-            feeds: vec![[Ring::EMPTY; PRIORITIES as usize]; n],
+            links: RingLinks::new(n * PRIORITIES as usize),
+            rows: [[ClassRing::EMPTY; PRIORITIES as usize]; LEVELS as usize],
+            feeds: vec![[ClassRing::EMPTY; PRIORITIES as usize]; n],
             interrupted: vec![[None; PRIORITIES as usize]; n],
             deficits: vec![[0; LEVELS as usize]; n],
             row_masks: [0; LEVELS as usize],
@@ -172,17 +172,17 @@ impl Htb {
         while mask != 0 {
             let Class { mode, parent, level, .. } = self.classes[usize::from(at)];
             match (mode, parent) {
-                (Mode::CanSend, _) => {
-                    for priority in bits(mask) {
+                (ClassColour::CanSend, _) => {
+                    for priority in set_bits(mask) {
                         let ring = &mut self.rows[level as usize][priority as usize];
                         self.links.join(ring, member(at, priority));
                     }
                     self.row_masks[level as usize] |= mask;
                     return;
                 }
-                (Mode::MayBorrow, Some(parent)) => {
+                (ClassColour::MayBorrow, Some(parent)) => {
                     let mut fresh = 0;
-                    for priority in bits(mask) {
+                    for priority in set_bits(mask) {
                         let ring = &mut self.feeds[usize::from(parent)][priority as usize];
                         fresh |= u32::from(ring.is_empty()) << priority;
                         let own = member(at, priority);
@@ -205,17 +205,17 @@ impl Htb {
         while mask != 0 {
             let Class { mode, parent, level, .. } = self.classes[usize::from(at)];
             match (mode, parent) {
-                (Mode::CanSend, _) => {
-                    for priority in bits(mask) {
+                (ClassColour::CanSend, _) => {
+                    for priority in set_bits(mask) {
                         let ring = &mut self.rows[level as usize][priority as usize];
                         self.links.leave(ring, member(at, priority));
                         self.row_masks[level as usize] &= !(u32::from(ring.is_empty()) << priority);
                     }
                     return;
                 }
-                (Mode::MayBorrow, Some(parent)) => {
+                (ClassColour::MayBorrow, Some(parent)) => {
                     let mut emptied = 0;
-                    for priority in bits(mask) {
+                    for priority in set_bits(mask) {
                         let ring = &mut self.feeds[usize::from(parent)][priority as usize];
                         let own = member(at, priority);
                         if ring.current() == Some(own) {
@@ -251,7 +251,7 @@ impl Htb {
             self.classes[index].mode = mode;
             self.activate(class, active);
         }
-        if mode == Mode::CanSend {
+        if mode == ClassColour::CanSend {
             self.waiting.remove(class);
         } else {
             self.waiting.set(class, now + wait);
@@ -277,15 +277,15 @@ impl Htb {
         let mut at = Some(leaf);
         while let Some(class) = at {
             let state = &mut self.classes[usize::from(class)];
-            let span = (now - state.charged_at).min(LONGEST);
+            let span = (now - state.charged_at).min(MAX_FILL_TIME);
             if state.level >= level {
                 state.rate.fill(span);
-                state.rate.take(bytes, LONGEST);
+                state.rate.take(bytes, MAX_FILL_TIME);
             } else {
                 state.rate.overfill(span);
             }
             state.ceil.fill(span);
-            state.ceil.take(bytes, LONGEST);
+            state.ceil.take(bytes, MAX_FILL_TIME);
             state.charged_at = now;
             at = state.parent;
             self.recolour(class, now);
@@ -299,7 +299,7 @@ fn member(class: u16, priority: u32) -> u32 {
 }
 
 /// Numbers of the bits set in `mask`.
-fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
+fn set_bits(mut mask: u32) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let lowest = (mask != 0).then(|| mask.trailing_zeros())?;
         mask &= mask - 1;
@@ -319,10 +319,10 @@ impl Discipline for Htb {
         }
     }
 
-    fn choose(&mut self, _heads: &mut impl Heads, now: Time) -> Choice {
+    fn choose(&mut self, _heads: &mut impl ClassHeads, now: Time) -> SchedulerChoice {
         self.chosen = None;
         if self.backlogged == 0 {
-            return Choice::Idle;
+            return SchedulerChoice::Idle;
         }
         while let Some((at, class)) = self.waiting.first() {
             if at > now {
@@ -341,13 +341,13 @@ impl Discipline for Htb {
                 let class = (member / PRIORITIES) as u16;
                 if self.classes[usize::from(class)].level == 0 {
                     self.chosen = Some((class, level, priority));
-                    return Choice::Class(class);
+                    return SchedulerChoice::Class(class);
                 }
                 ring = self.feeds[usize::from(class)][priority as usize];
                 self.interrupted[usize::from(class)][priority as usize] = None;
             }
         }
-        self.waiting.first().map_or(Choice::Idle, |(at, _)| Choice::Wait(at))
+        self.waiting.first().map_or(SchedulerChoice::Idle, |(at, _)| SchedulerChoice::Wait(at))
     }
 
     fn on_discard(&mut self, class: u16, now_empty: bool) {

@@ -24,7 +24,7 @@ mod tree;
 mod wfq;
 mod wrr;
 
-pub use crate::Invalid;
+pub use crate::InvalidParameter;
 pub use cake::{Cake, CakeShare};
 pub use cbq::{Cbq, CbqShare, LinkSharing};
 pub use drr::{Drr, DrrShare, BASE_QUANTUM_BYTES};
@@ -41,7 +41,7 @@ pub use wrr::{Wrr, WrrShare};
 
 /// A scheduler's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum SchedulerChoice {
     /// This class sends the packet at its head.
     Class(u16),
     /// Nothing may be sent before this time (shaped classes).
@@ -51,7 +51,7 @@ pub enum Choice {
 }
 
 /// Sizes of the packets at the heads of the queues, by class; `None` where empty.
-pub trait Heads {
+pub trait ClassHeads {
     /// Bytes on the wire of the packet at the head of `class`: asked only where it is to be sent
     /// next if it may.
     fn head(&mut self, class: u16) -> Option<u32>;
@@ -62,14 +62,14 @@ pub trait Discipline {
     /// A packet of `bytes` joined `class`; `was_empty` tells whether it is now its head.
     fn on_enqueue(&mut self, class: u16, bytes: u32, was_empty: bool, now: Time);
     /// Chooses the class to send. The caller then sends its head and calls `on_dequeue`.
-    fn choose(&mut self, heads: &mut impl Heads, now: Time) -> Choice;
+    fn choose(&mut self, heads: &mut impl ClassHeads, now: Time) -> SchedulerChoice;
     /// The head of `class`, of `bytes`, was taken for transmission.
     fn on_dequeue(&mut self, class: u16, bytes: u32, now_empty: bool, now: Time);
     /// The head of `class` was dropped instead of sent, which costs the class nothing.
     fn on_discard(&mut self, class: u16, now_empty: bool);
     /// Whether a packet that comes while nothing waits and is sent at once leaves nothing behind
     /// here, so that nobody has to report it.
-    fn forgets(&self) -> bool {
+    fn is_stateless_when_empty(&self) -> bool {
         false
     }
 }
@@ -104,10 +104,10 @@ macro_rules! schedulers {
             ///
             /// # Errors
             /// The parameter that is out of range.
-            pub fn new(config: &SchedulerConfig, rate_bit_s: u64) -> Result<Self, Invalid> {
+            pub fn new(config: &SchedulerConfig, rate_bit_s: u64) -> Result<Self, InvalidParameter> {
                 Ok(match config {
                     $(SchedulerConfig::$variant { shares } => {
-                        let new: fn(&[$share], u64) -> Result<$discipline, Invalid> = $new;
+                        let new: fn(&[$share], u64) -> Result<$discipline, InvalidParameter> = $new;
                         Self::$variant(new(shares, rate_bit_s)?)
                     }),+
                 })
@@ -117,21 +117,21 @@ macro_rules! schedulers {
         impl Discipline for Sched {
             #[inline]
             fn on_enqueue(&mut self, class: u16, bytes: u32, was_empty: bool, now: Time) {
-                match self { $(Self::$variant(its) => its.on_enqueue(class, bytes, was_empty, now)),+ }
+                match self { $(Self::$variant(scheduler) => scheduler.on_enqueue(class, bytes, was_empty, now)),+ }
             }
             #[inline]
-            fn choose(&mut self, heads: &mut impl Heads, now: Time) -> Choice {
-                match self { $(Self::$variant(its) => its.choose(heads, now)),+ }
+            fn choose(&mut self, heads: &mut impl ClassHeads, now: Time) -> SchedulerChoice {
+                match self { $(Self::$variant(scheduler) => scheduler.choose(heads, now)),+ }
             }
             #[inline]
             fn on_dequeue(&mut self, class: u16, bytes: u32, now_empty: bool, now: Time) {
-                match self { $(Self::$variant(its) => its.on_dequeue(class, bytes, now_empty, now)),+ }
+                match self { $(Self::$variant(scheduler) => scheduler.on_dequeue(class, bytes, now_empty, now)),+ }
             }
             fn on_discard(&mut self, class: u16, now_empty: bool) {
-                match self { $(Self::$variant(its) => its.on_discard(class, now_empty)),+ }
+                match self { $(Self::$variant(scheduler) => scheduler.on_discard(class, now_empty)),+ }
             }
-            fn forgets(&self) -> bool {
-                match self { $(Self::$variant(its) => its.forgets()),+ }
+            fn is_stateless_when_empty(&self) -> bool {
+                match self { $(Self::$variant(scheduler) => scheduler.is_stateless_when_empty()),+ }
             }
         }
     };
@@ -164,13 +164,13 @@ schedulers! {
     CbqAncestorOnly(Cbq, CbqShare) = |shares, rate| Cbq::new(shares, rate, LinkSharing::AncestorOnly),
 }
 
-fn at_least_one_class<Share>(shares: &[Share]) -> Result<(), Invalid> {
-    Invalid::unless(!shares.is_empty(), "classes", || "must be at least one".into())?;
-    Invalid::unless(shares.len() < usize::from(u16::MAX), "classes", || {
+fn at_least_one_class<Share>(shares: &[Share]) -> Result<(), InvalidParameter> {
+    InvalidParameter::require(!shares.is_empty(), "classes", || "must be at least one".into())?;
+    InvalidParameter::require(shares.len() < usize::from(u16::MAX), "classes", || {
         "must be below 65535".into()
     })
 }
 
-fn rate_above_zero(rate_bit_s: u64) -> Result<(), Invalid> {
-    Invalid::unless(rate_bit_s > 0, "rate", || "must be above 0".into())
+fn rate_above_zero(rate_bit_s: u64) -> Result<(), InvalidParameter> {
+    InvalidParameter::require(rate_bit_s > 0, "rate", || "must be above 0".into())
 }

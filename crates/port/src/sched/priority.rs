@@ -6,7 +6,7 @@
 //! turn. Cost: O(log backlogged classes) a packet.
 
 use super::heap::ClassHeap;
-use super::{Choice, Discipline, Heads, Invalid};
+use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use trunkline_units::Time;
 
@@ -32,7 +32,7 @@ impl Priority {
     ///
     /// # Errors
     /// If there is no class.
-    pub fn new(shares: &[PriorityShare]) -> Result<Self, Invalid> {
+    pub fn new(shares: &[PriorityShare]) -> Result<Self, InvalidParameter> {
         super::at_least_one_class(shares)?;
         Ok(Self {
             levels: shares.iter().map(|share| share.priority).collect(),
@@ -56,8 +56,8 @@ impl Discipline for Priority {
     }
 
     #[inline]
-    fn choose(&mut self, _heads: &mut impl Heads, _now: Time) -> Choice {
-        self.ready.first().map_or(Choice::Idle, |(_, class)| Choice::Class(class))
+    fn choose(&mut self, _heads: &mut impl ClassHeads, _now: Time) -> SchedulerChoice {
+        self.ready.first().map_or(SchedulerChoice::Idle, |(_, class)| SchedulerChoice::Class(class))
     }
 
     #[inline]
@@ -76,7 +76,7 @@ impl Discipline for Priority {
     }
 
     /// A turn orders those that wait together.
-    fn forgets(&self) -> bool {
+    fn is_stateless_when_empty(&self) -> bool {
         true
     }
 }

@@ -2,14 +2,14 @@
 
 const NONE: u32 = u32::MAX;
 
-/// A ring. Its members are numbers that an [`Links`] connects.
+/// A ring. Its members are numbers that [`RingLinks`] connect.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ring {
+pub(super) struct ClassRing {
     first: u32,
     cursor: u32,
 }
 
-impl Ring {
+impl ClassRing {
     pub(super) const EMPTY: Self = Self { first: NONE, cursor: NONE };
 
     #[inline]
@@ -26,12 +26,12 @@ impl Ring {
 
 /// Neighbours of each member; a member is in at most one ring.
 #[derive(Clone, Debug)]
-pub(super) struct Links {
+pub(super) struct RingLinks {
     next: Vec<u32>,
     previous: Vec<u32>,
 }
 
-impl Links {
+impl RingLinks {
     /// For members `0..members`, in no ring.
     pub(super) fn new(members: usize) -> Self {
         Self { next: vec![NONE; members], previous: vec![NONE; members] }
@@ -43,12 +43,12 @@ impl Links {
     }
 
     /// Puts `member`, which is in no ring, last in the round.
-    pub(super) fn join(&mut self, ring: &mut Ring, member: u32) {
+    pub(super) fn join(&mut self, ring: &mut ClassRing, member: u32) {
         debug_assert!(!self.joined(member));
         if ring.is_empty() {
             self.next[member as usize] = member;
             self.previous[member as usize] = member;
-            *ring = Ring { first: member, cursor: member };
+            *ring = ClassRing { first: member, cursor: member };
             return;
         }
         let last = self.previous[ring.first as usize];
@@ -59,13 +59,13 @@ impl Links {
     }
 
     /// Takes `member` out; if it had the turn, the next one has it.
-    pub(super) fn leave(&mut self, ring: &mut Ring, member: u32) {
+    pub(super) fn leave(&mut self, ring: &mut ClassRing, member: u32) {
         debug_assert!(self.joined(member));
         let (next, previous) = (self.next[member as usize], self.previous[member as usize]);
         self.next[member as usize] = NONE;
         self.previous[member as usize] = NONE;
         if next == member {
-            *ring = Ring::EMPTY;
+            *ring = ClassRing::EMPTY;
             return;
         }
         self.next[previous as usize] = next;
@@ -79,13 +79,13 @@ impl Links {
     }
 
     /// Gives the turn to `member` of the ring.
-    pub(super) fn resume(&self, ring: &mut Ring, member: u32) {
+    pub(super) fn resume(&self, ring: &mut ClassRing, member: u32) {
         debug_assert!(self.joined(member));
         ring.cursor = member;
     }
 
     /// Passes the turn on; true when a round is complete.
-    pub(super) fn pass(&self, ring: &mut Ring) -> bool {
+    pub(super) fn pass(&self, ring: &mut ClassRing) -> bool {
         ring.cursor = self.next[ring.cursor as usize];
         ring.cursor == ring.first
     }
@@ -97,8 +97,8 @@ mod tests {
 
     #[test]
     fn members_take_turns_in_the_order_they_joined() {
-        let mut links = Links::new(4);
-        let mut ring = Ring::EMPTY;
+        let mut links = RingLinks::new(4);
+        let mut ring = ClassRing::EMPTY;
         for member in [2, 0, 3] {
             links.join(&mut ring, member);
         }

@@ -33,7 +33,7 @@ impl ServiceCurve {
 
 /// A service curve from a point (time, service) on.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Runtime {
+pub(super) struct ShiftedCurve {
     x: Time,
     y: i128,
     /// First piece.
@@ -43,7 +43,7 @@ pub(super) struct Runtime {
     m2: i128,
 }
 
-impl Runtime {
+impl ShiftedCurve {
     /// `curve` from (`x`, `y`) on.
     pub(super) fn at(curve: &ServiceCurve, x: Time, y: i128) -> Self {
         Self {
@@ -131,20 +131,20 @@ mod tests {
         /// Concave: 10 B/ms for 5 ms, then 2 B/ms. 50 B are due at 5 ms, 60 B at 10 ms.
         #[test]
         fn s3_a_concave_curve_is_steep_first() {
-            let its = Runtime::at(&curve(10, 5, 2), 100 * MS, bytes(7));
-            assert_eq!(its.time(bytes(7)), 100 * MS);
-            assert_eq!(its.time(bytes(57)), 105 * MS);
-            assert_eq!(its.time(bytes(67)), 110 * MS);
-            assert_eq!(its.service(110 * MS), bytes(67));
+            let shifted = ShiftedCurve::at(&curve(10, 5, 2), 100 * MS, bytes(7));
+            assert_eq!(shifted.time(bytes(7)), 100 * MS);
+            assert_eq!(shifted.time(bytes(57)), 105 * MS);
+            assert_eq!(shifted.time(bytes(67)), 110 * MS);
+            assert_eq!(shifted.service(110 * MS), bytes(67));
         }
 
         /// Convex with m1 = 0: nothing is due for 5 ms, then 4 B/ms.
         #[test]
         fn s3_a_convex_curve_waits() {
-            let its = Runtime::at(&curve(0, 5, 4), 0, 0);
-            assert_eq!(its.time(bytes(4)), 6 * MS);
-            assert_eq!(its.steep().time(bytes(4)), MS);
-            assert_eq!(Runtime::at(&curve(3, 1, 0), 0, 0).time(bytes(4)), NEVER);
+            let shifted = ShiftedCurve::at(&curve(0, 5, 4), 0, 0);
+            assert_eq!(shifted.time(bytes(4)), 6 * MS);
+            assert_eq!(shifted.steep().time(bytes(4)), MS);
+            assert_eq!(ShiftedCurve::at(&curve(3, 1, 0), 0, 0).time(bytes(4)), NEVER);
         }
 
         /// Figure 6, concave: from (0, 0) 10 B/ms for 5 ms, then 2. A class that is active again at
@@ -152,9 +152,9 @@ mod tests {
         /// 10 B/ms against 2, so it meets the old one after 15/8 = 1.875 ms, and follows it.
         #[test]
         fn s3_the_deadline_curve_is_the_smaller_of_old_and_new() {
-            let its = curve(10, 5, 2);
-            let mut now = Runtime::at(&its, 0, 0);
-            now.lower(&its, 10 * MS, bytes(45));
+            let service_curve = curve(10, 5, 2);
+            let mut now = ShiftedCurve::at(&service_curve, 0, 0);
+            now.lower(&service_curve, 10 * MS, bytes(45));
             assert_eq!(now.service(11 * MS), bytes(55));
             assert_eq!(now.service(10 * MS + 1_875_000), bytes(63) + bytes(3) / 4);
             // The old curve at 20 ms: 50 + 15 * 2.
@@ -164,11 +164,11 @@ mod tests {
         /// Far behind the old curve the new one counts alone; ahead of it the old one.
         #[test]
         fn s3_one_of_the_two_may_be_smaller_everywhere() {
-            let its = curve(10, 5, 2);
-            let mut now = Runtime::at(&its, 0, 0);
-            now.lower(&its, 100 * MS, bytes(100)); // the old one has 240 B
+            let service_curve = curve(10, 5, 2);
+            let mut now = ShiftedCurve::at(&service_curve, 0, 0);
+            now.lower(&service_curve, 100 * MS, bytes(100)); // the old one has 240 B
             assert_eq!(now.service(105 * MS), bytes(150));
-            now.lower(&its, 102 * MS, bytes(130)); // the new one has 120 B
+            now.lower(&service_curve, 102 * MS, bytes(130)); // the new one has 120 B
             assert_eq!(now.service(105 * MS), bytes(150));
         }
     }

@@ -10,7 +10,7 @@
 
 use super::bucket::Bucket;
 use super::heap::ClassHeap;
-use super::{Choice, Discipline, Heads, Invalid};
+use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{Time, NEVER};
 
@@ -44,7 +44,7 @@ impl Shaper {
 
     /// When the bucket will hold what a head of `bytes` needs, from `filled_at` on.
     fn ready_at(&self, bytes: u32) -> Time {
-        self.filled_at + self.bucket.map_or(0, |bucket| bucket.until_holds(bytes))
+        self.filled_at + self.bucket.map_or(0, |bucket| bucket.time_until_holds(bytes))
     }
 }
 
@@ -64,12 +64,14 @@ impl Shaped {
     ///
     /// # Errors
     /// If there is no class, or a shaped class has no burst.
-    pub fn new(shares: &[ShapedShare]) -> Result<Self, Invalid> {
+    pub fn new(shares: &[ShapedShare]) -> Result<Self, InvalidParameter> {
         super::at_least_one_class(shares)?;
         for (class, share) in shares.iter().enumerate() {
-            Invalid::unless(share.rate_bit_s == 0 || share.burst_bytes > 0, "burst_bytes", || {
-                format!("must be above 0 with a rate (class {class})")
-            })?;
+            InvalidParameter::require(
+                share.rate_bit_s == 0 || share.burst_bytes > 0,
+                "burst_bytes",
+                || format!("must be above 0 with a rate (class {class})"),
+            )?;
         }
         let shaper = |share: &ShapedShare| {
             let bucket =
@@ -85,7 +87,7 @@ impl Shaped {
     }
 
     /// Files `class`, whose head has `bytes`, under ready or held.
-    fn file(&mut self, class: u16, bytes: u32, now: Time) {
+    fn requeue_class(&mut self, class: u16, bytes: u32, now: Time) {
         let shaper = &mut self.classes[usize::from(class)];
         shaper.fill(now);
         let at = shaper.ready_at(bytes);
@@ -103,17 +105,17 @@ impl Shaped {
 impl Discipline for Shaped {
     fn on_enqueue(&mut self, class: u16, bytes: u32, was_empty: bool, now: Time) {
         if was_empty {
-            self.file(class, bytes, now);
+            self.requeue_class(class, bytes, now);
         }
     }
 
-    fn choose(&mut self, heads: &mut impl Heads, now: Time) -> Choice {
+    fn choose(&mut self, heads: &mut impl ClassHeads, now: Time) -> SchedulerChoice {
         while let Some((at, class)) = self.held.first() {
             if at > now {
                 break;
             }
             match heads.head(class) {
-                Some(bytes) => self.file(class, bytes, now),
+                Some(bytes) => self.requeue_class(class, bytes, now),
                 None => self.held.remove(class),
             }
         }
@@ -125,12 +127,12 @@ impl Discipline for Shaped {
             let shaper = &mut self.classes[usize::from(class)];
             shaper.fill(now);
             if shaper.ready_at(bytes) <= now {
-                return Choice::Class(class);
+                return SchedulerChoice::Class(class);
             }
             // Its head has changed since it was filed.
-            self.file(class, bytes, now);
+            self.requeue_class(class, bytes, now);
         }
-        self.held.first().map_or(Choice::Idle, |(at, _)| Choice::Wait(at))
+        self.held.first().map_or(SchedulerChoice::Idle, |(at, _)| SchedulerChoice::Wait(at))
     }
 
     fn on_dequeue(&mut self, class: u16, bytes: u32, now_empty: bool, now: Time) {

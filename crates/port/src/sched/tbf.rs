@@ -8,7 +8,7 @@
 //! it). Cost: O(1) a packet.
 
 use super::bucket::Bucket;
-use super::{Choice, Discipline, Heads, Invalid};
+use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{Time, NEVER};
 
@@ -39,19 +39,21 @@ impl Tbf {
     ///
     /// # Errors
     /// The parameter or relation that cannot be.
-    pub fn new(shares: &[TbfShare]) -> Result<Self, Invalid> {
+    pub fn new(shares: &[TbfShare]) -> Result<Self, InvalidParameter> {
         let &[TbfShare { rate_bit_s, burst_bytes, peak_rate_bit_s, min_burst_bytes }] = shares
         else {
             let why = format!("tbf serves exactly one class, not {}", shares.len());
-            return Err(Invalid { key: "scheduler", why });
+            return Err(InvalidParameter { key: "scheduler", why });
         };
-        Invalid::unless(rate_bit_s > 0, "rate_bit_s", || "must be above 0".into())?;
-        Invalid::unless(burst_bytes > 0, "burst_bytes", || "must be above 0".into())?;
+        InvalidParameter::require(rate_bit_s > 0, "rate_bit_s", || "must be above 0".into())?;
+        InvalidParameter::require(burst_bytes > 0, "burst_bytes", || "must be above 0".into())?;
         let peaks = peak_rate_bit_s > 0;
-        Invalid::unless(!peaks || peak_rate_bit_s > rate_bit_s, "peak_rate_bit_s", || {
-            format!("must be above rate_bit_s: {peak_rate_bit_s} is not above {rate_bit_s}")
-        })?;
-        Invalid::unless(!peaks || min_burst_bytes > 0, "min_burst_bytes", || {
+        InvalidParameter::require(
+            !peaks || peak_rate_bit_s > rate_bit_s,
+            "peak_rate_bit_s",
+            || format!("must be above rate_bit_s: {peak_rate_bit_s} is not above {rate_bit_s}"),
+        )?;
+        InvalidParameter::require(!peaks || min_burst_bytes > 0, "min_burst_bytes", || {
             "must be above 0 with a peak rate".into()
         })?;
         let peak = peaks.then(|| Bucket::full(peak_rate_bit_s, min_burst_bytes));
@@ -71,13 +73,13 @@ impl Tbf {
 impl Discipline for Tbf {
     fn on_enqueue(&mut self, _class: u16, _bytes: u32, _was_empty: bool, _now: Time) {}
 
-    fn choose(&mut self, heads: &mut impl Heads, now: Time) -> Choice {
-        let Some(bytes) = heads.head(0) else { return Choice::Idle };
+    fn choose(&mut self, heads: &mut impl ClassHeads, now: Time) -> SchedulerChoice {
+        let Some(bytes) = heads.head(0) else { return SchedulerChoice::Idle };
         self.fill(now);
-        let peak = self.peak.map_or(0, |peak| peak.until_holds(bytes));
-        match self.rate.until_holds(bytes).max(peak) {
-            0 => Choice::Class(0),
-            wait => Choice::Wait(now + wait),
+        let peak = self.peak.map_or(0, |peak| peak.time_until_holds(bytes));
+        match self.rate.time_until_holds(bytes).max(peak) {
+            0 => SchedulerChoice::Class(0),
+            wait => SchedulerChoice::Wait(now + wait),
         }
     }
 
@@ -152,10 +154,10 @@ mod tests {
                 prop_assert_eq!(sent.len(), trace.len());
                 for from in 0..sent.len() {
                     let mut bytes = 0;
-                    for its in &sent[from..] {
-                        bytes += u64::from(its.bytes);
+                    for packet in &sent[from..] {
+                        bytes += u64::from(packet.bytes);
                         // 1e5 B/s and 2e5 B/s, times 1e4 and 5e3 ns.
-                        let span = its.start - sent[from].start;
+                        let span = packet.start - sent[from].start;
                         prop_assert!(bytes * 10_000 <= 300 * 10_000 + span);
                         prop_assert!(bytes * 5_000 <= 100 * 5_000 + span);
                     }

@@ -12,7 +12,7 @@
 //! `dt` ns is `rate * dt` bit ns exactly; what does not divide by the sum of the weights is carried.
 
 use super::heap::ClassHeap;
-use super::{Choice, Discipline, Heads, Invalid};
+use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use trunkline_units::{Time, SECOND};
@@ -53,11 +53,11 @@ impl Wfq {
     ///
     /// # Errors
     /// If there is no class, a weight is 0 or the rate is 0.
-    pub fn new(shares: &[WfqShare], rate_bit_s: u64) -> Result<Self, Invalid> {
+    pub fn new(shares: &[WfqShare], rate_bit_s: u64) -> Result<Self, InvalidParameter> {
         super::at_least_one_class(shares)?;
         super::rate_above_zero(rate_bit_s)?;
         for (class, share) in shares.iter().enumerate() {
-            Invalid::unless(share.weight > 0, "weight", || {
+            InvalidParameter::require(share.weight > 0, "weight", || {
                 format!("must be above 0 (class {class})")
             })?;
         }
@@ -118,8 +118,8 @@ impl Discipline for Wfq {
     }
 
     #[inline]
-    fn choose(&mut self, _heads: &mut impl Heads, _now: Time) -> Choice {
-        self.ready.first().map_or(Choice::Idle, |(_, class)| Choice::Class(class))
+    fn choose(&mut self, _heads: &mut impl ClassHeads, _now: Time) -> SchedulerChoice {
+        self.ready.first().map_or(SchedulerChoice::Idle, |(_, class)| SchedulerChoice::Class(class))
     }
 
     #[inline]

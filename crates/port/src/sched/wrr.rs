@@ -6,7 +6,7 @@
 //! class that becomes backlogged joins the end of the round; one that empties leaves it.
 //! Absent: interleaving the packets of a turn (their section III). Cost: O(1) a packet.
 
-use super::{Choice, Discipline, Heads, Invalid};
+use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use trunkline_units::Time;
@@ -26,7 +26,7 @@ pub struct Wrr {
     /// Backlogged classes in the order of their turns; a class is in it at most once.
     active: VecDeque<u16>,
     /// Packets that the class in front may still send in this turn.
-    left: u32,
+    bytes_left: u32,
 }
 
 impl Wrr {
@@ -34,19 +34,19 @@ impl Wrr {
     ///
     /// # Errors
     /// If there is no class, or a weight is 0.
-    pub fn new(shares: &[WrrShare]) -> Result<Self, Invalid> {
+    pub fn new(shares: &[WrrShare]) -> Result<Self, InvalidParameter> {
         super::at_least_one_class(shares)?;
         for (class, share) in shares.iter().enumerate() {
-            Invalid::unless(share.weight > 0, "weight", || {
+            InvalidParameter::require(share.weight > 0, "weight", || {
                 format!("must be above 0 (class {class})")
             })?;
         }
         let weights = shares.iter().map(|share| share.weight).collect();
-        Ok(Self { weights, active: VecDeque::with_capacity(shares.len()), left: 0 })
+        Ok(Self { weights, active: VecDeque::with_capacity(shares.len()), bytes_left: 0 })
     }
 
     fn begin_turn(&mut self) {
-        self.left = self.active.front().map_or(0, |&class| self.weights[usize::from(class)]);
+        self.bytes_left = self.active.front().map_or(0, |&class| self.weights[usize::from(class)]);
     }
 
     fn retire(&mut self, class: u16) {
@@ -71,8 +71,8 @@ impl Discipline for Wrr {
     }
 
     #[inline]
-    fn choose(&mut self, _heads: &mut impl Heads, _now: Time) -> Choice {
-        self.active.front().map_or(Choice::Idle, |&class| Choice::Class(class))
+    fn choose(&mut self, _heads: &mut impl ClassHeads, _now: Time) -> SchedulerChoice {
+        self.active.front().map_or(SchedulerChoice::Idle, |&class| SchedulerChoice::Class(class))
     }
 
     #[inline]
@@ -81,8 +81,8 @@ impl Discipline for Wrr {
             self.retire(class);
             return;
         }
-        self.left -= 1;
-        if self.left == 0 {
+        self.bytes_left -= 1;
+        if self.bytes_left == 0 {
             self.active.rotate_left(1);
             self.begin_turn();
         }
