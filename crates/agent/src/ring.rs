@@ -5,11 +5,11 @@
 /// The owner clears bits before the window slides past them, so a word is reused clean. Reads
 /// outside the window that was reserved give false.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BitRing {
+pub(crate) struct SeqSet {
     words: Vec<u64>, // empty or a power of two
 }
 
-impl BitRing {
+impl SeqSet {
     /// Makes room for `[base, end)`; every set bit lies at or above `base`.
     #[inline]
     pub(crate) fn reserve(&mut self, base: u32, end: u32) {
@@ -102,18 +102,18 @@ impl BitRing {
     /// The `n`-th highest member of `[floor, top)`, 1 being the highest; none if there are fewer.
     pub(crate) fn nth_from_top(&self, floor: u32, top: u32, n: u32) -> Option<u32> {
         let mut end = top;
-        let mut wanted = n;
+        let mut remaining = n;
         while end > floor {
             let last = (end - 1) % 64;
             let mut word = self.word((end - 1) / 64) << (63 - last);
-            if word.count_ones() >= wanted {
-                for _ in 1..wanted {
+            if word.count_ones() >= remaining {
+                for _ in 1..remaining {
                     word &= !(1 << (63 - word.leading_zeros()));
                 }
                 let seq = end - 1 - word.leading_zeros();
                 return (seq >= floor).then_some(seq);
             }
-            wanted -= word.count_ones();
+            remaining -= word.count_ones();
             end -= last + 1;
         }
         None
@@ -130,7 +130,7 @@ mod tests {
         /// Against a set of the standard library, in a window that slides over many words.
         #[test]
         fn a_ring_is_a_set_of_numbers(base in 0u32..1000, offsets in prop::collection::vec(0u32..700, 1..80)) {
-            let mut ring = BitRing::default();
+            let mut ring = SeqSet::default();
             let mut set = BTreeSet::new();
             for offset in &offsets {
                 ring.reserve(base, base + offset + 1);

@@ -7,7 +7,7 @@
 use crate::observer::Event;
 use crate::observer::Observer;
 use crate::simulation::{Agents, FlowPlan, Simulation};
-use trunkline_agent::tcp::{Ack, AckFields, Bare, Handshake};
+use trunkline_agent::tcp::{Ack, AckFields, BarePacket, Handshake};
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_units::{Time, NEVER};
 
@@ -15,19 +15,19 @@ use trunkline_units::{Time, NEVER};
 pub(crate) const BEFORE_ALL: u32 = u32::MAX;
 
 /// What a packet without data of the sender is, by the number of the segment that comes next.
-fn of_sender(seq: u32) -> Bare {
+fn of_sender(seq: u32) -> BarePacket {
     match seq {
-        BEFORE_ALL => Bare::Syn,
-        0 => Bare::Ack,
-        _ => Bare::LastAck,
+        BEFORE_ALL => BarePacket::Syn,
+        0 => BarePacket::Ack,
+        _ => BarePacket::LastAck,
     }
 }
 
 /// What a packet without data of the receiver is, by what it acknowledges.
-fn of_receiver(ack: u32) -> Bare {
+fn of_receiver(ack: u32) -> BarePacket {
     match ack {
-        0 => Bare::Syn,
-        _ => Bare::Fin,
+        0 => BarePacket::Syn,
+        _ => BarePacket::Fin,
     }
 }
 
@@ -42,7 +42,7 @@ impl<O: Observer> Simulation<O> {
     pub(crate) fn connect(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
         let now = self.now;
         self.begin(flow, agent).connect(now);
-        self.send_bare(flow, plan, agent, Bare::Syn, false);
+        self.send_bare(flow, plan, agent, BarePacket::Syn, false);
         self.arm_client(plan, agent);
     }
 
@@ -61,14 +61,14 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// A packet of the sender's end without data goes.
-    fn send_bare(&mut self, flow: u32, plan: &FlowPlan, agent: u32, bare: Bare, again: bool) {
+    fn send_bare(&mut self, flow: u32, plan: &FlowPlan, agent: u32, bare: BarePacket, again: bool) {
         let end = self.senders[agent as usize].counters();
         let end =
             (end.segments_sent - end.retransmissions).clamp(1, u64::from(BEFORE_ALL - 1)) as u32;
         let (seq, bytes) = match bare {
-            Bare::Syn => (BEFORE_ALL, self.handshake(agent).syn_bytes()),
-            Bare::Ack => (0, plan.overhead),
-            Bare::LastAck | Bare::Fin => (end, plan.overhead),
+            BarePacket::Syn => (BEFORE_ALL, self.handshake(agent).syn_bytes()),
+            BarePacket::Ack => (0, plan.overhead),
+            BarePacket::LastAck | BarePacket::Fin => (end, plan.overhead),
         };
         let mut packet = Packet::new(flow, plan.dst_column, seq, bytes, self.now);
         packet.fec = plan.fec;
@@ -87,15 +87,15 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// A packet of the receiver's end without data goes: the answer to a SYN, or a FIN.
-    fn answer_bare(&mut self, flow: u32, plan: &FlowPlan, agent: u32, bare: Bare) {
+    fn answer_bare(&mut self, flow: u32, plan: &FlowPlan, agent: u32, bare: BarePacket) {
         let fields = match bare {
-            Bare::Fin => self.receivers[agent as usize].ack(self.now),
+            BarePacket::Fin => self.receivers[agent as usize].ack(self.now),
             _ => AckFields { ack: 0, echo: 0, ece: false },
         };
         let bytes = self.handshake(agent).syn_bytes();
         let mut packet = self.acknowledgement(flow, plan, &fields);
         packet.flags |= flag::BARE;
-        if bare == Bare::Syn {
+        if bare == BarePacket::Syn {
             packet.ip_bytes = bytes;
         }
         let id = self.arena.insert(packet);
@@ -133,18 +133,18 @@ impl<O: Observer> Simulation<O> {
         let Agents::Tcp(agent) = plan.agents else { return None };
         let now = self.now;
         match of_sender(packet.seq) {
-            Bare::Syn => {
+            BarePacket::Syn => {
                 if self.end_of_server(packet.flow, agent).on_syn(now) {
-                    self.answer_bare(packet.flow, &plan, agent, Bare::Syn);
+                    self.answer_bare(packet.flow, &plan, agent, BarePacket::Syn);
                     self.arm_server(&plan, agent);
                 }
             }
-            Bare::Ack => {
+            BarePacket::Ack => {
                 if let Some(rtt) = self.handshake(agent).on_ack(now) {
                     self.receivers[agent as usize].establish(rtt);
                 }
             }
-            Bare::LastAck | Bare::Fin => self.handshake(agent).on_last_ack(),
+            BarePacket::LastAck | BarePacket::Fin => self.handshake(agent).on_last_ack(),
         }
         self.settle_of(&plan);
         None
@@ -180,12 +180,12 @@ impl<O: Observer> Simulation<O> {
         }
         let Agents::Tcp(agent) = plan.agents else { return None };
         let (flow, now) = (packet.flow, self.now);
-        if of_receiver(packet.ack) == Bare::Syn {
+        if of_receiver(packet.ack) == BarePacket::Syn {
             if self.handshake(agent).has_given_up() {
                 return None; // a reset, which nothing here waits for
             }
             let opened = self.handshake(agent).on_answer(now);
-            self.send_bare(flow, &plan, agent, Bare::Ack, opened.is_none());
+            self.send_bare(flow, &plan, agent, BarePacket::Ack, opened.is_none());
             if let Some(opened) = opened {
                 let sender = &mut self.senders[agent as usize];
                 sender.establish(&opened);
@@ -195,7 +195,7 @@ impl<O: Observer> Simulation<O> {
         } else {
             self.finish_by(packet, flow, &plan, agent);
             self.handshake(agent).on_fin();
-            self.send_bare(flow, &plan, agent, Bare::LastAck, false);
+            self.send_bare(flow, &plan, agent, BarePacket::LastAck, false);
         }
         self.settle_of(&plan);
         None
@@ -217,7 +217,7 @@ impl<O: Observer> Simulation<O> {
         if let (true, Agents::Tcp(agent)) = (plan.connects(), plan.agents) {
             let now = self.now;
             if self.receivers[agent as usize].is_complete() && self.handshake(agent).close(now) {
-                self.answer_bare(flow, plan, agent, Bare::Fin);
+                self.answer_bare(flow, plan, agent, BarePacket::Fin);
                 self.arm_server(plan, agent);
             }
         }
@@ -233,7 +233,7 @@ impl<O: Observer> Simulation<O> {
         let now = self.now;
         if self.handshake(agent).on_client_timer(now).is_some() {
             self.senders[agent as usize].connect_again();
-            self.send_bare(flow, plan, agent, Bare::Syn, true);
+            self.send_bare(flow, plan, agent, BarePacket::Syn, true);
         }
         if self.handshake(agent).client_timer() != NEVER {
             self.arm_client(plan, agent);

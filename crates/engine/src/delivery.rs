@@ -75,7 +75,7 @@ impl<O: Observer> Simulation<O> {
         let reduced = packet.flags & flag::CWR != 0;
         let pushed = packet.flags & flag::PUSH != 0;
         let reply = receiver.on_segment(packet.seq, pushed, packet.sent_at, marked, reduced, now);
-        if let Some(owed) = receiver.owed() {
+        if let Some(owed) = receiver.take_earlier_ack() {
             self.send_owed(flow, *plan, agent, &owed);
         }
         if reply {

@@ -132,9 +132,9 @@ impl TcpConfig {
     }
 
     /// Sizes of the datagrams of the transfer.
-    pub(super) fn sizes(&self) -> Sizes {
+    pub(super) fn sizes(&self) -> SegmentSizes {
         let bytes = |payload: u32| (payload + self.header_bytes).min(u32::from(u16::MAX)) as u16;
-        Sizes {
+        SegmentSizes {
             total: self.segments(),
             full: bytes(self.mss_bytes),
             last: bytes(self.last_payload()),
@@ -153,15 +153,15 @@ impl TcpConfig {
 
 /// Segments of a transfer, and the IP datagrams that carry them [B].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes {
+pub(super) struct SegmentSizes {
     pub total: u32,
     full: u16,
     last: u16,
 }
 
-impl Sizes {
+impl SegmentSizes {
     #[inline]
-    pub fn of(self, seq: u32) -> u16 {
+    pub fn segment_bytes(self, seq: u32) -> u16 {
         if seq + 1 == self.total {
             self.last
         } else {

@@ -13,7 +13,7 @@ use super::TcpConfig;
 use trunkline_units::{Span, Time, NEVER, SECOND};
 
 /// Longest that a SYN is repeated under the RFCs (RFC 9293 section 3.8.3: at least 3 minutes).
-const PATIENCE: Span = 180 * SECOND;
+const MAX_SYN_TIME: Span = 180 * SECOND;
 /// Retries of Linux: `tcp_syn_retries`, `tcp_synack_retries`.
 const SYN_RETRIES: u32 = 6;
 const ANSWER_RETRIES: u32 = 5;
@@ -22,7 +22,7 @@ const FIN_RETRIES: u32 = 8;
 
 /// A packet without data of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bare {
+pub enum BarePacket {
     /// SYN, or the answer to it.
     Syn,
     /// Acknowledges the answer.
@@ -35,7 +35,7 @@ pub enum Bare {
 
 /// What the sender knows when its connection is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Opened {
+pub struct OpenedConnection {
     /// Round trip of the SYN; none if it was sent more than once (RFC 6298 section 3).
     pub rtt: Option<Span>,
     /// Times that the SYN was sent again.
@@ -43,7 +43,7 @@ pub struct Opened {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum HandshakePhase {
     Closed,
     Opening,
     Open,
@@ -53,18 +53,19 @@ enum Phase {
 
 /// Timeouts of either stack.
 #[derive(Clone, Debug)]
-enum Clock {
+enum RetransmissionClock {
     Rfc(Rto),
     Linux(Estimator),
 }
 
-impl Clock {
+impl RetransmissionClock {
     fn new(config: &TcpConfig) -> Self {
-        let (initial, least, most) = (config.rto_initial_ns, config.rto_min_ns, config.rto_max_ns);
+        let (initial, min_rto, max_rto) =
+            (config.rto_initial_ns, config.rto_min_ns, config.rto_max_ns);
         if config.linux {
-            Self::Linux(Estimator::new(initial, least, most))
+            Self::Linux(Estimator::new(initial, min_rto, max_rto))
         } else {
-            Self::Rfc(Rto::new(initial, least, most, config.tick_ns))
+            Self::Rfc(Rto::new(initial, min_rto, max_rto, config.tick_ns))
         }
     }
 
@@ -92,35 +93,35 @@ impl Clock {
 
 /// One end: what it said last, when, and how often.
 #[derive(Clone, Debug)]
-struct End {
-    phase: Phase,
-    clock: Clock,
+struct HandshakeEnd {
+    phase: HandshakePhase,
+    clock: RetransmissionClock,
     first_at: Time,
     timer: Time,
     retries: u32,
 }
 
-impl End {
+impl HandshakeEnd {
     fn new(config: &TcpConfig) -> Self {
         Self {
-            phase: Phase::Closed,
-            clock: Clock::new(config),
+            phase: HandshakePhase::Closed,
+            clock: RetransmissionClock::new(config),
             first_at: 0,
             timer: NEVER,
             retries: 0,
         }
     }
 
-    fn say(&mut self, phase: Phase, now: Time) {
+    fn send_next(&mut self, phase: HandshakePhase, now: Time) {
         (self.phase, self.first_at, self.retries) = (phase, now, 0);
         self.timer = self.clock.due(now);
     }
 
     /// RFC 6298 (5.4) to (5.6). False: it has tried long enough.
-    fn again(&mut self, now: Time, most: u32) -> bool {
+    fn try_again(&mut self, now: Time, max_retries: u32) -> bool {
         self.timer = NEVER;
-        if self.retries >= most {
-            self.phase = Phase::Over;
+        if self.retries >= max_retries {
+            self.phase = HandshakePhase::Over;
             return false;
         }
         self.retries += 1;
@@ -130,7 +131,7 @@ impl End {
     }
 
     /// What was said last is answered. Its round trip, if it was said once.
-    fn answered(&mut self, phase: Phase, now: Time) -> Option<Span> {
+    fn take_answer(&mut self, phase: HandshakePhase, now: Time) -> Option<Span> {
         (self.phase, self.timer) = (phase, NEVER);
         if self.retries > 0 {
             return None;
@@ -143,8 +144,8 @@ impl End {
 /// Both ends of a connection that opens and closes. What one end does touches nothing of the other.
 #[derive(Clone, Debug)]
 pub struct Handshake {
-    client: End,
-    server: End,
+    client: HandshakeEnd,
+    server: HandshakeEnd,
     linux: bool,
     syn_bytes: u16,
 }
@@ -154,8 +155,8 @@ impl Handshake {
     #[must_use]
     pub fn new(config: &TcpConfig) -> Self {
         Self {
-            client: End::new(config),
-            server: End::new(config),
+            client: HandshakeEnd::new(config),
+            server: HandshakeEnd::new(config),
             linux: config.linux,
             syn_bytes: config.syn_bytes(),
         }
@@ -169,7 +170,7 @@ impl Handshake {
 
     /// The sender connects: a SYN goes.
     pub fn connect(&mut self, now: Time) {
-        self.client.say(Phase::Opening, now);
+        self.client.send_next(HandshakePhase::Opening, now);
     }
 
     /// When the sender's end has something to do.
@@ -185,33 +186,35 @@ impl Handshake {
     }
 
     /// The sender's timer may have run out. What goes again.
-    pub fn on_client_timer(&mut self, now: Time) -> Option<Bare> {
+    pub fn on_client_timer(&mut self, now: Time) -> Option<BarePacket> {
         if now < self.client.timer {
             return None;
         }
-        let patient = now < self.client.first_at + PATIENCE;
-        let most = if self.linux || !patient { SYN_RETRIES } else { u32::MAX };
-        self.client.again(now, most).then_some(Bare::Syn)
+        let patient = now < self.client.first_at + MAX_SYN_TIME;
+        let max_retries = if self.linux || !patient { SYN_RETRIES } else { u32::MAX };
+        self.client.try_again(now, max_retries).then_some(BarePacket::Syn)
     }
 
     /// The receiver's timer may have run out; `heard` says whether data came, which open it too. What goes again.
-    pub fn on_server_timer(&mut self, heard: bool, now: Time) -> Option<Bare> {
+    pub fn on_server_timer(&mut self, heard: bool, now: Time) -> Option<BarePacket> {
         if now < self.server.timer {
             return None;
         }
         match self.server.phase {
-            Phase::Opening if heard => {
-                (self.server.phase, self.server.timer) = (Phase::Open, NEVER);
+            HandshakePhase::Opening if heard => {
+                (self.server.phase, self.server.timer) = (HandshakePhase::Open, NEVER);
                 None
             }
-            Phase::Opening => {
-                let again = self.server.again(now, ANSWER_RETRIES);
+            HandshakePhase::Opening => {
+                let again = self.server.try_again(now, ANSWER_RETRIES);
                 if !again {
-                    self.server.phase = Phase::Closed; // another SYN opens it anew
+                    self.server.phase = HandshakePhase::Closed; // another SYN opens it anew
                 }
-                again.then_some(Bare::Syn)
+                again.then_some(BarePacket::Syn)
             }
-            Phase::Closing => self.server.again(now, FIN_RETRIES).then_some(Bare::Fin),
+            HandshakePhase::Closing => {
+                self.server.try_again(now, FIN_RETRIES).then_some(BarePacket::Fin)
+            }
             _ => {
                 self.server.timer = NEVER;
                 None
@@ -222,8 +225,8 @@ impl Handshake {
     /// A SYN came: it is answered, unless data came before it.
     pub fn on_syn(&mut self, now: Time) -> bool {
         match self.server.phase {
-            Phase::Closed => self.server.say(Phase::Opening, now),
-            Phase::Opening => {
+            HandshakePhase::Closed => self.server.send_next(HandshakePhase::Opening, now),
+            HandshakePhase::Opening => {
                 // Linux puts its own retry off when the SYN comes again.
                 self.server.retries += 1;
                 self.server.timer = self.server.clock.due(now);
@@ -234,50 +237,54 @@ impl Handshake {
     }
 
     /// The answer to the SYN came. None: it had come before.
-    pub fn on_answer(&mut self, now: Time) -> Option<Opened> {
-        if self.client.phase != Phase::Opening {
+    pub fn on_answer(&mut self, now: Time) -> Option<OpenedConnection> {
+        if self.client.phase != HandshakePhase::Opening {
             return None;
         }
         let retries = self.client.retries;
-        let rtt = self.client.answered(Phase::Open, now);
-        Some(Opened { rtt, retries })
+        let rtt = self.client.take_answer(HandshakePhase::Open, now);
+        Some(OpenedConnection { rtt, retries })
     }
 
     /// The acknowledgement of the answer came. None: it had come before; else the round trip, if it was timed.
     pub fn on_ack(&mut self, now: Time) -> Option<Option<Span>> {
-        (self.server.phase == Phase::Opening).then(|| self.server.answered(Phase::Open, now))
+        (self.server.phase == HandshakePhase::Opening)
+            .then(|| self.server.take_answer(HandshakePhase::Open, now))
     }
 
     /// All of a finite transfer has come, its FIN with it. True: the receiver's FIN goes.
     pub fn close(&mut self, now: Time) -> bool {
-        if matches!(self.server.phase, Phase::Closing | Phase::Over) {
+        if matches!(self.server.phase, HandshakePhase::Closing | HandshakePhase::Over) {
             return false;
         }
-        self.server.say(Phase::Closing, now);
+        self.server.send_next(HandshakePhase::Closing, now);
         true
     }
 
     /// The receiver's FIN came; it is acknowledged each time.
     pub fn on_fin(&mut self) {
-        self.client.phase = Phase::Over;
+        self.client.phase = HandshakePhase::Over;
     }
 
     /// The acknowledgement of the receiver's FIN came.
     pub fn on_last_ack(&mut self) {
-        (self.server.phase, self.server.timer) = (Phase::Over, NEVER);
+        (self.server.phase, self.server.timer) = (HandshakePhase::Over, NEVER);
     }
 
     /// Whether neither end expects anything more.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        let refused = self.client.phase == Phase::Over && self.server.phase == Phase::Closed;
-        refused || (self.client.phase == Phase::Over && self.server.phase == Phase::Over)
+        let refused = self.client.phase == HandshakePhase::Over
+            && self.server.phase == HandshakePhase::Closed;
+        refused
+            || (self.client.phase == HandshakePhase::Over
+                && self.server.phase == HandshakePhase::Over)
     }
 
     /// Whether the sender gave up before its connection was open.
     #[must_use]
     pub fn has_given_up(&self) -> bool {
-        self.client.phase == Phase::Over && self.client.retries > 0
+        self.client.phase == HandshakePhase::Over && self.client.retries > 0
     }
 }
 
@@ -293,7 +300,7 @@ impl TcpConfig {
 }
 
 /// RFC 6298 (5.7): the timeout before the first sample when a SYN was lost.
-pub(super) const FALLBACK: Span = 3 * SECOND;
+pub(super) const RTO_AFTER_SYN_LOSS: Span = 3 * SECOND;
 
 #[cfg(test)]
 #[path = "handshake_tests.rs"]

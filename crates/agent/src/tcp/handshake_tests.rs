@@ -76,27 +76,27 @@ fn linux_tcp_retransmit_timer_six_retries_at_the_ends_of_their_slots() {
 fn rfc6298_s3_only_a_syn_that_went_once_times_the_round_trip() {
     let mut once = Handshake::new(&config(false));
     once.connect(0);
-    assert_eq!(once.on_answer(40 * MS), Some(Opened { rtt: Some(40 * MS), retries: 0 }));
+    assert_eq!(once.on_answer(40 * MS), Some(OpenedConnection { rtt: Some(40 * MS), retries: 0 }));
     assert_eq!(once.on_answer(41 * MS), None);
     let mut twice = Handshake::new(&config(false));
     twice.connect(0);
-    assert_eq!(twice.on_client_timer(SECOND), Some(Bare::Syn));
-    assert_eq!(twice.on_answer(SECOND + 40 * MS), Some(Opened { rtt: None, retries: 1 }));
+    assert_eq!(twice.on_client_timer(SECOND), Some(BarePacket::Syn));
+    assert_eq!(twice.on_answer(SECOND + 40 * MS), Some(OpenedConnection { rtt: None, retries: 1 }));
 }
 
 /// RFC 9293 section 3.6: the receiver's FIN is repeated until it is acknowledged. After a round trip
 /// of 100 ms the timeout is 100 + 4 * 50 = 300 ms (RFC 6298 (2.2)), then 600.
 #[test]
 fn rfc9293_s3_6_a_fin_is_repeated_until_it_is_acknowledged() {
-    let mut its = Handshake::new(&config(false));
-    assert!(its.on_syn(0));
-    assert_eq!(its.on_ack(100 * MS), Some(Some(100 * MS)));
-    assert!(its.close(SECOND) && !its.close(SECOND));
-    assert_eq!(its.server_timer(), SECOND + 300 * MS);
-    assert_eq!(its.on_server_timer(true, its.server_timer()), Some(Bare::Fin));
-    assert_eq!(its.server_timer(), SECOND + 900 * MS);
-    its.on_last_ack();
-    assert_eq!(its.server_timer(), NEVER);
+    let mut handshake = Handshake::new(&config(false));
+    assert!(handshake.on_syn(0));
+    assert_eq!(handshake.on_ack(100 * MS), Some(Some(100 * MS)));
+    assert!(handshake.close(SECOND) && !handshake.close(SECOND));
+    assert_eq!(handshake.server_timer(), SECOND + 300 * MS);
+    assert_eq!(handshake.on_server_timer(true, handshake.server_timer()), Some(BarePacket::Fin));
+    assert_eq!(handshake.server_timer(), SECOND + 900 * MS);
+    handshake.on_last_ack();
+    assert_eq!(handshake.server_timer(), NEVER);
 }
 
 /// 40 B of headers, 4 of segment size, 4 of window scale; SACK permitted takes 4 more, or none where

@@ -27,7 +27,7 @@ pub use congestion::{
     BbrConfig, CongestionConfig, CubicConfig, DctcpConfig, PragueConfig, RenoConfig, SlowStart,
     VegasConfig, WestwoodConfig,
 };
-pub use handshake::{Bare, Handshake, Opened};
+pub use handshake::{BarePacket, Handshake, OpenedConnection};
 pub use receiver::Receiver;
 pub use sender::Sender;
 

@@ -4,14 +4,14 @@
 
 use super::congestion::{Control, Window};
 use super::pacing::Pacer;
-use super::rate::{Sample, Sampler};
+use super::rate::{RateSample, RateSampler};
 use super::{Ack, TcpConfig};
 use trunkline_units::{RandomStream, Time};
 
 #[derive(Clone, Debug)]
-pub(super) struct Pace {
+pub(super) struct SendPace {
     pacer: Pacer,
-    sampler: Option<Sampler>,
+    sampler: Option<RateSampler>,
     in_flight: u32, // when the acknowledgement came
     found_lost: u64,
     rtt: u64, // of the handshake [ns]; 0: not timed
@@ -19,7 +19,7 @@ pub(super) struct Pace {
 
 /// What the stack knows after an acknowledgement.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct AckContext {
     pub now: Time,
     /// Smoothed round trip [ns]; 0 without a sample.
     pub srtt: u64,
@@ -33,10 +33,10 @@ pub(super) struct Known {
     pub timed_out: bool,
 }
 
-impl Pace {
+impl SendPace {
     pub fn new(config: &TcpConfig) -> Option<Box<Self>> {
         config.pacing.then(|| {
-            let sampler = config.congestion.steers().then(Sampler::default);
+            let sampler = config.congestion.steers().then(RateSampler::default);
             let pacer = Pacer::new(config.mss_bytes);
             Box::new(Self { pacer, sampler, in_flight: 0, found_lost: 0, rtt: 0 })
         })
@@ -54,11 +54,11 @@ impl Pace {
         };
         let rtt = (self.rtt > 0).then_some(self.rtt / 1_000);
         sampler.open(rtt);
-        self.pacer.set(control.opened(window, rtt, now));
+        self.pacer.set(control.on_established(window, rtt, now));
     }
 
     /// An acknowledgement comes: what was in the network, and found lost, before it.
-    pub fn before(&mut self, in_flight: u32, found_lost: u64) {
+    pub fn note_before_ack(&mut self, in_flight: u32, found_lost: u64) {
         (self.in_flight, self.found_lost) = (in_flight, found_lost);
     }
 
@@ -76,10 +76,10 @@ impl Pace {
     }
 
     /// After an acknowledgement: window and pace for what comes.
-    pub fn follow(
+    pub fn update_after_ack(
         &mut self,
         ack: &Ack,
-        known: &Known,
+        known: &AckContext,
         (control, window): (&mut Control, &mut Window),
         random: &mut RandomStream,
     ) {
@@ -87,7 +87,7 @@ impl Pace {
             self.pacer.follow(window.cwnd, known.out, window.ssthresh, known.srtt);
             return;
         };
-        let sample = Sample {
+        let sample = RateSample {
             lost: (known.found_lost - self.found_lost) as u32,
             total_lost: known.found_lost,
             prior_in_flight: self.in_flight,
@@ -98,7 +98,7 @@ impl Pace {
             next_at: self.pacer.next_at() / 1_000,
             ..sampler.sample(ack, known.now)
         };
-        let steered = control.steered(window, &sample, random);
+        let steered = control.steer(window, &sample, random);
         if steered.limited {
             sampler.limit(known.in_flight);
         }

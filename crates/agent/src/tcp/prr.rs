@@ -41,8 +41,8 @@ impl Prr {
             let due = u64::from(now.ssthresh) * u64::from(self.delivered);
             (due.div_ceil(u64::from(self.before)) as u32).saturating_sub(now.sent)
         } else {
-            let kept = self.delivered.saturating_sub(now.sent).max(now.delivered);
-            (kept + u32::from(now.clean)).min(now.ssthresh - now.in_flight)
+            let proportional_limit = self.delivered.saturating_sub(now.sent).max(now.delivered);
+            (proportional_limit + u32::from(now.clean)).min(now.ssthresh - now.in_flight)
         };
         room.max(u32::from(now.sent == 0))
     }

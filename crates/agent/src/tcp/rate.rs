@@ -13,19 +13,19 @@ const US: Span = 1_000;
 
 /// What is noted with a segment when it goes.
 #[derive(Clone, Copy, Debug)]
-struct Noted {
+struct SegmentNote {
     sent_at: Time, // [us]
     first_sent: Time,
     delivered_at: Time,
     delivered: u64,
     limited: bool,
-    again: bool,
+    resent: bool,
     done: bool, // delivered
 }
 
 /// What an acknowledgement shows of the path, for controls that steer by it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sample {
+pub(super) struct RateSample {
     pub now: Time,
     /// Segments delivered and the time that took [us]; none where that is not known.
     pub delivered: Option<(u64, Span)>,
@@ -57,9 +57,9 @@ pub(super) struct Sample {
 
 /// Notes of what is outstanding.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sampler {
+pub(super) struct RateSampler {
     first: u32, // number of the first entry
-    noted: VecDeque<Noted>,
+    noted: VecDeque<SegmentNote>,
     outstanding: u32,
     delivered: u64,
     delivered_at: Time, // [us]
@@ -68,7 +68,7 @@ pub(super) struct Sampler {
     least_rtt: Option<Span>,
 }
 
-impl Sampler {
+impl RateSampler {
     /// A segment goes, for the first time or again.
     pub fn sent(&mut self, seq: u32, now: Time) {
         let now = now / US;
@@ -76,13 +76,13 @@ impl Sampler {
             (self.first_sent, self.delivered_at) = (now, now);
         }
         let (fresh, index) = (self.first + self.noted.len() as u32, seq.wrapping_sub(self.first));
-        let noted = Noted {
+        let noted = SegmentNote {
             sent_at: now,
             first_sent: self.first_sent,
             delivered_at: self.delivered_at,
             delivered: self.delivered,
             limited: self.limited_until > 0,
-            again: seq < fresh,
+            resent: seq < fresh,
             done: false,
         };
         if seq >= fresh {
@@ -105,20 +105,20 @@ impl Sampler {
 
     /// An acknowledgement came: what it delivers, and the sample it gives. Fields that the sender
     /// knows are left to it.
-    pub fn sample(&mut self, ack: &Ack, now: Time) -> Sample {
+    pub fn sample(&mut self, ack: &Ack, now: Time) -> RateSample {
         let now_us = now / US;
-        let mut newest: Option<(Noted, u32)> = None;
+        let mut newest: Option<(SegmentNote, u32)> = None;
         let (mut acked, mut last_once) = (0, None);
         let end = self.first + self.noted.len() as u32;
-        let whole = [[self.first, ack.ack], ack.sack[0], ack.sack[1], ack.sack[2]];
-        for [from, to] in whole {
+        let acknowledged_blocks = [[self.first, ack.ack], ack.sack[0], ack.sack[1], ack.sack[2]];
+        for [from, to] in acknowledged_blocks {
             for seq in from.max(self.first)..to.min(end) {
                 let noted = &mut self.noted[(seq - self.first) as usize];
                 if std::mem::replace(&mut noted.done, true) {
                     continue;
                 }
                 acked += 1;
-                last_once = if noted.again { last_once } else { Some(noted.sent_at) };
+                last_once = if noted.resent { last_once } else { Some(noted.sent_at) };
                 if newest.is_none_or(|(old, at)| (noted.sent_at, seq) > (old.sent_at, at)) {
                     newest = Some((*noted, seq));
                 }
@@ -138,7 +138,7 @@ impl Sampler {
         }
         let rtt = last_once.map(|sent| now_us - sent);
         self.least_rtt = self.least_rtt.min(rtt).or(self.least_rtt).or(rtt);
-        let mut sample = Sample { now, acked, rtt, ..self.totals() };
+        let mut sample = RateSample { now, acked, rtt, ..self.totals() };
         if let Some((newest, _)) = newest {
             self.first_sent = newest.sent_at;
             sample.prior_delivered = newest.delivered;
@@ -154,8 +154,12 @@ impl Sampler {
     }
 
     /// A sample without news.
-    pub fn totals(&self) -> Sample {
-        Sample { total: self.delivered, delivered_at: self.delivered_at, ..Sample::default() }
+    pub fn totals(&self) -> RateSample {
+        RateSample {
+            total: self.delivered,
+            delivered_at: self.delivered_at,
+            ..RateSample::default()
+        }
     }
 }
 
@@ -174,7 +178,7 @@ mod delivery_rate {
     /// and acknowledged at 200 ms after 9 more: 10 in 100 ms.
     #[test]
     fn s3_1_delivered_since_the_segment_was_sent() {
-        let mut sampler = Sampler::default();
+        let mut sampler = RateSampler::default();
         (0..10).for_each(|seq| sampler.sent(seq, 0));
         for each in 0..10u32 {
             let now = (100 + u64::from(each)) * MS;
@@ -191,7 +195,7 @@ mod delivery_rate {
     /// first, at 0, to the last, at 50 ms; but that is less than the least round trip, 60 ms.
     #[test]
     fn s3_2_the_longer_of_sending_and_acknowledging_and_no_less_than_a_round_trip() {
-        let mut sampler = Sampler::default();
+        let mut sampler = RateSampler::default();
         sampler.sent(0, 0);
         sampler.sample(&ack(1), 60 * MS);
         for seq in 1..12 {
@@ -206,7 +210,7 @@ mod delivery_rate {
     /// A block delivers once; what went again gives no round trip.
     #[test]
     fn s3_3_a_block_counts_once_and_a_retransmission_has_no_round_trip() {
-        let mut sampler = Sampler::default();
+        let mut sampler = RateSampler::default();
         (0..4).for_each(|seq| sampler.sent(seq, 0));
         let blocks = Ack { ack: 0, sack: [[1, 4], [0; 2], [0; 2]], ..Ack::default() };
         assert_eq!(sampler.sample(&blocks, 100 * MS).acked, 3);

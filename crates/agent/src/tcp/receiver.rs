@@ -6,38 +6,38 @@
 //! BSD waits for the next beat of a common timer. Absent: reneging.
 
 use super::congestion::prague::FIRST_COUNT;
-use super::linux::answer::Answer;
-use super::linux::buffer::Buffer;
-use super::linux::compression::Compression;
+use super::linux::answer::DelayedAckTimer;
+use super::linux::buffer::ReceiveBuffer;
+use super::linux::compression::AckCompression;
 use super::{AckFields, TcpConfig};
-use crate::ring::BitRing;
+use crate::ring::SeqSet;
 use trunkline_packet::arena::SackBlocks;
 use trunkline_units::{Span, Time, NEVER};
 
 /// Blocks remembered: more than three fit no acknowledgement, but a block may be swallowed.
-const RECENT: usize = 8;
+const MAX_BLOCKS: usize = 8;
 /// Blocks that Linux keeps (`TCP_NUM_SACKS`). As many fit into 40 B of options, three beside a time stamp.
-const LINUX_RECENT: u8 = 4;
+const MAX_BLOCKS_LINUX: u8 = 4;
 
 /// What Linux's receiver has besides.
 #[derive(Clone, Debug)]
-struct Linux {
-    buffer: Buffer,
-    answer: Answer,
-    compression: Compression,
+struct LinuxReceiver {
+    buffer: ReceiveBuffer,
+    answer: DelayedAckTimer,
+    compression: AckCompression,
     duplicate: Option<u32>, // came twice just now
 }
 
 /// Receiving end of a TCP connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    next: u32,     // the next segment expected
-    high: u32,     // one past the highest segment received; with `linux` the buffer's
-    last_ack: u32, // cumulative acknowledgement sent last
-    unacked: u32,  // in-order segments since then
-    every: u32,    // acknowledge at once from this many on
-    quick: u32,    // segments still to be acknowledged one by one
-    linux: Option<Box<Linux>>,
+    next: u32,               // the next segment expected
+    high: u32,               // one past the highest segment received; with `linux` the buffer's
+    last_ack: u32,           // cumulative acknowledgement sent last
+    unacked: u32,            // in-order segments since then
+    ack_every_segments: u32, // acknowledge at once from this many on
+    quick: u32,              // segments still to be acknowledged one by one
+    linux: Option<Box<LinuxReceiver>>,
     timer: Time,
     timeout: Span,
     echo: Time,
@@ -45,13 +45,13 @@ pub struct Receiver {
     ecn: bool,
     exact: bool,       // ECN-Echo tells whether the segment acknowledged was marked
     count: Option<u8>, // of marks, modulo 8, which are sent in its place
-    owed: Option<AckFields>,
+    earlier_ack: Option<AckFields>,
     sack: bool,
     keeps: u8, // blocks, at most
     tells: u8, // of them in one acknowledgement
     recent_len: u8,
-    recent: [[u32; 2]; RECENT], // blocks above `next`, the one changed last first
-    above: BitRing,             // segments received above `next`
+    recent: [[u32; 2]; MAX_BLOCKS], // blocks above `next`, the one changed last first
+    above: SeqSet,                  // segments received above `next`
     mss: u32,
     size: u64,
     connects: bool,
@@ -69,15 +69,18 @@ impl Receiver {
             high: if config.linux { u32::MAX } else { 0 },
             last_ack: 0,
             unacked: 0,
-            every,
+            ack_every_segments: every,
             quick,
             linux: config.linux.then(|| {
-                let buffer =
-                    Buffer::new(config.first_window(), config.window_packets, config.mss_bytes);
-                Box::new(Linux {
+                let buffer = ReceiveBuffer::new(
+                    config.first_window(),
+                    config.window_packets,
+                    config.mss_bytes,
+                );
+                Box::new(LinuxReceiver {
                     buffer,
-                    answer: Answer::new(timeout),
-                    compression: Compression::new(),
+                    answer: DelayedAckTimer::new(timeout),
+                    compression: AckCompression::new(),
                     duplicate: None,
                 })
             }),
@@ -88,13 +91,13 @@ impl Receiver {
             ecn: config.ecn,
             exact: config.congestion.needs_exact_echo(),
             count: config.congestion.counts_marks().then_some(FIRST_COUNT),
-            owed: None,
+            earlier_ack: None,
             sack: config.uses_sack(),
-            keeps: if config.linux { LINUX_RECENT } else { RECENT as u8 },
-            tells: if config.linux && !config.timestamps { LINUX_RECENT } else { 3 },
+            keeps: if config.linux { MAX_BLOCKS_LINUX } else { MAX_BLOCKS as u8 },
+            tells: if config.linux && !config.timestamps { MAX_BLOCKS_LINUX } else { 3 },
             recent_len: 0,
-            recent: [[0; 2]; RECENT],
-            above: BitRing::default(),
+            recent: [[0; 2]; MAX_BLOCKS],
+            above: SeqSet::default(),
             mss: config.mss_bytes,
             size: config.size_bytes.unwrap_or(u64::MAX),
             connects: config.connect,
@@ -114,7 +117,7 @@ impl Receiver {
         now: Time,
     ) -> bool {
         if self.ecn {
-            self.see(ce, cwr, now);
+            self.note_marks(ce, cwr, now);
         }
         // RFC 7323 section 4.3 (2): the echo is of the segment that will move the acknowledgement,
         // so a delayed one reports the oldest segment it covers.
@@ -144,7 +147,7 @@ impl Receiver {
     /// RFC 3168 section 6.1.3: a mark is echoed until the window was reduced. RFC 8257 section 3.2: each
     /// change is echoed, and what waits is acknowledged with the state that it saw. RFC 9768 section
     /// 3.2.1: marks are counted.
-    fn see(&mut self, ce: bool, cwr: bool, now: Time) {
+    fn note_marks(&mut self, ce: bool, cwr: bool, now: Time) {
         if let Some(count) = self.count.as_mut() {
             *count = (*count + u8::from(ce)) & 7;
             return;
@@ -152,16 +155,16 @@ impl Receiver {
         let before = self.ece && (self.exact || !cwr);
         let changed = if self.exact { ce != before } else { ce && !before };
         if self.exact && changed && self.unacked > 0 {
-            self.owed = Some(self.ack(now));
+            self.earlier_ack = Some(self.ack(now));
         }
         if let Some(linux) = self.linux.as_mut() {
             match self.exact {
-                true if changed => linux.answer.demand(),
-                false if changed => linux.answer.marked(),
+                true if changed => linux.answer.acknowledge_at_once(),
+                false if changed => linux.answer.on_first_mark(),
                 _ => {}
             }
             if cwr {
-                linux.answer.demand();
+                linux.answer.acknowledge_at_once();
             }
         }
         self.ece = if self.exact { ce } else { before || ce };
@@ -169,14 +172,14 @@ impl Receiver {
 
     /// An acknowledgement that goes before the one for the segment that came.
     #[inline]
-    pub fn owed(&mut self) -> Option<AckFields> {
-        self.owed.take()
+    pub fn take_earlier_ack(&mut self) -> Option<AckFields> {
+        self.earlier_ack.take()
     }
 
     #[inline]
     fn acknowledge_in_order(&mut self, now: Time) -> bool {
         self.unacked += 1;
-        if self.unacked >= self.every {
+        if self.unacked >= self.ack_every_segments {
             return true;
         }
         if self.quick > 0 {
@@ -192,13 +195,13 @@ impl Receiver {
     /// As `on_segment`, with the buffer and the timers of Linux.
     fn on_segment_of_linux(
         &mut self,
-        linux: &mut Linux,
+        linux: &mut LinuxReceiver,
         seq: u32,
         push: bool,
         sent_at: Time,
         now: Time,
     ) -> bool {
-        let Linux { buffer, answer, compression, duplicate } = linux;
+        let LinuxReceiver { buffer, answer, compression, duplicate } = linux;
         self.high = buffer.high;
         let expected = seq == self.next;
         let again = seq < self.next || (seq < self.high && self.above.contains(seq));
@@ -208,27 +211,27 @@ impl Receiver {
             *duplicate = None;
         }
         if seq < self.next {
-            answer.hurry();
+            answer.on_duplicate();
         } else if expected {
-            answer.hear(sent_at, now);
+            answer.on_expected_segment(sent_at, now);
         }
         if (expected || (self.sack && seq > self.next)) && buffer.grow() {
-            answer.grown();
+            answer.on_window_growth();
         }
         let at_once = if expected && self.high <= seq {
             (self.next, self.high) = (seq + 1, seq + 1);
             self.unacked += 1;
-            self.unacked >= self.every
-                || (!(self.connects && self.closes()) && (answer.quick() || push))
+            self.unacked >= self.ack_every_segments
+                || (!(self.connects && self.closes()) && (answer.is_quick() || push))
         } else {
             let before = self.next - self.unacked;
             self.on_disorder(seq);
             let many = self.next - before > 1;
             let filled = expected && self.recent_len == 0;
-            let due = if many || filled || !self.sack || answer.quick() {
+            let due = if many || filled || !self.sack || answer.is_quick() {
                 None
             } else {
-                compression.see(self.next, now)
+                compression.on_gap(self.next, now)
             };
             self.timer = self.timer.min(due.unwrap_or(NEVER));
             due.is_none()
@@ -238,8 +241,8 @@ impl Receiver {
             buffer.read(seq + 1, now);
         }
         if at_once {
-            answer.answered();
-            compression.answered();
+            answer.on_ack_sent();
+            compression.on_ack_sent();
         } else if self.timer == NEVER {
             self.timer = answer.due(now);
         }
@@ -273,30 +276,31 @@ impl Receiver {
 
     /// Puts a block first and drops those it swallowed (RFC 2018 section 4).
     fn report(&mut self, block: [u32; 2]) {
-        let mut kept = 0;
-        let mut recent = [[0; 2]; RECENT];
+        let mut kept_blocks = 0;
+        let mut recent = [[0; 2]; MAX_BLOCKS];
         recent[0] = block;
         for old in &self.recent[..usize::from(self.recent_len)] {
-            if (old[0] < block[0] || old[1] > block[1]) && kept + 1 < usize::from(self.keeps) {
-                kept += 1;
-                recent[kept] = *old;
+            if (old[0] < block[0] || old[1] > block[1]) && kept_blocks + 1 < usize::from(self.keeps)
+            {
+                kept_blocks += 1;
+                recent[kept_blocks] = *old;
             }
         }
         self.recent = recent;
-        self.recent_len = kept as u8 + 1;
+        self.recent_len = kept_blocks as u8 + 1;
     }
 
     fn forget_below(&mut self, next: u32) {
-        let mut kept = 0;
+        let mut kept_blocks = 0;
         for index in 0..usize::from(self.recent_len) {
             let block = self.recent[index];
             if block[0] > next {
-                self.recent[kept] = block;
-                kept += 1;
+                self.recent[kept_blocks] = block;
+                kept_blocks += 1;
             }
         }
-        self.recent[kept..].fill([0; 2]);
-        self.recent_len = kept as u8;
+        self.recent[kept_blocks..].fill([0; 2]);
+        self.recent_len = kept_blocks as u8;
     }
 
     /// Its connection is open; the round trip, if one was timed [ns].
@@ -347,9 +351,9 @@ impl Receiver {
         let due = now >= self.timer;
         if let Some(linux) = self.linux.as_mut().filter(|_| due) {
             if !linux.compression.holds() {
-                linux.answer.missed();
+                linux.answer.on_timeout();
             }
-            linux.compression.answered();
+            linux.compression.on_ack_sent();
         }
         due
     }
@@ -387,7 +391,7 @@ impl Receiver {
         let blocks = self.recent_len + u8::from(linux.duplicate.is_some());
         match blocks.min(self.tells) {
             0 => 0,
-            told => 4 + 8 * u16::from(told),
+            blocks => 4 + 8 * u16::from(blocks),
         }
     }
 

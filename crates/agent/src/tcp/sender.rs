@@ -1,6 +1,6 @@
 //! The sending end of a connection: one of two stacks, and what both show.
 
-use super::{linux, rfc, Ack, Counters, Opened, Segment, State, TcpConfig};
+use super::{linux, rfc, Ack, Counters, OpenedConnection, Segment, State, TcpConfig};
 use trunkline_units::{fetch, RandomStream, Span, Time};
 
 /// Sending end of a TCP connection.
@@ -17,7 +17,7 @@ pub enum Sender {
 use Sender::{Linux, Rfc};
 
 /// Asks the stack.
-macro_rules! ask {
+macro_rules! dispatch {
     ($self:ident, $stack:ident => $answer:expr) => {
         match $self {
             Rfc($stack) => $answer,
@@ -39,23 +39,23 @@ impl Sender {
 
     /// Opens the window. The first burst is not held back: the flow's own start may be random.
     pub fn start(&mut self, now: Time) {
-        ask!(self, stack => stack.start(now));
+        dispatch!(self, stack => stack.start(now));
     }
 
     /// Its connection is open: round trip, timeout and first window are what the handshake leaves.
     /// [`Sender::start`] comes after it.
-    pub fn establish(&mut self, opened: &Opened) {
-        ask!(self, stack => stack.establish(opened));
+    pub fn establish(&mut self, opened: &OpenedConnection) {
+        dispatch!(self, stack => stack.establish(opened));
     }
 
     /// Its SYN went again.
     pub fn connect_again(&mut self) {
-        ask!(self, stack => stack.connect_again());
+        dispatch!(self, stack => stack.connect_again());
     }
 
     /// No new data after this; what was sent is still made good.
     pub fn stop(&mut self, _now: Time) {
-        ask!(self, stack => stack.stop());
+        dispatch!(self, stack => stack.stop());
     }
 
     /// An acknowledgement arrived. Poll [`Sender::next_segment`] after it.
@@ -99,7 +99,7 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn timer(&self) -> Time {
-        ask!(self, stack => stack.timer())
+        dispatch!(self, stack => stack.timer())
     }
 
     /// Asks the processor to fetch the lines that every acknowledgement touches.
@@ -111,48 +111,48 @@ impl Sender {
     /// Congestion window, fast recovery's inflation left out [segments].
     #[must_use]
     pub fn cwnd(&self) -> f64 {
-        ask!(self, stack => stack.window())
+        dispatch!(self, stack => stack.window())
     }
 
     /// Slow-start threshold [segments].
     #[must_use]
     pub fn ssthresh(&self) -> f64 {
-        ask!(self, stack => stack.ssthresh())
+        dispatch!(self, stack => stack.ssthresh())
     }
 
     /// Smoothed round-trip time [ns]; none before the first sample.
     #[must_use]
     pub fn srtt(&self) -> Option<f64> {
-        ask!(self, stack => stack.srtt())
+        dispatch!(self, stack => stack.srtt())
     }
 
     /// Latest sample of the round-trip time [ns]; none before the first.
     #[must_use]
     pub fn rtt(&self) -> Option<f64> {
-        ask!(self, stack => stack.rtt())
+        dispatch!(self, stack => stack.rtt())
     }
 
     /// Retransmission timeout, back-off included [ns].
     #[must_use]
     pub fn rto(&self) -> Span {
-        ask!(self, stack => stack.rto())
+        dispatch!(self, stack => stack.rto())
     }
 
     /// What the sender is doing.
     #[must_use]
     pub fn state(&self) -> State {
-        ask!(self, stack => stack.state())
+        dispatch!(self, stack => stack.state())
     }
 
     /// What the sender has done.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        ask!(self, stack => stack.counters())
+        dispatch!(self, stack => stack.counters())
     }
 
     /// When all of a finite transfer was acknowledged.
     #[must_use]
     pub fn finished_at(&self) -> Option<Time> {
-        ask!(self, stack => stack.finished_at())
+        dispatch!(self, stack => stack.finished_at())
     }
 }

@@ -3,12 +3,12 @@
 //! All but `schedule` put the first datagram at the flow's start. Constant bit rates carry the
 //! remainder of every division, so 16.8 Mbit/s of 210 B is 10,000 datagrams a second for ever.
 
-use super::sizes::limit;
+use super::sizes::clamp_size;
 use super::{gumbel, Arrivals, Gaps, UdpConfig};
 use trunkline_units::{RandomStream, Span, Time, TransmissionClock, NEVER, SECOND};
 
 #[derive(Clone, Debug)]
-pub(super) enum Process {
+pub(super) enum ArrivalProcess {
     Cbr(TransmissionClock),
     Jittered { clock: TransmissionClock, jitter: f64, due: Time },
     Poisson { mean_gap: f64 },
@@ -17,7 +17,7 @@ pub(super) enum Process {
     Schedule { start: Time, list: Vec<(u64, u16)>, next: usize },
 }
 
-impl Process {
+impl ArrivalProcess {
     pub(super) fn new(config: &UdpConfig, start: Time, end: Time) -> Self {
         match &config.arrivals {
             Arrivals::Cbr { jitter } if *jitter > 0.0 => Self::Jittered {
@@ -39,7 +39,8 @@ impl Process {
             },
             Arrivals::Gaps(gaps) => Self::Gaps(gaps.clone()),
             Arrivals::Schedule { times_ns, sizes } => {
-                let list = times_ns.iter().copied().zip(sizes.iter().map(|bytes| limit(*bytes)));
+                let list =
+                    times_ns.iter().copied().zip(sizes.iter().map(|bytes| clamp_size(*bytes)));
                 Self::Schedule { start, list: list.collect(), next: 0 }
             }
         }
@@ -64,7 +65,7 @@ impl Process {
 
     /// When the datagram after the one of `bytes` due at `at` is due.
     #[inline]
-    pub(super) fn after(&mut self, at: Time, bytes: u16, random: &mut RandomStream) -> Time {
+    pub(super) fn next_after(&mut self, at: Time, bytes: u16, random: &mut RandomStream) -> Time {
         let bytes = u32::from(bytes);
         match self {
             Self::Cbr(clock) => at + clock.span(bytes),

@@ -11,7 +11,7 @@ mod tests;
 
 pub use config::{Arrivals, Gaps, Size, UdpConfig};
 
-use arrivals::Process;
+use arrivals::ArrivalProcess;
 use sizes::Sizes;
 use trunkline_units::math::ln;
 use trunkline_units::{RandomStream, Span, Time, NEVER};
@@ -22,7 +22,7 @@ pub struct Source {
     /// When the next datagram is due, whatever the tick.
     next_at: Time,
     tick: Span,
-    process: Process,
+    process: ArrivalProcess,
     sizes: Sizes,
 }
 
@@ -31,7 +31,7 @@ impl Source {
     /// from `start`.
     #[must_use]
     pub fn new(config: &UdpConfig, start: Time, end: Time) -> Self {
-        let process = Process::new(config, start, end);
+        let process = ArrivalProcess::new(config, start, end);
         let next_at = process.first(start);
         Self { next_at, tick: config.tick_ns, process, sizes: Sizes::new(&config.size) }
     }
@@ -55,7 +55,7 @@ impl Source {
             None => self.sizes.draw(random),
         };
         if self.next_at != NEVER {
-            self.next_at = self.process.after(self.next_at, bytes, random);
+            self.next_at = self.process.next_after(self.next_at, bytes, random);
         }
         bytes
     }

@@ -16,17 +16,17 @@ pub(super) enum Sizes {
 impl Sizes {
     pub(super) fn new(size: &Size) -> Self {
         match size {
-            Size::Fixed { bytes } => Self::Fixed(limit(*bytes)),
+            Size::Fixed { bytes } => Self::Fixed(clamp_size(*bytes)),
             Size::Exponential { mean_bytes } => Self::Exponential(*mean_bytes),
             Size::Gumbel { location_bytes, scale_bytes, header_bytes } => {
-                Self::Gumbel([*location_bytes, *scale_bytes], limit(*header_bytes))
+                Self::Gumbel([*location_bytes, *scale_bytes], clamp_size(*header_bytes))
             }
             Size::Choice { bytes, weights } => {
                 let total: f64 = weights.iter().sum();
                 let mut sum = 0.0;
                 let shares = bytes.iter().zip(weights).map(|(bytes, weight)| {
                     sum += weight;
-                    (sum / total, limit(*bytes))
+                    (sum / total, clamp_size(*bytes))
                 });
                 Self::Choice(shares.collect())
             }
@@ -55,6 +55,6 @@ impl Sizes {
 }
 
 /// A size as the packet's field can hold it.
-pub(super) fn limit(bytes: u32) -> u16 {
+pub(super) fn clamp_size(bytes: u32) -> u16 {
     bytes.clamp(1, u32::from(u16::MAX)) as u16
 }

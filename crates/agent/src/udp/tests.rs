@@ -157,12 +157,12 @@ mod on_off {
     #[test]
     fn it_starts_on() {
         let mut random = RandomStream::new(5, "flows[u]", "arrivals");
-        let whole = |_: &u32| {
+        let has_full_gap = |_: &u32| {
             let mut source = Source::new(&voice(600_000_000), 0, NEVER);
             source.take(0, &mut random);
             source.next_at() == 20_000_000
         };
-        let share = (0..2000).filter(whole).count() as f64 / 2000.0;
+        let share = (0..2000).filter(has_full_gap).count() as f64 / 2000.0;
         assert!((share - 0.951).abs() < 4.0 * 0.0048, "{share}");
     }
 

@@ -13,7 +13,7 @@ mod tests;
 mod video;
 
 pub use config::{Gaps, OpenConfig, PagesConfig, Rule, Sizes, Times, VideoConfig};
-pub use open::Open;
-pub use pages::{Done, Pages, Request};
-pub use sizes::{Law, LARGEST_TRANSFER};
+pub use open::OpenSource;
+pub use pages::{CompletedPage, Pages, Request};
+pub use sizes::{SizeLaw, LARGEST_TRANSFER};
 pub use video::{chunk_bytes, Video, Viewing};

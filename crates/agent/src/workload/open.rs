@@ -1,13 +1,13 @@
 //! Open loop: transfers arrive by a process of their own, whatever becomes of those before.
 
-use super::{Gaps, Law, OpenConfig};
+use super::{Gaps, OpenConfig, SizeLaw};
 use trunkline_units::{RandomStream, Span, Time, NEVER};
 
 /// A source of transfers.
 #[derive(Clone, Debug)]
-pub struct Open {
+pub struct OpenSource {
     gaps: Gaps,
-    law: Law,
+    law: SizeLaw,
     start: Time,
     end: Time,
     /// When the next transfer arrives.
@@ -19,7 +19,7 @@ pub struct Open {
     sizes: RandomStream,
 }
 
-impl Open {
+impl OpenSource {
     /// A source that starts at `start`, in a run until `end`, with a random stream for arrivals and one
     /// for sizes.
     #[must_use]
@@ -29,12 +29,12 @@ impl Open {
         arrivals: RandomStream,
         sizes: RandomStream,
     ) -> Self {
-        let law = Law::new(&config.sizes);
+        let law = SizeLaw::new(&config.sizes);
         let gaps = config.gaps.clone();
-        let mut made =
+        let mut source =
             Self { gaps, law, start, end, next_at: start, next: 0, on_left: 0, arrivals, sizes };
-        made.advance();
-        made
+        source.advance();
+        source
     }
 
     /// When the next transfer arrives; [`NEVER`] after a schedule's last.
@@ -43,7 +43,7 @@ impl Open {
         self.next_at
     }
 
-    /// Size of the transfer that arrives now [B]; the next is due at [`Open::next_at`].
+    /// Size of the transfer that arrives now [B]; the next is due at [`OpenSource::next_at`].
     pub fn take(&mut self) -> u64 {
         let bytes = match &self.gaps {
             Gaps::Schedule { sizes_bytes, .. } => sizes_bytes[self.next - 1],

@@ -5,7 +5,7 @@
 //! Differs: embedded objects are fetched `parallel` at a time, as browsers do. Each object has a
 //! connection of its own. Absent: persistent connections, pipelining.
 
-use super::{Law, PagesConfig, Times};
+use super::{PagesConfig, SizeLaw, Times};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use trunkline_units::{RandomStream, Time, NEVER};
@@ -21,7 +21,7 @@ pub struct Request {
 
 /// A page that is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct CompletedPage {
     /// When its first request was made.
     pub started: Time,
     /// Application bytes of all its objects [B].
@@ -31,7 +31,7 @@ pub struct Done {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
+enum UserActivity {
     Reading,
     Main,
     Parsing,
@@ -40,12 +40,12 @@ enum Doing {
 
 #[derive(Clone, Debug)]
 struct User {
-    doing: Doing,
+    doing: UserActivity,
     started: Time,
     bytes: u64,
     objects: u64,
     /// Embedded objects not asked for yet, and asked for but not complete.
-    left: u64,
+    objects_left: u64,
     open: u64,
 }
 
@@ -53,9 +53,9 @@ struct User {
 #[derive(Clone, Debug)]
 pub struct Pages {
     parallel: u64,
-    main: Law,
-    embedded: Law,
-    objects: Law,
+    main: SizeLaw,
+    embedded: SizeLaw,
+    objects: SizeLaw,
     reading: Times,
     parsing: Times,
     users: Vec<User>,
@@ -74,13 +74,19 @@ impl Pages {
         times: RandomStream,
         sizes: RandomStream,
     ) -> Self {
-        let idle =
-            User { doing: Doing::Reading, started: 0, bytes: 0, objects: 0, left: 0, open: 0 };
-        let mut made = Self {
+        let idle = User {
+            doing: UserActivity::Reading,
+            started: 0,
+            bytes: 0,
+            objects: 0,
+            objects_left: 0,
+            open: 0,
+        };
+        let mut pages = Self {
             parallel: u64::from(config.parallel.max(1)),
-            main: Law::new(&config.main),
-            embedded: Law::new(&config.embedded),
-            objects: Law::new(&config.objects),
+            main: SizeLaw::new(&config.main),
+            embedded: SizeLaw::new(&config.embedded),
+            objects: SizeLaw::new(&config.objects),
             reading: config.reading,
             parsing: config.parsing,
             users: vec![idle; config.users as usize],
@@ -89,9 +95,9 @@ impl Pages {
             sizes,
         };
         for user in 0..config.users {
-            made.wait(user, start, made.reading);
+            pages.wait(user, start, pages.reading);
         }
-        made
+        pages
     }
 
     /// When the next user goes on; [`NEVER`] while all wait for objects.
@@ -104,39 +110,54 @@ impl Pages {
     /// True: a page was begun.
     pub fn on_timer(&mut self, now: Time, requests: &mut Vec<Request>) -> bool {
         let Some(Reverse((_, user))) = self.due.pop() else { return false };
-        let its = &mut self.users[user as usize];
-        if its.doing == Doing::Reading {
+        let user_state = &mut self.users[user as usize];
+        if user_state.doing == UserActivity::Reading {
             let bytes = self.main.bytes(&mut self.sizes);
             let left = self.objects.count(&mut self.sizes);
-            *its =
-                User { doing: Doing::Main, started: now, bytes, objects: 1 + left, left, open: 1 };
+            *user_state = User {
+                doing: UserActivity::Main,
+                started: now,
+                bytes,
+                objects: 1 + left,
+                objects_left: left,
+                open: 1,
+            };
             requests.push(Request { user, bytes });
             return true;
         }
-        its.doing = Doing::Embedded;
-        while its.left > 0 && its.open < self.parallel {
-            requests.push(ask(its, user, &self.embedded, &mut self.sizes));
+        user_state.doing = UserActivity::Embedded;
+        while user_state.objects_left > 0 && user_state.open < self.parallel {
+            requests.push(make_request(user_state, user, &self.embedded, &mut self.sizes));
         }
         false
     }
 
     /// An object that `user` asked for is complete: what is asked for next goes to `requests`.
-    pub fn on_object(&mut self, user: u32, now: Time, requests: &mut Vec<Request>) -> Option<Done> {
-        let its = &mut self.users[user as usize];
-        its.open -= 1;
-        if its.doing == Doing::Main && its.left > 0 {
-            its.doing = Doing::Parsing;
+    pub fn on_object(
+        &mut self,
+        user: u32,
+        now: Time,
+        requests: &mut Vec<Request>,
+    ) -> Option<CompletedPage> {
+        let user_state = &mut self.users[user as usize];
+        user_state.open -= 1;
+        if user_state.doing == UserActivity::Main && user_state.objects_left > 0 {
+            user_state.doing = UserActivity::Parsing;
             self.wait(user, now, self.parsing);
             return None;
         }
-        if its.left > 0 {
-            requests.push(ask(its, user, &self.embedded, &mut self.sizes));
+        if user_state.objects_left > 0 {
+            requests.push(make_request(user_state, user, &self.embedded, &mut self.sizes));
         }
-        if its.open > 0 {
+        if user_state.open > 0 {
             return None;
         }
-        its.doing = Doing::Reading;
-        let done = Done { started: its.started, bytes: its.bytes, objects: its.objects };
+        user_state.doing = UserActivity::Reading;
+        let done = CompletedPage {
+            started: user_state.started,
+            bytes: user_state.bytes,
+            objects: user_state.objects,
+        };
         self.wait(user, now, self.reading);
         Some(done)
     }
@@ -147,9 +168,9 @@ impl Pages {
     }
 }
 
-fn ask(user: &mut User, number: u32, law: &Law, sizes: &mut RandomStream) -> Request {
+fn make_request(user: &mut User, number: u32, law: &SizeLaw, sizes: &mut RandomStream) -> Request {
     let bytes = law.bytes(sizes);
-    user.left -= 1;
+    user.objects_left -= 1;
     user.open += 1;
     user.bytes += bytes;
     Request { user: number, bytes }

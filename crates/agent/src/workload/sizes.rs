@@ -8,16 +8,16 @@ use super::{Sizes, Times};
 use trunkline_units::{math, RandomStream, Span};
 
 /// Draws before a law whose bounds hold almost nothing gives the nearer bound.
-const TRIES: usize = 10_000;
+const MAX_DRAWS: usize = 10_000;
 
 /// The largest transfer [B]: a law without a bound gives it in place of larger ones.
 pub const LARGEST_TRANSFER: u64 = 1 << 50;
 
 /// A law of sizes, ready to be drawn from.
 #[derive(Clone, Debug)]
-pub struct Law(Sizes);
+pub struct SizeLaw(Sizes);
 
-impl Law {
+impl SizeLaw {
     /// The law of some parameters.
     #[must_use]
     pub fn new(sizes: &Sizes) -> Self {
@@ -30,18 +30,19 @@ impl Law {
             Sizes::Fixed { bytes } => *bytes as f64,
             Sizes::Exponential { mean_bytes } => random.exponential(*mean_bytes),
             Sizes::Pareto { shape, least_bytes, most_bytes, cut, less } => {
-                let drawn = within(0.0, if *cut { f64::INFINITY } else { *most_bytes }, || {
-                    least_bytes * math::pow(1.0 - random.uniform(), -1.0 / shape)
-                });
+                let drawn =
+                    draw_within(0.0, if *cut { f64::INFINITY } else { *most_bytes }, || {
+                        least_bytes * math::pow(1.0 - random.uniform(), -1.0 / shape)
+                    });
                 drawn.min(*most_bytes) - less
             }
             Sizes::Lognormal { mu, sigma, least_bytes, most_bytes } => {
-                within(*least_bytes, *most_bytes, || math::exp(mu + sigma * normal(random)))
+                draw_within(*least_bytes, *most_bytes, || math::exp(mu + sigma * normal(random)))
             }
             Sizes::Weibull { shape, scale_bytes } => {
                 scale_bytes * math::pow(random.exponential(1.0), 1.0 / shape)
             }
-            Sizes::Table { bytes, shares } => inverse(bytes, shares, random.uniform()),
+            Sizes::Table { bytes, shares } => invert_distribution(bytes, shares, random.uniform()),
         }
     }
 
@@ -67,15 +68,15 @@ impl Times {
     }
 }
 
-fn within(least: f64, most: f64, mut draw: impl FnMut() -> f64) -> f64 {
+fn draw_within(min: f64, max: f64, mut draw: impl FnMut() -> f64) -> f64 {
     let mut drawn = draw();
-    for _ in 0..TRIES {
-        if least <= drawn && drawn <= most {
+    for _ in 0..MAX_DRAWS {
+        if min <= drawn && drawn <= max {
             return drawn;
         }
         drawn = draw();
     }
-    drawn.clamp(least, most)
+    drawn.clamp(min, max)
 }
 
 /// Standard normal.
@@ -90,7 +91,7 @@ fn normal(random: &mut RandomStream) -> f64 {
 }
 
 /// Where a distribution function of straight lines reaches a share.
-fn inverse(bytes: &[f64], shares: &[f64], share: f64) -> f64 {
+fn invert_distribution(bytes: &[f64], shares: &[f64], share: f64) -> f64 {
     let above = shares.partition_point(|upper| *upper <= share).min(shares.len() - 1);
     if above == 0 {
         return bytes[0];

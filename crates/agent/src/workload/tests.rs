@@ -7,7 +7,7 @@ const DRAWS: usize = 400_000;
 
 fn draws(sizes: &Sizes) -> Vec<f64> {
     let mut random = RandomStream::new(5, "flows[w]", "sizes");
-    let law = Law::new(sizes);
+    let law = SizeLaw::new(sizes);
     (0..DRAWS).map(|_| law.draw(&mut random)).collect()
 }
 
@@ -77,13 +77,13 @@ fn a_table_is_read_along_straight_lines() {
     assert!((below - 0.25).abs() < 4.0 * (0.25f64 * 0.75 / DRAWS as f64).sqrt(), "{below}");
 }
 
-fn open(gaps: Gaps) -> Open {
+fn open(gaps: Gaps) -> OpenSource {
     let stream = |purpose| RandomStream::new(3, "flows[w]", purpose);
     let sizes = Sizes::Fixed { bytes: 100 };
-    Open::new(&OpenConfig { gaps, sizes }, (0, NEVER), stream("arrivals"), stream("sizes"))
+    OpenSource::new(&OpenConfig { gaps, sizes }, (0, NEVER), stream("arrivals"), stream("sizes"))
 }
 
-fn arrivals(source: &mut Open, until: u64) -> f64 {
+fn arrivals(source: &mut OpenSource, until: u64) -> f64 {
     let mut count = 0.0;
     while source.next_at() < until {
         source.take();
@@ -137,21 +137,21 @@ fn a_page_is_fetched_as_the_model_says() {
         parsing: Times::Fixed(4),
     };
     let mut pages = Pages::new(&config, 0, stream("times"), stream("sizes"));
-    let mut asked = vec![];
+    let mut requests = vec![];
     assert_eq!(pages.next_at(), 10);
-    assert!(pages.on_timer(10, &mut asked));
-    assert_eq!(asked, [Request { user: 0, bytes: 1000 }]);
-    asked.clear();
-    assert_eq!(pages.on_object(0, 15, &mut asked), None);
+    assert!(pages.on_timer(10, &mut requests));
+    assert_eq!(requests, [Request { user: 0, bytes: 1000 }]);
+    requests.clear();
+    assert_eq!(pages.on_object(0, 15, &mut requests), None);
     assert_eq!(pages.next_at(), 19);
-    assert!(!pages.on_timer(19, &mut asked));
-    assert_eq!(asked, [Request { user: 0, bytes: 100 }; 2]);
-    asked.clear();
-    assert_eq!(pages.on_object(0, 25, &mut asked), None);
-    assert_eq!(asked, [Request { user: 0, bytes: 100 }]);
-    asked.clear();
-    assert_eq!(pages.on_object(0, 26, &mut asked), None);
-    let done = pages.on_object(0, 30, &mut asked);
-    assert_eq!(done, Some(Done { started: 10, bytes: 1300, objects: 4 }));
-    assert_eq!((asked.len(), pages.next_at()), (0, 40));
+    assert!(!pages.on_timer(19, &mut requests));
+    assert_eq!(requests, [Request { user: 0, bytes: 100 }; 2]);
+    requests.clear();
+    assert_eq!(pages.on_object(0, 25, &mut requests), None);
+    assert_eq!(requests, [Request { user: 0, bytes: 100 }]);
+    requests.clear();
+    assert_eq!(pages.on_object(0, 26, &mut requests), None);
+    let done = pages.on_object(0, 30, &mut requests);
+    assert_eq!(done, Some(CompletedPage { started: 10, bytes: 1300, objects: 4 }));
+    assert_eq!((requests.len(), pages.next_at()), (0, 40));
 }

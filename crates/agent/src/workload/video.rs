@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 use trunkline_units::{RandomStream, Span, Time, NEVER, SECOND};
 
 /// Throughputs that the rate rule remembers.
-const REMEMBERED: usize = 5;
+const REMEMBERED_THROUGHPUTS: usize = 5;
 
 /// What a viewer has met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ struct Player {
     looked: Time,
     playing: bool,
     rate: usize,
-    asked: Time,
+    requested_at: Time,
     /// Throughputs of the last chunks [bit/s].
     past: Vec<f64>,
 }
@@ -66,7 +66,7 @@ impl Video {
             looked: 0,
             playing: false,
             rate: 0,
-            asked: 0,
+            requested_at: 0,
             past: Vec::new(),
         };
         let mut due = BinaryHeap::new();
@@ -92,7 +92,7 @@ impl Video {
         } else {
             player.viewing.switches += u64::from(rate != player.rate);
         }
-        (player.rate, player.asked) = (rate, now);
+        (player.rate, player.requested_at) = (rate, now);
         Some(Request { user: number, bytes: self.chunk_bytes(rate) })
     }
 
@@ -101,14 +101,14 @@ impl Video {
         let (chunk, room) = (self.config.chunk_ns, self.config.buffer_ns);
         let bits = 8.0 * self.chunk_bytes(self.players[number as usize].rate) as f64;
         let player = &mut self.players[number as usize];
-        player.look(now);
+        player.advance_playback(now);
         player.buffer += chunk;
         player.viewing.chunks += 1;
         player.viewing.rates += self.config.ladder_bit_s[player.rate];
-        if player.past.len() == REMEMBERED {
+        if player.past.len() == REMEMBERED_THROUGHPUTS {
             player.past.remove(0);
         }
-        player.past.push(bits * SECOND as f64 / (now - player.asked).max(1) as f64);
+        player.past.push(bits * SECOND as f64 / (now - player.requested_at).max(1) as f64);
         if !player.playing && player.buffer >= self.config.start_ns {
             player.playing = true;
             let began = player.viewing.began.unwrap_or(now);
@@ -123,7 +123,7 @@ impl Video {
     pub fn viewings(&self, now: Time) -> impl Iterator<Item = Viewing> + '_ {
         self.players.iter().map(move |player| {
             let mut player = player.clone();
-            player.look(now);
+            player.advance_playback(now);
             player.viewing
         })
     }
@@ -138,7 +138,7 @@ impl Video {
         if player.viewing.chunks == 0 {
             return 0;
         }
-        player.look(now);
+        player.advance_playback(now);
         let ladder = &self.config.ladder_bit_s;
         let highest =
             |limit: f64| ladder.iter().rposition(|rate| *rate as f64 <= limit).unwrap_or(0);
@@ -173,7 +173,7 @@ pub fn chunk_bytes(rate: u64, chunk_ns: Span) -> u64 {
 
 impl Player {
     /// Plays on to `now`.
-    fn look(&mut self, now: Time) {
+    fn advance_playback(&mut self, now: Time) {
         let passed = now - self.looked;
         self.looked = now;
         if !self.playing {

@@ -226,7 +226,7 @@ impl Pipe {
         match event {
             Event::Arrive { seq, push, sent_at, ce, cwr } => {
                 let reply = self.receiver.on_segment(seq, push, sent_at, ce, cwr, self.now);
-                if let Some(owed) = self.receiver.owed() {
+                if let Some(owed) = self.receiver.take_earlier_ack() {
                     self.answer(owed);
                 }
                 if reply {

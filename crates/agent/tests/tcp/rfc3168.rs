@@ -51,9 +51,9 @@ fn s6_1_2_says_so_on_the_first_new_segment() {
     pipe.fate = Box::new(|s| if s.seq == 3 { Fate::Mark } else { Fate::Carry });
     let mut pipe = pipe.start();
     pipe.run(SECOND);
-    let told: Vec<u32> = pipe.sent.iter().filter(|(_, s)| s.cwr).map(|(_, s)| s.seq).collect();
+    let with_cwr: Vec<u32> = pipe.sent.iter().filter(|(_, s)| s.cwr).map(|(_, s)| s.seq).collect();
     // Acknowledgements 1 to 3 let 10..16 go; the echo comes with acknowledgement 4.
-    assert_eq!(told, [16]);
+    assert_eq!(with_cwr, [16]);
     // Echoed from segment 3 until segment 16 arrives.
     let echoed: Vec<u32> =
         pipe.acks.iter().filter(|(_, a, _)| a.ece).map(|(_, a, _)| a.ack).collect();
@@ -65,9 +65,9 @@ fn s6_1_2_says_so_on_the_first_new_segment() {
 fn s6_1_2_after_a_loss_says_so_on_new_data_not_on_the_segment_resent() {
     let mut pipe = Pipe::long(&ecn(Variant::NewReno)).lose_once(&[1]).start();
     pipe.run(SECOND);
-    let told: Vec<u32> = pipe.sent.iter().filter(|(_, s)| s.cwr).map(|(_, s)| s.seq).collect();
+    let with_cwr: Vec<u32> = pipe.sent.iter().filter(|(_, s)| s.cwr).map(|(_, s)| s.seq).collect();
     let first_new = pipe.sent.iter().skip_while(|(_, s)| !s.retransmission).nth(1).unwrap().1.seq;
-    assert_eq!(told, [first_new]);
+    assert_eq!(with_cwr, [first_new]);
 }
 
 /// A loss in the window that an echo already halved: resent, not halved again.

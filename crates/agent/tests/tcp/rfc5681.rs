@@ -33,8 +33,8 @@ fn s3_1_congestion_avoidance_adds_at_most_one_segment_each_round_trip() {
         let before = pipe.sender.cwnd();
         pipe.run(round * 100 * MS + MS);
         let grown = pipe.sender.cwnd() - before;
-        let least = before.floor() / (before + 1.0);
-        assert!(grown > least && grown <= 1.0, "round trip {round}: {grown}");
+        let smallest = before.floor() / (before + 1.0);
+        assert!(grown > smallest && grown <= 1.0, "round trip {round}: {grown}");
     }
     assert_eq!(pipe.sender.state(), State::CongestionAvoidance);
 }

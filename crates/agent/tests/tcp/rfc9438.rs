@@ -36,20 +36,20 @@ fn mean_window(each: u32, trip: u64) -> f64 {
 /// plateau raises the maximum by a tenth of a segment only, so the mean comes near its limit slowly.
 #[test]
 fn s5_1_the_mean_window_under_periodic_loss() {
-    for (each, wanted) in [(1000, 38.0), (10_000, 187.0)] {
+    for (each, expected) in [(1000, 38.0), (10_000, 187.0)] {
         let found = mean_window(each, 100);
-        println!("1 of {each}: {found:.1} of {wanted}");
-        assert!((found / wanted - 1.0).abs() < 0.12, "{each}: {found}");
+        println!("1 of {each}: {found:.1} of {expected}");
+        assert!((found / expected - 1.0).abs() < 0.12, "{each}: {found}");
     }
 }
 
 /// Table 2 of section 5.2, round trip 10 ms: Reno's region reaches further, 120 at p 1e-4.
 #[test]
 fn s5_2_the_mean_window_at_a_short_round_trip() {
-    for (each, wanted) in [(1000, 38.0), (10_000, 120.0)] {
+    for (each, expected) in [(1000, 38.0), (10_000, 120.0)] {
         let found = mean_window(each, 10);
-        println!("1 of {each}: {found:.1} of {wanted}");
-        assert!((found / wanted - 1.0).abs() < 0.12, "{each}: {found}");
+        println!("1 of {each}: {found:.1} of {expected}");
+        assert!((found / expected - 1.0).abs() < 0.12, "{each}: {found}");
     }
 }
 

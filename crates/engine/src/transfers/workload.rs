@@ -5,14 +5,14 @@ use super::measures::Measures;
 use crate::network::{Flow, Opened};
 use crate::simulation::FlowPlan;
 use trunkline_agent::tcp::{Counters, TcpConfig};
-use trunkline_agent::workload::{Open, Pages, Video};
+use trunkline_agent::workload::{OpenSource, Pages, Video};
 use trunkline_units::{RandomStream, Time, NEVER};
 
 /// What opens transfers.
 #[derive(Clone, Debug)]
 pub enum Opener {
     /// They arrive by themselves.
-    Arrivals(Open),
+    Arrivals(OpenSource),
     /// Users ask for pages; `requests` is the workload that carries what they ask.
     Pages { users: Pages, requests: u32, request_bytes: u64 },
     /// Players ask for chunks.
@@ -58,7 +58,12 @@ impl Workload {
         let opener = match &transfers.opened {
             Opened::Arrivals(config) => {
                 let times = (start, end);
-                Opener::Arrivals(Open::new(config, times, stream("arrivals"), stream("sizes")))
+                Opener::Arrivals(OpenSource::new(
+                    config,
+                    times,
+                    stream("arrivals"),
+                    stream("sizes"),
+                ))
             }
             Opened::Pages { users, requests, request_bytes } => Opener::Pages {
                 users: Pages::new(users, start, stream("times"), stream("sizes")),

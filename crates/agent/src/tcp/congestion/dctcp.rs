@@ -4,7 +4,7 @@
 //! `dctcp_update_alpha`, `dctcp_ssthresh`): alpha in 1024ths, all of it gone below 16. A loss halves.
 //! The share is of segments acknowledged, not of bytes; the receiver's part is in `receiver.rs`.
 
-use super::{Cause, Congestion, Growth, View, Window};
+use super::{Congestion, ConnectionView, Growth, ReductionCause, Window};
 use crate::tcp::TcpConfig;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub struct DctcpConfig {}
 /// Section 4.2: g, the weight of a window's share.
 const GAIN: f64 = 1.0 / 16.0;
 const GAIN_SHIFT: u32 = 4;
-const ONE: u32 = 1024;
+const ALPHA_ONE: u32 = 1024;
 
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Dctcp {
@@ -33,13 +33,13 @@ impl Dctcp {
 
     fn update(&mut self, growth: Growth) {
         if growth == Growth::Linux {
-            let alpha = (self.alpha * f64::from(ONE)) as u32;
-            let kept = match alpha >> GAIN_SHIFT {
+            let alpha = (self.alpha * f64::from(ALPHA_ONE)) as u32;
+            let reduced_alpha = match alpha >> GAIN_SHIFT {
                 0 => 0,
                 part => alpha - part,
             };
             let share = (self.acked_marked << (10 - GAIN_SHIFT)) / self.acked.max(1);
-            self.alpha = f64::from((kept + share).min(ONE)) / f64::from(ONE);
+            self.alpha = f64::from((reduced_alpha + share).min(ALPHA_ONE)) / f64::from(ALPHA_ONE);
         } else if self.acked > 0 {
             let share = f64::from(self.acked_marked) / f64::from(self.acked);
             self.alpha += GAIN * (share - self.alpha);
@@ -50,7 +50,7 @@ impl Dctcp {
 
 impl Congestion for Dctcp {
     /// Once a window of data (section 3.3 steps 5 to 9).
-    fn measured(&mut self, window: &mut Window, view: &View) {
+    fn on_measured_ack(&mut self, window: &mut Window, view: &ConnectionView) {
         // Step 5: what is acknowledged lies beyond the window's end; the kernel begins the next one there.
         let linux = window.growth == Growth::Linux;
         if view.una > self.window_end || (linux && view.una == self.window_end) {
@@ -61,22 +61,22 @@ impl Congestion for Dctcp {
         self.acked_marked += if view.echo { view.acked } else { 0 };
     }
 
-    fn acknowledged(&mut self, window: &mut Window, view: &View) {
+    fn on_new_ack(&mut self, window: &mut Window, view: &ConnectionView) {
         let left = window.start_slowly(f64::from(view.acked));
         if left > 0.0 {
             window.open(left, window.cwnd);
         }
     }
 
-    fn reduced(&mut self, window: &Window, size: f64, cause: Cause) -> f64 {
+    fn reduce_window(&mut self, window: &Window, size: f64, cause: ReductionCause) -> f64 {
         match cause {
-            Cause::Mark if window.growth == Growth::Linux => {
-                let alpha = (self.alpha * f64::from(ONE)) as u64;
+            ReductionCause::Mark if window.growth == Growth::Linux => {
+                let alpha = (self.alpha * f64::from(ALPHA_ONE)) as u64;
                 let cwnd = window.cwnd as u64;
                 (cwnd - ((cwnd * alpha) >> 11)) as f64
             }
-            Cause::Mark => size * (1.0 - self.alpha / 2.0),
-            Cause::Loss | Cause::Timeout => size / 2.0,
+            ReductionCause::Mark => size * (1.0 - self.alpha / 2.0),
+            ReductionCause::Loss | ReductionCause::Timeout => size / 2.0,
         }
     }
 }
@@ -93,14 +93,14 @@ mod rfc8257 {
         let mut dctcp = Dctcp { alpha, window_end: 0, acked: 0, acked_marked: 0 };
         let mut seen = vec![];
         for each in 0..=windows {
-            let view = View {
+            let view = ConnectionView {
                 una: 10 * each + 1,
                 next: 10 * (each + 1),
                 acked: 10,
                 echo: true,
-                ..View::default()
+                ..ConnectionView::default()
             };
-            dctcp.measured(&mut window(growth), &view);
+            dctcp.on_measured_ack(&mut window(growth), &view);
             seen.push(dctcp.alpha);
         }
         seen.split_off(1)
@@ -110,8 +110,8 @@ mod rfc8257 {
     #[test]
     fn s3_3_alpha_is_a_mean_with_weight_a_sixteenth() {
         let seen = all_marked(Growth::Segments, 0.0, 4);
-        for (alpha, wanted) in seen.iter().zip([0.0625, 0.121_094, 0.176_025, 0.227_523]) {
-            assert!((alpha - wanted).abs() < 1e-6, "{seen:?}");
+        for (alpha, expected) in seen.iter().zip([0.0625, 0.121_094, 0.176_025, 0.227_523]) {
+            assert!((alpha - expected).abs() < 1e-6, "{seen:?}");
         }
     }
 
@@ -127,8 +127,8 @@ mod rfc8257 {
     fn s3_3_a_mark_takes_half_of_alpha_and_s3_5_a_loss_half() {
         for (growth, left) in [(Growth::Segments, 87.5), (Growth::Linux, 88.0)] {
             let mut dctcp = Dctcp { alpha: 0.25, window_end: 0, acked: 0, acked_marked: 0 };
-            assert_eq!(dctcp.reduced(&window(growth), 100.0, Cause::Mark), left);
-            assert_eq!(dctcp.reduced(&window(growth), 100.0, Cause::Loss), 50.0);
+            assert_eq!(dctcp.reduce_window(&window(growth), 100.0, ReductionCause::Mark), left);
+            assert_eq!(dctcp.reduce_window(&window(growth), 100.0, ReductionCause::Loss), 50.0);
         }
     }
 

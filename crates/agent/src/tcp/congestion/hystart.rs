@@ -2,9 +2,9 @@
 //!
 //! Source: Ha and Rhee 2011 as Linux 6.1 has it (`hystart_update`); HyStart++: RFC 9406 section 4.
 //! Differs: the kernel's allowance for aggregated acknowledgements is 1 ms at any pace (so below
-//! 2 Gbit/s there too); `PlusPlus` counts a round trip's samples by acknowledgement.
+//! 2 Gbit/s there too); `HyStartPlusPlus` counts a round trip's samples by acknowledgement.
 
-use super::{Growth, View, Window};
+use super::{ConnectionView, Growth, Window};
 use trunkline_units::Span;
 
 const US: Span = 1_000;
@@ -13,26 +13,34 @@ const MS: Span = 1_000_000;
 /// Window from which Linux watches [segments]; round trips are told apart before it.
 const LOW_WINDOW: f64 = 16.0;
 /// Samples that a round trip needs, in both.
-const SAMPLES: u32 = 8;
+const MIN_SAMPLES: u32 = 8;
 /// Pause within a train of acknowledgements.
 const TRAIN_GAP: Span = 2 * MS;
 const AGGREGATION: Span = MS;
 
 /// The kernel's.
 #[derive(Clone, Debug)]
-pub(super) struct Linux {
+pub(super) struct LinuxHyStart {
     paced: bool,
     found: bool,
     began: Span, // the round trip
     last_ack: Span,
     end: u32, // the round trip ends when this is passed
-    least: Span,
+    round_min: Span,
     samples: u32,
 }
 
-impl Linux {
+impl LinuxHyStart {
     pub fn new(paced: bool) -> Self {
-        Self { paced, found: false, began: 0, last_ack: 0, end: 0, least: Span::MAX, samples: 0 }
+        Self {
+            paced,
+            found: false,
+            began: 0,
+            last_ack: 0,
+            end: 0,
+            round_min: Span::MAX,
+            samples: 0,
+        }
     }
 
     /// After a timeout slow start is watched again.
@@ -40,15 +48,21 @@ impl Linux {
         *self = Self { end: self.end, ..Self::new(self.paced) };
     }
 
-    /// A round trip was timed; the least of the connection is `least`.
-    pub fn measured(&mut self, window: &mut Window, rtt: Span, least: Span, view: &View) {
+    /// A round trip was timed; `min_rtt` is the smallest of the connection.
+    pub fn on_measured_ack(
+        &mut self,
+        window: &mut Window,
+        rtt: Span,
+        min_rtt: Span,
+        view: &ConnectionView,
+    ) {
         if self.found || window.cwnd >= window.ssthresh {
             return;
         }
         let now = view.now / US * US;
         if view.una > self.end {
             (self.began, self.last_ack, self.end) = (now, now, view.next);
-            (self.least, self.samples) = (Span::MAX, 0);
+            (self.round_min, self.samples) = (Span::MAX, 0);
         }
         if window.cwnd < LOW_WINDOW {
             return;
@@ -57,13 +71,13 @@ impl Linux {
             self.last_ack = now;
             // What is paced comes back as slowly as it was sent.
             let half = if self.paced { 1 } else { 2 };
-            self.found = now - self.began > (least + AGGREGATION) / half;
+            self.found = now - self.began > (min_rtt + AGGREGATION) / half;
         }
-        self.least = self.least.min(rtt);
-        if self.samples < SAMPLES {
+        self.round_min = self.round_min.min(rtt);
+        if self.samples < MIN_SAMPLES {
             self.samples += 1;
         } else {
-            self.found |= self.least > least + (least / 8).clamp(4 * MS, 16 * MS);
+            self.found |= self.round_min > min_rtt + (min_rtt / 8).clamp(4 * MS, 16 * MS);
         }
         if self.found {
             window.ssthresh = window.cwnd;
@@ -73,37 +87,37 @@ impl Linux {
 
 /// Slow start at a quarter of its pace, until it is clear that the queue grows.
 #[derive(Clone, Copy, Debug)]
-struct Conservative {
+struct ConservativeSlowStart {
     baseline: Span,
     rounds_left: u32,
 }
 
 /// RFC 9406's, for the first slow start of a connection.
 #[derive(Clone, Debug)]
-pub(super) struct PlusPlus {
+pub(super) struct HyStartPlusPlus {
     paced: bool,
     ended: bool,
     end: u32,
     last: Option<Span>, // least round trip of the round before
-    least: Option<Span>,
+    round_min: Option<Span>,
     samples: u32,
-    conservative: Option<Conservative>,
+    conservative: Option<ConservativeSlowStart>,
 }
 
 /// Section 4.2: rounds of conservative slow start, and its part of the growth.
-const ROUNDS: u32 = 5;
-const DIVISOR: f64 = 4.0;
+const CONSERVATIVE_ROUNDS: u32 = 5;
+const CONSERVATIVE_DIVISOR: f64 = 4.0;
 /// Section 4.2: segments that one acknowledgement opens at most, unless paced.
-const LIMIT: f64 = 8.0;
+const MAX_SEGMENTS_PER_ACK: f64 = 8.0;
 
-impl PlusPlus {
+impl HyStartPlusPlus {
     pub fn new(paced: bool) -> Self {
         Self {
             paced,
             ended: false,
             end: 0,
             last: None,
-            least: None,
+            round_min: None,
             samples: 0,
             conservative: None,
         }
@@ -120,14 +134,14 @@ impl PlusPlus {
             return window.start_slowly(acked);
         }
         let counted = if window.growth == Growth::Acknowledgements { 1.0 } else { acked };
-        let limited = if self.paced { counted } else { counted.min(LIMIT) };
-        let part = if self.conservative.is_some() { DIVISOR } else { 1.0 };
+        let limited = if self.paced { counted } else { counted.min(MAX_SEGMENTS_PER_ACK) };
+        let part = if self.conservative.is_some() { CONSERVATIVE_DIVISOR } else { 1.0 };
         let opened = window.cwnd + limited / part;
         window.cwnd = opened.min(window.ssthresh).min(f64::from(window.cap));
         0.0
     }
 
-    pub fn measured(&mut self, window: &mut Window, view: &View) {
+    pub fn on_measured_ack(&mut self, window: &mut Window, view: &ConnectionView) {
         if self.ended || window.cwnd >= window.ssthresh {
             return;
         }
@@ -135,23 +149,26 @@ impl PlusPlus {
             self.begin_round(window, view.next);
         }
         let Some(rtt) = view.rtt else { return };
-        let least = self.least.map_or(rtt, |least| least.min(rtt));
-        self.least = Some(least);
+        let round_min = self.round_min.map_or(rtt, |round_min| round_min.min(rtt));
+        self.round_min = Some(round_min);
         self.samples += 1;
-        if self.samples < SAMPLES {
+        if self.samples < MIN_SAMPLES {
             return;
         }
         match (self.conservative, self.last) {
-            (Some(now), _) if least < now.baseline => self.conservative = None,
-            (None, Some(last)) if least >= last + (last / 8).clamp(4 * MS, 16 * MS) => {
-                self.conservative = Some(Conservative { baseline: least, rounds_left: ROUNDS });
+            (Some(now), _) if round_min < now.baseline => self.conservative = None,
+            (None, Some(last)) if round_min >= last + (last / 8).clamp(4 * MS, 16 * MS) => {
+                self.conservative = Some(ConservativeSlowStart {
+                    baseline: round_min,
+                    rounds_left: CONSERVATIVE_ROUNDS,
+                });
             }
             _ => {}
         }
     }
 
     fn begin_round(&mut self, window: &mut Window, next: u32) {
-        (self.last, self.least, self.samples) = (self.least.take(), None, 0);
+        (self.last, self.round_min, self.samples) = (self.round_min.take(), None, 0);
         self.end = next;
         if let Some(conservative) = self.conservative.as_mut() {
             conservative.rounds_left -= 1;
@@ -172,11 +189,17 @@ mod tests {
     }
 
     /// A round of acknowledgements, each of one segment and with this round trip.
-    fn round(plus: &mut PlusPlus, window: &mut Window, una: &mut u32, acks: u32, rtt: Span) {
+    fn round(plus: &mut HyStartPlusPlus, window: &mut Window, una: &mut u32, acks: u32, rtt: Span) {
         let next = *una + acks;
         for _ in 0..acks {
-            let view = View { una: *una, next, acked: 1, rtt: Some(rtt), ..View::default() };
-            plus.measured(window, &view);
+            let view = ConnectionView {
+                una: *una,
+                next,
+                acked: 1,
+                rtt: Some(rtt),
+                ..ConnectionView::default()
+            };
+            plus.on_measured_ack(window, &view);
             plus.open(window, 1.0);
             *una += 1;
         }
@@ -186,7 +209,7 @@ mod tests {
     /// rounds, the partial one among them, and the threshold is the window.
     #[test]
     fn rfc9406_s4_2_a_longer_round_trip_slows_down_for_five_rounds() {
-        let (mut plus, mut window, mut una) = (PlusPlus::new(false), window(10.0), 0);
+        let (mut plus, mut window, mut una) = (HyStartPlusPlus::new(false), window(10.0), 0);
         round(&mut plus, &mut window, &mut una, 10, 100 * MS);
         assert_eq!(window.cwnd, 20.0);
         round(&mut plus, &mut window, &mut una, 20, 113 * MS);
@@ -203,7 +226,7 @@ mod tests {
     /// 112 ms is not long enough; and a round trip that falls again was no queue.
     #[test]
     fn rfc9406_s4_2_slow_start_resumes_when_the_round_trip_falls() {
-        let (mut plus, mut window, mut una) = (PlusPlus::new(false), window(10.0), 0);
+        let (mut plus, mut window, mut una) = (HyStartPlusPlus::new(false), window(10.0), 0);
         round(&mut plus, &mut window, &mut una, 10, 100 * MS);
         round(&mut plus, &mut window, &mut una, 10, 112 * MS);
         assert!(plus.conservative.is_none());
@@ -218,7 +241,8 @@ mod tests {
     fn rfc9406_s4_2_the_threshold_is_within_4_and_16_ms() {
         for (first, below, above) in [(8, 11, 12), (400, 415, 416)] {
             for (rtt, slow) in [(below, false), (above, true)] {
-                let (mut plus, mut window, mut una) = (PlusPlus::new(false), window(10.0), 0);
+                let (mut plus, mut window, mut una) =
+                    (HyStartPlusPlus::new(false), window(10.0), 0);
                 round(&mut plus, &mut window, &mut una, 10, first * MS);
                 round(&mut plus, &mut window, &mut una, 8, rtt * MS);
                 assert_eq!(plus.conservative.is_some(), slow, "{first} {rtt}");
@@ -230,13 +254,18 @@ mod tests {
     /// ninth ends slow start. One ACK every 3 ms is no train.
     #[test]
     fn linux_the_ninth_sample_of_a_longer_round_trip_ends_slow_start() {
-        let mut hystart = Linux::new(false);
+        let mut hystart = LinuxHyStart::new(false);
         let mut window = window(36.0);
         for each in 0..9u64 {
             assert_eq!(window.ssthresh, 1e9, "{each}");
             let now = (1000 + 3 * each) * MS;
-            let view = View { now, una: 21 + each as u32, next: 60, ..View::default() };
-            hystart.measured(&mut window, 240 * MS, 200 * MS, &view);
+            let view = ConnectionView {
+                now,
+                una: 21 + each as u32,
+                next: 60,
+                ..ConnectionView::default()
+            };
+            hystart.on_measured_ack(&mut window, 240 * MS, 200 * MS, &view);
         }
         assert_eq!(window.ssthresh, 36.0);
     }
@@ -246,13 +275,17 @@ mod tests {
     #[test]
     fn linux_a_train_of_half_a_round_trip_ends_slow_start() {
         for (paced, cwnd, last) in [(false, 16.0, 27), (true, 16.0, 52), (false, 15.0, 60)] {
-            let mut hystart = Linux::new(paced);
+            let mut hystart = LinuxHyStart::new(paced);
             let mut window = window(cwnd);
             let mut seen = 0;
             while seen < 60 && window.ssthresh == 1e9 {
-                let view =
-                    View { now: (100 + 2 * seen) * MS, una: 1, next: 900, ..View::default() };
-                hystart.measured(&mut window, 100 * MS, 100 * MS, &view);
+                let view = ConnectionView {
+                    now: (100 + 2 * seen) * MS,
+                    una: 1,
+                    next: 900,
+                    ..ConnectionView::default()
+                };
+                hystart.on_measured_ack(&mut window, 100 * MS, 100 * MS, &view);
                 seen += 1;
             }
             assert_eq!(seen, last);

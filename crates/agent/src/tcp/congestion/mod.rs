@@ -4,7 +4,7 @@
 //! A control is one file with one type, and one line in [`controls!`]. Both stacks ask it; their
 //! arithmetics differ, and [`Window`] has both.
 
-use super::{rate::Sample, TcpConfig};
+use super::{rate::RateSample, TcpConfig};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{RandomStream, Span, Time};
 
@@ -29,7 +29,7 @@ pub(super) use window::{Growth, Window};
 
 /// Why a window is reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(super) enum ReductionCause {
     /// Duplicate or selective acknowledgements showed a loss.
     Loss,
     /// An ECN-Echo (RFC 3168 section 6.1.2).
@@ -40,7 +40,7 @@ pub(super) enum Cause {
 
 /// What a control sees of its connection, its window apart.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct View {
+pub(super) struct ConnectionView {
     pub now: Time,
     /// Segments that the acknowledgement delivered.
     pub acked: u32,
@@ -58,7 +58,7 @@ pub(super) struct View {
 
 /// What a control that steers wants.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Steered {
+pub(super) struct SteeringDecision {
     /// Pace [B/s].
     pub rate: u64,
     /// What is in the network is less than the path may take: its samples are low.
@@ -68,21 +68,21 @@ pub(super) struct Steered {
 /// A control of congestion.
 pub(super) trait Congestion {
     /// The receiver has counted so many marks, modulo 8 (accurate ECN). How many are new; none: it is not asked.
-    fn told(&mut self, _count: u8) -> Option<u32> {
+    fn on_marks_counted(&mut self, _count: u8) -> Option<u32> {
         None
     }
     /// An acknowledgement of something new came; its round trip is known and the window not moved yet.
-    fn measured(&mut self, _window: &mut Window, _view: &View) {}
+    fn on_measured_ack(&mut self, _window: &mut Window, _view: &ConnectionView) {}
     /// New data were acknowledged and nothing is being repaired: the window may open.
-    fn acknowledged(&mut self, window: &mut Window, view: &View);
+    fn on_new_ack(&mut self, window: &mut Window, view: &ConnectionView);
     /// What is left of `size` segments, a window or a flight [segments].
-    fn reduced(&mut self, window: &Window, size: f64, cause: Cause) -> f64;
+    fn reduce_window(&mut self, window: &Window, size: f64, cause: ReductionCause) -> f64;
     /// All that was outstanding when the window was reduced is acknowledged (Linux).
-    fn ended(&mut self, _window: &mut Window) {}
+    fn on_recovery_end(&mut self, _window: &mut Window) {}
     /// Nothing is lost or doubtful any more; what is sent next has this number (Linux).
-    fn reopened(&mut self, _next: u32) {}
+    fn on_open(&mut self, _next: u32) {}
     /// The last reduction was needless; before it the window was `prior` [segments].
-    fn undone(&mut self, window: &mut Window, prior: f64) {
+    fn undo_reduction(&mut self, window: &mut Window, prior: f64) {
         window.cwnd = window.cwnd.max(prior);
     }
     /// Threshold of slow start under the RFCs where `left` segments are left.
@@ -90,21 +90,21 @@ pub(super) trait Congestion {
         left.max(2.0)
     }
     /// The connection sends again; nothing was outstanding for so long.
-    fn resumed(&mut self, _idle: Span, _now: Time) {}
+    fn on_resume(&mut self, _idle: Span, _now: Time) {}
     /// The first segments go; a handshake took so long [us]. The pace for them [B/s]; 0: none yet.
-    fn opened(&mut self, _window: &Window, _rtt: Option<Span>, _now: Time) -> u64 {
+    fn on_established(&mut self, _window: &Window, _rtt: Option<Span>, _now: Time) -> u64 {
         0
     }
     /// Sets window and pace itself at every acknowledgement, also while a loss is repaired.
     const STEERS: bool = false;
     /// Sets the window by what a sample of the rate tells, and names the pace.
-    fn steered(
+    fn steer(
         &mut self,
         _window: &mut Window,
-        _now: &Sample,
+        _now: &RateSample,
         _random: &mut RandomStream,
-    ) -> Steered {
-        Steered::default()
+    ) -> SteeringDecision {
+        SteeringDecision::default()
     }
 }
 
@@ -129,14 +129,14 @@ macro_rules! controls {
                 }
             }
 
-            /// See [`Congestion::told`].
-            pub(super) fn told(&mut self, count: u8) -> Option<u32> {
-                match self { $(Self::$variant(control) => control.told(count)),+ }
+            /// See [`Congestion::on_marks_counted`].
+            pub(super) fn on_marks_counted(&mut self, count: u8) -> Option<u32> {
+                match self { $(Self::$variant(control) => control.on_marks_counted(count)),+ }
             }
 
-            /// See [`Congestion::measured`].
-            pub(super) fn measured(&mut self, window: &mut Window, view: &View) {
-                match self { $(Self::$variant(control) => control.measured(window, view)),+ }
+            /// See [`Congestion::on_measured_ack`].
+            pub(super) fn on_measured_ack(&mut self, window: &mut Window, view: &ConnectionView) {
+                match self { $(Self::$variant(control) => control.on_measured_ack(window, view)),+ }
             }
 
             /// See [`Congestion::threshold`].
@@ -144,14 +144,14 @@ macro_rules! controls {
                 match self { $(Self::$variant(_) => <$control>::threshold(left)),+ }
             }
 
-            /// See [`Congestion::resumed`].
-            pub(super) fn resumed(&mut self, idle: Span, now: Time) {
-                match self { $(Self::$variant(control) => control.resumed(idle, now)),+ }
+            /// See [`Congestion::on_resume`].
+            pub(super) fn on_resume(&mut self, idle: Span, now: Time) {
+                match self { $(Self::$variant(control) => control.on_resume(idle, now)),+ }
             }
 
-            /// See [`Congestion::opened`].
-            pub(super) fn opened(&mut self, window: &Window, rtt: Option<Span>, now: Time) -> u64 {
-                match self { $(Self::$variant(control) => control.opened(window, rtt, now)),+ }
+            /// See [`Congestion::on_established`].
+            pub(super) fn on_established(&mut self, window: &Window, rtt: Option<Span>, now: Time) -> u64 {
+                match self { $(Self::$variant(control) => control.on_established(window, rtt, now)),+ }
             }
 
             /// See [`Congestion::STEERS`].
@@ -160,40 +160,40 @@ macro_rules! controls {
                 match self { $(Self::$variant(_) => <$control>::STEERS),+ }
             }
 
-            /// See [`Congestion::steered`].
-            pub(super) fn steered(
+            /// See [`Congestion::steer`].
+            pub(super) fn steer(
                 &mut self,
                 window: &mut Window,
-                now: &Sample,
+                now: &RateSample,
                 random: &mut RandomStream,
-            ) -> Steered {
-                match self { $(Self::$variant(control) => control.steered(window, now, random)),+ }
+            ) -> SteeringDecision {
+                match self { $(Self::$variant(control) => control.steer(window, now, random)),+ }
             }
 
-            /// See [`Congestion::acknowledged`]; `view` is looked at by those who need it.
+            /// See [`Congestion::on_new_ack`]; `view` is looked at by those who need it.
             #[inline]
-            pub(super) fn acknowledged(&mut self, window: &mut Window, view: impl FnOnce() -> View) {
-                match self { $(Self::$variant(control) => control.acknowledged(window, &view())),+ }
+            pub(super) fn on_new_ack(&mut self, window: &mut Window, view: impl FnOnce() -> ConnectionView) {
+                match self { $(Self::$variant(control) => control.on_new_ack(window, &view())),+ }
             }
 
-            /// See [`Congestion::reduced`].
-            pub(super) fn reduced(&mut self, window: &Window, size: f64, cause: Cause) -> f64 {
-                match self { $(Self::$variant(control) => control.reduced(window, size, cause)),+ }
+            /// See [`Congestion::reduce_window`].
+            pub(super) fn reduce_window(&mut self, window: &Window, size: f64, cause: ReductionCause) -> f64 {
+                match self { $(Self::$variant(control) => control.reduce_window(window, size, cause)),+ }
             }
 
-            /// See [`Congestion::ended`].
-            pub(super) fn ended(&mut self, window: &mut Window) {
-                match self { $(Self::$variant(control) => control.ended(window)),+ }
+            /// See [`Congestion::on_recovery_end`].
+            pub(super) fn on_recovery_end(&mut self, window: &mut Window) {
+                match self { $(Self::$variant(control) => control.on_recovery_end(window)),+ }
             }
 
-            /// See [`Congestion::reopened`].
-            pub(super) fn reopened(&mut self, next: u32) {
-                match self { $(Self::$variant(control) => control.reopened(next)),+ }
+            /// See [`Congestion::on_open`].
+            pub(super) fn on_open(&mut self, next: u32) {
+                match self { $(Self::$variant(control) => control.on_open(next)),+ }
             }
 
-            /// See [`Congestion::undone`].
-            pub(super) fn undone(&mut self, window: &mut Window, prior: f64) {
-                match self { $(Self::$variant(control) => control.undone(window, prior)),+ }
+            /// See [`Congestion::undo_reduction`].
+            pub(super) fn undo_reduction(&mut self, window: &mut Window, prior: f64) {
+                match self { $(Self::$variant(control) => control.undo_reduction(window, prior)),+ }
             }
         }
     };

@@ -7,7 +7,7 @@
 //! Differs: windows have fractions of segments, no integers of the kernel; the average is taken each round
 //! trip, not each 25 ms. Absent: the fall-back to a classic control where a bottleneck's marks look classic.
 
-use super::{Cause, Congestion, View, Window};
+use super::{Congestion, ConnectionView, ReductionCause, Window};
 use crate::tcp::TcpConfig;
 use serde::{Deserialize, Serialize};
 use trunkline_units::Span;
@@ -20,7 +20,7 @@ pub struct PragueConfig {}
 const GAIN: f64 = 1.0 / 16.0;
 /// Round trips before short ones are treated as longer, and as how long [ns].
 const ROUNDS: u32 = 500;
-const LEAST_TRIP: Span = 25_000_000;
+const MIN_RTT_NS: Span = 25_000_000;
 /// RFC 9768 section 3.2.1: both counters of marks begin at 5.
 pub(in crate::tcp) const FIRST_COUNT: u8 = 5;
 
@@ -58,23 +58,23 @@ impl Prague {
     }
 
     /// By how much slower a short round trip grows.
-    fn slower(&self, srtt: Span) -> f64 {
-        if self.rounds <= ROUNDS || srtt >= LEAST_TRIP {
+    fn growth_divisor(&self, srtt: Span) -> f64 {
+        if self.rounds <= ROUNDS || srtt >= MIN_RTT_NS {
             return 1.0;
         }
-        let share = srtt as f64 / LEAST_TRIP as f64;
+        let share = srtt as f64 / MIN_RTT_NS as f64;
         share * share
     }
 }
 
 impl Congestion for Prague {
-    fn told(&mut self, count: u8) -> Option<u32> {
+    fn on_marks_counted(&mut self, count: u8) -> Option<u32> {
         self.fresh = u32::from(count.wrapping_sub(self.count) & 7);
         self.count = count;
         Some(self.fresh)
     }
 
-    fn measured(&mut self, window: &mut Window, view: &View) {
+    fn on_measured_ack(&mut self, window: &mut Window, view: &ConnectionView) {
         if view.una >= self.window_end {
             self.update();
             self.window_end = view.next;
@@ -83,19 +83,19 @@ impl Congestion for Prague {
         self.marked += self.fresh;
         if window.cwnd >= window.ssthresh {
             let clean = f64::from(view.acked.saturating_sub(self.fresh));
-            window.cwnd += clean / window.cwnd * self.slower(view.srtt);
+            window.cwnd += clean / window.cwnd * self.growth_divisor(view.srtt);
             window.cwnd = window.cwnd.min(f64::from(window.cap));
         }
     }
 
-    fn acknowledged(&mut self, window: &mut Window, view: &View) {
+    fn on_new_ack(&mut self, window: &mut Window, view: &ConnectionView) {
         window.start_slowly(f64::from(view.acked));
     }
 
-    fn reduced(&mut self, _window: &Window, size: f64, cause: Cause) -> f64 {
+    fn reduce_window(&mut self, _window: &Window, size: f64, cause: ReductionCause) -> f64 {
         match cause {
-            Cause::Mark => size * (1.0 - self.alpha / 2.0),
-            Cause::Loss | Cause::Timeout => size / 2.0,
+            ReductionCause::Mark => size * (1.0 - self.alpha / 2.0),
+            ReductionCause::Loss | ReductionCause::Timeout => size / 2.0,
         }
     }
 }
@@ -118,34 +118,46 @@ mod tests {
     /// RFC 9768 section 3.2.1: from 5; 7 is two more, then 2 is three more modulo 8.
     #[test]
     fn rfc9768_s3_2_1_marks_are_counted_modulo_eight() {
-        let mut its = prague();
-        assert_eq!([5, 7, 2].map(|count| its.told(count)), [Some(0), Some(2), Some(3)]);
+        let mut prague = prague();
+        assert_eq!(
+            [5, 7, 2].map(|count| prague.on_marks_counted(count)),
+            [Some(0), Some(2), Some(3)]
+        );
     }
 
     /// Eight acknowledged of a window of 20, two of them marked: 6 / 20 = 0.3 more. Then a window of 10 with
     /// 20 %: alpha = 1 - 1/16 + 0.2 / 16 = 0.95; a mark leaves 1 - 0.475 of 20.
     #[test]
     fn prague_s2_4_it_grows_by_what_was_not_marked_and_falls_by_half_the_share() {
-        let mut its = prague();
+        let mut prague = prague();
         let mut open = window(20.0);
-        its.window_end = 10;
-        its.told(7);
-        its.measured(&mut open, &View { una: 8, next: 20, acked: 8, ..View::default() });
+        prague.window_end = 10;
+        prague.on_marks_counted(7);
+        prague.on_measured_ack(
+            &mut open,
+            &ConnectionView { una: 8, next: 20, acked: 8, ..ConnectionView::default() },
+        );
         assert!((open.cwnd - 20.3).abs() < 1e-12);
-        its.told(7);
-        its.measured(&mut open, &View { una: 9, next: 20, acked: 2, ..View::default() });
-        its.measured(&mut open, &View { una: 10, next: 30, acked: 1, ..View::default() });
-        assert!((its.alpha - 0.95).abs() < 1e-12, "{}", its.alpha);
-        assert!((its.reduced(&open, 20.0, Cause::Mark) - 10.5).abs() < 1e-12);
+        prague.on_marks_counted(7);
+        prague.on_measured_ack(
+            &mut open,
+            &ConnectionView { una: 9, next: 20, acked: 2, ..ConnectionView::default() },
+        );
+        prague.on_measured_ack(
+            &mut open,
+            &ConnectionView { una: 10, next: 30, acked: 1, ..ConnectionView::default() },
+        );
+        assert!((prague.alpha - 0.95).abs() < 1e-12, "{}", prague.alpha);
+        assert!((prague.reduce_window(&open, 20.0, ReductionCause::Mark) - 10.5).abs() < 1e-12);
     }
 
     /// After 500 round trips of 5 ms the window grows (5 / 25)^2 = 0.04 as fast.
     #[test]
     fn prague_s2_4_4_a_short_round_trip_grows_as_slowly_as_one_of_25_ms() {
-        let mut its = prague();
-        assert_eq!(its.slower(5_000_000), 1.0);
-        its.rounds = 501;
-        assert!((its.slower(5_000_000) - 0.04).abs() < 1e-12);
-        assert_eq!(its.slower(30_000_000), 1.0);
+        let mut prague = prague();
+        assert_eq!(prague.growth_divisor(5_000_000), 1.0);
+        prague.rounds = 501;
+        assert!((prague.growth_divisor(5_000_000) - 0.04).abs() < 1e-12);
+        assert_eq!(prague.growth_divisor(30_000_000), 1.0);
     }
 }

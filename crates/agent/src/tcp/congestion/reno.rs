@@ -4,7 +4,7 @@
 //! Source: RFC 5681 section 3.1, RFC 3465 (by segments), RFC 3168 section 6.1.2; what arithmetic is in
 //! `window.rs`.
 
-use super::{Cause, Congestion, View, Window};
+use super::{Congestion, ConnectionView, ReductionCause, Window};
 use crate::tcp::TcpConfig;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ impl Reno {
 
 impl Congestion for Reno {
     #[inline]
-    fn acknowledged(&mut self, window: &mut Window, view: &View) {
+    fn on_new_ack(&mut self, window: &mut Window, view: &ConnectionView) {
         let left = window.start_slowly(f64::from(view.acked));
         if left > 0.0 {
             window.open(left, window.cwnd);
@@ -32,7 +32,7 @@ impl Congestion for Reno {
     }
 
     #[inline]
-    fn reduced(&mut self, _window: &Window, size: f64, _cause: Cause) -> f64 {
+    fn reduce_window(&mut self, _window: &Window, size: f64, _cause: ReductionCause) -> f64 {
         size / 2.0
     }
 

@@ -5,7 +5,7 @@
 //! A loss, and a round trip with two samples or fewer, act as in Reno.
 //! Differs from Linux: steps are taken while it is doubtful whether something was lost, too.
 
-use super::{Cause, Congestion, Growth, View, Window};
+use super::{Congestion, ConnectionView, Growth, ReductionCause, Window};
 use crate::tcp::TcpConfig;
 use serde::{Deserialize, Serialize};
 use trunkline_units::Span;
@@ -22,27 +22,27 @@ const US: Span = 1_000;
 
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Vegas {
-    base: Span,  // least round trip [us]
-    least: Span, // of this round trip's samples
+    base: Span,      // least round trip [us]
+    round_min: Span, // of this round trip's samples
     samples: u32,
     end: u32, // the round trip ends when this is acknowledged
 }
 
 impl Vegas {
     pub(super) fn new(_config: &VegasConfig, _tcp: &TcpConfig) -> Self {
-        Self { base: Span::MAX, least: Span::MAX, samples: 0, end: 0 }
+        Self { base: Span::MAX, round_min: Span::MAX, samples: 0, end: 0 }
     }
 
     /// A round trip is over: moves the window by what waits in the queue.
     fn step(&self, window: &mut Window, acked: f64) {
         let cwnd = window.cwnd;
         let linux = window.growth == Growth::Linux;
-        let whole = |size: f64| if linux { size.trunc() } else { size };
-        let (base, least) = (self.base as f64, self.least as f64);
-        let queued = whole(cwnd * (least - base) / base);
+        let round_size = |size: f64| if linux { size.trunc() } else { size };
+        let (base, round_min) = (self.base as f64, self.round_min as f64);
+        let queued = round_size(cwnd * (round_min - base) / base);
         let slow = cwnd < window.ssthresh;
         if queued > GAMMA && slow {
-            window.cwnd = cwnd.min(whole(cwnd * base / least) + 1.0);
+            window.cwnd = cwnd.min(round_size(cwnd * base / round_min) + 1.0);
             window.ssthresh = window.ssthresh.min(window.cwnd);
         } else if slow {
             window.start_slowly(acked);
@@ -53,20 +53,21 @@ impl Vegas {
             window.cwnd += 1.0;
         }
         window.cwnd = window.cwnd.clamp(2.0, f64::from(window.cap).max(2.0));
-        window.ssthresh = window.ssthresh.max(whole(window.cwnd / 2.0) + whole(window.cwnd / 4.0));
+        window.ssthresh =
+            window.ssthresh.max(round_size(window.cwnd / 2.0) + round_size(window.cwnd / 4.0));
     }
 }
 
 impl Congestion for Vegas {
-    fn measured(&mut self, _window: &mut Window, view: &View) {
+    fn on_measured_ack(&mut self, _window: &mut Window, view: &ConnectionView) {
         if let Some(rtt) = view.rtt {
             let rtt = rtt / US + 1; // never 0
-            (self.base, self.least) = (self.base.min(rtt), self.least.min(rtt));
+            (self.base, self.round_min) = (self.base.min(rtt), self.round_min.min(rtt));
             self.samples += 1;
         }
     }
 
-    fn acknowledged(&mut self, window: &mut Window, view: &View) {
+    fn on_new_ack(&mut self, window: &mut Window, view: &ConnectionView) {
         let acked = f64::from(view.acked);
         if view.una <= self.end {
             // Between its steps Vegas only starts slowly.
@@ -82,18 +83,18 @@ impl Congestion for Vegas {
                 window.open(left, window.cwnd);
             }
         }
-        (self.least, self.samples) = (Span::MAX, 0);
+        (self.round_min, self.samples) = (Span::MAX, 0);
     }
 
-    fn reduced(&mut self, _window: &Window, size: f64, _cause: Cause) -> f64 {
+    fn reduce_window(&mut self, _window: &Window, size: f64, _cause: ReductionCause) -> f64 {
         // The round trip of a loss tells nothing of the path after it.
-        (self.least, self.samples) = (Span::MAX, 0);
+        (self.round_min, self.samples) = (Span::MAX, 0);
         size / 2.0
     }
 
     /// `vegas_enable`: the next step is after a round trip of its own.
-    fn reopened(&mut self, next: u32) {
-        (self.least, self.samples, self.end) = (Span::MAX, 0, next);
+    fn on_open(&mut self, next: u32) {
+        (self.round_min, self.samples, self.end) = (Span::MAX, 0, next);
     }
 }
 
@@ -101,10 +102,10 @@ impl Congestion for Vegas {
 mod brakmo1995 {
     use super::*;
 
-    fn stepped(cwnd: f64, base: Span, least: Span) -> f64 {
+    fn stepped(cwnd: f64, base: Span, round_min: Span) -> f64 {
         let mut window =
             Window { cwnd, ssthresh: 2.0, cap: 1000, credit: 0, growth: Growth::Linux };
-        let vegas = Vegas { base, least, samples: 10, end: 0 };
+        let vegas = Vegas { base, round_min, samples: 10, end: 0 };
         vegas.step(&mut window, 1.0);
         window.cwnd
     }
@@ -113,8 +114,10 @@ mod brakmo1995 {
     /// is; at 125 ms 5: one less.
     #[test]
     fn s3_2_two_to_four_segments_wait() {
-        for (least, cwnd) in [(105_000, 21.0), (110_000, 20.0), (120_000, 20.0), (125_000, 19.0)] {
-            assert_eq!(stepped(20.0, 100_000, least), cwnd, "{least}");
+        for (round_min, cwnd) in
+            [(105_000, 21.0), (110_000, 20.0), (120_000, 20.0), (125_000, 19.0)]
+        {
+            assert_eq!(stepped(20.0, 100_000, round_min), cwnd, "{round_min}");
         }
     }
 
@@ -122,14 +125,19 @@ mod brakmo1995 {
     /// 40 is acknowledged moves nothing, and its samples are the first of the step.
     #[test]
     fn linux_vegas_enable_a_recovery_is_followed_by_a_round_trip_without_a_step() {
-        let mut vegas = Vegas { base: 100_000, least: 100_000, samples: 9, end: 20 };
+        let mut vegas = Vegas { base: 100_000, round_min: 100_000, samples: 9, end: 20 };
         let mut window =
             Window { cwnd: 20.0, ssthresh: 2.0, cap: 1000, credit: 0, growth: Growth::Linux };
-        vegas.reopened(40);
+        vegas.on_open(40);
         for una in 38..=41 {
-            let view = View { una, next: 60, rtt: Some(101_000_000), ..View::default() };
-            vegas.measured(&mut window, &view);
-            vegas.acknowledged(&mut window, &view);
+            let view = ConnectionView {
+                una,
+                next: 60,
+                rtt: Some(101_000_000),
+                ..ConnectionView::default()
+            };
+            vegas.on_measured_ack(&mut window, &view);
+            vegas.on_new_ack(&mut window, &view);
             assert_eq!(window.cwnd, if una > 40 { 21.0 } else { 20.0 }, "{una}");
         }
     }
@@ -139,7 +147,7 @@ mod brakmo1995 {
     fn s3_3_slow_start_ends_with_the_window_that_fits() {
         let mut window =
             Window { cwnd: 20.0, ssthresh: 1e9, cap: 1000, credit: 0, growth: Growth::Linux };
-        let vegas = Vegas { base: 100_000, least: 120_000, samples: 10, end: 0 };
+        let vegas = Vegas { base: 100_000, round_min: 120_000, samples: 10, end: 0 };
         vegas.step(&mut window, 1.0);
         assert_eq!((window.cwnd, window.ssthresh), (17.0, 17.0));
     }

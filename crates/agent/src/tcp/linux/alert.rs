@@ -6,69 +6,70 @@
 //! leave room for what is lost, and more of them than that are a sign of reordering: the number that
 //! means a loss rises with them (with SACK, until a timeout).
 
-use super::{News, Phase, Repair, Sender, DUP_THRESH, MOST_REORDERING};
-use crate::tcp::congestion::Cause;
+use super::{AckSummary, Phase, RepairStep, Sender, DUP_THRESH, MAX_REORDERING};
+use crate::tcp::congestion::ReductionCause;
 use crate::tcp::Ack;
 use trunkline_units::Time;
 
 impl Sender {
     /// Moves the phase; says what goes next.
-    pub(super) fn alert(
+    pub(super) fn update_phase(
         &mut self,
         prior_una: u32,
         ack: &Ack,
         now: Time,
-        news: &mut News,
-    ) -> Repair {
-        let dubious = !news.advanced || news.held || news.echo || self.phase != Phase::Open;
+        summary: &mut AckSummary,
+    ) -> RepairStep {
+        let dubious =
+            !summary.advanced || summary.covers_new || summary.echo || self.phase != Phase::Open;
         if !dubious {
-            return Repair::Nothing;
+            return RepairStep::Nothing;
         }
-        let duplicate = !news.advanced;
+        let duplicate = !summary.advanced;
         if self.queue.len() == 0 {
-            self.queue.held = 0;
+            self.queue.sacked_count = 0;
         }
-        if news.echo {
+        if summary.echo {
             self.prior_ssthresh = 0.0;
         }
         if self.phase == Phase::Open {
-            self.again_since = None;
-        } else if self.una >= self.high_seq && self.leave(ack) {
-            return Repair::Nothing;
+            self.first_resent_at = None;
+        } else if self.una >= self.high_seq && self.try_leave_phase(ack) {
+            return RepairStep::Nothing;
         }
         match self.phase {
             Phase::Recovery => {
-                if !news.advanced {
-                    self.count_duplicate(duplicate, news);
+                if !summary.advanced {
+                    self.count_duplicate(duplicate, summary);
                 } else if self.undo_partial(prior_una, ack) {
-                    return Repair::Nothing;
+                    return RepairStep::Nothing;
                 }
-                self.find_losses(now, news);
+                self.find_losses(now, summary);
                 if self.phase != Phase::Recovery {
                     if self.queue.lost == 0 {
-                        return Repair::Nothing;
+                        return RepairStep::Nothing;
                     }
-                    self.enter_recovery(news.echo);
+                    self.enter_recovery(summary.echo);
                 }
             }
             Phase::Loss => {
-                let repair = self.on_ack_after_timeout(ack, duplicate, news);
-                self.find_losses(now, news);
-                if self.phase != Phase::Open && !news.lost_again {
+                let repair = self.on_ack_after_timeout(ack, duplicate, summary);
+                self.find_losses(now, summary);
+                if self.phase != Phase::Open && !summary.lost_again {
                     return repair;
                 }
-                return self.on_ack_outside_recovery(duplicate, now, news).unwrap_or(repair);
+                return self.on_ack_outside_recovery(duplicate, now, summary).unwrap_or(repair);
             }
             _ => {
-                let found = self.on_ack_outside_recovery(duplicate, now, news);
-                return found.unwrap_or(Repair::Nothing);
+                let lost_found = self.on_ack_outside_recovery(duplicate, now, summary);
+                return lost_found.unwrap_or(RepairStep::Nothing);
             }
         }
-        Repair::Lost
+        RepairStep::Lost
     }
 
     /// All that was outstanding when the phase began is acknowledged. True: nothing else follows.
-    fn leave(&mut self, ack: &Ack) -> bool {
+    fn try_leave_phase(&mut self, ack: &Ack) -> bool {
         match self.phase {
             Phase::Reducing if self.una != self.high_seq => {
                 self.end_reduction();
@@ -76,7 +77,7 @@ impl Sender {
             }
             Phase::Recovery => {
                 if !self.sack {
-                    self.queue.held = 0;
+                    self.queue.sacked_count = 0;
                 }
                 self.rack.recovered();
                 if self.undo_recovery(ack) {
@@ -93,66 +94,67 @@ impl Sender {
         &mut self,
         duplicate: bool,
         now: Time,
-        news: &mut News,
-    ) -> Option<Repair> {
-        if !self.sack && news.advanced {
-            self.queue.held = 0;
+        summary: &mut AckSummary,
+    ) -> Option<RepairStep> {
+        if !self.sack && summary.advanced {
+            self.queue.sacked_count = 0;
         }
-        self.count_duplicate(duplicate, news);
-        self.find_losses(now, news);
+        self.count_duplicate(duplicate, summary);
+        self.find_losses(now, summary);
         self.undo_by_duplicates();
         if self.queue.lost == 0 {
-            self.try_to_open(news.echo);
+            self.try_return_to_open(summary.echo);
             return None;
         }
-        self.enter_recovery(news.echo);
-        Some(Repair::Lost)
+        self.enter_recovery(summary.echo);
+        Some(RepairStep::Lost)
     }
 
     /// Without SACK a duplicate is a segment held.
-    fn count_duplicate(&mut self, duplicate: bool, news: &mut News) {
+    fn count_duplicate(&mut self, duplicate: bool, summary: &mut AckSummary) {
         if self.sack || !duplicate {
             return;
         }
-        let before = self.queue.held;
-        self.queue.held += 1;
+        let before = self.queue.sacked_count;
+        self.queue.sacked_count += 1;
         self.limit_duplicates(0);
-        news.delivered += self.queue.held.saturating_sub(before);
+        summary.delivered += self.queue.sacked_count.saturating_sub(before);
     }
 
     /// Keeps room for what is lost. `acked` segments came off the queue.
     pub(super) fn limit_duplicates(&mut self, acked: u32) {
         let out = self.queue.len();
         let holes = self.queue.lost.max(1).min(out);
-        if self.queue.held + holes > out {
-            self.queue.held = out - holes;
-            self.reordering = (out + acked).min(MOST_REORDERING);
+        if self.queue.sacked_count + holes > out {
+            self.queue.sacked_count = out - holes;
+            self.reordering = (out + acked).min(MAX_REORDERING);
             self.reordering_seen = true;
         }
     }
 
-    fn find_losses(&mut self, now: Time, news: &mut News) {
+    fn find_losses(&mut self, now: Time, summary: &mut AckSummary) {
         if self.queue.len() == 0 {
             return;
         }
         if self.sack {
-            let again = self.queue.again;
-            if self.find_overtaken(now, news) {
-                news.set_timer = false;
+            let again = self.queue.resent_count;
+            if self.find_overtaken(now, summary) {
+                summary.set_timer = false;
             }
-            news.lost_again |= again > self.queue.again;
+            summary.lost_again |= again > self.queue.resent_count;
             return;
         }
-        let told = self.phase < Phase::Recovery && self.queue.held >= self.reordering;
-        let partial = self.phase == Phase::Recovery && news.advanced;
-        if (told || partial) && !self.queue.head_lost() {
-            news.lost += self.queue.lose(self.una);
+        let by_duplicates =
+            self.phase < Phase::Recovery && self.queue.sacked_count >= self.reordering;
+        let partial = self.phase == Phase::Recovery && summary.advanced;
+        if (by_duplicates || partial) && !self.queue.head_lost() {
+            summary.lost += self.queue.lose(self.una);
         }
     }
 
     pub(super) fn enter_recovery(&mut self, echo: bool) {
-        if !self.queue.any_again() {
-            self.again_since = None;
+        if !self.queue.has_resent() {
+            self.first_resent_at = None;
         }
         self.prior_ssthresh = 0.0;
         self.init_undo();
@@ -160,31 +162,31 @@ impl Sender {
             if !echo {
                 self.prior_ssthresh = self.current_ssthresh();
             }
-            self.start_reduction(Cause::Loss);
+            self.start_reduction(ReductionCause::Loss);
         }
         self.recoveries += 1;
         self.phase = Phase::Recovery;
     }
 
-    fn try_to_open(&mut self, echo: bool) {
-        if !self.queue.any_again() {
-            self.again_since = None;
+    fn try_return_to_open(&mut self, echo: bool) {
+        if !self.queue.has_resent() {
+            self.first_resent_at = None;
         }
         if echo {
             self.prior_ssthresh = 0.0;
             if self.phase < Phase::Reducing {
                 self.undo = false;
-                self.start_reduction(Cause::Mark);
+                self.start_reduction(ReductionCause::Mark);
                 self.phase = Phase::Reducing;
             }
         }
         if self.phase != Phase::Reducing {
-            self.keep_open();
+            self.stay_open();
         }
     }
 
-    pub(super) fn keep_open(&mut self) {
-        let left = self.queue.held + self.queue.lost > 0 || self.queue.any_again();
+    pub(super) fn stay_open(&mut self) {
+        let left = self.queue.sacked_count + self.queue.lost > 0 || self.queue.has_resent();
         let phase = if left { Phase::Disorder } else { Phase::Open };
         if self.phase != phase {
             self.phase = phase;
@@ -193,64 +195,69 @@ impl Sender {
     }
 
     /// RFC 5682: what comes back first after a timeout tells whether it was needed.
-    fn on_ack_after_timeout(&mut self, ack: &Ack, duplicate: bool, news: &News) -> Repair {
+    fn on_ack_after_timeout(
+        &mut self,
+        ack: &Ack,
+        duplicate: bool,
+        summary: &AckSummary,
+    ) -> RepairStep {
         let recovered = self.una >= self.high_seq;
-        if news.advanced && self.undo_loss(false, ack) {
-            return Repair::Nothing;
+        if summary.advanced && self.undo_loss(false, ack) {
+            return RepairStep::Nothing;
         }
-        let mut repair = Repair::Lost;
+        let mut repair = RepairStep::Lost;
         if self.frto {
-            if news.original && self.undo_loss(true, ack) {
-                return Repair::Nothing;
+            if summary.original && self.undo_loss(true, ack) {
+                return RepairStep::Nothing;
             }
             if self.next > self.high_seq {
-                if news.held || duplicate {
+                if summary.covers_new || duplicate {
                     self.frto = false;
                 }
-            } else if news.advanced && !recovered {
+            } else if summary.advanced && !recovered {
                 self.high_seq = self.next;
                 if self.next < self.end && self.next < self.offer.end(self.una) {
-                    repair = Repair::New;
+                    repair = RepairStep::New;
                 } else {
                     self.frto = false;
                 }
             }
         }
-        if repair == Repair::New {
+        if repair == RepairStep::New {
             return repair;
         }
         if recovered {
             self.undo_recovery(ack);
-            return Repair::Nothing;
+            return RepairStep::Nothing;
         }
         if !self.sack {
             if self.next > self.high_seq && duplicate {
-                self.queue.held += 1;
+                self.queue.sacked_count += 1;
                 self.limit_duplicates(0);
-            } else if news.advanced {
-                self.queue.held = 0;
+            } else if summary.advanced {
+                self.queue.sacked_count = 0;
             }
         }
-        Repair::Lost
+        RepairStep::Lost
     }
 
     /// The retransmission timer ran out: everything is lost but what was sent lately.
     pub(super) fn enter_loss(&mut self, now: Time) {
         let first = self.phase < Phase::Recovery;
         if !self.sack {
-            self.queue.held = 0;
+            self.queue.sacked_count = 0;
         }
         self.lose_all(now);
         let again = self.phase == Phase::Loss && self.expiries == 0;
         if self.phase <= Phase::Disorder || self.high_seq <= self.una || again {
             self.prior_ssthresh = self.current_ssthresh();
             self.prior_cwnd = self.cwnd();
-            self.set_threshold(Cause::Timeout);
+            self.set_threshold(ReductionCause::Timeout);
             self.init_undo();
         }
         self.window.cwnd = f64::from(self.queue.in_flight() + 1);
         self.window.credit = 0;
-        if self.phase <= Phase::Disorder && self.queue.held >= DUP_THRESH {
+        if self.phase <= Phase::Disorder && self.queue.sacked_count >= DUP_THRESH {
             self.reordering = self.reordering.min(DUP_THRESH);
         }
         self.phase = Phase::Loss;

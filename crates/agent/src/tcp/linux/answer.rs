@@ -10,43 +10,43 @@
 //! Differs: without a handshake, which tells the receiver a round trip, that is twice what the first
 //! segment took.
 
-use super::timer::{fires, ticks, TICK};
-use crate::tcp::handshake::FALLBACK;
+use super::timer::{fires, ticks, TICK_NS};
+use crate::tcp::handshake::RTO_AFTER_SYN_LOSS;
 use trunkline_units::Time;
 
 /// Segments acknowledged one by one at first, after a duplicate, and after silence.
-const QUICK: u32 = 16;
+const QUICK_ACKS: u32 = 16;
 /// After a mark (`__tcp_ecn_check_ce`).
-const MARKED: u32 = 2;
+const QUICK_ACKS_AFTER_MARK: u32 = 2;
 /// Longest that an acknowledgement is held back [ticks]: 200 ms.
-const MOST_DELAY: u64 = 50;
+const MAX_DELAY_TICKS: u64 = 50;
 /// Minimum variance of the timeout [us].
-const LEAST_VARIANCE: u64 = 200_000;
+const MIN_VARIANCE_US: u64 = 200_000;
 
 #[derive(Clone, Debug)]
-pub(in crate::tcp) struct Answer {
+pub(in crate::tcp) struct DelayedAckTimer {
     quick: u32,
-    demanded: bool,    // the next at once
-    least: u64,        // least delay [ticks]
-    delay: u64,        // [ticks]
-    trip: u64,         // round trip [ticks]
-    timeout: u64,      // [ticks]
-    came: Option<u64>, // tick at which a segment came in order
-    opened: bool,      // the round trip is known
+    demanded: bool,                 // the next at once
+    min_delay_ticks: u64,           // least delay [ticks]
+    delay: u64,                     // [ticks]
+    trip: u64,                      // round trip [ticks]
+    timeout: u64,                   // [ticks]
+    last_arrival_tick: Option<u64>, // tick at which a segment came in order
+    opened: bool,                   // the round trip is known
 }
 
-impl Answer {
+impl DelayedAckTimer {
     /// Nothing has come: least delay of an acknowledgement [ns].
-    pub fn new(least: u64) -> Self {
-        let least = ticks(least / 1_000);
+    pub fn new(min_delay: u64) -> Self {
+        let min_delay = ticks(min_delay / 1_000);
         Self {
             quick: 0,
             demanded: false,
-            least,
-            delay: least,
-            trip: least,
+            min_delay_ticks: min_delay,
+            delay: min_delay,
+            trip: min_delay,
             timeout: 0,
-            came: None,
+            last_arrival_tick: None,
             opened: false,
         }
     }
@@ -55,76 +55,76 @@ impl Answer {
     pub fn open(&mut self, trip: Option<u64>) {
         self.opened = true;
         let Some(trip) = trip else {
-            (self.trip, self.timeout) = (MOST_DELAY, ticks(FALLBACK / 1_000));
+            (self.trip, self.timeout) = (MAX_DELAY_TICKS, ticks(RTO_AFTER_SYN_LOSS / 1_000));
             return;
         };
-        self.trip = ticks(trip).max(self.least);
-        self.timeout = ticks(trip + LEAST_VARIANCE.max(2 * trip));
+        self.trip = ticks(trip).max(self.min_delay_ticks);
+        self.timeout = ticks(trip + MIN_VARIANCE_US.max(2 * trip));
     }
 
     /// The segment expected came, which was sent then.
-    pub fn hear(&mut self, sent_at: Time, now: Time) {
-        let tick = now / TICK;
-        let Some(before) = self.came.replace(tick) else {
+    pub fn on_expected_segment(&mut self, sent_at: Time, now: Time) {
+        let tick = now / TICK_NS;
+        let Some(before) = self.last_arrival_tick.replace(tick) else {
             if !self.opened {
                 self.open(Some(2 * (now - sent_at) / 1_000));
             }
-            self.quick = self.quick.max(QUICK);
+            self.quick = self.quick.max(QUICK_ACKS);
             return;
         };
         let pause = tick - before;
-        if pause <= self.least / 2 {
-            self.delay = self.delay / 2 + self.least / 2;
+        if pause <= self.min_delay_ticks / 2 {
+            self.delay = self.delay / 2 + self.min_delay_ticks / 2;
         } else if pause < self.delay {
             self.delay = (self.delay / 2 + pause).min(self.timeout);
         } else if pause > self.timeout {
-            self.quick = self.quick.max(QUICK);
+            self.quick = self.quick.max(QUICK_ACKS);
         }
     }
 
     /// The window grew.
-    pub fn grown(&mut self) {
+    pub fn on_window_growth(&mut self) {
         self.quick |= 1;
     }
 
     /// A segment came twice: an acknowledgement was lost or late.
-    pub fn hurry(&mut self) {
-        self.quick = self.quick.max(QUICK);
-        self.delay = self.least;
+    pub fn on_duplicate(&mut self) {
+        self.quick = self.quick.max(QUICK_ACKS);
+        self.delay = self.min_delay_ticks;
     }
 
     /// The first mark since the sender answered one: its window may be small.
-    pub fn marked(&mut self) {
-        self.quick = self.quick.max(MARKED);
-        self.delay = self.least;
+    pub fn on_first_mark(&mut self) {
+        self.quick = self.quick.max(QUICK_ACKS_AFTER_MARK);
+        self.delay = self.min_delay_ticks;
     }
 
     /// The sender reduced its window, or marks began or ended for an exact echo.
-    pub fn demand(&mut self) {
+    pub fn acknowledge_at_once(&mut self) {
         self.demanded = true;
     }
 
     /// Whether the next segment in order is acknowledged at once.
-    pub fn quick(&self) -> bool {
+    pub fn is_quick(&self) -> bool {
         self.demanded || self.quick > 0
     }
 
     /// An acknowledgement goes at once.
-    pub fn answered(&mut self) {
+    pub fn on_ack_sent(&mut self) {
         self.demanded = false;
         if self.quick == 1 {
-            self.delay = self.least;
+            self.delay = self.min_delay_ticks;
         }
         self.quick = self.quick.saturating_sub(1);
     }
 
     /// When the acknowledgement is due that waits from now on.
     pub fn due(&self, now: Time) -> Time {
-        fires(now, self.delay.min(self.trip).min(MOST_DELAY))
+        fires(now, self.delay.min(self.trip).min(MAX_DELAY_TICKS))
     }
 
     /// It waited in vain.
-    pub fn missed(&mut self) {
+    pub fn on_timeout(&mut self) {
         self.delay = (2 * self.delay).min(self.timeout);
     }
 }
@@ -136,9 +136,9 @@ mod linux {
     const MS: Time = 1_000_000;
 
     /// The first segment took 50 ms: a round trip of 100 ms, 25 ticks, and a timeout of 100 + 200 ms, 75.
-    fn fresh() -> Answer {
-        let mut answer = Answer::new(40 * MS);
-        answer.hear(0, 50 * MS);
+    fn fresh() -> DelayedAckTimer {
+        let mut answer = DelayedAckTimer::new(40 * MS);
+        answer.on_expected_segment(0, 50 * MS);
         answer
     }
 
@@ -148,11 +148,11 @@ mod linux {
         let mut answer = fresh();
         assert_eq!(answer.quick, 16);
         for _ in 0..16 {
-            answer.answered();
+            answer.on_ack_sent();
         }
-        answer.hear(0, 348 * MS);
+        answer.on_expected_segment(0, 348 * MS);
         assert_eq!(answer.quick, 0);
-        answer.hear(0, 652 * MS);
+        answer.on_expected_segment(0, 652 * MS);
         assert_eq!(answer.quick, 16);
     }
 
@@ -161,8 +161,8 @@ mod linux {
     fn tcp_delack_timer_handler_a_delay_in_vain_doubles_up_to_a_round_trip() {
         let mut answer = fresh();
         assert_eq!(answer.due(48 * MS), 23 * 4 * MS);
-        answer.missed();
-        answer.missed();
+        answer.on_timeout();
+        answer.on_timeout();
         assert_eq!((answer.delay, answer.due(48 * MS)), (40, 38 * 4 * MS));
     }
 
@@ -174,13 +174,13 @@ mod linux {
         let mut now = 50 * MS;
         let mut seen = vec![];
         for pause in [8, 12, 4] {
-            now += pause * TICK;
-            answer.hear(0, now);
+            now += pause * TICK_NS;
+            answer.on_expected_segment(0, now);
             seen.push(answer.delay);
         }
         assert_eq!(seen, [13, 18, 14]);
         for _ in 0..16 {
-            answer.answered();
+            answer.on_ack_sent();
         }
         assert_eq!(answer.delay, 10);
     }

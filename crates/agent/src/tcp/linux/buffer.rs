@@ -9,24 +9,24 @@
 use trunkline_units::Time;
 
 const FIRST_BYTES: u64 = 4 << 20;
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 /// What is expected to be read in a round trip before anything was [segments].
-const FIRST_READ: u64 = 10;
+const EXPECTED_FIRST_READ: u64 = 10;
 
 #[derive(Clone, Debug)]
-pub(in crate::tcp) struct Buffer {
+pub(in crate::tcp) struct ReceiveBuffer {
     /// One past the highest segment received.
     pub high: u32,
     window: u64, // that is advertised [segments]
     room: u64,   // most that the buffer lets it be [segments]
-    most: u64,
+    max_bytes: u64,
     trip: Option<Time>,              // least time that a window took to come
     window_end: Option<(u64, Time)>, // when this comes a window has come, that began then
     read_last: u64,                  // in the last round trip [segments]
     read_from: (u64, Time),          // segments read when this round trip began
 }
 
-impl Buffer {
+impl ReceiveBuffer {
     /// Nothing has come: first and largest window [segments], payload of a segment [B].
     pub fn new(window: u32, largest: u32, mss: u32) -> Self {
         let segments = |bytes: u64| (bytes / 2 / u64::from(mss.max(1))).min(largest.into());
@@ -34,10 +34,10 @@ impl Buffer {
             high: 0,
             window: u64::from(window),
             room: segments(FIRST_BYTES),
-            most: segments(MOST_BYTES),
+            max_bytes: segments(MAX_BYTES),
             trip: None,
             window_end: None,
-            read_last: FIRST_READ,
+            read_last: EXPECTED_FIRST_READ,
             read_from: (0, 0),
         }
     }
@@ -58,7 +58,7 @@ impl Buffer {
             Some((end, _)) if next < end => return,
             Some((_, began)) => {
                 let trip = (now - began).max(1);
-                self.trip = Some(self.trip.map_or(trip, |least| least.min(trip)));
+                self.trip = Some(self.trip.map_or(trip, |min_trip| min_trip.min(trip)));
             }
             None => self.read_from.1 = now,
         }
@@ -74,8 +74,8 @@ impl Buffer {
         let copied = u64::from(next) - from;
         if copied > self.read_last {
             let base = 2 * copied + 16;
-            let wanted = base + 2 * (base * (copied - self.read_last) / self.read_last);
-            self.room = self.room.max(wanted.min(self.most));
+            let target_bytes = base + 2 * (base * (copied - self.read_last) / self.read_last);
+            self.room = self.room.max(target_bytes.min(self.max_bytes));
             self.read_last = copied;
         }
         self.read_from = (u64::from(next), now);
@@ -91,7 +91,7 @@ mod linux {
     /// 4 MB are 2097152 B of window: 1436 segments of 1460 B. From 44 that is 696 steps of 2.
     #[test]
     fn tcp_grow_window_by_two_segments_up_to_half_the_buffer() {
-        let mut buffer = Buffer::new(44, u32::MAX, 1460);
+        let mut buffer = ReceiveBuffer::new(44, u32::MAX, 1460);
         let steps = std::iter::repeat_with(|| buffer.grow()).take_while(|grown| *grown).count();
         assert_eq!((buffer.window, steps), (1436, 696));
     }
@@ -99,8 +99,8 @@ mod linux {
     /// A window of 10 from the start never grows, one of 47 takes two steps from 44.
     #[test]
     fn tcp_grow_window_ends_at_its_clamp() {
-        assert!(!Buffer::new(10, 10, 1460).grow());
-        let mut buffer = Buffer::new(44, 47, 1460);
+        assert!(!ReceiveBuffer::new(10, 10, 1460).grow());
+        let mut buffer = ReceiveBuffer::new(44, 47, 1460);
         let grown = [buffer.grow(), buffer.grow(), buffer.grow()];
         assert_eq!((buffer.window, grown), (47, [true, true, false]));
     }
@@ -109,7 +109,7 @@ mod linux {
     /// 196, and 2 * 196 * (90 - 10) / 10 = 3136 more.
     #[test]
     fn tcp_rcv_space_adjust_much_read_at_once_enlarges_the_buffer() {
-        let mut buffer = Buffer::new(4, u32::MAX, 1460);
+        let mut buffer = ReceiveBuffer::new(4, u32::MAX, 1460);
         for next in 1..=10 {
             let now = u64::from(next) * 10 * MS;
             buffer.time(next, now);

@@ -7,57 +7,57 @@
 
 use trunkline_units::{Span, Time, NEVER};
 
-const AT_ONCE: u32 = 3;
-const MOST: u32 = 44;
-const LONGEST: Span = 1_000_000;
-const SLACK: Span = 100_000;
+const ACKS_AT_ONCE: u32 = 3;
+const MAX_HELD_ACKS: u32 = 44;
+const MAX_WAIT: Span = 1_000_000;
+const TIMER_SLACK: Span = 100_000;
 
 #[derive(Clone, Debug)]
-pub(in crate::tcp) struct Compression {
+pub(in crate::tcp) struct AckCompression {
     wait: Span,
-    next: u32, // expected when the last was sent
-    told: u32, // since then
-    held: u32,
+    next: u32,      // expected when the last was sent
+    acks_sent: u32, // since then
+    acks_held: u32,
     due: Time,
 }
 
-impl Compression {
+impl AckCompression {
     pub fn new() -> Self {
-        Self { wait: LONGEST, next: 0, told: 0, held: 0, due: NEVER }
+        Self { wait: MAX_WAIT, next: 0, acks_sent: 0, acks_held: 0, due: NEVER }
     }
 
     /// The handshake is over, which timed a round trip [ns].
     pub fn open(&mut self, trip: Span) {
-        self.wait = (trip / 20).min(LONGEST);
+        self.wait = (trip / 20).min(MAX_WAIT);
     }
 
     /// A segment leaves or finds a gap; `next` is expected. None: acknowledge at once, else then.
-    pub fn see(&mut self, next: u32, now: Time) -> Option<Time> {
-        if self.held >= MOST {
+    pub fn on_gap(&mut self, next: u32, now: Time) -> Option<Time> {
+        if self.acks_held >= MAX_HELD_ACKS {
             return None;
         }
         if self.next != next {
-            (self.next, self.told) = (next, 0);
+            (self.next, self.acks_sent) = (next, 0);
         }
-        if self.told < AT_ONCE {
-            self.told += 1;
+        if self.acks_sent < ACKS_AT_ONCE {
+            self.acks_sent += 1;
             return None;
         }
-        if self.held == 0 {
-            self.due = now + self.wait + SLACK;
+        if self.acks_held == 0 {
+            self.due = now + self.wait + TIMER_SLACK;
         }
-        self.held += 1;
+        self.acks_held += 1;
         Some(self.due)
     }
 
     /// Whether any are held back.
     pub fn holds(&self) -> bool {
-        self.held > 0
+        self.acks_held > 0
     }
 
     /// An acknowledgement goes.
-    pub fn answered(&mut self) {
-        self.held = 0;
+    pub fn on_ack_sent(&mut self) {
+        self.acks_held = 0;
     }
 }
 
@@ -70,26 +70,26 @@ mod linux {
     /// Three go at once; the fourth, at 300 us, waits 1 ms and the slack, with the 43 after it; the 45th goes.
     #[test]
     fn tcp_ack_snd_check_three_at_once_then_up_to_44_in_a_millisecond() {
-        let mut held = Compression::new();
+        let mut held = AckCompression::new();
         for each in 0..3 {
-            assert_eq!(held.see(7, each * 100 * US), None);
+            assert_eq!(held.on_gap(7, each * 100 * US), None);
         }
         for each in 3..47 {
-            assert_eq!(held.see(7, each * 100 * US), Some(1400 * US));
+            assert_eq!(held.on_gap(7, each * 100 * US), Some(1400 * US));
         }
-        assert_eq!(held.see(7, 4_700 * US), None);
-        held.answered();
-        assert_eq!(held.see(7, 5_000 * US), Some(6_100 * US));
+        assert_eq!(held.on_gap(7, 4_700 * US), None);
+        held.on_ack_sent();
+        assert_eq!(held.on_gap(7, 5_000 * US), Some(6_100 * US));
     }
 
     /// 5 % of 4 ms are 200 us. An advance lets three more go at once.
     #[test]
     fn tcp_ack_snd_check_a_twentieth_of_a_round_trip_and_three_after_each_advance() {
-        let mut held = Compression::new();
+        let mut held = AckCompression::new();
         held.open(4_000 * US);
-        (0..3).for_each(|_| assert_eq!(held.see(7, 0), None));
-        assert_eq!(held.see(7, 0), Some(300 * US));
-        (0..3).for_each(|_| assert_eq!(held.see(9, 100 * US), None));
-        assert!(held.holds() && held.see(9, 100 * US).is_some());
+        (0..3).for_each(|_| assert_eq!(held.on_gap(7, 0), None));
+        assert_eq!(held.on_gap(7, 0), Some(300 * US));
+        (0..3).for_each(|_| assert_eq!(held.on_gap(9, 100 * US), None));
+        assert!(held.holds() && held.on_gap(9, 100 * US).is_some());
     }
 }

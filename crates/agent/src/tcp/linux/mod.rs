@@ -27,21 +27,21 @@ mod undo;
 mod window;
 mod writer;
 
-use super::config::Sizes;
+use super::config::SegmentSizes;
 use super::congestion::{Control, Growth, Window};
-use super::handshake::FALLBACK;
-use super::pace::Pace;
+use super::handshake::RTO_AFTER_SYN_LOSS;
+use super::pace::SendPace;
 use super::prr::Prr;
-use super::{Ack, Counters, Opened, Segment, State, TcpConfig, Variant};
-use news::News;
-use queue::Queue;
+use super::{Ack, Counters, OpenedConnection, Segment, State, TcpConfig, Variant};
+use news::AckSummary;
+use queue::RetransmissionQueue;
 use std::collections::VecDeque;
 use timer::Estimator;
 use trunkline_units::{RandomStream, Time, NEVER};
 
 /// RFC 5681 section 3.2: duplicates that mean a loss, before reordering was seen.
 const DUP_THRESH: u32 = 3;
-const MOST_REORDERING: u32 = 300;
+const MAX_REORDERING: u32 = 300;
 
 /// Where the sender stands between losses ("CA state").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +57,7 @@ enum Phase {
 
 /// What the one timer is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pending {
+enum PendingTimer {
     Nothing,
     Retransmission,
     Reordering,
@@ -66,7 +66,7 @@ enum Pending {
 
 /// What goes after an acknowledgement in recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Repair {
+enum RepairStep {
     Nothing,
     Lost,
     /// RFC 5682 section 2.1 step 2b: new data first.
@@ -82,15 +82,15 @@ pub struct Sender {
     window: Window,
     control: Control,
     measures: bool,
-    pace: Option<Box<Pace>>,
+    pace: Option<Box<SendPace>>,
     pace_at: Time,
     sent_at: Time, // of the segment sent last
     una: u32,
     next: u32,
     end: u32,
-    sizes: Sizes,
-    offer: offer::Offer,
-    queue: Queue,
+    sizes: SegmentSizes,
+    offer: offer::OfferedWindow,
+    queue: RetransmissionQueue,
     phase: Phase,
     high_seq: u32, // `next` when the phase began
     reordering: u32,
@@ -101,8 +101,8 @@ pub struct Sender {
     prior_cwnd: u32,
     undo: bool, // a reduction may be taken back
     undo_again: i64,
-    undo_from: u32,            // `una` when the reduction began
-    again_since: Option<Time>, // first segment sent again in this recovery
+    undo_from: u32,                // `una` when the reduction began
+    first_resent_at: Option<Time>, // first segment sent again in this recovery
     frto: bool,
     expiries: u32, // of the timer, without progress
     rack: rack::Rack,
@@ -110,13 +110,13 @@ pub struct Sender {
     probe_again: bool,
     limited: bool, // the window was full
     limited_until: u32,
-    most_out: u32,
+    max_outstanding: u32,
     estimator: Estimator,
-    pending: Pending,
+    pending: PendingTimer,
     timer: Time,
     cwr: bool,
     out: VecDeque<(u32, bool)>, // segments to send, with whether each went before
-    writer: writer::Writer,
+    writer: writer::ApplicationWriter,
     finished_at: Option<Time>,
     retransmissions: u64,
     timeouts: u64,
@@ -140,15 +140,15 @@ impl Sender {
             },
             control: Control::new(config),
             measures: config.congestion.measures(),
-            pace: Pace::new(config),
+            pace: SendPace::new(config),
             pace_at: NEVER,
             sent_at: 0,
             una: 0,
             next: 0,
             end: config.segments(),
             sizes: config.sizes(),
-            offer: offer::Offer::new(config),
-            queue: Queue::default(),
+            offer: offer::OfferedWindow::new(config),
+            queue: RetransmissionQueue::default(),
             phase: Phase::Open,
             high_seq: 0,
             reordering: DUP_THRESH,
@@ -160,7 +160,7 @@ impl Sender {
             undo: false,
             undo_again: -1,
             undo_from: 0,
-            again_since: None,
+            first_resent_at: None,
             frto: false,
             expiries: 0,
             rack: rack::Rack::default(),
@@ -168,13 +168,13 @@ impl Sender {
             probe_again: false,
             limited: false,
             limited_until: 0,
-            most_out: 0,
+            max_outstanding: 0,
             estimator: Estimator::new(config.rto_initial_ns, config.rto_min_ns, config.rto_max_ns),
-            pending: Pending::Nothing,
+            pending: PendingTimer::Nothing,
             timer: NEVER,
             cwr: false,
             out: VecDeque::new(),
-            writer: writer::Writer::new(config.mss_bytes, config.segments()),
+            writer: writer::ApplicationWriter::new(config.mss_bytes, config.segments()),
             finished_at: None,
             retransmissions: 0,
             timeouts: 0,
@@ -184,14 +184,14 @@ impl Sender {
 
     /// As `tcp_init_transfer` and `tcp_init_metrics`: a window of one segment where the SYN went more than
     /// twice.
-    pub fn establish(&mut self, opened: &Opened) {
+    pub fn establish(&mut self, opened: &OpenedConnection) {
         match opened.rtt {
             Some(rtt) => {
                 let rtt = rtt / 1_000;
                 self.estimator.min_rtt = rtt;
                 self.estimator.sample(rtt, 0, 0);
             }
-            None => self.estimator.fall_back(FALLBACK),
+            None => self.estimator.fall_back(RTO_AFTER_SYN_LOSS),
         }
         if opened.retries > 1 {
             self.window.cwnd = 1.0;
@@ -215,7 +215,7 @@ impl Sender {
             pace.start(&mut self.control, &self.window, now);
         }
         self.send_new(now, false);
-        self.writer.write(self.una, self.next, self.offer.largest());
+        self.writer.write(self.una, self.next, self.offer.max_offered_bytes());
     }
 
     /// No new data after this.
@@ -228,7 +228,7 @@ impl Sender {
         let (seq, retransmission) = self.out.pop_front()?;
         // RFC 3168 section 6.1.2: on the first new data after the reduction.
         let cwr = !retransmission && std::mem::take(&mut self.cwr);
-        let (ip_bytes, push) = (self.sizes.of(seq), self.writer.marks(seq));
+        let (ip_bytes, push) = (self.sizes.segment_bytes(seq), self.writer.marks(seq));
         Some(Segment { seq, ip_bytes, retransmission, cwr, push })
     }
 
@@ -237,42 +237,42 @@ impl Sender {
         if ack.ack < self.una || ack.ack > self.next {
             return; // older than one seen before (RFC 9293 section 3.10.7.4), or for nothing sent
         }
-        let mut news = News { advanced: ack.ack > self.una, ..News::default() };
-        news.echo = self.ecn && ack.ece;
+        let mut summary = AckSummary { advanced: ack.ack > self.una, ..AckSummary::default() };
+        summary.echo = self.ecn && ack.ece;
         let (prior_una, prior_high) = (self.una, self.prior_high());
         let outstanding = self.queue.len();
         if let Some(pace) = self.pace.as_mut() {
-            pace.before(self.queue.in_flight(), self.queue.found_lost);
+            pace.note_before_ack(self.queue.in_flight(), self.queue.found_lost);
         }
         self.una = ack.ack;
-        if news.advanced {
+        if summary.advanced {
             self.expiries = 0;
         }
-        news.duplicate = self.sack && self.take_duplicate(ack, prior_una);
-        let held = self.take_blocks(ack, now, &mut news);
-        if outstanding == 0 && news.duplicate {
+        summary.duplicate = self.sack && self.take_duplicate(ack, prior_una);
+        let held = self.apply_sack_blocks(ack, now, &mut summary);
+        if outstanding == 0 && summary.duplicate {
             self.undo_by_duplicates();
         }
         if outstanding > 0 {
-            let fresh = self.take_acknowledged(ack, prior_high, &held, now, &mut news);
+            let fresh = self.apply_cumulative_ack(ack, prior_high, &held, now, &mut summary);
             if self.measures {
-                self.measure(fresh + held.count, &news, now);
+                self.measure(fresh + held.count, &summary, now);
             }
-            self.on_probe_answered(ack.ack, &news);
+            self.on_probe_answered(ack.ack, &summary);
             let before = self.phase;
-            let repair = self.alert(prior_una, ack, now, &mut news);
+            let repair = self.update_phase(prior_una, ack, now, &mut summary);
             if self.phase == Phase::Open && before != Phase::Open {
-                self.control.reopened(self.next);
+                self.control.on_open(self.next);
             }
-            if news.set_timer {
+            if summary.set_timer {
                 self.set_timer(now);
             }
-            self.control(&news, now);
-            self.follow(ack, now, random);
+            self.control(&summary, now);
+            self.apply_steering(ack, now, random);
             self.repair(repair, now);
         }
         self.send_new(now, false);
-        self.writer.write(self.una, self.next, self.offer.largest());
+        self.writer.write(self.una, self.next, self.offer.max_offered_bytes());
         if self.una == self.sizes.total {
             self.finished_at = self.finished_at.or(Some(now));
         }
@@ -303,7 +303,7 @@ impl Sender {
     }
 
     pub fn rto(&self) -> u64 {
-        self.estimator.rto() * timer::TICK
+        self.estimator.rto() * timer::TICK_NS
     }
 
     pub fn timer(&self) -> Time {

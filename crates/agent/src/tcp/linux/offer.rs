@@ -7,48 +7,51 @@
 use crate::tcp::TcpConfig;
 
 /// Largest window without a scale [B].
-const UNSCALED: u64 = 65_535;
+const MAX_UNSCALED_BYTES: u64 = 65_535;
 /// Largest buffer of a receiver [B].
-const LARGEST: u64 = 64 << 20;
+const MAX_BUFFER_BYTES: u64 = 64 << 20;
 
 #[derive(Clone, Debug)]
-pub(super) struct Offer {
-    bytes: u64, // before it is rounded
-    most: u64,  // [segments]
+pub(super) struct OfferedWindow {
+    bytes: u64,        // before it is rounded
+    max_segments: u64, // [segments]
     mss: u64,
     unit: u64, // of a scaled window [B]
 }
 
-impl Offer {
+impl OfferedWindow {
     pub fn new(config: &TcpConfig) -> Self {
         let mss = u64::from(config.mss_bytes.max(1));
         // The configuration tells whole segments of it.
-        let whole = u64::from(config.first_window()) * mss;
-        let bytes = whole.max(UNSCALED.min(whole + mss - 1));
-        Self::of(config.window_packets.into(), bytes, mss)
+        let window_bytes = u64::from(config.first_window()) * mss;
+        let bytes = window_bytes.max(MAX_UNSCALED_BYTES.min(window_bytes + mss - 1));
+        Self::with_limit(config.window_packets.into(), bytes, mss)
     }
 
-    fn of(most: u64, bytes: u64, mss: u64) -> Self {
-        let scale = (most * mss).clamp(1, LARGEST).ilog2().saturating_sub(UNSCALED.ilog2());
-        Self { bytes, most, mss, unit: 1 << scale }
+    fn with_limit(max_segments: u64, bytes: u64, mss: u64) -> Self {
+        let scale = (max_segments * mss)
+            .clamp(1, MAX_BUFFER_BYTES)
+            .ilog2()
+            .saturating_sub(MAX_UNSCALED_BYTES.ilog2());
+        Self { bytes, max_segments, mss, unit: 1 << scale }
     }
 
     /// So many segments came that let it grow.
-    pub fn open(&mut self, came: u32) {
-        let bytes = self.bytes + 2 * u64::from(came) * self.mss;
-        self.bytes = bytes.min(self.most * self.mss);
+    pub fn open(&mut self, segments_arrived: u32) {
+        let bytes = self.bytes + 2 * u64::from(segments_arrived) * self.mss;
+        self.bytes = bytes.min(self.max_segments * self.mss);
     }
 
     /// Largest window that was offered [B]; it never shrinks.
-    pub fn largest(&self) -> u64 {
+    pub fn max_offered_bytes(&self) -> u64 {
         self.bytes
     }
 
     /// One past the last segment that may go; `una` is the first not acknowledged.
     pub fn end(&self, una: u32) -> u32 {
-        let scaled = self.bytes > UNSCALED;
+        let scaled = self.bytes > MAX_UNSCALED_BYTES;
         let bytes = if scaled { self.bytes.next_multiple_of(self.unit) } else { self.bytes };
-        una.saturating_add((bytes / self.mss).min(self.most) as u32)
+        una.saturating_add((bytes / self.mss).min(self.max_segments) as u32)
     }
 }
 
@@ -56,8 +59,8 @@ impl Offer {
 mod rfc7323 {
     use super::*;
 
-    fn offer(window_packets: u32, bytes: u64) -> Offer {
-        Offer::of(window_packets.into(), bytes, 1460)
+    fn offer(window_packets: u32, bytes: u64) -> OfferedWindow {
+        OfferedWindow::with_limit(window_packets.into(), bytes, 1460)
     }
 
     /// 100,000 segments are more than 64 MB, 2^26 B: the scale is 26 - 15 = 11, the unit 2048 B.
@@ -65,7 +68,7 @@ mod rfc7323 {
     /// are 47.7 segments, where 46.9 were before. Six more, 7 in all: 85975 B, 42 units, 58.9 segments.
     #[test]
     fn s2_3_the_window_is_rounded_up_to_its_unit() {
-        let mut offer = offer(100_000, UNSCALED);
+        let mut offer = offer(100_000, MAX_UNSCALED_BYTES);
         assert_eq!(offer.end(0), 44);
         offer.open(1);
         assert_eq!(offer.end(0), 47);

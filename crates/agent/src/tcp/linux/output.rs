@@ -3,8 +3,8 @@
 //! Source: RFC 6675 section 5 (C), RFC 5681 section 3.2, RFC 6298 section 5, RFC 5682 section 2.1
 //! step 2b; Linux 6.1 (`tcp_xmit_retransmit_queue`, `tcp_write_xmit`, `tcp_rearm_rto`).
 
-use super::timer::{fires, ticks, TICK};
-use super::{News, Pending, Phase, Repair, Sender};
+use super::timer::{fires, ticks, TICK_NS};
+use super::{AckSummary, PendingTimer, Phase, RepairStep, Sender};
 use trunkline_units::{Time, NEVER};
 
 impl Sender {
@@ -20,7 +20,7 @@ impl Sender {
             }
             let empty = self.queue.len() == 0;
             if self.queue.in_flight() == 0 {
-                self.control.resumed(now - self.sent_at, now);
+                self.control.on_resume(now - self.sent_at, now);
             }
             self.note(self.next, now);
             self.queue.push(now);
@@ -28,9 +28,9 @@ impl Sender {
             self.next += 1;
             // Two are with the device: the application writes before the others go (small queues).
             if self.next == first + 2 {
-                self.writer.write(self.una, self.next, self.offer.largest());
+                self.writer.write(self.una, self.next, self.offer.max_offered_bytes());
             }
-            if empty || self.pending == Pending::Probe {
+            if empty || self.pending == PendingTimer::Probe {
                 self.rearm(now);
             }
             if probe {
@@ -52,21 +52,21 @@ impl Sender {
         }
     }
 
-    pub(super) fn repair(&mut self, repair: Repair, now: Time) {
-        if repair == Repair::New {
+    pub(super) fn repair(&mut self, repair: RepairStep, now: Time) {
+        if repair == RepairStep::New {
             self.send_new(now, false);
             if self.next > self.high_seq {
                 return;
             }
             self.frto = false;
         }
-        if repair != Repair::Nothing {
+        if repair != RepairStep::Nothing {
             self.send_lost(now);
         }
     }
 
     pub(super) fn send_lost(&mut self, now: Time) {
-        while self.queue.in_flight() < self.cwnd() && self.queue.again < self.queue.lost {
+        while self.queue.in_flight() < self.cwnd() && self.queue.resent_count < self.queue.lost {
             if self.is_held(now) {
                 break;
             }
@@ -75,8 +75,8 @@ impl Sender {
             if self.reducing() {
                 self.prr_sent += 1;
             }
-            if seq == self.una && self.pending != Pending::Reordering {
-                self.set_pending(Pending::Retransmission, self.estimator.rto(), now);
+            if seq == self.una && self.pending != PendingTimer::Reordering {
+                self.set_pending(PendingTimer::Retransmission, self.estimator.rto(), now);
             }
         }
     }
@@ -84,7 +84,7 @@ impl Sender {
     fn send_again(&mut self, seq: u32, now: Time) {
         self.note(seq, now);
         self.queue.resend(seq, true, now);
-        self.again_since = self.again_since.or(Some(now));
+        self.first_resent_at = self.first_resent_at.or(Some(now));
         self.undo_again = self.undo_again.max(0) + 1;
         self.emit_again(seq);
     }
@@ -110,7 +110,7 @@ impl Sender {
         self.out.push_back((seq, true));
     }
 
-    pub(super) fn set_pending(&mut self, pending: Pending, after: u64, now: Time) {
+    pub(super) fn set_pending(&mut self, pending: PendingTimer, after: u64, now: Time) {
         self.pending = pending;
         self.timer = fires(now, after);
     }
@@ -118,22 +118,22 @@ impl Sender {
     /// Ticks until the timeout of the first outstanding segment, as if it ran since it was sent.
     pub(super) fn until_timeout(&self, now: Time) -> u64 {
         let sent = self.queue.head_sent_at().unwrap_or(now);
-        let due = sent + self.estimator.rto() * TICK;
+        let due = sent + self.estimator.rto() * TICK_NS;
         ticks(due.saturating_sub(now).div_euclid(1_000)).max(1)
     }
 
     /// RFC 6298 (5.1) to (5.3).
     pub(super) fn rearm(&mut self, now: Time) {
         if self.queue.len() == 0 {
-            self.pending = Pending::Nothing;
+            self.pending = PendingTimer::Nothing;
             self.timer = NEVER;
             return;
         }
         let after = match self.pending {
-            Pending::Reordering | Pending::Probe => self.until_timeout(now),
+            PendingTimer::Reordering | PendingTimer::Probe => self.until_timeout(now),
             _ => self.estimator.rto(),
         };
-        self.set_pending(Pending::Retransmission, after, now);
+        self.set_pending(PendingTimer::Retransmission, after, now);
     }
 
     pub(super) fn set_timer(&mut self, now: Time) {
@@ -146,24 +146,24 @@ impl Sender {
     pub fn on_timer(&mut self, now: Time) {
         if now >= self.pace_at {
             self.pace_at = NEVER;
-            if self.queue.lost > self.queue.again {
+            if self.queue.lost > self.queue.resent_count {
                 self.send_lost(now);
             }
             self.send_new(now, false);
-            self.writer.write(self.una, self.next, self.offer.largest());
+            self.writer.write(self.una, self.next, self.offer.max_offered_bytes());
         }
         if now < self.timer {
             return;
         }
         self.timer = NEVER;
         match self.pending {
-            Pending::Retransmission => {
-                self.pending = Pending::Nothing;
+            PendingTimer::Retransmission => {
+                self.pending = PendingTimer::Nothing;
                 self.on_timeout(now);
             }
-            Pending::Reordering => self.on_reordering_timer(now),
-            Pending::Probe => self.send_probe(now),
-            Pending::Nothing => {}
+            PendingTimer::Reordering => self.on_reordering_timer(now),
+            PendingTimer::Probe => self.send_probe(now),
+            PendingTimer::Nothing => {}
         }
     }
 
@@ -177,13 +177,13 @@ impl Sender {
         self.timeouts += 1;
         self.send_again(self.una, now);
         self.estimator.back_off();
-        self.set_pending(Pending::Retransmission, self.estimator.rto(), now);
+        self.set_pending(PendingTimer::Retransmission, self.estimator.rto(), now);
     }
 
     fn on_reordering_timer(&mut self, now: Time) {
         let before = self.queue.in_flight();
-        let mut news = News::default();
-        self.lose_overtaken(now, &mut news);
+        let mut summary = AckSummary::default();
+        self.lose_overtaken(now, &mut summary);
         if self.queue.in_flight() != before {
             if self.phase != Phase::Recovery {
                 self.enter_recovery(false);
@@ -191,7 +191,7 @@ impl Sender {
             }
             self.send_lost(now);
         }
-        if self.pending != Pending::Retransmission {
+        if self.pending != PendingTimer::Retransmission {
             self.rearm(now);
         }
     }

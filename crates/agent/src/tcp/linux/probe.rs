@@ -5,8 +5,8 @@
 //! halved when its acknowledgement comes. Absent: D-SACK, which would tell that both arrived.
 
 use super::timer::ticks;
-use super::{News, Pending, Phase, Sender};
-use crate::tcp::congestion::Cause;
+use super::{AckSummary, PendingTimer, Phase, Sender};
+use crate::tcp::congestion::ReductionCause;
 use trunkline_units::Time;
 
 const LEAST_US: u64 = 2_000;
@@ -20,12 +20,12 @@ impl Sender {
         }
         let after = match self.estimator.srtt() {
             // The one segment's acknowledgement may be delayed.
-            Some(srtt) if self.queue.len() == 1 => ticks(2 * srtt + self.estimator.least()),
+            Some(srtt) if self.queue.len() == 1 => ticks(2 * srtt + self.estimator.min_variance()),
             Some(srtt) => ticks(2 * srtt + LEAST_US),
             None => self.estimator.rto(),
         };
         let timeout = if rearming { self.estimator.rto() } else { self.until_timeout(now) };
-        self.set_pending(Pending::Probe, after.min(timeout), now);
+        self.set_pending(PendingTimer::Probe, after.min(timeout), now);
         true
     }
 
@@ -40,23 +40,23 @@ impl Sender {
                 self.emit_again(self.next - 1);
             }
             self.probe_end = Some(self.next);
-            self.pending = Pending::Nothing; // the timeout runs from now
+            self.pending = PendingTimer::Nothing; // the timeout runs from now
         }
         self.rearm(now);
     }
 
     /// RFC 8985 section 7.4.
-    pub(super) fn on_probe_answered(&mut self, ack: u32, news: &News) {
+    pub(super) fn on_probe_answered(&mut self, ack: u32, summary: &AckSummary) {
         let Some(end) = self.probe_end.filter(|end| ack >= *end) else { return };
         // Probe and original arrived (RFC 8985 section 7.4.2).
-        if !self.probe_again || news.duplicate {
+        if !self.probe_again || summary.duplicate {
             self.probe_end = None;
         } else if ack > end {
-            self.start_reduction(Cause::Loss);
+            self.start_reduction(ReductionCause::Loss);
             self.phase = Phase::Reducing;
             self.end_reduction();
-            self.keep_open();
-        } else if !news.advanced && !news.held {
+            self.stay_open();
+        } else if !summary.advanced && !summary.covers_new {
             self.probe_end = None;
         }
     }

@@ -7,10 +7,10 @@
 use std::collections::VecDeque;
 use trunkline_units::Time;
 
-const HELD: u8 = 1; // a SACK block covers it
+const SACKED: u8 = 1; // a SACK block covers it
 const LOST: u8 = 2;
-const AGAIN: u8 = 4; // sent again and not thought lost since
-const EVER: u8 = 8; // sent again at any time
+const RESENT: u8 = 4; // sent again and not thought lost since
+const EVER_RESENT: u8 = 8; // sent again at any time
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -20,7 +20,7 @@ struct Entry {
 
 /// What an acknowledgement took off the queue, or what a block covers anew.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct RemovedSegments {
     /// Segments.
     pub count: u32,
     /// Of these, not held before.
@@ -39,9 +39,9 @@ pub(super) struct Taken {
     pub latest: Option<(Time, u32, bool)>,
 }
 
-impl Taken {
+impl RemovedSegments {
     fn add(&mut self, seq: u32, entry: Entry, below: u32) {
-        let again = entry.flags & EVER != 0;
+        let again = entry.flags & EVER_RESENT != 0;
         if again {
             self.again = true;
         } else {
@@ -58,22 +58,22 @@ impl Taken {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Queue {
+pub(super) struct RetransmissionQueue {
     first: u32, // number of the first entry
     entries: VecDeque<Entry>,
     high_held: u32, // one past the highest segment held
     hint: u32,      // nothing below is lost and waits to be sent again
     /// Segments held by the receiver; without SACK, duplicates counted.
-    pub held: u32,
+    pub sacked_count: u32,
     /// Segments found lost since the start, each time anew.
     pub found_lost: u64,
     /// Segments thought lost.
     pub lost: u32,
     /// Segments sent again and not thought lost since.
-    pub again: u32,
+    pub resent_count: u32,
 }
 
-impl Queue {
+impl RetransmissionQueue {
     /// Segments outstanding.
     pub fn len(&self) -> u32 {
         self.entries.len() as u32
@@ -81,7 +81,7 @@ impl Queue {
 
     /// Segments thought to be in the network.
     pub fn in_flight(&self) -> u32 {
-        (self.len() + self.again).saturating_sub(self.held + self.lost)
+        (self.len() + self.resent_count).saturating_sub(self.sacked_count + self.lost)
     }
 
     /// One past the highest segment held, or the first outstanding.
@@ -105,42 +105,43 @@ impl Queue {
     }
 
     /// Whether something sent again may still be in the network.
-    pub fn any_again(&self) -> bool {
-        self.again > 0 || self.entries.front().is_some_and(|entry| entry.flags & EVER != 0)
+    pub fn has_resent(&self) -> bool {
+        self.resent_count > 0
+            || self.entries.front().is_some_and(|entry| entry.flags & EVER_RESENT != 0)
     }
 
-    /// All below `ack` is acknowledged. `below`: see [`Taken::original`].
-    pub fn take(&mut self, ack: u32, below: u32) -> Taken {
-        let mut taken = Taken::default();
+    /// All below `ack` is acknowledged. `below`: see [`RemovedSegments::original`].
+    pub fn take(&mut self, ack: u32, below: u32) -> RemovedSegments {
+        let mut removed = RemovedSegments::default();
         while self.first < ack {
             let Some(entry) = self.entries.pop_front() else { break };
-            taken.count += 1;
-            self.again -= u32::from(entry.flags & AGAIN != 0);
+            removed.count += 1;
+            self.resent_count -= u32::from(entry.flags & RESENT != 0);
             self.lost -= u32::from(entry.flags & LOST != 0);
-            if entry.flags & HELD == 0 {
-                taken.add(self.first, entry, below);
+            if entry.flags & SACKED == 0 {
+                removed.add(self.first, entry, below);
             } else {
-                self.held -= 1;
-                taken.again |= entry.flags & EVER != 0;
+                self.sacked_count -= 1;
+                removed.again |= entry.flags & EVER_RESENT != 0;
             }
             self.first += 1;
         }
-        taken
+        removed
     }
 
     /// A block `[start, end)` is held. `into` gathers what is new.
-    pub fn hold(&mut self, start: u32, end: u32, below: u32, into: &mut Taken) {
+    pub fn mark_sacked(&mut self, start: u32, end: u32, below: u32, into: &mut RemovedSegments) {
         let end = end.min(self.first + self.len());
         for seq in start.max(self.first)..end {
             let entry = &mut self.entries[(seq - self.first) as usize];
-            if entry.flags & HELD != 0 {
+            if entry.flags & SACKED != 0 {
                 continue;
             }
             let old = *entry;
             self.lost -= u32::from(old.flags & LOST != 0);
-            self.again -= u32::from(old.flags & AGAIN != 0);
-            entry.flags = (old.flags | HELD) & !(LOST | AGAIN);
-            self.held += 1;
+            self.resent_count -= u32::from(old.flags & RESENT != 0);
+            entry.flags = (old.flags | SACKED) & !(LOST | RESENT);
+            self.sacked_count += 1;
             into.add(seq, old, below);
             into.count += 1;
         }
@@ -150,7 +151,7 @@ impl Queue {
     /// The segment is lost, or lost again. Segments newly thought lost.
     pub fn lose(&mut self, seq: u32) -> u32 {
         let entry = &mut self.entries[(seq - self.first) as usize];
-        if entry.flags & HELD != 0 {
+        if entry.flags & SACKED != 0 {
             return 0;
         }
         self.hint = self.hint.min(seq);
@@ -160,26 +161,26 @@ impl Queue {
             self.found_lost += 1;
             return 1;
         }
-        let repeated = u32::from(entry.flags & AGAIN != 0);
-        entry.flags &= !AGAIN;
-        self.again -= repeated;
+        let repeated = u32::from(entry.flags & RESENT != 0);
+        entry.flags &= !RESENT;
+        self.resent_count -= repeated;
         self.found_lost += u64::from(repeated);
         repeated
     }
 
     /// Segments that may be in the network, with when each was sent.
-    pub fn travelling(&self) -> impl Iterator<Item = (u32, Time)> + '_ {
+    pub fn segments_in_flight(&self) -> impl Iterator<Item = (u32, Time)> + '_ {
         self.entries.iter().zip(self.first..).filter_map(|(entry, seq)| {
-            let waits = entry.flags & (LOST | AGAIN) == LOST;
-            (entry.flags & HELD == 0 && !waits).then_some((seq, entry.sent_at))
+            let waits = entry.flags & (LOST | RESENT) == LOST;
+            (entry.flags & SACKED == 0 && !waits).then_some((seq, entry.sent_at))
         })
     }
 
     /// The first segment lost and not sent again.
     pub fn next_lost(&mut self) -> Option<u32> {
         let from = self.hint.max(self.first);
-        let found = self.entries.range((from - self.first).min(self.len()) as usize..);
-        let skipped = found.take_while(|entry| entry.flags & (LOST | AGAIN) != LOST).count();
+        let lost_entry = self.entries.range((from - self.first).min(self.len()) as usize..);
+        let skipped = lost_entry.take_while(|entry| entry.flags & (LOST | RESENT) != LOST).count();
         self.hint = from + skipped as u32;
         (self.hint < self.first + self.len()).then_some(self.hint)
     }
@@ -188,15 +189,15 @@ impl Queue {
     pub fn resend(&mut self, seq: u32, counted: bool, now: Time) {
         let entry = &mut self.entries[(seq - self.first) as usize];
         entry.sent_at = now;
-        entry.flags |= EVER;
-        if counted && entry.flags & AGAIN == 0 {
-            entry.flags |= AGAIN;
-            self.again += 1;
+        entry.flags |= EVER_RESENT;
+        if counted && entry.flags & RESENT == 0 {
+            entry.flags |= RESENT;
+            self.resent_count += 1;
         }
     }
 
     /// Nothing is lost after all.
-    pub fn forgive(&mut self) {
+    pub fn clear_lost(&mut self) {
         for entry in &mut self.entries {
             entry.flags &= !LOST;
         }

@@ -4,13 +4,13 @@
 //! from the duplicate threshold on, a quarter of the least round trip otherwise, unless reordering
 //! was seen; a D-SACK makes it a quarter longer, once a round trip, until 16 recoveries have passed.
 
-use super::queue::Taken;
+use super::queue::RemovedSegments;
 use super::timer::{ticks, Estimator};
-use super::{News, Pending, Phase, Sender};
+use super::{AckSummary, PendingTimer, Phase, Sender};
 use trunkline_units::Time;
 
 const US: u64 = 1_000;
-const LEAST_TIMER_US: u64 = 2_000;
+const MIN_TIMER_US: u64 = 2_000;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rack {
@@ -18,23 +18,23 @@ pub(super) struct Rack {
     seq: u32,
     rtt: u64, // of the segment delivered last [us]
     advanced: bool,
-    doubted: bool, // a D-SACK came
-    more: u64,     // quarters of a round trip beyond the first
-    until: u32,    // no more before this is acknowledged
-    kept: u32,     // recoveries for which they are kept
+    doubted: bool,           // a D-SACK came
+    more: u64,               // quarters of a round trip beyond the first
+    no_widening_before: u32, // no more before this is acknowledged
+    recoveries_left: u32,    // recoveries for which they are kept
 }
 
 impl Rack {
     /// RFC 8985 section 6.2 steps 1 and 2.
     pub(super) fn advance(
         &mut self,
-        taken: &Taken,
+        removed: &RemovedSegments,
         now: Time,
         estimator: &Estimator,
         echo: Time,
         timestamps: bool,
     ) {
-        let Some((sent_at, seq, again)) = taken.latest else { return };
+        let Some((sent_at, seq, again)) = removed.latest else { return };
         let rtt = (now - sent_at) / US;
         // Of a segment sent again, this may be the first one's delivery.
         let spurious = timestamps && echo / 1_000_000 < sent_at / 1_000_000;
@@ -49,25 +49,26 @@ impl Rack {
     }
 
     /// Something was sent again needlessly (RFC 8985 section 6.2 step 4).
-    pub(super) fn doubt(&mut self) {
+    pub(super) fn widen_window(&mut self) {
         self.doubted = true;
     }
 
     /// `una` is acknowledged, `next` is next to send.
-    fn lengthen(&mut self, una: u32, next: u32) {
-        if std::mem::take(&mut self.doubted) && una >= self.until {
-            (self.more, self.until, self.kept) = ((self.more + 1).min(254), next, 16);
-        } else if self.kept == 0 {
+    fn widen_on_duplicate(&mut self, una: u32, next: u32) {
+        if std::mem::take(&mut self.doubted) && una >= self.no_widening_before {
+            (self.more, self.no_widening_before, self.recoveries_left) =
+                ((self.more + 1).min(254), next, 16);
+        } else if self.recoveries_left == 0 {
             self.more = 0;
         }
     }
 
     /// A recovery is over.
     pub(super) fn recovered(&mut self) {
-        self.kept = self.kept.saturating_sub(1);
+        self.recoveries_left = self.recoveries_left.saturating_sub(1);
     }
 
-    pub(super) fn reconsider(&mut self) {
+    pub(super) fn reset_window(&mut self) {
         self.advanced = true;
     }
 
@@ -78,8 +79,8 @@ impl Rack {
 }
 
 impl Sender {
-    fn settle(&self) -> u64 {
-        let sure = self.phase >= Phase::Recovery || self.queue.held >= self.reordering;
+    fn reordering_window(&self) -> u64 {
+        let sure = self.phase >= Phase::Recovery || self.queue.sacked_count >= self.reordering;
         if !self.reordering_seen && sure {
             return 0;
         }
@@ -88,36 +89,36 @@ impl Sender {
     }
 
     /// Marks what was overtaken. True: the timer is set for what may yet be.
-    pub(super) fn find_overtaken(&mut self, now: Time, news: &mut News) -> bool {
+    pub(super) fn find_overtaken(&mut self, now: Time, summary: &mut AckSummary) -> bool {
         if !std::mem::take(&mut self.rack.advanced) {
             return false;
         }
-        let wait = self.lose_overtaken(now, news);
+        let wait = self.lose_overtaken(now, summary);
         if wait > 0 {
-            let after = ticks(wait + LEAST_TIMER_US).min(self.estimator.rto());
-            self.set_pending(Pending::Reordering, after, now);
+            let after = ticks(wait + MIN_TIMER_US).min(self.estimator.rto());
+            self.set_pending(PendingTimer::Reordering, after, now);
         }
         wait > 0
     }
 
     /// RFC 8985 section 6.2 step 5. Longest wait that is left [us].
-    pub(super) fn lose_overtaken(&mut self, now: Time, news: &mut News) -> u64 {
-        self.rack.lengthen(self.una, self.next);
-        let settle = self.settle();
+    pub(super) fn lose_overtaken(&mut self, now: Time, summary: &mut AckSummary) -> u64 {
+        self.rack.widen_on_duplicate(self.una, self.next);
+        let settle = self.reordering_window();
         let latest = (self.rack.sent_at, self.rack.seq);
         let mut wait = 0;
-        let mut found = vec![];
-        for (seq, sent_at) in self.queue.travelling() {
+        let mut overtaken = vec![];
+        for (seq, sent_at) in self.queue.segments_in_flight() {
             if (sent_at, seq) < latest {
                 let left = self.rack.remaining(sent_at, settle, now);
                 wait = wait.max(left);
                 if left == 0 {
-                    found.push(seq);
+                    overtaken.push(seq);
                 }
             }
         }
-        for seq in found {
-            news.lost += self.queue.lose(seq);
+        for seq in overtaken {
+            summary.lost += self.queue.lose(seq);
         }
         wait
     }
@@ -127,7 +128,7 @@ impl Sender {
         let young = |sent: Time| self.rack.remaining(sent, 0, now) > 0;
         let old: Vec<u32> = self
             .queue
-            .travelling()
+            .segments_in_flight()
             .filter(|(seq, sent)| *seq == self.una || !young(*sent))
             .map(|(seq, _)| seq)
             .collect();

@@ -3,32 +3,32 @@
 //! Source: Linux 6.1 (`tcp_clean_rtx_queue`: the round trip of the segment that was delivered last;
 //! `tcp_cong_control`, `tcp_update_pacing_rate`).
 
-use super::{News, Phase, Sender};
-use crate::tcp::congestion::View;
-use crate::tcp::pace::Known;
+use super::{AckSummary, Phase, Sender};
+use crate::tcp::congestion::ConnectionView;
+use crate::tcp::pace::AckContext;
 use crate::tcp::Ack;
 use trunkline_units::{RandomStream, Time};
 
 impl Sender {
     /// Shows the control an acknowledgement, with the round trip of what was delivered last.
     #[cold]
-    pub(super) fn measure(&mut self, acked: u32, news: &News, now: Time) {
-        let view = View {
+    pub(super) fn measure(&mut self, acked: u32, summary: &AckSummary, now: Time) {
+        let view = ConnectionView {
             now,
             acked,
             una: self.una,
             next: self.next,
-            rtt: news.trip.map(|us| us * 1_000),
+            rtt: summary.trip.map(|us| us * 1_000),
             srtt: self.estimator.srtt().unwrap_or(0) * 1_000,
-            echo: news.echo,
+            echo: summary.echo,
         };
-        self.control.measured(&mut self.window, &view);
+        self.control.on_measured_ack(&mut self.window, &view);
     }
 
     /// Window and pace of a control that steers, and the pace of others that have one.
-    pub(super) fn follow(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
+    pub(super) fn apply_steering(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
         let Some(pace) = self.pace.as_mut() else { return };
-        let known = Known {
+        let known = AckContext {
             now,
             srtt: self.estimator.srtt().unwrap_or(0) * 1_000,
             in_flight: self.queue.in_flight(),
@@ -37,6 +37,6 @@ impl Sender {
             recovering: self.phase == Phase::Recovery,
             timed_out: self.phase == Phase::Loss,
         };
-        pace.follow(ack, &known, (&mut self.control, &mut self.window), random);
+        pace.update_after_ack(ack, &known, (&mut self.control, &mut self.window), random);
     }
 }

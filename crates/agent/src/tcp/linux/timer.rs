@@ -10,13 +10,13 @@
 use trunkline_units::{Span, Time};
 
 /// A tick ("jiffy") [ns].
-pub(super) const TICK: u64 = 4_000_000;
-const US: u64 = 1_000;
+pub(super) const TICK_NS: u64 = 4_000_000;
+const US_NS: u64 = 1_000;
 const LEVEL_SLOTS: u64 = 63;
 
 /// Ticks in so many microseconds, rounded up.
 pub(in crate::tcp) fn ticks(us: u64) -> u64 {
-    (us * US).div_ceil(TICK)
+    (us * US_NS).div_ceil(TICK_NS)
 }
 
 /// When a timer fires that is set now for so many ticks.
@@ -25,7 +25,7 @@ pub(in crate::tcp) fn fires(now: Time, after: u64) -> Time {
     while after >= LEVEL_SLOTS << shift && shift < 24 {
         shift += 3;
     }
-    ((((now / TICK + after) >> shift) + 1) << shift) * TICK
+    ((((now / TICK_NS + after) >> shift) + 1) << shift) * TICK_NS
 }
 
 /// Round trip and timeout of a connection.
@@ -35,10 +35,10 @@ pub(in crate::tcp) struct Estimator {
     mdev_4: u64, // 4 mean deviations [us]
     mdev_max: u64,
     rttvar: u64,
-    window_end: u32, // the round trip ends when this is passed
-    least: u64,      // least variance term [us]
-    most: u64,       // largest timeout [ticks]
-    rto: u64,        // [ticks], back-off included
+    window_end: u32,        // the round trip ends when this is passed
+    min_variance_us: u64,   // least variance term [us]
+    max_timeout_ticks: u64, // largest timeout [ticks]
+    rto: u64,               // [ticks], back-off included
     /// Latest sample [us]; 0 before the first.
     pub latest: u64,
     /// Minimum round trip seen [us].
@@ -47,17 +47,17 @@ pub(in crate::tcp) struct Estimator {
 
 impl Estimator {
     /// Without a sample: first and least and largest timeout [ns].
-    pub fn new(initial: Span, least: Span, most: Span) -> Self {
-        let most = ticks(most / US).max(1);
+    pub fn new(initial: Span, min_rto: Span, max_rto: Span) -> Self {
+        let max_rto = ticks(max_rto / US_NS).max(1);
         Self {
             srtt_8: 0,
             mdev_4: 0,
             mdev_max: 0,
             rttvar: 0,
             window_end: 0,
-            least: least / US,
-            most,
-            rto: ticks(initial / US).min(most),
+            min_variance_us: min_rto / US_NS,
+            max_timeout_ticks: max_rto,
+            rto: ticks(initial / US_NS).min(max_rto),
             latest: 0,
             min_rtt: u64::MAX,
         }
@@ -69,7 +69,7 @@ impl Estimator {
         if self.srtt_8 == 0 {
             self.srtt_8 = rtt << 3;
             self.mdev_4 = rtt << 1;
-            self.rttvar = self.mdev_4.max(self.least);
+            self.rttvar = self.mdev_4.max(self.min_variance_us);
             self.mdev_max = self.rttvar;
             self.window_end = next;
         } else {
@@ -77,11 +77,11 @@ impl Estimator {
             if una > self.window_end {
                 self.rttvar -= self.rttvar.saturating_sub(self.mdev_max) >> 2;
                 self.window_end = next;
-                self.mdev_max = self.least;
+                self.mdev_max = self.min_variance_us;
             }
         }
         self.srtt_8 = self.srtt_8.max(1);
-        self.rto = ticks((self.srtt_8 >> 3) + self.rttvar).min(self.most);
+        self.rto = ticks((self.srtt_8 >> 3) + self.rttvar).min(self.max_timeout_ticks);
     }
 
     fn deviate(&mut self, error: i64) {
@@ -97,14 +97,14 @@ impl Estimator {
 
     /// RFC 6298 (5.7): no round trip was timed while the connection opened.
     pub fn fall_back(&mut self, timeout: Span) {
-        let us = timeout / US;
+        let us = timeout / US_NS;
         (self.rttvar, self.mdev_max, self.mdev_4) = (us, us, us);
-        self.rto = ticks(us).min(self.most);
+        self.rto = ticks(us).min(self.max_timeout_ticks);
     }
 
     /// RFC 6298 (5.5); the next sample ends it.
     pub fn back_off(&mut self) {
-        self.rto = (self.rto * 2).min(self.most);
+        self.rto = (self.rto * 2).min(self.max_timeout_ticks);
     }
 
     /// Timeout [ticks].
@@ -118,8 +118,8 @@ impl Estimator {
     }
 
     /// Minimum variance term [us].
-    pub fn least(&self) -> u64 {
-        self.least
+    pub fn min_variance(&self) -> u64 {
+        self.min_variance_us
     }
 }
 

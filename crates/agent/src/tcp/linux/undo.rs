@@ -14,7 +14,7 @@ const MS: Time = 1_000_000;
 impl Sender {
     pub(super) fn init_undo(&mut self) {
         let probe = u32::from(self.probe_end.is_some() && self.probe_again);
-        let out = i64::from(self.queue.again + probe);
+        let out = i64::from(self.queue.resent_count + probe);
         self.undo = true;
         self.undo_from = self.una;
         self.undo_again = if out == 0 { -1 } else { out };
@@ -31,7 +31,7 @@ impl Sender {
         if self.undo && self.undo_again > 0 && end <= prior_una && end > self.undo_from {
             self.undo_again = (self.undo_again - i64::from(end - start)).max(0);
         }
-        self.rack.doubt();
+        self.rack.widen_window();
         true
     }
 
@@ -44,7 +44,7 @@ impl Sender {
 
     /// Whether what came was sent before anything was sent again.
     fn delayed(&self, ack: &Ack) -> bool {
-        match self.again_since {
+        match self.first_resent_at {
             Some(since) => self.timestamps && ack.echo / MS < since / MS,
             None => self.sack || self.una < self.high_seq,
         }
@@ -56,17 +56,17 @@ impl Sender {
 
     fn undo_reduction(&mut self, forgive: bool) {
         if forgive {
-            self.queue.forgive();
+            self.queue.clear_lost();
         }
         if self.prior_ssthresh > 0.0 {
-            self.control.undone(&mut self.window, f64::from(self.prior_cwnd));
+            self.control.undo_reduction(&mut self.window, f64::from(self.prior_cwnd));
             if self.prior_ssthresh > self.window.ssthresh {
                 self.window.ssthresh = self.prior_ssthresh;
                 self.cwr = false;
             }
         }
         self.undo = false;
-        self.rack.reconsider();
+        self.rack.reset_window();
     }
 
     /// Without SACK the phase is held until something above it is acknowledged (RFC 6582 section
@@ -75,8 +75,8 @@ impl Sender {
         if self.una != self.high_seq || self.sack {
             return false;
         }
-        if !self.queue.any_again() {
-            self.again_since = None;
+        if !self.queue.has_resent() {
+            self.first_resent_at = None;
         }
         true
     }
@@ -99,14 +99,14 @@ impl Sender {
             return false;
         }
         self.see_reordering(prior_una, self.queue.high_held());
-        if self.queue.again > 0 {
+        if self.queue.resent_count > 0 {
             return true;
         }
-        if !self.queue.any_again() {
-            self.again_since = None;
+        if !self.queue.has_resent() {
+            self.first_resent_at = None;
         }
         self.undo_reduction(true);
-        self.keep_open();
+        self.stay_open();
         false
     }
 

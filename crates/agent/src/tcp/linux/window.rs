@@ -2,8 +2,8 @@
 //!
 //! Source: RFC 6937 (`prr.rs`); RFC 7661 section 4.1 for when it may grow: it was full, or in slow start half full.
 
-use super::{News, Phase, Sender};
-use crate::tcp::congestion::{Cause, View};
+use super::{AckSummary, Phase, Sender};
+use crate::tcp::congestion::{ConnectionView, ReductionCause};
 use crate::tcp::prr::Progress;
 use trunkline_units::Time;
 
@@ -27,13 +27,13 @@ impl Sender {
         self.window.cwnd as u32
     }
 
-    pub(super) fn set_threshold(&mut self, cause: Cause) {
-        let left = self.control.reduced(&self.window, self.window.cwnd, cause);
+    pub(super) fn set_threshold(&mut self, cause: ReductionCause) {
+        let left = self.control.reduce_window(&self.window, self.window.cwnd, cause);
         self.window.ssthresh = left.trunc().max(2.0);
         self.window.credit = 0;
     }
 
-    pub(super) fn start_reduction(&mut self, cause: Cause) {
+    pub(super) fn start_reduction(&mut self, cause: ReductionCause) {
         self.high_seq = self.next;
         self.probe_end = None;
         self.prior_cwnd = self.cwnd();
@@ -50,15 +50,15 @@ impl Sender {
         if self.window.ssthresh.is_finite() && (self.phase == Phase::Reducing || self.undo) {
             self.window.cwnd = self.window.ssthresh;
         }
-        self.control.ended(&mut self.window);
+        self.control.on_recovery_end(&mut self.window);
     }
 
     /// After all else is known of an acknowledgement.
-    pub(super) fn control(&mut self, news: &News, now: Time) {
+    pub(super) fn control(&mut self, summary: &AckSummary, now: Time) {
         if self.reducing() {
-            self.reduce(news.delivered, news.advanced && news.lost == 0);
-        } else if news.advanced || (self.reordering > super::DUP_THRESH && news.held) {
-            self.grow(news.delivered, now);
+            self.reduce(summary.delivered, summary.advanced && summary.lost == 0);
+        } else if summary.advanced || (self.reordering > super::DUP_THRESH && summary.covers_new) {
+            self.grow(summary.delivered, now);
         }
     }
 
@@ -79,20 +79,23 @@ impl Sender {
 
     fn grow(&mut self, acked: u32, now: Time) {
         let slow = self.window.cwnd < self.window.ssthresh;
-        let half_full = slow && self.cwnd() < 2 * self.most_out;
+        let half_full = slow && self.cwnd() < 2 * self.max_outstanding;
         if self.limited || half_full {
             let (una, next) = (self.una, self.next);
-            let view = || View { now, acked, una, next, ..View::default() };
-            self.control.acknowledged(&mut self.window, view);
+            let view = || ConnectionView { now, acked, una, next, ..ConnectionView::default() };
+            self.control.on_new_ack(&mut self.window, view);
         }
     }
 
     /// Something was sent, or the window is full: remembers for a window of data which it was.
     pub(super) fn validate(&mut self, limited: bool) {
         let out = self.queue.len();
-        if self.una >= self.limited_until || limited || (!self.limited && out > self.most_out) {
+        if self.una >= self.limited_until
+            || limited
+            || (!self.limited && out > self.max_outstanding)
+        {
             self.limited = limited;
-            self.most_out = out;
+            self.max_outstanding = out;
             self.limited_until = self.next;
         }
     }

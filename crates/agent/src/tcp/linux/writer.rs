@@ -7,11 +7,11 @@
 
 use std::collections::VecDeque;
 
-const WRITE: u32 = 1 << 16;
-const MOST_UNSENT: u32 = 1 << 17;
+const WRITE_BYTES: u32 = 1 << 16;
+const MAX_UNSENT_BYTES: u32 = 1 << 17;
 
 #[derive(Clone, Debug)]
-pub(super) struct Writer {
+pub(super) struct ApplicationWriter {
     mss: u32,
     written: u32,
     total: u32,
@@ -19,7 +19,7 @@ pub(super) struct Writer {
     marks: VecDeque<u32>, // segments marked
 }
 
-impl Writer {
+impl ApplicationWriter {
     /// Payload of a segment [B], segments of the whole transfer.
     pub fn new(mss: u32, total: u32) -> Self {
         Self { mss: mss.max(1), written: 0, total, marked: 0, marks: VecDeque::new() }
@@ -42,13 +42,13 @@ impl Writer {
         while self.marks.front().is_some_and(|end| *end < una) {
             self.marks.pop_front();
         }
-        if !self.waits(next, MOST_UNSENT / 2) {
+        if !self.waits(next, MAX_UNSENT_BYTES / 2) {
             return;
         }
-        while self.written < self.total && self.waits(next, MOST_UNSENT) {
-            let most = (WRITE / self.mss).max(1).min(self.total - self.written);
-            for _ in 0..most {
-                if !self.waits(next, MOST_UNSENT) {
+        while self.written < self.total && self.waits(next, MAX_UNSENT_BYTES) {
+            let max_segments = (WRITE_BYTES / self.mss).max(1).min(self.total - self.written);
+            for _ in 0..max_segments {
+                if !self.waits(next, MAX_UNSENT_BYTES) {
                     break;
                 }
                 self.written += 1;
@@ -74,7 +74,7 @@ mod linux {
     /// With 45 unsent, 65700 B, nothing is written; with 44, 64240 B, 44 and 2 more.
     #[test]
     fn tcp_sendmsg_each_write_ends_with_a_mark() {
-        let mut writer = Writer::new(1460, u32::MAX);
+        let mut writer = ApplicationWriter::new(1460, u32::MAX);
         writer.write(0, 0, 1 << 20);
         assert_eq!(writer.marks, [43, 87, 89]);
         writer.write(0, 45, 1 << 20);
@@ -87,7 +87,7 @@ mod linux {
     /// Three segments in all: the last one ends the only write.
     #[test]
     fn tcp_sendmsg_the_last_segment_of_a_transfer_is_marked() {
-        let mut writer = Writer::new(1460, 3);
+        let mut writer = ApplicationWriter::new(1460, 3);
         writer.write(0, 0, 1 << 20);
         assert_eq!(writer.marks, [2]);
     }
@@ -96,7 +96,7 @@ mod linux {
     /// left, which the end of the write marks.
     #[test]
     fn forced_push_marks_more_than_half_the_window() {
-        let mut writer = Writer::new(1460, 44);
+        let mut writer = ApplicationWriter::new(1460, 44);
         writer.write(0, 0, 48 * 1460);
         assert_eq!(writer.marks, [24, 43]);
     }

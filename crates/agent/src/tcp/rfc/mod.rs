@@ -14,11 +14,11 @@ mod tahoe;
 mod view;
 mod window;
 
-use super::config::Sizes;
+use super::config::SegmentSizes;
 use super::congestion::{Control, Growth, Window};
-use super::handshake::FALLBACK;
-use super::pace::{Known, Pace};
-use super::{rto::Rto, Ack, Opened, TcpConfig, Variant};
+use super::handshake::RTO_AFTER_SYN_LOSS;
+use super::pace::{AckContext, SendPace};
+use super::{rto::Rto, Ack, OpenedConnection, TcpConfig, Variant};
 use scoreboard::Scoreboard;
 use trunkline_units::{RandomStream, Span, Time, NEVER};
 
@@ -59,7 +59,7 @@ pub struct Sender {
     pace_at: Time,
     threshold: u32,
     reduced: u32, // `max` at the last reduction of the window
-    sizes: Sizes,
+    sizes: SegmentSizes,
     phase: Phase,
     variant: Variant,
     /// The first unacknowledged segment goes next, whatever the window.
@@ -79,7 +79,7 @@ pub struct Sender {
     /// The control wants to see every acknowledgement.
     measures: bool,
     /// Segments go at a pace.
-    pace: Option<Box<Pace>>,
+    pace: Option<Box<SendPace>>,
     overhead: Span,
     covered: u32, // segments that the last new acknowledgement covered
     finished_at: Option<Time>,
@@ -145,7 +145,7 @@ impl Sender {
             sizes: config.sizes(),
             control: Control::new(config),
             measures: config.congestion.measures(),
-            pace: Pace::new(config),
+            pace: SendPace::new(config),
             overhead: config.send_overhead_ns,
             finished_at: None,
             retransmissions: 0,
@@ -156,10 +156,10 @@ impl Sender {
     }
 
     /// RFC 6298 (2.2), (5.7); RFC 5681 section 3.1: one segment where a SYN was lost.
-    pub fn establish(&mut self, opened: &Opened) {
+    pub fn establish(&mut self, opened: &OpenedConnection) {
         match opened.rtt {
             Some(rtt) => self.rto.sample_timed(0, rtt),
-            None => self.rto.fall_back(FALLBACK),
+            None => self.rto.fall_back(RTO_AFTER_SYN_LOSS),
         }
         if opened.retries > 0 {
             self.window.cwnd = self.window.cwnd.min(1.0);
@@ -203,22 +203,22 @@ impl Sender {
         if self.measures {
             return self.on_measured_ack(ack, now, random);
         }
-        self.take(ack, now, random);
+        self.process_ack(ack, now, random);
     }
 
     /// The control sees the acknowledgement before it moves anything.
     #[cold]
     fn on_measured_ack(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
-        let ece = self.control.told(ack.ace).map_or(ack.ece, |marks| marks > 0);
+        let ece = self.control.on_marks_counted(ack.ace).map_or(ack.ece, |marks| marks > 0);
         let ack = Ack { ece, ..*ack };
         self.measure(&ack, now);
-        self.take(&ack, now, random);
+        self.process_ack(&ack, now, random);
     }
 
     #[inline]
-    fn take(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
+    fn process_ack(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
         if self.pace.is_some() {
-            self.before();
+            self.note_before_ack();
         }
         if ack.ece && self.ecn {
             self.on_ecn_echo(ack.ack, now);
@@ -242,16 +242,16 @@ impl Sender {
             }
         }
         if self.pace.is_some() {
-            self.follow(ack, now, random);
+            self.update_pace(ack, now, random);
         }
-        self.allow(now, random);
+        self.plan_sends(now, random);
     }
 
     /// The instant [`Sender::timer`] named may have come. Poll [`Sender::next_segment`] after it.
     pub fn on_timer(&mut self, now: Time, random: &mut RandomStream) {
         if now >= self.rtx_at {
             self.on_timeout(now);
-            self.allow(now, random);
+            self.plan_sends(now, random);
         }
         if now >= self.pace_at {
             self.pace_at = NEVER;
@@ -280,19 +280,19 @@ impl Sender {
     }
 
     #[cold]
-    fn before(&mut self) {
+    fn note_before_ack(&mut self) {
         let (in_flight, found_lost) = (self.in_flight(), self.scoreboard.found_lost());
         if let Some(pace) = self.pace.as_mut() {
-            pace.before(in_flight, found_lost);
+            pace.note_before_ack(in_flight, found_lost);
         }
     }
 
     /// After an acknowledgement: the pace for what comes.
     #[cold]
-    fn follow(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
+    fn update_pace(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
         let in_flight = self.in_flight();
         let Some(pace) = self.pace.as_mut() else { return };
-        let known = Known {
+        let known = AckContext {
             now,
             srtt: self.rto.srtt().unwrap_or(0.0) as u64,
             in_flight,
@@ -301,7 +301,7 @@ impl Sender {
             recovering: self.phase == Phase::FastRecovery,
             timed_out: self.phase == Phase::Timeout,
         };
-        pace.follow(ack, &known, (&mut self.control, &mut self.window), random);
+        pace.update_after_ack(ack, &known, (&mut self.control, &mut self.window), random);
     }
 
     /// The earliest instant at which [`Sender::on_timer`] has something to do, or [`NEVER`].

@@ -21,7 +21,7 @@ impl Sender {
             return Some(self.emit(self.una, now));
         }
         if self.overhead == 0 || self.released {
-            if let Some(seq) = self.choose() {
+            if let Some(seq) = self.choose_segment() {
                 self.burst -= 1;
                 if seq == self.next {
                     self.next += 1;
@@ -34,12 +34,12 @@ impl Sender {
     }
 
     #[inline]
-    fn choose(&mut self) -> Option<u32> {
+    fn choose_segment(&mut self) -> Option<u32> {
         if self.burst == 0 {
             return None;
         }
         if self.variant == Variant::Sack {
-            return sack::choose(self, true);
+            return sack::choose_segment(self, true);
         }
         (self.next < self.limit).then_some(self.next)
     }
@@ -62,7 +62,7 @@ impl Sender {
         if let Some(pace) = self.pace.as_mut() {
             pace.sent(seq, now);
         }
-        let ip_bytes = self.sizes.of(seq);
+        let ip_bytes = self.sizes.segment_bytes(seq);
         // RFC 3168 section 6.1.2: on the first new data after the reduction.
         let cwr = fresh && std::mem::take(&mut self.cwr);
         Segment { seq, ip_bytes, retransmission: !fresh, cwr, push: false }
@@ -70,7 +70,7 @@ impl Sender {
 
     /// Works out what the event allows to be sent and, with a send overhead, when.
     #[inline]
-    pub(super) fn allow(&mut self, now: Time, random: &mut RandomStream) {
+    pub(super) fn plan_sends(&mut self, now: Time, random: &mut RandomStream) {
         self.limit = self.window_end();
         self.burst = u32::MAX;
         if self.dup_acks > 0 && self.variant != Variant::Sack {
@@ -78,7 +78,7 @@ impl Sender {
         }
         if self.overhead > 0 && !self.released && self.release_at == NEVER {
             let ready = match self.variant {
-                Variant::Sack => sack::choose(self, false).is_some(),
+                Variant::Sack => sack::choose_segment(self, false).is_some(),
                 _ => self.burst > 0 && self.next < self.limit,
             };
             if ready {

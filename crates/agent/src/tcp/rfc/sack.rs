@@ -13,11 +13,11 @@ pub(super) fn on_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     if advanced {
         sender.scoreboard.on_cumulative(sender.una, ack.ack);
     }
-    let news = ack.sack[0][1] > 0
+    let summary = ack.sack[0][1] > 0
         && sender.scoreboard.on_blocks(&ack.sack, ack.ack, sender.max, sender.threshold);
     if advanced {
         on_new_ack(sender, ack, now);
-    } else if news && sender.phase == Phase::Open {
+    } else if summary && sender.phase == Phase::Open {
         sender.dup_acks += 1;
         if sender.dup_acks >= sender.threshold || sender.scoreboard.is_lost(sender.una) {
             enter_recovery(sender, now);
@@ -56,7 +56,7 @@ fn enter_recovery(sender: &mut Sender, now: Time) {
 
 /// NextSeg, if the window has room for one segment (steps (3.3) and (C)). `take` books it.
 #[inline]
-pub(super) fn choose(sender: &mut Sender, take: bool) -> Option<u32> {
+pub(super) fn choose_segment(sender: &mut Sender, take: bool) -> Option<u32> {
     let window = sender.window.cwnd as u32;
     let fresh =
         sender.next < sender.end && sender.next < sender.una.saturating_add(sender.window.cap);

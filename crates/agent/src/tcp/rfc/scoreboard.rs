@@ -6,7 +6,7 @@
 //! lost or held, and one bound that only rises says which. `pipe` is kept as that bound, blocks
 //! and acknowledgements move, so that no acknowledgement costs a walk over the window.
 
-use crate::ring::BitRing;
+use crate::ring::SeqSet;
 use trunkline_packet::arena::SackBlocks;
 
 #[derive(Clone, Debug, Default)]
@@ -19,8 +19,8 @@ pub(super) struct Scoreboard {
     found_lost: u64, // segments found lost so far
     rescued: bool,
     timed_out_at: Option<u32>,
-    held: BitRing,   // segments of a SACK block
-    resent: BitRing, // segments sent again that rules (1) and (3) count in `pipe`
+    held: SeqSet,   // segments of a SACK block
+    resent: SeqSet, // segments sent again that rules (1) and (3) count in `pipe`
 }
 
 impl Scoreboard {
@@ -82,11 +82,11 @@ impl Scoreboard {
                 seq = self.held.next_absent(seq + 1, end);
             }
         }
-        let news = self.held_count > before;
-        if news {
+        let summary = self.held_count > before;
+        if summary {
             self.raise_bound(una, dup);
         }
-        news
+        summary
     }
 
     fn raise_bound(&mut self, una: u32, dup: u32) {
@@ -249,10 +249,10 @@ mod rfc6675 {
                         // The first unacknowledged segment is never held.
                         let start = (una + 1 + at % (max - una)).min(max);
                         let end = (start + length).min(max);
-                        let news = board.on_blocks(&[[start, end], [0; 2], [0; 2]], una, max, 3);
+                        let summary = board.on_blocks(&[[start, end], [0; 2], [0; 2]], una, max, 3);
                         let before = literal.held.len();
                         literal.held.extend(start..end);
-                        prop_assert_eq!(news, literal.held.len() > before);
+                        prop_assert_eq!(summary, literal.held.len() > before);
                     }
                     Step::Advance(count) => {
                         let mut ack = (una + count).min(max);

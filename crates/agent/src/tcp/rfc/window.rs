@@ -8,7 +8,7 @@
 //! at a second timeout of the same segment nothing.
 
 use super::{Phase, Sender, NONE};
-use crate::tcp::congestion::{Cause, View};
+use crate::tcp::congestion::{ConnectionView, ReductionCause};
 use crate::tcp::{Ack, Variant};
 use trunkline_units::{Time, NEVER};
 
@@ -55,9 +55,10 @@ impl Sender {
         if ack.ece && self.ecn {
             return;
         }
-        let view = View { echo: ack.ece, acked: self.covered, now, ..View::default() };
+        let view =
+            ConnectionView { echo: ack.ece, acked: self.covered, now, ..ConnectionView::default() };
         let (una, next, srtt) = (self.una, self.max, &self.rto);
-        self.control.acknowledged(&mut self.window, || View {
+        self.control.on_new_ack(&mut self.window, || ConnectionView {
             una,
             next,
             srtt: srtt.srtt().unwrap_or(0.0) as u64,
@@ -76,7 +77,7 @@ impl Sender {
         } else {
             (self.timed < ack.ack).then(|| now - self.timed_at)
         };
-        let view = View {
+        let view = ConnectionView {
             now,
             acked: ack.ack - self.una,
             una: ack.ack,
@@ -85,12 +86,12 @@ impl Sender {
             srtt: self.rto.srtt().unwrap_or(0.0) as u64,
             echo: ack.ece && self.ecn,
         };
-        self.control.measured(&mut self.window, &view);
+        self.control.on_measured_ack(&mut self.window, &view);
     }
 
     /// Threshold and window that a reduction of `size` segments leaves.
-    fn reduced(&mut self, size: f64, cause: Cause) -> (f64, f64) {
-        let left = self.control.reduced(&self.window, size, cause);
+    fn reduced(&mut self, size: f64, cause: ReductionCause) -> (f64, f64) {
+        let left = self.control.reduce_window(&self.window, size, cause);
         (self.control.threshold(left), left.max(1.0))
     }
 
@@ -104,13 +105,13 @@ impl Sender {
     /// (RFC 3168 section 6.1.2), and marks the point up to which this counts. True: reduced now.
     pub(super) fn reduce(&mut self, size: f64) -> bool {
         if self.control.steers() {
-            self.control.reduced(&self.window, size, Cause::Loss);
+            self.control.reduce_window(&self.window, size, ReductionCause::Loss);
             self.mark_reduced();
             return false;
         }
         let by_ecn = self.ecn && self.una < self.reduced && self.phase == Phase::Open;
         if !by_ecn {
-            (self.window.ssthresh, self.window.cwnd) = self.reduced(size, Cause::Loss);
+            (self.window.ssthresh, self.window.cwnd) = self.reduced(size, ReductionCause::Loss);
         }
         self.mark_reduced();
         !by_ecn
@@ -136,7 +137,7 @@ impl Sender {
             return;
         }
         let cwnd;
-        (self.window.ssthresh, cwnd) = self.reduced(self.window.cwnd, Cause::Mark);
+        (self.window.ssthresh, cwnd) = self.reduced(self.window.cwnd, ReductionCause::Mark);
         if self.window.cwnd <= 1.0 {
             self.window.cwnd = 0.5;
             self.rtx_at = now + self.rto.current();
@@ -155,13 +156,13 @@ impl Sender {
             return;
         }
         if self.variant != Variant::Sack {
-            self.window.ssthresh = self.reduced(self.window.cwnd, Cause::Timeout).0;
+            self.window.ssthresh = self.reduced(self.window.cwnd, ReductionCause::Timeout).0;
             self.next = self.una;
         } else {
             // RFC 5681 section 3.1: held when the timer resends the same segment.
             if self.scoreboard.timed_out_at() != Some(self.una) {
                 let flight = f64::from(self.max - self.una).min(self.window.cwnd);
-                self.window.ssthresh = self.reduced(flight, Cause::Timeout).0;
+                self.window.ssthresh = self.reduced(flight, ReductionCause::Timeout).0;
             }
             self.scoreboard.on_timeout(self.una, self.max);
         }

@@ -12,11 +12,11 @@ mod model;
 mod policer;
 mod window;
 
-use super::{Cause, Congestion, Steered, Window};
-use crate::tcp::rate::Sample;
+use super::{Congestion, ReductionCause, SteeringDecision, Window};
+use crate::tcp::rate::RateSample;
 use crate::tcp::TcpConfig;
-use model::{Aggregation, Maximum};
-use policer::Policer;
+use model::{Aggregation, WindowedMaximum};
+use policer::PolicerDetector;
 use serde::{Deserialize, Serialize};
 use trunkline_units::{RandomStream, Span, Time};
 
@@ -28,26 +28,27 @@ pub struct BbrConfig {}
 /// A rate of one segment a microsecond.
 const RATE_UNIT: u64 = 1 << 24;
 /// A gain of one.
-const UNIT: u64 = 256;
+const GAIN_UNIT: u64 = 256;
 /// 2 / ln 2, and its inverse, which drains what start-up queued.
 const STARTUP_GAIN: u64 = 739;
 const DRAIN_GAIN: u64 = 88;
 const WINDOW_GAIN: u64 = 512;
-const CYCLE: [u64; 8] = [320, 192, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
+const CYCLE: [u64; 8] =
+    [320, 192, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT];
 /// The cycle begins in any phase but the second.
 const RANDOM_PHASES: u64 = 7;
-const LEAST_WINDOW: u64 = 4;
+const MIN_WINDOW: u64 = 4;
 const FIRST_WINDOW: u64 = 10;
 /// One segment at once below 1.2 Mbit/s [B/s], else two at least; at most 65535 B with the largest headers.
-const SLOW: u64 = 150_000;
-const LARGEST_BURST: u64 = 65_215;
+const SLOW_RATE: u64 = 150_000;
+const MAX_BURST: u64 = 65_215;
 /// Start-up is over after three rounds with less than a quarter more.
 const FULL_GROWTH: u64 = 320;
 const FULL_ROUNDS: u32 = 3;
 /// The least round trip is measured anew after 10 s, for 200 ms.
-const TICK: Span = 4_000; // [us]
-const PROBE_EVERY: u64 = 2_500; // ticks
-const PROBE_FOR: u64 = 50;
+const TICK_NS: Span = 4_000; // [us]
+const PROBE_INTERVAL: u64 = 2_500; // ticks
+const PROBE_DURATION: u64 = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -61,14 +62,14 @@ enum Mode {
 pub(in crate::tcp) struct Bbr {
     mss: u64,
     mode: Mode,
-    best: Maximum,
-    policer: Policer,
+    best: WindowedMaximum,
+    policer: PolicerDetector,
     aggregation: Aggregation,
     round: u64,
     round_start: bool,
     next_round: u64, // the round ends when what is sent then was sent after this was delivered
-    least: Option<Span>, // [us]
-    least_tick: u64,
+    min_rtt: Option<Span>, // [us]
+    min_rtt_tick: u64,
     full_rate: u64,
     full_rounds: u32,
     phase: usize,
@@ -90,14 +91,14 @@ impl Bbr {
         Self {
             mss: u64::from(tcp.mss_bytes.max(1)),
             mode: Mode::Startup,
-            best: Maximum::default(),
-            policer: Policer::default(),
+            best: WindowedMaximum::default(),
+            policer: PolicerDetector::default(),
             aggregation: Aggregation::default(),
             round: 0,
             round_start: false,
             next_round: 0,
-            least: None,
-            least_tick: 0,
+            min_rtt: None,
+            min_rtt_tick: 0,
             full_rate: 0,
             full_rounds: 0,
             phase: 0,
@@ -132,14 +133,14 @@ impl Bbr {
 
     /// Segments that a device with offload is given at once.
     fn burst(&self) -> u64 {
-        let least = if self.rate < SLOW { 1 } else { 2 };
-        ((self.rate >> 10).min(LARGEST_BURST) / self.mss).max(least).min(127)
+        let min_segments = if self.rate < SLOW_RATE { 1 } else { 2 };
+        ((self.rate >> 10).min(MAX_BURST) / self.mss).max(min_segments).min(127)
     }
 
     /// Rate times least round trip times gain [segments].
     fn product(&self, rate: u64, gain: u64) -> u64 {
-        let Some(least) = self.least else { return FIRST_WINDOW };
-        let scaled = (u128::from(rate) * u128::from(least) * u128::from(gain)) >> 8;
+        let Some(min_rtt) = self.min_rtt else { return FIRST_WINDOW };
+        let scaled = (u128::from(rate) * u128::from(min_rtt) * u128::from(gain)) >> 8;
         scaled.div_ceil(u128::from(RATE_UNIT)) as u64
     }
 
@@ -154,14 +155,14 @@ impl Bbr {
     }
 
     /// What will be in the network when the next segment goes.
-    fn in_network(&self, in_flight: u32, now: &Sample) -> u64 {
+    fn in_network(&self, in_flight: u32, now: &RateSample) -> u64 {
         let wait = now.next_at.saturating_sub(now.now / 1_000);
         let leaving = (self.bandwidth() * wait) >> 24;
-        let burst = if self.pacing_gain > UNIT { self.burst() } else { 0 };
+        let burst = if self.pacing_gain > GAIN_UNIT { self.burst() } else { 0 };
         (u64::from(in_flight) + burst).saturating_sub(leaving)
     }
 
-    fn update_rate(&mut self, now: &Sample) {
+    fn update_rate(&mut self, now: &RateSample) {
         self.round_start = false;
         let Some((delivered, interval)) = now.delivered else { return };
         if now.prior_delivered >= self.next_round {
@@ -185,32 +186,32 @@ impl Bbr {
         self.phase = usize::MAX; // drawn when the acknowledgement is dealt with
     }
 
-    fn draw_phase(&mut self, now: &Sample, random: &mut RandomStream) {
+    fn draw_phase(&mut self, now: &RateSample, random: &mut RandomStream) {
         if self.phase == usize::MAX {
             self.phase = 7 - random.below(RANDOM_PHASES) as usize;
             self.next_phase(now);
         }
     }
 
-    fn next_phase(&mut self, now: &Sample) {
+    fn next_phase(&mut self, now: &RateSample) {
         self.phase = (self.phase + 1) % CYCLE.len();
         self.phase_at = now.delivered_at;
     }
 
-    fn update_phase(&mut self, now: &Sample) {
+    fn update_phase(&mut self, now: &RateSample) {
         if self.mode != Mode::ProbeRate || self.phase == usize::MAX {
             return;
         }
-        let long = now.delivered_at - self.phase_at > self.least.unwrap_or(Span::MAX);
-        let over = if self.pacing_gain == UNIT {
+        let long = now.delivered_at - self.phase_at > self.min_rtt.unwrap_or(Span::MAX);
+        let over = if self.pacing_gain == GAIN_UNIT {
             long
         } else {
-            let there = self.in_network(now.prior_in_flight, now);
+            let in_network = self.in_network(now.prior_in_flight, now);
             let best = self.best.get();
-            if self.pacing_gain > UNIT {
-                long && (now.lost > 0 || there >= self.inflight(best, self.pacing_gain))
+            if self.pacing_gain > GAIN_UNIT {
+                long && (now.lost > 0 || in_network >= self.inflight(best, self.pacing_gain))
             } else {
-                long || there <= self.inflight(best, UNIT)
+                long || in_network <= self.inflight(best, GAIN_UNIT)
             }
         };
         if over {
@@ -218,7 +219,7 @@ impl Bbr {
         }
     }
 
-    fn check_filled(&mut self, now: &Sample) {
+    fn check_filled(&mut self, now: &RateSample) {
         if self.filled() || !self.round_start || now.limited {
             return;
         }
@@ -229,8 +230,8 @@ impl Bbr {
         }
     }
 
-    fn check_drained(&mut self, window: &mut Window, now: &Sample) {
-        let fits = self.inflight(self.best.get(), UNIT);
+    fn check_drained(&mut self, window: &mut Window, now: &RateSample) {
+        let fits = self.inflight(self.best.get(), GAIN_UNIT);
         if self.mode == Mode::Startup && self.filled() {
             self.mode = Mode::Drain;
             window.ssthresh = fits as f64;
@@ -241,12 +242,12 @@ impl Bbr {
     }
 
     /// True: the rate is held low for now.
-    fn update_trip(&mut self, window: &mut Window, now: &Sample) -> bool {
-        let tick = now.now / 1_000 / TICK;
-        let expired = tick > self.least_tick + PROBE_EVERY;
+    fn update_trip(&mut self, window: &mut Window, now: &RateSample) -> bool {
+        let tick = now.now / 1_000 / TICK_NS;
+        let expired = tick > self.min_rtt_tick + PROBE_INTERVAL;
         if let Some(rtt) = now.rtt {
-            if expired || self.least.is_none_or(|least| rtt < least) {
-                (self.least, self.least_tick) = (Some(rtt), tick);
+            if expired || self.min_rtt.is_none_or(|min_rtt| rtt < min_rtt) {
+                (self.min_rtt, self.min_rtt_tick) = (Some(rtt), tick);
             }
         }
         if expired && self.mode != Mode::ProbeTrip {
@@ -258,15 +259,15 @@ impl Bbr {
             return false;
         }
         match self.probe_end {
-            None if u64::from(now.in_flight) <= LEAST_WINDOW => {
-                self.probe_end = Some(tick + PROBE_FOR);
+            None if u64::from(now.in_flight) <= MIN_WINDOW => {
+                self.probe_end = Some(tick + PROBE_DURATION);
                 self.probe_round = false;
                 self.next_round = now.total;
             }
             Some(end) => {
                 self.probe_round |= self.round_start;
                 if self.probe_round && tick > end {
-                    self.least_tick = tick;
+                    self.min_rtt_tick = tick;
                     window.cwnd = window.cwnd.max(self.prior_cwnd as f64);
                     if self.filled() {
                         self.probe_rate_anew();
@@ -284,19 +285,19 @@ impl Bbr {
         (self.pacing_gain, self.window_gain) = match self.mode {
             Mode::Startup => (STARTUP_GAIN, STARTUP_GAIN),
             Mode::Drain => (DRAIN_GAIN, STARTUP_GAIN),
-            Mode::ProbeRate if self.policer.rate().is_some() => (UNIT, WINDOW_GAIN),
+            Mode::ProbeRate if self.policer.rate().is_some() => (GAIN_UNIT, WINDOW_GAIN),
             Mode::ProbeRate => (CYCLE[self.phase], WINDOW_GAIN),
-            Mode::ProbeTrip => (UNIT, UNIT),
+            Mode::ProbeTrip => (GAIN_UNIT, GAIN_UNIT),
         };
     }
 
-    fn set_pace(&mut self, window: &Window, now: &Sample) {
-        let wanted = self.pace(self.bandwidth(), self.pacing_gain);
+    fn set_pace(&mut self, window: &Window, now: &RateSample) {
+        let target_pace = self.pace(self.bandwidth(), self.pacing_gain);
         if let Some(srtt) = now.srtt.filter(|_| !self.timed) {
             self.first_pace(window, srtt);
         }
-        if self.filled() || wanted > self.rate {
-            self.rate = wanted;
+        if self.filled() || target_pace > self.rate {
+            self.rate = target_pace;
         }
     }
 
@@ -309,12 +310,12 @@ impl Bbr {
 impl Congestion for Bbr {
     const STEERS: bool = true;
 
-    fn acknowledged(&mut self, _window: &mut Window, _view: &super::View) {}
+    fn on_new_ack(&mut self, _window: &mut Window, _view: &super::ConnectionView) {}
 
     /// A loss takes nothing; what it means is read from the samples.
-    fn reduced(&mut self, window: &Window, _size: f64, cause: Cause) -> f64 {
+    fn reduce_window(&mut self, window: &Window, _size: f64, cause: ReductionCause) -> f64 {
         self.save(window);
-        if cause == Cause::Timeout {
+        if cause == ReductionCause::Timeout {
             self.was_timed_out = true;
             self.was_recovering = false;
             self.full_rate = 0;
@@ -323,7 +324,7 @@ impl Congestion for Bbr {
         window.ssthresh
     }
 
-    fn undone(&mut self, _window: &mut Window, _prior: f64) {
+    fn undo_reduction(&mut self, _window: &mut Window, _prior: f64) {
         if !self.filled() {
             self.full_rounds = 0;
         }
@@ -331,15 +332,20 @@ impl Congestion for Bbr {
         self.policer.forget();
     }
 
-    fn opened(&mut self, window: &Window, rtt: Option<Span>, now: Time) -> u64 {
-        (self.least, self.least_tick) = (rtt, now / 1_000 / TICK);
+    fn on_established(&mut self, window: &Window, rtt: Option<Span>, now: Time) -> u64 {
+        (self.min_rtt, self.min_rtt_tick) = (rtt, now / 1_000 / TICK_NS);
         if let Some(rtt) = rtt {
             self.first_pace(window, rtt);
         }
         self.rate
     }
 
-    fn steered(&mut self, window: &mut Window, now: &Sample, random: &mut RandomStream) -> Steered {
+    fn steer(
+        &mut self,
+        window: &mut Window,
+        now: &RateSample,
+        random: &mut RandomStream,
+    ) -> SteeringDecision {
         self.update_rate(now);
         self.draw_phase(now, random);
         self.aggregation.update(now, self.round_start, self.bandwidth(), window.cwnd as u64);
@@ -351,6 +357,6 @@ impl Congestion for Bbr {
         self.update_gains();
         self.set_pace(window, now);
         self.set_window(window, now);
-        Steered { rate: self.rate, limited }
+        SteeringDecision { rate: self.rate, limited }
     }
 }

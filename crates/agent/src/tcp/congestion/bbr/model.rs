@@ -3,19 +3,19 @@
 //! Source: Linux 6.1 (`lib/win_minmax.c`, after Kathleen Nichols; `bbr_update_ack_aggregation`).
 
 use super::RATE_UNIT;
-use crate::tcp::rate::Sample;
+use crate::tcp::rate::RateSample;
 use trunkline_units::Time;
 
 /// Rounds that a rate counts.
-const ROUNDS: u64 = 10;
+const RATE_ROUNDS: u64 = 10;
 
 /// The largest of a window, by its three best in order.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Maximum {
+pub(super) struct WindowedMaximum {
     best: [(u64, u64); 3], // round, value
 }
 
-impl Maximum {
+impl WindowedMaximum {
     pub fn get(&self) -> u64 {
         self.best[0].1
     }
@@ -23,7 +23,7 @@ impl Maximum {
     pub fn update(&mut self, round: u64, value: u64) {
         let new = (round, value);
         let [first, second, third] = self.best;
-        if value >= first.1 || round - third.0 > ROUNDS {
+        if value >= first.1 || round - third.0 > RATE_ROUNDS {
             self.best = [new; 3];
             return;
         }
@@ -33,24 +33,24 @@ impl Maximum {
             self.best[2] = new;
         }
         let age = round - first.0;
-        if age > ROUNDS {
+        if age > RATE_ROUNDS {
             self.best = [self.best[1], self.best[2], new];
-            if round - self.best[0].0 > ROUNDS {
+            if round - self.best[0].0 > RATE_ROUNDS {
                 self.best = [self.best[1], self.best[2], new];
             }
-        } else if self.best[1].0 == first.0 && age > ROUNDS / 4 {
+        } else if self.best[1].0 == first.0 && age > RATE_ROUNDS / 4 {
             (self.best[1], self.best[2]) = (new, new);
-        } else if self.best[2].0 == self.best[1].0 && age > ROUNDS / 2 {
+        } else if self.best[2].0 == self.best[1].0 && age > RATE_ROUNDS / 2 {
             self.best[2] = new;
         }
     }
 }
 
 /// Rounds of each of two windows of aggregation.
-const WINDOW: u32 = 5;
-const LARGEST: u64 = 0xF_FFFF;
+const AGGREGATION_ROUNDS: u32 = 5;
+const MAX_EXTRA_SEGMENTS: u64 = 0xF_FFFF;
 /// Longest aggregation that the window makes room for [us].
-const LONGEST: u64 = 100_000;
+const MAX_AGGREGATION_US: u64 = 100_000;
 
 /// Segments acknowledged beyond what the rate explains.
 #[derive(Clone, Debug, Default)]
@@ -63,13 +63,13 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    pub fn update(&mut self, now: &Sample, round_start: bool, rate: u64, cwnd: u64) {
+    pub fn update(&mut self, now: &RateSample, round_start: bool, rate: u64, cwnd: u64) {
         if now.acked == 0 || now.delivered.is_none() {
             return;
         }
         if round_start {
             self.rounds += 1;
-            if self.rounds >= WINDOW {
+            if self.rounds >= AGGREGATION_ROUNDS {
                 self.rounds = 0;
                 self.current = 1 - self.current;
                 self.extra[self.current] = 0;
@@ -78,18 +78,18 @@ impl Aggregation {
         let elapsed = now.delivered_at - self.since;
         let mut expected = (u128::from(rate) * u128::from(elapsed) / u128::from(RATE_UNIT)) as u64;
         let acked = u64::from(now.acked);
-        if self.acked <= expected || self.acked + acked > LARGEST {
+        if self.acked <= expected || self.acked + acked > MAX_EXTRA_SEGMENTS {
             (self.acked, self.since, expected) = (0, now.delivered_at, 0);
         }
-        self.acked = (self.acked + acked).min(LARGEST);
+        self.acked = (self.acked + acked).min(MAX_EXTRA_SEGMENTS);
         let extra = (self.acked - expected.min(self.acked)).min(cwnd);
         self.extra[self.current] = self.extra[self.current].max(extra);
     }
 
     /// Room for it [segments].
     pub fn extra(&self, rate: u64) -> u64 {
-        let most = (rate * LONGEST) / RATE_UNIT;
-        self.extra[0].max(self.extra[1]).min(most)
+        let max_extra = (rate * MAX_AGGREGATION_US) / RATE_UNIT;
+        self.extra[0].max(self.extra[1]).min(max_extra)
     }
 }
 
@@ -100,7 +100,7 @@ mod linux {
     /// 9 in round 0, then 5 each round: 9 until round 10, 5 from round 11 on.
     #[test]
     fn win_minmax_the_best_counts_for_ten_rounds() {
-        let mut best = Maximum::default();
+        let mut best = WindowedMaximum::default();
         best.update(0, 9);
         for round in 1..=10 {
             best.update(round, 5);
@@ -117,11 +117,11 @@ mod linux {
         let mut aggregation = Aggregation::default();
         let rate = RATE_UNIT / 1000;
         for burst in 1..=6 {
-            let now = Sample {
+            let now = RateSample {
                 acked: 8,
                 delivered: Some((8, 8000)),
                 delivered_at: 8000 * burst,
-                ..Sample::default()
+                ..RateSample::default()
             };
             aggregation.update(&now, false, rate, 100);
         }

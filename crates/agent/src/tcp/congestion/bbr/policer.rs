@@ -4,28 +4,28 @@
 //! loss; a fifth of what was delivered was lost (50/256); two rates agree within an eighth or 4 kbit/s;
 //! their mean is kept for 48 rounds.
 
-use super::{RATE_UNIT, UNIT};
-use crate::tcp::rate::Sample;
+use super::{GAIN_UNIT, RATE_UNIT};
+use crate::tcp::rate::RateSample;
 
-const LEAST_ROUNDS: u32 = 4;
+const MIN_ROUNDS: u32 = 4;
 const LOSS_SHARE: u64 = 50;
-const AGREEMENT: u64 = 32;
-const AGREEMENT_BYTES: u64 = 500;
-const KEPT_ROUNDS: u32 = 48;
+const MAX_RATE_DIFFERENCE_SHARE: u64 = 32;
+const MAX_RATE_DIFFERENCE_BYTES: u64 = 500;
+const MAX_POLICED_ROUNDS: u32 = 48;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Policer {
+pub(super) struct PolicerDetector {
     found: bool,
     timed_out: bool, // since the last sample
     sampling: bool,
     rate: u64,
     rounds: u32,
-    since: u64, // [ms]
+    interval_start_ms: u64, // [ms]
     delivered: u64,
     lost: u64,
 }
 
-impl Policer {
+impl PolicerDetector {
     /// The rate that is kept to.
     pub fn rate(&self) -> Option<u64> {
         self.found.then_some(self.rate)
@@ -41,11 +41,11 @@ impl Policer {
     }
 
     /// An acknowledgement came. True: the rate is not kept to any longer.
-    pub fn sample(&mut self, now: &Sample, round: bool, probing: bool, mss: u64) -> bool {
+    pub fn sample(&mut self, now: &RateSample, round: bool, probing: bool, mss: u64) -> bool {
         if self.found {
             if probing && round {
                 self.rounds += 1;
-                if self.rounds >= KEPT_ROUNDS {
+                if self.rounds >= MAX_POLICED_ROUNDS {
                     self.forget();
                     return true;
                 }
@@ -65,29 +65,30 @@ impl Policer {
             return false;
         }
         self.rounds += u32::from(round);
-        if self.rounds > 4 * LEAST_ROUNDS {
+        if self.rounds > 4 * MIN_ROUNDS {
             self.forget();
-        } else if self.rounds >= LEAST_ROUNDS && lost {
+        } else if self.rounds >= MIN_ROUNDS && lost {
             self.finish(now, mss);
         }
         false
     }
 
-    fn begin(&mut self, now: &Sample) {
-        self.since = now.delivered_at / 1_000;
+    fn begin(&mut self, now: &RateSample) {
+        self.interval_start_ms = now.delivered_at / 1_000;
         (self.delivered, self.lost, self.rounds) = (now.total, now.total_lost, 0);
     }
 
-    fn finish(&mut self, now: &Sample, mss: u64) {
+    fn finish(&mut self, now: &RateSample, mss: u64) {
         let (lost, delivered) = (now.total_lost - self.lost, now.total - self.delivered);
-        let elapsed = now.delivered_at / 1_000 - self.since;
-        if delivered == 0 || lost * UNIT < LOSS_SHARE * delivered || elapsed < 1 {
+        let elapsed = now.delivered_at / 1_000 - self.interval_start_ms;
+        if delivered == 0 || lost * GAIN_UNIT < LOSS_SHARE * delivered || elapsed < 1 {
             return;
         }
         let rate = delivered * RATE_UNIT / (elapsed * 1_000);
-        let apart = rate.abs_diff(self.rate);
-        let bytes = (u128::from(apart * mss) * 990_000) >> 24;
-        let agree = apart * UNIT <= AGREEMENT * self.rate || bytes <= u128::from(AGREEMENT_BYTES);
+        let difference = rate.abs_diff(self.rate);
+        let bytes = (u128::from(difference * mss) * 990_000) >> 24;
+        let agree = difference * GAIN_UNIT <= MAX_RATE_DIFFERENCE_SHARE * self.rate
+            || bytes <= u128::from(MAX_RATE_DIFFERENCE_BYTES);
         if self.rate > 0 && agree {
             (self.rate, self.found, self.rounds) = ((rate + self.rate) / 2, true, 0);
         } else {
@@ -102,7 +103,7 @@ mod linux {
     use super::*;
 
     /// An interval of four rounds of 100 ms with so many delivered and lost in each.
-    fn interval(policer: &mut Policer, now: &mut Sample, delivered: u64, lost: u32) {
+    fn interval(policer: &mut PolicerDetector, now: &mut RateSample, delivered: u64, lost: u32) {
         for _ in 0..4 {
             now.total += delivered;
             now.total_lost += u64::from(lost);
@@ -118,7 +119,7 @@ mod linux {
     fn bbr_lt_bw_sampling_two_equal_intervals_of_losses_are_a_policer() {
         for (second, lost, found) in [(100, 25, true), (100, 10, false), (150, 40, false)] {
             let (mut policer, mut now) =
-                (Policer::default(), Sample { lost: 1, ..Sample::default() });
+                (PolicerDetector::default(), RateSample { lost: 1, ..RateSample::default() });
             policer.sample(&now, false, true, 1000);
             interval(&mut policer, &mut now, 100, lost);
             interval(&mut policer, &mut now, second, lost);

@@ -2,12 +2,12 @@
 //!
 //! Source: Linux 6.1, `bbr_set_cwnd` and what it calls.
 
-use super::{Bbr, Mode, FIRST_WINDOW, LEAST_WINDOW};
+use super::{Bbr, Mode, FIRST_WINDOW, MIN_WINDOW};
 use crate::tcp::congestion::Window;
-use crate::tcp::rate::Sample;
+use crate::tcp::rate::RateSample;
 
 impl Bbr {
-    pub(super) fn set_window(&mut self, window: &mut Window, now: &Sample) {
+    pub(super) fn set_window(&mut self, window: &mut Window, now: &RateSample) {
         let acked = u64::from(now.acked);
         let mut cwnd = window.cwnd as u64;
         if acked > 0 && !self.recover(&mut cwnd, now) {
@@ -22,18 +22,18 @@ impl Bbr {
             } else if cwnd < target || now.total < FIRST_WINDOW {
                 cwnd += acked;
             }
-            cwnd = cwnd.max(LEAST_WINDOW);
+            cwnd = cwnd.max(MIN_WINDOW);
         }
         cwnd = cwnd.min(window.cap.into());
         if self.mode == Mode::ProbeTrip {
-            cwnd = cwnd.min(LEAST_WINDOW);
+            cwnd = cwnd.min(MIN_WINDOW);
         }
         window.cwnd = cwnd as f64;
     }
 
     /// In the first round of a recovery as much goes as was delivered; afterwards the window of
     /// before is restored. True: nothing else moves it.
-    fn recover(&mut self, cwnd: &mut u64, now: &Sample) -> bool {
+    fn recover(&mut self, cwnd: &mut u64, now: &RateSample) -> bool {
         let all = u64::from(now.in_flight) + u64::from(now.acked);
         *cwnd = cwnd.saturating_sub(now.lost.into()).max(1);
         let repairing = now.recovering || now.timed_out;

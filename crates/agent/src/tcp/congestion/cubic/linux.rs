@@ -7,8 +7,8 @@
 //! window grows by 5 % a round trip at least; at most a segment for two acknowledged.
 //! Differs from the kernel: the cube root is exact, the kernel's within 0.2 %.
 
-use super::super::hystart::Linux as Hystart;
-use super::super::{Cause, View, Window};
+use super::super::hystart::LinuxHyStart as Hystart;
+use super::super::{ConnectionView, ReductionCause, Window};
 use super::SlowStart;
 use trunkline_units::{math, Span, Time};
 
@@ -23,14 +23,14 @@ const TICK: Span = 4_000_000;
 const TICKS_A_SECOND: u64 = 250;
 
 #[derive(Clone, Debug, Default)]
-struct Climb {
+struct CubicCurve {
     start: Option<u64>, // tick
     last_max: u64,      // window before the last reduction; 0: none
     last_cwnd: u64,
     last_tick: u64,
-    origin: u64, // where the curve is flat
-    k: u64,      // 1024ths of a second until then
-    least: Span, // least round trip; 0: none
+    origin: u64,   // where the curve is flat
+    k: u64,        // 1024ths of a second until then
+    min_rtt: Span, // least round trip; 0: none
     acked: u64,
     reno: u64,  // what Reno's window would be
     count: u64, // acknowledgements for a segment more
@@ -38,18 +38,18 @@ struct Climb {
 
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Cubic {
-    climb: Climb,
+    climb: CubicCurve,
     hystart: Option<Hystart>,
 }
 
 impl Cubic {
     pub fn new(slow_start: SlowStart, paced: bool) -> Self {
         let hystart = (slow_start == SlowStart::Hystart).then(|| Hystart::new(paced));
-        Self { climb: Climb::default(), hystart }
+        Self { climb: CubicCurve::default(), hystart }
     }
 
     /// `cubictcp_acked`.
-    pub fn measured(&mut self, window: &mut Window, view: &View) {
+    pub fn on_measured_ack(&mut self, window: &mut Window, view: &ConnectionView) {
         let Some(rtt) = view.rtt else { return };
         // The first second after a reduction reflects the queue that it left.
         if self.climb.start.is_some_and(|start| view.now / TICK < start + TICKS_A_SECOND) {
@@ -57,13 +57,13 @@ impl Cubic {
         }
         let rtt = rtt.max(1_000);
         let climb = &mut self.climb;
-        climb.least = if climb.least == 0 { rtt } else { climb.least.min(rtt) };
+        climb.min_rtt = if climb.min_rtt == 0 { rtt } else { climb.min_rtt.min(rtt) };
         if let Some(hystart) = self.hystart.as_mut() {
-            hystart.measured(window, rtt, climb.least, view);
+            hystart.on_measured_ack(window, rtt, climb.min_rtt, view);
         }
     }
 
-    pub fn acknowledged(&mut self, window: &mut Window, view: &View) {
+    pub fn on_new_ack(&mut self, window: &mut Window, view: &ConnectionView) {
         let left = window.start_slowly(f64::from(view.acked));
         if left > 0.0 {
             let count = self.climb.update(window.cwnd as u64, left as u64, view.now / TICK);
@@ -72,10 +72,10 @@ impl Cubic {
     }
 
     /// `bictcp_recalc_ssthresh`; a timeout forgets the rest (`bictcp_reset`).
-    pub fn reduced(&mut self, window: &Window, _size: f64, cause: Cause) -> f64 {
+    pub fn reduce_window(&mut self, window: &Window, _size: f64, cause: ReductionCause) -> f64 {
         let (climb, cwnd) = (&mut self.climb, window.cwnd as u64);
-        if cause == Cause::Timeout {
-            *climb = Climb::default();
+        if cause == ReductionCause::Timeout {
+            *climb = CubicCurve::default();
             if let Some(hystart) = self.hystart.as_mut() {
                 hystart.forget();
             }
@@ -95,7 +95,7 @@ impl Cubic {
     }
 }
 
-impl Climb {
+impl CubicCurve {
     /// `bictcp_update`: acknowledgements for a segment more.
     fn update(&mut self, cwnd: u64, acked: u64, tick: u64) -> u64 {
         self.acked += acked;
@@ -103,14 +103,14 @@ impl Climb {
             return self.count;
         }
         if self.start.is_none() || tick != self.last_tick {
-            self.follow(cwnd, acked, tick);
+            self.follow_curve(cwnd, acked, tick);
         }
-        self.compare(cwnd);
+        self.follow_reno(cwnd);
         self.count = self.count.max(2);
         self.count
     }
 
-    fn follow(&mut self, cwnd: u64, acked: u64, tick: u64) {
+    fn follow_curve(&mut self, cwnd: u64, acked: u64, tick: u64) {
         (self.last_cwnd, self.last_tick) = (cwnd, tick);
         let start = *self.start.get_or_insert_with(|| {
             self.acked = acked;
@@ -119,7 +119,7 @@ impl Climb {
             self.k = cube_root(CUBE_FACTOR * (self.origin - cwnd));
             tick
         });
-        let trip = (self.least / 1_000).div_ceil(TICK / 1_000);
+        let trip = (self.min_rtt / 1_000).div_ceil(TICK / 1_000);
         let time = ((tick - start + trip) << 10) / TICKS_A_SECOND;
         let off = time.abs_diff(self.k);
         let delta = ((u128::from(SCALE) * u128::from(off).pow(3)) >> 40) as u64;
@@ -134,7 +134,7 @@ impl Climb {
     }
 
     /// As fast as Reno at least.
-    fn compare(&mut self, cwnd: u64) {
+    fn follow_reno(&mut self, cwnd: u64) {
         let each = ((cwnd * RENO_SCALE) >> 3).max(1);
         while self.acked > each {
             self.acked -= each;
@@ -170,7 +170,7 @@ mod tcp_cubic {
     /// gone, 3342 left: 13.9 below: 187 of 160, 160 / 27 = 5.
     #[test]
     fn bictcp_update_counts_by_the_cubic() {
-        let mut climb = Climb { last_max: 200, least: 48 * MS, ..Climb::default() };
+        let mut climb = CubicCurve { last_max: 200, min_rtt: 48 * MS, ..CubicCurve::default() };
         assert_eq!(climb.update(140, 1, 1000), 70);
         assert_eq!((climb.k, climb.origin), (5439, 200));
         assert_eq!(climb.update(160, 1, 1500), 5);
@@ -187,11 +187,11 @@ mod tcp_cubic {
             credit: 0,
             growth: super::super::super::Growth::Linux,
         };
-        assert_eq!(cubic.reduced(&window, 200.0, Cause::Loss), 140.0);
+        assert_eq!(cubic.reduce_window(&window, 200.0, ReductionCause::Loss), 140.0);
         window.cwnd = 180.0;
-        assert_eq!(cubic.reduced(&window, 180.0, Cause::Loss), 126.0);
+        assert_eq!(cubic.reduce_window(&window, 180.0, ReductionCause::Loss), 126.0);
         assert_eq!(cubic.climb.last_max, 153);
-        cubic.reduced(&window, 180.0, Cause::Timeout);
+        cubic.reduce_window(&window, 180.0, ReductionCause::Timeout);
         assert_eq!(cubic.climb.last_max, 0);
     }
 
@@ -199,7 +199,7 @@ mod tcp_cubic {
     /// window is 10 + 11: 10 / 11 = 0 ACKs a segment, but no faster than 2.
     #[test]
     fn bictcp_update_is_as_fast_as_reno_and_no_faster_than_a_segment_for_two() {
-        let mut climb = Climb { last_max: 10, ..Climb::default() };
+        let mut climb = CubicCurve { last_max: 10, ..CubicCurve::default() };
         climb.update(10, 1, 1000);
         assert_eq!(climb.update(10, 200, 1020), 2);
         assert_eq!(climb.reno, 21);

@@ -6,7 +6,7 @@
 mod linux;
 mod rfc;
 
-use super::{Cause, Congestion, Growth, View, Window};
+use super::{Congestion, ConnectionView, Growth, ReductionCause, Window};
 use crate::tcp::TcpConfig;
 use serde::{Deserialize, Serialize};
 use trunkline_units::{Span, Time};
@@ -42,7 +42,7 @@ pub(in crate::tcp) enum Cubic {
 
 use Cubic::{Linux, Rfc};
 
-macro_rules! ask {
+macro_rules! dispatch {
     ($self:ident, $cubic:ident => $answer:expr) => {
         match $self {
             Rfc($cubic) => $answer,
@@ -62,20 +62,20 @@ impl Cubic {
 }
 
 impl Congestion for Cubic {
-    fn measured(&mut self, window: &mut Window, view: &View) {
-        ask!(self, cubic => cubic.measured(window, view));
+    fn on_measured_ack(&mut self, window: &mut Window, view: &ConnectionView) {
+        dispatch!(self, cubic => cubic.on_measured_ack(window, view));
     }
 
-    fn acknowledged(&mut self, window: &mut Window, view: &View) {
+    fn on_new_ack(&mut self, window: &mut Window, view: &ConnectionView) {
         debug_assert_eq!(window.growth == Growth::Linux, matches!(self, Linux(_)));
-        ask!(self, cubic => cubic.acknowledged(window, view));
+        dispatch!(self, cubic => cubic.on_new_ack(window, view));
     }
 
-    fn reduced(&mut self, window: &Window, size: f64, cause: Cause) -> f64 {
-        ask!(self, cubic => cubic.reduced(window, size, cause))
+    fn reduce_window(&mut self, window: &Window, size: f64, cause: ReductionCause) -> f64 {
+        dispatch!(self, cubic => cubic.reduce_window(window, size, cause))
     }
 
-    fn resumed(&mut self, idle: Span, now: Time) {
+    fn on_resume(&mut self, idle: Span, now: Time) {
         if let Linux(cubic) = self {
             cubic.resumed(idle, now);
         }

@@ -4,8 +4,8 @@
 //! Differs: a mark reduces as a loss does (section 4.6 allows RFC 8511's 0.85 too). Absent: sections
 //! 4.9 (needless reductions, which `rfc/` does not see) and 5.8 (a source that pauses; ours does not).
 
-use super::super::hystart::PlusPlus;
-use super::super::{Cause, View, Window};
+use super::super::hystart::HyStartPlusPlus;
+use super::super::{ConnectionView, ReductionCause, Window};
 use super::SlowStart;
 use trunkline_units::{math, Time};
 
@@ -17,7 +17,7 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// One climb after a reduction.
 #[derive(Clone, Copy, Debug)]
-struct Epoch {
+struct CubicEpoch {
     start: Time,
     k: f64, // seconds until `w_max` is reached
     w_max: f64,
@@ -26,10 +26,10 @@ struct Epoch {
 
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Cubic {
-    epoch: Option<Epoch>,
+    epoch: Option<CubicEpoch>,
     w_max: f64,      // before the last reduction, less with fast convergence; 0: none
     cwnd_prior: f64, // before the last reduction
-    slow_start: Option<PlusPlus>,
+    slow_start: Option<HyStartPlusPlus>,
 }
 
 impl Cubic {
@@ -38,35 +38,36 @@ impl Cubic {
             epoch: None,
             w_max: 0.0,
             cwnd_prior: 0.0,
-            slow_start: (slow_start == SlowStart::HystartPlusPlus).then(|| PlusPlus::new(paced)),
+            slow_start: (slow_start == SlowStart::HystartPlusPlus)
+                .then(|| HyStartPlusPlus::new(paced)),
         }
     }
 
-    pub fn measured(&mut self, window: &mut Window, view: &View) {
+    pub fn on_measured_ack(&mut self, window: &mut Window, view: &ConnectionView) {
         if let Some(slow_start) = self.slow_start.as_mut() {
-            slow_start.measured(window, view);
+            slow_start.on_measured_ack(window, view);
         }
     }
 
-    pub fn acknowledged(&mut self, window: &mut Window, view: &View) {
+    pub fn on_new_ack(&mut self, window: &mut Window, view: &ConnectionView) {
         let acked = f64::from(view.acked);
         let left = match self.slow_start.as_mut() {
             Some(slow_start) => slow_start.open(window, acked),
             None => window.start_slowly(acked),
         };
         if left > 0.0 {
-            self.avoid(window, left, view);
+            self.avoid_congestion(window, left, view);
         }
     }
 
     /// Sections 4.2 to 4.5.
-    fn avoid(&mut self, window: &mut Window, acked: f64, view: &View) {
+    fn avoid_congestion(&mut self, window: &mut Window, acked: f64, view: &ConnectionView) {
         let cwnd = window.cwnd;
         let epoch = self.epoch.get_or_insert_with(|| {
             // Section 4.10 and 4.8: K is 0 where slow start ended without a loss, or after a timeout.
             let w_max = self.w_max.max(cwnd);
             let k = math::cbrt((w_max - cwnd) / C);
-            Epoch { start: view.now, k, w_max, w_est: cwnd }
+            CubicEpoch { start: view.now, k, w_max, w_est: cwnd }
         });
         let curve = |t: f64| {
             let from = t - epoch.k;
@@ -87,13 +88,13 @@ impl Cubic {
     }
 
     /// Sections 4.6 to 4.8.
-    pub fn reduced(&mut self, window: &Window, size: f64, cause: Cause) -> f64 {
+    pub fn reduce_window(&mut self, window: &Window, size: f64, cause: ReductionCause) -> f64 {
         let cwnd = window.cwnd;
         self.epoch = None;
         self.cwnd_prior = cwnd;
         // Section 4.7: less than last time, so another flow wants its share.
         let room = if cwnd < self.w_max { (1.0 + BETA) / 2.0 } else { 1.0 };
-        self.w_max = if cause == Cause::Timeout { 0.0 } else { cwnd * room };
+        self.w_max = if cause == ReductionCause::Timeout { 0.0 } else { cwnd * room };
         if let Some(slow_start) = self.slow_start.as_mut() {
             slow_start.end();
         }
@@ -119,14 +120,17 @@ mod rfc9438 {
             let out = window.cwnd as u32;
             for each in 0..out {
                 let now = from + u64::from(trip) * srtt + srtt * u64::from(each) / u64::from(out);
-                cubic.acknowledged(window, &View { now, acked: 1, srtt, ..View::default() });
+                cubic.on_new_ack(
+                    window,
+                    &ConnectionView { now, acked: 1, srtt, ..ConnectionView::default() },
+                );
             }
         }
     }
 
     fn reduced_at(cwnd: f64) -> (Cubic, Window) {
         let mut cubic = Cubic::new(SlowStart::Standard, false);
-        let left = cubic.reduced(&window(cwnd), cwnd, Cause::Loss);
+        let left = cubic.reduce_window(&window(cwnd), cwnd, ReductionCause::Loss);
         (cubic, window(left))
     }
 
@@ -136,11 +140,11 @@ mod rfc9438 {
     /// ago, which is W(t), but for what the ACKs of that trip leave of the way.
     #[test]
     fn s4_2_the_window_follows_the_cubic() {
-        for (second, wanted) in [(1, 167.90), (2, 185.45), (4, 199.09), (6, 206.67)] {
+        for (second, expected) in [(1, 167.90), (2, 185.45), (4, 199.09), (6, 206.67)] {
             let (mut cubic, mut window) = reduced_at(200.0);
             assert_eq!(window.cwnd, 140.0);
             climb(&mut cubic, &mut window, 0, second * 20, 50 * MS);
-            assert!((window.cwnd - wanted).abs() < 1.2, "{second} s: {}", window.cwnd);
+            assert!((window.cwnd - expected).abs() < 1.2, "{second} s: {}", window.cwnd);
         }
     }
 
@@ -157,9 +161,9 @@ mod rfc9438 {
     #[test]
     fn s4_7_a_smaller_maximum_makes_room() {
         let (mut cubic, _) = reduced_at(200.0);
-        let left = cubic.reduced(&window(180.0), 180.0, Cause::Loss);
+        let left = cubic.reduce_window(&window(180.0), 180.0, ReductionCause::Loss);
         assert!((left - 126.0).abs() < 1e-9 && (cubic.w_max - 153.0).abs() < 1e-9, "{left}");
-        cubic.reduced(&window(160.0), 160.0, Cause::Loss);
+        cubic.reduce_window(&window(160.0), 160.0, ReductionCause::Loss);
         assert_eq!(cubic.w_max, 160.0, "more than 153: all of it");
     }
 
@@ -168,7 +172,7 @@ mod rfc9438 {
     #[test]
     fn s4_8_after_a_timeout_the_climb_starts_flat() {
         let mut cubic = Cubic::new(SlowStart::Standard, false);
-        assert_eq!(cubic.reduced(&window(100.0), 100.0, Cause::Timeout), 70.0);
+        assert_eq!(cubic.reduce_window(&window(100.0), 100.0, ReductionCause::Timeout), 70.0);
         let mut window = window(70.0);
         climb(&mut cubic, &mut window, SECOND, 1, 100 * MS);
         let epoch = cubic.epoch.unwrap();
@@ -182,9 +186,14 @@ mod rfc9438 {
         let (mut cubic, mut window) = reduced_at(1000.0);
         climb(&mut cubic, &mut window, 0, 1, 100 * MS);
         window.cwnd = 100.0;
-        let view = View { now: 9 * SECOND, acked: 1, srtt: 100 * MS, ..View::default() };
+        let view = ConnectionView {
+            now: 9 * SECOND,
+            acked: 1,
+            srtt: 100 * MS,
+            ..ConnectionView::default()
+        };
         cubic.epoch.as_mut().unwrap().w_est = 0.0;
-        cubic.acknowledged(&mut window, &view);
+        cubic.on_new_ack(&mut window, &view);
         assert_eq!(window.cwnd, 100.5);
     }
 }

@@ -5,8 +5,8 @@
 //! loss is repaired or a mark answered the threshold is Reno's half; the rate's window comes at the end.
 //! Differs: what header prediction takes, which does not set off duplicates, is not told from the rest.
 
-use super::super::{Cause, View};
-use super::{FIRST_RTT, LEAST_STEP, WEIGHT};
+use super::super::{ConnectionView, ReductionCause};
+use super::{FILTER_WEIGHT, FIRST_RTT, MIN_FILTER_STEP};
 use trunkline_units::{Span, Time};
 
 const TICK: Span = 4_000_000;
@@ -14,24 +14,34 @@ const TICK: Span = 4_000_000;
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Westwood {
     mss: u32,
-    once: u32,  // rate after one filter [B/tick]
-    twice: u32, // and after both
-    bytes: u32, // since `since`
+    first_filter: u32,  // rate after one filter [B/tick]
+    second_filter: u32, // and after both
+    bytes: u32,         // since `since`
     since: Option<Time>,
     una: u32,
-    told: u32, // by duplicates, of what is not acknowledged yet [B]
-    rtt: u32,  // [ticks]
-    least: Option<u32>,
+    duplicate_bytes: u32, // by duplicates, of what is not acknowledged yet [B]
+    rtt: u32,             // [ticks]
+    min_rtt: Option<u32>,
 }
 
 impl Westwood {
     pub fn new(mss: u32) -> Self {
         let rtt = (FIRST_RTT / TICK) as u32;
-        Self { mss, once: 0, twice: 0, bytes: 0, since: None, una: 0, told: 0, rtt, least: None }
+        Self {
+            mss,
+            first_filter: 0,
+            second_filter: 0,
+            bytes: 0,
+            since: None,
+            una: 0,
+            duplicate_bytes: 0,
+            rtt,
+            min_rtt: None,
+        }
     }
 
     /// `tcp_westwood_pkts_acked`, then `tcp_westwood_ack`.
-    pub fn measured(&mut self, view: &View) {
+    pub fn on_measured_ack(&mut self, view: &ConnectionView) {
         if let Some(rtt) = view.rtt.filter(|rtt| *rtt > 0) {
             self.rtt = rtt.div_ceil(TICK) as u32;
         }
@@ -43,55 +53,55 @@ impl Westwood {
         if first {
             self.una = view.una;
         }
-        if self.rtt > 0 && step > self.rtt.max((LEAST_STEP / TICK) as u32) {
+        if self.rtt > 0 && step > self.rtt.max((MIN_FILTER_STEP / TICK) as u32) {
             self.filter(self.bytes / step);
             (self.bytes, self.since) = (0, Some(view.now));
         }
         let advanced = (view.una - self.una) * self.mss;
         self.una = view.una;
-        self.bytes += self.counted(advanced);
-        self.least = Some(self.least.map_or(self.rtt, |least| least.min(self.rtt)));
+        self.bytes += self.count_acked_bytes(advanced);
+        self.min_rtt = Some(self.min_rtt.map_or(self.rtt, |min_rtt| min_rtt.min(self.rtt)));
     }
 
     /// `westwood_filter`.
     fn filter(&mut self, sample: u32) {
-        if self.once == 0 && self.twice == 0 {
-            (self.once, self.twice) = (sample, sample);
+        if self.first_filter == 0 && self.second_filter == 0 {
+            (self.first_filter, self.second_filter) = (sample, sample);
             return;
         }
-        let mean = |old: u32, new: u32| ((WEIGHT - 1) * old + new) / WEIGHT;
-        self.once = mean(self.once, sample);
-        self.twice = mean(self.twice, self.once);
+        let mean = |old: u32, new: u32| ((FILTER_WEIGHT - 1) * old + new) / FILTER_WEIGHT;
+        self.first_filter = mean(self.first_filter, sample);
+        self.second_filter = mean(self.second_filter, self.first_filter);
     }
 
     /// `westwood_acked_count`: a duplicate is a segment, which what acknowledges it does not count again.
-    fn counted(&mut self, advanced: u32) -> u32 {
+    fn count_acked_bytes(&mut self, advanced: u32) -> u32 {
         if advanced == 0 {
-            self.told += self.mss;
+            self.duplicate_bytes += self.mss;
             return self.mss;
         }
         if advanced <= self.mss {
             return advanced;
         }
-        if self.told >= advanced {
-            self.told -= advanced;
+        if self.duplicate_bytes >= advanced {
+            self.duplicate_bytes -= advanced;
             return self.mss;
         }
-        advanced - std::mem::take(&mut self.told)
+        advanced - std::mem::take(&mut self.duplicate_bytes)
     }
 
     /// `tcp_westwood_bw_rttmin` [segments].
     pub fn delivered(&self) -> f64 {
-        let least = self.least.unwrap_or(self.rtt);
-        f64::from((self.twice.wrapping_mul(least) / self.mss).max(2))
+        let min_rtt = self.min_rtt.unwrap_or(self.rtt);
+        f64::from((self.second_filter.wrapping_mul(min_rtt) / self.mss).max(2))
     }
 
-    pub fn reduced(&mut self, size: f64, cause: Cause) -> f64 {
-        if cause != Cause::Timeout {
+    pub fn reduce_window(&mut self, size: f64, cause: ReductionCause) -> f64 {
+        if cause != ReductionCause::Timeout {
             return size / 2.0;
         }
         let left = self.delivered();
-        self.least = None;
+        self.min_rtt = None;
         left
     }
 }
@@ -102,8 +112,8 @@ mod tcp_westwood {
 
     const MS: Time = 1_000_000;
 
-    fn ack(now: Time, una: u32, rtt: Span) -> View {
-        View { now: now * MS, una, rtt: Some(rtt * MS), ..View::default() }
+    fn ack(now: Time, una: u32, rtt: Span) -> ConnectionView {
+        ConnectionView { now: now * MS, una, rtt: Some(rtt * MS), ..ConnectionView::default() }
     }
 
     /// A segment of 1000 B a tick. A round trip of 41 ms is 11 ticks, the connection opens at tick 0, so a sample is
@@ -115,9 +125,9 @@ mod tcp_westwood {
         let mut westwood = Westwood::new(1000);
         let mut seen = vec![];
         for each in 1..40 {
-            westwood.measured(&ack(40 + 4 * u64::from(each), each, 41));
-            if seen.last() != Some(&(westwood.once, westwood.twice)) {
-                seen.push((westwood.once, westwood.twice));
+            westwood.on_measured_ack(&ack(40 + 4 * u64::from(each), each, 41));
+            if seen.last() != Some(&(westwood.first_filter, westwood.second_filter)) {
+                seen.push((westwood.first_filter, westwood.second_filter));
             }
         }
         assert_eq!(seen[..4], [(0, 0), (153, 153), (258, 166), (350, 189)]);
@@ -127,14 +137,14 @@ mod tcp_westwood {
     /// sample counts, 20 ticks: 18. Without a rate the window is 2.
     #[test]
     fn a_timeout_leaves_the_rate_times_the_least_round_trip_and_forgets_it() {
-        let mut westwood = Westwood { twice: 900, ..Westwood::new(1000) };
-        westwood.measured(&ack(100, 1, 41));
-        westwood.measured(&ack(104, 2, 80));
-        assert_eq!(westwood.reduced(30.0, Cause::Loss), 15.0);
-        assert_eq!(westwood.reduced(30.0, Cause::Timeout), 9.0);
-        westwood.measured(&ack(108, 3, 80));
+        let mut westwood = Westwood { second_filter: 900, ..Westwood::new(1000) };
+        westwood.on_measured_ack(&ack(100, 1, 41));
+        westwood.on_measured_ack(&ack(104, 2, 80));
+        assert_eq!(westwood.reduce_window(30.0, ReductionCause::Loss), 15.0);
+        assert_eq!(westwood.reduce_window(30.0, ReductionCause::Timeout), 9.0);
+        westwood.on_measured_ack(&ack(108, 3, 80));
         assert_eq!(westwood.delivered(), 18.0);
-        westwood.twice = 0;
+        westwood.second_filter = 0;
         assert_eq!(westwood.delivered(), 2.0);
     }
 
@@ -143,9 +153,12 @@ mod tcp_westwood {
     #[test]
     fn duplicates_are_not_counted_twice() {
         let mut westwood = Westwood::new(1000);
-        assert_eq!([0, 0, 0, 5000].map(|bytes| westwood.counted(bytes)), [1000, 1000, 1000, 2000]);
         assert_eq!(
-            [0, 0, 2000, 2000].map(|bytes| westwood.counted(bytes)),
+            [0, 0, 0, 5000].map(|bytes| westwood.count_acked_bytes(bytes)),
+            [1000, 1000, 1000, 2000]
+        );
+        assert_eq!(
+            [0, 0, 2000, 2000].map(|bytes| westwood.count_acked_bytes(bytes)),
             [1000, 1000, 1000, 2000]
         );
     }

@@ -6,7 +6,7 @@
 mod linux;
 mod rfc;
 
-use super::{Cause, Congestion, View, Window};
+use super::{Congestion, ConnectionView, ReductionCause, Window};
 use crate::tcp::TcpConfig;
 use serde::{Deserialize, Serialize};
 use trunkline_units::Span;
@@ -17,8 +17,8 @@ use trunkline_units::Span;
 pub struct WestwoodConfig {}
 
 /// Of two filters, each new value counts an eighth.
-const WEIGHT: u32 = 8;
-const LEAST_STEP: Span = 50_000_000;
+const FILTER_WEIGHT: u32 = 8;
+const MIN_FILTER_STEP: Span = 50_000_000;
 /// Round trip before a sample.
 const FIRST_RTT: Span = 20_000_000_000;
 
@@ -41,28 +41,28 @@ impl Westwood {
 }
 
 impl Congestion for Westwood {
-    fn measured(&mut self, _window: &mut Window, view: &View) {
+    fn on_measured_ack(&mut self, _window: &mut Window, view: &ConnectionView) {
         match self {
-            Rfc(westwood) => westwood.measured(view),
-            Linux(westwood) => westwood.measured(view),
+            Rfc(westwood) => westwood.on_measured_ack(view),
+            Linux(westwood) => westwood.on_measured_ack(view),
         }
     }
 
-    fn acknowledged(&mut self, window: &mut Window, view: &View) {
+    fn on_new_ack(&mut self, window: &mut Window, view: &ConnectionView) {
         let left = window.start_slowly(f64::from(view.acked));
         if left > 0.0 {
             window.open(left, window.cwnd);
         }
     }
 
-    fn reduced(&mut self, _window: &Window, size: f64, cause: Cause) -> f64 {
+    fn reduce_window(&mut self, _window: &Window, size: f64, cause: ReductionCause) -> f64 {
         match self {
-            Rfc(westwood) => westwood.reduced(size),
-            Linux(westwood) => westwood.reduced(size, cause),
+            Rfc(westwood) => westwood.reduce_window(size),
+            Linux(westwood) => westwood.reduce_window(size, cause),
         }
     }
 
-    fn ended(&mut self, window: &mut Window) {
+    fn on_recovery_end(&mut self, window: &mut Window) {
         if let Linux(westwood) = self {
             window.ssthresh = westwood.delivered();
             window.cwnd = window.ssthresh;

@@ -4,8 +4,8 @@
 //! passes two filters of weight 1/8. The round trip is the smoothed one.
 //! Differs: counts segments, not bytes, and duplicates when what they report is acknowledged.
 
-use super::super::View;
-use super::{FIRST_RTT, LEAST_STEP, WEIGHT};
+use super::super::ConnectionView;
+use super::{FILTER_WEIGHT, FIRST_RTT, MIN_FILTER_STEP};
 use trunkline_units::{Span, Time};
 
 #[derive(Clone, Debug)]
@@ -14,16 +14,16 @@ pub(in crate::tcp) struct Westwood {
     acked: u32,               // since `since`
     since: Option<Time>,
     rtt: Span,
-    least: Span,
+    min_rtt: Span,
 }
 
 impl Westwood {
     pub fn new() -> Self {
-        Self { rate: None, acked: 0, since: None, rtt: FIRST_RTT, least: FIRST_RTT }
+        Self { rate: None, acked: 0, since: None, rtt: FIRST_RTT, min_rtt: FIRST_RTT }
     }
 
     fn filter(&mut self, sample: f64) {
-        let weight = f64::from(WEIGHT);
+        let weight = f64::from(FILTER_WEIGHT);
         let mean = |old: f64, new: f64| ((weight - 1.0) * old + new) / weight;
         self.rate = Some(match self.rate {
             None => (sample, sample),
@@ -34,10 +34,10 @@ impl Westwood {
         });
     }
 
-    pub fn measured(&mut self, view: &View) {
+    pub fn on_measured_ack(&mut self, view: &ConnectionView) {
         if view.srtt > 0 {
             self.rtt = view.srtt;
-            self.least = self.least.min(view.srtt);
+            self.min_rtt = self.min_rtt.min(view.srtt);
         }
         // The first acknowledgement starts the clock.
         let Some(since) = self.since else {
@@ -45,16 +45,16 @@ impl Westwood {
             return;
         };
         let step = view.now - since;
-        if self.rtt > 0 && step > self.rtt.max(LEAST_STEP) {
+        if self.rtt > 0 && step > self.rtt.max(MIN_FILTER_STEP) {
             self.filter(f64::from(self.acked) / step as f64);
             (self.acked, self.since) = (0, Some(view.now));
         }
         self.acked += view.acked;
     }
 
-    pub fn reduced(&self, size: f64) -> f64 {
+    pub fn reduce_window(&self, size: f64) -> f64 {
         match self.rate {
-            Some((_, rate)) => (rate * self.least as f64).max(2.0),
+            Some((_, rate)) => (rate * self.min_rtt as f64).max(2.0),
             None => size / 2.0,
         }
     }
@@ -73,9 +73,14 @@ mod mascolo2001 {
         let mut westwood = Westwood::new();
         for each in 0..2000 {
             let rtt = if each == 100 { 40 * MS } else { 80 * MS };
-            westwood.measured(&View { now: each * MS, acked: 1, srtt: rtt, ..View::default() });
+            westwood.on_measured_ack(&ConnectionView {
+                now: each * MS,
+                acked: 1,
+                srtt: rtt,
+                ..ConnectionView::default()
+            });
         }
-        let left = westwood.reduced(90.0);
+        let left = westwood.reduce_window(90.0);
         assert!((left - 40.0).abs() < 0.5, "{left}");
     }
 }
