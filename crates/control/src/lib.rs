@@ -2,7 +2,7 @@
 //! timers and changes of the forwarding tables out.
 //!
 //! A protocol is one state machine for all nodes, which keeps what each node knows apart. It asks
-//! the network for what it needs through a [`Plane`], is woken at the time it names, and is handed
+//! the network for what it needs through a [`NetworkPlane`], is woken at the time it names, and is handed
 //! each message that arrives and each change of a link that a node notices.
 
 pub mod ldp;
@@ -15,7 +15,7 @@ use trunkline_units::Time;
 
 /// A one-way link as routing and signalling see it.
 #[derive(Clone, Copy, Debug)]
-pub struct Line {
+pub struct SignalledLink {
     /// Node that sends.
     pub from: u32,
     /// Node that receives.
@@ -41,7 +41,7 @@ pub enum Message {
 
 /// A message on its way out of a node.
 #[derive(Clone, Debug)]
-pub struct Outgoing {
+pub struct OutgoingMessage {
     /// Its content, handed to the node at the far end of the link.
     pub message: Message,
     /// What stands in the IP packet behind the IP header.
@@ -79,7 +79,7 @@ pub struct Entry {
 
 /// What happened to a label-switched path, for the table `signalling`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct SignallingRow {
     /// What: index into [`rsvp::EVENTS`].
     pub event: u8,
     /// Session: index among those of the network, then the requests as they come.
@@ -100,7 +100,7 @@ pub struct Row {
 
 /// What a node does by LDP with the packets of a FEC, labelled or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Labelled {
+pub struct LabelBinding {
     /// The node.
     pub node: u32,
     /// Node that the packets go to.
@@ -113,7 +113,7 @@ pub struct Labelled {
 
 /// News of a link for the databases of traffic engineering.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum LinkNews {
     /// Whether it is up.
     Up(bool),
     /// Its unreserved bandwidth by priority [bit/s].
@@ -122,7 +122,7 @@ pub enum News {
 
 /// What one protocol tells the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum ProtocolNotice {
     /// The routes of a node have changed.
     Routes {
         /// The node.
@@ -151,13 +151,13 @@ pub enum Notice {
         /// The link.
         link: u32,
         /// What it has learnt.
-        news: News,
+        news: LinkNews,
     },
 }
 
 /// What a router does in routing, for the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum RoutingEvent {
     /// It originated a router-LSA.
     Originated,
     /// It originated an LSA of traffic engineering.
@@ -177,17 +177,17 @@ pub enum Moment {
 }
 
 /// The network as a protocol sees it.
-pub trait Plane {
+pub trait NetworkPlane {
     /// The time.
     fn now(&self) -> Time;
     /// Sends a message out of the near end of a link.
-    fn send(&mut self, link: u32, message: Outgoing);
+    fn send(&mut self, link: u32, message: OutgoingMessage);
     /// Sends a message by a forwarding entry of a node into a path, to the far end of `link`.
-    fn tunnel(&mut self, entry: u32, link: u32, message: Outgoing);
+    fn tunnel(&mut self, entry: u32, link: u32, message: OutgoingMessage);
     /// Adds a forwarding entry; its index.
     fn install(&mut self, entry: Entry) -> u32;
     /// Adds a set of entries that share what is bound to it; its index.
-    fn share(&mut self, entries: &[u32]) -> u32;
+    fn install_set(&mut self, entries: &[u32]) -> u32;
     /// Takes an entry or a set out that nothing is bound to any more.
     fn withdraw(&mut self, entry: u32);
     /// Binds an incoming label at a node (ILM), or unbinds it.
@@ -201,13 +201,13 @@ pub trait Plane {
     /// Bytes that have entered a path so far.
     fn path_bytes(&self, path: u32) -> u64;
     /// Records what a router did in routing.
-    fn mark(&mut self, moment: Moment, node: u32, link: Option<u32>);
+    fn record_routing_event(&mut self, moment: RoutingEvent, node: u32, link: Option<u32>);
     /// Tells the other protocols something.
-    fn tell(&mut self, notice: Notice);
+    fn notify_protocols(&mut self, notice: ProtocolNotice);
     /// Records labels that a node takes into use.
-    fn labelled(&mut self, row: Labelled);
+    fn record_labels(&mut self, row: LabelBinding);
     /// Records an event.
-    fn note(&mut self, row: Row);
+    fn record_row(&mut self, row: SignallingRow);
 }
 
 /// The protocols of a run.
@@ -226,18 +226,18 @@ impl Protocol {
     #[must_use]
     pub fn flow(&self) -> u32 {
         match self {
-            Self::Ldp(its) => its.config.flow,
-            Self::Ospf(its) => its.config.flow,
-            Self::Rsvp(its) => its.config.flow,
+            Self::Ldp(protocol) => protocol.config.flow,
+            Self::Ospf(protocol) => protocol.config.flow,
+            Self::Rsvp(protocol) => protocol.config.flow,
         }
     }
 
     /// Begins at time 0.
-    pub fn start(&mut self, plane: &mut dyn Plane) {
+    pub fn start(&mut self, plane: &mut dyn NetworkPlane) {
         match self {
-            Self::Ldp(its) => its.start(plane),
-            Self::Ospf(its) => its.start(plane),
-            Self::Rsvp(its) => its.start(plane),
+            Self::Ldp(protocol) => protocol.start(plane),
+            Self::Ospf(protocol) => protocol.start(plane),
+            Self::Rsvp(protocol) => protocol.start(plane),
         }
     }
 
@@ -245,52 +245,58 @@ impl Protocol {
     #[must_use]
     pub fn due(&self) -> Time {
         match self {
-            Self::Ldp(its) => its.due(),
-            Self::Ospf(its) => its.due(),
-            Self::Rsvp(its) => its.due(),
+            Self::Ldp(protocol) => protocol.due(),
+            Self::Ospf(protocol) => protocol.due(),
+            Self::Rsvp(protocol) => protocol.due(),
         }
     }
 
     /// Does what is due now.
-    pub fn wake(&mut self, plane: &mut dyn Plane) {
+    pub fn wake(&mut self, plane: &mut dyn NetworkPlane) {
         match self {
-            Self::Ldp(its) => its.wake(plane),
-            Self::Ospf(its) => its.wake(plane),
-            Self::Rsvp(its) => its.wake(plane),
+            Self::Ldp(protocol) => protocol.wake(plane),
+            Self::Ospf(protocol) => protocol.wake(plane),
+            Self::Rsvp(protocol) => protocol.wake(plane),
         }
     }
 
     /// A message has come over `link` to the node at its far end.
-    pub fn receive(&mut self, link: u32, message: Message, plane: &mut dyn Plane) {
+    pub fn receive(&mut self, link: u32, message: Message, plane: &mut dyn NetworkPlane) {
         match (self, message) {
-            (Self::Ldp(its), Message::Ldp(message)) => its.receive(link, message, plane),
-            (Self::Ospf(its), Message::Ospf(message)) => its.receive(link, message, plane),
-            (Self::Rsvp(its), Message::Rsvp(message)) => its.receive(link, message, plane),
+            (Self::Ldp(protocol), Message::Ldp(message)) => protocol.receive(link, message, plane),
+            (Self::Ospf(protocol), Message::Ospf(message)) => {
+                protocol.receive(link, message, plane)
+            }
+            (Self::Rsvp(protocol), Message::Rsvp(message)) => {
+                protocol.receive(link, message, plane)
+            }
             _ => {}
         }
     }
 
     /// The node notices that a link it is at has gone down or come up.
-    pub fn link_changed(&mut self, node: u32, link: u32, down: bool, plane: &mut dyn Plane) {
+    pub fn link_changed(&mut self, node: u32, link: u32, down: bool, plane: &mut dyn NetworkPlane) {
         match self {
-            Self::Ldp(its) => its.link_changed(node, link, down, plane),
-            Self::Ospf(its) => its.link_changed(node, link, down, plane),
-            Self::Rsvp(its) => its.link_changed(node, link, down, plane),
+            Self::Ldp(protocol) => protocol.link_changed(node, link, down, plane),
+            Self::Ospf(protocol) => protocol.link_changed(node, link, down, plane),
+            Self::Rsvp(protocol) => protocol.link_changed(node, link, down, plane),
         }
     }
 
     /// Hears what another protocol tells.
-    pub fn hear(&mut self, notice: &Notice, plane: &mut dyn Plane) {
+    pub fn on_notice(&mut self, notice: &ProtocolNotice, plane: &mut dyn NetworkPlane) {
         match (self, notice) {
-            (Self::Ldp(its), Notice::Routes { node }) => its.routes_changed(*node, plane),
-            (Self::Ospf(its), Notice::Session { node, peer, up }) => {
-                its.session_changed(*node, *peer, *up, plane);
+            (Self::Ldp(protocol), ProtocolNotice::Routes { node }) => {
+                protocol.routes_changed(*node, plane)
             }
-            (Self::Ospf(its), Notice::Unreserved { link, bandwidth }) => {
-                its.offer(*link, bandwidth.clone(), plane);
+            (Self::Ospf(protocol), ProtocolNotice::Session { node, peer, up }) => {
+                protocol.session_changed(*node, *peer, *up, plane);
             }
-            (Self::Rsvp(its), Notice::Learnt { node, link, news }) => {
-                its.learn(*node, *link, news.clone());
+            (Self::Ospf(protocol), ProtocolNotice::Unreserved { link, bandwidth }) => {
+                protocol.update_te_link(*link, bandwidth.clone(), plane);
+            }
+            (Self::Rsvp(protocol), ProtocolNotice::Learnt { node, link, news }) => {
+                protocol.learn(*node, *link, news.clone());
             }
             _ => {}
         }
@@ -302,9 +308,9 @@ impl Protocol {
     /// What does not.
     pub fn check(&self) -> Result<(), String> {
         match self {
-            Self::Ldp(its) => its.check(),
-            Self::Ospf(its) => its.check(),
-            Self::Rsvp(its) => its.check(),
+            Self::Ldp(protocol) => protocol.check(),
+            Self::Ospf(protocol) => protocol.check(),
+            Self::Rsvp(protocol) => protocol.check(),
         }
     }
 }

@@ -20,9 +20,9 @@ impl<T> Default for Timers<T> {
 
 impl<T> Timers<T> {
     /// Sets a timer.
-    pub fn set(&mut self, at: Time, what: T) {
+    pub fn set(&mut self, at: Time, timer: T) {
         self.set += 1;
-        self.pending.insert((at, self.set), what);
+        self.pending.insert((at, self.set), timer);
     }
 
     /// When the first is due; `NEVER` without any.
@@ -36,6 +36,6 @@ impl<T> Timers<T> {
         if self.due() > now {
             return None;
         }
-        self.pending.pop_first().map(|(_, what)| what)
+        self.pending.pop_first().map(|(_, timer)| timer)
     }
 }

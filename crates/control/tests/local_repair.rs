@@ -4,11 +4,11 @@ mod support;
 
 use support::{both, config, dynamic, session, Network, MS};
 use trunkline_control::rsvp::config::{Action, Order, Protection, Session};
-use trunkline_control::Line;
+use trunkline_control::SignalledLink;
 
 /// 0 - 1 - 2 - 3 and a node 4 beside it. Links: 0 0>1, 2 1>2, 4 2>3, 6 1>4, 8 4>2, 10 4>3, 12 0>4;
 /// odd ones lead back.
-fn ladder() -> Vec<Line> {
+fn ladder() -> Vec<SignalledLink> {
     let pairs = [(0, 1), (1, 2), (2, 3), (1, 4), (4, 2), (4, 3), (0, 4)];
     both(pairs.map(|(from, to)| (from, to, 1)))
 }

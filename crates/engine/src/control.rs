@@ -15,8 +15,8 @@ use trunkline_control::ldp::Ldp;
 use trunkline_control::ospf::Ospf;
 use trunkline_control::rsvp::Rsvp;
 use trunkline_control::{
-    self as control, Entry, Labelled, Line, Message, Notice, Outgoing, Plane, Protocol, Row,
-    ALL_ROUTERS,
+    self as control, Entry, LabelBinding, Message, NetworkPlane, OutgoingMessage, Protocol,
+    ProtocolNotice, SignalledLink, SignallingRow, ALL_ROUTERS,
 };
 use trunkline_packet::{Packet, PacketId};
 use trunkline_units::{Time, NEVER};
@@ -35,28 +35,28 @@ pub(crate) struct Control {
     /// Messages by the slot that their packets bear.
     under_way: Vec<Option<Message>>,
     free: Vec<u32>,
-    rows: Vec<(Time, u32, Row)>,
+    rows: Vec<(Time, u32, SignallingRow)>,
     loads: Loads,
     /// Of a traced run.
     captured: Option<Vec<Captured>>,
     /// Of a traced run: labels of LDP as they come into use.
-    labels: Option<Vec<(Time, Labelled)>>,
+    labels: Option<Vec<(Time, LabelBinding)>>,
     /// What a protocol has told the others.
-    notices: Vec<Notice>,
+    notices: Vec<ProtocolNotice>,
 }
 
 impl Control {
     /// The protocols of a network; none if it has none.
     pub fn new(network: &Network, lines: &[crate::recovery::Line], seed: u64) -> Option<Box<Self>> {
         let signalling = network.signalling.as_ref()?;
-        let line = |(line, link): (&crate::recovery::Line, &crate::network::Link)| Line {
+        let line = |(line, link): (&crate::recovery::Line, &crate::network::Link)| SignalledLink {
             from: line.from,
             to: line.to,
             metric: line.metric,
             rate_bit_s: link.rate_bit_s,
             reverse: line.reverse,
         };
-        let lines: Vec<Line> = lines.iter().zip(&network.links).map(line).collect();
+        let lines: Vec<SignalledLink> = lines.iter().zip(&network.links).map(line).collect();
         let nodes = network.nodes.len() as u32;
         let paths = network.paths.len() as u32;
         let ldp = signalling
@@ -154,7 +154,8 @@ pub(crate) fn tables(control: Option<&Control>) -> [Table; 4] {
     });
     let messages = Table::new("messages").ints("word", octets.collect::<Vec<_>>());
     let labels = || control.into_iter().flat_map(|its| its.labels.iter().flatten());
-    let hop = |row: &Labelled| row.hop.map_or([-1; 2], |(link, label)| [link.into(), label.into()]);
+    let hop =
+        |row: &LabelBinding| row.hop.map_or([-1; 2], |(link, label)| [link.into(), label.into()]);
     let labels = Table::new("labels")
         .ints("time_ns", labels().map(|(at, _)| *at as i64))
         .ints("node", labels().map(|(_, row)| row.node.into()))
@@ -171,16 +172,16 @@ struct Nodes<'a, O> {
     flow: u32,
 }
 
-impl<O: Observer> Plane for Nodes<'_, O> {
+impl<O: Observer> NetworkPlane for Nodes<'_, O> {
     fn now(&self) -> Time {
         self.simulation.now
     }
 
-    fn send(&mut self, link: u32, message: Outgoing) {
+    fn send(&mut self, link: u32, message: OutgoingMessage) {
         self.simulation.send_message(self.flow, link, None, message);
     }
 
-    fn tunnel(&mut self, entry: u32, link: u32, message: Outgoing) {
+    fn tunnel(&mut self, entry: u32, link: u32, message: OutgoingMessage) {
         self.simulation.send_message(self.flow, link, Some(entry), message);
     }
 
@@ -188,7 +189,7 @@ impl<O: Observer> Plane for Nodes<'_, O> {
         self.simulation.tables.add_entry(entry)
     }
 
-    fn share(&mut self, entries: &[u32]) -> u32 {
+    fn install_set(&mut self, entries: &[u32]) -> u32 {
         self.simulation.tables.add_set(entries)
     }
 
@@ -211,7 +212,7 @@ impl<O: Observer> Plane for Nodes<'_, O> {
         let routes: Vec<(u32, u32)> = links.iter().map(to).collect();
         self.simulation.tables.follow(node, destination, &routes);
         self.simulation.recovery.route(at, node, destination, link);
-        self.tell(Notice::Routes { node });
+        self.notify_protocols(ProtocolNotice::Routes { node });
     }
 
     fn routes(&self, node: u32, destination: u32) -> Vec<u32> {
@@ -223,21 +224,26 @@ impl<O: Observer> Plane for Nodes<'_, O> {
         Tables::bytes_of(&self.simulation.tables, path)
     }
 
-    fn mark(&mut self, moment: control::Moment, node: u32, link: Option<u32>) {
+    fn record_routing_event(
+        &mut self,
+        moment: control::RoutingEvent,
+        node: u32,
+        link: Option<u32>,
+    ) {
         let moment = match moment {
-            control::Moment::Originated => Moment::Originated,
-            control::Moment::Learnt => Moment::Learnt,
-            control::Moment::Offered => Moment::Offered,
-            control::Moment::Computed => Moment::Computed,
-            control::Moment::Rerouted => Moment::Rerouted,
-            control::Moment::SessionUp => Moment::SessionUp,
-            control::Moment::SessionDown => Moment::SessionDown,
-            control::Moment::Relabelled => Moment::Relabelled,
+            control::RoutingEvent::Originated => Moment::Originated,
+            control::RoutingEvent::Learnt => Moment::Learnt,
+            control::RoutingEvent::Offered => Moment::Offered,
+            control::RoutingEvent::Computed => Moment::Computed,
+            control::RoutingEvent::Rerouted => Moment::Rerouted,
+            control::RoutingEvent::SessionUp => Moment::SessionUp,
+            control::RoutingEvent::SessionDown => Moment::SessionDown,
+            control::RoutingEvent::Relabelled => Moment::Relabelled,
         };
         self.simulation.recovery.mark(self.simulation.now, moment, node, link);
     }
 
-    fn tell(&mut self, notice: Notice) {
+    fn notify_protocols(&mut self, notice: ProtocolNotice) {
         if let Some(control) = &mut self.simulation.control {
             if control.notices.last() != Some(&notice) {
                 control.notices.push(notice);
@@ -245,14 +251,14 @@ impl<O: Observer> Plane for Nodes<'_, O> {
         }
     }
 
-    fn labelled(&mut self, row: Labelled) {
+    fn record_labels(&mut self, row: LabelBinding) {
         let at = self.simulation.now;
         if let Some(labels) = self.simulation.control.as_mut().and_then(|its| its.labels.as_mut()) {
             labels.push((at, row));
         }
     }
 
-    fn note(&mut self, row: Row) {
+    fn record_row(&mut self, row: SignallingRow) {
         let (at, flow) = (self.simulation.now, self.flow);
         if let Some(control) = &mut self.simulation.control {
             control.rows.push((at, flow, row));
@@ -282,9 +288,9 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// All protocols hear what one of them, or `rerouting`, tells.
-    pub(crate) fn tell_all(&mut self, notice: &Notice) {
+    pub(crate) fn tell_all(&mut self, notice: &ProtocolNotice) {
         for index in 0..self.control.as_ref().map_or(0, |control| control.sources()) {
-            self.with_protocol(index, |its, plane| its.hear(notice, plane));
+            self.with_protocol(index, |its, plane| its.on_notice(notice, plane));
         }
     }
 
@@ -310,7 +316,11 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    fn with_protocol(&mut self, index: u32, act: impl FnOnce(&mut Protocol, &mut dyn Plane)) {
+    fn with_protocol(
+        &mut self,
+        index: u32,
+        act: impl FnOnce(&mut Protocol, &mut dyn NetworkPlane),
+    ) {
         let Some(control) = &mut self.control else { return };
         let Some(mut protocol) = control.protocols[index as usize].take() else { return };
         let flow = protocol.flow();
@@ -332,7 +342,7 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// Sends a message to the far end of a link: over it, or by an entry into a path.
-    fn send_message(&mut self, flow: u32, link: u32, entry: Option<u32>, message: Outgoing) {
+    fn send_message(&mut self, flow: u32, link: u32, entry: Option<u32>, message: OutgoingMessage) {
         let first = entry.map_or(Some(link), |entry| self.tables.link_of(entry));
         let Some(first) = first else { return };
         let bytes = message.header_bytes + message.octets.len() as u16;

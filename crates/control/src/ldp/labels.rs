@@ -5,8 +5,8 @@
 //! release), appendix A.1; RFC 3032 section 2.1 (implicit null to the node before the last).
 
 use super::session::State;
-use super::{Binding, Body, End, Ldp, FIRST_LABEL};
-use crate::{Entry, Labelled, Plane};
+use super::{Binding, Body, Ldp, SessionEnd, FIRST_LABEL};
+use crate::{Entry, LabelBinding, NetworkPlane};
 
 const IMPLICIT_NULL: u32 = 3;
 
@@ -21,34 +21,35 @@ fn label(node: u32, fec: u32) -> u32 {
 
 impl Ldp {
     /// Whether a node has a label to advertise for a FEC.
-    fn has(&self, node: u32, fec: u32) -> bool {
+    fn has_label(&self, node: u32, fec: u32) -> bool {
         let binding = &self.bindings[node as usize][fec as usize];
-        let told = |line: &u32| {
+        let is_mapped_by_peer = |line: &u32| {
             let peer = self.peers.get(&(node, self.lines[*line as usize].to));
             peer.is_some_and(|peer| peer.learnt.contains_key(&fec))
         };
         let mut routes = binding.routes.iter();
-        node == fec || if self.config.ordered { routes.any(told) } else { routes.len() > 0 }
+        node == fec
+            || if self.config.ordered { routes.any(is_mapped_by_peer) } else { routes.len() > 0 }
     }
 
     /// Tells a peer of a FEC if there is news.
-    pub(super) fn tell(&mut self, end: End, fec: u32) {
-        let (has, label) = (self.has(end.0, fec), label(end.0, fec));
+    pub(super) fn advertise(&mut self, end: SessionEnd, fec: u32) {
+        let (has, label) = (self.has_label(end.0, fec), label(end.0, fec));
         let Some(peer) = self.peers.get_mut(&end) else { return };
-        if peer.state != State::Operational || has == peer.told.contains(&fec) {
+        if peer.state != State::Operational || has == peer.advertised_fecs.contains(&fec) {
             return;
         }
         if has {
-            peer.told.insert(fec);
+            peer.advertised_fecs.insert(fec);
             self.queue(end, Body::Mapping(fec, label));
         } else {
-            peer.told.remove(&fec);
+            peer.advertised_fecs.remove(&fec);
             self.queue(end, Body::Withdraw(fec, label));
         }
     }
 
     /// A message about a label.
-    pub(super) fn on_label(&mut self, end: End, body: Body, plane: &mut dyn Plane) {
+    pub(super) fn on_label(&mut self, end: SessionEnd, body: Body, plane: &mut dyn NetworkPlane) {
         let Some(peer) = self.peers.get_mut(&end) else { return };
         match body {
             Body::Mapping(fec, label) => {
@@ -65,29 +66,29 @@ impl Ldp {
     }
 
     /// Routes or labels of a FEC have changed at a node: its peers and its forwarding follow.
-    pub(super) fn update(&mut self, node: u32, fec: u32, plane: &mut dyn Plane) {
+    pub(super) fn update(&mut self, node: u32, fec: u32, plane: &mut dyn NetworkPlane) {
         let peers: Vec<u32> =
             self.peers.range((node, 0)..=(node, u32::MAX)).map(|(end, _)| end.1).collect();
         for peer in peers {
-            self.tell((node, peer), fec);
+            self.advertise((node, peer), fec);
         }
-        let told = |line: &u32| {
+        let is_mapped_by_peer = |line: &u32| {
             let peer = self.peers.get(&(node, self.lines[*line as usize].to))?;
             peer.learnt.get(&fec).map(|label| (*line, *label))
         };
         let binding = &self.bindings[node as usize][fec as usize];
-        let hops: Vec<(u32, u32)> = binding.routes.iter().filter_map(told).collect();
+        let hops: Vec<(u32, u32)> = binding.routes.iter().filter_map(is_mapped_by_peer).collect();
         if hops == binding.hops {
             return;
         }
         self.changed.insert(node);
-        let mut row = Labelled { node, fec, label: label(node, fec), hop: None };
+        let mut row = LabelBinding { node, fec, label: label(node, fec), hop: None };
         if hops.is_empty() {
-            plane.labelled(row);
+            plane.record_labels(row);
         }
         for &hop in &hops {
             row.hop = Some(hop);
-            plane.labelled(row);
+            plane.record_labels(row);
         }
         let old = std::mem::take(&mut self.bindings[node as usize][fec as usize]);
         let installed = [true, false].map(|pop| self.install(&hops, pop, plane));
@@ -103,7 +104,7 @@ impl Ldp {
     }
 
     /// Entries of some next hops, and of the set of them if there are several; none for none.
-    fn install(&self, hops: &[(u32, u32)], pop: bool, plane: &mut dyn Plane) -> Vec<u32> {
+    fn install(&self, hops: &[(u32, u32)], pop: bool, plane: &mut dyn NetworkPlane) -> Vec<u32> {
         let entry = |(line, label): &(u32, u32)| Entry {
             link: Some(*line),
             pop,
@@ -113,7 +114,7 @@ impl Ldp {
         };
         let mut entries: Vec<u32> = hops.iter().map(|hop| plane.install(entry(hop))).collect();
         if entries.len() > 1 {
-            entries.push(plane.share(&entries));
+            entries.push(plane.install_set(&entries));
         }
         entries
     }

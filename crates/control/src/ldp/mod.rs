@@ -19,7 +19,7 @@ pub use packet::KINDS;
 pub use stream::Segment;
 
 use crate::timers::Timers;
-use crate::{Line, Outgoing, Plane, ALL_ROUTERS};
+use crate::{NetworkPlane, OutgoingMessage, SignalledLink, ALL_ROUTERS};
 use session::Peer;
 use std::collections::{BTreeMap, BTreeSet};
 use trunkline_units::Time;
@@ -73,20 +73,20 @@ pub enum Message {
 }
 
 /// One end of a session: node and peer.
-type End = (u32, u32);
+type SessionEnd = (u32, u32);
 
 #[derive(Clone, Debug)]
-enum Timer {
+enum LdpTimer {
     /// A hello is sent on a line; void if another has been planned since.
     Hello(u32, u32),
     /// A neighbour may have been silent on a line for too long.
     Hold(u32),
     /// A segment may lack its acknowledgment.
-    Resend(End),
+    Resend(SessionEnd),
     /// A session may need a message, or have been without one for too long.
-    Alive(End, u16),
+    Alive(SessionEnd, u16),
     /// The active end tries again.
-    Connect(End),
+    Connect(SessionEnd),
 }
 
 /// What a node does with a FEC: next hops with the label put on, and what it has installed.
@@ -104,21 +104,21 @@ struct Binding {
 pub struct Ldp {
     /// As compiled.
     pub config: Config,
-    lines: Vec<Line>,
+    lines: Vec<SignalledLink>,
     /// By node and FEC.
     bindings: Vec<Vec<Binding>>,
-    peers: BTreeMap<End, Peer>,
+    peers: BTreeMap<SessionEnd, Peer>,
     /// Lines that a node has noticed to be down.
     cut: BTreeSet<u32>,
     /// Hellos planned on each line so far.
     hellos: Vec<u32>,
     /// Until when a line's hellos hold the neighbour.
-    held: BTreeMap<u32, Time>,
+    hold_until: BTreeMap<u32, Time>,
     /// Messages to be sent when an event has been served.
-    outbox: BTreeMap<End, Vec<Body>>,
+    outbox: BTreeMap<SessionEnd, Vec<Body>>,
     /// Nodes whose forwarding has changed in this event.
     changed: BTreeSet<u32>,
-    timers: Timers<Timer>,
+    timers: Timers<LdpTimer>,
     messages: u32,
     /// Path that entries are counted under.
     path: u32,
@@ -127,17 +127,19 @@ pub struct Ldp {
 impl Ldp {
     /// LDP of `nodes` nodes; what it labels is counted under `path`.
     #[must_use]
-    pub fn new(config: Config, nodes: u32, lines: Vec<Line>, path: u32) -> Self {
-        let mut peers: BTreeMap<End, Peer> = BTreeMap::new();
-        for (line, its) in (0..).zip(&lines).filter(|(_, its)| its.reverse.is_some()) {
-            peers.entry((its.to, its.from)).or_default().incoming.push(line);
+    pub fn new(config: Config, nodes: u32, lines: Vec<SignalledLink>, path: u32) -> Self {
+        let mut peers: BTreeMap<SessionEnd, Peer> = BTreeMap::new();
+        for (line, line_config) in
+            (0..).zip(&lines).filter(|(_, line_config)| line_config.reverse.is_some())
+        {
+            peers.entry((line_config.to, line_config.from)).or_default().incoming.push(line);
         }
         Self {
             peers,
             bindings: vec![vec![Binding::default(); nodes as usize]; nodes as usize],
             cut: BTreeSet::new(),
             hellos: vec![0; lines.len()],
-            held: BTreeMap::new(),
+            hold_until: BTreeMap::new(),
             outbox: BTreeMap::new(),
             changed: BTreeSet::new(),
             timers: Timers::default(),
@@ -149,7 +151,7 @@ impl Ldp {
     }
 
     /// Begins: hellos on all links at the time of start.
-    pub fn start(&mut self, plane: &mut dyn Plane) {
+    pub fn start(&mut self, plane: &mut dyn NetworkPlane) {
         for node in 0..self.bindings.len() as u32 {
             for fec in 0..self.bindings.len() as u32 {
                 self.bindings[node as usize][fec as usize].routes = plane.routes(node, fec);
@@ -157,7 +159,7 @@ impl Ldp {
         }
         for line in 0..self.lines.len() as u32 {
             if self.lines[line as usize].reverse.is_some() {
-                self.timers.set(self.config.start_ns, Timer::Hello(line, 0));
+                self.timers.set(self.config.start_ns, LdpTimer::Hello(line, 0));
             }
         }
     }
@@ -169,21 +171,21 @@ impl Ldp {
     }
 
     /// Does what is due now.
-    pub fn wake(&mut self, plane: &mut dyn Plane) {
+    pub fn wake(&mut self, plane: &mut dyn NetworkPlane) {
         while let Some(timer) = self.timers.pop(plane.now()) {
             match timer {
-                Timer::Hello(line, number) => self.hello(line, number, plane),
-                Timer::Hold(line) => self.look_for_silence(line, plane),
-                Timer::Resend(end) => self.resend(end, plane),
-                Timer::Alive(end, port) => self.stay_alive(end, port, plane),
-                Timer::Connect(end) => self.connect(end, plane),
+                LdpTimer::Hello(line, number) => self.hello(line, number, plane),
+                LdpTimer::Hold(line) => self.check_hold_timer(line, plane),
+                LdpTimer::Resend(end) => self.resend(end, plane),
+                LdpTimer::Alive(end, port) => self.stay_alive(end, port, plane),
+                LdpTimer::Connect(end) => self.connect(end, plane),
             }
             self.flush(plane);
         }
     }
 
     /// A message has come over `line`.
-    pub fn receive(&mut self, line: u32, message: Message, plane: &mut dyn Plane) {
+    pub fn receive(&mut self, line: u32, message: Message, plane: &mut dyn NetworkPlane) {
         match message {
             Message::Hello => self.on_hello(line, plane),
             Message::Segment(segment) => self.on_segment(line, segment, plane),
@@ -192,11 +194,11 @@ impl Ldp {
     }
 
     /// `node` notices that `line`, which leads to it, has gone down or come up.
-    pub fn link_changed(&mut self, node: u32, line: u32, down: bool, plane: &mut dyn Plane) {
+    pub fn link_changed(&mut self, node: u32, line: u32, down: bool, plane: &mut dyn NetworkPlane) {
         let Some(back) = self.lines[line as usize].reverse else { return };
         if down {
             self.cut.insert(back);
-            if self.held.remove(&line).is_some() {
+            if self.hold_until.remove(&line).is_some() {
                 self.lose_adjacency((node, self.lines[line as usize].from), None, plane);
             }
         } else if self.cut.remove(&back) {
@@ -207,7 +209,7 @@ impl Ldp {
     }
 
     /// The routes of a node have changed.
-    pub fn routes_changed(&mut self, node: u32, plane: &mut dyn Plane) {
+    pub fn routes_changed(&mut self, node: u32, plane: &mut dyn NetworkPlane) {
         for fec in 0..self.bindings.len() as u32 {
             let routes = plane.routes(node, fec);
             let binding = &mut self.bindings[node as usize][fec as usize];
@@ -220,7 +222,7 @@ impl Ldp {
     }
 
     /// Sends a hello, and plans the next one.
-    fn hello(&mut self, line: u32, number: u32, plane: &mut dyn Plane) {
+    fn hello(&mut self, line: u32, number: u32, plane: &mut dyn NetworkPlane) {
         if self.cut.contains(&line) || self.hellos[line as usize] != number {
             return;
         }
@@ -230,50 +232,57 @@ impl Ldp {
         let (message, ends) = (crate::Message::Ldp(Message::Hello), [from, ALL_ROUTERS]);
         plane.send(
             line,
-            Outgoing { message, octets, header_bytes: IP_BYTES, protocol: 17, ends, kind: 0 },
+            OutgoingMessage {
+                message,
+                octets,
+                header_bytes: IP_BYTES,
+                protocol: 17,
+                ends,
+                kind: 0,
+            },
         );
-        self.timers.set(plane.now() + self.config.hello_ns, Timer::Hello(line, number));
+        self.timers.set(plane.now() + self.config.hello_ns, LdpTimer::Hello(line, number));
     }
 
-    fn on_hello(&mut self, line: u32, plane: &mut dyn Plane) {
-        let Line { from, to, reverse, .. } = self.lines[line as usize];
+    fn on_hello(&mut self, line: u32, plane: &mut dyn NetworkPlane) {
+        let SignalledLink { from, to, reverse, .. } = self.lines[line as usize];
         if reverse.is_none_or(|back| self.cut.contains(&back)) {
             return;
         }
         let until = plane.now() + self.config.hello_hold_ns;
-        if self.held.insert(line, until).is_none() {
-            self.timers.set(until + 1, Timer::Hold(line));
+        if self.hold_until.insert(line, until).is_none() {
+            self.timers.set(until + 1, LdpTimer::Hold(line));
             self.connect((to, from), plane);
         }
     }
 
-    fn look_for_silence(&mut self, line: u32, plane: &mut dyn Plane) {
-        let Some(until) = self.held.get(&line).copied() else { return };
+    fn check_hold_timer(&mut self, line: u32, plane: &mut dyn NetworkPlane) {
+        let Some(until) = self.hold_until.get(&line).copied() else { return };
         // A hello that comes at the last instant counts.
         if until >= plane.now() {
-            return self.timers.set(until + 1, Timer::Hold(line));
+            return self.timers.set(until + 1, LdpTimer::Hold(line));
         }
-        self.held.remove(&line);
-        let Line { from, to, .. } = self.lines[line as usize];
+        self.hold_until.remove(&line);
+        let SignalledLink { from, to, .. } = self.lines[line as usize];
         self.lose_adjacency((to, from), Some(line), plane);
     }
 
     /// Line to a peer on which it is heard.
-    fn line_to(&self, end: End) -> Option<u32> {
+    fn line_to(&self, end: SessionEnd) -> Option<u32> {
         let mut incoming = self.peers.get(&end)?.incoming.iter();
-        let heard = incoming.find(|line| self.held.contains_key(line))?;
+        let heard = incoming.find(|line| self.hold_until.contains_key(line))?;
         self.lines[*heard as usize].reverse
     }
 
     /// Sends what an event has left to be sent: messages of one kind share a segment.
-    fn flush(&mut self, plane: &mut dyn Plane) {
+    fn flush(&mut self, plane: &mut dyn NetworkPlane) {
         for (end, bodies) in std::mem::take(&mut self.outbox) {
             for part in bodies.chunk_by(|one, next| one.kind() == next.kind()) {
                 self.send_messages(end, part, plane);
             }
         }
         for node in std::mem::take(&mut self.changed) {
-            plane.mark(crate::Moment::Relabelled, node, None);
+            plane.record_routing_event(crate::RoutingEvent::Relabelled, node, None);
         }
     }
 

@@ -25,7 +25,7 @@ pub const KINDS: [&str; 9] = [
 /// Bytes of the headers of a PDU, and of a TCP segment.
 pub const PDU_HEADER: usize = 10;
 /// Longest PDU that fits a segment of 1,460 bytes.
-pub const LARGEST_PDU: usize = 1460;
+pub const MAX_PDU_BYTES: usize = 1460;
 const UDP: u8 = 17;
 const TCP: u8 = 6;
 const IPV4: u16 = 1;
@@ -63,8 +63,8 @@ fn binding(kind: u16, id: u32, fec: u32, label: u32) -> Vec<u8> {
 }
 
 /// A message of a session; `to` is the peer.
-pub fn encode(its: &Body, id: u32, node: u32, to: u32, keepalive: Span) -> Vec<u8> {
-    match *its {
+pub fn encode(body: &Body, id: u32, node: u32, to: u32, keepalive: Span) -> Vec<u8> {
+    match *body {
         Body::Notification(status) => {
             let mut value = status.to_be_bytes().to_vec();
             value.extend([0; 6]);
@@ -120,19 +120,19 @@ pub fn hello(node: u32, id: u32, hold: Span) -> Vec<u8> {
 }
 
 /// A TCP segment; `octets` is its payload.
-pub fn segment(its: &Segment, ends: [u32; 2], payload: &[u8]) -> Vec<u8> {
-    let ports = if its.from_active { [its.port, PORT] } else { [PORT, its.port] };
+pub fn segment(segment: &Segment, ends: [u32; 2], payload: &[u8]) -> Vec<u8> {
+    let ports = if segment.from_active { [segment.port, PORT] } else { [PORT, segment.port] };
     let mut octets: Vec<u8> = ports.iter().flat_map(|port| port.to_be_bytes()).collect();
-    octets.extend(its.seq.to_be_bytes());
-    octets.extend(its.ack.unwrap_or(0).to_be_bytes());
+    octets.extend(segment.seq.to_be_bytes());
+    octets.extend(segment.ack.unwrap_or(0).to_be_bytes());
     let flag = |is: bool, bit: u8| if is { bit } else { 0 };
     octets.push(5 << 4);
     octets.push(
-        flag(its.fin, 1)
-            | flag(its.syn, 2)
-            | flag(its.rst, 4)
+        flag(segment.fin, 1)
+            | flag(segment.syn, 2)
+            | flag(segment.rst, 4)
             | flag(!payload.is_empty(), 8)
-            | flag(its.ack.is_some(), 16),
+            | flag(segment.ack.is_some(), 16),
     );
     octets.extend(0xffff_u16.to_be_bytes());
     octets.extend([0; 4]);

@@ -5,9 +5,9 @@
 //! timer of hellos, `KeepAlive` timer), 3.5.1.1 (notifications), 3.9 (status codes); RFC 6720 (TTL of
 //! segments).
 
-use super::stream::{Segment, Stream};
-use super::{packet, Body, End, Ldp, Message, Timer, IP_BYTES};
-use crate::{Moment, Notice, Outgoing, Plane};
+use super::stream::{Segment, TcpStream};
+use super::{packet, Body, Ldp, LdpTimer, Message, SessionEnd, IP_BYTES};
+use crate::{NetworkPlane, OutgoingMessage, ProtocolNotice, RoutingEvent};
 use std::collections::{BTreeMap, BTreeSet};
 use trunkline_units::Time;
 
@@ -16,7 +16,7 @@ const HOLD_TIMER_EXPIRED: u32 = 0x8000_0009;
 const NO_HELLO: u32 = 0x8000_0010;
 const KEEPALIVE_EXPIRED: u32 = 0x8000_0014;
 /// Retries are at most so many times the first wait apart: 2 min after 15 s.
-const MOST_PATIENCE: u64 = 8;
+const MAX_RETRY_FACTOR: u64 = 8;
 /// First port of an active end (RFC 6335 section 6).
 const FIRST_PORT: u16 = 49_152;
 
@@ -37,33 +37,33 @@ pub(super) struct Peer {
     /// Lines from it.
     pub incoming: Vec<u32>,
     pub state: State,
-    stream: Stream,
+    stream: TcpStream,
     /// Connections begun so far, which number the ports.
     begun: u16,
     heard: Time,
     spoke: Time,
     /// Refusals in a row.
     refused: u32,
-    waits: bool,
+    awaits_retry: bool,
     /// When the timer of resends is set for.
     planned: Option<Time>,
     /// Labels that it told, by FEC.
     pub learnt: BTreeMap<u32, u32>,
     /// FECs for which it was sent a label.
-    pub told: BTreeSet<u32>,
+    pub advertised_fecs: BTreeSet<u32>,
 }
 
 impl Ldp {
-    fn peer(&mut self, end: End) -> &mut Peer {
+    fn peer(&mut self, end: SessionEnd) -> &mut Peer {
         self.peers.entry(end).or_default()
     }
 
     /// The active end opens the connection, once it hears its peer.
-    pub(super) fn connect(&mut self, end: End, plane: &mut dyn Plane) {
+    pub(super) fn connect(&mut self, end: SessionEnd, plane: &mut dyn NetworkPlane) {
         let resend = self.config.resend_ns;
         let ready = self.line_to(end).is_some();
         let peer = self.peer(end);
-        peer.waits = false;
+        peer.awaits_retry = false;
         // Addresses rise with the number of the node.
         if end.0 < end.1 || peer.state != State::NonExistent || !ready {
             return;
@@ -71,14 +71,19 @@ impl Ldp {
         peer.state = State::Initialized;
         let port = FIRST_PORT + peer.begun;
         peer.begun = (peer.begun + 1) % (u16::MAX - FIRST_PORT);
-        peer.stream = Stream::new(port, true, resend);
+        peer.stream = TcpStream::new(port, true, resend);
         let opening = peer.stream.open(plane.now());
-        self.put(end, opening, None, plane);
+        self.send_segment(end, opening, None, plane);
         self.await_resend(end);
     }
 
     /// The last hello adjacency with a peer may have gone; `line`: it fell silent there.
-    pub(super) fn lose_adjacency(&mut self, end: End, line: Option<u32>, plane: &mut dyn Plane) {
+    pub(super) fn lose_adjacency(
+        &mut self,
+        end: SessionEnd,
+        line: Option<u32>,
+        plane: &mut dyn NetworkPlane,
+    ) {
         if self.line_to(end).is_none() && self.peer(end).state != State::NonExistent {
             self.close(end, line.map(|line| (HOLD_TIMER_EXPIRED, line)), plane);
         }
@@ -86,22 +91,22 @@ impl Ldp {
 
     /// A session ends: what was learnt in it is forgotten. `notice`: its peer gets it, on the line
     /// that leads back from this one.
-    fn close(&mut self, end: End, notice: Option<(u32, u32)>, plane: &mut dyn Plane) {
+    fn close(&mut self, end: SessionEnd, notice: Option<(u32, u32)>, plane: &mut dyn NetworkPlane) {
         if let Some((status, line)) = notice {
             let (bodies, payload) = self.payload(end, &[Body::Notification(status)]);
             let last = self.peer(end).stream.last(bodies, payload);
             let line = self.lines[line as usize].reverse;
-            self.put(end, last, line, plane);
+            self.send_segment(end, last, line, plane);
         }
         self.outbox.remove(&end);
         let peer = self.peer(end);
         let was = std::mem::take(&mut peer.state);
-        peer.stream = Stream::default();
-        peer.told.clear();
+        peer.stream = TcpStream::default();
+        peer.advertised_fecs.clear();
         let fecs: Vec<u32> = std::mem::take(&mut peer.learnt).into_keys().collect();
         if was == State::Operational {
-            plane.mark(Moment::SessionDown, end.0, None);
-            plane.tell(Notice::Session { node: end.0, peer: end.1, up: false });
+            plane.record_routing_event(RoutingEvent::SessionDown, end.0, None);
+            plane.notify_protocols(ProtocolNotice::Session { node: end.0, peer: end.1, up: false });
         }
         for fec in fecs {
             self.update(end.0, fec, plane);
@@ -110,20 +115,20 @@ impl Ldp {
     }
 
     /// The active end tries again later, ever later after refusals.
-    fn await_retry(&mut self, end: End, now: Time) {
+    fn await_retry(&mut self, end: SessionEnd, now: Time) {
         let first = self.config.retry_ns;
         let peer = self.peer(end);
-        if end.0 > end.1 && !peer.waits {
-            peer.waits = true;
-            let wait = first.saturating_mul((1 << peer.refused.min(3)).min(MOST_PATIENCE));
+        if end.0 > end.1 && !peer.awaits_retry {
+            peer.awaits_retry = true;
+            let wait = first.saturating_mul((1 << peer.refused.min(3)).min(MAX_RETRY_FACTOR));
             peer.refused += 1;
-            self.timers.set(now.saturating_add(wait), Timer::Connect(end));
+            self.timers.set(now.saturating_add(wait), LdpTimer::Connect(end));
         }
     }
 
-    pub(super) fn on_segment(&mut self, line: u32, segment: Segment, plane: &mut dyn Plane) {
-        let its = &self.lines[line as usize];
-        let (end, back) = ((its.to, its.from), its.reverse);
+    pub(super) fn on_segment(&mut self, line: u32, segment: Segment, plane: &mut dyn NetworkPlane) {
+        let link = &self.lines[line as usize];
+        let (end, back) = ((link.to, link.from), link.reverse);
         let (now, first) = (plane.now(), self.config.resend_ns);
         let known = self.peer(end).stream.port == segment.port;
         if segment.syn && segment.from_active && !known {
@@ -132,11 +137,11 @@ impl Ldp {
                 self.close(end, None, plane);
             }
             let peer = self.peer(end);
-            peer.stream = Stream::new(segment.port, false, first);
+            peer.stream = TcpStream::new(segment.port, false, first);
             peer.state = State::Initialized;
             peer.stream.receive(segment, first, now);
             let answer = peer.stream.open(now);
-            self.put(end, answer, back, plane);
+            self.send_segment(end, answer, back, plane);
             return self.await_resend(end);
         }
         if !known {
@@ -145,7 +150,7 @@ impl Ldp {
                 let from_active = !segment.from_active;
                 let reset =
                     Segment { port: segment.port, from_active, rst: true, ..Segment::default() };
-                self.put(end, reset, back, plane);
+                self.send_segment(end, reset, back, plane);
             }
             return;
         }
@@ -158,7 +163,7 @@ impl Ldp {
         }
         let (ready, again) = self.peer(end).stream.receive(segment, first, now);
         if let Some(again) = again {
-            self.put(end, again, back, plane);
+            self.send_segment(end, again, back, plane);
         }
         if opens && !self.peer(end).stream.open && self.peer(end).stream.active {
             self.peer(end).stream.open = true;
@@ -173,19 +178,19 @@ impl Ldp {
             }
             if segment.fin && self.peer(end).stream.port == segment.port {
                 let last = self.peer(end).stream.last(Vec::new(), Vec::new());
-                self.put(end, last, back, plane);
+                self.send_segment(end, last, back, plane);
                 self.close(end, None, plane);
             }
         }
         self.flush(plane);
         if self.peer(end).stream.owes {
             let alone = self.peer(end).stream.acknowledgment();
-            self.put(end, alone, back, plane);
+            self.send_segment(end, alone, back, plane);
         }
         self.await_resend(end);
     }
 
-    fn on_message(&mut self, end: End, body: Body, line: u32, plane: &mut dyn Plane) {
+    fn on_message(&mut self, end: SessionEnd, body: Body, line: u32, plane: &mut dyn NetworkPlane) {
         match (self.peer(end).state, body) {
             // The segment of a notification ends the connection.
             (State::NonExistent, _) | (_, Body::Notification(_)) => {}
@@ -207,22 +212,26 @@ impl Ldp {
         }
     }
 
-    fn become_operational(&mut self, end: End, line: u32, plane: &mut dyn Plane) {
+    fn become_operational(&mut self, end: SessionEnd, line: u32, plane: &mut dyn NetworkPlane) {
         let peer = self.peer(end);
         (peer.state, peer.refused) = (State::Operational, 0);
         let port = peer.stream.port;
-        self.timers.set(plane.now() + self.config.keepalive_ns / 3, Timer::Alive(end, port));
-        plane.mark(Moment::SessionUp, end.0, self.lines[line as usize].reverse);
-        plane.tell(Notice::Session { node: end.0, peer: end.1, up: true });
+        self.timers.set(plane.now() + self.config.keepalive_ns / 3, LdpTimer::Alive(end, port));
+        plane.record_routing_event(
+            RoutingEvent::SessionUp,
+            end.0,
+            self.lines[line as usize].reverse,
+        );
+        plane.notify_protocols(ProtocolNotice::Session { node: end.0, peer: end.1, up: true });
         self.queue(end, Body::Address);
         for fec in 0..self.bindings.len() as u32 {
-            self.tell(end, fec);
+            self.advertise(end, fec);
         }
     }
 
     /// Sends a `KeepAlive` if nothing was sent for a third of its time, and ends the session if
     /// nothing came for all of it.
-    pub(super) fn stay_alive(&mut self, end: End, port: u16, plane: &mut dyn Plane) {
+    pub(super) fn stay_alive(&mut self, end: SessionEnd, port: u16, plane: &mut dyn NetworkPlane) {
         let (now, time) = (plane.now(), self.config.keepalive_ns);
         let peer = self.peer(end);
         if peer.stream.port != port || peer.state != State::Operational {
@@ -237,10 +246,10 @@ impl Ldp {
             self.queue(end, Body::KeepAlive);
         }
         let next = if due <= now { now + time / 3 } else { due };
-        self.timers.set(next.min(silent), Timer::Alive(end, port));
+        self.timers.set(next.min(silent), LdpTimer::Alive(end, port));
     }
 
-    pub(super) fn resend(&mut self, end: End, plane: &mut dyn Plane) {
+    pub(super) fn resend(&mut self, end: SessionEnd, plane: &mut dyn NetworkPlane) {
         let now = plane.now();
         let peer = self.peer(end);
         // Another time has been set since.
@@ -250,44 +259,50 @@ impl Ldp {
         peer.planned = None;
         let stream = &mut peer.stream;
         if stream.due.is_some_and(|due| due <= now) {
-            if let Some(segment) = stream.again(now) {
-                self.put(end, segment, None, plane);
+            if let Some(segment) = stream.resend_first(now) {
+                self.send_segment(end, segment, None, plane);
             }
         }
         self.await_resend(end);
     }
 
-    fn await_resend(&mut self, end: End) {
+    fn await_resend(&mut self, end: SessionEnd) {
         let peer = self.peer(end);
         let Some(due) = peer.stream.due else { return };
         if peer.planned.is_none_or(|planned| due < planned) {
             peer.planned = Some(due);
-            self.timers.set(due, Timer::Resend(end));
+            self.timers.set(due, LdpTimer::Resend(end));
         }
     }
 
-    pub(super) fn queue(&mut self, end: End, body: Body) {
+    pub(super) fn queue(&mut self, end: SessionEnd, body: Body) {
         self.outbox.entry(end).or_default().push(body);
     }
 
     /// Octets of messages in one PDU.
-    fn payload(&mut self, end: End, bodies: &[Body]) -> (Vec<Body>, Vec<u8>) {
+    fn payload(&mut self, end: SessionEnd, bodies: &[Body]) -> (Vec<Body>, Vec<u8>) {
         let mut octets = Vec::new();
         for body in bodies {
             self.messages += 1;
-            let its = packet::encode(body, self.messages, end.0, end.1, self.config.keepalive_ns);
-            octets.extend(its);
+            let encoded =
+                packet::encode(body, self.messages, end.0, end.1, self.config.keepalive_ns);
+            octets.extend(encoded);
         }
         (bodies.to_vec(), packet::pdu(end.0, &octets))
     }
 
     /// Sends messages of one kind, as many to a segment as fit.
-    pub(super) fn send_messages(&mut self, end: End, bodies: &[Body], plane: &mut dyn Plane) {
+    pub(super) fn send_messages(
+        &mut self,
+        end: SessionEnd,
+        bodies: &[Body],
+        plane: &mut dyn NetworkPlane,
+    ) {
         let one = packet::encode(&bodies[0], 0, end.0, end.1, 0).len();
-        for part in bodies.chunks((packet::LARGEST_PDU - packet::PDU_HEADER) / one) {
+        for part in bodies.chunks((packet::MAX_PDU_BYTES - packet::PDU_HEADER) / one) {
             let (bodies, payload) = self.payload(end, part);
             let segment = self.peer(end).stream.data(bodies, payload, plane.now());
-            self.put(end, segment, None, plane);
+            self.send_segment(end, segment, None, plane);
         }
         self.await_resend(end);
     }
@@ -295,7 +310,13 @@ impl Ldp {
     /// Puts a segment on a line to the peer: one on which it is heard, or this one. Where the route
     /// to the peer leads over another node the peer would discard it for its TTL (RFC 6720 section
     /// 2.2), so that it is not sent.
-    fn put(&mut self, end: End, segment: Segment, line: Option<u32>, plane: &mut dyn Plane) {
+    fn send_segment(
+        &mut self,
+        end: SessionEnd,
+        segment: Segment,
+        line: Option<u32>,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let Some(line) = self.line_to(end).or(line) else { return };
         let direct = |route: &u32| self.lines[*route as usize].to == end.1;
         if self.config.gtsm && !plane.routes(end.0, end.1).iter().any(direct) {
@@ -309,6 +330,7 @@ impl Ldp {
         let kind = segment.bodies.first().map_or(1, Body::kind);
         let message = crate::Message::Ldp(Message::Segment(segment));
         let header_bytes = IP_BYTES;
-        plane.send(line, Outgoing { message, octets, header_bytes, protocol: 6, ends, kind });
+        plane
+            .send(line, OutgoingMessage { message, octets, header_bytes, protocol: 6, ends, kind });
     }
 }

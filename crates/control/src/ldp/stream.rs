@@ -45,7 +45,7 @@ impl Segment {
 
 /// One end of a connection.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stream {
+pub(super) struct TcpStream {
     pub port: u16,
     pub active: bool,
     /// Handshake done.
@@ -63,7 +63,7 @@ pub(super) struct Stream {
     pub due: Option<Time>,
 }
 
-impl Stream {
+impl TcpStream {
     pub fn new(port: u16, active: bool, span: Span) -> Self {
         Self { port, active, span, ..Self::default() }
     }
@@ -115,7 +115,7 @@ impl Stream {
     }
 
     /// The first segment not acknowledged, again; the timer is set to twice as long.
-    pub fn again(&mut self, now: Time) -> Option<Segment> {
+    pub fn resend_first(&mut self, now: Time) -> Option<Segment> {
         self.due = None;
         let first = self.unacknowledged.front()?.clone();
         self.span = self.span.saturating_mul(2);
@@ -153,7 +153,11 @@ impl Stream {
 
     fn acknowledged(&mut self, ack: u32, first: Span, now: Time) -> Option<Segment> {
         let before = self.unacknowledged.len();
-        while self.unacknowledged.front().is_some_and(|its| its.seq + its.space() <= ack) {
+        while self
+            .unacknowledged
+            .front()
+            .is_some_and(|segment| segment.seq + segment.space() <= ack)
+        {
             self.unacknowledged.pop_front();
         }
         if self.unacknowledged.len() == before {

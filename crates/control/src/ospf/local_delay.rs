@@ -7,13 +7,13 @@
 //! the delay.
 //! Differs: routes that are computed by then come into use at once, not with those of that change.
 
-use super::{spf, Lsa, Ospf, Timer};
-use crate::Plane;
+use super::{spf, Lsa, Ospf, OspfTimer};
+use crate::NetworkPlane;
 use trunkline_units::Time;
 
 /// The delay of one router.
 #[derive(Clone, Debug)]
-pub(super) struct Delay {
+pub(super) struct RouteDelay {
     /// The line that is lost.
     line: u32,
     /// When it ends; none = routes are not computed yet.
@@ -25,7 +25,7 @@ pub(super) struct Delay {
 impl Ospf {
     /// A neighbour of a router is lost or found: the delay begins, or there is more than one
     /// change.
-    pub(super) fn delay_routes(&mut self, line: u32, up: bool, plane: &mut dyn Plane) {
+    pub(super) fn delay_routes(&mut self, line: u32, up: bool, plane: &mut dyn NetworkPlane) {
         let node = self.lines[line as usize].from;
         if self.config.local_delay_ns == 0 {
             return;
@@ -35,11 +35,16 @@ impl Ospf {
             self.end_delay(node, plane);
             return;
         }
-        self.routers[node as usize].delay = Some(Delay { line, until: None, routes: None });
+        self.routers[node as usize].delay = Some(RouteDelay { line, until: None, routes: None });
     }
 
     /// Ends the delay if an LSA reports something else than the lost link.
-    pub(super) fn look_for_others(&mut self, node: u32, lsa: &Lsa, plane: &mut dyn Plane) {
+    pub(super) fn end_delay_on_other_change(
+        &mut self,
+        node: u32,
+        lsa: &Lsa,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let Some(delay) = &self.routers[node as usize].delay else { return };
         let back = self.lines[delay.line as usize].reverse;
         let known = &self.routers[node as usize].database[lsa.place as usize].links();
@@ -50,7 +55,12 @@ impl Ospf {
     }
 
     /// Routes come into use, unless their router waits.
-    pub(super) fn use_routes(&mut self, node: u32, routes: spf::Routes, plane: &mut dyn Plane) {
+    pub(super) fn use_routes(
+        &mut self,
+        node: u32,
+        routes: spf::Routes,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let Some(delay) = &mut self.routers[node as usize].delay else {
             return self.install(node, routes, plane);
         };
@@ -58,19 +68,19 @@ impl Ospf {
         if delay.until.is_none() {
             let until = plane.now() + self.config.local_delay_ns;
             delay.until = Some(until);
-            self.timers.set(until, Timer::Release(node));
+            self.timers.set(until, OspfTimer::Release(node));
         }
     }
 
     /// A delay may be over.
-    pub(super) fn release(&mut self, node: u32, plane: &mut dyn Plane) {
-        let over = |delay: &Delay| delay.until.is_some_and(|until| until <= plane.now());
+    pub(super) fn release(&mut self, node: u32, plane: &mut dyn NetworkPlane) {
+        let over = |delay: &RouteDelay| delay.until.is_some_and(|until| until <= plane.now());
         if self.routers[node as usize].delay.as_ref().is_some_and(over) {
             self.end_delay(node, plane);
         }
     }
 
-    fn end_delay(&mut self, node: u32, plane: &mut dyn Plane) {
+    fn end_delay(&mut self, node: u32, plane: &mut dyn NetworkPlane) {
         let delay = self.routers[node as usize].delay.take();
         if let Some(routes) = delay.and_then(|delay| delay.routes) {
             self.install(node, routes, plane);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A link in a router-LSA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Adjacent {
+pub struct RouterLink {
     /// The one-way link.
     pub line: u32,
     /// The neighbour.
@@ -20,7 +20,7 @@ pub struct Adjacent {
 
 /// What a traffic engineering LSA says of a link (RFC 3630 section 2.5).
 #[derive(Clone, Debug)]
-pub struct Offer {
+pub struct TeLink {
     /// The one-way link, and the one back.
     pub line: [u32; 2],
     /// The neighbour.
@@ -39,18 +39,18 @@ pub struct Offer {
 
 /// What an LSA says.
 #[derive(Clone, Debug)]
-pub enum Content {
+pub enum LsaContent {
     /// Links to neighbours.
-    Router(Arc<Vec<Adjacent>>),
+    Router(Arc<Vec<RouterLink>>),
     /// Address of the router.
     Address,
     /// What a link offers to traffic engineering.
-    Link(Arc<Offer>),
+    Link(Arc<TeLink>),
 }
 
-impl Content {
+impl LsaContent {
     /// Whether it says the same of a link as before.
-    pub fn offers_as(&self, before: &Self) -> bool {
+    pub fn has_same_offer(&self, before: &Self) -> bool {
         match (self, before) {
             (Self::Link(new), Self::Link(old)) => new.unreserved == old.unreserved,
             _ => false,
@@ -68,15 +68,15 @@ pub struct Lsa {
     /// Number of the instance, from 0.
     pub sequence: u32,
     /// What it says.
-    pub content: Content,
+    pub content: LsaContent,
 }
 
 impl Lsa {
     /// Links to neighbours; none unless it is a router-LSA.
-    pub fn links(&self) -> &[Adjacent] {
+    pub fn links(&self) -> &[RouterLink] {
         match &self.content {
-            Content::Router(links) => links,
-            Content::Address | Content::Link(_) => &[],
+            LsaContent::Router(links) => links,
+            LsaContent::Address | LsaContent::Link(_) => &[],
         }
     }
 }

@@ -24,11 +24,11 @@ pub use lsa::Lsa;
 pub use packet::KINDS;
 
 use crate::timers::Timers;
-use crate::{Line, Moment, Plane};
-use lsa::{Adjacent, Content};
+use crate::{NetworkPlane, RoutingEvent, SignalledLink};
+use lsa::{LsaContent, RouterLink};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use throttle::Throttle;
+use throttle::SpfThrottle;
 use trunkline_units::{RandomStream, Span, Time};
 
 /// The largest metric (`LSInfinity` of a link, 16 bits; RFC 5443 section 2).
@@ -46,7 +46,7 @@ pub enum Message {
 }
 
 #[derive(Clone, Debug)]
-enum Timer {
+enum OspfTimer {
     /// A node has handled LSAs that came over a line.
     Handle(u32, Vec<Lsa>),
     /// Updates sent on a line may lack their acknowledgment.
@@ -71,18 +71,18 @@ struct Router {
     database: Vec<Lsa>,
     /// When each came by flooding.
     arrived: Vec<Option<Time>>,
-    throttle: Throttle,
+    throttle: SpfThrottle,
     /// Routes in use; computed at the start.
     routes: spf::Routes,
     /// They stay because a link of the router is lost.
-    delay: Option<local_delay::Delay>,
+    delay: Option<local_delay::RouteDelay>,
 }
 
 /// When the LSA of a place was originated last, and whether it is to be again at its time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Origination {
     at: Option<Time>,
-    due: bool,
+    is_due: bool,
 }
 
 /// A neighbour, by the line towards it.
@@ -103,7 +103,7 @@ struct Adjacency {
 pub struct Ospf {
     /// As compiled.
     pub config: Config,
-    lines: Vec<Line>,
+    lines: Vec<SignalledLink>,
     routers: Vec<Router>,
     adjacencies: Vec<Adjacency>,
     /// Of each place.
@@ -112,17 +112,18 @@ pub struct Ospf {
     unreserved: BTreeMap<u32, Arc<[u64; 8]>>,
     /// Whether the LDP session of a node with a neighbour is up, once it was.
     sessions: BTreeMap<(u32, u32), bool>,
-    timers: Timers<Timer>,
+    timers: Timers<OspfTimer>,
     seed: u64,
 }
 
 impl Ospf {
     /// All neighbours are adjacent and know the same.
     #[must_use]
-    pub fn new(config: Config, nodes: u32, lines: Vec<Line>, seed: u64) -> Self {
-        let up = |line: &Line| Adjacency { up: line.reverse.is_some(), ..Adjacency::default() };
+    pub fn new(config: Config, nodes: u32, lines: Vec<SignalledLink>, seed: u64) -> Self {
+        let up =
+            |line: &SignalledLink| Adjacency { up: line.reverse.is_some(), ..Adjacency::default() };
         let adjacencies: Vec<Adjacency> = lines.iter().map(up).collect();
-        let mut its = Self {
+        let mut ospf = Self {
             config,
             lines,
             routers: Vec::new(),
@@ -134,32 +135,32 @@ impl Ospf {
             seed,
         };
         let router = |node| {
-            let content = Content::Router(its.neighbours(node));
+            let content = LsaContent::Router(ospf.neighbours(node));
             Lsa { place: node, origin: node, sequence: 0, content }
         };
         let mut database: Vec<Lsa> = (0..nodes).map(router).collect();
-        database.extend(its.offers(nodes));
-        its.originations = vec![Origination::default(); database.len()];
+        database.extend(ospf.initial_te_lsas(nodes));
+        ospf.originations = vec![Origination::default(); database.len()];
         for node in 0..nodes {
-            its.routers.push(Router {
-                routes: spf::routes(&database[..nodes as usize], node, its.config.multipath),
+            ospf.routers.push(Router {
+                routes: spf::routes(&database[..nodes as usize], node, ospf.config.multipath),
                 database: database.clone(),
                 arrived: vec![None; database.len()],
-                throttle: Throttle::default(),
+                throttle: SpfThrottle::default(),
                 delay: None,
             });
         }
-        its
+        ospf
     }
 
     /// Begins at time 0: hellos at times of their own.
-    pub fn start(&mut self, _: &mut dyn Plane) {
+    pub fn start(&mut self, _: &mut dyn NetworkPlane) {
         let Some(interval) = self.config.hello_ns else { return };
         for line in 0..self.lines.len() as u32 {
             if self.lines[line as usize].reverse.is_some() {
                 let mut random = RandomStream::new(self.seed, &format!("ospf[{line}]"), "hello");
-                self.timers.set(random.below(interval), Timer::Hello(line));
-                self.timers.set(self.config.dead_ns, Timer::Dead(line));
+                self.timers.set(random.below(interval), OspfTimer::Hello(line));
+                self.timers.set(self.config.dead_ns, OspfTimer::Dead(line));
             }
         }
     }
@@ -171,35 +172,35 @@ impl Ospf {
     }
 
     /// Does what is due now.
-    pub fn wake(&mut self, plane: &mut dyn Plane) {
+    pub fn wake(&mut self, plane: &mut dyn NetworkPlane) {
         while let Some(timer) = self.timers.pop(plane.now()) {
             match timer {
-                Timer::Handle(line, lsas) => self.handle(line, lsas, plane),
-                Timer::Resend(line) => self.resend(line, plane),
-                Timer::Originate(place) => self.originate(place, plane),
-                Timer::Compute(node) => self.compute(node, plane),
-                Timer::Install(node, routes) => self.use_routes(node, routes, plane),
-                Timer::Release(node) => self.release(node, plane),
-                Timer::Hello(line) => self.hello(line, plane),
-                Timer::Dead(line) => self.look_for_silence(line, plane),
+                OspfTimer::Handle(line, lsas) => self.process_lsas(line, lsas, plane),
+                OspfTimer::Resend(line) => self.resend(line, plane),
+                OspfTimer::Originate(place) => self.originate(place, plane),
+                OspfTimer::Compute(node) => self.compute(node, plane),
+                OspfTimer::Install(node, routes) => self.use_routes(node, routes, plane),
+                OspfTimer::Release(node) => self.release(node, plane),
+                OspfTimer::Hello(line) => self.hello(line, plane),
+                OspfTimer::Dead(line) => self.look_for_silence(line, plane),
             }
         }
     }
 
     /// A message has come over `line`.
-    pub fn receive(&mut self, line: u32, message: Message, plane: &mut dyn Plane) {
+    pub fn receive(&mut self, line: u32, message: Message, plane: &mut dyn NetworkPlane) {
         let Some(back) = self.lines[line as usize].reverse else { return };
         match message {
             Message::Hello => {
-                let its = &mut self.adjacencies[back as usize];
-                its.heard = plane.now();
-                if !its.up && !its.cut {
+                let adjacency = &mut self.adjacencies[back as usize];
+                adjacency.heard = plane.now();
+                if !adjacency.up && !adjacency.cut {
                     self.change(back, true, plane);
                 }
             }
             Message::Update(lsas) => {
                 let at = plane.now() + self.config.processing_ns;
-                self.timers.set(at, Timer::Handle(line, lsas));
+                self.timers.set(at, OspfTimer::Handle(line, lsas));
             }
             Message::Acknowledgment(instances) => {
                 let waiting = &mut self.adjacencies[back as usize].unacknowledged;
@@ -213,7 +214,7 @@ impl Ospf {
     }
 
     /// `node` notices that `line`, which leads to it, has gone down or come up.
-    pub fn link_changed(&mut self, _: u32, line: u32, down: bool, plane: &mut dyn Plane) {
+    pub fn link_changed(&mut self, _: u32, line: u32, down: bool, plane: &mut dyn NetworkPlane) {
         let Some(back) = self.lines[line as usize].reverse else { return };
         self.adjacencies[back as usize].cut = down;
         self.adjacencies[back as usize].heard = plane.now();
@@ -221,25 +222,31 @@ impl Ospf {
     }
 
     /// The LDP session of a node with a neighbour has come up or ended.
-    pub fn session_changed(&mut self, node: u32, peer: u32, up: bool, plane: &mut dyn Plane) {
+    pub fn session_changed(
+        &mut self,
+        node: u32,
+        peer: u32,
+        up: bool,
+        plane: &mut dyn NetworkPlane,
+    ) {
         if !self.config.ldp_sync {
             return;
         }
         let before = self.sessions.insert((node, peer), up);
-        let adjacent = |(line, adjacency): (&Line, &Adjacency)| {
+        let adjacent = |(line, adjacency): (&SignalledLink, &Adjacency)| {
             adjacency.up && (line.from, line.to) == (node, peer)
         };
         let listed = self.lines.iter().zip(&self.adjacencies).any(adjacent);
         if listed && before.unwrap_or(true) != up {
-            self.want(node, plane);
+            self.schedule_origination(node, plane);
         }
     }
 
     /// Metric of a link as its node tells it.
-    fn metric(&self, its: &Line) -> u64 {
-        match self.sessions.get(&(its.from, its.to)) {
+    fn metric(&self, line: &SignalledLink) -> u64 {
+        match self.sessions.get(&(line.from, line.to)) {
             Some(false) => LARGEST_METRIC,
-            _ => its.metric,
+            _ => line.metric,
         }
     }
 
@@ -256,28 +263,28 @@ impl Ospf {
     }
 
     /// Links of a node to its neighbours as they are now.
-    fn neighbours(&self, origin: u32) -> Arc<Vec<Adjacent>> {
+    fn neighbours(&self, origin: u32) -> Arc<Vec<RouterLink>> {
         let own = (0..)
             .zip(&self.lines)
-            .filter(|(line, its)| its.from == origin && self.adjacencies[*line as usize].up);
-        let adjacent = |(line, its): (u32, &Line)| {
-            let metric = self.metric(its);
-            Adjacent { line, to: its.to, metric }
+            .filter(|(line, link)| link.from == origin && self.adjacencies[*line as usize].up);
+        let adjacent = |(line, link): (u32, &SignalledLink)| {
+            let metric = self.metric(link);
+            RouterLink { line, to: link.to, metric }
         };
         Arc::new(own.map(adjacent).collect())
     }
 
     /// A neighbour is found or lost.
-    fn change(&mut self, line: u32, up: bool, plane: &mut dyn Plane) {
-        let its = &mut self.adjacencies[line as usize];
-        if its.up == up {
+    fn change(&mut self, line: u32, up: bool, plane: &mut dyn NetworkPlane) {
+        let adjacency = &mut self.adjacencies[line as usize];
+        if adjacency.up == up {
             return;
         }
-        its.up = up;
-        its.unacknowledged.clear();
+        adjacency.up = up;
+        adjacency.unacknowledged.clear();
         let node = self.lines[line as usize].from;
         self.delay_routes(line, up, plane);
-        self.want(node, plane);
+        self.schedule_origination(node, plane);
         if up {
             let all = self.routers[node as usize].database.clone();
             self.send(line, &all, plane);
@@ -285,66 +292,68 @@ impl Ospf {
     }
 
     /// Originates the LSA of a place, now or when it may be again.
-    fn want(&mut self, place: u32, plane: &mut dyn Plane) {
-        let its = &mut self.originations[place as usize];
-        let free = its.at.map_or(0, |at| at + self.config.lsa_interval_ns);
+    fn schedule_origination(&mut self, place: u32, plane: &mut dyn NetworkPlane) {
+        let origination = &mut self.originations[place as usize];
+        let free = origination.at.map_or(0, |at| at + self.config.lsa_interval_ns);
         if free <= plane.now() {
             self.originate(place, plane);
-        } else if !its.due {
-            its.due = true;
-            self.timers.set(free, Timer::Originate(place));
+        } else if !origination.is_due {
+            origination.is_due = true;
+            self.timers.set(free, OspfTimer::Originate(place));
         }
     }
 
-    fn originate(&mut self, place: u32, plane: &mut dyn Plane) {
+    fn originate(&mut self, place: u32, plane: &mut dyn NetworkPlane) {
         let nodes = self.routers.len() as u32;
         let origin = self.routers[0].database[place as usize].origin;
         let before = &self.routers[origin as usize].database[place as usize];
         let content = match place < nodes {
-            true => Content::Router(self.neighbours(origin)),
-            false => self.offered(place, &before.content),
+            true => LsaContent::Router(self.neighbours(origin)),
+            false => self.current_te_lsa(place, &before.content),
         };
-        let its = &mut self.originations[place as usize];
-        its.due = false;
-        if content.offers_as(&before.content) {
+        let origination = &mut self.originations[place as usize];
+        origination.is_due = false;
+        if content.has_same_offer(&before.content) {
             // What was reserved meanwhile has been given back.
             return;
         }
-        its.at = Some(plane.now());
+        origination.at = Some(plane.now());
         let lsa = Lsa { place, origin, sequence: before.sequence + 1, content };
         self.mark_origination(&lsa, plane);
-        self.take(origin, lsa.clone(), plane);
+        self.store_lsa(origin, lsa.clone(), plane);
         self.flood(origin, None, &[lsa], plane);
     }
 
     /// Puts a newer LSA into a node's database.
-    fn take(&mut self, node: u32, lsa: Lsa, plane: &mut dyn Plane) {
-        self.look_for_others(node, &lsa, plane);
-        let mine = &mut self.routers[node as usize].database[lsa.place as usize];
-        let before = std::mem::replace(mine, lsa.clone());
+    fn store_lsa(&mut self, node: u32, lsa: Lsa, plane: &mut dyn NetworkPlane) {
+        self.end_delay_on_other_change(node, &lsa, plane);
+        let own_copy = &mut self.routers[node as usize].database[lsa.place as usize];
+        let before = std::mem::replace(own_copy, lsa.clone());
         match (&before.content, &lsa.content) {
-            (Content::Router(old), Content::Router(new)) if old != new => {
+            (LsaContent::Router(old), LsaContent::Router(new)) if old != new => {
                 self.learn_links(node, old, new, plane);
                 let throttle = &mut self.routers[node as usize].throttle;
                 if let Some(at) = throttle.change(plane.now(), self.config.spf) {
-                    self.timers.set(at, Timer::Compute(node));
+                    self.timers.set(at, OspfTimer::Compute(node));
                 }
             }
-            (Content::Link(old), Content::Link(new)) => Self::learn_offer(node, old, new, plane),
+            (LsaContent::Link(old), LsaContent::Link(new)) => {
+                Self::learn_te_link(node, old, new, plane)
+            }
             _ => {}
         }
     }
 
-    fn compute(&mut self, node: u32, plane: &mut dyn Plane) {
-        plane.mark(Moment::Computed, node, None);
+    fn compute(&mut self, node: u32, plane: &mut dyn NetworkPlane) {
+        plane.record_routing_event(RoutingEvent::Computed, node, None);
         let database = &self.routers[node as usize].database[..self.routers.len()];
         let routes = spf::routes(database, node, self.config.multipath);
         let update = self.config.fib_update_ns[node as usize];
         let at = plane.now() + self.config.compute_ns + update;
-        self.timers.set(at, Timer::Install(node, routes));
+        self.timers.set(at, OspfTimer::Install(node, routes));
     }
 
-    fn install(&mut self, node: u32, routes: spf::Routes, plane: &mut dyn Plane) {
+    fn install(&mut self, node: u32, routes: spf::Routes, plane: &mut dyn NetworkPlane) {
         let router = &mut self.routers[node as usize];
         let mut changed = false;
         for (destination, (old, new)) in (0..).zip(router.routes.iter().zip(&routes)) {
@@ -355,26 +364,26 @@ impl Ospf {
         }
         router.routes = routes;
         if changed {
-            plane.mark(Moment::Rerouted, node, None);
+            plane.record_routing_event(RoutingEvent::Rerouted, node, None);
         }
     }
 
-    fn hello(&mut self, line: u32, plane: &mut dyn Plane) {
+    fn hello(&mut self, line: u32, plane: &mut dyn NetworkPlane) {
         let Some(interval) = self.config.hello_ns else { return };
-        let Line { from, to, .. } = self.lines[line as usize];
+        let SignalledLink { from, to, .. } = self.lines[line as usize];
         let heard = Some(to).filter(|_| self.adjacencies[line as usize].up);
         let octets = packet::hello(from, heard, interval, self.config.dead_ns);
-        self.put(line, Message::Hello, octets, plane);
-        self.timers.set(plane.now() + interval, Timer::Hello(line));
+        self.transmit(line, Message::Hello, octets, plane);
+        self.timers.set(plane.now() + interval, OspfTimer::Hello(line));
     }
 
-    fn look_for_silence(&mut self, line: u32, plane: &mut dyn Plane) {
+    fn look_for_silence(&mut self, line: u32, plane: &mut dyn NetworkPlane) {
         let silent: Span = plane.now() - self.adjacencies[line as usize].heard;
         if silent >= self.config.dead_ns {
             self.change(line, false, plane);
         }
         let left = self.config.dead_ns.saturating_sub(silent);
         let again = if left == 0 { self.config.dead_ns } else { left };
-        self.timers.set(plane.now() + again, Timer::Dead(line));
+        self.timers.set(plane.now() + again, OspfTimer::Dead(line));
     }
 }

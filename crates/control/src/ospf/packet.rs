@@ -4,7 +4,7 @@
 //! (checksum of an LSA: ISO 8473), appendix D.4; RFC 5250 appendix A.2 (opaque LSA), RFC 3630
 //! sections 2.3 to 2.5 (TLVs of traffic engineering), RFC 4203 section 1.1 (links without addresses).
 
-use super::lsa::{Adjacent, Content, Lsa, Offer};
+use super::lsa::{Lsa, LsaContent, RouterLink, TeLink};
 use crate::address;
 use trunkline_units::Span;
 
@@ -15,7 +15,7 @@ pub const KINDS: [&str; 3] = ["Hello", "LS Update", "LS Acknowledgment"];
 const LSA_HEADER: usize = 20;
 const OPTIONS: u8 = 2;
 /// Link state ID of the first opaque LSA of traffic engineering (RFC 3630 section 2.2).
-const TRAFFIC: u32 = 1 << 24;
+const FIRST_TE_LSA_ID: u32 = 1 << 24;
 const SECOND: Span = 1_000_000_000;
 
 /// A packet of one type: the common header, then `body`.
@@ -62,20 +62,20 @@ pub fn acknowledgment(node: u32, lsas: &[Lsa]) -> Vec<u8> {
     packet(node, 5, &body)
 }
 
-fn lsa(its: &Lsa) -> Vec<u8> {
-    let own = address(its.origin);
+fn lsa(lsa: &Lsa) -> Vec<u8> {
+    let own = address(lsa.origin);
     // Type, and link state ID: of an opaque LSA its kind, 1, and a number.
-    let (kind, id, body) = match &its.content {
-        Content::Router(links) => (1, own, router(own, links)),
-        Content::Address => (10, TRAFFIC.to_be_bytes(), tlv(1, &own)),
-        Content::Link(offer) => {
-            (10, (TRAFFIC + 1 + offer.line[0]).to_be_bytes(), tlv(2, &link(offer)))
+    let (kind, id, body) = match &lsa.content {
+        LsaContent::Router(links) => (1, own, router(own, links)),
+        LsaContent::Address => (10, FIRST_TE_LSA_ID.to_be_bytes(), tlv(1, &own)),
+        LsaContent::Link(offer) => {
+            (10, (FIRST_TE_LSA_ID + 1 + offer.line[0]).to_be_bytes(), tlv(2, &link(offer)))
         }
     };
     let mut octets = vec![0, 1, OPTIONS, kind];
     octets.extend(id);
     octets.extend(own);
-    octets.extend((0x8000_0001u32.wrapping_add(its.sequence)).to_be_bytes());
+    octets.extend((0x8000_0001u32.wrapping_add(lsa.sequence)).to_be_bytes());
     octets.extend([0; 4]);
     octets.extend(body);
     let length = octets.len() as u16;
@@ -95,26 +95,26 @@ fn tlv(kind: u16, value: &[u8]) -> Vec<u8> {
 }
 
 /// What a link offers: the sub-TLVs of its Link TLV.
-fn link(its: &Offer) -> Vec<u8> {
+fn link(te_link: &TeLink) -> Vec<u8> {
     // Octets a second as an IEEE number.
     let bandwidth = |bit_s: &u64| (*bit_s as f32 / 8.0).to_be_bytes();
-    let unreserved: Vec<u8> = its.unreserved.iter().flat_map(bandwidth).collect();
-    let [near, far] = its.line.map(u32::to_be_bytes);
+    let unreserved: Vec<u8> = te_link.unreserved.iter().flat_map(bandwidth).collect();
+    let [near, far] = te_link.line.map(u32::to_be_bytes);
     [
         tlv(1, &[1]),
-        tlv(2, &address(its.to)),
+        tlv(2, &address(te_link.to)),
         tlv(11, &[near, far].concat()),
-        tlv(5, &its.metric.to_be_bytes()),
-        tlv(6, &bandwidth(&its.rate_bit_s)),
-        tlv(7, &bandwidth(&its.reservable_bit_s)),
+        tlv(5, &te_link.metric.to_be_bytes()),
+        tlv(6, &bandwidth(&te_link.rate_bit_s)),
+        tlv(7, &bandwidth(&te_link.reservable_bit_s)),
         tlv(8, &unreserved),
-        tlv(9, &its.colours.to_be_bytes()),
+        tlv(9, &te_link.colours.to_be_bytes()),
     ]
     .concat()
 }
 
 /// A router-LSA: a point-to-point link for each neighbour, and the node's own address.
-fn router(own: [u8; 4], links: &[Adjacent]) -> Vec<u8> {
+fn router(own: [u8; 4], links: &[RouterLink]) -> Vec<u8> {
     let mut octets = vec![0, 0];
     octets.extend((links.len() as u16 + 1).to_be_bytes());
     for link in links {
@@ -152,13 +152,13 @@ mod rfc2328 {
     #[test]
     fn s12_1_7_both_sums_over_an_lsa_are_zero() {
         for neighbours in 0..6u32 {
-            let link = |to| Adjacent { line: 3 * to, to: to + 40, metric: 1000 + u64::from(to) };
+            let link = |to| RouterLink { line: 3 * to, to: to + 40, metric: 1000 + u64::from(to) };
             let links = Arc::new((0..neighbours).map(link).collect());
             let octets = lsa(&Lsa {
                 place: 7,
                 origin: 7,
                 sequence: 900 + neighbours,
-                content: Content::Router(links),
+                content: LsaContent::Router(links),
             });
             let (mut first, mut second) = (0u64, 0u64);
             for octet in &octets[2..] {
@@ -175,7 +175,7 @@ mod rfc2328 {
     /// 8 + 8 + 36 + 8; 10 Mbit/s are 1,250,000 octets a second, 0x49989680.
     #[test]
     fn rfc3630_s2_5_a_link_has_its_sub_tlvs_and_bandwidths_in_octets() {
-        let offer = Offer {
+        let offer = TeLink {
             line: [4, 5],
             to: 2,
             metric: 40,
@@ -184,7 +184,7 @@ mod rfc2328 {
             unreserved: Arc::new(std::array::from_fn(|at| 10_000_000 * u64::from(at < 4))),
             colours: 0b101,
         };
-        let content = Content::Link(Arc::new(offer));
+        let content = LsaContent::Link(Arc::new(offer));
         let octets = lsa(&Lsa { place: 9, origin: 7, sequence: 3, content });
         assert_eq!(octets.len(), 20 + 4 + 8 + 8 + 12 + 8 + 8 + 8 + 36 + 8);
         // Type 10, opaque type 1, instance 5.

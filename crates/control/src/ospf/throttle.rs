@@ -10,7 +10,7 @@ use trunkline_units::Time;
 
 /// The delay of one node's computations.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Throttle {
+pub struct SpfThrottle {
     /// When routes were computed last, or are to be.
     last: Option<Time>,
     /// Back-off: interval to the next computation.
@@ -21,7 +21,7 @@ pub struct Throttle {
     busy_since: Time,
 }
 
-impl Throttle {
+impl SpfThrottle {
     /// A change at `now`: when routes are to be computed, unless they are to be anyway.
     pub fn change(&mut self, now: Time, delay: SpfDelay) -> Option<Time> {
         let before = self.changed.replace(now);
@@ -71,7 +71,7 @@ mod tests {
 
     /// Computations that follow from changes at these times [ms].
     fn computed(delay: SpfDelay, changes: impl IntoIterator<Item = Time>) -> Vec<Time> {
-        let mut throttle = Throttle::default();
+        let mut throttle = SpfThrottle::default();
         changes
             .into_iter()
             .filter_map(|at| throttle.change(at * MS, delay))

@@ -5,33 +5,33 @@
 //! Differs: the LSA of a link that is down stays; a node passes over a link that one of the
 //! router-LSAs at its ends does not list (RFC 2328 section 16.1), by its own database.
 
-use super::lsa::{Adjacent, Content, Lsa, Offer};
+use super::lsa::{Lsa, LsaContent, RouterLink, TeLink};
 use super::Ospf;
-use crate::{Moment, News, Notice, Plane};
+use crate::{LinkNews, NetworkPlane, ProtocolNotice, RoutingEvent};
 use std::sync::Arc;
 
 impl Ospf {
     /// LSAs of the links and of the addresses of routers, as they are at the start.
-    pub(super) fn offers(&self, nodes: u32) -> Vec<Lsa> {
+    pub(super) fn initial_te_lsas(&self, nodes: u32) -> Vec<Lsa> {
         let Some(attributes) = &self.config.te else { return Vec::new() };
         let mut lsas: Vec<Lsa> = Vec::new();
-        for ((line, its), te) in (0..).zip(&self.lines).zip(attributes) {
-            let Some(back) = its.reverse else { continue };
-            let offer = Offer {
+        for ((line, link), te) in (0..).zip(&self.lines).zip(attributes) {
+            let Some(back) = link.reverse else { continue };
+            let offer = TeLink {
                 line: [line, back],
-                to: its.to,
+                to: link.to,
                 metric: te.metric,
-                rate_bit_s: its.rate_bit_s,
+                rate_bit_s: link.rate_bit_s,
                 reservable_bit_s: te.reservable_bit_s,
                 unreserved: Arc::new([te.reservable_bit_s; 8]),
                 colours: te.colours,
             };
-            let (place, content) = (nodes + lsas.len() as u32, Content::Link(Arc::new(offer)));
-            lsas.push(Lsa { place, origin: its.from, sequence: 0, content });
+            let (place, content) = (nodes + lsas.len() as u32, LsaContent::Link(Arc::new(offer)));
+            lsas.push(Lsa { place, origin: link.from, sequence: 0, content });
         }
         let first = nodes + lsas.len() as u32;
         let address = |node| {
-            let (place, content) = (first + node, Content::Address);
+            let (place, content) = (first + node, LsaContent::Address);
             Lsa { place, origin: node, sequence: 0, content }
         };
         lsas.extend((0..nodes).map(address));
@@ -39,10 +39,15 @@ impl Ospf {
     }
 
     /// The unreserved bandwidth of a link has changed: its node tells the others.
-    pub fn offer(&mut self, line: u32, unreserved: Arc<[u64; 8]>, plane: &mut dyn Plane) {
+    pub fn update_te_link(
+        &mut self,
+        line: u32,
+        unreserved: Arc<[u64; 8]>,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let Some(place) = self.place_of(line) else { return };
         self.unreserved.insert(place, unreserved);
-        self.want(place, plane);
+        self.schedule_origination(place, plane);
     }
 
     fn place_of(&self, line: u32) -> Option<u32> {
@@ -53,21 +58,26 @@ impl Ospf {
     }
 
     /// The LSA of a link as it is now.
-    pub(super) fn offered(&self, place: u32, before: &Content) -> Content {
+    pub(super) fn current_te_lsa(&self, place: u32, before: &LsaContent) -> LsaContent {
         match (before, self.unreserved.get(&place)) {
-            (Content::Link(offer), Some(unreserved)) => {
-                let offer = Offer { unreserved: unreserved.clone(), ..offer.as_ref().clone() };
-                Content::Link(Arc::new(offer))
+            (LsaContent::Link(offer), Some(unreserved)) => {
+                let offer = TeLink { unreserved: unreserved.clone(), ..offer.as_ref().clone() };
+                LsaContent::Link(Arc::new(offer))
             }
             _ => before.clone(),
         }
     }
 
     /// A node has a newer LSA of a link.
-    pub(super) fn learn_offer(node: u32, old: &Offer, new: &Offer, plane: &mut dyn Plane) {
+    pub(super) fn learn_te_link(
+        node: u32,
+        old: &TeLink,
+        new: &TeLink,
+        plane: &mut dyn NetworkPlane,
+    ) {
         if old.unreserved != new.unreserved {
-            let news = News::Unreserved(new.unreserved.clone());
-            plane.tell(Notice::Learnt { node, link: new.line[0], news });
+            let news = LinkNews::Unreserved(new.unreserved.clone());
+            plane.notify_protocols(ProtocolNotice::Learnt { node, link: new.line[0], news });
         }
     }
 
@@ -75,31 +85,37 @@ impl Ospf {
     pub(super) fn learn_links(
         &self,
         node: u32,
-        old: &[Adjacent],
-        new: &[Adjacent],
-        plane: &mut dyn Plane,
+        old: &[RouterLink],
+        new: &[RouterLink],
+        plane: &mut dyn NetworkPlane,
     ) {
         if self.config.te.is_none() {
             return;
         }
         let database = &self.routers[node as usize].database;
-        let lists = |links: &[Adjacent], line: u32| links.iter().any(|its| its.line == line);
-        let changed = old.iter().filter(|its| !lists(new, its.line));
-        for its in changed.chain(new.iter().filter(|its| !lists(old, its.line))) {
-            let Some(back) = self.lines[its.line as usize].reverse else { continue };
-            let up = lists(new, its.line) && lists(database[its.to as usize].links(), back);
-            for link in [its.line, back] {
-                plane.tell(Notice::Learnt { node, link, news: News::Up(up) });
+        let lists =
+            |links: &[RouterLink], line: u32| links.iter().any(|adjacent| adjacent.line == line);
+        let changed = old.iter().filter(|adjacent| !lists(new, adjacent.line));
+        for adjacent in changed.chain(new.iter().filter(|adjacent| !lists(old, adjacent.line))) {
+            let Some(back) = self.lines[adjacent.line as usize].reverse else { continue };
+            let up =
+                lists(new, adjacent.line) && lists(database[adjacent.to as usize].links(), back);
+            for link in [adjacent.line, back] {
+                plane.notify_protocols(ProtocolNotice::Learnt {
+                    node,
+                    link,
+                    news: LinkNews::Up(up),
+                });
             }
         }
     }
 
-    pub(super) fn mark_origination(&self, lsa: &Lsa, plane: &mut dyn Plane) {
+    pub(super) fn mark_origination(&self, lsa: &Lsa, plane: &mut dyn NetworkPlane) {
         match &lsa.content {
-            Content::Link(offer) => {
-                plane.mark(Moment::Offered, lsa.origin, Some(offer.line[0]));
+            LsaContent::Link(offer) => {
+                plane.record_routing_event(RoutingEvent::Offered, lsa.origin, Some(offer.line[0]));
             }
-            _ => plane.mark(Moment::Originated, lsa.origin, None),
+            _ => plane.record_routing_event(RoutingEvent::Originated, lsa.origin, None),
         }
     }
 }

@@ -6,26 +6,26 @@
 //! Differs: a session shares on a link where it is not routed at all only what it holds there.
 //! Absent: class types (RFC 4124).
 
-use super::message::Key;
+use super::message::PathKey;
 use std::collections::BTreeMap;
 
 /// What is reserved on a link.
 #[derive(Clone, Debug, Default)]
-pub struct Pool {
+pub struct LinkReservations {
     capacity: u64,
     /// Holding priority and bandwidth of each path of each session [bit/s].
-    held: BTreeMap<u32, BTreeMap<Key, (u8, u64)>>,
+    bandwidth_by_session: BTreeMap<u32, BTreeMap<PathKey, (u8, u64)>>,
     /// The same, summed over sessions by their holding priority.
     reserved: [u64; 8],
 }
 
 /// What a session counts for: its strongest priority and its largest bandwidth.
-fn share(paths: &BTreeMap<Key, (u8, u64)>) -> (usize, u64) {
+fn session_share(paths: &BTreeMap<PathKey, (u8, u64)>) -> (usize, u64) {
     let priority = paths.values().map(|path| path.0).min().unwrap_or(7);
     (usize::from(priority), paths.values().map(|path| path.1).max().unwrap_or(0))
 }
 
-impl Pool {
+impl LinkReservations {
     /// Nothing reserved of a capacity [bit/s].
     #[must_use]
     pub fn new(capacity: u64) -> Self {
@@ -54,34 +54,34 @@ impl Pool {
 
     /// Bandwidth that a session holds here [bit/s].
     #[must_use]
-    pub fn of(&self, session: u32) -> u64 {
-        self.held.get(&session).map_or(0, |paths| share(paths).1)
+    pub fn session_bandwidth(&self, session: u32) -> u64 {
+        self.bandwidth_by_session.get(&session).map_or(0, |paths| session_share(paths).1)
     }
 
     /// Bandwidth a path would add to what its session holds [bit/s].
     #[must_use]
-    pub fn added(&self, key: Key, bandwidth: u64) -> u64 {
-        bandwidth.saturating_sub(self.of(key.session))
+    pub fn added(&self, key: PathKey, bandwidth: u64) -> u64 {
+        bandwidth.saturating_sub(self.session_bandwidth(key.session))
     }
 
     /// Whether a path fits, if the weaker ones give way.
     #[must_use]
-    pub fn admits(&self, key: Key, setup: u8, bandwidth: u64) -> bool {
+    pub fn admits(&self, key: PathKey, setup: u8, bandwidth: u64) -> bool {
         // What the session holds already counts for it, wherever it stands by priority.
-        let own = self.held.get(&key.session).map_or((7, 0), share);
+        let own = self.bandwidth_by_session.get(&key.session).map_or((7, 0), session_share);
         let free = self.unreserved(setup) + if own.0 <= usize::from(setup) { own.1 } else { 0 };
         bandwidth <= free
     }
 
     /// Sessions that must give way for a path that is admitted, the weakest first.
     #[must_use]
-    pub fn victims(&self, key: Key, setup: u8, bandwidth: u64) -> Vec<u32> {
+    pub fn preempted_sessions(&self, key: PathKey, setup: u8, bandwidth: u64) -> Vec<u32> {
         let mut lacking = (self.total() + self.added(key, bandwidth)).saturating_sub(self.capacity);
         let mut weaker: Vec<(usize, u64, u32)> = self
-            .held
+            .bandwidth_by_session
             .iter()
             .filter(|(session, _)| **session != key.session)
-            .map(|(session, paths)| (share(paths).0, share(paths).1, *session))
+            .map(|(session, paths)| (session_share(paths).0, session_share(paths).1, *session))
             .filter(|each| each.0 > usize::from(setup) && each.1 > 0)
             .collect();
         weaker.sort_by_key(|each| (std::cmp::Reverse(each.0), std::cmp::Reverse(each.1), each.2));
@@ -97,26 +97,26 @@ impl Pool {
     }
 
     /// Reserves for a path, or changes what it has.
-    pub fn reserve(&mut self, key: Key, hold: u8, bandwidth: u64) {
+    pub fn reserve(&mut self, key: PathKey, hold: u8, bandwidth: u64) {
         self.change(key.session, |paths| {
             paths.insert(key, (hold, bandwidth));
         });
     }
 
     /// Gives back what a path has.
-    pub fn release(&mut self, key: Key) {
+    pub fn release(&mut self, key: PathKey) {
         self.change(key.session, |paths| {
             paths.remove(&key);
         });
     }
 
-    fn change(&mut self, session: u32, with: impl FnOnce(&mut BTreeMap<Key, (u8, u64)>)) {
-        let paths = self.held.entry(session).or_default();
-        let before = share(paths);
+    fn change(&mut self, session: u32, with: impl FnOnce(&mut BTreeMap<PathKey, (u8, u64)>)) {
+        let paths = self.bandwidth_by_session.entry(session).or_default();
+        let before = session_share(paths);
         with(paths);
-        let after = share(paths);
+        let after = session_share(paths);
         if paths.is_empty() {
-            self.held.remove(&session);
+            self.bandwidth_by_session.remove(&session);
         }
         self.reserved[before.0] -= before.1;
         self.reserved[after.0] += after.1;
@@ -127,15 +127,15 @@ impl Pool {
 mod tests {
     use super::*;
 
-    fn key(session: u32, lsp: u16) -> Key {
-        Key { session, lsp, sender: 0 }
+    fn key(session: u32, lsp: u16) -> PathKey {
+        PathKey { session, lsp, sender: 0 }
     }
 
     /// 100 with 60 held: the second path of the session at 70 counts 70, not 130; when the first
     /// goes 70 stay, and nothing is left when both have gone.
     #[test]
     fn rfc3209_s2_4_2_paths_of_a_session_share_the_larger_of_them() {
-        let mut pool = Pool::new(100);
+        let mut pool = LinkReservations::new(100);
         pool.reserve(key(1, 1), 3, 60);
         assert!(pool.admits(key(1, 2), 7, 70));
         assert!(!pool.admits(key(2, 1), 7, 70));
@@ -151,22 +151,22 @@ mod tests {
     /// 60; one of setup 5 sees 30, one of setup 1 all.
     #[test]
     fn rfc3209_s4_7_1_a_setup_priority_competes_with_weaker_holding_priorities_alone() {
-        let mut pool = Pool::new(100);
+        let mut pool = LinkReservations::new(100);
         pool.reserve(key(1, 1), 2, 40);
         pool.reserve(key(2, 1), 5, 30);
         assert_eq!(pool.by_priority(), [100, 100, 60, 60, 60, 30, 30, 30]);
         assert!(pool.admits(key(3, 1), 4, 60));
-        assert_eq!(pool.victims(key(3, 1), 4, 60), [2]);
-        assert!(pool.victims(key(3, 1), 4, 30).is_empty());
+        assert_eq!(pool.preempted_sessions(key(3, 1), 4, 60), [2]);
+        assert!(pool.preempted_sessions(key(3, 1), 4, 30).is_empty());
     }
 
     /// Capacity 30: gold 20 at 2 and bronze 10 at 6 are held. A request of 20 at setup 1 lacks 20:
     /// the weakest priority goes first, bronze, then gold.
     #[test]
     fn rfc4829_s3_the_weakest_holding_priority_gives_way_first() {
-        let mut pool = Pool::new(30);
+        let mut pool = LinkReservations::new(30);
         pool.reserve(key(0, 1), 2, 20);
         pool.reserve(key(1, 1), 6, 10);
-        assert_eq!(pool.victims(key(2, 1), 1, 20), [1, 0]);
+        assert_eq!(pool.preempted_sessions(key(2, 1), 1, 20), [1, 0]);
     }
 }

@@ -1,6 +1,6 @@
 //! RSVP-TE in the compiled network.
 
-use super::message::Desired;
+use super::message::DesiredProtection;
 use serde::{Deserialize, Serialize};
 
 /// Signalling of the whole network.
@@ -117,8 +117,12 @@ pub struct Protection {
 impl Protection {
     /// What a Path says of it.
     #[must_use]
-    pub fn desired(&self) -> Desired {
-        Desired { one_to_one: self.one_to_one, node: self.node, bandwidth: self.bandwidth }
+    pub fn desired(&self) -> DesiredProtection {
+        DesiredProtection {
+            one_to_one: self.one_to_one,
+            node: self.node,
+            bandwidth: self.bandwidth,
+        }
     }
 }
 

@@ -6,22 +6,22 @@
 //! share one, which is behind the links by the flooding time.
 //! Absent: colours, delay and shared risks; a route that needs them is given, not computed.
 
-use super::admission::Pool;
-use crate::{Line, News};
+use super::admission::LinkReservations;
+use crate::{LinkNews, SignalledLink};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 /// What is known of the links.
 #[derive(Clone, Debug)]
-pub(super) struct Database {
+pub(super) struct TeDatabase {
     up: Vec<bool>,
     unreserved: Vec<Arc<[u64; 8]>>,
 }
 
 /// What a route must have.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted<'a> {
+pub(super) struct RouteRequirements<'a> {
     pub ends: (u32, u32),
     pub bandwidth: u64,
     pub setup: u8,
@@ -31,43 +31,49 @@ pub(super) struct Wanted<'a> {
     pub own: (&'a [u32], u64),
 }
 
-impl Database {
-    pub fn new(pools: &[Pool]) -> Self {
+impl TeDatabase {
+    pub fn new(pools: &[LinkReservations]) -> Self {
         let unreserved = pools.iter().map(|pool| Arc::new(pool.by_priority())).collect();
         Self { up: vec![true; pools.len()], unreserved }
     }
 
     /// Takes in news of a link: of its state alone, or of its reservations.
-    pub fn learn(&mut self, link: u32, news: News) {
+    pub fn learn(&mut self, link: u32, news: LinkNews) {
         match news {
-            News::Up(up) => self.up[link as usize] = up,
-            News::Unreserved(bandwidth) => self.unreserved[link as usize] = bandwidth,
+            LinkNews::Up(up) => self.up[link as usize] = up,
+            LinkNews::Unreserved(bandwidth) => self.unreserved[link as usize] = bandwidth,
         }
     }
 
-    fn fits(&self, link: u32, wanted: &Wanted<'_>) -> bool {
-        let (links, held) = wanted.own;
+    fn fits(&self, link: u32, requirements: &RouteRequirements<'_>) -> bool {
+        let (links, held) = requirements.own;
         let own = if links.contains(&link) { held } else { 0 };
-        let free = self.unreserved[link as usize][usize::from(wanted.setup)] + own;
-        self.up[link as usize] && free >= wanted.bandwidth && !wanted.avoid.contains(&link)
+        let free = self.unreserved[link as usize][usize::from(requirements.setup)] + own;
+        self.up[link as usize]
+            && free >= requirements.bandwidth
+            && !requirements.avoid.contains(&link)
     }
 
     /// Metric of a route, if its links are up, as far as is known.
-    pub fn metric(&self, lines: &[Line], route: &[u32]) -> Option<u64> {
+    pub fn metric(&self, lines: &[SignalledLink], route: &[u32]) -> Option<u64> {
         let up = route.iter().all(|link| self.up[*link as usize]);
         up.then(|| route.iter().map(|link| lines[*link as usize].metric).sum())
     }
 
     /// Links of the shortest route that fits.
-    pub fn route(&self, lines: &[Line], wanted: &Wanted<'_>) -> Option<Arc<[u32]>> {
+    pub fn route(
+        &self,
+        lines: &[SignalledLink],
+        requirements: &RouteRequirements<'_>,
+    ) -> Option<Arc<[u32]>> {
         let nodes = lines.iter().map(|line| line.from.max(line.to) + 1).max().unwrap_or(0);
         let mut outgoing: Vec<Vec<u32>> = vec![Vec::new(); nodes as usize];
         for (link, line) in (0..).zip(lines) {
-            if line.reverse.is_some() && self.fits(link, wanted) {
+            if line.reverse.is_some() && self.fits(link, requirements) {
                 outgoing[line.from as usize].push(link);
             }
         }
-        let (head, tail) = wanted.ends;
+        let (head, tail) = requirements.ends;
         let mut best = vec![(u64::MAX, u32::MAX, u32::MAX); nodes as usize];
         best[head as usize] = (0, 0, u32::MAX);
         let mut open = BinaryHeap::from([Reverse((0u64, 0u32, head))]);
@@ -77,11 +83,11 @@ impl Database {
             }
             for &link in &outgoing[node as usize] {
                 let line = &lines[link as usize];
-                let there = (metric + line.metric, hops + 1);
+                let cost_at_neighbour = (metric + line.metric, hops + 1);
                 let known = &mut best[line.to as usize];
-                if there < (known.0, known.1) {
-                    *known = (there.0, there.1, link);
-                    open.push(Reverse((there.0, there.1, line.to)));
+                if cost_at_neighbour < (known.0, known.1) {
+                    *known = (cost_at_neighbour.0, cost_at_neighbour.1, link);
+                    open.push(Reverse((cost_at_neighbour.0, cost_at_neighbour.1, line.to)));
                 }
             }
         }

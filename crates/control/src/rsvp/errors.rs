@@ -5,10 +5,10 @@
 //! Differs: a node that refuses a reservation says so to the head as well, by a PathErr, as
 //! routers do.
 
-use super::message::{Error, Key, Kind, Message, Request, NO_BANDWIDTH};
-use super::state::State;
+use super::message::{Error, Kind, Message, PathKey, PathRequest, NO_BANDWIDTH};
+use super::state::PathState;
 use super::Rsvp;
-use crate::Plane;
+use crate::NetworkPlane;
 use std::sync::Arc;
 
 impl Rsvp {
@@ -16,13 +16,13 @@ impl Rsvp {
     pub(super) fn refuse(
         &mut self,
         node: u32,
-        key: Key,
-        request: Arc<Request>,
+        key: PathKey,
+        request: Arc<PathRequest>,
         hop: usize,
         (error, link): (Error, u32),
-        plane: &mut dyn Plane,
+        plane: &mut dyn NetworkPlane,
     ) {
-        let mut message = Message::of(Kind::PathErr, key, request, hop.saturating_sub(1));
+        let mut message = Message::for_path(Kind::PathErr, key, request, hop.saturating_sub(1));
         message.error = Some((error, node, link));
         message.tunnel = self.tunnel_of(node, key);
         if hop == 0 {
@@ -33,11 +33,17 @@ impl Rsvp {
     }
 
     /// The bandwidth has gone to another: the tail and the head hear of it.
-    pub(super) fn reject(&mut self, node: u32, key: Key, link: u32, plane: &mut dyn Plane) {
+    pub(super) fn reject(
+        &mut self,
+        node: u32,
+        key: PathKey,
+        link: u32,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let Some(state) = self.states.get(&(node, key)) else { return };
         let (request, hop) = (state.request.clone(), state.hop);
         self.share_error(node, key, ((NO_BANDWIDTH, link), false), plane);
-        let mut down = Message::of(Kind::ResvErr, key, request.clone(), hop + 1);
+        let mut down = Message::for_path(Kind::ResvErr, key, request.clone(), hop + 1);
         down.error = Some((NO_BANDWIDTH, node, link));
         self.send(link, down, plane);
         self.refuse(node, key, request, hop, (NO_BANDWIDTH, link), plane);
@@ -45,7 +51,7 @@ impl Rsvp {
 
     /// A reservation ends at a node, and by a ResvTear at those before it (RFC 2205 section 3.1.6);
     /// the head, which has nothing to send into any more, tears the path down.
-    pub(super) fn unreserve(&mut self, node: u32, key: Key, plane: &mut dyn Plane) {
+    pub(super) fn unreserve(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) {
         if !self.states.get(&(node, key)).is_some_and(|state| state.reserved) {
             return;
         }
@@ -59,7 +65,7 @@ impl Rsvp {
         }
         match hop.checked_sub(1) {
             Some(before) => {
-                let message = Message::of(Kind::ResvTear, key, request, before);
+                let message = Message::for_path(Kind::ResvTear, key, request, before);
                 self.send_up(Message { tunnel, ..message }, plane);
             }
             None => self.on_lost_reservation(key, plane),
@@ -70,9 +76,9 @@ impl Rsvp {
     pub(super) fn report(
         &mut self,
         node: u32,
-        key: Key,
+        key: PathKey,
         about: (Error, u32),
-        plane: &mut dyn Plane,
+        plane: &mut dyn NetworkPlane,
     ) {
         if let Some(state) = self.states.get(&(node, key)) {
             let (request, hop) = (state.request.clone(), state.hop);
@@ -84,9 +90,9 @@ impl Rsvp {
     pub(super) fn drop_path(
         &mut self,
         node: u32,
-        key: Key,
+        key: PathKey,
         (error, link): (Error, u32),
-        plane: &mut dyn Plane,
+        plane: &mut dyn NetworkPlane,
     ) {
         self.share_error(node, key, ((error, link), true), plane);
         let around = self.tear_around(node, key, plane);
@@ -95,25 +101,35 @@ impl Rsvp {
             self.tear_down(key, &state, plane);
         }
         if let Some(into) = state.into {
-            self.part(node, into, plane);
+            self.leave_merged(node, into, plane);
         }
         if state.hop == 0 {
             return self.on_error_at_head(key, error, link, plane);
         }
-        let mut message = Message::of(Kind::PathErr, key, state.request, state.hop - 1);
+        let mut message = Message::for_path(Kind::PathErr, key, state.request, state.hop - 1);
         (message.error, message.removes) = (Some((error, node, link)), true);
         message.tunnel = state.tunnel;
         self.send_up(message, plane);
     }
 
-    pub(super) fn tear_down(&mut self, key: Key, state: &State, plane: &mut dyn Plane) {
+    pub(super) fn tear_down(
+        &mut self,
+        key: PathKey,
+        state: &PathState,
+        plane: &mut dyn NetworkPlane,
+    ) {
         if let Some(link) = state.out_link().filter(|_| state.into.is_none()) {
             let request = state.request.clone();
-            self.send(link, Message::of(Kind::PathTear, key, request, state.hop + 1), plane);
+            self.send(link, Message::for_path(Kind::PathTear, key, request, state.hop + 1), plane);
         }
     }
 
-    pub(super) fn on_path_err(&mut self, node: u32, message: &Message, plane: &mut dyn Plane) {
+    pub(super) fn on_path_err(
+        &mut self,
+        node: u32,
+        message: &Message,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let (key, Some((error, at, link))) = (message.key, message.error) else { return };
         let Some(request) = &message.request else { return };
         let tunnel = self.tunnel_of(node, key);
@@ -124,23 +140,28 @@ impl Rsvp {
         if message.hop == 0 {
             return self.on_error_at_head(key, error, link, plane);
         }
-        let mut on = Message::of(Kind::PathErr, key, request.clone(), message.hop - 1);
+        let mut on = Message::for_path(Kind::PathErr, key, request.clone(), message.hop - 1);
         (on.error, on.removes, on.tunnel) = (Some((error, at, link)), message.removes, tunnel);
         self.send_up(on, plane);
     }
 
-    pub(super) fn on_resv_err(&mut self, node: u32, message: &Message, plane: &mut dyn Plane) {
+    pub(super) fn on_resv_err(
+        &mut self,
+        node: u32,
+        message: &Message,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let Some(state) = self.states.get(&(node, message.key)) else { return };
         if let Some(link) = state.out_link() {
             let request = state.request.clone();
-            let mut on = Message::of(Kind::ResvErr, message.key, request, state.hop + 1);
+            let mut on = Message::for_path(Kind::ResvErr, message.key, request, state.hop + 1);
             on.error = message.error;
             self.send(link, on, plane);
         }
     }
 
     /// A path is torn down from a node on.
-    pub(super) fn on_path_tear(&mut self, node: u32, key: Key, plane: &mut dyn Plane) {
+    pub(super) fn on_path_tear(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) {
         if self.stays_merged(node, key, plane) {
             return;
         }
@@ -150,7 +171,7 @@ impl Rsvp {
             self.tear_down(key, &state, plane);
         }
         if let Some(into) = state.into {
-            self.part(node, into, plane);
+            self.leave_merged(node, into, plane);
         }
         if state.request.detour.is_some() && state.out_link().is_none() {
             self.end_merged(node, key, plane);

@@ -19,12 +19,12 @@ pub const EVENTS: [&str; 15] = [
     "reverted",
 ];
 
-pub(crate) const ASKED: u8 = 0;
+pub(crate) const REQUESTED: u8 = 0;
 pub(crate) const UP: u8 = 1;
 pub(crate) const DOWN: u8 = 2;
-pub(crate) const MOVED: u8 = 3;
-pub(crate) const TORN: u8 = 4;
-pub(crate) const REFUSED: u8 = 5;
+pub(crate) const REROUTED: u8 = 3;
+pub(crate) const TORN_DOWN: u8 = 4;
+pub(crate) const REQUEST_REFUSED: u8 = 5;
 pub(crate) const NO_ROUTE: u8 = 6;
 pub(crate) const BLOCKED: u8 = 7;
 pub(crate) const PREEMPTED: u8 = 8;

@@ -6,17 +6,17 @@
 //! set time, without end, but for requests, which are blocked then.
 
 use super::config::{AutoBandwidth, Hop, Protection, Requests, Session};
-use super::database::Wanted;
-use super::message::{Error, Key, Kind, Message, Request, REPAIRED, SOFT_PREEMPTED};
-use super::{event, Rsvp, Timer};
-use crate::{Entry, Line, Plane};
+use super::database::RouteRequirements;
+use super::message::{Error, Kind, Message, PathKey, PathRequest, REPAIRED, SOFT_PREEMPTED};
+use super::{event, Rsvp, RsvpTimer};
+use crate::{Entry, NetworkPlane, SignalledLink};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use trunkline_units::Time;
 
 /// A session as its head knows it.
 #[derive(Clone, Debug)]
-pub(super) struct Head {
+pub(super) struct HeadEndSession {
     name: Arc<str>,
     pub ends: (u32, u32),
     pub bandwidth: u64,
@@ -37,13 +37,13 @@ pub(super) struct Head {
     pub dynamic: bool,
     pub auto: Option<AutoBandwidth>,
     /// Route it is to take; none = the shortest one that has room.
-    pub wanted: Option<Arc<[u32]>>,
+    pub requested_route: Option<Arc<[u32]>>,
     /// It is to be up: not before it is set up, nor after it is torn down.
-    pub called: bool,
+    pub is_requested: bool,
     pub active: Option<u16>,
     pub pending: Option<u16>,
-    last: u16,
-    pub asked_at: Option<Time>,
+    last_lsp_id: u16,
+    pub requested_at: Option<Time>,
     pub tries: u32,
     avoid: BTreeSet<u32>,
     /// Entry for what comes while it is down.
@@ -54,8 +54,8 @@ pub(super) struct Head {
     pub process: Option<u32>,
 }
 
-impl Head {
-    pub fn of(session: &Session, lines: &[Line]) -> Self {
+impl HeadEndSession {
+    pub fn from_session(session: &Session, lines: &[SignalledLink]) -> Self {
         let first: Arc<[u32]> = session.route.clone().into();
         let end = |link: Option<&u32>| link.map(|link| &lines[*link as usize]);
         let head = end(first.first()).map_or(0, |line| line.from);
@@ -82,21 +82,21 @@ impl Head {
     }
 
     /// One that a process of requests asks for, and its holding time.
-    pub fn requested(its: &Requests, process: u32, holding_ns: u64) -> Self {
+    pub fn requested(requests: &Requests, process: u32, holding_ns: u64) -> Self {
         Self {
-            name: its.name.as_str().into(),
-            ends: (its.head, its.tail),
-            bandwidth: its.bandwidth_bit_s,
-            setup: its.setup,
-            hold: its.hold,
+            name: requests.name.as_str().into(),
+            ends: (requests.head, requests.tail),
+            bandwidth: requests.bandwidth_bit_s,
+            setup: requests.setup,
+            hold: requests.hold,
             departs_after: Some(holding_ns),
             process: Some(process),
-            ..Self::down(its.route.clone().map(Into::into))
+            ..Self::down(requests.route.clone().map(Into::into))
         }
     }
 
     /// One that asks for nothing, carries nothing and is down, with the route it is to take.
-    fn down(wanted: Option<Arc<[u32]>>) -> Self {
+    fn down(requested_route: Option<Arc<[u32]>>) -> Self {
         Self {
             name: "".into(),
             ends: (0, 0),
@@ -112,14 +112,14 @@ impl Head {
             protection: None,
             around: Vec::new(),
             classes: Vec::new(),
-            dynamic: wanted.is_none(),
+            dynamic: requested_route.is_none(),
             auto: None,
-            wanted,
-            called: false,
+            requested_route,
+            is_requested: false,
             active: None,
             pending: None,
-            last: 0,
-            asked_at: None,
+            last_lsp_id: 0,
+            requested_at: None,
             tries: 0,
             avoid: BTreeSet::new(),
             closed: None,
@@ -129,8 +129,8 @@ impl Head {
         }
     }
 
-    pub fn key(&self, session: u32, lsp: u16) -> Key {
-        Key { session, lsp, sender: self.ends.0 }
+    pub fn key(&self, session: u32, lsp: u16) -> PathKey {
+        PathKey { session, lsp, sender: self.ends.0 }
     }
 }
 
@@ -140,38 +140,38 @@ impl Rsvp {
     }
 
     /// A head begins to set a path up, or tries again.
-    pub(super) fn begin(&mut self, session: u32, plane: &mut dyn Plane) {
+    pub(super) fn begin(&mut self, session: u32, plane: &mut dyn NetworkPlane) {
         let node = self.ends(session).0;
         let next = self.next_lsp(session);
         let head = &mut self.heads[session as usize];
-        head.called = true;
+        head.is_requested = true;
         if head.pending.is_some() {
             return;
         }
-        if head.asked_at.is_none() {
-            head.asked_at = Some(plane.now());
+        if head.requested_at.is_none() {
+            head.requested_at = Some(plane.now());
             let key = head.key(session, next);
-            plane.note(self.note(event::ASKED, key, (node, None), None));
-            self.shut(session, plane);
+            plane.record_row(self.record_event(event::REQUESTED, key, (node, None), None));
+            self.leave_without_lsp(session, plane);
         }
         self.attempt(session, plane);
     }
 
     /// Sends the first Path of another LSP of a session.
-    fn attempt(&mut self, session: u32, plane: &mut dyn Plane) {
+    fn attempt(&mut self, session: u32, plane: &mut dyn NetworkPlane) {
         let ends = self.ends(session);
-        let Some(route) = self.choose(session) else {
+        let Some(route) = self.choose_route(session) else {
             let head = &self.heads[session as usize];
             let key = head.key(session, self.next_lsp(session));
-            plane.note(self.note(event::NO_ROUTE, key, (ends.0, None), None));
+            plane.record_row(self.record_event(event::NO_ROUTE, key, (ends.0, None), None));
             return self.fail(session, plane);
         };
         let next = self.next_lsp(session);
         let head = &mut self.heads[session as usize];
-        head.last = next;
-        head.pending = Some(head.last);
-        let key = head.key(session, head.last);
-        let request = Arc::new(Request {
+        head.last_lsp_id = next;
+        head.pending = Some(head.last_lsp_id);
+        let key = head.key(session, head.last_lsp_id);
+        let request = Arc::new(PathRequest {
             route,
             head: ends.0,
             tail: ends.1,
@@ -183,33 +183,36 @@ impl Rsvp {
             detour: None,
         });
         let link = request.route[0];
-        if let Some(error) = self.objection(ends.0, link, key, &request) {
+        if let Some(error) = self.admission_error(ends.0, link, key, &request) {
             return self.on_error_at_head(key, error, link, plane);
         }
         self.open(ends.0, key, request.clone(), 0, plane.now());
-        self.send(link, Message::of(Kind::Path, key, request, 1), plane);
+        self.send(link, Message::for_path(Kind::Path, key, request, 1), plane);
     }
 
     /// Route of the next attempt.
-    pub(super) fn choose(&self, session: u32) -> Option<Arc<[u32]>> {
+    pub(super) fn choose_route(&self, session: u32) -> Option<Arc<[u32]>> {
         let head = &self.heads[session as usize];
-        if let Some(route) = head.wanted.as_ref().filter(|_| head.tries == 0 || !head.dynamic) {
+        if let Some(route) =
+            head.requested_route.as_ref().filter(|_| head.tries == 0 || !head.dynamic)
+        {
             return Some(route.clone());
         }
         let own = self.route_of(session);
-        let held = self.held(session);
+        let held = self.reserved_bandwidth(session);
         let links = own.as_deref().unwrap_or(&[]);
-        let Head { bandwidth, setup, avoid, .. } = head;
+        let HeadEndSession { bandwidth, setup, avoid, .. } = head;
         let (ends, own) = (self.ends(session), (links, held));
-        let avoid = &(avoid | &self.shunned(&head.around));
-        let wanted = Wanted { ends, bandwidth: *bandwidth, setup: *setup, avoid, own };
-        self.database(ends.0).route(&self.lines, &wanted)
+        let avoid = &(avoid | &self.forbidden_links(&head.around));
+        let requirements =
+            RouteRequirements { ends, bandwidth: *bandwidth, setup: *setup, avoid, own };
+        self.database(ends.0).route(&self.lines, &requirements)
     }
 
     /// Number of the next LSP: of 16 bits, so that it comes to one again that may still be there.
     fn next_lsp(&self, session: u32) -> u16 {
         let head = &self.heads[session as usize];
-        let mut lsp = head.last.wrapping_add(1);
+        let mut lsp = head.last_lsp_id.wrapping_add(1);
         while self.states.contains_key(&(head.ends.0, head.key(session, lsp))) {
             lsp = lsp.wrapping_add(1);
         }
@@ -217,7 +220,7 @@ impl Rsvp {
     }
 
     /// The LSP in use.
-    pub(super) fn active(&self, session: u32) -> Option<Key> {
+    pub(super) fn active(&self, session: u32) -> Option<PathKey> {
         let head = &self.heads[session as usize];
         head.active.map(|lsp| head.key(session, lsp))
     }
@@ -229,37 +232,37 @@ impl Rsvp {
         Some(state.request.route.clone())
     }
 
-    fn held(&self, session: u32) -> u64 {
+    fn reserved_bandwidth(&self, session: u32) -> u64 {
         let key = self.active(session).map(|key| (self.ends(session).0, key));
         key.and_then(|key| self.states.get(&key)).map_or(0, |state| state.request.bandwidth)
     }
 
     /// The head's attempts have failed for now.
-    fn fail(&mut self, session: u32, plane: &mut dyn Plane) {
+    fn fail(&mut self, session: u32, plane: &mut dyn NetworkPlane) {
         let (node, retry) = (self.ends(session).0, self.config.retry_ns);
-        let held = self.held(session);
+        let held = self.reserved_bandwidth(session);
         let head = &mut self.heads[session as usize];
         head.avoid.clear();
         head.pending = None;
         if head.path.is_none() {
-            let key = head.key(session, head.last);
-            plane.note(self.note(event::BLOCKED, key, (node, None), None));
+            let key = head.key(session, head.last_lsp_id);
+            plane.record_row(self.record_event(event::BLOCKED, key, (node, None), None));
             return;
         }
         if head.active.is_some() {
             // What is in use stays; a wish that cannot be had is dropped.
-            head.asked_at = None;
+            head.requested_at = None;
             head.bandwidth = held;
             return;
         }
         // The first route has its turn again.
         head.tries = 0;
-        self.timers.set(plane.now() + retry, Timer::Retry(session));
+        self.timers.set(plane.now() + retry, RsvpTimer::Retry(session));
     }
 
     /// A head tries again, unless the path was torn down meanwhile.
-    pub(super) fn retry(&mut self, session: u32, plane: &mut dyn Plane) {
-        if self.heads[session as usize].called {
+    pub(super) fn retry(&mut self, session: u32, plane: &mut dyn NetworkPlane) {
+        if self.heads[session as usize].is_requested {
             self.begin(session, plane);
         }
     }
@@ -267,16 +270,16 @@ impl Rsvp {
     /// The head hears of an error.
     pub(super) fn on_error_at_head(
         &mut self,
-        key: Key,
+        key: PathKey,
         error: Error,
         link: u32,
-        plane: &mut dyn Plane,
+        plane: &mut dyn NetworkPlane,
     ) {
         let (session, node) = (key.session, self.ends(key.session).0);
         if key.sender != node {
             return self.on_lost_detour(key, plane);
         }
-        let said = u64::from(error.0) << 16 | u64::from(error.1);
+        let error_number = u64::from(error.0) << 16 | u64::from(error.1);
         let (attempts, make) = (self.config.attempts, self.config.make_before_break);
         let head = &mut self.heads[session as usize];
         if head.pending == Some(key.lsp) {
@@ -284,7 +287,12 @@ impl Rsvp {
             head.tries += 1;
             head.avoid.insert(link);
             let again = head.tries < attempts && (head.dynamic || head.path.is_none());
-            plane.note(self.note(event::REFUSED, key, (node, Some(link)), Some(said)));
+            plane.record_row(self.record_event(
+                event::REQUEST_REFUSED,
+                key,
+                (node, Some(link)),
+                Some(error_number),
+            ));
             self.tear(key, plane);
             return if again { self.attempt(session, plane) } else { self.fail(session, plane) };
         }
@@ -298,7 +306,7 @@ impl Rsvp {
                 self.begin(session, plane)
             };
         }
-        self.go_down(key, said, plane);
+        self.on_lsp_down(key, error_number, plane);
         // A request that is lost does not come again.
         if self.heads[session as usize].path.is_none() {
             return;
@@ -307,7 +315,7 @@ impl Rsvp {
     }
 
     /// The reservation of an LSP has ended.
-    pub(super) fn on_lost_reservation(&mut self, key: Key, plane: &mut dyn Plane) {
+    pub(super) fn on_lost_reservation(&mut self, key: PathKey, plane: &mut dyn NetworkPlane) {
         if key.sender != self.ends(key.session).0 {
             return self.on_lost_detour(key, plane);
         }
@@ -316,47 +324,47 @@ impl Rsvp {
             return self.tear(key, plane);
         }
         let carries = head.path.is_some();
-        self.go_down(key, 0, plane);
+        self.on_lsp_down(key, 0, plane);
         if carries {
             self.begin(key.session, plane);
         }
     }
 
     /// The LSP in use is no more.
-    pub(super) fn go_down(&mut self, key: Key, value: u64, plane: &mut dyn Plane) {
+    pub(super) fn on_lsp_down(&mut self, key: PathKey, value: u64, plane: &mut dyn NetworkPlane) {
         let node = self.ends(key.session).0;
         self.heads[key.session as usize].active = None;
-        plane.note(self.note(event::DOWN, key, (node, None), Some(value)));
+        plane.record_row(self.record_event(event::DOWN, key, (node, None), Some(value)));
         self.tear(key, plane);
     }
 
     /// The Resv of an LSP has reached the head.
-    pub(super) fn on_up(&mut self, key: Key, plane: &mut dyn Plane) {
+    pub(super) fn on_up(&mut self, key: PathKey, plane: &mut dyn NetworkPlane) {
         let (node, now) = (self.ends(key.session).0, plane.now());
         let head = &mut self.heads[key.session as usize];
         if head.pending != Some(key.lsp) {
             return;
         }
-        let latency = head.asked_at.take().map(|at| now - at);
+        let latency = head.requested_at.take().map(|at| now - at);
         let before = head.active.replace(key.lsp);
         (head.pending, head.tries) = (None, 0);
         head.avoid.clear();
-        let event = if before.is_some() { event::MOVED } else { event::UP };
+        let event = if before.is_some() { event::REROUTED } else { event::UP };
         let (holding, cleanup) = (head.departs_after.take(), self.config.cleanup_ns);
         self.bind(key, plane);
         self.offer_bypass(key, plane);
-        plane.note(self.note(event, key, (node, None), latency));
+        plane.record_row(self.record_event(event, key, (node, None), latency));
         if let Some(before) = before {
-            let old = Key { lsp: before, ..key };
-            self.timers.set(now + cleanup, Timer::Cleanup(old));
+            let old = PathKey { lsp: before, ..key };
+            self.timers.set(now + cleanup, RsvpTimer::Cleanup(old));
         }
         if let Some(holding) = holding {
-            self.timers.set(now.saturating_add(holding), Timer::Departure(key.session));
+            self.timers.set(now.saturating_add(holding), RsvpTimer::Departure(key.session));
         }
     }
 
     /// Sends the classes of a session into one of its LSPs.
-    fn bind(&mut self, key: Key, plane: &mut dyn Plane) {
+    fn bind(&mut self, key: PathKey, plane: &mut dyn NetworkPlane) {
         let node = self.ends(key.session).0;
         let Some(state) = self.states.get(&(node, key)) else { return };
         let Some((entry, _)) = state.entry else { return };
@@ -370,16 +378,16 @@ impl Rsvp {
     }
 
     /// An LSP has lost its entry at the head: its classes go elsewhere, if they rode it.
-    pub(super) fn unbind(&mut self, key: Key, plane: &mut dyn Plane) {
+    pub(super) fn unbind(&mut self, key: PathKey, plane: &mut dyn NetworkPlane) {
         let session = key.session;
         let rides = self.heads[session as usize].active;
         if rides.is_none() || rides == Some(key.lsp) {
-            self.shut(session, plane);
+            self.leave_without_lsp(session, plane);
         }
     }
 
     /// What a session carries has no LSP: it is discarded, or IP routing has it.
-    fn shut(&mut self, session: u32, plane: &mut dyn Plane) {
+    fn leave_without_lsp(&mut self, session: u32, plane: &mut dyn NetworkPlane) {
         let node = self.ends(session).0;
         let head = &mut self.heads[session as usize];
         let Some(path) = head.path.filter(|_| head.active.is_none()) else { return };
@@ -393,7 +401,7 @@ impl Rsvp {
     }
 
     /// Takes an LSP down from its head on.
-    pub(super) fn tear(&mut self, key: Key, plane: &mut dyn Plane) {
+    pub(super) fn tear(&mut self, key: PathKey, plane: &mut dyn NetworkPlane) {
         let node = self.ends(key.session).0;
         self.on_path_tear(node, key, plane);
     }

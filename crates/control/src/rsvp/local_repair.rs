@@ -11,20 +11,20 @@
 //! off keeps its state for its lifetime.
 
 use super::message::{
-    Key, Kind, Message, Request, Tunnel, AVAILABLE, BANDWIDTH, IMPLICIT_NULL, IN_USE, NODE,
-    REPAIRED,
+    BypassTunnel, Kind, Message, PathKey, PathRequest, AVAILABLE, BANDWIDTH, IMPLICIT_NULL, IN_USE,
+    NODE, REPAIRED,
 };
-use super::state::State;
-use super::{event, Rsvp, Timer};
-use crate::{Entry, Plane};
+use super::state::PathState;
+use super::{event, Rsvp, RsvpTimer};
+use crate::{Entry, NetworkPlane};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A way around a failure.
 #[derive(Clone, Debug)]
-pub(super) struct Repair {
+pub(super) struct LocalRepair {
     /// Bypass tunnel or detour that carries the path.
-    carrier: Key,
+    carrier: PathKey,
     /// It is a bypass tunnel: there is one label more.
     tunnelled: bool,
     /// Place on the path's route where the two meet again.
@@ -37,16 +37,16 @@ pub(super) struct Repair {
     pub entry: u32,
 }
 
-impl State {
+impl PathState {
     /// Whether its Path messages pass a bypass tunnel.
-    pub(super) fn goes_around(&self) -> bool {
-        self.repair.as_ref().is_some_and(|its| its.tunnelled)
+    pub(super) fn is_on_bypass(&self) -> bool {
+        self.repair.as_ref().is_some_and(|repair| repair.tunnelled)
     }
 }
 
 impl Rsvp {
     /// Whether a node between is gone around.
-    pub(super) fn spares(&self, links: &[u32], node: u32) -> bool {
+    pub(super) fn avoids_node(&self, links: &[u32], node: u32) -> bool {
         let at = |link: &u32| {
             let line = &self.lines[*link as usize];
             line.from == node || line.to == node
@@ -55,14 +55,14 @@ impl Rsvp {
     }
 
     /// The way around the link behind a node that a path would take now.
-    fn backup(&self, node: u32, key: Key) -> Option<Repair> {
+    fn backup(&self, node: u32, key: PathKey) -> Option<LocalRepair> {
         let state = self.states.get(&(node, key)).filter(|state| state.reserved)?;
         let desired = state.request.protection()?;
         let out = state.out_link()?;
         if desired.one_to_one {
             return self.detour_of(node, key, state).map(|(carrier, links, place)| {
-                let flags = self.quality(state, &links, self.bandwidth(node, carrier));
-                Repair { carrier, tunnelled: false, place, links, flags, entry: 0 }
+                let flags = self.protection_flags(state, &links, self.bandwidth(node, carrier));
+                LocalRepair { carrier, tunnelled: false, place, links, flags, entry: 0 }
             });
         }
         let back = self.lines[out as usize].reverse;
@@ -75,45 +75,59 @@ impl Rsvp {
             let behind = |place: &usize| self.lines[route[place - 1] as usize].to == end;
             let place = (state.hop + 1..=route.len()).find(behind)?;
             let usable = around.contains(&out) && !passes && self.label_at(state, end).is_some();
-            let flags = self.quality(state, &links, self.bandwidth(node, carrier));
-            usable.then_some(Repair { carrier, tunnelled: true, place, links, flags, entry: 0 })
+            let flags = self.protection_flags(state, &links, self.bandwidth(node, carrier));
+            usable.then_some(LocalRepair {
+                carrier,
+                tunnelled: true,
+                place,
+                links,
+                flags,
+                entry: 0,
+            })
         };
-        let found = self.bypasses.get(&node)?.iter().filter_map(fits);
+        let candidates = self.bypasses.get(&node)?.iter().filter_map(fits);
         // Around the node if that is wanted, then with bandwidth, then to the nearest merge point.
-        let wanted =
+        let wanted_flags =
             if desired.node { NODE } else { 0 } | if desired.bandwidth { BANDWIDTH } else { 0 };
-        found.min_by_key(|its| (std::cmp::Reverse(its.flags & wanted), its.place))
+        candidates.min_by_key(|candidate| {
+            (std::cmp::Reverse(candidate.flags & wanted_flags), candidate.place)
+        })
     }
 
-    fn bandwidth(&self, node: u32, key: Key) -> u64 {
+    fn bandwidth(&self, node: u32, key: PathKey) -> u64 {
         self.states.get(&(node, key)).map_or(0, |state| state.request.bandwidth)
     }
 
     /// What the recorded route says of a way around.
-    fn quality(&self, state: &State, links: &[u32], bandwidth: u64) -> u8 {
+    fn protection_flags(&self, state: &PathState, links: &[u32], bandwidth: u64) -> u8 {
         let next = state.out_link().map(|link| self.lines[link as usize].to);
-        let around = next.is_some_and(|next| self.spares(links, next));
-        let enough = state.request.desired.is_some_and(|its| its.bandwidth)
+        let around = next.is_some_and(|next| self.avoids_node(links, next));
+        let enough = state.request.desired.is_some_and(|desired| desired.bandwidth)
             && bandwidth >= state.request.bandwidth;
         AVAILABLE | if around { NODE } else { 0 } | if enough { BANDWIDTH } else { 0 }
     }
 
     /// Label that a node behind has told the one before it.
-    fn label_at(&self, state: &State, node: u32) -> Option<u32> {
-        state.record.iter().find(|its| its.node == node).map(|its| its.label)
+    fn label_at(&self, state: &PathState, node: u32) -> Option<u32> {
+        state.record.iter().find(|recorded| recorded.node == node).map(|recorded| recorded.label)
     }
 
     /// Flags of a path at a node.
-    pub(super) fn flags(&self, node: u32, key: Key) -> u8 {
+    pub(super) fn flags(&self, node: u32, key: PathKey) -> u8 {
         let used = self.states.get(&(node, key)).and_then(|state| state.repair.as_ref());
         match used {
             Some(repair) => repair.flags | IN_USE,
-            None => self.backup(node, key).map_or(0, |its| its.flags),
+            None => self.backup(node, key).map_or(0, |backup| backup.flags),
         }
     }
 
     /// A node looks whether the protection of a path has changed, and says so to those before it.
-    pub(super) fn review(&mut self, node: u32, key: Key, plane: &mut dyn Plane) {
+    pub(super) fn update_protection_flags(
+        &mut self,
+        node: u32,
+        key: PathKey,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let flags = self.flags(node, key);
         let Some(state) = self.states.get_mut(&(node, key)) else { return };
         if !state.reserved || state.request.protection().is_none() {
@@ -127,54 +141,55 @@ impl Rsvp {
             return;
         }
         // The tail protects nothing.
-        let behind = state.record.split_last().map_or(&[][..], |its| its.1);
-        let covered = flags & AVAILABLE > 0 && behind.iter().all(|its| its.flags & AVAILABLE > 0);
+        let behind = state.record.split_last().map_or(&[][..], |split| split.1);
+        let covered =
+            flags & AVAILABLE > 0 && behind.iter().all(|split| split.flags & AVAILABLE > 0);
         if covered && !std::mem::replace(&mut state.covered, covered) {
-            plane.note(self.note(event::PROTECTED, key, (node, None), None));
+            plane.record_row(self.record_event(event::PROTECTED, key, (node, None), None));
         } else {
             state.covered = covered;
         }
     }
 
     /// Reviews all that a node protects.
-    fn review_all(&mut self, node: u32, plane: &mut dyn Plane) {
-        let range = (node, Key::first(0))..=(node, Key::last(u32::MAX));
-        let guarded = |state: &State| state.request.protection().is_some();
-        let keys: Vec<Key> =
+    fn update_all_protection_flags(&mut self, node: u32, plane: &mut dyn NetworkPlane) {
+        let range = (node, PathKey::first(0))..=(node, PathKey::last(u32::MAX));
+        let guarded = |state: &PathState| state.request.protection().is_some();
+        let keys: Vec<PathKey> =
             self.states.range(range).filter(|(_, it)| guarded(it)).map(|(at, _)| at.1).collect();
         for key in keys {
-            self.review(node, key, plane);
+            self.update_protection_flags(node, key, plane);
         }
     }
 
     /// A bypass tunnel is up: its first node can protect more.
-    pub(super) fn offer_bypass(&mut self, key: Key, plane: &mut dyn Plane) {
+    pub(super) fn offer_bypass(&mut self, key: PathKey, plane: &mut dyn NetworkPlane) {
         if !self.heads[key.session as usize].around.is_empty() {
-            self.review_all(key.sender, plane);
+            self.update_all_protection_flags(key.sender, plane);
         }
     }
 
     /// Sends a path around the failed link behind a node; false if there is no way.
-    pub(super) fn repair(&mut self, node: u32, key: Key, plane: &mut dyn Plane) -> bool {
+    pub(super) fn repair(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) -> bool {
         let Some(mut repair) = self.backup(node, key) else { return false };
         let Some(entry) = self.entry_around(node, key, &repair) else { return false };
         let Some(state) = self.states.get_mut(&(node, key)) else { return false };
         let (label, out) = (state.label, state.out_link());
         repair.entry = plane.install(entry);
         let before = state.repair.replace(repair.clone());
-        self.point(node, key, label, repair.entry, plane);
+        self.redirect_packets(node, key, label, repair.entry, plane);
         if let Some(before) = before {
             plane.withdraw(before.entry);
         }
-        plane.note(self.note(event::REPAIRED, key, (node, out), None));
-        if self.states[&(node, key)].goes_around() {
+        plane.record_row(self.record_event(event::REPAIRED, key, (node, out), None));
+        if self.states[&(node, key)].is_on_bypass() {
             self.send_around(node, key, Kind::Path, plane);
             if self.config.summary {
                 let at = plane.now() + self.refresh_span(node);
-                self.timers.set(at, Timer::Refresh(node, key, Kind::Path));
+                self.timers.set(at, RsvpTimer::Refresh(node, key, Kind::Path));
             }
         }
-        self.review(node, key, plane);
+        self.update_protection_flags(node, key, plane);
         if let Some(out) = out {
             self.report(node, key, (REPAIRED, out), plane);
         }
@@ -183,7 +198,7 @@ impl Rsvp {
 
     /// The entry that puts a path's packets on their way around: into a bypass tunnel with the label
     /// of the merge point below, or into a detour.
-    fn entry_around(&self, node: u32, key: Key, repair: &Repair) -> Option<Entry> {
+    fn entry_around(&self, node: u32, key: PathKey, repair: &LocalRepair) -> Option<Entry> {
         let state = self.states.get(&(node, key))?;
         let carrier = self.states.get(&(node, repair.carrier))?;
         let (own, other) = (key.session, repair.carrier.session);
@@ -207,7 +222,14 @@ impl Rsvp {
     }
 
     /// Makes packets of a path at a node take a forwarding entry.
-    fn point(&self, node: u32, key: Key, label: Option<u32>, entry: u32, plane: &mut dyn Plane) {
+    fn redirect_packets(
+        &self,
+        node: u32,
+        key: PathKey,
+        label: Option<u32>,
+        entry: u32,
+        plane: &mut dyn NetworkPlane,
+    ) {
         match label.filter(|label| *label > IMPLICIT_NULL) {
             Some(label) => plane.bind_label(node, label, Some(entry)),
             None if self.active(key.session) == Some(key) && node == key.sender => {
@@ -220,25 +242,37 @@ impl Rsvp {
     }
 
     /// Sends a message about a repaired path through its bypass tunnel to the merge point.
-    pub(super) fn send_around(&mut self, node: u32, key: Key, kind: Kind, plane: &mut dyn Plane) {
+    pub(super) fn send_around(
+        &mut self,
+        node: u32,
+        key: PathKey,
+        kind: Kind,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let Some(state) = self.states.get(&(node, key)) else { return };
         let Some(repair) = &state.repair else { return };
-        let carrier = self.states.get(&(node, repair.carrier)).and_then(|its| its.entry);
+        let carrier =
+            self.states.get(&(node, repair.carrier)).and_then(|carrier_state| carrier_state.entry);
         let Some((entry, _)) = carrier else { return };
         let reverse = |link: &u32| self.lines[*link as usize].reverse.unwrap_or(*link);
-        let (request, hop): (Arc<Request>, _) = (state.request.clone(), state.hop);
+        let (request, hop): (Arc<PathRequest>, _) = (state.request.clone(), state.hop);
         let heard = request.route[repair.place - 1];
         let mp = self.lines[heard as usize].to;
         let back = repair.links.iter().rev().map(reverse).collect();
-        let tunnel = Arc::new(Tunnel { plr: node, mp, hop, back });
-        let mut message = Message::of(kind, key, request, repair.place);
+        let tunnel = Arc::new(BypassTunnel { plr: node, mp, hop, back });
+        let mut message = Message::for_path(kind, key, request, repair.place);
         message.tunnel = Some(tunnel);
-        plane.tunnel(entry, heard, self.pack(message, [node, mp]));
+        plane.tunnel(entry, heard, self.make_packet(message, [node, mp]));
     }
 
     /// Tells the merge point that a repaired path is torn down; whether it was one.
-    pub(super) fn tear_around(&mut self, node: u32, key: Key, plane: &mut dyn Plane) -> bool {
-        let around = self.states.get(&(node, key)).is_some_and(State::goes_around);
+    pub(super) fn tear_around(
+        &mut self,
+        node: u32,
+        key: PathKey,
+        plane: &mut dyn NetworkPlane,
+    ) -> bool {
+        let around = self.states.get(&(node, key)).is_some_and(PathState::is_on_bypass);
         if around {
             self.send_around(node, key, Kind::PathTear, plane);
         }
@@ -246,15 +280,17 @@ impl Rsvp {
     }
 
     /// Links that a bypass tunnel around these must not take: they, and all of the nodes between.
-    pub(super) fn shunned(&self, around: &[u32]) -> BTreeSet<u32> {
+    pub(super) fn forbidden_links(&self, around: &[u32]) -> BTreeSet<u32> {
         let line = |link: &u32| &self.lines[*link as usize];
         let into: BTreeSet<u32> = around.iter().map(|link| line(link).to).collect();
         let between: BTreeSet<u32> =
             around.iter().map(|link| line(link).from).filter(|node| into.contains(node)).collect();
         let shunned = |link: &u32| {
-            let its = line(link);
+            let link_ends = line(link);
             let same = |one: &u32| one == link || line(one).reverse == Some(*link);
-            around.iter().any(same) || between.contains(&its.from) || between.contains(&its.to)
+            around.iter().any(same)
+                || between.contains(&link_ends.from)
+                || between.contains(&link_ends.to)
         };
         if around.is_empty() {
             return BTreeSet::new();
@@ -263,27 +299,34 @@ impl Rsvp {
     }
 
     /// The way around that messages from a node about a path take.
-    pub(super) fn tunnel_of(&self, node: u32, key: Key) -> Option<Arc<Tunnel>> {
+    pub(super) fn tunnel_of(&self, node: u32, key: PathKey) -> Option<Arc<BypassTunnel>> {
         self.states.get(&(node, key))?.tunnel.clone()
     }
 
     /// A Path has come around a failure: the merge point answers the same way.
-    pub(super) fn join(&mut self, node: u32, key: Key, tunnel: Arc<Tunnel>, plane: &mut dyn Plane) {
+    pub(super) fn join_at_merge_point(
+        &mut self,
+        node: u32,
+        key: PathKey,
+        tunnel: Arc<BypassTunnel>,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let Some(state) = self.states.get_mut(&(node, key)) else { return };
-        let known = state.tunnel.as_ref().is_some_and(|its| its.plr == tunnel.plr);
+        let known =
+            state.tunnel.as_ref().is_some_and(|known_tunnel| known_tunnel.plr == tunnel.plr);
         state.tunnel = Some(tunnel);
         if known {
             return;
         }
         if self.config.summary {
             let at = plane.now() + self.refresh_span(node);
-            self.timers.set(at, Timer::Refresh(node, key, Kind::Resv));
+            self.timers.set(at, RsvpTimer::Refresh(node, key, Kind::Resv));
         }
         self.tell_again(node, key, plane);
     }
 
     /// A Path has come from the node before, as it was before the failure.
-    pub(super) fn rejoin(&mut self, node: u32, key: Key, plane: &mut dyn Plane) {
+    pub(super) fn restore_sender(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) {
         let Some(state) = self.states.get_mut(&(node, key)) else { return };
         if !std::mem::take(&mut state.orphan) && state.tunnel.is_none() {
             return;
@@ -295,7 +338,12 @@ impl Rsvp {
     }
 
     /// A PathTear has come: a merge point keeps the path while another sender has it.
-    pub(super) fn on_torn(&mut self, node: u32, message: &Message, plane: &mut dyn Plane) {
+    pub(super) fn on_path_tear_at_merge_point(
+        &mut self,
+        node: u32,
+        message: &Message,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let key = message.key;
         let merges = self.merges_detour(node, key);
         let Some(state) = self.states.get_mut(&(node, key)) else { return };
@@ -312,7 +360,12 @@ impl Rsvp {
     }
 
     /// A Resv has come for a reservation that there is.
-    pub(super) fn on_resv_again(&mut self, node: u32, message: &Message, plane: &mut dyn Plane) {
+    pub(super) fn on_resv_again(
+        &mut self,
+        node: u32,
+        message: &Message,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let key = message.key;
         let Some(state) = self.states.get_mut(&(node, key)) else { return };
         let changed = state.record != message.record;
@@ -324,28 +377,28 @@ impl Rsvp {
         }
         let Some(state) = self.states.get_mut(&(node, key)) else { return };
         let back = state.out_link().and_then(|out| self.lines[out as usize].reverse);
-        let whole = back.is_none_or(|back| !self.down.contains(&(node, back)));
-        if state.repair.is_some() && message.tunnel.is_none() && whole {
+        let link_is_up = back.is_none_or(|back| !self.down.contains(&(node, back)));
+        if state.repair.is_some() && message.tunnel.is_none() && link_is_up {
             self.revert(node, key, message.label, plane);
         } else if changed && state.hop > 0 {
             let flags = self.flags(node, key);
             self.states.entry((node, key)).and_modify(|state| state.flags = flags);
             self.tell_again(node, key, plane);
         } else if changed {
-            self.review(node, key, plane);
+            self.update_protection_flags(node, key, plane);
         }
     }
 
     /// The link behind the node is there again and so is the path behind it: packets go back
     /// (section 6.5.2, local reversion).
-    fn revert(&mut self, node: u32, key: Key, label: u32, plane: &mut dyn Plane) {
+    fn revert(&mut self, node: u32, key: PathKey, label: u32, plane: &mut dyn NetworkPlane) {
         self.tear_around(node, key, plane);
         let Some(state) = self.states.get_mut(&(node, key)) else { return };
         let Some(repair) = state.repair.take() else { return };
         if state.label_out != label {
             state.label_out = label;
             let before = state.entry.take();
-            self.forward_by(node, key, plane);
+            self.install_forwarding(node, key, plane);
             if let Some((entry, true)) = before {
                 plane.withdraw(entry);
             }
@@ -353,11 +406,11 @@ impl Rsvp {
         let state = &self.states[&(node, key)];
         let (label, out) = (state.label, state.out_link());
         if let Some((entry, _)) = state.entry {
-            self.point(node, key, label, entry, plane);
+            self.redirect_packets(node, key, label, entry, plane);
         }
         plane.withdraw(repair.entry);
-        plane.note(self.note(event::REVERTED, key, (node, out), None));
-        self.review(node, key, plane);
+        plane.record_row(self.record_event(event::REVERTED, key, (node, out), None));
+        self.update_protection_flags(node, key, plane);
     }
 
     /// A link is there again: repaired paths are sent over it, so that they can go back.
@@ -366,9 +419,9 @@ impl Rsvp {
         node: u32,
         link: u32,
         back: Option<u32>,
-        plane: &mut dyn Plane,
+        plane: &mut dyn NetworkPlane,
     ) {
-        for key in self.beside(node, link, back) {
+        for key in self.paths_over_link(node, link, back) {
             let Some(state) = self.states.get(&(node, key)) else { continue };
             if state.out_link() == back && state.repair.is_some() {
                 let message = self.describe(node, key, Kind::Path);
@@ -380,19 +433,26 @@ impl Rsvp {
     }
 
     /// What carried repaired paths at a node is no more: they take another way, or end.
-    pub(super) fn on_lost_carrier(&mut self, node: u32, carrier: Key, plane: &mut dyn Plane) {
+    pub(super) fn on_lost_carrier(
+        &mut self,
+        node: u32,
+        carrier: PathKey,
+        plane: &mut dyn NetworkPlane,
+    ) {
         if self.heads[carrier.session as usize].around.is_empty() {
             return;
         }
-        let range = (node, Key::first(0))..=(node, Key::last(u32::MAX));
-        let rides = |state: &State| state.repair.as_ref().is_some_and(|its| its.carrier == carrier);
-        let keys: Vec<Key> =
+        let range = (node, PathKey::first(0))..=(node, PathKey::last(u32::MAX));
+        let rides = |state: &PathState| {
+            state.repair.as_ref().is_some_and(|repair| repair.carrier == carrier)
+        };
+        let keys: Vec<PathKey> =
             self.states.range(range).filter(|(_, it)| rides(it)).map(|(at, _)| at.1).collect();
         for key in keys {
             if !self.repair(node, key, plane) {
-                self.drop_repaired(node, key, plane);
+                self.drop_repaired_path(node, key, plane);
             }
         }
-        self.review_all(node, plane);
+        self.update_all_protection_flags(node, plane);
     }
 }

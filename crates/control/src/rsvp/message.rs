@@ -62,7 +62,7 @@ pub const SOFT_PREEMPTED: Error = (34, 1);
 
 /// What identifies the state of a path at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub struct PathKey {
     /// Session: tunnel ID.
     pub session: u32,
     /// LSP ID.
@@ -72,7 +72,7 @@ pub struct Key {
     pub sender: u32,
 }
 
-impl Key {
+impl PathKey {
     /// The first that there can be of a session.
     #[must_use]
     pub fn first(session: u32) -> Self {
@@ -93,7 +93,7 @@ impl Key {
 
 /// Local protection that a Path asks for (RFC 4090 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Desired {
+pub struct DesiredProtection {
     /// By detours; else by bypass tunnels.
     pub one_to_one: bool,
     /// Around the next node, where that is possible.
@@ -113,7 +113,7 @@ pub struct Detour {
 
 /// A node as it stands in the RECORD_ROUTE of a Resv: its protection and its label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedHop {
     /// Node.
     pub node: u32,
     /// Flags of RFC 4090 section 4.4: [`AVAILABLE`], [`IN_USE`], ...
@@ -133,7 +133,7 @@ pub const NODE: u8 = 8;
 
 /// The way around a failure: where messages of a repaired path pass.
 #[derive(Clone, Debug)]
-pub struct Tunnel {
+pub struct BypassTunnel {
     /// Node that has repaired the path (PLR).
     pub plr: u32,
     /// Node where it joins the path again (MP).
@@ -144,23 +144,23 @@ pub struct Tunnel {
     pub back: Arc<[u32]>,
 }
 
-impl Tunnel {
+impl BypassTunnel {
     /// The sender in the Path messages that pass it (RFC 4090 section 6.4.3).
     #[must_use]
-    pub fn sender(&self, request: &Request) -> u32 {
+    pub fn sender(&self, request: &PathRequest) -> u32 {
         other_sender(self.plr, request.head)
     }
 }
 
 /// Bit of a sender that stands for another address of the node.
-pub const ALIAS: u32 = 1 << 31;
+pub const ALIAS_BIT: u32 = 1 << 31;
 
 /// The sender of what a node sends for a path whose head is `head`: its address; the head has
 /// another one for this, since the senders must differ (RFC 4090 section 6.1.1).
 #[must_use]
 pub fn other_sender(node: u32, head: u32) -> u32 {
     if node == head {
-        node | ALIAS
+        node | ALIAS_BIT
     } else {
         node
     }
@@ -168,7 +168,7 @@ pub fn other_sender(node: u32, head: u32) -> u32 {
 
 /// What a Path asks for, the same along the whole path.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct PathRequest {
     /// Links from head to tail.
     pub route: Arc<[u32]>,
     /// First node.
@@ -184,15 +184,15 @@ pub struct Request {
     /// Name of the session.
     pub name: Arc<str>,
     /// Local protection.
-    pub desired: Option<Desired>,
+    pub desired: Option<DesiredProtection>,
     /// Of a detour: what it goes around.
     pub detour: Option<Detour>,
 }
 
-impl Request {
+impl PathRequest {
     /// The local protection that nodes give it: a detour has none itself.
     #[must_use]
-    pub fn protection(&self) -> Option<Desired> {
+    pub fn protection(&self) -> Option<DesiredProtection> {
         self.desired.filter(|_| self.detour.is_none())
     }
 }
@@ -203,9 +203,9 @@ pub struct Message {
     /// Kind.
     pub kind: Kind,
     /// State it is about.
-    pub key: Key,
+    pub key: PathKey,
     /// The request; none in messages between neighbours alone (Ack, Srefresh, Hello).
-    pub request: Option<Arc<Request>>,
+    pub request: Option<Arc<PathRequest>>,
     /// Place of the node it goes to in the route: links before it.
     pub hop: usize,
     /// Label of a Resv.
@@ -225,9 +225,9 @@ pub struct Message {
     /// A PathErr takes the state of the path away as it goes (RFC 3473 section 4.4).
     pub removes: bool,
     /// Of a Resv: the nodes that it has passed, the last one first.
-    pub record: Vec<Recorded>,
+    pub record: Vec<RecordedHop>,
     /// It passes, or answers one that has passed, the way around a failure.
-    pub tunnel: Option<Arc<Tunnel>>,
+    pub tunnel: Option<Arc<BypassTunnel>>,
     /// Links it has yet to pass on its way back to the node that repaired the path.
     pub via: Vec<u32>,
 }
@@ -235,7 +235,7 @@ pub struct Message {
 impl Message {
     /// A message about a path.
     #[must_use]
-    pub fn of(kind: Kind, key: Key, request: Arc<Request>, hop: usize) -> Self {
+    pub fn for_path(kind: Kind, key: PathKey, request: Arc<PathRequest>, hop: usize) -> Self {
         Self { request: Some(request), key, hop, ..Self::between(kind) }
     }
 
@@ -244,7 +244,7 @@ impl Message {
     pub fn between(kind: Kind) -> Self {
         Self {
             kind,
-            key: Key::first(0),
+            key: PathKey::first(0),
             request: None,
             hop: 0,
             label: IMPLICIT_NULL,

@@ -32,13 +32,15 @@ pub use event::EVENTS;
 pub use message::{Kind, Message, KINDS};
 
 use crate::timers::Timers;
-use crate::{Line, News, Notice, Outgoing, Plane, Row};
-use admission::Pool;
-use database::Database;
-use head::Head;
-use message::{Key, Request, ALIAS};
+use crate::{
+    LinkNews, NetworkPlane, OutgoingMessage, ProtocolNotice, SignalledLink, SignallingRow,
+};
+use admission::LinkReservations;
+use database::TeDatabase;
+use head::HeadEndSession;
+use message::{PathKey, PathRequest, ALIAS_BIT};
 use neighbour::Neighbours;
-use state::State;
+use state::PathState;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trunkline_units::{RandomStream, Span, Time};
@@ -53,13 +55,13 @@ const FIRST_LABEL: u32 = 500_000;
 
 /// What is done at its time.
 #[derive(Clone, Debug)]
-enum Timer {
+enum RsvpTimer {
     /// A node has handled a message.
     Handle(u32, Box<Message>),
     /// A node refreshes a path downstream or a reservation upstream.
-    Refresh(u32, Key, Kind),
+    Refresh(u32, PathKey, Kind),
     /// A state may have died.
-    Expire(u32, Key, Kind),
+    Expire(u32, PathKey, Kind),
     /// A message has not been acknowledged.
     Resend(u32, u32),
     /// A node sends a summary refresh on a link.
@@ -67,7 +69,7 @@ enum Timer {
     /// A node sends a hello on a link.
     Hello(u32),
     /// The news of a link reach the database that all share.
-    News(u32, News),
+    News(u32, LinkNews),
     /// A head begins.
     Attempt(u32),
     /// A head tries again.
@@ -79,15 +81,15 @@ enum Timer {
     /// A path is no longer wanted.
     Departure(u32),
     /// An old path is torn down.
-    Cleanup(Key),
+    Cleanup(PathKey),
     /// A preempted path has not been moved in time.
-    Overdue(u32, Key),
+    Overdue(u32, PathKey),
     /// A head looks for a better route.
     Reoptimise(u32),
     /// A head takes a sample of its load.
     Sample(u32),
     /// A node tries again to have a detour.
-    Detour(u32, Key),
+    Detour(u32, PathKey),
 }
 
 /// Labels that a node gives out: the lowest free one.
@@ -111,23 +113,23 @@ impl Labels {
 pub struct Rsvp {
     /// Its parameters.
     pub config: Config,
-    lines: Vec<Line>,
-    timers: Timers<Timer>,
+    lines: Vec<SignalledLink>,
+    timers: Timers<RsvpTimer>,
     /// When each node has handled what it was sent before.
-    busy: Vec<Time>,
+    busy_until: Vec<Time>,
     random: Vec<RandomStream>,
     labels: Vec<Labels>,
-    states: BTreeMap<(u32, Key), State>,
-    pools: Vec<Pool>,
+    states: BTreeMap<(u32, PathKey), PathState>,
+    pools: Vec<LinkReservations>,
     /// Links that a node at their end knows to be down.
     down: BTreeSet<(u32, u32)>,
-    heads: Vec<Head>,
+    heads: Vec<HeadEndSession>,
     /// Sessions that are bypass tunnels, by their first node.
     bypasses: BTreeMap<u32, Vec<u32>>,
     /// One that all share, or one of each node.
-    databases: Vec<Database>,
+    databases: Vec<TeDatabase>,
     /// What links offered when the databases heard of it last.
-    told: Vec<[u64; 8]>,
+    advertised_bandwidths: Vec<[u64; 8]>,
     neighbours: Neighbours,
     /// Arrivals and holding times of each process of requests.
     arrivals: Vec<[RandomStream; 2]>,
@@ -136,15 +138,20 @@ pub struct Rsvp {
 impl Rsvp {
     /// Signalling of a network of `nodes` nodes and these links.
     #[must_use]
-    pub fn new(config: Config, nodes: u32, lines: Vec<Line>, seed: u64) -> Self {
-        let pools: Vec<Pool> = config.reservable.iter().map(|its| Pool::new(*its)).collect();
+    pub fn new(config: Config, nodes: u32, lines: Vec<SignalledLink>, seed: u64) -> Self {
+        let pools: Vec<LinkReservations> =
+            config.reservable.iter().map(|capacity| LinkReservations::new(*capacity)).collect();
         let stream = |element: String, purpose: &str| RandomStream::new(seed, &element, purpose);
-        let arrivals = config.requests.iter().map(|its| {
-            let element = format!("requests[{}]", its.name);
+        let arrivals = config.requests.iter().map(|capacity| {
+            let element = format!("requests[{}]", capacity.name);
             [stream(element.clone(), "arrivals"), stream(element, "holding")]
         });
         let databases = if config.flooding_ns.is_none() { nodes as usize } else { 1 };
-        let heads: Vec<Head> = config.sessions.iter().map(|its| Head::of(its, &lines)).collect();
+        let heads: Vec<HeadEndSession> = config
+            .sessions
+            .iter()
+            .map(|capacity| HeadEndSession::from_session(capacity, &lines))
+            .collect();
         let mut bypasses: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (session, head) in (0..).zip(&heads).filter(|(_, head)| !head.around.is_empty()) {
             bypasses.entry(head.ends.0).or_default().push(session);
@@ -155,11 +162,11 @@ impl Rsvp {
             bypasses,
             random: (0..nodes).map(|it| stream(format!("signalling[{it}]"), "refresh")).collect(),
             timers: Timers::default(),
-            busy: vec![0; nodes as usize],
+            busy_until: vec![0; nodes as usize],
             labels: vec![Labels::default(); nodes as usize],
             states: BTreeMap::new(),
-            databases: vec![Database::new(&pools); databases],
-            told: pools.iter().map(Pool::by_priority).collect(),
+            databases: vec![TeDatabase::new(&pools); databases],
+            advertised_bandwidths: pools.iter().map(LinkReservations::by_priority).collect(),
             pools,
             down: BTreeSet::new(),
             neighbours: Neighbours::default(),
@@ -169,14 +176,14 @@ impl Rsvp {
     }
 
     /// Begins at time 0.
-    pub fn start(&mut self, plane: &mut dyn Plane) {
+    pub fn start(&mut self, plane: &mut dyn NetworkPlane) {
         for (index, session) in (0..).zip(&self.config.sessions) {
             if let Some(at) = session.start_ns {
-                self.timers.set(at, Timer::Attempt(index));
+                self.timers.set(at, RsvpTimer::Attempt(index));
             }
         }
         for (index, order) in (0..).zip(&self.config.orders) {
-            self.timers.set(order.at_ns, Timer::Order(index));
+            self.timers.set(order.at_ns, RsvpTimer::Order(index));
         }
         for index in 0..self.config.requests.len() {
             self.await_request(index, plane.now());
@@ -195,32 +202,32 @@ impl Rsvp {
     }
 
     /// Does what is due.
-    pub fn wake(&mut self, plane: &mut dyn Plane) {
+    pub fn wake(&mut self, plane: &mut dyn NetworkPlane) {
         while let Some(timer) = self.timers.pop(plane.now()) {
             match timer {
-                Timer::Handle(link, message) => self.handle(link, *message, plane),
-                Timer::Refresh(node, key, kind) => self.refresh(node, key, kind, plane),
-                Timer::Expire(node, key, kind) => self.expire(node, key, kind, plane),
-                Timer::Resend(link, id) => self.resend(link, id, plane),
-                Timer::Summary(link) => self.summarise(link, plane),
-                Timer::Hello(link) => self.hello(link, plane),
-                Timer::News(link, news) => self.learn(0, link, news),
-                Timer::Attempt(session) => self.begin(session, plane),
-                Timer::Retry(session) => self.retry(session, plane),
-                Timer::Order(index) => self.obey(index, plane),
-                Timer::Arrival(index) => self.request(index, plane),
-                Timer::Departure(session) => self.give_up(session, plane),
-                Timer::Cleanup(key) => self.tear(key, plane),
-                Timer::Overdue(node, key) => self.overdue(node, key, plane),
-                Timer::Reoptimise(session) => self.reoptimise(session, plane),
-                Timer::Sample(session) => self.sample(session, plane),
-                Timer::Detour(node, key) => self.begin_detour(node, key, plane),
+                RsvpTimer::Handle(link, message) => self.handle(link, *message, plane),
+                RsvpTimer::Refresh(node, key, kind) => self.refresh(node, key, kind, plane),
+                RsvpTimer::Expire(node, key, kind) => self.expire(node, key, kind, plane),
+                RsvpTimer::Resend(link, id) => self.resend(link, id, plane),
+                RsvpTimer::Summary(link) => self.summarise(link, plane),
+                RsvpTimer::Hello(link) => self.hello(link, plane),
+                RsvpTimer::News(link, news) => self.learn(0, link, news),
+                RsvpTimer::Attempt(session) => self.begin(session, plane),
+                RsvpTimer::Retry(session) => self.retry(session, plane),
+                RsvpTimer::Order(index) => self.execute_order(index, plane),
+                RsvpTimer::Arrival(index) => self.request(index, plane),
+                RsvpTimer::Departure(session) => self.give_up(session, plane),
+                RsvpTimer::Cleanup(key) => self.tear(key, plane),
+                RsvpTimer::Overdue(node, key) => self.end_soft_preemption(node, key, plane),
+                RsvpTimer::Reoptimise(session) => self.reoptimise(session, plane),
+                RsvpTimer::Sample(session) => self.sample(session, plane),
+                RsvpTimer::Detour(node, key) => self.begin_detour(node, key, plane),
             }
         }
     }
 
     /// A message has come over a link; the node handles one after the other.
-    pub fn receive(&mut self, link: u32, mut message: Message, plane: &mut dyn Plane) {
+    pub fn receive(&mut self, link: u32, mut message: Message, plane: &mut dyn NetworkPlane) {
         if !message.via.is_empty() {
             // It is for another node: it goes on like any packet.
             let next = message.via.remove(0);
@@ -229,14 +236,14 @@ impl Rsvp {
         if self.config.processing_ns == 0 {
             return self.handle(link, message, plane);
         }
-        let busy = &mut self.busy[self.lines[link as usize].to as usize];
+        let busy = &mut self.busy_until[self.lines[link as usize].to as usize];
         *busy = (*busy).max(plane.now()).saturating_add(self.config.processing_ns);
-        self.timers.set(*busy, Timer::Handle(link, Box::new(message)));
+        self.timers.set(*busy, RsvpTimer::Handle(link, Box::new(message)));
     }
 
-    fn handle(&mut self, link: u32, message: Message, plane: &mut dyn Plane) {
+    fn handle(&mut self, link: u32, message: Message, plane: &mut dyn NetworkPlane) {
         let node = self.lines[link as usize].to;
-        if !self.hear(link, &message, plane) {
+        if !self.process_header(link, &message, plane) {
             return;
         }
         match message.kind {
@@ -244,44 +251,44 @@ impl Rsvp {
             Kind::Resv => self.on_resv(node, message, plane),
             Kind::PathErr => self.on_path_err(node, &message, plane),
             Kind::ResvErr => self.on_resv_err(node, &message, plane),
-            Kind::PathTear => self.on_torn(node, &message, plane),
+            Kind::PathTear => self.on_path_tear_at_merge_point(node, &message, plane),
             Kind::ResvTear => self.unreserve(node, message.key, plane),
             Kind::Ack | Kind::Srefresh | Kind::Hello => {}
         }
     }
 
     /// Sends a message on a link; one that changes state is sent again until it is acknowledged.
-    fn send(&mut self, link: u32, mut message: Message, plane: &mut dyn Plane) {
+    fn send(&mut self, link: u32, mut message: Message, plane: &mut dyn NetworkPlane) {
         self.identify(link, &mut message, plane.now());
         self.transmit(link, message, plane);
     }
 
-    fn transmit(&self, link: u32, message: Message, plane: &mut dyn Plane) {
-        let Line { from, to, .. } = self.lines[link as usize];
+    fn transmit(&self, link: u32, message: Message, plane: &mut dyn NetworkPlane) {
+        let SignalledLink { from, to, .. } = self.lines[link as usize];
         let ends = match &message.tunnel {
             Some(tunnel) => [tunnel.mp, tunnel.plr],
             None => [from, to],
         };
-        plane.send(link, self.pack(message, ends));
+        plane.send(link, self.make_packet(message, ends));
     }
 
     /// A message as a packet from one node to another.
-    fn pack(&self, message: Message, ends: [u32; 2]) -> Outgoing {
+    fn make_packet(&self, message: Message, ends: [u32; 2]) -> OutgoingMessage {
         let octets = message.octets(&self.lines, ends[0], self.config.refresh_ns);
         let alert = message.has_alert();
         let ends = match &message.request {
-            Some(request) if alert => [message.key.sender & !ALIAS, request.tail],
+            Some(request) if alert => [message.key.sender & !ALIAS_BIT, request.tail],
             _ => ends,
         };
         let header_bytes = IP_BYTES + if alert { ALERT_BYTES } else { 0 };
         let kind = message.kind as u8;
         let message = crate::Message::Rsvp(message);
-        Outgoing { message, octets, header_bytes, protocol: IP_PROTOCOL, ends, kind }
+        OutgoingMessage { message, octets, header_bytes, protocol: IP_PROTOCOL, ends, kind }
     }
 
     /// Sends a message about a path to the node before on its route, or around a failure to the
     /// one that repaired it.
-    fn send_up(&mut self, mut message: Message, plane: &mut dyn Plane) {
+    fn send_up(&mut self, mut message: Message, plane: &mut dyn NetworkPlane) {
         if let Some(tunnel) = &message.tunnel {
             message.hop = tunnel.hop;
             message.via = tunnel.back[1..].to_vec();
@@ -308,45 +315,52 @@ impl Rsvp {
         thirds.saturating_mul(self.config.refresh_ns) / 4
     }
 
-    fn note(&self, what: u8, key: Key, at: (u32, Option<u32>), value: Option<u64>) -> Row {
+    fn record_event(
+        &self,
+        event: u8,
+        key: PathKey,
+        at: (u32, Option<u32>),
+        value: Option<u64>,
+    ) -> SignallingRow {
         let head = &self.heads[key.session as usize];
         let (node, link) = at;
         let (session, lsp) = (key.session, key.lsp);
         let (process, bandwidth) = (head.process, head.bandwidth);
-        Row { event: what, session, process, lsp, node, link, bandwidth, value }
+        SignallingRow { event, session, process, lsp, node, link, bandwidth, value }
     }
 
     /// A link's reservations have changed: the databases hear of it later.
-    fn advertise(&mut self, link: u32, plane: &mut dyn Plane) {
+    fn advertise(&mut self, link: u32, plane: &mut dyn NetworkPlane) {
         let unreserved = self.pools[link as usize].by_priority();
-        let told = &mut self.told[link as usize];
-        let changes = told.iter().zip(&unreserved).map(|(old, new)| old.abs_diff(*new));
+        let advertised = &mut self.advertised_bandwidths[link as usize];
+        let changes = advertised.iter().zip(&unreserved).map(|(old, new)| old.abs_diff(*new));
         let change = changes.max().unwrap_or(0);
-        let least = self.config.flooding_threshold * self.config.reservable[link as usize] as f64;
-        if change == 0 || (change as f64) < least {
+        let min_change =
+            self.config.flooding_threshold * self.config.reservable[link as usize] as f64;
+        if change == 0 || (change as f64) < min_change {
             return;
         }
-        *told = unreserved;
+        *advertised = unreserved;
         let bandwidth = Arc::new(unreserved);
         match self.config.flooding_ns {
-            None => plane.tell(Notice::Unreserved { link, bandwidth }),
-            Some(0) => self.learn(0, link, News::Unreserved(bandwidth)),
+            None => plane.notify_protocols(ProtocolNotice::Unreserved { link, bandwidth }),
+            Some(0) => self.learn(0, link, LinkNews::Unreserved(bandwidth)),
             Some(span) => {
-                let news = Timer::News(link, News::Unreserved(bandwidth));
+                let news = RsvpTimer::News(link, LinkNews::Unreserved(bandwidth));
                 self.timers.set(plane.now() + span, news);
             }
         }
     }
 
     /// The database of a node gets news.
-    pub fn learn(&mut self, node: u32, link: u32, news: News) {
-        if let Some(its) = self.databases.get_mut(node as usize) {
-            its.learn(link, news);
+    pub fn learn(&mut self, node: u32, link: u32, news: LinkNews) {
+        if let Some(database) = self.databases.get_mut(node as usize) {
+            database.learn(link, news);
         }
     }
 
     /// What a node knows of the links.
-    fn database(&self, node: u32) -> &Database {
+    fn database(&self, node: u32) -> &TeDatabase {
         self.databases.get(node as usize).unwrap_or(&self.databases[0])
     }
 
@@ -367,11 +381,15 @@ impl Rsvp {
     /// # Errors
     /// The first link where it is not so.
     pub fn check(&self) -> Result<(), String> {
-        let mut pools: Vec<Pool> =
-            self.config.reservable.iter().map(|its| Pool::new(*its)).collect();
-        let holds = |state: &State| state.reserved && !state.soft;
+        let mut pools: Vec<LinkReservations> = self
+            .config
+            .reservable
+            .iter()
+            .map(|capacity| LinkReservations::new(*capacity))
+            .collect();
+        let holds = |state: &PathState| state.reserved && !state.soft;
         for ((_, key), state) in self.states.iter().filter(|(_, state)| holds(state)) {
-            let Request { hold, bandwidth, .. } = *state.request;
+            let PathRequest { hold, bandwidth, .. } = *state.request;
             if let Some(link) = state.out_link() {
                 pools[link as usize].reserve(*key, hold, bandwidth);
             }

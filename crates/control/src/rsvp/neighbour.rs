@@ -6,18 +6,18 @@
 //! 3.5 intervals of silence).
 //! Differs: each acknowledgement is a message of its own, sent at once; epochs do not change.
 
-use super::message::{Key, Kind, Message};
-use super::{event, Rsvp, Timer};
-use crate::Plane;
+use super::message::{Kind, Message, PathKey};
+use super::{event, Rsvp, RsvpTimer};
+use crate::NetworkPlane;
 use std::collections::BTreeMap;
 use trunkline_units::{Span, Time};
 
 /// Identifiers in one summary, so that it fits a packet of 1,500 bytes.
-const LISTED: usize = 360;
+const MAX_IDS_PER_SUMMARY: usize = 360;
 
 /// A message that waits for its acknowledgement.
 #[derive(Clone, Debug)]
-struct Pending {
+struct PendingMessage {
     message: Message,
     sent: u32,
     span: Span,
@@ -27,11 +27,11 @@ struct Pending {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Neighbours {
     next: u32,
-    pending: BTreeMap<(u32, u32), Pending>,
+    pending: BTreeMap<(u32, u32), PendingMessage>,
     /// What was sent on a link and is refreshed by its identifier: state and kind.
-    refreshed: BTreeMap<u32, BTreeMap<u32, (Key, Kind)>>,
+    refreshed: BTreeMap<u32, BTreeMap<u32, (PathKey, Kind)>>,
     /// What came over a link under an identifier.
-    known: BTreeMap<(u32, u32), (Key, Kind)>,
+    known: BTreeMap<(u32, u32), (PathKey, Kind)>,
     /// When the last hello came over a link.
     heard: BTreeMap<u32, Time>,
 }
@@ -43,11 +43,11 @@ impl Rsvp {
             let node = self.lines[link as usize].from as usize;
             if self.config.summary {
                 let at = self.random[node].below(self.config.refresh_ns);
-                self.timers.set(at, Timer::Summary(link));
+                self.timers.set(at, RsvpTimer::Summary(link));
             }
             if let Some(interval) = self.config.hello_ns {
                 let at = self.random[node].below(interval);
-                self.timers.set(at, Timer::Hello(link));
+                self.timers.set(at, RsvpTimer::Hello(link));
             }
         }
     }
@@ -61,19 +61,19 @@ impl Rsvp {
         self.neighbours.next += 1;
         let id = self.neighbours.next;
         message.id = Some(id);
-        let pending = Pending { message: message.clone(), sent: 1, span };
+        let pending = PendingMessage { message: message.clone(), sent: 1, span };
         self.neighbours.pending.insert((link, id), pending);
-        self.timers.set(now + span, Timer::Resend(link, id));
+        self.timers.set(now + span, RsvpTimer::Resend(link, id));
         if matches!(message.kind, Kind::Path | Kind::Resv) {
             // A later message about the same state takes the place of the earlier one.
             let listed = self.neighbours.refreshed.entry(link).or_default();
-            listed.retain(|_, its| *its != (message.key, message.kind));
+            listed.retain(|_, entry| *entry != (message.key, message.kind));
             listed.insert(id, (message.key, message.kind));
         }
     }
 
     /// A message was not acknowledged: sends it again, or gives up.
-    pub(super) fn resend(&mut self, link: u32, id: u32, plane: &mut dyn Plane) {
+    pub(super) fn resend(&mut self, link: u32, id: u32, plane: &mut dyn NetworkPlane) {
         let Some(pending) = self.neighbours.pending.get_mut(&(link, id)) else { return };
         let message = pending.message.clone();
         let node = self.lines[link as usize].from;
@@ -82,29 +82,34 @@ impl Rsvp {
         if stale || pending.sent >= self.config.resend_limit {
             self.neighbours.pending.remove(&(link, id));
             if !stale && message.kind != Kind::Srefresh {
-                let row = self.note(event::LOST, message.key, (node, Some(link)), None);
-                plane.note(row);
+                let row = self.record_event(event::LOST, message.key, (node, Some(link)), None);
+                plane.record_row(row);
             }
             return;
         }
         pending.sent += 1;
         pending.span = (pending.span as f64 * (1.0 + self.config.resend_increment)) as Span;
         let at = plane.now().saturating_add(pending.span);
-        self.timers.set(at, Timer::Resend(link, id));
+        self.timers.set(at, RsvpTimer::Resend(link, id));
         self.transmit(link, message, plane);
     }
 
     /// What every message does before its content counts; false if it ends here.
-    pub(super) fn hear(&mut self, link: u32, message: &Message, plane: &mut dyn Plane) -> bool {
+    pub(super) fn process_header(
+        &mut self,
+        link: u32,
+        message: &Message,
+        plane: &mut dyn NetworkPlane,
+    ) -> bool {
         let Some(back) = self.lines[link as usize].reverse else { return true };
         for id in &message.acks {
             self.neighbours.pending.remove(&(back, *id));
         }
         for id in &message.nacks {
-            self.state_anew(back, *id, plane);
+            self.resend_full_message(back, *id, plane);
         }
         if let Some((answer, _, _)) = message.hello {
-            self.heard_hello(link, back, answer, plane);
+            self.on_hello(link, back, answer, plane);
         }
         let mut reply = Message::between(Kind::Ack);
         reply.acks.extend(message.id);
@@ -147,8 +152,8 @@ impl Rsvp {
     }
 
     /// A neighbour does not know an identifier: it gets the whole message (RFC 2961 section 5.4).
-    fn state_anew(&mut self, link: u32, id: u32, plane: &mut dyn Plane) {
-        let listed = self.neighbours.refreshed.get(&link).and_then(|its| its.get(&id).copied());
+    fn resend_full_message(&mut self, link: u32, id: u32, plane: &mut dyn NetworkPlane) {
+        let listed = self.neighbours.refreshed.get(&link).and_then(|ids| ids.get(&id).copied());
         let Some((key, kind)) = listed else { return };
         let node = self.lines[link as usize].from;
         if let Some(message) = self.describe(node, key, kind) {
@@ -157,7 +162,7 @@ impl Rsvp {
     }
 
     /// A node sends the identifiers of all that it keeps alive over a link.
-    pub(super) fn summarise(&mut self, link: u32, plane: &mut dyn Plane) {
+    pub(super) fn summarise(&mut self, link: u32, plane: &mut dyn NetworkPlane) {
         let node = self.lines[link as usize].from;
         let states = &self.states;
         if let Some(listed) = self.neighbours.refreshed.get_mut(&link) {
@@ -165,20 +170,20 @@ impl Rsvp {
             let pending = &self.neighbours.pending;
             let ids: Vec<u32> =
                 listed.keys().copied().filter(|id| !pending.contains_key(&(link, *id))).collect();
-            for part in ids.chunks(LISTED) {
+            for part in ids.chunks(MAX_IDS_PER_SUMMARY) {
                 let mut message = Message::between(Kind::Srefresh);
                 message.list = part.to_vec();
                 self.send(link, message, plane);
             }
         }
         let at = plane.now() + self.refresh_span(node);
-        self.timers.set(at, Timer::Summary(link));
+        self.timers.set(at, RsvpTimer::Summary(link));
     }
 
     /// A node asks its neighbour whether it is there, and sees whether it heard it lately.
-    pub(super) fn hello(&mut self, link: u32, plane: &mut dyn Plane) {
+    pub(super) fn hello(&mut self, link: u32, plane: &mut dyn NetworkPlane) {
         let Some(interval) = self.config.hello_ns else { return };
-        self.timers.set(plane.now() + interval, Timer::Hello(link));
+        self.timers.set(plane.now() + interval, RsvpTimer::Hello(link));
         let (node, back) = (self.lines[link as usize].from, self.lines[link as usize].reverse);
         let heard = back.and_then(|back| Some((back, *self.neighbours.heard.get(&back)?)));
         if let Some((back, heard)) = heard {
@@ -193,7 +198,7 @@ impl Rsvp {
         self.transmit(link, message, plane);
     }
 
-    fn heard_hello(&mut self, link: u32, back: u32, answer: bool, plane: &mut dyn Plane) {
+    fn on_hello(&mut self, link: u32, back: u32, answer: bool, plane: &mut dyn NetworkPlane) {
         let (node, other) = (self.lines[link as usize].to, self.lines[link as usize].from);
         self.neighbours.heard.insert(link, plane.now());
         if self.down.contains(&(node, link)) {

@@ -9,21 +9,21 @@
 //! routes are recorded for paths with local protection alone.
 //! Absent: INTEGRITY, POLICY_DATA, Bundle.
 
-use super::message::{Desired, Kind, Message, Recorded, Request, ALIAS};
-use crate::{address, Line};
+use super::message::{DesiredProtection, Kind, Message, PathRequest, RecordedHop, ALIAS_BIT};
+use crate::{address, SignalledLink};
 
 /// Address in a SENDER_TEMPLATE: of the node, or another one of it.
-fn sender(its: u32) -> [u8; 4] {
-    let mut octets = address(its & !ALIAS);
-    octets[1] |= if its & ALIAS == 0 { 0 } else { 128 };
+fn sender(sender_address: u32) -> [u8; 4] {
+    let mut octets = address(sender_address & !ALIAS_BIT);
+    octets[1] |= if sender_address & ALIAS_BIT == 0 { 0 } else { 128 };
     octets
 }
 
 impl Message {
     /// Its octets behind the IP header, as sent from `from` to `to` on a link.
     #[must_use]
-    pub fn octets(&self, lines: &[Line], from: u32, refresh_ns: u64) -> Vec<u8> {
-        let mut out = Octets(vec![0x10, self.kind as u8, 0, 0, 255, 0, 0, 0]);
+    pub fn octets(&self, lines: &[SignalledLink], from: u32, refresh_ns: u64) -> Vec<u8> {
+        let mut out = MessageWriter(vec![0x10, self.kind as u8, 0, 0, 255, 0, 0, 0]);
         self.ids(&mut out);
         if let Some(request) = &self.request {
             self.body(request, &mut out, lines, from, refresh_ns);
@@ -34,7 +34,7 @@ impl Message {
         out.close()
     }
 
-    fn ids(&self, out: &mut Octets) {
+    fn ids(&self, out: &mut MessageWriter) {
         for id in &self.acks {
             out.object(24, 1, &words(&[0, *id]));
         }
@@ -51,8 +51,15 @@ impl Message {
         }
     }
 
-    fn body(&self, its: &Request, out: &mut Octets, lines: &[Line], from: u32, refresh_ns: u64) {
-        let (head, tail) = (address(its.head), address(its.tail));
+    fn body(
+        &self,
+        request: &PathRequest,
+        out: &mut MessageWriter,
+        lines: &[SignalledLink],
+        from: u32,
+        refresh_ns: u64,
+    ) {
+        let (head, tail) = (address(request.head), address(request.tail));
         let mut session = tail.to_vec();
         session.extend_from_slice(&[0, 0]);
         session.extend_from_slice(&(self.key.session as u16).to_be_bytes());
@@ -60,7 +67,7 @@ impl Message {
         out.object(1, 7, &session);
         // A path that is sent around a failure has the address of who does so (section 6.4.3).
         let sent = self.tunnel.as_ref().filter(|_| self.has_alert());
-        let mut template = sender(sent.map_or(self.key.sender, |it| it.sender(its))).to_vec();
+        let mut template = sender(sent.map_or(self.key.sender, |it| it.sender(request))).to_vec();
         template.extend_from_slice(&[0, 0]);
         template.extend_from_slice(&self.key.lsp.to_be_bytes());
         let mut hop = address(from).to_vec();
@@ -80,8 +87,8 @@ impl Message {
         }
         match self.kind {
             Kind::Path => {
-                let beyond = its.detour.iter().flat_map(|its| its.beyond.iter());
-                let hops = its.route[self.hop.saturating_sub(1)..].iter().chain(beyond);
+                let beyond = request.detour.iter().flat_map(|request| request.beyond.iter());
+                let hops = request.route[self.hop.saturating_sub(1)..].iter().chain(beyond);
                 let ero = |link: &u32| {
                     let mut item = vec![1, 8];
                     item.extend_from_slice(&address(lines[*link as usize].to));
@@ -90,35 +97,35 @@ impl Message {
                 };
                 out.object(20, 1, &hops.flat_map(ero).collect::<Vec<u8>>());
                 out.object(19, 1, &words(&[0x0800]));
-                if let Some(desired) = its.desired.filter(|_| its.detour.is_none()) {
-                    out.object(205, 1, &fast_reroute(its, desired));
+                if let Some(desired) = request.desired.filter(|_| request.detour.is_none()) {
+                    out.object(205, 1, &fast_reroute(request, desired));
                 }
-                out.object(207, 7, &attribute(its));
+                out.object(207, 7, &attribute(request));
                 out.object(11, 7, &template);
-                out.object(12, 2, &bucket(1, its.bandwidth));
-                if its.desired.is_some() {
+                out.object(12, 2, &bucket(1, request.bandwidth));
+                if request.desired.is_some() {
                     let passed = self.tunnel.as_ref().map_or(self.hop, |tunnel| tunnel.hop + 1);
-                    let passed = its.route[..passed].iter().rev();
+                    let passed = request.route[..passed].iter().rev();
                     let node = |link: &u32| recorded(lines[*link as usize].from, 0);
                     out.object(21, 1, &passed.flat_map(node).collect::<Vec<u8>>());
                 }
-                if let Some(detour) = &its.detour {
-                    let ids = detour.pairs.iter().flat_map(|its| [its.0, its.1]);
+                if let Some(detour) = &request.detour {
+                    let ids = detour.pairs.iter().flat_map(|request| [request.0, request.1]);
                     out.object(63, 7, &ids.flat_map(address).collect::<Vec<u8>>());
                 }
             }
             Kind::Resv | Kind::ResvErr => {
                 out.object(8, 1, &words(&[0x12]));
-                out.object(9, 2, &bucket(5, its.bandwidth));
+                out.object(9, 2, &bucket(5, request.bandwidth));
                 out.object(10, 7, &template);
                 if self.kind == Kind::Resv {
                     out.object(16, 1, &words(&[self.label]));
                 }
                 if !self.record.is_empty() {
-                    let node = |its: &Recorded| {
-                        let mut item = recorded(its.node, its.flags);
+                    let node = |request: &RecordedHop| {
+                        let mut item = recorded(request.node, request.flags);
                         item.extend_from_slice(&[3, 8, 1, 1]);
-                        item.extend_from_slice(&its.label.to_be_bytes());
+                        item.extend_from_slice(&request.label.to_be_bytes());
                         item
                     };
                     out.object(21, 1, &self.record.iter().flat_map(node).collect::<Vec<u8>>());
@@ -130,17 +137,17 @@ impl Message {
             }
             _ => {
                 out.object(11, 7, &template);
-                out.object(12, 2, &bucket(1, its.bandwidth));
+                out.object(12, 2, &bucket(1, request.bandwidth));
             }
         }
     }
 }
 
 /// FAST_REROUTE: priorities, hop limit, which of the two methods, bandwidth; no colours.
-fn fast_reroute(its: &Request, desired: Desired) -> Vec<u8> {
-    let bandwidth = if desired.bandwidth { its.bandwidth as f32 / 8.0 } else { 0.0 };
+fn fast_reroute(request: &PathRequest, desired: DesiredProtection) -> Vec<u8> {
+    let bandwidth = if desired.bandwidth { request.bandwidth as f32 / 8.0 } else { 0.0 };
     let method = if desired.one_to_one { 1 } else { 2 };
-    let mut body = vec![its.setup, its.hold, 255, method];
+    let mut body = vec![request.setup, request.hold, 255, method];
     body.extend(words(&[bandwidth.to_bits(), 0, 0, 0]));
     body
 }
@@ -155,11 +162,13 @@ fn recorded(node: u32, flags: u8) -> Vec<u8> {
 
 /// SESSION_ATTRIBUTE without affinities: priorities, flags, name padded to words. The flags: SE
 /// style desired; with local protection also that, label recording, bandwidth and node protection.
-fn attribute(its: &Request) -> Vec<u8> {
-    let name = &its.name.as_bytes()[..its.name.len().min(64)];
-    let protection = |its: Desired| 3 | u8::from(its.bandwidth) << 3 | u8::from(its.node) << 4;
-    let flags = 4 | its.desired.map_or(0, protection);
-    let mut body = vec![its.setup, its.hold, flags, name.len() as u8];
+fn attribute(request: &PathRequest) -> Vec<u8> {
+    let name = &request.name.as_bytes()[..request.name.len().min(64)];
+    let protection = |request: DesiredProtection| {
+        3 | u8::from(request.bandwidth) << 3 | u8::from(request.node) << 4
+    };
+    let flags = 4 | request.desired.map_or(0, protection);
+    let mut body = vec![request.setup, request.hold, flags, name.len() as u8];
     body.extend_from_slice(name);
     body.resize(body.len().next_multiple_of(4), 0);
     body
@@ -177,9 +186,9 @@ fn words(values: &[u32]) -> Vec<u8> {
 }
 
 /// A message being written.
-struct Octets(Vec<u8>);
+struct MessageWriter(Vec<u8>);
 
-impl Octets {
+impl MessageWriter {
     fn object(&mut self, class: u8, kind: u8, body: &[u8]) {
         self.0.extend_from_slice(&(body.len() as u16 + 4).to_be_bytes());
         self.0.extend_from_slice(&[class, kind]);

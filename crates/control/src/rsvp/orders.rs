@@ -3,39 +3,39 @@
 //! Source: RFC 3209 sections 2.5 and 4.6.4 (make before break: another LSP ID in the same session).
 
 use super::config::Action;
-use super::message::Key;
+use super::message::PathKey;
 use super::{event, Rsvp};
-use crate::Plane;
+use crate::NetworkPlane;
 
 impl Rsvp {
     /// A path is no longer wanted.
-    pub(super) fn give_up(&mut self, session: u32, plane: &mut dyn Plane) {
+    pub(super) fn give_up(&mut self, session: u32, plane: &mut dyn NetworkPlane) {
         let node = self.ends(session).0;
         let head = &mut self.heads[session as usize];
-        let both = [head.active.take(), head.pending.take()];
-        (head.asked_at, head.called) = (None, false);
-        for lsp in both.into_iter().flatten() {
-            let key = Key { session, lsp, sender: node };
-            plane.note(self.note(event::TORN, key, (node, None), None));
+        let lsps = [head.active.take(), head.pending.take()];
+        (head.requested_at, head.is_requested) = (None, false);
+        for lsp in lsps.into_iter().flatten() {
+            let key = PathKey { session, lsp, sender: node };
+            plane.record_row(self.record_event(event::TORN_DOWN, key, (node, None), None));
             self.tear(key, plane);
         }
     }
 
     /// Another LSP in place of the one in use: made before that is broken, or after.
-    pub(super) fn replace(&mut self, session: u32, plane: &mut dyn Plane) {
+    pub(super) fn replace(&mut self, session: u32, plane: &mut dyn NetworkPlane) {
         let head = &mut self.heads[session as usize];
         head.tries = 0;
-        if !head.called {
+        if !head.is_requested {
             return;
         }
         if let (Some(key), false) = (self.active(session), self.config.make_before_break) {
-            self.go_down(key, 0, plane);
+            self.on_lsp_down(key, 0, plane);
         }
         self.begin(session, plane);
     }
 
     /// Does what an operator says.
-    pub(super) fn obey(&mut self, index: u32, plane: &mut dyn Plane) {
+    pub(super) fn execute_order(&mut self, index: u32, plane: &mut dyn NetworkPlane) {
         let order = self.config.orders[index as usize].clone();
         let session = order.session;
         let current = self.route_of(session);
@@ -44,13 +44,13 @@ impl Rsvp {
             Action::SetUp {} => self.begin(session, plane),
             Action::Tear {} => self.give_up(session, plane),
             Action::Move { route } => {
-                head.wanted = route.map(Into::into);
-                head.dynamic |= head.wanted.is_none();
+                head.requested_route = route.map(Into::into);
+                head.dynamic |= head.requested_route.is_none();
                 self.replace(session, plane);
             }
             Action::Resize { bandwidth_bit_s } => {
                 head.bandwidth = bandwidth_bit_s;
-                head.wanted = current.or_else(|| head.wanted.take());
+                head.requested_route = current.or_else(|| head.requested_route.take());
                 self.replace(session, plane);
             }
         }

@@ -3,19 +3,25 @@
 //! Source: RFC 2205 section 3.7 (refresh and lifetime).
 //! Differs: a node that lost the link before it tears what is behind it at once.
 
-use super::message::{Key, Kind, NO_ROUTE};
-use super::state::State;
-use super::{event, Rsvp, Timer};
-use crate::{News, Plane};
+use super::message::{Kind, PathKey, NO_ROUTE};
+use super::state::PathState;
+use super::{event, Rsvp, RsvpTimer};
+use crate::{LinkNews, NetworkPlane};
 use trunkline_units::NEVER;
 
 impl Rsvp {
     /// Refreshes a state at a neighbour.
-    pub(super) fn refresh(&mut self, node: u32, key: Key, kind: Kind, plane: &mut dyn Plane) {
+    pub(super) fn refresh(
+        &mut self,
+        node: u32,
+        key: PathKey,
+        kind: Kind,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let Some(message) = self.describe(node, key, kind) else { return };
         let state = &self.states[&(node, key)];
         let route = &state.request.route;
-        let around = if kind == Kind::Path { state.goes_around() } else { state.tunnel.is_some() };
+        let around = if kind == Kind::Path { state.is_on_bypass() } else { state.tunnel.is_some() };
         let link = match kind {
             Kind::Path => Some(route[message.hop - 1]),
             _ => self.lines[route[message.hop] as usize].reverse,
@@ -32,24 +38,30 @@ impl Rsvp {
             self.transmit(link, message, plane);
         }
         let at = plane.now() + self.refresh_span(node);
-        self.timers.set(at, Timer::Refresh(node, key, kind));
+        self.timers.set(at, RsvpTimer::Refresh(node, key, kind));
     }
 
     /// A state's time may be over.
-    pub(super) fn expire(&mut self, node: u32, key: Key, kind: Kind, plane: &mut dyn Plane) {
+    pub(super) fn expire(
+        &mut self,
+        node: u32,
+        key: PathKey,
+        kind: Kind,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let Some(state) = self.states.get(&(node, key)) else { return };
         let until = if kind == Kind::Path { state.path_until } else { state.resv_until };
         if until > plane.now() {
             if until != NEVER {
-                self.timers.set(until, Timer::Expire(node, key, kind));
+                self.timers.set(until, RsvpTimer::Expire(node, key, kind));
             }
             return;
         }
         if self.is_carried(node, key, kind) {
             let until = plane.now() + self.lifetime();
-            return self.timers.set(until, Timer::Expire(node, key, kind));
+            return self.timers.set(until, RsvpTimer::Expire(node, key, kind));
         }
-        plane.note(self.note(event::TIMED_OUT, key, (node, state.out_link()), None));
+        plane.record_row(self.record_event(event::TIMED_OUT, key, (node, state.out_link()), None));
         match (kind, state.out_link()) {
             (Kind::Resv, Some(_)) => self.unreserve(node, key, plane),
             _ => self.on_path_tear(node, key, plane),
@@ -57,14 +69,14 @@ impl Rsvp {
     }
 
     /// A node notices that a link to it has gone down, with the one back, or come up.
-    pub fn link_changed(&mut self, node: u32, link: u32, down: bool, plane: &mut dyn Plane) {
+    pub fn link_changed(&mut self, node: u32, link: u32, down: bool, plane: &mut dyn NetworkPlane) {
         let at = (node, link);
         if down != self.down.contains(&at) {
             let _ = if down { self.down.insert(at) } else { self.down.remove(&at) };
             let back = self.lines[link as usize].reverse;
             for each in [Some(link), back].into_iter().flatten() {
                 if let Some(span) = self.config.flooding_ns {
-                    self.timers.set(plane.now() + span, Timer::News(each, News::Up(!down)));
+                    self.timers.set(plane.now() + span, RsvpTimer::News(each, LinkNews::Up(!down)));
                 }
             }
             if down {
@@ -75,8 +87,8 @@ impl Rsvp {
         }
     }
 
-    fn lose_link(&mut self, node: u32, link: u32, back: Option<u32>, plane: &mut dyn Plane) {
-        for key in self.beside(node, link, back) {
+    fn lose_link(&mut self, node: u32, link: u32, back: Option<u32>, plane: &mut dyn NetworkPlane) {
+        for key in self.paths_over_link(node, link, back) {
             let Some(state) = self.states.get_mut(&(node, key)) else { continue };
             let before = state.in_link() == Some(link);
             if before && state.request.protection().is_some() {
@@ -91,9 +103,9 @@ impl Rsvp {
     }
 
     /// Paths at a node that come over a link or go out on the one back.
-    pub(super) fn beside(&self, node: u32, link: u32, back: Option<u32>) -> Vec<Key> {
-        let range = (node, Key::first(0))..=(node, Key::last(u32::MAX));
-        let hit = |state: &State| state.in_link() == Some(link) || state.out_link() == back;
+    pub(super) fn paths_over_link(&self, node: u32, link: u32, back: Option<u32>) -> Vec<PathKey> {
+        let range = (node, PathKey::first(0))..=(node, PathKey::last(u32::MAX));
+        let hit = |state: &PathState| state.in_link() == Some(link) || state.out_link() == back;
         self.states.range(range).filter(|(_, it)| hit(it)).map(|(at, _)| at.1).collect()
     }
 }

@@ -3,25 +3,26 @@
 //! Source: RFC 2205 section 3.1 (messages), RFC 3209 sections 2.2 and 4.1 (labels from the tail
 //! upstream), 2.4.2 (shared explicit).
 
-use super::local_repair::Repair;
+use super::local_repair::LocalRepair;
 use super::message::{
-    Error, Key, Kind, Message, Recorded, Request, Tunnel, IMPLICIT_NULL, NO_BANDWIDTH, NO_ROUTE,
+    BypassTunnel, Error, Kind, Message, PathKey, PathRequest, RecordedHop, IMPLICIT_NULL,
+    NO_BANDWIDTH, NO_ROUTE,
 };
-use super::{Rsvp, Timer};
-use crate::{Entry, Plane};
+use super::{Rsvp, RsvpTimer};
+use crate::{Entry, NetworkPlane};
 use std::sync::Arc;
 use trunkline_units::{Time, NEVER};
 
 /// The state of a path at a node.
 #[derive(Clone, Debug)]
-pub(super) struct State {
-    pub request: Arc<Request>,
+pub(super) struct PathState {
+    pub request: Arc<PathRequest>,
     /// Links of the route before this node.
     pub hop: usize,
     /// Label that the node before is sent.
     pub label: Option<u32>,
     /// Label was taken here, not compiled.
-    taken: bool,
+    has_taken_label: bool,
     /// Forwarding entry; true: made here, not compiled.
     pub entry: Option<(u32, bool)>,
     /// The Resv has come (at the tail: the Path) and bandwidth is held.
@@ -32,24 +33,24 @@ pub(super) struct State {
     /// It has lost its bandwidth and waits to be moved.
     pub soft: bool,
     /// Nodes behind this one, as the Resv has recorded them.
-    pub record: Vec<Recorded>,
+    pub record: Vec<RecordedHop>,
     /// What the node before learns about local protection here.
     pub flags: u8,
     /// The head knows it to be protected everywhere.
     pub covered: bool,
     /// The way around a failure behind this node, in use.
-    pub repair: Option<Repair>,
+    pub repair: Option<LocalRepair>,
     /// The way around a failure before this node, on which messages come.
-    pub tunnel: Option<Arc<Tunnel>>,
+    pub tunnel: Option<Arc<BypassTunnel>>,
     /// The neighbour before is gone: the path lives by what comes around.
     pub orphan: bool,
     /// Detour that it goes on as from here (RFC 4090 section 7.1.1).
-    pub into: Option<Key>,
+    pub into: Option<PathKey>,
     /// What its Path says from here on, if other detours go on as it.
-    pub onward: Option<Arc<Request>>,
+    pub onward: Option<Arc<PathRequest>>,
 }
 
-impl State {
+impl PathState {
     /// Link to the next node; none at the tail.
     pub fn out_link(&self) -> Option<u32> {
         self.request.route.get(self.hop).copied()
@@ -66,18 +67,18 @@ impl Rsvp {
     pub(super) fn open(
         &mut self,
         node: u32,
-        key: Key,
-        request: Arc<Request>,
+        key: PathKey,
+        request: Arc<PathRequest>,
         hop: usize,
         now: Time,
     ) {
         let head = hop == 0;
         let until = if head { NEVER } else { now + self.lifetime() };
-        let state = State {
+        let state = PathState {
             request,
             hop,
             label: None,
-            taken: false,
+            has_taken_label: false,
             entry: None,
             reserved: false,
             label_out: IMPLICIT_NULL,
@@ -94,16 +95,16 @@ impl Rsvp {
             onward: None,
         };
         if !head {
-            self.timers.set(until, Timer::Expire(node, key, Kind::Path));
+            self.timers.set(until, RsvpTimer::Expire(node, key, Kind::Path));
         }
         if state.out_link().is_some() && !self.config.summary {
             let at = now + self.refresh_span(node);
-            self.timers.set(at, Timer::Refresh(node, key, Kind::Path));
+            self.timers.set(at, RsvpTimer::Refresh(node, key, Kind::Path));
         }
         self.states.insert((node, key), state);
     }
 
-    pub(super) fn on_path(&mut self, node: u32, message: Message, plane: &mut dyn Plane) {
+    pub(super) fn on_path(&mut self, node: u32, message: Message, plane: &mut dyn NetworkPlane) {
         let (key, hop) = (message.key, message.hop);
         let Some(request) = message.request else { return };
         let until = plane.now() + self.lifetime();
@@ -112,10 +113,10 @@ impl Rsvp {
                 state.path_until = until;
             }
             return match message.tunnel {
-                Some(tunnel) => self.join(node, key, tunnel, plane),
+                Some(tunnel) => self.join_at_merge_point(node, key, tunnel, plane),
                 None => {
-                    self.rejoin(node, key, plane);
-                    self.hear_merged(node, key, request, plane);
+                    self.restore_sender(node, key, plane);
+                    self.update_merged(node, key, request, plane);
                 }
             };
         }
@@ -123,9 +124,9 @@ impl Rsvp {
             // There is nothing left to join.
             return;
         }
-        let into = self.same_way(node, key, &request, hop);
+        let into = self.find_mergeable_detour(node, key, &request, hop);
         if let Some(&link) = request.route.get(hop).filter(|_| into.is_none()) {
-            if let Some(error) = self.objection(node, link, key, &request) {
+            if let Some(error) = self.admission_error(node, link, key, &request) {
                 return self.refuse(node, key, request, hop, (error, link), plane);
             }
         }
@@ -134,29 +135,31 @@ impl Rsvp {
             return self.merge_into(node, key, into, plane);
         }
         match request.route.get(hop) {
-            Some(&link) => self.send(link, Message::of(Kind::Path, key, request, hop + 1), plane),
+            Some(&link) => {
+                self.send(link, Message::for_path(Kind::Path, key, request, hop + 1), plane)
+            }
             None => self.answer(node, key, plane),
         }
     }
 
     /// Why a path cannot go on over a link.
-    pub(super) fn objection(
+    pub(super) fn admission_error(
         &self,
         node: u32,
         link: u32,
-        key: Key,
-        request: &Request,
+        key: PathKey,
+        request: &PathRequest,
     ) -> Option<Error> {
         let back = self.lines[link as usize].reverse?;
         if self.down.contains(&(node, back)) {
             return Some(NO_ROUTE);
         }
-        let Request { setup, bandwidth, .. } = *request;
+        let PathRequest { setup, bandwidth, .. } = *request;
         (!self.pools[link as usize].admits(key, setup, bandwidth)).then_some(NO_BANDWIDTH)
     }
 
     /// The tail answers a Path with the first Resv.
-    fn answer(&mut self, node: u32, key: Key, plane: &mut dyn Plane) {
+    fn answer(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) {
         let Some(state) = self.states.get(&(node, key)) else { return };
         if state.request.detour.is_some() {
             return self.merge(node, key, plane);
@@ -171,47 +174,47 @@ impl Rsvp {
             state.reserved = true;
             state.label = label;
         }
-        self.forward_by(node, key, plane);
+        self.install_forwarding(node, key, plane);
         self.reply(node, key, plane);
     }
 
     /// Sends a state's Resv to the node before.
-    pub(super) fn reply(&mut self, node: u32, key: Key, plane: &mut dyn Plane) {
+    pub(super) fn reply(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) {
         if !self.config.summary {
             let at = plane.now() + self.refresh_span(node);
-            self.timers.set(at, Timer::Refresh(node, key, Kind::Resv));
+            self.timers.set(at, RsvpTimer::Refresh(node, key, Kind::Resv));
         }
         self.tell_again(node, key, plane);
     }
 
     /// Sends a state's Resv as it is now.
-    pub(super) fn tell_again(&mut self, node: u32, key: Key, plane: &mut dyn Plane) {
+    pub(super) fn tell_again(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) {
         if let Some(message) = self.describe(node, key, Kind::Resv) {
             self.send_up(message, plane);
         }
     }
 
     /// The message that tells a neighbour of a state, as it is now.
-    pub(super) fn describe(&self, node: u32, key: Key, kind: Kind) -> Option<Message> {
+    pub(super) fn describe(&self, node: u32, key: PathKey, kind: Kind) -> Option<Message> {
         let state = self.states.get(&(node, key))?;
         let request = state.request.clone();
         if kind == Kind::Path {
             state.out_link().filter(|_| state.into.is_none())?;
             let request = state.onward.clone().unwrap_or(request);
-            return Some(Message::of(kind, key, request, state.hop + 1));
+            return Some(Message::for_path(kind, key, request, state.hop + 1));
         }
-        let mut message = Message::of(kind, key, request, state.hop.checked_sub(1)?);
+        let mut message = Message::for_path(kind, key, request, state.hop.checked_sub(1)?);
         message.label = state.label.filter(|_| state.reserved)?;
         if state.request.desired.is_some() {
             let (flags, label) = (state.flags, message.label);
-            message.record.push(Recorded { node, flags, label });
+            message.record.push(RecordedHop { node, flags, label });
             message.record.extend_from_slice(&state.record);
         }
         message.tunnel = state.tunnel.clone();
         Some(message)
     }
 
-    pub(super) fn on_resv(&mut self, node: u32, message: Message, plane: &mut dyn Plane) {
+    pub(super) fn on_resv(&mut self, node: u32, message: Message, plane: &mut dyn NetworkPlane) {
         let (key, until) = (message.key, plane.now() + self.lifetime());
         let Some(state) = self.states.get_mut(&(node, key)) else { return };
         let Some(link) = state.out_link() else { return };
@@ -219,12 +222,12 @@ impl Rsvp {
             state.resv_until = until;
             return self.on_resv_again(node, &message, plane);
         }
-        let Request { setup, hold, bandwidth, .. } = *state.request;
+        let PathRequest { setup, hold, bandwidth, .. } = *state.request;
         let pool = &self.pools[link as usize];
         if !pool.admits(key, setup, bandwidth) {
             return self.reject(node, key, link, plane);
         }
-        for victim in pool.victims(key, setup, bandwidth) {
+        for victim in pool.preempted_sessions(key, setup, bandwidth) {
             self.preempt(node, link, victim, plane);
         }
         self.pools[link as usize].reserve(key, hold, bandwidth);
@@ -233,17 +236,21 @@ impl Rsvp {
             (state.reserved, state.label_out, state.resv_until) = (true, message.label, until);
             state.record = message.record;
         }
-        self.timers.set(until, Timer::Expire(node, key, Kind::Resv));
-        self.forward_by(node, key, plane);
+        self.timers.set(until, RsvpTimer::Expire(node, key, Kind::Resv));
+        self.install_forwarding(node, key, plane);
         if message.hop > 0 {
             let flags = self.flags(node, key);
             self.states.entry((node, key)).and_modify(|state| state.flags = flags);
             self.reply(node, key, plane);
         } else if key.sender == self.ends(key.session).0 {
             self.on_up(key, plane);
-            self.review(node, key, plane);
+            self.update_protection_flags(node, key, plane);
         } else {
-            self.review(node, Key { sender: self.ends(key.session).0, ..key }, plane);
+            self.update_protection_flags(
+                node,
+                PathKey { sender: self.ends(key.session).0, ..key },
+                plane,
+            );
         }
         self.begin_detour(node, key, plane);
         for each in self.merged(node, key) {
@@ -252,7 +259,12 @@ impl Rsvp {
     }
 
     /// Gives a state its label and its forwarding entry: the compiled ones on a first route.
-    pub(super) fn forward_by(&mut self, node: u32, key: Key, plane: &mut dyn Plane) {
+    pub(super) fn install_forwarding(
+        &mut self,
+        node: u32,
+        key: PathKey,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let Some(state) = self.states.get(&(node, key)) else { return };
         let (hop, out) = (state.hop, state.out_link());
         let session = &self.heads[key.session as usize];
@@ -267,7 +279,7 @@ impl Rsvp {
         };
         let push = Some(state.label_out).filter(|it| *it != IMPLICIT_NULL && out.is_some());
         let [on, off] = session.diffserv;
-        let made = Entry {
+        let new_entry = Entry {
             link: out,
             pop: hop > 0,
             push,
@@ -281,10 +293,10 @@ impl Rsvp {
         let needed = session.path.is_some()
             && label.is_none_or(|it| it > IMPLICIT_NULL)
             && !(detour && hop == 0);
-        let taken = label.is_some_and(|it| it >= super::FIRST_LABEL);
+        let has_taken_label = label.is_some_and(|it| it >= super::FIRST_LABEL);
         let entry = match compiled.and_then(|hop| hop.entry) {
             Some(entry) => Some((entry, false)),
-            None if needed => Some((plane.install(made), true)),
+            None if needed => Some((plane.install(new_entry), true)),
             None => None,
         };
         if let (Some(label), Some((entry, _))) = (label, entry) {
@@ -293,12 +305,17 @@ impl Rsvp {
             }
         }
         if let Some(state) = self.states.get_mut(&(node, key)) {
-            (state.label, state.taken, state.entry) = (label, taken, entry);
+            (state.label, state.has_taken_label, state.entry) = (label, has_taken_label, entry);
         }
     }
 
     /// Takes the state of a path away at a node, with all it holds there.
-    pub(super) fn close(&mut self, node: u32, key: Key, plane: &mut dyn Plane) -> Option<State> {
+    pub(super) fn close(
+        &mut self,
+        node: u32,
+        key: PathKey,
+        plane: &mut dyn NetworkPlane,
+    ) -> Option<PathState> {
         let mut state = self.states.remove(&(node, key))?;
         self.release(node, key, &mut state, plane);
         self.end_detour(node, key, plane);
@@ -309,9 +326,9 @@ impl Rsvp {
     pub(super) fn release(
         &mut self,
         node: u32,
-        key: Key,
-        state: &mut State,
-        plane: &mut dyn Plane,
+        key: PathKey,
+        state: &mut PathState,
+        plane: &mut dyn NetworkPlane,
     ) {
         if let Some(link) = state.out_link().filter(|_| state.reserved && !state.soft) {
             self.pools[link as usize].release(key);
@@ -321,7 +338,7 @@ impl Rsvp {
         let joins = state.request.detour.is_some() && state.out_link().is_none();
         if let Some(label) = state.label.filter(|label| *label > IMPLICIT_NULL && !joins) {
             plane.bind_label(node, label, None);
-            if state.taken {
+            if state.has_taken_label {
                 self.labels[node as usize].free.insert(label);
             }
         }
@@ -335,7 +352,7 @@ impl Rsvp {
             plane.withdraw(entry);
         }
         (state.label, state.entry, state.label_out) = (None, None, IMPLICIT_NULL);
-        (state.taken, state.reserved, state.soft) = (false, false, false);
+        (state.has_taken_label, state.reserved, state.soft) = (false, false, false);
         state.record.clear();
         if state.hop == 0 {
             self.on_lost_carrier(node, key, plane);

@@ -3,46 +3,46 @@
 //! Source: RFC 3209 section 2.5 (a better route, make before break), RFC 8733 (words of automatic
 //! bandwidth).
 
-use super::head::Head;
-use super::{Rsvp, Timer};
-use crate::Plane;
+use super::head::HeadEndSession;
+use super::{Rsvp, RsvpTimer};
+use crate::NetworkPlane;
 use trunkline_units::Time;
 
 impl Rsvp {
     pub(super) fn await_reoptimisation(&mut self, session: u32, now: Time) {
         if let Some(interval) = self.config.reoptimise_ns {
-            self.timers.set(now + interval, Timer::Reoptimise(session));
+            self.timers.set(now + interval, RsvpTimer::Reoptimise(session));
         }
     }
 
     /// Moves a path if there is a shorter route for it.
-    pub(super) fn reoptimise(&mut self, session: u32, plane: &mut dyn Plane) {
+    pub(super) fn reoptimise(&mut self, session: u32, plane: &mut dyn NetworkPlane) {
         self.await_reoptimisation(session, plane.now());
         let node = self.ends(session).0;
         let head = &mut self.heads[session as usize];
         if !head.dynamic || head.active.is_none() || head.pending.is_some() {
             return;
         }
-        let wanted = head.wanted.take();
-        let found = self.choose(session);
+        let requested_route = head.requested_route.take();
+        let better_route = self.choose_route(session);
         let metric = |route: &[u32]| self.database(node).metric(&self.lines, route);
         let now = self.route_of(session).and_then(|route| metric(&route));
-        let better = found.as_deref().and_then(metric);
+        let better = better_route.as_deref().and_then(metric);
         if better.is_some_and(|better| now.is_none_or(|now| better < now)) {
-            self.heads[session as usize].wanted = found;
+            self.heads[session as usize].requested_route = better_route;
             return self.replace(session, plane);
         }
-        self.heads[session as usize].wanted = wanted;
+        self.heads[session as usize].requested_route = requested_route;
     }
 
     pub(super) fn await_sample(&mut self, session: u32, now: Time) {
         if let Some(auto) = self.heads[session as usize].auto {
-            self.timers.set(now + auto.sample_ns, Timer::Sample(session));
+            self.timers.set(now + auto.sample_ns, RsvpTimer::Sample(session));
         }
     }
 
     /// Takes a sample of the load and, at the end of an interval, asks for the largest of them.
-    pub(super) fn sample(&mut self, session: u32, plane: &mut dyn Plane) {
+    pub(super) fn sample(&mut self, session: u32, plane: &mut dyn NetworkPlane) {
         self.await_sample(session, plane.now());
         let current = self.route_of(session);
         let head = &mut self.heads[session as usize];
@@ -56,11 +56,11 @@ impl Rsvp {
             return;
         }
         let load = std::mem::take(&mut head.counted.1);
-        let wanted = load.clamp(auto.minimum_bit_s, auto.maximum_bit_s);
-        let change = wanted.abs_diff(head.bandwidth) as f64;
+        let target_bandwidth = load.clamp(auto.minimum_bit_s, auto.maximum_bit_s);
+        let change = target_bandwidth.abs_diff(head.bandwidth) as f64;
         if change > 0.0 && change >= auto.threshold * head.bandwidth as f64 {
-            head.bandwidth = wanted;
-            head.wanted = current;
+            head.bandwidth = target_bandwidth;
+            head.requested_route = current;
             self.replace(session, plane);
         }
     }
@@ -68,15 +68,16 @@ impl Rsvp {
     pub(super) fn await_request(&mut self, index: usize, now: Time) {
         let mean = self.config.requests[index].every_ns as f64;
         let span = self.arrivals[index][0].exponential(mean) as u64;
-        self.timers.set(now.saturating_add(span.max(1)), Timer::Arrival(index as u32));
+        self.timers.set(now.saturating_add(span.max(1)), RsvpTimer::Arrival(index as u32));
     }
 
     /// A request comes: a session of its own that ends after its holding time.
-    pub(super) fn request(&mut self, index: u32, plane: &mut dyn Plane) {
+    pub(super) fn request(&mut self, index: u32, plane: &mut dyn NetworkPlane) {
         self.await_request(index as usize, plane.now());
-        let its = &self.config.requests[index as usize];
-        let holding = self.arrivals[index as usize][1].exponential(its.holding_ns as f64) as u64;
-        self.heads.push(Head::requested(its, index, holding.max(1)));
+        let requests = &self.config.requests[index as usize];
+        let holding =
+            self.arrivals[index as usize][1].exponential(requests.holding_ns as f64) as u64;
+        self.heads.push(HeadEndSession::requested(requests, index, holding.max(1)));
         self.begin(self.heads.len() as u32 - 1, plane);
     }
 }

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use trunkline_control::rsvp::config::{Config, Hop, Session};
 use trunkline_control::rsvp::{Rsvp, EVENTS, KINDS};
-use trunkline_control::{Entry, Line, Message, Outgoing, Plane, Row};
+use trunkline_control::{
+    Entry, Message, NetworkPlane, OutgoingMessage, SignalledLink, SignallingRow,
+};
 
 pub const MS: u64 = 1_000_000;
 
@@ -22,7 +24,7 @@ struct Packet {
 /// Links that carry what they are given, one packet after the other.
 pub struct Wires {
     pub now: u64,
-    pub lines: Vec<Line>,
+    pub lines: Vec<SignalledLink>,
     delay: u64,
     free: Vec<u64>,
     pub dead: Vec<bool>,
@@ -30,7 +32,7 @@ pub struct Wires {
     number: u64,
     pub sent: Vec<(u64, u32, &'static str, usize)>,
     pub octets: Vec<(u64, &'static str, Vec<u8>)>,
-    pub rows: Vec<(u64, &'static str, Row)>,
+    pub rows: Vec<(u64, &'static str, SignallingRow)>,
     /// Forwarding entries that are there.
     pub entries: BTreeMap<u32, Entry>,
     installed: u32,
@@ -52,7 +54,7 @@ impl Wires {
         }
     }
 
-    fn record(&mut self, link: u32, its: &Outgoing) -> usize {
+    fn record(&mut self, link: u32, its: &OutgoingMessage) -> usize {
         let bytes = usize::from(its.header_bytes) + its.octets.len();
         let kind = KINDS[usize::from(its.kind)];
         self.sent.push((self.now, link, kind, bytes));
@@ -61,15 +63,15 @@ impl Wires {
     }
 }
 
-impl Plane for Wires {
+impl NetworkPlane for Wires {
     fn now(&self) -> u64 {
         self.now
     }
-    fn send(&mut self, link: u32, its: Outgoing) {
+    fn send(&mut self, link: u32, its: OutgoingMessage) {
         let bytes = self.record(link, &its);
         self.put(Packet { link, heard: link, label: None, bytes, message: its.message });
     }
-    fn tunnel(&mut self, entry: u32, heard: u32, its: Outgoing) {
+    fn tunnel(&mut self, entry: u32, heard: u32, its: OutgoingMessage) {
         let by = self.entries[&entry];
         let link = by.link.expect("a path begins with a link");
         let bytes = self.record(link, &its);
@@ -80,7 +82,7 @@ impl Plane for Wires {
         self.entries.insert(self.installed, entry);
         self.installed
     }
-    fn share(&mut self, _: &[u32]) -> u32 {
+    fn install_set(&mut self, _: &[u32]) -> u32 {
         unreachable!("RSVP-TE binds one entry")
     }
     fn routes(&self, _: u32, _: u32) -> Vec<u32> {
@@ -97,27 +99,28 @@ impl Plane for Wires {
     }
     fn bind_class(&mut self, _: u32, _: u16, _: &[u8], _: Option<u32>) {}
     fn set_routes(&mut self, _: u32, _: u32, _: &[u32]) {}
-    fn labelled(&mut self, _: trunkline_control::Labelled) {}
-    fn mark(&mut self, _: trunkline_control::Moment, _: u32, _: Option<u32>) {}
-    fn tell(&mut self, _: trunkline_control::Notice) {}
+    fn record_labels(&mut self, _: trunkline_control::LabelBinding) {}
+    fn record_routing_event(&mut self, _: trunkline_control::RoutingEvent, _: u32, _: Option<u32>) {
+    }
+    fn notify_protocols(&mut self, _: trunkline_control::ProtocolNotice) {}
     fn path_bytes(&self, _: u32) -> u64 {
         0
     }
-    fn note(&mut self, row: Row) {
+    fn record_row(&mut self, row: SignallingRow) {
         self.rows.push((self.now, EVENTS[usize::from(row.event)], row));
     }
 }
 
 /// A chain 0 - 1 - ... of links of 10 Mbit/s and 4 ms; link 2i goes up, 2i + 1 back.
-pub fn chain(nodes: u32) -> Vec<Line> {
+pub fn chain(nodes: u32) -> Vec<SignalledLink> {
     both((0..nodes - 1).map(|node| (node, node + 1, 1)))
 }
 
 /// Links of 10 Mbit/s between pairs of nodes, with a metric: 2i leads from the first of pair i, 2i + 1
 /// back.
-pub fn both(pairs: impl IntoIterator<Item = (u32, u32, u64)>) -> Vec<Line> {
+pub fn both(pairs: impl IntoIterator<Item = (u32, u32, u64)>) -> Vec<SignalledLink> {
     let lines = |(index, (from, to, metric)): (u32, (u32, u32, u64))| {
-        let line = |from, to, reverse| Line {
+        let line = |from, to, reverse| SignalledLink {
             from,
             to,
             metric,
@@ -184,7 +187,7 @@ pub struct Network {
 }
 
 impl Network {
-    pub fn new(nodes: u32, lines: Vec<Line>, config: Config) -> Self {
+    pub fn new(nodes: u32, lines: Vec<SignalledLink>, config: Config) -> Self {
         let wires = Wires {
             now: 0,
             delay: 4 * MS,
@@ -250,7 +253,7 @@ impl Network {
 
 /// A square 0 - 1 - 3 and 0 - 2 - 3, the second longer. Links: 0 0>1, 2 1>3, 4 0>2, 6 2>3; odd ones
 /// lead back.
-pub fn square() -> Vec<Line> {
+pub fn square() -> Vec<SignalledLink> {
     both([(0, 1, 1), (1, 3, 1), (0, 2, 2), (2, 3, 2)])
 }
 
@@ -262,6 +265,6 @@ pub fn dynamic(name: &str, bandwidth: u64, start_ns: u64) -> Session {
 }
 
 pub fn rows(network: &Network, name: &str, session: u32) -> Vec<u64> {
-    let of = |row: &&(u64, &'static str, Row)| row.1 == name && row.2.session == session;
+    let of = |row: &&(u64, &'static str, SignallingRow)| row.1 == name && row.2.session == session;
     network.wires.rows.iter().filter(of).map(|row| row.0).collect()
 }

@@ -14,7 +14,7 @@ use crate::observer::Observer;
 use crate::route::{Edge, Fib};
 use crate::simulation::Simulation;
 use std::collections::{BTreeMap, BTreeSet};
-use trunkline_control::Notice;
+use trunkline_control::ProtocolNotice;
 use trunkline_units::{Time, NEVER};
 
 /// What a node knows of links: whether each is down, and the number of the news that said so.
@@ -167,6 +167,6 @@ impl<O: Observer> Simulation<O> {
             });
         }
         routing.last = Some((view, fib));
-        self.tell_all(&Notice::Routes { node });
+        self.tell_all(&ProtocolNotice::Routes { node });
     }
 }
